@@ -1,0 +1,44 @@
+# Language level, code generation, warnings, sanitizers and output folders, for every target.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+# -O2: the fast kernels are intrinsics, and -O3 only makes the rest larger and slower to compile.
+string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+# A fused multiply-add rounds once where the contract says twice: the same bits on every CPU need
+# the compiler's own contraction off. Kernels that want an FMA ask for it by name.
+add_compile_options(-ffp-contract=off)
+
+# For our own sources (not for header tests and examples, which have stricter or plainer sets).
+add_library(portacl_warnings INTERFACE)
+target_compile_options(portacl_warnings INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wundef -Wvla
+  $<$<BOOL:${PORTACL_WERROR}>:-Werror>)
+
+# Narrowing matters in code that turns 64-bit extents into 32-bit offsets; signedness alone does not.
+add_library(portacl_strict_warnings INTERFACE)
+target_link_libraries(portacl_strict_warnings INTERFACE portacl_warnings)
+target_compile_options(portacl_strict_warnings INTERFACE -Wconversion -Wno-sign-conversion)
+
+if(PORTACL_SANITIZE)
+  add_compile_options(-fsanitize=${PORTACL_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${PORTACL_SANITIZE})
+endif()
+if(PORTACL_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()

@@ -1,0 +1,38 @@
+# The install tree: usable as ASCEND_HOME_PATH, by find_package(portacl) and by pkg-config.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS portacl EXPORT portaclTargets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY "${PORTACL_GENERATED_INCLUDE}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET portacl_cli)
+  install(TARGETS portacl_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+# Names that vendor programs link. They are symbolic links to one file, so a program that loads
+# several of them still gets one library with one state.
+set(compat_dir "${PROJECT_BINARY_DIR}/compat")
+file(MAKE_DIRECTORY "${compat_dir}")
+foreach(name IN ITEMS ascendcl nnopbase opapi acl_op_compiler)
+  file(CREATE_LINK libportacl.so "${compat_dir}/lib${name}.so" SYMBOLIC)
+  install(FILES "${compat_dir}/lib${name}.so" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
+
+# Shells that cannot name the file they source fall back to the folder known here.
+set(PORTACL_HOME_FALLBACK "${CMAKE_INSTALL_PREFIX}")
+configure_file(cmake/set_env.sh.in "${PROJECT_BINARY_DIR}/set_env.sh" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/set_env.sh" DESTINATION .)
+
+# share/: find_package looks there on every system; Debian's CMake does not look into lib64.
+set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/portacl")
+configure_package_config_file(cmake/portaclConfig.cmake.in "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/portaclConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
+              "${PROJECT_BINARY_DIR}/portaclConfigVersion.cmake" DESTINATION "${package_dir}")
+install(EXPORT portaclTargets NAMESPACE portacl:: DESTINATION "${package_dir}")
+
+configure_file(cmake/portacl.pc.in "${PROJECT_BINARY_DIR}/portacl.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/portacl.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,51 @@
+# One object library per layer of src/, libportacl.so made of all of them.
+#
+#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu ops api)
+#   portacl_objects           all of them, for tests that reach hidden symbols
+#   portacl                   libportacl.so; alias portacl::portacl, as in the installed package
+set(PORTACL_LAYERS base runtime ref cpu ops api)
+if(PORTACL_SCALAR)
+  list(REMOVE_ITEM PORTACL_LAYERS cpu)
+endif()
+
+set(PORTACL_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/generated/include")  # public, installed
+set(PORTACL_GENERATED_PRIVATE "${PROJECT_BINARY_DIR}/generated/private")  # for our own sources
+configure_file(cmake/version.h.in "${PORTACL_GENERATED_INCLUDE}/portacl/version.h" @ONLY)
+
+# What every internal source sees.
+add_library(portacl_internal INTERFACE)
+target_include_directories(portacl_internal INTERFACE
+  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PORTACL_GENERATED_INCLUDE}")
+target_compile_definitions(portacl_internal INTERFACE
+  PORTACL_BUILDING=1 $<$<BOOL:${PORTACL_SCALAR}>:PORTACL_SCALAR_ONLY=1>)
+target_link_libraries(portacl_internal INTERFACE portacl_text portacl_machine)
+
+add_library(portacl_objects INTERFACE)
+target_link_libraries(portacl_objects INTERFACE portacl_internal)
+add_library(portacl SHARED)
+foreach(layer IN LISTS PORTACL_LAYERS)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cc")
+  if(NOT sources)
+    continue()
+  endif()
+  add_library(portacl_${layer}_objects OBJECT ${sources})
+  target_link_libraries(portacl_${layer}_objects PRIVATE portacl_strict_warnings
+                                                 PUBLIC portacl_internal)
+  target_sources(portacl_objects INTERFACE $<TARGET_OBJECTS:portacl_${layer}_objects>)
+  target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)
+endforeach()
+
+set(export_map "${PROJECT_SOURCE_DIR}/cmake/portacl.map")
+target_link_libraries(portacl PRIVATE $<BUILD_INTERFACE:portacl_machine>)
+target_include_directories(portacl INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PORTACL_GENERATED_INCLUDE}>)
+target_link_options(portacl PRIVATE
+  -Wl,--version-script=${export_map} -Wl,--as-needed)
+if(NOT PORTACL_SANITIZE)  # a sanitizer's runtime is found in the program
+  target_link_options(portacl PRIVATE -Wl,--no-undefined)
+endif()
+set_target_properties(portacl PROPERTIES
+  LINKER_LANGUAGE CXX LINK_DEPENDS "${export_map}"
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+add_library(portacl::portacl ALIAS portacl)
