@@ -1,0 +1,358 @@
+/* portacl's own API: the image-resampling gradient operators on plain memory, without devices,
+ * streams or descriptors. The first half is C11 (extern "C", the library's ABI); the second half is
+ * a header-only C++17 layer over it: no std:: type crosses the library border and nothing throws.
+ *
+ * The maths, the refusals and the bits are those of the aclnn operators (docs/ops), with wider
+ * limits: double everywhere, bicubic and reflection, any scale, empty tensors. */
+#ifndef PORTACL_PORTACL_H_
+#define PORTACL_PORTACL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portacl/export.h"
+#include "portacl/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status ------------------------------------------------------------------------------- */
+
+/** Result of every portacl... function that can fail; the values are those of the aclnn API. */
+enum {
+  PORTACL_OK = 0,
+  PORTACL_ERROR_NULL = 161001,     /**< A required pointer is null. */
+  PORTACL_ERROR_INVALID = 161002,  /**< A parameter is wrong; the message names it. */
+  PORTACL_ERROR_RUNTIME = 361001,  /**< Out of memory, or threads could not be made. */
+  PORTACL_ERROR_INTERNAL = 561000, /**< A fault of the library; please report it. */
+  PORTACL_ERROR_NO_KERNEL = 561003 /**< The parameters are right, but no kernel can do it. */
+};
+
+/** This thread's newest error (or warning) message, "" where there is none. Valid until the next
+ *  failing call of the thread; reading does not clear it. */
+PORTACL_API const char *portaclGetErrorMessage(void);
+
+/* ---- library ------------------------------------------------------------------------------ */
+
+/** "MAJOR.MINOR.PATCH" of the library at run time (PORTACL_VERSION_STRING is the header's). */
+PORTACL_API const char *portaclGetVersion(void);
+
+/** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
+ *  kernels in each operator's list (best first, with "available"), threads, profile, forced
+ *  implementation. Owned by the library; valid until the thread's next call of portaclGetInfo. */
+PORTACL_API const char *portaclGetInfo(void);
+
+/** Number of threads that kernels use: 1 or more; 0 restores the default (PORTACL_NUM_THREADS, or
+ *  the number of CPUs this process may use). Results never depend on it. Waits for running work. */
+PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
+PORTACL_API int32_t portaclGetNumThreads(void);
+
+/** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training" or "open".
+ *  Process-wide; the environment variable PORTACL_PROFILE gives the first value. */
+PORTACL_API int32_t portaclSetProfile(const char *name);
+PORTACL_API const char *portaclGetProfile(void);
+
+/** 1 turns each warning of the aclnn API into PORTACL_ERROR_INVALID (environment:
+ *  PORTACL_STRICT). */
+PORTACL_API int32_t portaclSetStrict(int32_t strict);
+PORTACL_API int32_t portaclGetStrict(void);
+
+/** Forces one kernel family by the name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
+ *  null or "" chooses the best again (environment: PORTACL_IMPL). A name that is unknown or that
+ *  this CPU cannot run is refused when the next plan is made. */
+PORTACL_API int32_t portaclSetImpl(const char *name);
+PORTACL_API const char *portaclGetImpl(void);
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/** Element types; the values are those of aclDataType. */
+enum {
+  PORTACL_FLOAT32 = 0,
+  PORTACL_FLOAT16 = 1,
+  PORTACL_FLOAT64 = 11,
+  PORTACL_BFLOAT16 = 27
+};
+
+enum { PORTACL_MAX_RANK = 4 };
+
+/** A view of the caller's memory. Inputs may have any strides (0 repeats, negative flips); outputs
+ *  must not overlap themselves, an input or another output. */
+typedef struct portaclTensor {
+  void *data;                        /**< Address of element (0, 0, ...). Not written for inputs. */
+  int32_t dtype;                     /**< PORTACL_FLOAT32, ... */
+  int32_t rank;                      /**< 1 to PORTACL_MAX_RANK. */
+  int64_t shape[PORTACL_MAX_RANK];   /**< Extents, outermost first. */
+  int64_t strides[PORTACL_MAX_RANK]; /**< In elements. */
+} portaclTensor;
+
+enum { PORTACL_BILINEAR = 0, PORTACL_NEAREST = 1, PORTACL_BICUBIC = 2 };
+enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
+
+/* ---- plans: check once, run often --------------------------------------------------------- */
+
+/** A checked call with its index tables, kernel choice and workspace layout. Immutable: any number
+ *  of threads may run one plan at a time, each with its own tensors and workspace. */
+typedef struct portaclPlan portaclPlan;
+
+/** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o], elements without a source 0.
+ *  @param gradOutput (N, C, L) or (N, C, H, W).
+ *  @param gradInput  same rank and dtype, same N and C, the other spatial extents.
+ *  @param scales null, or one value per spatial axis: gradOutput extent / gradInput extent as
+ *         given to the forward function; 0 means "use the sizes".
+ *  @param plan receives the plan, null on failure. */
+PORTACL_API int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor *gradOutput,
+                                                            const portaclTensor *gradInput,
+                                                            const double *scales,
+                                                            portaclPlan **plan);
+
+/** Plans output[n, c, o] = input[n, c, src(o)], with the index rule of the backward function, so
+ *  that the two are exact adjoints. Shapes as there: input like gradInput, output like gradOutput. */
+PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor *input,
+                                                    const portaclTensor *output,
+                                                    const double *scales, portaclPlan **plan);
+
+/** Plans the gradients of grid sampling.
+ *  @param gradOutput (N, C, OH, OW)
+ *  @param input      (N, C, H, W), H and W at least 1
+ *  @param grid       (N, OH, OW, 2), x first, -1..1 across the image
+ *  @param inputGrad  (N, C, H, W), or null where it is not wanted (costs nothing then)
+ *  @param gridGrad   (N, OH, OW, 2), or null where it is not wanted
+ *  All tensors have one dtype. */
+PORTACL_API int32_t portaclPlanGridSampler2DBackward(
+    const portaclTensor *gradOutput, const portaclTensor *input, const portaclTensor *grid,
+    const portaclTensor *inputGrad, const portaclTensor *gridGrad, int32_t interpolation,
+    int32_t padding, int32_t alignCorners, portaclPlan **plan);
+
+/** Plans grid sampling itself: output (N, C, OH, OW) from input (N, C, H, W) at grid
+ *  (N, OH, OW, 2). */
+PORTACL_API int32_t portaclPlanGridSampler2D(const portaclTensor *input, const portaclTensor *grid,
+                                             const portaclTensor *output, int32_t interpolation,
+                                             int32_t padding, int32_t alignCorners,
+                                             portaclPlan **plan);
+
+/** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
+PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan *plan);
+
+/** The kernel that the plan chose, "family:path", for example "avx512:x2" or "ref". */
+PORTACL_API const char *portaclPlanGetKernel(const portaclPlan *plan);
+
+/** Runs a plan on the calling thread and the library's threads; returns when the results are
+ *  there.
+ *  @param tensors null for the planned addresses, or the addresses of all tensors in the order of
+ *         the planning function's parameters (null entries keep the planned address), with the
+ *         planned dtypes, shapes and strides.
+ *  @param workspace at least the plan's workspace size, aligned to 64 bytes; null lets the library
+ *         take it from its own pool.
+ *  @param workspaceSize size of workspace in bytes, 0 with null. */
+PORTACL_API int32_t portaclPlanRun(const portaclPlan *plan, void *const *tensors, void *workspace,
+                                   uint64_t workspaceSize);
+
+/** Frees a plan; null is allowed. The plan must not be running. */
+PORTACL_API void portaclPlanDestroy(portaclPlan *plan);
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+namespace portacl {
+
+/// Element types of tensors.
+enum class DataType : int32_t {
+  kFloat32 = PORTACL_FLOAT32,
+  kFloat16 = PORTACL_FLOAT16,
+  kFloat64 = PORTACL_FLOAT64,
+  kBFloat16 = PORTACL_BFLOAT16
+};
+
+enum class Interpolation : int32_t {
+  kBilinear = PORTACL_BILINEAR,
+  kNearest = PORTACL_NEAREST,
+  kBicubic = PORTACL_BICUBIC
+};
+
+enum class Padding : int32_t {
+  kZeros = PORTACL_ZEROS,
+  kBorder = PORTACL_BORDER,
+  kReflection = PORTACL_REFLECTION
+};
+
+/// Outcome of a call: a code (PORTACL_OK or an error) and, on failure, a message that names the
+/// parameter, what it got and what was wanted.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  explicit Status(int32_t code) : code_(code) {
+    if (code != PORTACL_OK) message_ = portaclGetErrorMessage();
+  }
+  bool ok() const { return code_ == PORTACL_OK; }
+  explicit operator bool() const { return ok(); }
+  int32_t code() const { return code_; }
+  const std::string &message() const { return message_; }
+
+ private:
+  int32_t code_ = PORTACL_OK;
+  std::string message_;
+};
+
+/// A view of the caller's memory (see portaclTensor). Without strides: contiguous, last axis
+/// fastest. An empty view ("Tensor()") stands for an output that is not wanted.
+class Tensor {
+ public:
+  Tensor() : c_{} {}
+  Tensor(const void *data, DataType dtype, std::initializer_list<int64_t> shape) : c_{} {
+    Set(data, dtype, shape.begin(), shape.size(), nullptr);
+  }
+  Tensor(const void *data, DataType dtype, std::initializer_list<int64_t> shape,
+         std::initializer_list<int64_t> strides)
+      : c_{} {
+    // A wrong number of strides makes a tensor of rank -1, which every function refuses.
+    Set(data, dtype, shape.begin(), strides.size() == shape.size() ? shape.size() : SIZE_MAX,
+        strides.begin());
+  }
+  Tensor(const void *data, DataType dtype, size_t rank, const int64_t *shape,
+         const int64_t *strides = nullptr)
+      : c_{} {
+    Set(data, dtype, shape, rank, strides);
+  }
+  Tensor(const float *data, std::initializer_list<int64_t> shape)
+      : Tensor(data, DataType::kFloat32, shape) {}
+  Tensor(const double *data, std::initializer_list<int64_t> shape)
+      : Tensor(data, DataType::kFloat64, shape) {}
+
+  explicit operator bool() const { return c_.rank != 0; }
+  const portaclTensor *c_tensor() const { return c_.rank != 0 ? &c_ : nullptr; }
+  void *data() const { return c_.data; }
+  DataType dtype() const { return static_cast<DataType>(c_.dtype); }
+  int32_t rank() const { return c_.rank; }
+  int64_t shape(int32_t axis) const { return c_.shape[axis]; }
+  int64_t stride(int32_t axis) const { return c_.strides[axis]; }
+
+ private:
+  void Set(const void *data, DataType dtype, const int64_t *shape, size_t rank,
+           const int64_t *strides) {
+    c_.data = const_cast<void *>(data);
+    c_.dtype = static_cast<int32_t>(dtype);
+    if (rank > static_cast<size_t>(PORTACL_MAX_RANK)) {
+      c_.rank = -1;
+      return;
+    }
+    c_.rank = static_cast<int32_t>(rank);
+    uint64_t next = 1;  // unsigned: an absurd shape wraps here and is refused by the library
+    for (size_t i = rank; i-- > 0;) {
+      c_.shape[i] = shape[i];
+      c_.strides[i] = strides != nullptr ? strides[i] : static_cast<int64_t>(next);
+      next *= static_cast<uint64_t>(shape[i]);
+    }
+  }
+
+  portaclTensor c_;
+};
+
+/// A plan for repeated use: `Plan plan; plan.upsample_nearest_exact_backward(...); plan.run();`
+/// Move-only; running it is const and thread-safe (each run with its own tensors).
+class Plan {
+ public:
+  Plan() = default;
+  Plan(Plan &&other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
+  Plan &operator=(Plan &&other) noexcept {
+    std::swap(plan_, other.plan_);
+    return *this;
+  }
+  Plan(const Plan &) = delete;
+  Plan &operator=(const Plan &) = delete;
+  ~Plan() { portaclPlanDestroy(plan_); }
+
+  Status upsample_nearest_exact_backward(const Tensor &grad_output, const Tensor &grad_input,
+                                         const double *scales = nullptr) {
+    return Status(portaclPlanUpsampleNearestExactBackward(
+        grad_output.c_tensor(), grad_input.c_tensor(), scales, Reset()));
+  }
+  Status upsample_nearest_exact(const Tensor &input, const Tensor &output,
+                                const double *scales = nullptr) {
+    return Status(portaclPlanUpsampleNearestExact(input.c_tensor(), output.c_tensor(), scales,
+                                                  Reset()));
+  }
+  Status grid_sampler_2d_backward(const Tensor &grad_output, const Tensor &input,
+                                  const Tensor &grid, const Tensor &input_grad,
+                                  const Tensor &grid_grad,
+                                  Interpolation interpolation = Interpolation::kBilinear,
+                                  Padding padding = Padding::kZeros, bool align_corners = false) {
+    return Status(portaclPlanGridSampler2DBackward(
+        grad_output.c_tensor(), input.c_tensor(), grid.c_tensor(), input_grad.c_tensor(),
+        grid_grad.c_tensor(), static_cast<int32_t>(interpolation), static_cast<int32_t>(padding),
+        align_corners ? 1 : 0, Reset()));
+  }
+  Status grid_sampler_2d(const Tensor &input, const Tensor &grid, const Tensor &output,
+                         Interpolation interpolation = Interpolation::kBilinear,
+                         Padding padding = Padding::kZeros, bool align_corners = false) {
+    return Status(portaclPlanGridSampler2D(
+        input.c_tensor(), grid.c_tensor(), output.c_tensor(), static_cast<int32_t>(interpolation),
+        static_cast<int32_t>(padding), align_corners ? 1 : 0, Reset()));
+  }
+
+  /// Runs on the planned addresses, with scratch memory from the library's pool.
+  Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
+  /// Runs on other addresses and scratch memory; see portaclPlanRun.
+  Status run(void *const *tensors, void *workspace = nullptr, uint64_t workspace_size = 0) const {
+    return Status(portaclPlanRun(plan_, tensors, workspace, workspace_size));
+  }
+  uint64_t workspace_size() const { return portaclPlanGetWorkspaceSize(plan_); }
+  const char *kernel() const { return portaclPlanGetKernel(plan_); }
+
+ private:
+  portaclPlan **Reset() {
+    portaclPlanDestroy(std::exchange(plan_, nullptr));
+    return &plan_;
+  }
+
+  portaclPlan *plan_ = nullptr;
+};
+
+/// grad_input[n, c, src(o)] += grad_output[n, c, o]; see portaclPlanUpsampleNearestExactBackward.
+inline Status upsample_nearest_exact_backward(const Tensor &grad_output, const Tensor &grad_input,
+                                              const double *scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_nearest_exact_backward(grad_output, grad_input, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// output[n, c, o] = input[n, c, src(o)]; see portaclPlanUpsampleNearestExact.
+inline Status upsample_nearest_exact(const Tensor &input, const Tensor &output,
+                                     const double *scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_nearest_exact(input, output, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of grid_sampler_2d; pass Tensor() for an output that is not wanted.
+/// See portaclPlanGridSampler2DBackward.
+inline Status grid_sampler_2d_backward(const Tensor &grad_output, const Tensor &input,
+                                       const Tensor &grid, const Tensor &input_grad,
+                                       const Tensor &grid_grad,
+                                       Interpolation interpolation = Interpolation::kBilinear,
+                                       Padding padding = Padding::kZeros,
+                                       bool align_corners = false) {
+  Plan plan;
+  Status status = plan.grid_sampler_2d_backward(grad_output, input, grid, input_grad, grid_grad,
+                                                interpolation, padding, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Samples input at the points of grid; see portaclPlanGridSampler2D.
+inline Status grid_sampler_2d(const Tensor &input, const Tensor &grid, const Tensor &output,
+                              Interpolation interpolation = Interpolation::kBilinear,
+                              Padding padding = Padding::kZeros, bool align_corners = false) {
+  Plan plan;
+  Status status =
+      plan.grid_sampler_2d(input, grid, output, interpolation, padding, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+}  // namespace portacl
+#endif /* __cplusplus */
+
+#endif /* PORTACL_PORTACL_H_ */

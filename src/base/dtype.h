@@ -1,0 +1,38 @@
+// Element types and formats. The values are those of aclDataType and aclFormat, so that handles
+// and descriptors need no translation; any int32 may arrive from a caller and is kept as it is.
+#ifndef PORTACL_BASE_DTYPE_H_
+#define PORTACL_BASE_DTYPE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace portacl::base {
+
+enum class DType : int32_t {
+  kUndefined = -1,
+  kFloat = 0,
+  kFloat16 = 1,
+  kDouble = 11,
+  kBFloat16 = 27,
+};
+
+// Bytes of one element of any ACL data type; 0 for unknown ones, STRING and the packed types of
+// less than a byte (INT4, UINT1).
+int64_t DTypeSize(DType dtype);
+
+// "FLOAT", "BF16", ...; "data type 99" for unknown values.
+std::string DTypeName(DType dtype);
+
+enum class Format : int32_t {
+  kUndefined = -1,
+  kNCHW = 0,
+  kND = 2,
+  kNCL = 47,
+};
+
+// "NCHW", "ND", ...; "format 99" for unknown values.
+std::string FormatName(Format format);
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_DTYPE_H_

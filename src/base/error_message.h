@@ -1,0 +1,25 @@
+// The newest error or warning message of each thread.
+#ifndef PORTACL_BASE_ERROR_MESSAGE_H_
+#define PORTACL_BASE_ERROR_MESSAGE_H_
+
+#include <string>
+
+#include "base/status.h"
+
+namespace portacl::base {
+
+void SetErrorMessage(std::string message);
+
+// Keeps the message of a failed status for this thread and returns its code.
+int32_t Report(const Status& status);
+
+// This thread's message, or null where there is none or where it was taken already. The text stays
+// valid until the thread's next message.
+const char* TakeErrorMessage();
+
+// The same without taking it; "" where there is none.
+const char* PeekErrorMessage();
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_ERROR_MESSAGE_H_

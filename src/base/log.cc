@@ -1,0 +1,72 @@
+// The log on spdlog (header-only, private to the library).
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+namespace portacl::base {
+namespace {
+
+spdlog::level::level_enum LevelFromEnvironment() {
+  if (const char* own = std::getenv("PORTACL_LOG"); own != nullptr && *own != '\0') {
+    return spdlog::level::from_str(own);  // unknown words mean off
+  }
+  if (const char* vendor = std::getenv("ASCEND_GLOBAL_LOG_LEVEL")) {
+    switch (*vendor) {
+      case '0':
+        return spdlog::level::debug;
+      case '1':
+        return spdlog::level::info;
+      case '2':
+        return spdlog::level::warn;
+      case '3':
+        return spdlog::level::err;
+      case '4':
+        return spdlog::level::off;
+      default:
+        break;
+    }
+  }
+  return spdlog::level::off;
+}
+
+// Leaked on purpose: a stream's thread may log while static objects are destroyed.
+spdlog::logger& Logger() {
+  static spdlog::logger* const logger = [] {
+    auto* made = new spdlog::logger("portacl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("%Y-%m-%d %H:%M:%S.%f [%n] [%l] [%t] %v");
+    made->set_level(LevelFromEnvironment());
+    return made;
+  }();
+  return *logger;
+}
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace:
+      return spdlog::level::trace;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarn:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      break;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
+
+void Log(LogLevel level, std::string_view message) {
+  Logger().log(ToSpdlog(level), spdlog::string_view_t(message.data(), message.size()));
+}
+
+}  // namespace portacl::base

@@ -1,0 +1,21 @@
+// The library's log. Off unless PORTACL_LOG (trace, debug,
+// info, warn, err, off) or ASCEND_GLOBAL_LOG_LEVEL (0 debug, 1 info, 2 warning, 3 error, 4 off)
+// names a level; the first wins. Written to stderr. Messages of refused calls go through
+// aclGetRecentErrMsg whatever the level.
+#ifndef PORTACL_BASE_LOG_H_
+#define PORTACL_BASE_LOG_H_
+
+#include <string_view>
+
+namespace portacl::base {
+
+enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError };
+
+// Cheap (one relaxed load): ask before building a message on a hot path.
+bool LogEnabled(LogLevel level);
+
+void Log(LogLevel level, std::string_view message);
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_LOG_H_

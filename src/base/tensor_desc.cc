@@ -1,0 +1,137 @@
+// Geometry of strided views.
+#include "base/tensor_desc.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/checked.h"
+
+namespace portacl::base {
+namespace {
+
+struct Axis {
+  int64_t extent;
+  int64_t stride;  // absolute value
+};
+
+// The axes with more than one index, smallest |stride| first. Returns their number, or -1 where a
+// stride has no absolute value.
+int SortedAxes(const TensorDesc& tensor, std::array<Axis, kMaxRank>* axes) {
+  int count = 0;
+  for (int i = 0; i < tensor.shape.rank(); ++i) {
+    if (tensor.shape[i] <= 1) continue;
+    if (tensor.strides[i] == INT64_MIN) return -1;
+    (*axes)[static_cast<size_t>(count++)] = {tensor.shape[i], std::abs(tensor.strides[i])};
+  }
+  std::sort(axes->begin(), axes->begin() + count,
+            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  return count;
+}
+
+// Can `distance` be written as sum of k_i * stride_i with |k_i| < extent_i? Axes are sorted and each
+// stride exceeds the reach of the smaller ones, so at most two k_i have to be tried per axis.
+bool Reachable(const Axis* axes, const int64_t* reach_below, int count, int64_t distance) {
+  if (count == 0) return distance == 0;
+  const Axis& axis = axes[count - 1];
+  const int64_t below = reach_below[count - 1];
+  const int64_t nearest = distance / axis.stride;
+  for (int64_t k = nearest - 1; k <= nearest + 1; ++k) {
+    if (k <= -axis.extent || k >= axis.extent) continue;
+    const int64_t rest = distance - k * axis.stride;
+    if (rest < -below || rest > below) continue;
+    if (Reachable(axes, reach_below, count - 1, rest)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Dims::ToString() const {
+  std::string text = "[";
+  for (int i = 0; i < rank_; ++i) {
+    if (i > 0) text += ", ";
+    text += std::to_string((*this)[i]);
+  }
+  return text + "]";
+}
+
+Dims ContiguousStrides(const Dims& shape) {
+  Dims strides = shape;
+  uint64_t next = 1;
+  for (int i = shape.rank(); i-- > 0;) {
+    strides[i] = static_cast<int64_t>(next);
+    next *= static_cast<uint64_t>(shape[i]);
+  }
+  return strides;
+}
+
+int64_t TensorDesc::NumElements() const {
+  int64_t product = 1;
+  bool overflow = false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 0) return 0;
+    overflow = overflow || !CheckedMul(product, shape[i], &product);
+  }
+  return overflow ? -1 : product;
+}
+
+ElementRange ReachOf(const TensorDesc& tensor) {
+  ElementRange range{true, 0, 0};
+  for (int i = 0; i < tensor.shape.rank(); ++i) {
+    int64_t extent = 0;
+    if (!CheckedMul(tensor.shape[i] - 1, tensor.strides[i], &extent)) return {};
+    int64_t* end = extent < 0 ? &range.lowest : &range.highest;
+    if (!CheckedAdd(*end, extent, end)) return {};
+  }
+  return range;
+}
+
+bool OverlapsItself(const TensorDesc& tensor) {
+  if (tensor.NumElements() == 0) return false;
+  std::array<Axis, kMaxRank> axes;
+  const int count = SortedAxes(tensor, &axes);
+  if (count < 0) return true;
+  int64_t reach = 0;
+  for (int i = 0; i < count; ++i) {
+    const Axis& axis = axes[static_cast<size_t>(i)];
+    if (axis.stride <= reach) return true;
+    int64_t span = 0;
+    if (!CheckedMul(axis.extent - 1, axis.stride, &span) || !CheckedAdd(reach, span, &reach)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, const void* b_data) {
+  if (a.NumElements() == 0 || b.NumElements() == 0) return false;
+  const ElementRange a_range = ReachOf(a);
+  const ElementRange b_range = ReachOf(b);
+  if (!a_range.valid || !b_range.valid) return true;
+  const int64_t a_size = DTypeSize(a.dtype);
+  const int64_t b_size = DTypeSize(b.dtype);
+  // Addresses fit 57 bits and the ranges lie in their storages, so these sums do not overflow.
+  const int64_t a_first = reinterpret_cast<intptr_t>(a_data) + a.offset * a_size;
+  const int64_t b_first = reinterpret_cast<intptr_t>(b_data) + b.offset * b_size;
+  if (a_first + (a_range.highest + 1) * a_size <= b_first + b_range.lowest * b_size) return false;
+  if (b_first + (b_range.highest + 1) * b_size <= a_first + a_range.lowest * a_size) return false;
+
+  // The byte ranges intersect. With equal strides the views meet only if their distance is a sum of
+  // strides within the extents.
+  if (a_size != b_size || a_size == 0 || !(a.strides == b.strides)) return true;
+  if ((b_first - a_first) % a_size != 0) return true;
+  TensorDesc both = a;
+  for (int i = 0; i < a.shape.rank(); ++i) both.shape[i] = std::max(a.shape[i], b.shape[i]);
+  if (OverlapsItself(both)) return true;
+  std::array<Axis, kMaxRank> axes;
+  const int count = SortedAxes(both, &axes);
+  std::array<int64_t, kMaxRank> reach_below{};
+  int64_t reach = 0;
+  for (int i = 0; i < count; ++i) {
+    reach_below[static_cast<size_t>(i)] = reach;
+    reach += (axes[static_cast<size_t>(i)].extent - 1) * axes[static_cast<size_t>(i)].stride;
+  }
+  return Reachable(axes.data(), reach_below.data(), count, (b_first - a_first) / a_size);
+}
+
+}  // namespace portacl::base

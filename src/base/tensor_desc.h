@@ -1,0 +1,78 @@
+// A tensor as the ACL interface describes it: a view (shape, strides, offset) into a storage.
+#ifndef PORTACL_BASE_TENSOR_DESC_H_
+#define PORTACL_BASE_TENSOR_DESC_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/dtype.h"
+
+namespace portacl::base {
+
+inline constexpr int kMaxRank = 16;
+
+// Extents or strides of up to kMaxRank axes, without a heap allocation.
+class Dims {
+ public:
+  Dims() = default;
+  Dims(const int64_t* values, int rank) : rank_(rank) {
+    for (int i = 0; i < rank; ++i) values_[static_cast<size_t>(i)] = values[i];
+  }
+  int rank() const { return rank_; }
+  const int64_t* data() const { return values_.data(); }
+  int64_t operator[](int i) const { return values_[static_cast<size_t>(i)]; }
+  int64_t& operator[](int i) { return values_[static_cast<size_t>(i)]; }
+  friend bool operator==(const Dims& a, const Dims& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+  // "[2, 3, 8, 8]"
+  std::string ToString() const;
+
+ private:
+  std::array<int64_t, kMaxRank> values_{};
+  int rank_ = 0;
+};
+
+// Strides of a contiguous tensor, last axis fastest. Products wrap for absurd shapes, which the
+// storage check then refuses.
+Dims ContiguousStrides(const Dims& shape);
+
+struct TensorDesc {
+  DType dtype = DType::kUndefined;
+  Format format = Format::kUndefined;
+  Dims shape;
+  Dims strides;           // in elements
+  int64_t offset = 0;     // in elements, from `data` to element (0, 0, ...)
+  Dims storage_shape;     // its product is the number of elements that `data` holds
+  bool has_storage = true;  // false: a plain view of the caller's memory, extent unknown
+  void* data = nullptr;   // start of the storage
+
+  // Number of elements of the view; 0 where an extent is 0, -1 where the product overflows.
+  int64_t NumElements() const;
+};
+
+// The elements that a view reaches, relative to element (0, 0, ...): [lowest, highest], and whether
+// that could be computed without overflow. Only for views with at least one element.
+struct ElementRange {
+  bool valid = false;
+  int64_t lowest = 0;
+  int64_t highest = 0;
+};
+ElementRange ReachOf(const TensorDesc& tensor);
+
+// True where the view has two indices for one element. Conservative: disjoint means that, sorted by
+// |stride|, each stride exceeds the sum of the smaller (extent - 1) * |stride|.
+bool OverlapsItself(const TensorDesc& tensor);
+
+// True where two views may share a byte: their byte ranges intersect, unless equal strides and
+// their distance show that they interleave without meeting. `a_data`, `b_data`: storage addresses.
+bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, const void* b_data);
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_TENSOR_DESC_H_

@@ -1,0 +1,37 @@
+// Parameters of the nearest-exact kernels: the forward function and, by inclusion, the backward one.
+#ifndef PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_
+#define PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace portacl::ops {
+
+// The index map of one axis, small side `in` (forward input, gradInput), large or small side `out`
+// (forward output, gradOutput). src(o) never decreases, so the sources of i are a range:
+//   src(o) == i  <=>  begin[i] <= o < begin[i + 1],  begin[0] == 0, begin[in] == out.
+struct NearestAxis {
+  int64_t in = 1;
+  int64_t out = 1;
+  const int64_t* begin = nullptr;  // in + 1 entries, made in the plan from the float rule
+  int64_t ratio = 0;  // k where begin[i] == k * i for every i (checked against the table), else 0
+};
+
+// (N, C, H, W); the 1D operator has H = 1. Strides in elements, any sign; 0 only in inputs.
+struct UpsampleNearestExactParams {
+  base::DType dtype = base::DType::kFloat;
+  int64_t n = 0;
+  int64_t c = 0;
+  NearestAxis h;
+  NearestAxis w;
+  const void* input = nullptr;  // (n, c, h.in, w.in): element (0, 0, 0, 0)
+  void* output = nullptr;       // (n, c, h.out, w.out)
+  std::array<int64_t, 4> input_stride{};
+  std::array<int64_t, 4> output_stride{};
+};
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_

@@ -1,0 +1,14 @@
+// Reference kernel of the grid sampler's gradients: scalar, any strides, written for reading.
+#ifndef PORTACL_REF_GRID_SAMPLER_2D_BACKWARD_H_
+#define PORTACL_REF_GRID_SAMPLER_2D_BACKWARD_H_
+
+#include "base/kernel.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+
+namespace portacl::ref {
+
+extern const base::Kernel<ops::GridSampler2DBackwardParams> kGridSampler2DBackward;
+
+}  // namespace portacl::ref
+
+#endif  // PORTACL_REF_GRID_SAMPLER_2D_BACKWARD_H_

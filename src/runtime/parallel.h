@@ -1,0 +1,61 @@
+// The thread arena: one oneTBB task_arena for the process, and the parallel loop on it.
+#ifndef PORTACL_RUNTIME_PARALLEL_H_
+#define PORTACL_RUNTIME_PARALLEL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace portacl::runtime {
+
+// Threads that ParallelFor uses, at least 1. Default: PORTACL_NUM_THREADS, or the CPUs in this
+// process's affinity mask. In a forked child of a process that has used the arena: 1.
+int NumThreads();
+
+// Sets it; 0 restores the default. Waits until no loop is running. Must not be called from inside a
+// loop's body. Returns false for negative or absurd (> 1024) numbers.
+bool SetNumThreads(int threads);
+
+namespace internal {
+using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
+void ParallelForRange(int64_t count, int64_t grain, RangeFunction function, void* context);
+}  // namespace internal
+
+// Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
+// and returns when all are done; everything the bodies wrote is then visible to the caller. Ranges
+// have at least `grain` indices (but the last); count <= grain runs on the calling thread, without
+// touching the arena. Every body runs inside an FpEnvironment. The body must not throw and must
+// write each destination from one index only: then results do not depend on the split.
+// Bodies may call ParallelFor themselves.
+template <class Body>
+void ParallelFor(int64_t count, int64_t grain, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  internal::ParallelForRange(
+      count, grain,
+      [](void* context, int64_t begin, int64_t end) {
+        (*static_cast<Plain*>(context))(begin, end);
+      },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+// Runs body(slot, index) for every index in [0, count), on at most `slots` threads at a time;
+// 0 <= slot < slots, and no two bodies that run at the same time have the same slot: the index of
+// scratch memory that a plan booked `slots` times (usually NumThreads() at planning time, which may
+// have changed since). Indices are handed out one by one, in ascending order.
+template <class Body>
+void ParallelForSlots(int64_t count, int slots, Body&& body) {
+  std::atomic<int64_t> next{0};
+  const int64_t lanes = count < slots ? count : slots;
+  ParallelFor(lanes, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      for (int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
+           i = next.fetch_add(1, std::memory_order_relaxed)) {
+        body(static_cast<int>(slot), i);
+      }
+    }
+  });
+}
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_PARALLEL_H_

@@ -1,0 +1,27 @@
+// What the operators need of the runtime: put work on a stream.
+#ifndef PORTACL_RUNTIME_STREAM_H_
+#define PORTACL_RUNTIME_STREAM_H_
+
+#include <functional>
+
+#include "base/status.h"
+
+namespace portacl::runtime {
+
+struct Work {
+  const char* name = "";  // static string, for traces and messages
+  // True where the work is so short (a few microseconds) that it may run on the calling thread when
+  // the stream is idle: handing it to another thread would cost more.
+  bool small = false;
+  // Runs once, in the stream's order. A failed status is reported where the stream is synchronised.
+  std::function<base::Status()> run;
+};
+
+// Puts work on a stream; null is the default stream of the thread's current context. Fails where
+// the handle is not a live stream (107017), belongs to another context (107003), or where the
+// thread has no context (107002).
+base::Status Launch(void* stream, Work work);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_STREAM_H_
