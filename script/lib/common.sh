@@ -1,0 +1,67 @@
+# Shared by the scripts: sourced, never run. Puts the caller into the repository root.
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+jobs=${PORTACL_JOBS:-$(nproc 2>/dev/null || echo 2)}
+
+say() { printf '== %s\n' "$*"; }
+die() { printf '%s: %s\n' "$(basename -- "$0")" "$1" >&2; exit "${2:-1}"; }
+
+# usage: prints the comment block at the top of the calling script.
+usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
+
+# missing_packages NAME...: the Debian packages among them that are not installed.
+missing_packages() {
+  local name
+  dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    awk '$2 == "installed" { print $1 }' | sort -u >"${TMPDIR:-/tmp}/portacl-installed.$$" || true
+  for name in "$@"; do
+    grep -qxF -- "$name" "${TMPDIR:-/tmp}/portacl-installed.$$" || printf '%s\n' "$name"
+  done
+  rm -f "${TMPDIR:-/tmp}/portacl-installed.$$"
+}
+
+# install_packages NAME...: installs what is missing; status 3 with the exact command where it cannot.
+install_packages() {
+  local missing log
+  if [ -n "${PORTACL_SKIP_PACKAGES:-}" ]; then
+    say "packages: not looked at (PORTACL_SKIP_PACKAGES is set)"
+    return 0
+  fi
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    printf '%s\n' "This is not a Debian system. Install what these Debian packages hold, then run again" \
+      "with PORTACL_SKIP_PACKAGES=1:" "  $*" >&2
+    exit 3
+  fi
+  mapfile -t missing < <(missing_packages "$@")
+  if [ ${#missing[@]} -eq 0 ]; then
+    return 0
+  fi
+  local command="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+  if [ "$(id -u)" -ne 0 ]; then
+    printf '%s\n' "Missing Debian packages: ${missing[*]}" "Not root, so they cannot be installed from here. Run:" \
+      "  sudo sh -c '$command'" >&2
+    exit 3
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  log=$(mktemp)
+  if ! { apt-get -q -o Acquire::Retries=3 -o APT::Update::Error-Mode=any update &&
+    DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 install -y \
+      --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
+    tail -n 15 "$log" >&2
+    rm -f "$log"
+    printf '%s\n' "Could not install: ${missing[*]}" "Run, where the package archive is reachable:" "  $command" >&2
+    exit 3
+  fi
+  rm -f "$log"
+}
+
+# stage NAME COMMAND...: runs it in the foreground, output untouched, and prints its time.
+stage() {
+  local name=$1 began=$SECONDS status=0
+  shift
+  say "$name"
+  "$@" || status=$?
+  stage_times+=("$(printf '%-28s %4d s  %s' "$name" $((SECONDS - began)) "$([ $status -eq 0 ] && echo ok || echo "FAILED ($status)")")")
+  return $status
+}
+stage_times=()

@@ -1,0 +1,14 @@
+# Body of script/checks/asan and tsan: builds the preset of that name and runs its tests.
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+
+for argument in "$@"; do
+  case $argument in
+    --short) export PORTACL_TEST_SHORT=1 ;;
+    -h | --help) usage; exit 0 ;;
+    *) die "unknown argument '$argument' (--help lists them)" 2 ;;
+  esac
+done
+preset=$(basename -- "$0")
+script/setup
+script/build "$preset"
+ctest --test-dir "build/$preset" --parallel "$jobs" --output-on-failure --no-tests=error
