@@ -1,0 +1,147 @@
+/**
+ * @file
+ * Running an operator by its graph name: attributes, execution and handles. Execution that also
+ * compiles is in acl_op_compiler.h; here nothing needs compiling, so both do the same.
+ *
+ * Operators and their contracts:
+ *
+ * UpsampleNearestExact2dGrad (source: document 002): the mathematics, checks and kernels of
+ * aclnnop/aclnn_upsample_nearest_exact2d_backward.h, without its limit of 50.
+ *   input 0    grad_output  (N, C, OH, OW)  FLOAT, FLOAT16, BF16; ND or NCHW
+ *   output 0   grad_input   (N, C, H, W)    dtype and format of grad_output
+ *   attribute  output_size  list of 2 int   OH, OW
+ *   attribute  input_size   list of 4 int   N, C, H, W
+ *   attribute  scales_h, scales_w  float    optional, not negative; absent or 0: use the sizes
+ *
+ * GridSampler2DGrad: the graph twin of aclnnop/aclnn_grid_sampler2d_backward.h, with both outputs.
+ *   inputs     0 grad (N, C, OH, OW), 1 x (N, C, H, W), 2 grid (N, OH, OW, 2)
+ *   outputs    0 dx like x, 1 dgrid like grid
+ *   attribute  interpolation_mode  string   bilinear (default), nearest; bicubic in profile `open`
+ *   attribute  padding_mode        string   zeros (default), border; reflection in profile `open`
+ *   attribute  align_corners       bool     false (default)
+ *
+ * Tensors are dense in row-major order; a description (aclTensorDesc) gives type, shape and format,
+ * a data buffer (aclDataBuffer) the device address and the bytes there, enough for the shape.
+ *
+ * Errors of the functions that run or prepare an operator:
+ *   100000  null pointer, or an argument that no line below names
+ *   100021  wrong number of inputs, or an input that does not fit
+ *   100022  wrong number of outputs, or an output that does not fit
+ *   100023  an attribute is missing, of another type or out of range
+ *   100024  unknown operator type, or one that the current profile (PORTACL_PROFILE) lacks
+ *   100026  a dtype that the operator or the profile does not take
+ *   100027  a format that the operator does not take
+ * A refused call writes to no tensor. aclGetRecentErrMsg() (acl.h) has the words.
+ *
+ * Execution is asynchronous: it enqueues on the stream and returns. Descriptions, buffers and
+ * attributes may then be destroyed; the device memory must stay until the stream has done the work.
+ *
+ * Thread-safety: all functions may be called from any thread. Do not change or destroy an
+ * aclopAttr or aclopHandle while another thread uses it; many threads may execute one handle.
+ */
+#ifndef PORTACL_ACL_ACL_OP_H_
+#define PORTACL_ACL_ACL_OP_H_
+
+#include <stdint.h>
+
+#include "acl/acl_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The attributes of an operator: values by name. */
+typedef struct aclopAttr aclopAttr;
+
+/** An operator with its types, shapes and attributes, ready to run on any data of these shapes. */
+typedef struct aclopHandle aclopHandle;
+
+/** Which engine should run an operator. portacl: accepted and not used. */
+typedef enum aclopEngineType {
+  ACL_ENGINE_SYS = 0, /**< the library chooses */
+  ACL_ENGINE_AICORE = 1,
+  ACL_ENGINE_VECTOR = 2
+} aclopEngineType;
+
+/** Creates an empty set of attributes, to be freed with aclopDestroyAttr(); null without memory. */
+PORTACL_API aclopAttr* aclopCreateAttr(void);
+
+/** Frees a set of attributes. Null is accepted and does nothing. */
+PORTACL_API void aclopDestroyAttr(const aclopAttr* attr);
+
+/**
+ * @name Setting attributes
+ * Each copies the name and the value; a name that is set already gets the new value (and type).
+ * @param attr the set.
+ * @param attrName name as in the table above.
+ * @param numValues number of list elements, at least 0.
+ * @return ACL_SUCCESS; 100000 for a null pointer or a negative numValues. A name that the operator
+ *         does not know is found when the operator runs.
+ * @{
+ */
+
+/** @param attrValue 0 for false, anything else for true. */
+PORTACL_API aclError aclopSetAttrBool(aclopAttr* attr, const char* attrName, uint8_t attrValue);
+
+PORTACL_API aclError aclopSetAttrInt(aclopAttr* attr, const char* attrName, int64_t attrValue);
+
+PORTACL_API aclError aclopSetAttrFloat(aclopAttr* attr, const char* attrName, float attrValue);
+
+PORTACL_API aclError aclopSetAttrString(aclopAttr* attr, const char* attrName,
+                                        const char* attrValue);
+
+PORTACL_API aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValues,
+                                         const int64_t* values);
+
+PORTACL_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues,
+                                           const float* values);
+
+/** @param values per element 0 for false, anything else for true. */
+PORTACL_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues,
+                                          const uint8_t* values);
+/** @} */
+
+/**
+ * Checks the arguments and enqueues the operator on a stream.
+ * @param opType operator name from the table above.
+ * @param numInputs, inputDesc, inputs the inputs in the operator's order: two arrays of numInputs.
+ * @param numOutputs, outputDesc, outputs the outputs likewise.
+ * @param attr the attributes; null where all may be absent.
+ * @param stream null for the current context's default stream.
+ * @return ACL_SUCCESS or a code from the list at the top of this file.
+ */
+PORTACL_API aclError aclopExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
+                                    aclDataBuffer* inputs[], int numOutputs,
+                                    aclTensorDesc* outputDesc[], aclDataBuffer* outputs[],
+                                    aclopAttr* attr, aclrtStream stream);
+
+/**
+ * Prepares an operator: what aclopExecuteV2() checks without data is checked here, once.
+ * @param opType, numInputs, inputDesc, numOutputs, outputDesc, opAttr as in aclopExecuteV2(); all
+ *        copied.
+ * @param[out] handle the prepared operator, to be freed with aclopDestroyHandle(); null on failure.
+ * @return ACL_SUCCESS or a code from the list at the top of this file.
+ */
+PORTACL_API aclError aclopCreateHandle(const char* opType, int numInputs,
+                                       const aclTensorDesc* const inputDesc[], int numOutputs,
+                                       const aclTensorDesc* const outputDesc[],
+                                       const aclopAttr* opAttr, aclopHandle** handle);
+
+/** Frees a handle; work that it enqueued still runs. Null is accepted and does nothing. */
+PORTACL_API void aclopDestroyHandle(aclopHandle* handle);
+
+/**
+ * Enqueues a prepared operator on a stream.
+ * @param numInputs, inputs, numOutputs, outputs data for the shapes that the handle was made with.
+ * @return ACL_SUCCESS or a code from the list at the top of this file.
+ */
+PORTACL_API aclError aclopExecWithHandle(aclopHandle* handle, int numInputs,
+                                         const aclDataBuffer* const inputs[], int numOutputs,
+                                         aclDataBuffer* const outputs[], aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACL_ACL_OP_H_

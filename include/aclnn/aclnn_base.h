@@ -1,0 +1,94 @@
+/**
+ * @file
+ * Status codes, initialisation and the contract that all aclnn operators share.
+ *
+ * Two phases. Phase 1, `aclnn<Op>GetWorkspaceSize`, checks everything, plans the execution, and
+ * returns the workspace size in bytes and an executor. Phase 2, `aclnn<Op>`, enqueues the planned
+ * work on a stream and returns; synchronise the stream before reading results. Tensors and arrays
+ * may be destroyed between the phases, device memory must stay until the work is done. Executors:
+ * see aclSetAclOpExecutorRepeatable() in acl_meta.h.
+ *
+ * Phase 1 makes the operator's own checks first, in the order of its table, then these for every
+ * tensor that is read or written:
+ *   161001  the data address is null although the tensor has elements
+ *   161002  the view leaves its storage
+ *   161002  the address lies in a known device allocation that is too small for the storage
+ *   161002  two elements of an output share an address
+ *   161002  an output overlaps an input or the other output (outputs that interleave without
+ *           touching are fine)
+ *   161002  a tensor, array or executor that was never created or is already destroyed
+ * Phase 2:
+ *   161001  the executor is null, or the workspace is null although its size is more than 0
+ *   161002  the workspace is smaller than planned, or the executor, not being repeatable, was used
+ *   361001  the runtime refuses the work, for example for lack of a current context
+ *
+ * A refused call writes to no tensor, sets *workspaceSize = 0 and *executor = null where those
+ * pointers are given, and leaves a message for aclGetRecentErrMsg() (acl/acl.h) on its thread.
+ * Nothing outside an output's view is ever written.
+ *
+ * Strides of inputs and outputs may be any, also 0 for inputs and negative ones; a null stride
+ * array means contiguous. Strides never change a result.
+ *
+ * Results do not depend on thread count, vector width, kernel or device: each output element is
+ * summed in one fixed order, which the operators' headers give. The sign and payload of a NaN are
+ * not part of that.
+ *
+ * Profiles. The environment variable PORTACL_PROFILE, read once, and portaclSetProfile()
+ * (portacl/portacl.h) choose what is accepted, for the whole process:
+ *   atlas-a2        the default: what the documents accept for Atlas A2
+ *   atlas-a3        the same
+ *   atlas-training  no nearest-exact operators; the grid sampler with FLOAT and FLOAT16 only
+ *   open            every extension that the operators' headers name
+ * Phase 1 of an operator that the profile lacks returns 161002.
+ *
+ * Some calls contradict the documents in a way that the documents list under no error code, and
+ * existing programs make them: they are accepted with a warning (in the log and for
+ * aclGetRecentErrMsg()). PORTACL_STRICT=1 turns each such warning into 161002.
+ *
+ * Thread-safety: both phases may run on any number of threads at once, with different executors.
+ *
+ * "Document 000" to "document 004" in these headers are the vendor's descriptions: 000 and 003 of
+ * aclnnUpsampleNearestExact1dBackward, 001 of aclnnUpsampleNearestExact2dBackward, 002 of
+ * UpsampleNearestExact2dGrad and 004 of aclnnGridSampler2DBackward. "portacl:" marks what this
+ * library adds or decides.
+ */
+#ifndef PORTACL_ACLNN_ACLNN_BASE_H_
+#define PORTACL_ACLNN_ACLNN_BASE_H_
+
+#include "aclnn/acl_meta.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @name Status codes of the aclnn functions @{ */
+PORTACL_CONSTANT(aclnnStatus, ACLNN_SUCCESS, 0);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_PARAM_NULLPTR, 161001); /**< a pointer is null */
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_PARAM_INVALID, 161002); /**< an argument is not accepted */
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_RUNTIME_ERROR, 361001); /**< an aclrt... call failed */
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER, 561000);         /**< a fault of the library */
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_INFERSHAPE_ERROR, 561001);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_TILING_ERROR, 561002);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, 561003);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_CREATE_EXECUTOR, 561101);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_NOT_TRANS_EXECUTOR, 561102);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_NULLPTR, 561103);
+PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_WRONG_ATTR_INFO_SIZE, 561104);
+/** @} */
+
+/**
+ * Initialises the operator library. portacl: not needed; aclInit() or nothing does as well.
+ * @param configPath path of a JSON file, or null, as for aclInit().
+ * @return 0, or 161002 if the file cannot be read or is not JSON.
+ */
+PORTACL_API aclnnStatus aclnnInit(const char* configPath);
+
+/** Ends the use of the operator library. */
+PORTACL_API aclnnStatus aclnnFinalize(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNN_ACLNN_BASE_H_
