@@ -33,18 +33,27 @@
 extern "C" {
 #endif
 
-/** @name Flags of aclrtCreateEventWithFlag() and aclrtCreateEventExWithFlag(); may be or-ed. @{ */
+/**
+ * @name Flags of aclrtCreateEventWithFlag() and aclrtCreateEventExWithFlag(); may be or-ed.
+ * @{
+ */
 #define ACL_EVENT_SYNC 1u                    /**< for ordering streams */
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 2u /**< for asking how far a stream is */
 #define ACL_EVENT_TIME_LINE 8u               /**< for aclrtEventElapsedTime() */
 /** @} */
 
-/** @name Flags of aclrtCreateStreamWithConfig(); may be or-ed. @{ */
+/**
+ * @name Flags of aclrtCreateStreamWithConfig(); may be or-ed.
+ * @{
+ */
 #define ACL_STREAM_FAST_LAUNCH 1u
 #define ACL_STREAM_FAST_SYNC 2u
 /** @} */
 
-/** @name Modes of aclrtSetStreamFailureMode() @{ */
+/**
+ * @name Modes of aclrtSetStreamFailureMode()
+ * @{
+ */
 #define ACL_CONTINUE_ON_FAILURE 0u /**< default: later work runs after a task failed */
 #define ACL_STOP_ON_FAILURE 1u     /**< later work is dropped after a task failed */
 /** @} */

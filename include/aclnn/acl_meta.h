@@ -154,7 +154,10 @@ PORTACL_API aclnnStatus aclDestroyTensorList(const aclTensorList* array);
 /** Frees a list and the scalars in it. */
 PORTACL_API aclnnStatus aclDestroyScalarList(const aclScalarList* array);
 
-/** @name Number of elements @{ */
+/**
+ * @name Number of elements
+ * @{
+ */
 PORTACL_API aclnnStatus aclGetIntArraySize(const aclIntArray* array, uint64_t* size);
 PORTACL_API aclnnStatus aclGetFloatArraySize(const aclFloatArray* array, uint64_t* size);
 PORTACL_API aclnnStatus aclGetBoolArraySize(const aclBoolArray* array, uint64_t* size);
@@ -190,7 +193,10 @@ PORTACL_API aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const si
 PORTACL_API aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index,
                                          aclTensor* tensor, void* addr);
 
-/** @name Old spelling of the three functions above @{ */
+/**
+ * @name Old spelling of the three functions above
+ * @{
+ */
 PORTACL_API aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, const size_t index,
                                               aclTensor* tensor, void* addr);
 PORTACL_API aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index,

@@ -62,7 +62,10 @@
 extern "C" {
 #endif
 
-/** @name Status codes of the aclnn functions @{ */
+/**
+ * @name Status codes of the aclnn functions
+ * @{
+ */
 PORTACL_CONSTANT(aclnnStatus, ACLNN_SUCCESS, 0);
 PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_PARAM_NULLPTR, 161001); /**< a pointer is null */
 PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_PARAM_INVALID, 161002); /**< an argument is not accepted */
