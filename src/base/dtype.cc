@@ -13,11 +13,11 @@ struct DTypeRow {
 };
 
 constexpr std::array<DTypeRow, 20> kDTypes{{
-    {-1, "UNDEFINED", 0}, {0, "FLOAT", 4},       {1, "FLOAT16", 2},      {2, "INT8", 1},
-    {3, "INT32", 4},      {4, "UINT8", 1},       {6, "INT16", 2},        {7, "UINT16", 2},
-    {8, "UINT32", 4},     {9, "INT64", 8},       {10, "UINT64", 8},      {11, "DOUBLE", 8},
-    {12, "BOOL", 1},      {13, "STRING", 0},     {16, "COMPLEX64", 8},   {17, "COMPLEX128", 16},
-    {27, "BF16", 2},      {29, "INT4", 0},       {30, "UINT1", 0},       {33, "COMPLEX32", 4},
+    {-1, "UNDEFINED", 0}, {0, "FLOAT", 4},   {1, "FLOAT16", 2},    {2, "INT8", 1},
+    {3, "INT32", 4},      {4, "UINT8", 1},   {6, "INT16", 2},      {7, "UINT16", 2},
+    {8, "UINT32", 4},     {9, "INT64", 8},   {10, "UINT64", 8},    {11, "DOUBLE", 8},
+    {12, "BOOL", 1},      {13, "STRING", 0}, {16, "COMPLEX64", 8}, {17, "COMPLEX128", 16},
+    {27, "BF16", 2},      {29, "INT4", 0},   {30, "UINT1", 0},     {33, "COMPLEX32", 4},
 }};
 
 struct FormatRow {
@@ -26,9 +26,21 @@ struct FormatRow {
 };
 
 constexpr std::array<FormatRow, 15> kFormats{{
-    {-1, "UNDEFINED"},   {0, "NCHW"},         {1, "NHWC"},   {2, "ND"},          {3, "NC1HWC0"},
-    {4, "FRACTAL_Z"},    {12, "NC1HWC0_C04"}, {16, "HWCN"},  {27, "NDHWC"},      {29, "FRACTAL_NZ"},
-    {30, "NCDHW"},       {32, "NDC1HWC0"},    {33, "FRACTAL_Z_3D"}, {35, "NC"},  {47, "NCL"},
+    {-1, "UNDEFINED"},
+    {0, "NCHW"},
+    {1, "NHWC"},
+    {2, "ND"},
+    {3, "NC1HWC0"},
+    {4, "FRACTAL_Z"},
+    {12, "NC1HWC0_C04"},
+    {16, "HWCN"},
+    {27, "NDHWC"},
+    {29, "FRACTAL_NZ"},
+    {30, "NCDHW"},
+    {32, "NDC1HWC0"},
+    {33, "FRACTAL_Z_3D"},
+    {35, "NC"},
+    {47, "NCL"},
 }};
 
 }  // namespace

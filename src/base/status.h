@@ -26,10 +26,9 @@ class [[nodiscard]] Status {
 }  // namespace portacl::base
 
 // Returns from the enclosing function when `expression`, a Status, is not ok.
-#define PORTACL_RETURN_IF_ERROR(expression)                           \
-  do {                                                                \
-    if (::portacl::base::Status status_ = (expression); !status_.ok()) \
-      return status_;                                                 \
+#define PORTACL_RETURN_IF_ERROR(expression)                                            \
+  do {                                                                                 \
+    if (::portacl::base::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 
 #endif  // PORTACL_BASE_STATUS_H_

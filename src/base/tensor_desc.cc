@@ -28,8 +28,8 @@ int SortedAxes(const TensorDesc& tensor, std::array<Axis, kMaxRank>* axes) {
   return count;
 }
 
-// Can `distance` be written as sum of k_i * stride_i with |k_i| < extent_i? Axes are sorted and each
-// stride exceeds the reach of the smaller ones, so at most two k_i have to be tried per axis.
+// Can `distance` be written as sum of k_i * stride_i with |k_i| < extent_i? Axes are sorted and
+// each stride exceeds the reach of the smaller ones, so at most two k_i have to be tried per axis.
 bool Reachable(const Axis* axes, const int64_t* reach_below, int count, int64_t distance) {
   if (count == 0) return distance == 0;
   const Axis& axis = axes[count - 1];

@@ -46,11 +46,11 @@ struct TensorDesc {
   DType dtype = DType::kUndefined;
   Format format = Format::kUndefined;
   Dims shape;
-  Dims strides;           // in elements
-  int64_t offset = 0;     // in elements, from `data` to element (0, 0, ...)
-  Dims storage_shape;     // its product is the number of elements that `data` holds
+  Dims strides;             // in elements
+  int64_t offset = 0;       // in elements, from `data` to element (0, 0, ...)
+  Dims storage_shape;       // its product is the number of elements that `data` holds
   bool has_storage = true;  // false: a plain view of the caller's memory, extent unknown
-  void* data = nullptr;   // start of the storage
+  void* data = nullptr;     // start of the storage
 
   // Number of elements of the view; 0 where an extent is 0, -1 where the product overflows.
   int64_t NumElements() const;

@@ -18,8 +18,8 @@ struct UpsampleNearestExactBackwardParams {
   int64_t c = 0;
   NearestAxis h;
   NearestAxis w;
-  const void* grad_output = nullptr;  // (n, c, h.out, w.out): element (0, 0, 0, 0)
-  void* grad_input = nullptr;         // (n, c, h.in, w.in)
+  const void* grad_output = nullptr;            // (n, c, h.out, w.out): element (0, 0, 0, 0)
+  void* grad_input = nullptr;                   // (n, c, h.in, w.in)
   std::array<int64_t, 4> grad_output_stride{};  // in elements, any sign, 0 allowed
   std::array<int64_t, 4> grad_input_stride{};   // in elements, any sign, no overlap
 };

@@ -1,4 +1,5 @@
-// Parameters of the nearest-exact kernels: the forward function and, by inclusion, the backward one.
+// Parameters of the nearest-exact kernels: the forward function and, by inclusion, the backward
+// one.
 #ifndef PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_
 #define PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_
 

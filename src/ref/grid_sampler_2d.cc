@@ -1,5 +1,6 @@
 // Grid sampling: a weighted sum over the taps of each point, in the taps' order, by one fused
-// multiply-add each from +0, rounded once. Unusable points give NaN (0 for nearest); points outside give 0.
+// multiply-add each from +0, rounded once. Unusable points give NaN (0 for nearest); points outside
+// give 0.
 #include "ref/grid_sampler_2d.h"
 
 #include <cmath>
@@ -24,22 +25,20 @@ void SamplePoint(const Params& p, int64_t n, int64_t oh, int64_t ow) {
   const auto point = LocatePoint<F>(base::Widen(xy[0]), base::Widen(xy[at[3]]), s);
   const bool usable = !point.unusable() && !point.outside();
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
-  const F fallback =
-      point.unusable() && !nearest ? std::numeric_limits<F>::quiet_NaN() : F{0};
+  const F fallback = point.unusable() && !nearest ? std::numeric_limits<F>::quiet_NaN() : F{0};
   const auto x = usable ? TapsOf(point.x, s.w, s) : AxisTaps<F>{};
   const auto y = usable ? TapsOf(point.y, s.h, s) : AxisTaps<F>{};
 
   T* out = static_cast<T*>(p.output) + n * p.output_stride[0] + oh * p.output_stride[2] +
            ow * p.output_stride[3];
   for (int64_t c = 0; c < s.c; ++c) {
-    const T* plane =
-        static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1];
+    const T* plane = static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1];
     F sum = usable ? F{0} : fallback;
     for (size_t j = 0; j < static_cast<size_t>(y.count); ++j) {
       for (size_t i = 0; i < static_cast<size_t>(x.count); ++i) {
         if (y.index[j] < 0 || x.index[i] < 0) continue;
-        const F value = base::Widen(
-            plane[y.index[j] * p.input_stride[2] + x.index[i] * p.input_stride[3]]);
+        const F value =
+            base::Widen(plane[y.index[j] * p.input_stride[2] + x.index[i] * p.input_stride[3]]);
         sum = std::fma(x.weight[i] * y.weight[j], value, sum);
       }
     }

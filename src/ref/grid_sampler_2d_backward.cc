@@ -119,7 +119,7 @@ Slope<Compute<T>> GridGradOf(const Params& p, int64_t n, int64_t oh, int64_t ow)
   using F = Compute<T>;
   const auto& s = p.shape;
   constexpr F kNaN = std::numeric_limits<F>::quiet_NaN();
-  if (s.interpolation == ops::Interpolation::kNearest) return {0, 0};
+  if (s.interpolation == ops::Interpolation::kNearest || s.c == 0) return {0, 0};
   const auto point = PointOf<T>(p, n, oh, ow);
   if (point.unusable()) return {kNaN, kNaN};
   if (point.outside()) return {0, 0};
@@ -132,14 +132,14 @@ Slope<Compute<T>> GridGradOf(const Params& p, int64_t n, int64_t oh, int64_t ow)
     std::array<F, 16> lanes_x{};
     std::array<F, 16> lanes_y{};
     for (int64_t c = block; c < s.c && c < block + 16; ++c) {
-      const T* plane = static_cast<const T*>(p.input) + n * p.input_stride[0] +
-                       c * p.input_stride[1];
+      const T* plane =
+          static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1];
       F values[4][4] = {};  // outside the image: 0
       for (size_t j = 0; j < static_cast<size_t>(y.count); ++j) {
         for (size_t i = 0; i < static_cast<size_t>(x.count); ++i) {
           if (y.index[j] < 0 || x.index[i] < 0) continue;
-          values[j][i] = base::Widen(
-              plane[y.index[j] * p.input_stride[2] + x.index[i] * p.input_stride[3]]);
+          values[j][i] =
+              base::Widen(plane[y.index[j] * p.input_stride[2] + x.index[i] * p.input_stride[3]]);
         }
       }
       const Slope<F> slope = s.interpolation == ops::Interpolation::kBicubic

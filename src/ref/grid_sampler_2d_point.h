@@ -108,7 +108,7 @@ Point<F> LocatePoint(F x, F y, const ops::GridSampler2DShape& shape) {
 // pixel's index may round up in float for extents above 2^24, hence the min.
 template <class F>
 int64_t TapIndex(F at, int64_t extent, ops::Padding padding) {
-  if (!(at >= 0 && at < F{4e18})) return -1;
+  if (!(at >= 0 && at < F{0x1p62})) return -1;
   const auto index = static_cast<int64_t>(at);
   if (padding != ops::Padding::kZeros) return std::min(index, extent - 1);
   return index < extent ? index : -1;

@@ -1,0 +1,131 @@
+// Enqueues plans on streams.
+#include "ops/executor.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/fp_env.h"
+#include "runtime/memory.h"
+#include "runtime/stream.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Status;
+
+// The addresses of element (0, 0, ...) of each active tensor, as kernels may touch them.
+Status ResolveElements(const Plan& plan, const Addresses& storages, Addresses* elements) {
+  for (int i = 0; i < plan.num_tensors(); ++i) {
+    const TensorSlot& slot = plan.tensor(i);
+    const auto at = static_cast<size_t>(i);
+    if (!slot.active || slot.desc.NumElements() == 0) continue;
+    const base::ElementRange reach = base::ReachOf(slot.desc);
+    const int64_t size = base::DTypeSize(slot.desc.dtype);
+    auto* const first = static_cast<char*>(storages[at]) + slot.desc.offset * size;
+    char* const lowest = first + reach.lowest * size;
+    void* resolved = nullptr;
+    PORTACL_RETURN_IF_ERROR(runtime::ResolveAddress(
+        lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name,
+        &resolved));
+    (*elements)[at] = static_cast<char*>(resolved) - reach.lowest * size;
+  }
+  return {};
+}
+
+void RunLogged(const Plan& plan, const Addresses& elements, void* workspace) {
+  const runtime::FpEnvironment environment;
+  if (!base::LogEnabled(base::LogLevel::kDebug)) {
+    plan.Run(elements, workspace);
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  plan.Run(elements, workspace);
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  base::Log(base::LogLevel::kDebug, fmt::format("run {} workspace {} B, {:.1f} us", plan.Describe(),
+                                                plan.workspace_size(), time.count()));
+}
+
+}  // namespace
+
+Executor::Executor(std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)), storages_(plan_->PlannedStorages()) {}
+
+void Executor::SetRepeatable() {
+  const std::lock_guard lock(mutex_);
+  repeatable_ = true;
+}
+
+bool Executor::repeatable() const {
+  const std::lock_guard lock(mutex_);
+  return repeatable_;
+}
+
+bool Executor::ClaimOneShot() {
+  const std::lock_guard lock(mutex_);
+  return !std::exchange(claimed_, true);
+}
+
+Status Executor::SetAddress(int index, void* storage) {
+  const TensorSlot& slot = plan_->tensor(index);
+  if (slot.active && slot.desc.NumElements() != 0) {
+    PORTACL_RETURN_IF_ERROR(plan_->CheckAddress(index, storage));
+  }
+  const std::lock_guard lock(mutex_);
+  storages_[static_cast<size_t>(index)] = storage;
+  updated_ = true;
+  return {};
+}
+
+Executor::Snapshot Executor::TakeSnapshot() const {
+  const std::lock_guard lock(mutex_);
+  return {storages_, updated_};
+}
+
+Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream) const {
+  const uint64_t planned = plan_->workspace_size();
+  if (workspace == nullptr && planned > 0) {
+    return {161001,
+            fmt::format("{}: workspace is null, but {} bytes were planned", plan_->op(), planned)};
+  }
+  if (workspace_size < planned) {
+    return {161002, fmt::format("{}: workspaceSize is {}, but {} bytes were planned", plan_->op(),
+                                workspace_size, planned)};
+  }
+  runtime::AllocationInfo allocation;
+  if (planned > 0 && runtime::FindAllocation(workspace, &allocation)) {
+    const auto before = static_cast<uint64_t>(static_cast<const char*>(workspace) -
+                                              static_cast<const char*>(allocation.base));
+    if (allocation.size - before < planned) {
+      return {161002, fmt::format("{}: workspace has {} bytes left in its allocation of {} bytes, "
+                                  "but {} were planned",
+                                  plan_->op(), allocation.size - before, allocation.size, planned)};
+    }
+  }
+  const Snapshot snapshot = TakeSnapshot();
+  if (snapshot.updated) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(snapshot.storages));
+  return LaunchPlan(plan_, snapshot.storages, workspace, stream);
+}
+
+Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages, void* workspace,
+                  void* stream, std::shared_ptr<void> keep_alive) {
+  Addresses elements{};
+  PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, storages, &elements));
+  void* scratch = workspace;
+  if (plan->workspace_size() > 0 && keep_alive == nullptr) {
+    PORTACL_RETURN_IF_ERROR(
+        runtime::ResolveAddress(workspace, plan->workspace_size(), "workspace", &scratch));
+  }
+  runtime::Work work;
+  work.name = plan->op();
+  work.small = plan->small();
+  work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
+    RunLogged(*plan, elements, scratch);
+    return {};
+  };
+  return runtime::Launch(stream, std::move(work));
+}
+
+}  // namespace portacl::ops

@@ -1,0 +1,56 @@
+// A planned call of the two-phase API: the plan and the storage addresses of its tensors.
+#ifndef PORTACL_OPS_EXECUTOR_H_
+#define PORTACL_OPS_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "base/status.h"
+#include "ops/plan.h"
+
+namespace portacl::ops {
+
+// Thread-safe. A run snapshots the addresses when it is enqueued, so an executor may be enqueued
+// again, or have its addresses updated, while earlier runs are pending.
+class Executor {
+ public:
+  explicit Executor(std::shared_ptr<const Plan> plan);
+
+  const Plan& plan() const { return *plan_; }
+
+  // A one-shot executor serves one run; false where it was claimed already.
+  void SetRepeatable();
+  bool repeatable() const;
+  bool ClaimOneShot();
+
+  // Replaces the storage address of tensor `index` (inputs, then outputs, in signature order) after
+  // checking the memory rules that need only that tensor.
+  base::Status SetAddress(int index, void* storage);
+
+  // Checks the workspace and enqueues a run on a stream (null: the context's default stream).
+  base::Status Enqueue(void* workspace, uint64_t workspace_size, void* stream) const;
+
+ private:
+  struct Snapshot {
+    Addresses storages;
+    bool updated;
+  };
+  Snapshot TakeSnapshot() const;
+
+  const std::shared_ptr<const Plan> plan_;
+  mutable std::mutex mutex_;
+  Addresses storages_;       // guarded by mutex_
+  bool updated_ = false;     // guarded by mutex_: some address is not the planned one
+  bool repeatable_ = false;  // guarded by mutex_
+  bool claimed_ = false;     // guarded by mutex_
+};
+
+// Resolves the storages to what kernels may touch and enqueues one run of a plan. `workspace` is
+// large enough; `keep_alive`, if any, lives until the run is over.
+base::Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages,
+                        void* workspace, void* stream, std::shared_ptr<void> keep_alive = nullptr);
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_EXECUTOR_H_

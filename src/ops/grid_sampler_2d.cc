@@ -1,0 +1,82 @@
+// Checks and kernel choice of grid sampling.
+#include "ops/grid_sampler_2d.h"
+
+#include <utility>
+#include <vector>
+
+#include "ops/grid_sampler_2d_backward.h"
+#include "ops/grid_sampler_2d_impls.h"
+#include "ops/planned_kernel.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Status;
+using base::TensorDesc;
+using Params = GridSampler2DParams;
+
+constexpr const char* kOp = "portacl::grid_sampler_2d";
+
+// The backward function's rules, with gradOutput played by output.
+Status Check(const GridSampler2DCall& call) {
+  const std::vector<bool> no_gradients = {false, false};
+  GridSampler2DBackwardCall backward;
+  backward.op = kOp;
+  backward.surface = Surface::kNative;
+  backward.grad_output = call.output;
+  backward.input = call.input;
+  backward.grid = call.grid;
+  backward.interpolation = call.interpolation;
+  backward.padding = call.padding;
+  backward.align_corners = call.align_corners;
+  backward.output_mask = &no_gradients;
+  backward.forward = true;
+  return CheckGridSampler2DBackward(backward);
+}
+
+class GridSamplerPlan final : public Plan {
+ public:
+  explicit GridSamplerPlan(const GridSampler2DCall& call) : Plan(kOp) {
+    AddTensor("input", *call.input, false, true);
+    AddTensor("grid", *call.grid, false, true);
+    AddTensor("output", *call.output, true, true);
+    params_.shape =
+        ShapeOf(*call.input, *call.grid, call.interpolation, call.padding, call.align_corners);
+    params_.input_stride = Strides4D(*call.input);
+    params_.grid_stride = Strides4D(*call.grid);
+    params_.output_stride = Strides4D(*call.output);
+  }
+
+  Status Make() {
+    PORTACL_RETURN_IF_ERROR(CheckMemory());
+    if (tensor(2).desc.NumElements() == 0) return {};
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, GridSampler2DImpls(), params_));
+    kernel_ = chosen_.label();
+    workspace_size_ = chosen_.workspace_size();
+    return {};
+  }
+
+  void Run(const Addresses& elements, void* workspace) const noexcept override {
+    Params params = params_;
+    params.input = elements[0];
+    params.grid = elements[1];
+    params.output = elements[2];
+    chosen_.Run(params, workspace);
+  }
+
+ private:
+  Params params_;
+  PlannedKernel<Params> chosen_;
+};
+
+}  // namespace
+
+Status PlanGridSampler2D(const GridSampler2DCall& call, std::shared_ptr<const Plan>* plan) {
+  PORTACL_RETURN_IF_ERROR(Check(call));
+  auto made = std::make_shared<GridSamplerPlan>(call);
+  PORTACL_RETURN_IF_ERROR(made->Make());
+  *plan = std::move(made);
+  return {};
+}
+
+}  // namespace portacl::ops

@@ -1,0 +1,147 @@
+// The rules on memory: null addresses, views inside their storage, allocations, overlap.
+#include "ops/plan.h"
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "runtime/memory.h"
+
+namespace portacl::ops {
+namespace {
+
+constexpr int32_t kNullPointer = 161001;
+constexpr int32_t kInvalid = 161002;
+
+bool HasElements(const TensorSlot& slot) { return slot.active && slot.desc.NumElements() != 0; }
+
+base::Status CheckNotNull(const char* op, const TensorSlot& slot, const void* storage) {
+  if (storage != nullptr) return {};
+  return {kNullPointer,
+          fmt::format("{}: {} has the data address null, but its shape {} has elements", op,
+                      slot.name, slot.desc.shape.ToString())};
+}
+
+// Number of elements in the storage, or -1 where it is negative or has no 64-bit value.
+int64_t StorageElements(const base::TensorDesc& desc) {
+  base::TensorDesc storage;
+  storage.shape = desc.storage_shape;
+  for (int i = 0; i < storage.shape.rank(); ++i) {
+    if (storage.shape[i] < 0) return -1;
+  }
+  return storage.NumElements();
+}
+
+base::Status CheckViewInStorage(const char* op, const TensorSlot& slot) {
+  const base::TensorDesc& desc = slot.desc;
+  const base::ElementRange reach = base::ReachOf(desc);
+  int64_t lowest = 0;
+  int64_t highest = 0;
+  const bool valid = reach.valid && base::CheckedAdd(desc.offset, reach.lowest, &lowest) &&
+                     base::CheckedAdd(desc.offset, reach.highest, &highest);
+  if (!valid) {
+    return {kInvalid,
+            fmt::format("{}: {} has shape {} and strides {}, whose extent exceeds 64 bits", op,
+                        slot.name, desc.shape.ToString(), desc.strides.ToString())};
+  }
+  int64_t bytes = 0;
+  if (!desc.has_storage) {
+    if (base::CheckedMul(highest - lowest, base::DTypeSize(desc.dtype), &bytes)) return {};
+    return {kInvalid, fmt::format("{}: {} has shape {} and strides {}, more than memory can hold",
+                                  op, slot.name, desc.shape.ToString(), desc.strides.ToString())};
+  }
+  const int64_t elements = StorageElements(desc);
+  if (lowest >= 0 && highest < elements &&
+      base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
+    return {};
+  }
+  return {
+      kInvalid,
+      fmt::format("{}: {} with shape {}, strides {} and offset {} reaches elements {} to {}, but "
+                  "its storage {} holds elements 0 to {}",
+                  op, slot.name, desc.shape.ToString(), desc.strides.ToString(), desc.offset,
+                  lowest, highest, desc.storage_shape.ToString(), elements - 1)};
+}
+
+base::Status CheckAllocation(const char* op, const TensorSlot& slot, const void* storage) {
+  const int64_t size = base::DTypeSize(slot.desc.dtype);
+  if (reinterpret_cast<uintptr_t>(storage) % static_cast<uintptr_t>(size) != 0) {
+    return {kInvalid, fmt::format("{}: {} has the data address {}, which is not aligned to its "
+                                  "elements of {} bytes",
+                                  op, slot.name, storage, size)};
+  }
+  if (!slot.desc.has_storage) return {};
+  runtime::AllocationInfo allocation;
+  if (!runtime::FindAllocation(storage, &allocation)) return {};
+  const auto bytes = static_cast<uint64_t>(StorageElements(slot.desc) * size);
+  const auto before = static_cast<uint64_t>(static_cast<const char*>(storage) -
+                                            static_cast<const char*>(allocation.base));
+  if (bytes <= allocation.size - before) return {};
+  return {kInvalid,
+          fmt::format("{}: {} has a storage {} of {} bytes, but only {} bytes of the allocation of "
+                      "{} bytes at {} follow its data address",
+                      op, slot.name, slot.desc.storage_shape.ToString(), bytes,
+                      allocation.size - before, allocation.size, allocation.base)};
+}
+
+base::Status OverlapError(const char* op, const TensorSlot& output, const TensorSlot& other) {
+  return {kInvalid, fmt::format("{}: the output {} overlaps the {} {} in memory, but must not", op,
+                                output.name, other.output ? "output" : "input", other.name)};
+}
+
+}  // namespace
+
+void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
+  tensors_[static_cast<size_t>(num_tensors_++)] = {name, desc, output, active};
+  if (!output) ++num_inputs_;
+}
+
+Addresses Plan::PlannedStorages() const {
+  Addresses storages{};
+  for (int i = 0; i < num_tensors_; ++i) storages[static_cast<size_t>(i)] = tensor(i).desc.data;
+  return storages;
+}
+
+base::Status Plan::CheckAddresses(const Addresses& storages) const {
+  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
+  const auto each = [&](auto check) -> base::Status {
+    for (int i = 0; i < num_tensors_; ++i) {
+      if (HasElements(tensor(i))) PORTACL_RETURN_IF_ERROR(check(i));
+    }
+    return {};
+  };
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckNotNull(op_, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckViewInStorage(op_, tensor(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckAllocation(op_, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) -> base::Status {
+    if (!tensor(i).output || !base::OverlapsItself(tensor(i).desc)) return {};
+    return {kInvalid, fmt::format("{}: the output {} with shape {} and strides {} overlaps itself, "
+                                  "but each of its elements needs a place of its own",
+                                  op_, tensor(i).name, tensor(i).desc.shape.ToString(),
+                                  tensor(i).desc.strides.ToString())};
+  }));
+  return each([&](int i) -> base::Status {
+    if (!tensor(i).output) return {};
+    for (int k = 0; k < i; ++k) {
+      if (!HasElements(tensor(k))) continue;
+      if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
+        return OverlapError(op_, tensor(i), tensor(k));
+      }
+    }
+    return {};
+  });
+}
+
+base::Status Plan::CheckAddress(int index, const void* storage) const {
+  PORTACL_RETURN_IF_ERROR(CheckNotNull(op_, tensor(index), storage));
+  return CheckAllocation(op_, tensor(index), storage);
+}
+
+std::string Plan::Describe() const {
+  std::string text = fmt::format("{} {} {}", op_, base::DTypeName(tensor(0).desc.dtype), kernel_);
+  for (int i = 0; i < num_tensors_; ++i) {
+    text += fmt::format(" {}{}", tensor(i).name, tensor(i).desc.shape.ToString());
+  }
+  return text;
+}
+
+}  // namespace portacl::ops

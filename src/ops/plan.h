@@ -1,0 +1,75 @@
+// A checked call: its tensors, its kernel and its workspace. Immutable once made; any number of
+// threads may run it at a time, each with its own addresses and workspace.
+#ifndef PORTACL_OPS_PLAN_H_
+#define PORTACL_OPS_PLAN_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/kernel.h"
+#include "base/status.h"
+#include "base/tensor_desc.h"
+
+namespace portacl::ops {
+
+inline constexpr int kMaxTensors = 5;
+
+// Addresses of a call's tensors in signature order, inputs first: storages where a Plan checks
+// them, element (0, 0, ...) where it runs.
+using Addresses = std::array<void*, kMaxTensors>;
+
+// One tensor parameter of a call.
+struct TensorSlot {
+  const char* name = "";
+  base::TensorDesc desc;
+  bool output = false;
+  bool active = false;  // read or written at all; an output that the mask leaves out is not
+};
+
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  // Computes from and into these elements (0, 0, ...). Waits for the result.
+  virtual void Run(const Addresses& elements, void* workspace) const noexcept = 0;
+
+  const char* op() const { return op_; }
+  const std::string& kernel() const { return kernel_; }
+  uint64_t workspace_size() const { return workspace_size_; }
+  // So little work that the calling thread does it faster than it can be handed over.
+  bool small() const { return small_; }
+  int num_tensors() const { return num_tensors_; }
+  int num_inputs() const { return num_inputs_; }
+  const TensorSlot& tensor(int index) const { return tensors_[static_cast<size_t>(index)]; }
+  // Shapes, dtype and kernel in one line, for logs and traces.
+  std::string Describe() const;
+
+  // The rules on memory for the tensors at other storage addresses than the planned ones.
+  base::Status CheckAddresses(const Addresses& storages) const;
+  // The rules that need only one tensor: not null, and room in a known allocation.
+  base::Status CheckAddress(int index, const void* storage) const;
+  Addresses PlannedStorages() const;
+
+ protected:
+  explicit Plan(const char* op) : op_(op) {}
+  void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
+  // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
+  base::Status CheckMemory() const { return CheckAddresses(PlannedStorages()); }
+
+  const char* op_;  // static string
+  std::string kernel_ = "none";
+  uint64_t workspace_size_ = 0;
+  bool small_ = true;
+
+ private:
+  int num_tensors_ = 0;
+  int num_inputs_ = 0;
+  std::array<TensorSlot, kMaxTensors> tensors_;
+};
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_PLAN_H_

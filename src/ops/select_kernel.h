@@ -1,0 +1,69 @@
+// Chooses the kernel of a plan: the first in the operator's list that this CPU has and that serves
+// the parameters, or the forced one.
+#ifndef PORTACL_OPS_SELECT_KERNEL_H_
+#define PORTACL_OPS_SELECT_KERNEL_H_
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/kernel.h"
+#include "base/status.h"
+#include "ops/settings.h"
+
+namespace portacl::ops {
+
+template <class Params>
+using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "ref" last
+
+// "avx512, avx2, ref": the names that this CPU can run.
+template <class Params>
+std::string AvailableNames(const KernelList<Params>& kernels) {
+  std::string names;
+  for (const auto* kernel : kernels) {
+    if (!kernel->available()) continue;
+    if (!names.empty()) names += ", ";
+    names += kernel->name;
+  }
+  return names;
+}
+
+// `*chosen` runs with `plan`. A forced family falls to "ref" for parameters that it does not serve.
+template <class Params>
+base::Status SelectKernel(const char* op, const KernelList<Params>& kernels, const Params& params,
+                          const base::Kernel<Params>** chosen, base::KernelPlan* plan) {
+  const std::string forced = ForcedImpl();
+  bool known = forced.empty();
+  for (const auto* kernel : kernels) {
+    if (!kernel->available()) continue;
+    const bool wanted = forced.empty() || forced == kernel->name;
+    known = known || wanted;
+    if (!wanted && (!known || std::strcmp(kernel->name, "ref") != 0)) continue;
+    *plan = base::KernelPlan{};
+    if (kernel->plan(params, plan)) {
+      *chosen = kernel;
+      return {};
+    }
+  }
+  if (!known) {
+    return {161002, fmt::format("{}: the implementation \"{}\" was asked for (PORTACL_IMPL or "
+                                "portaclSetImpl), but this machine has: {}",
+                                op, forced, AvailableNames(kernels))};
+  }
+  return {561003, fmt::format("{}: no kernel here can do this shape; the workspace would exceed "
+                              "64 bits",
+                              op)};
+}
+
+// "avx512:x2", or the name alone where the plan has no path of its own.
+template <class Params>
+std::string KernelLabel(const base::Kernel<Params>& kernel, const base::KernelPlan& plan) {
+  return *plan.path == '\0' ? std::string(kernel.name)
+                            : fmt::format("{}:{}", kernel.name, plan.path);
+}
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_SELECT_KERNEL_H_

@@ -1,0 +1,119 @@
+// The settings and what each profile has.
+#include "ops/settings.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+namespace portacl::ops {
+namespace {
+
+struct ProfileRow {
+  Profile profile;
+  const char* name;
+  bool nearest_exact;
+  bool all_dtypes;  // false: FLOAT and FLOAT16 only
+};
+
+constexpr std::array<ProfileRow, 4> kProfiles{{
+    {Profile::kAtlasA2, "atlas-a2", true, true},
+    {Profile::kAtlasA3, "atlas-a3", true, true},
+    {Profile::kAtlasTraining, "atlas-training", false, false},
+    {Profile::kOpen, "open", true, true},
+}};
+
+const ProfileRow& RowOf(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
+
+std::string FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+struct Settings {
+  Settings() : impl(FromEnvironment("PORTACL_IMPL")) {
+    const std::string wanted = FromEnvironment("PORTACL_PROFILE");
+    if (const auto found = ProfileFromName(wanted)) profile = *found;
+    if (!wanted.empty() && !ProfileFromName(wanted)) unknown_profile = wanted;
+    const std::string switched = FromEnvironment("PORTACL_STRICT");
+    strict = !switched.empty() && switched != "0";
+    has_impl = !impl.empty();
+  }
+  std::atomic<Profile> profile{Profile::kAtlasA2};
+  std::string unknown_profile;
+  std::atomic<bool> strict{false};
+  std::atomic<bool> has_impl{false};  // spares the lock in the common case
+  std::mutex mutex;
+  std::string impl;
+};
+
+Settings& Get() {
+  static Settings* const settings = new Settings;  // used by threads that outlive static objects
+  return *settings;
+}
+
+}  // namespace
+
+Profile CurrentProfile() { return Get().profile.load(std::memory_order_relaxed); }
+
+std::optional<Profile> ProfileFromName(std::string_view name) {
+  for (const ProfileRow& row : kProfiles) {
+    if (name == row.name) return row.profile;
+  }
+  return std::nullopt;
+}
+
+const char* ProfileName(Profile profile) { return RowOf(profile).name; }
+
+void SetProfile(Profile profile) {
+  Settings& settings = Get();
+  settings.profile.store(profile, std::memory_order_relaxed);
+  settings.unknown_profile.clear();
+}
+
+const char* ProfileChoices() { return "atlas-a2, atlas-a3, atlas-training, open"; }
+
+base::Status ProfileEnvironmentStatus() {
+  const std::string& name = Get().unknown_profile;
+  if (name.empty()) return {};
+  return {161002, "PORTACL_PROFILE is \"" + name + "\", but must be one of " + ProfileChoices()};
+}
+
+bool HasNearestExact(Profile profile) { return RowOf(profile).nearest_exact; }
+
+bool HasGridSamplerDType(Profile profile, base::DType dtype) {
+  switch (dtype) {
+    case base::DType::kFloat:
+    case base::DType::kFloat16:
+      return true;
+    case base::DType::kBFloat16:
+    case base::DType::kDouble:
+      return RowOf(profile).all_dtypes;
+    default:
+      return false;
+  }
+}
+
+const char* GridSamplerDTypes(Profile profile) {
+  return RowOf(profile).all_dtypes ? "FLOAT, FLOAT16, BF16 or DOUBLE" : "FLOAT or FLOAT16";
+}
+
+bool Strict() { return Get().strict.load(std::memory_order_relaxed); }
+void SetStrict(bool strict) { Get().strict.store(strict, std::memory_order_relaxed); }
+
+std::string ForcedImpl() {
+  Settings& settings = Get();
+  if (!settings.has_impl.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(settings.mutex);
+  return settings.impl;
+}
+
+void SetForcedImpl(std::string name) {
+  Settings& settings = Get();
+  const std::lock_guard lock(settings.mutex);
+  settings.impl = std::move(name);
+  settings.has_impl.store(!settings.impl.empty(), std::memory_order_release);
+}
+
+}  // namespace portacl::ops

@@ -1,0 +1,41 @@
+// Process-wide settings: profile, strict switch, forced implementation. Read from the environment
+// once (PORTACL_PROFILE, PORTACL_STRICT, PORTACL_IMPL), changed by functions for later calls.
+#ifndef PORTACL_OPS_SETTINGS_H_
+#define PORTACL_OPS_SETTINGS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+namespace portacl::ops {
+
+// What the aclnn and graph APIs accept.
+enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kOpen };
+
+Profile CurrentProfile();
+std::optional<Profile> ProfileFromName(std::string_view name);
+const char* ProfileName(Profile profile);
+void SetProfile(Profile profile);
+// "atlas-a2, atlas-a3, atlas-training, open"
+const char* ProfileChoices();
+// Not ok where PORTACL_PROFILE holds an unknown name (the default profile is used then).
+base::Status ProfileEnvironmentStatus();
+
+bool HasNearestExact(Profile profile);
+bool HasGridSamplerDType(Profile profile, base::DType dtype);
+// "FLOAT, FLOAT16, BF16, DOUBLE", for messages.
+const char* GridSamplerDTypes(Profile profile);
+
+bool Strict();
+void SetStrict(bool strict);
+
+// Name of the forced implementation, "" for the best one.
+std::string ForcedImpl();
+void SetForcedImpl(std::string name);
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_SETTINGS_H_

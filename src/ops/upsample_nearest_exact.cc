@@ -1,0 +1,89 @@
+// Checks, index tables and kernel choice of the forward function.
+#include "ops/upsample_nearest_exact.h"
+
+#include <utility>
+
+#include "ops/nearest_axis.h"
+#include "ops/planned_kernel.h"
+#include "ops/upsample_nearest_exact_backward.h"
+#include "ops/upsample_nearest_exact_impls.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Status;
+using base::TensorDesc;
+using Params = UpsampleNearestExactParams;
+
+constexpr const char* kOp = "portacl::upsample_nearest_exact";
+
+// The backward function's rules, with gradOutput and gradInput played by output and input.
+Status Check(const TensorDesc* input, const TensorDesc* output,
+             const std::array<double, 2>& scales) {
+  UpsampleNearestExactBackwardCall call;
+  call.op = kOp;
+  call.surface = Surface::kNative;
+  call.spatial = input != nullptr && input->shape.rank() == 3 ? 1 : 2;
+  call.grad_output = output;
+  call.grad_input = input;
+  call.scales = scales;
+  call.forward = true;
+  return CheckUpsampleNearestExactBackward(call);
+}
+
+class NearestPlan final : public Plan {
+ public:
+  NearestPlan(const TensorDesc& input, const TensorDesc& output,
+              const std::array<double, 2>& scales)
+      : Plan(kOp),
+        flat_(input.shape.rank() == 3),
+        h_(flat_ ? 1 : input.shape[2], flat_ ? 1 : output.shape[2], flat_ ? 0.0 : scales[0]),
+        w_(input.shape[flat_ ? 2 : 3], output.shape[flat_ ? 2 : 3], scales[flat_ ? 0 : 1]) {
+    AddTensor("input", input, false, true);
+    AddTensor("output", output, true, true);
+    params_.dtype = input.dtype;
+    params_.n = input.shape[0];
+    params_.c = input.shape[1];
+    params_.h = h_.axis();
+    params_.w = w_.axis();
+    params_.input_stride = As4D(input.strides, 0);
+    params_.output_stride = As4D(output.strides, 0);
+  }
+
+  Status Make() {
+    PORTACL_RETURN_IF_ERROR(CheckMemory());
+    if (params_.n == 0 || params_.c == 0) return {};
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, UpsampleNearestExactImpls(), params_));
+    kernel_ = chosen_.label();
+    workspace_size_ = chosen_.workspace_size();
+    return {};
+  }
+
+  void Run(const Addresses& elements, void* workspace) const noexcept override {
+    Params params = params_;
+    params.input = elements[0];
+    params.output = elements[1];
+    chosen_.Run(params, workspace);
+  }
+
+ private:
+  const bool flat_;
+  const NearestTable h_;
+  const NearestTable w_;
+  Params params_;
+  PlannedKernel<Params> chosen_;
+};
+
+}  // namespace
+
+Status PlanUpsampleNearestExact(const TensorDesc* input, const TensorDesc* output,
+                                const std::array<double, 2>& scales,
+                                std::shared_ptr<const Plan>* plan) {
+  PORTACL_RETURN_IF_ERROR(Check(input, output, scales));
+  auto made = std::make_shared<NearestPlan>(*input, *output, scales);
+  PORTACL_RETURN_IF_ERROR(made->Make());
+  *plan = std::move(made);
+  return {};
+}
+
+}  // namespace portacl::ops
