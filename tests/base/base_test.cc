@@ -1,0 +1,162 @@
+// The small parts of src/base: checked arithmetic, names of types, messages, handles, status, log.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "acl/acl_base.h"
+#include "base/checked.h"
+#include "base/dispatch.h"
+#include "base/dtype.h"
+#include "base/error_message.h"
+#include "base/handle_table.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace portacl::base {
+namespace {
+
+TEST(CheckedTest, ProductsAndSumsReportOverflowAtTheLimit) {
+  int64_t out = 0;
+  EXPECT_TRUE(CheckedMul<int64_t>(INT64_MAX / 2, 2, &out));
+  EXPECT_EQ(out, INT64_MAX - 1);
+  EXPECT_FALSE(CheckedMul<int64_t>(INT64_MAX / 2 + 1, 2, &out));
+  EXPECT_FALSE(CheckedMul<int64_t>(INT64_MIN, -1, &out));
+  EXPECT_TRUE(CheckedAdd<int64_t>(INT64_MAX - 1, 1, &out));
+  EXPECT_FALSE(CheckedAdd<int64_t>(INT64_MAX, 1, &out));
+  uint64_t size = 0;
+  EXPECT_FALSE(CheckedMul<uint64_t>(UINT64_MAX, 2, &size));
+}
+
+TEST(DTypeTest, ValuesAreThoseOfTheAclHeaders) {
+  EXPECT_EQ(static_cast<int32_t>(DType::kFloat), ACL_FLOAT);
+  EXPECT_EQ(static_cast<int32_t>(DType::kFloat16), ACL_FLOAT16);
+  EXPECT_EQ(static_cast<int32_t>(DType::kBFloat16), ACL_BF16);
+  EXPECT_EQ(static_cast<int32_t>(DType::kDouble), ACL_DOUBLE);
+  EXPECT_EQ(static_cast<int32_t>(DType::kUndefined), ACL_DT_UNDEFINED);
+  EXPECT_EQ(static_cast<int32_t>(Format::kNCHW), ACL_FORMAT_NCHW);
+  EXPECT_EQ(static_cast<int32_t>(Format::kND), ACL_FORMAT_ND);
+  EXPECT_EQ(static_cast<int32_t>(Format::kNCL), ACL_FORMAT_NCL);
+}
+
+TEST(DTypeTest, EveryAclTypeHasANameAndItsSize) {
+  struct Row {
+    aclDataType type;
+    int64_t size;
+    const char* name;
+  };
+  constexpr Row kRows[] = {{ACL_DT_UNDEFINED, 0, "UNDEFINED"},
+                           {ACL_FLOAT, 4, "FLOAT"},
+                           {ACL_FLOAT16, 2, "FLOAT16"},
+                           {ACL_INT8, 1, "INT8"},
+                           {ACL_INT32, 4, "INT32"},
+                           {ACL_UINT8, 1, "UINT8"},
+                           {ACL_INT16, 2, "INT16"},
+                           {ACL_UINT16, 2, "UINT16"},
+                           {ACL_UINT32, 4, "UINT32"},
+                           {ACL_INT64, 8, "INT64"},
+                           {ACL_UINT64, 8, "UINT64"},
+                           {ACL_DOUBLE, 8, "DOUBLE"},
+                           {ACL_BOOL, 1, "BOOL"},
+                           {ACL_STRING, 0, "STRING"},
+                           {ACL_COMPLEX64, 8, "COMPLEX64"},
+                           {ACL_COMPLEX128, 16, "COMPLEX128"},
+                           {ACL_BF16, 2, "BF16"},
+                           {ACL_INT4, 0, "INT4"},
+                           {ACL_UINT1, 0, "UINT1"},
+                           {ACL_COMPLEX32, 4, "COMPLEX32"}};
+  for (const Row& row : kRows) {
+    EXPECT_EQ(DTypeSize(static_cast<DType>(row.type)), row.size) << row.name;
+    EXPECT_EQ(DTypeName(static_cast<DType>(row.type)), row.name);
+  }
+  EXPECT_EQ(DTypeSize(static_cast<DType>(99)), 0);
+  EXPECT_EQ(DTypeName(static_cast<DType>(99)), "data type 99");
+  EXPECT_EQ(FormatName(Format::kNCL), "NCL");
+  EXPECT_EQ(FormatName(static_cast<Format>(ACL_FORMAT_FRACTAL_NZ)), "FRACTAL_NZ");
+  EXPECT_EQ(FormatName(static_cast<Format>(-7)), "format -7");
+}
+
+TEST(DispatchTest, EachTypeGetsItsOwnCall) {
+  const auto size_of = [](DType dtype) {
+    return DispatchFloating(dtype, [](auto tag) { return sizeof(typename decltype(tag)::type); });
+  };
+  EXPECT_EQ(size_of(DType::kFloat), 4u);
+  EXPECT_EQ(size_of(DType::kFloat16), 2u);
+  EXPECT_EQ(size_of(DType::kBFloat16), 2u);
+  EXPECT_EQ(size_of(DType::kDouble), 8u);
+}
+
+TEST(ErrorMessageTest, IsKeptPerThreadAndTakenOnce) {
+  SetErrorMessage("first");
+  SetErrorMessage("second");
+  std::thread([] { EXPECT_EQ(TakeErrorMessage(), nullptr); }).join();
+  EXPECT_STREQ(PeekErrorMessage(), "second");
+  EXPECT_STREQ(TakeErrorMessage(), "second");
+  EXPECT_EQ(TakeErrorMessage(), nullptr);
+  EXPECT_STREQ(PeekErrorMessage(), "second");
+}
+
+TEST(ErrorMessageTest, ReportKeepsOnlyFailures) {
+  SetErrorMessage("before");
+  EXPECT_EQ(Report(Status()), 0);
+  EXPECT_STREQ(TakeErrorMessage(), "before");
+  EXPECT_EQ(Report(Status(161002, "wrong")), 161002);
+  EXPECT_STREQ(TakeErrorMessage(), "wrong");
+}
+
+TEST(StatusTest, ReturnMacroPassesTheFirstFailureOn) {
+  const auto run = [](int32_t code) -> Status {
+    PORTACL_RETURN_IF_ERROR(Status());
+    PORTACL_RETURN_IF_ERROR(code == 0 ? Status() : Status(code, "refused"));
+    return {7, "end"};
+  };
+  EXPECT_EQ(run(0).code(), 7);
+  EXPECT_EQ(run(161001).code(), 161001);
+  EXPECT_EQ(run(161001).message(), "refused");
+}
+
+TEST(HandleTableTest, FindsOnlyLiveHandles) {
+  HandleTable<std::string> table;
+  std::string* const a = table.Add(std::make_shared<std::string>("a"));
+  std::string* const b = table.Add(std::make_shared<std::string>("b"));
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_EQ(*table.Find(a), "a");
+  EXPECT_EQ(table.Find(nullptr), nullptr);
+  EXPECT_EQ(table.Take(nullptr), nullptr);
+  const std::shared_ptr<std::string> used = table.Find(a);
+  EXPECT_EQ(*table.Take(a), "a");
+  EXPECT_EQ(table.Find(a), nullptr);
+  EXPECT_EQ(table.Take(a), nullptr);
+  EXPECT_EQ(*used, "a") << "a found object outlives its handle";
+  EXPECT_EQ(table.Snapshot().size(), 1u);
+  EXPECT_EQ(*table.Take(b), "b");
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(HandleTableTest, OfRacingTakesExactlyOneSucceeds) {
+  HandleTable<int> table;
+  for (int round = 0; round < 200; ++round) {
+    int* const handle = table.Add(std::make_shared<int>(round));
+    std::atomic<int> winners{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] { winners += table.Take(handle) != nullptr ? 1 : 0; });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(winners, 1);
+  }
+}
+
+TEST(LogTest, AnyLevelCanBeWrittenAndAsked) {
+  for (const LogLevel level :
+       {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
+    if (!LogEnabled(level)) Log(level, "dropped");
+  }
+}
+
+}  // namespace
+}  // namespace portacl::base
