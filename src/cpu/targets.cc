@@ -1,0 +1,44 @@
+// Asks Highway, which asks the CPU and the operating system once.
+#include "cpu/targets.h"
+
+#include <hwy/targets.h>
+
+#include <array>
+#include <cstddef>
+
+namespace portacl::cpu {
+namespace {
+
+struct Target {
+  int64_t bit;
+  const char* name;
+};
+
+// Best first, as in PORTACL_KERNELS.
+constexpr std::array kTargets = {
+    Target{HWY_AVX3, "avx512"},
+    Target{HWY_AVX2, "avx2"},
+    Target{HWY_SVE, "sve"},
+    Target{HWY_NEON, "neon"},
+};
+
+struct Names {
+  Names() {
+    for (const Target& target : kTargets) {
+      if (HasTargets(target.bit)) names[count++] = target.name;
+    }
+  }
+  std::array<const char*, kTargets.size()> names{};
+  size_t count = 0;
+};
+
+}  // namespace
+
+bool HasTargets(int64_t targets) { return (hwy::SupportedTargets() & targets) != 0; }
+
+std::span<const char* const> TargetNames() {
+  static const Names names;
+  return {names.names.data(), names.count};
+}
+
+}  // namespace portacl::cpu
