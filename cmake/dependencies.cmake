@@ -21,7 +21,5 @@ if(NOT PORTACL_SCALAR)
   if(NOT TARGET hwy::hwy)
     message(FATAL_ERROR "Highway is missing: install libhwy-dev, or configure with -DPORTACL_SCALAR=ON")
   endif()
-  # HWY_SHARED_DEFINE: Highway's own functions stay visible although ours are hidden.
-  target_compile_definitions(portacl_machine INTERFACE HWY_SHARED_DEFINE=1)
   target_link_libraries(portacl_machine INTERFACE hwy::hwy)
 endif()
