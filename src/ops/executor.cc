@@ -68,6 +68,11 @@ bool Executor::ClaimOneShot() {
   return !std::exchange(claimed_, true);
 }
 
+void Executor::ReturnOneShot() {
+  const std::lock_guard lock(mutex_);
+  claimed_ = false;
+}
+
 Status Executor::SetAddress(int index, void* storage) {
   const TensorSlot& slot = plan_->tensor(index);
   if (slot.active && slot.desc.NumElements() != 0) {

@@ -23,6 +23,7 @@ class Executor {
   void SetRepeatable();
   bool repeatable() const;
   bool ClaimOneShot();
+  void ReturnOneShot();  // the claimed run was refused
 
   // Replaces the storage address of tensor `index` (inputs, then outputs, in signature order) after
   // checking the memory rules that need only that tensor.

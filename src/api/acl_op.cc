@@ -1,0 +1,400 @@
+// Running an operator by its graph name: acl/acl_op.h and acl/acl_op_compiler.h.
+#include "acl/acl_op.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "acl/acl_op_compiler.h"
+#include "api/acl_op_handles.h"
+#include "api/shim.h"
+#include "api/tensor_handles.h"
+#include "ops/executor.h"
+#include "ops/grid_sampler_2d_backward.h"
+#include "ops/upsample_nearest_exact_backward.h"
+#include "runtime/scratch.h"
+
+namespace portacl::api {
+namespace {
+
+using base::Status;
+
+constexpr const char* kNearest = "UpsampleNearestExact2dGrad";
+constexpr const char* kGridSampler = "GridSampler2DGrad";
+
+template <class... Args>
+Status Refuse(int32_t code, fmt::format_string<Args...> text, Args&&... args) {
+  return {code, fmt::format(text, std::forward<Args>(args)...)};
+}
+
+// ---- attributes --------------------------------------------------------------------------------
+
+// Stores attribute `name` in *value where it is set; refuses one of another type.
+template <class T>
+Status ReadAttribute(const GraphOperator& op, const char* name, const char* type, bool required,
+                     T* value) {
+  const auto found = op.attributes.values.find(name);
+  if (found == op.attributes.values.end()) {
+    if (!required) return {};
+    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is missing; it must be a {}",
+                  op.type, name, type);
+  }
+  const T* typed = std::get_if<T>(&found->second);
+  if (typed == nullptr) {
+    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} must be a {}", op.type, name,
+                  type);
+  }
+  *value = *typed;
+  return {};
+}
+
+// Stores the position of a word attribute among `words` in *mode; unset keeps *mode.
+Status ReadMode(const GraphOperator& op, const char* name, const std::array<const char*, 3>& words,
+                int64_t* mode) {
+  std::string word = words[static_cast<size_t>(*mode)];
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, name, "string", false, &word));
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (word != words[i]) continue;
+    *mode = static_cast<int64_t>(i);
+    return {};
+  }
+  return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is \"{}\", but must be {}, {} or {}",
+                op.type, name, word, words[0], words[1], words[2]);
+}
+
+// ---- the two operators -------------------------------------------------------------------------
+
+// A call's tensors, inputs then outputs, in the order of the operator's signature.
+using Tensors = std::vector<base::TensorDesc>;
+
+// Either checks a call without its data (plan is null) or plans it.
+Status PlanNearest(const GraphOperator& op, const Tensors& tensors,
+                   std::shared_ptr<const ops::Plan>* plan) {
+  std::vector<int64_t> output_size;
+  std::vector<int64_t> input_size;
+  float scale_h = 0;
+  float scale_w = 0;
+  PORTACL_RETURN_IF_ERROR(
+      ReadAttribute(op, "output_size", "list of 2 integers", true, &output_size));
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "input_size", "list of 4 integers", true, &input_size));
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_h", "float", false, &scale_h));
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_w", "float", false, &scale_w));
+  ops::UpsampleNearestExactBackwardCall call;
+  call.op = kNearest;
+  call.surface = ops::Surface::kGraph;
+  call.grad_output = &tensors[0];
+  call.grad_input = &tensors[1];
+  call.output_size = &output_size;
+  call.input_size = &input_size;
+  call.scales = {static_cast<double>(scale_h), static_cast<double>(scale_w)};
+  return plan == nullptr ? CheckUpsampleNearestExactBackward(call)
+                         : PlanUpsampleNearestExactBackward(call, plan);
+}
+
+Status PlanGridSampler(const GraphOperator& op, const Tensors& tensors,
+                       std::shared_ptr<const ops::Plan>* plan) {
+  ops::GridSampler2DBackwardCall call;
+  const std::vector<bool> both = {true, true};
+  call.op = kGridSampler;
+  call.surface = ops::Surface::kGraph;
+  PORTACL_RETURN_IF_ERROR(
+      ReadMode(op, "interpolation_mode", {"bilinear", "nearest", "bicubic"}, &call.interpolation));
+  PORTACL_RETURN_IF_ERROR(
+      ReadMode(op, "padding_mode", {"zeros", "border", "reflection"}, &call.padding));
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "align_corners", "bool", false, &call.align_corners));
+  call.grad_output = &tensors[0];
+  call.input = &tensors[1];
+  call.grid = &tensors[2];
+  call.output_mask = &both;
+  call.input_grad = &tensors[3];
+  call.grid_grad = &tensors[4];
+  return plan == nullptr ? CheckGridSampler2DBackward(call) : PlanGridSampler2DBackward(call, plan);
+}
+
+struct OperatorRow {
+  const char* type;
+  size_t inputs;
+  size_t outputs;
+  Status (*plan)(const GraphOperator&, const Tensors&, std::shared_ptr<const ops::Plan>*);
+};
+
+constexpr std::array<OperatorRow, 2> kOperators{{
+    {kNearest, 1, 1, PlanNearest},
+    {kGridSampler, 3, 2, PlanGridSampler},
+}};
+
+// ---- arguments ---------------------------------------------------------------------------------
+
+Status FindOperator(const char* type, const OperatorRow** row) {
+  if (type == nullptr) return Refuse(ACL_ERROR_INVALID_PARAM, "opType is null");
+  for (const OperatorRow& candidate : kOperators) {
+    if (std::strcmp(candidate.type, type) == 0) {
+      *row = &candidate;
+      return {};
+    }
+  }
+  return Refuse(ACL_ERROR_OP_NOT_FOUND, "opType is \"{}\", but must be {} or {}", type, kNearest,
+                kGridSampler);
+}
+
+// One side (inputs or outputs) of a call as the caller gave it.
+struct Side {
+  const char* name;  // "input" or "output"
+  int32_t mismatch;  // code where it does not fit
+};
+constexpr Side kInputs{"input", ACL_ERROR_OP_INPUT_NOT_MATCH};
+constexpr Side kOutputs{"output", ACL_ERROR_OP_OUTPUT_NOT_MATCH};
+
+Status CheckCount(const char* type, const Side& side, int got, size_t wanted) {
+  if (got >= 0 && static_cast<size_t>(got) == wanted) return {};
+  return Refuse(side.mismatch, "{}: has {} {}s, but must have {}", type, got, side.name, wanted);
+}
+
+// Copies the live descriptions of one side.
+Status ReadDescs(const char* type, const Side& side, size_t count,
+                 const aclTensorDesc* const descs[], std::vector<aclTensorDesc>* copies) {
+  if (descs == nullptr) {
+    return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}Desc is null", type, side.name);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (descs[i] == nullptr) {
+      return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}Desc[{}] is null", type, side.name, i);
+    }
+    const auto found = TensorDescs().Find(descs[i]);
+    if (found == nullptr) {
+      return Refuse(side.mismatch, "{}: {}Desc[{}] is not a live handle", type, side.name, i);
+    }
+    copies->push_back(*found);
+  }
+  return {};
+}
+
+// A call's operator from the caller's arguments.
+Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
+                    int num_outputs, const aclTensorDesc* const output_desc[],
+                    const aclopAttr* attr, GraphOperator* op, const OperatorRow** row) {
+  PORTACL_RETURN_IF_ERROR(FindOperator(type, row));
+  op->type = type;
+  PORTACL_RETURN_IF_ERROR(CheckCount(type, kInputs, num_inputs, (*row)->inputs));
+  PORTACL_RETURN_IF_ERROR(CheckCount(type, kOutputs, num_outputs, (*row)->outputs));
+  PORTACL_RETURN_IF_ERROR(ReadDescs(type, kInputs, (*row)->inputs, input_desc, &op->inputs));
+  PORTACL_RETURN_IF_ERROR(ReadDescs(type, kOutputs, (*row)->outputs, output_desc, &op->outputs));
+  if (attr == nullptr) return {};
+  const auto found = Handles<aclopAttr>().Find(attr);
+  if (found == nullptr) {
+    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attr is not a live handle", type);
+  }
+  op->attributes = *found;
+  return {};
+}
+
+// A dense tensor of a description; refuses ranks and extents that no tensor can have.
+Status MakeTensor(const char* type, const Side& side, size_t index, const aclTensorDesc& desc,
+                  base::TensorDesc* tensor) {
+  if (desc.dims.size() > static_cast<size_t>(base::kMaxRank)) {
+    return Refuse(side.mismatch, "{}: {} {} has rank {}, but must have 4", type, side.name, index,
+                  desc.dims.size());
+  }
+  tensor->dtype = desc.dtype;
+  tensor->format = desc.format;
+  tensor->shape = base::Dims(desc.dims.data(), static_cast<int>(desc.dims.size()));
+  tensor->strides = base::ContiguousStrides(tensor->shape);
+  tensor->storage_shape = tensor->shape;
+  for (const int64_t extent : desc.dims) {
+    if (extent >= 0) continue;
+    return Refuse(side.mismatch, "{}: {} {} has shape {}, but extents must be at least 0", type,
+                  side.name, index, tensor->shape.ToString());
+  }
+  return {};
+}
+
+Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
+  for (const bool output : {false, true}) {
+    const Side& side = output ? kOutputs : kInputs;
+    const auto& descs = output ? op.outputs : op.inputs;
+    for (size_t i = 0; i < descs.size(); ++i) {
+      base::TensorDesc tensor;
+      PORTACL_RETURN_IF_ERROR(MakeTensor(op.type.c_str(), side, i, descs[i], &tensor));
+      tensors->push_back(tensor);
+    }
+  }
+  return {};
+}
+
+// Points the tensors of one side at their buffers, which must be large enough.
+Status AttachBuffers(const GraphOperator& op, const Side& side,
+                     const aclDataBuffer* const buffers[], size_t count, base::TensorDesc* first) {
+  if (buffers == nullptr) {
+    return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}s is null", op.type, side.name);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (buffers[i] == nullptr) {
+      return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}s[{}] is null", op.type, side.name, i);
+    }
+    const auto buffer = DataBuffers().Find(buffers[i]);
+    if (buffer == nullptr) {
+      return Refuse(side.mismatch, "{}: {}s[{}] is not a live handle", op.type, side.name, i);
+    }
+    const int64_t elements = first[i].NumElements();
+    const int64_t size = base::DTypeSize(first[i].dtype);
+    if (elements < 0 ||
+        static_cast<uint64_t>(elements) > buffer->size / static_cast<uint64_t>(size)) {
+      return Refuse(side.mismatch,
+                    "{}: {}s[{}] has {} bytes, but the shape {} of {} needs {} times {}", op.type,
+                    side.name, i, buffer->size, first[i].shape.ToString(),
+                    base::DTypeName(first[i].dtype), elements, size);
+    }
+    first[i].data = buffer->data;
+  }
+  return {};
+}
+
+Status Execute(const GraphOperator& op, const OperatorRow& row, const aclDataBuffer* const inputs[],
+               const aclDataBuffer* const outputs[], aclrtStream stream) {
+  Tensors tensors;
+  PORTACL_RETURN_IF_ERROR(MakeTensors(op, &tensors));
+  PORTACL_RETURN_IF_ERROR(row.plan(op, tensors, nullptr));  // dtypes and shapes before buffers
+  PORTACL_RETURN_IF_ERROR(AttachBuffers(op, kInputs, inputs, row.inputs, tensors.data()));
+  PORTACL_RETURN_IF_ERROR(
+      AttachBuffers(op, kOutputs, outputs, row.outputs, tensors.data() + row.inputs));
+  std::shared_ptr<const ops::Plan> plan;
+  Status status = row.plan(op, tensors, &plan);
+  // The common rules on memory speak aclnn codes.
+  if (!status.ok() && (status.code() == 161001 || status.code() == 161002)) {
+    status = Status(ACL_ERROR_INVALID_PARAM, status.message());
+  }
+  PORTACL_RETURN_IF_ERROR(status);
+  auto scratch = std::make_shared<runtime::Scratch>(plan->workspace_size());
+  if (plan->workspace_size() > 0 && scratch->data() == nullptr) {
+    return Refuse(ACL_ERROR_BAD_ALLOC, "{}: no memory for a workspace of {} bytes", op.type,
+                  plan->workspace_size());
+  }
+  void* const workspace = scratch->data();
+  const ops::Addresses storages = plan->PlannedStorages();
+  return LaunchPlan(std::move(plan), storages, workspace, stream, std::move(scratch));
+}
+
+// Opens every message with the function's name, keeps it, and gives the code.
+template <class Body>
+aclError Run(const char* function, Body&& body) {
+  return Guarded(function, std::forward<Body>(body));
+}
+
+aclError ReadAndExecute(const char* function, const char* type, int num_inputs,
+                        const aclTensorDesc* const input_desc[],
+                        const aclDataBuffer* const inputs[], int num_outputs,
+                        const aclTensorDesc* const output_desc[],
+                        const aclDataBuffer* const outputs[], const aclopAttr* attr,
+                        aclrtStream stream) {
+  return Run(function, [&]() -> Status {
+    GraphOperator op;
+    const OperatorRow* row = nullptr;
+    PORTACL_RETURN_IF_ERROR(
+        ReadOperator(type, num_inputs, input_desc, num_outputs, output_desc, attr, &op, &row));
+    return Execute(op, *row, inputs, outputs, stream);
+  });
+}
+
+// Checks everything but the data.
+Status Prepare(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
+               int num_outputs, const aclTensorDesc* const output_desc[], const aclopAttr* attr,
+               GraphOperator* op) {
+  const OperatorRow* row = nullptr;
+  PORTACL_RETURN_IF_ERROR(
+      ReadOperator(type, num_inputs, input_desc, num_outputs, output_desc, attr, op, &row));
+  Tensors tensors;
+  PORTACL_RETURN_IF_ERROR(MakeTensors(*op, &tensors));
+  return row->plan(*op, tensors, nullptr);
+}
+
+}  // namespace
+}  // namespace portacl::api
+
+using portacl::api::GraphOperator;
+using portacl::api::Handles;
+using portacl::base::Status;
+
+extern "C" {
+
+aclError aclopExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
+                        aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
+                        aclDataBuffer* outputs[], aclopAttr* attr, aclrtStream stream) {
+  return portacl::api::ReadAndExecute(__func__, opType, numInputs, inputDesc, inputs, numOutputs,
+                                      outputDesc, outputs, attr, stream);
+}
+
+aclError aclopCompile(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
+                      int numOutputs, const aclTensorDesc* const outputDesc[],
+                      const aclopAttr* attr, aclopEngineType, aclopCompileType, const char*) {
+  return portacl::api::Run(__func__, [&] {
+    GraphOperator op;
+    return portacl::api::Prepare(opType, numInputs, inputDesc, numOutputs, outputDesc, attr, &op);
+  });
+}
+
+aclError aclopCompileAndExecute(const char* opType, int numInputs,
+                                const aclTensorDesc* const inputDesc[],
+                                const aclDataBuffer* const inputs[], int numOutputs,
+                                const aclTensorDesc* const outputDesc[],
+                                aclDataBuffer* const outputs[], const aclopAttr* attr,
+                                aclopEngineType, aclopCompileType, const char*,
+                                aclrtStream stream) {
+  return portacl::api::ReadAndExecute(__func__, opType, numInputs, inputDesc, inputs, numOutputs,
+                                      outputDesc, outputs, attr, stream);
+}
+
+aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
+                                  aclDataBuffer* inputs[], int numOutputs,
+                                  aclTensorDesc* outputDesc[], aclDataBuffer* outputs[],
+                                  aclopAttr* attr, aclopEngineType, aclopCompileType, const char*,
+                                  aclrtStream stream) {
+  return portacl::api::ReadAndExecute(__func__, opType, numInputs, inputDesc, inputs, numOutputs,
+                                      outputDesc, outputs, attr, stream);
+}
+
+aclError aclopCreateHandle(const char* opType, int numInputs,
+                           const aclTensorDesc* const inputDesc[], int numOutputs,
+                           const aclTensorDesc* const outputDesc[], const aclopAttr* opAttr,
+                           aclopHandle** handle) {
+  if (handle != nullptr) *handle = nullptr;
+  return portacl::api::Run(__func__, [&]() -> Status {
+    if (handle == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is null"};
+    auto made = std::make_shared<aclopHandle>();
+    PORTACL_RETURN_IF_ERROR(portacl::api::Prepare(opType, numInputs, inputDesc, numOutputs,
+                                                  outputDesc, opAttr, &made->op));
+    *handle = Handles<aclopHandle>().Add(std::move(made));
+    return {};
+  });
+}
+
+void aclopDestroyHandle(aclopHandle* handle) {
+  portacl::api::Run(__func__, [&]() -> Status {
+    if (handle == nullptr || Handles<aclopHandle>().Take(handle) != nullptr) return {};
+    return {ACL_ERROR_INVALID_PARAM, "handle is not a live handle: destroyed already"};
+  });
+}
+
+aclError aclopExecWithHandle(aclopHandle* handle, int numInputs,
+                             const aclDataBuffer* const inputs[], int numOutputs,
+                             aclDataBuffer* const outputs[], aclrtStream stream) {
+  return portacl::api::Run(__func__, [&]() -> Status {
+    if (handle == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is null"};
+    const auto found = Handles<aclopHandle>().Find(handle);
+    if (found == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is not a live handle"};
+    const char* type = found->op.type.c_str();
+    const portacl::api::OperatorRow* row = nullptr;
+    PORTACL_RETURN_IF_ERROR(portacl::api::FindOperator(type, &row));
+    PORTACL_RETURN_IF_ERROR(
+        portacl::api::CheckCount(type, portacl::api::kInputs, numInputs, row->inputs));
+    PORTACL_RETURN_IF_ERROR(
+        portacl::api::CheckCount(type, portacl::api::kOutputs, numOutputs, row->outputs));
+    return portacl::api::Execute(found->op, *row, inputs, outputs, stream);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,112 @@
+// The attributes of graph operators.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "acl/acl_op.h"
+#include "api/acl_op_handles.h"
+#include "api/shim.h"
+#include "api/tensor_handles.h"
+
+namespace {
+
+using portacl::api::AttributeValue;
+using portacl::api::Guarded;
+using portacl::api::Handles;
+using portacl::base::Status;
+
+// Sets attribute `name` to the value that make() returns.
+template <class Make>
+aclError Set(const char* function, aclopAttr* attr, const char* name, Make make) {
+  return Guarded(function, [&]() -> Status {
+    if (attr == nullptr) return {ACL_ERROR_INVALID_PARAM, "attr is null"};
+    const std::shared_ptr<aclopAttr> found = Handles<aclopAttr>().Find(attr);
+    if (found == nullptr) {
+      return {ACL_ERROR_INVALID_PARAM, "attr is not a live handle: destroyed, or never created"};
+    }
+    if (name == nullptr || *name == '\0') {
+      return {ACL_ERROR_INVALID_PARAM, "attrName is null or empty"};
+    }
+    AttributeValue value;
+    PORTACL_RETURN_IF_ERROR(make(&value));
+    found->values[name] = std::move(value);
+    return {};
+  });
+}
+
+// A scalar attribute.
+template <class T>
+auto One(T value) {
+  return [value](AttributeValue* result) -> Status {
+    *result = value;
+    return {};
+  };
+}
+
+// A list attribute of elements `Element`, from `count` values of the caller.
+template <class Element, class Value>
+auto List(int count, const Value* values) {
+  return [count, values](AttributeValue* result) -> Status {
+    if (count < 0) {
+      return {ACL_ERROR_INVALID_PARAM,
+              fmt::format("numValues is {}, but must be at least 0", count)};
+    }
+    if (values == nullptr && count > 0) {
+      return {ACL_ERROR_INVALID_PARAM, fmt::format("values is null, but numValues is {}", count)};
+    }
+    std::vector<Element> list;
+    for (int i = 0; i < count; ++i) list.push_back(static_cast<Element>(values[i]));
+    *result = std::move(list);
+    return {};
+  };
+}
+
+}  // namespace
+
+extern "C" {
+
+aclopAttr* aclopCreateAttr() {
+  return portacl::api::GuardedValue<aclopAttr*>(
+      __func__, nullptr, [] { return Handles<aclopAttr>().Add(std::make_shared<aclopAttr>()); });
+}
+
+void aclopDestroyAttr(const aclopAttr* attr) {
+  Guarded(__func__, [&]() -> Status {
+    if (attr == nullptr || Handles<aclopAttr>().Take(attr) != nullptr) return {};
+    return {ACL_ERROR_INVALID_PARAM, "attr is not a live handle: destroyed already"};
+  });
+}
+
+aclError aclopSetAttrBool(aclopAttr* attr, const char* attrName, uint8_t attrValue) {
+  return Set(__func__, attr, attrName, One(attrValue != 0));
+}
+aclError aclopSetAttrInt(aclopAttr* attr, const char* attrName, int64_t attrValue) {
+  return Set(__func__, attr, attrName, One(attrValue));
+}
+aclError aclopSetAttrFloat(aclopAttr* attr, const char* attrName, float attrValue) {
+  return Set(__func__, attr, attrName, One(attrValue));
+}
+aclError aclopSetAttrString(aclopAttr* attr, const char* attrName, const char* attrValue) {
+  return Set(__func__, attr, attrName, [attrValue](AttributeValue* result) -> Status {
+    if (attrValue == nullptr) return {ACL_ERROR_INVALID_PARAM, "attrValue is null"};
+    *result = std::string(attrValue);
+    return {};
+  });
+}
+aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValues,
+                             const int64_t* values) {
+  return Set(__func__, attr, attrName, List<int64_t>(numValues, values));
+}
+aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues,
+                               const float* values) {
+  return Set(__func__, attr, attrName, List<float>(numValues, values));
+}
+aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues,
+                              const uint8_t* values) {
+  return Set(__func__, attr, attrName, List<bool>(numValues, values));
+}
+
+}  // extern "C"

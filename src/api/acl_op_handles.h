@@ -1,0 +1,42 @@
+// The objects behind aclopAttr and aclopHandle.
+#ifndef PORTACL_API_ACL_OP_HANDLES_H_
+#define PORTACL_API_ACL_OP_HANDLES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "acl/acl_op.h"
+#include "api/handles.h"
+
+namespace portacl::api {
+
+using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vector<int64_t>,
+                                    std::vector<float>, std::vector<bool>>;
+
+}  // namespace portacl::api
+
+// Not synchronised: the interface leaves changes against other uses to the caller.
+struct aclopAttr {
+  std::map<std::string, portacl::api::AttributeValue> values;
+};
+
+namespace portacl::api {
+
+// An operator by name with everything but its data: what a handle keeps.
+struct GraphOperator {
+  std::string type;
+  std::vector<aclTensorDesc> inputs;
+  std::vector<aclTensorDesc> outputs;
+  aclopAttr attributes;
+};
+
+}  // namespace portacl::api
+
+struct aclopHandle {
+  portacl::api::GraphOperator op;
+};
+
+#endif  // PORTACL_API_ACL_OP_HANDLES_H_

@@ -1,0 +1,54 @@
+// What the two-phase functions share: reading handles, making executors, running them.
+#ifndef PORTACL_API_ACLNN_CALL_H_
+#define PORTACL_API_ACLNN_CALL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "acl/acl_base.h"
+#include "aclnn/acl_meta.h"
+#include "base/status.h"
+#include "base/tensor_desc.h"
+#include "ops/plan.h"
+
+namespace portacl::api {
+
+// Reads a call's handles and keeps what they stand for alive. A null handle gives null, which the
+// operator's own first check reports; a handle that is not live gives an empty stand-in and a
+// status, to be asked for once that check has passed.
+class Arguments {
+ public:
+  explicit Arguments(const char* op) : op_(op) {}
+  const base::TensorDesc* Tensor(const char* name, const aclTensor* handle);
+  const std::vector<int64_t>* Ints(const char* name, const aclIntArray* handle);
+  const std::vector<bool>* Bools(const char* name, const aclBoolArray* handle);
+  // Not ok where a handle was not live and none was null.
+  base::Status status() const;
+
+ private:
+  template <class T>
+  std::shared_ptr<T> Find(const char* name, const T* handle);
+
+  const char* op_;
+  bool null_ = false;
+  base::Status invalid_;
+  std::vector<std::shared_ptr<void>> alive_;
+};
+
+using Planner = std::function<base::Status(std::shared_ptr<const ops::Plan>*)>;
+
+// Phase 1: plans and makes an executor. On failure *workspace_size is 0 and *executor null, where
+// those pointers are given.
+aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
+                     const Planner& planner);
+
+// Phase 2: enqueues a run of an executor that phase 1 of `op` made. A one-shot executor is freed
+// unless the call is refused.
+aclnnStatus PhaseTwo(const char* op, void* workspace, uint64_t workspace_size,
+                     aclOpExecutor* executor, aclrtStream stream);
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_ACLNN_CALL_H_

@@ -1,0 +1,77 @@
+// The two-phase functions of aclnnUpsampleNearestExact1dBackward and ...2dBackward.
+#include <array>
+#include <memory>
+
+#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "api/aclnn_call.h"
+#include "ops/upsample_nearest_exact_backward.h"
+
+namespace {
+
+using portacl::api::PhaseOne;
+using portacl::api::PhaseTwo;
+
+constexpr const char* k1d = "aclnnUpsampleNearestExact1dBackward";
+constexpr const char* k2d = "aclnnUpsampleNearestExact2dBackward";
+
+struct Request {
+  const char* op;
+  int spatial;
+  std::array<double, 2> scales;
+};
+
+aclnnStatus Plan(const Request& request, const aclTensor* gradOutput, const aclIntArray* outputSize,
+                 const aclIntArray* inputSize, const aclTensor* out, uint64_t* workspaceSize,
+                 aclOpExecutor** executor) {
+  return PhaseOne(request.op, workspaceSize, executor,
+                  [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> portacl::base::Status {
+                    portacl::api::Arguments arguments(request.op);
+                    portacl::ops::UpsampleNearestExactBackwardCall call;
+                    call.op = request.op;
+                    call.surface = portacl::ops::Surface::kAclnn;
+                    call.spatial = request.spatial;
+                    call.grad_output = arguments.Tensor("gradOutput", gradOutput);
+                    call.output_size = arguments.Ints("outputSize", outputSize);
+                    call.input_size = arguments.Ints("inputSize", inputSize);
+                    call.grad_input = arguments.Tensor("out", out);
+                    call.scales = request.scales;
+                    call.has_workspace_size = workspaceSize != nullptr;
+                    call.has_executor = executor != nullptr;
+                    if (call.has_workspace_size && call.has_executor) {
+                      PORTACL_RETURN_IF_ERROR(arguments.status());
+                    }
+                    return PlanUpsampleNearestExactBackward(call, plan);
+                  });
+}
+
+}  // namespace
+
+extern "C" {
+
+aclnnStatus aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize(
+    const aclTensor* gradOutput, const aclIntArray* outputSize, const aclIntArray* inputSize,
+    double scales, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return Plan({k1d, 1, {scales, 0}}, gradOutput, outputSize, inputSize, out, workspaceSize,
+              executor);
+}
+
+aclnnStatus aclnnUpsampleNearestExact1dBackward(void* workspace, uint64_t workspaceSize,
+                                                aclOpExecutor* executor, aclrtStream stream) {
+  return PhaseTwo(k1d, workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
+    const aclTensor* gradOutput, const aclIntArray* outputSize, const aclIntArray* inputSize,
+    double scalesH, double scalesW, aclTensor* out, uint64_t* workspaceSize,
+    aclOpExecutor** executor) {
+  return Plan({k2d, 2, {scalesH, scalesW}}, gradOutput, outputSize, inputSize, out, workspaceSize,
+              executor);
+}
+
+aclnnStatus aclnnUpsampleNearestExact2dBackward(void* workspace, uint64_t workspaceSize,
+                                                aclOpExecutor* executor, aclrtStream stream) {
+  return PhaseTwo(k2d, workspace, workspaceSize, executor, stream);
+}
+
+}  // extern "C"

@@ -1,0 +1,14 @@
+// What the library is and has on this machine.
+#ifndef PORTACL_API_INFO_H_
+#define PORTACL_API_INFO_H_
+
+#include <string>
+
+namespace portacl::api {
+
+// The JSON object of portaclGetInfo.
+std::string InfoJson();
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_INFO_H_

@@ -1,0 +1,299 @@
+// The native C API of include/portacl/portacl.h.
+#include "portacl/portacl.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/info.h"
+#include "api/shim.h"
+#include "base/error_message.h"
+#include "ops/executor.h"
+#include "ops/grid_sampler_2d.h"
+#include "ops/grid_sampler_2d_backward.h"
+#include "ops/settings.h"
+#include "ops/upsample_nearest_exact.h"
+#include "ops/upsample_nearest_exact_backward.h"
+#include "runtime/fp_env.h"
+#include "runtime/parallel.h"
+#include "runtime/scratch.h"
+
+struct portaclPlan {
+  std::shared_ptr<const portacl::ops::Plan> plan;
+};
+
+namespace {
+
+using portacl::base::Status;
+using portacl::base::TensorDesc;
+
+// The tensors of one call as the operators' checks want them.
+class Tensors {
+ public:
+  explicit Tensors(const char* op) : op_(op) {}
+
+  // Null stays null; the operator decides whether that is an error.
+  const TensorDesc* Read(const char* name, const portaclTensor* tensor) {
+    if (tensor == nullptr) return nullptr;
+    TensorDesc& desc = descs_[count_++];
+    if (tensor->rank < 1 || tensor->rank > PORTACL_MAX_RANK) {
+      Fail(
+          "{}: {} has rank {}, but must have 1 to {} (a C++ view gets rank -1 where shape and "
+          "strides differ in length)",
+          op_, name, tensor->rank, static_cast<int>(PORTACL_MAX_RANK));
+      return &desc;
+    }
+    desc.dtype = static_cast<portacl::base::DType>(tensor->dtype);
+    desc.shape = portacl::base::Dims(tensor->shape, tensor->rank);
+    desc.strides = portacl::base::Dims(tensor->strides, tensor->rank);
+    desc.has_storage = false;
+    desc.data = tensor->data;
+    for (int i = 0; i < tensor->rank; ++i) {
+      if (tensor->shape[i] < 0) {
+        Fail("{}: {} has shape {}, but extents must be at least 0", op_, name,
+             desc.shape.ToString());
+      }
+    }
+    if (status_.ok() && desc.NumElements() < 0) {
+      Fail("{}: {} has shape {}, whose number of elements exceeds 64 bits", op_, name,
+           desc.shape.ToString());
+    }
+    return &desc;
+  }
+
+  const Status& status() const { return status_; }
+
+ private:
+  template <class... Args>
+  void Fail(fmt::format_string<Args...> text, Args&&... args) {
+    if (status_.ok()) {
+      status_ = Status(PORTACL_ERROR_INVALID, fmt::format(text, std::forward<Args>(args)...));
+    }
+  }
+
+  const char* op_;
+  size_t count_ = 0;
+  std::array<TensorDesc, portacl::ops::kMaxTensors> descs_;
+  Status status_;
+};
+
+using MadePlan = std::shared_ptr<const portacl::ops::Plan>;
+
+// Plans with make(&plan) and hands the plan to the caller.
+template <class Make>
+int32_t MakePlan(const char* op, portaclPlan** plan, Make&& make) {
+  if (plan != nullptr) *plan = nullptr;
+  return portacl::api::GuardedNn(op, [&]() -> int32_t {
+    if (plan == nullptr) {
+      return portacl::base::Report(Status(PORTACL_ERROR_NULL, fmt::format("{}: plan is null", op)));
+    }
+    MadePlan made;
+    if (const Status status = make(&made); !status.ok()) return portacl::base::Report(status);
+    *plan = new portaclPlan{std::move(made)};
+    return PORTACL_OK;
+  });
+}
+
+// One value per spatial axis of `tensor`, zeros for null.
+std::array<double, 2> ReadScales(const double* scales, const portaclTensor* tensor) {
+  if (scales == nullptr) return {};
+  const bool flat = tensor != nullptr && tensor->rank == 3;
+  return {scales[0], flat ? 0.0 : scales[1]};
+}
+
+// Where a run's tensors are: the planned addresses, replaced by the given ones.
+portacl::ops::Addresses ElementAddresses(const portacl::ops::Plan& plan, void* const* tensors) {
+  portacl::ops::Addresses elements = plan.PlannedStorages();
+  for (int i = 0; tensors != nullptr && i < plan.num_tensors(); ++i) {
+    if (tensors[i] != nullptr) elements[static_cast<size_t>(i)] = tensors[i];
+  }
+  return elements;
+}
+
+Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* workspace,
+               uint64_t workspace_size) {
+  const portacl::ops::Addresses elements = ElementAddresses(plan, tensors);
+  if (tensors != nullptr) PORTACL_RETURN_IF_ERROR(plan.CheckAddresses(elements));
+  const uint64_t needed = plan.workspace_size();
+  if (workspace != nullptr && workspace_size < needed) {
+    return {PORTACL_ERROR_INVALID, fmt::format("{}: workspaceSize is {}, but {} bytes were planned",
+                                               plan.op(), workspace_size, needed)};
+  }
+  const portacl::runtime::Scratch scratch(workspace == nullptr ? needed : 0);
+  if (workspace == nullptr) workspace = scratch.data();
+  if (needed > 0 && workspace == nullptr) {
+    return {PORTACL_ERROR_RUNTIME,
+            fmt::format("{}: no memory for a workspace of {} bytes", plan.op(), needed)};
+  }
+  const portacl::runtime::FpEnvironment environment;
+  plan.Run(elements, workspace);
+  return {};
+}
+
+int32_t Refuse(const char* function, int32_t code, const std::string& text) {
+  return portacl::base::Report(Status(code, fmt::format("{}: {}", function, text)));
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* portaclGetErrorMessage() { return portacl::base::PeekErrorMessage(); }
+
+const char* portaclGetVersion() { return PORTACL_VERSION_STRING; }
+
+const char* portaclGetInfo() {
+  return portacl::api::GuardedValue<const char*>(__func__, "{}", [] {
+    thread_local std::string text;
+    text = portacl::api::InfoJson();
+    return text.c_str();
+  });
+}
+
+int32_t portaclSetNumThreads(int32_t threads) {
+  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+    if (portacl::runtime::SetNumThreads(threads)) return PORTACL_OK;
+    return Refuse("portaclSetNumThreads", PORTACL_ERROR_INVALID,
+                  fmt::format("threads is {}, but must be 0 (the default) to 1024", threads));
+  });
+}
+
+int32_t portaclGetNumThreads() { return portacl::runtime::NumThreads(); }
+
+int32_t portaclSetProfile(const char* name) {
+  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+    if (name == nullptr) return Refuse("portaclSetProfile", PORTACL_ERROR_NULL, "name is null");
+    const auto profile = portacl::ops::ProfileFromName(name);
+    if (!profile) {
+      return Refuse("portaclSetProfile", PORTACL_ERROR_INVALID,
+                    fmt::format("name is \"{}\", but must be one of {}", name,
+                                portacl::ops::ProfileChoices()));
+    }
+    portacl::ops::SetProfile(*profile);
+    return PORTACL_OK;
+  });
+}
+
+const char* portaclGetProfile() {
+  return portacl::ops::ProfileName(portacl::ops::CurrentProfile());
+}
+
+int32_t portaclSetStrict(int32_t strict) {
+  portacl::ops::SetStrict(strict != 0);
+  return PORTACL_OK;
+}
+
+int32_t portaclGetStrict() { return portacl::ops::Strict() ? 1 : 0; }
+
+int32_t portaclSetImpl(const char* name) {
+  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+    portacl::ops::SetForcedImpl(name == nullptr ? std::string() : std::string(name));
+    return PORTACL_OK;
+  });
+}
+
+const char* portaclGetImpl() {
+  return portacl::api::GuardedValue<const char*>(__func__, "", [] {
+    thread_local std::string name;
+    name = portacl::ops::ForcedImpl();
+    return name.c_str();
+  });
+}
+
+int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor* gradOutput,
+                                                const portaclTensor* gradInput,
+                                                const double* scales, portaclPlan** plan) {
+  constexpr const char* kOp = "portacl::upsample_nearest_exact_backward";
+  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
+    Tensors tensors(kOp);
+    portacl::ops::UpsampleNearestExactBackwardCall call;
+    call.op = kOp;
+    call.grad_output = tensors.Read("gradOutput", gradOutput);
+    call.grad_input = tensors.Read("gradInput", gradInput);
+    call.spatial = gradOutput != nullptr && gradOutput->rank == 3 ? 1 : 2;
+    call.scales = ReadScales(scales, gradOutput);
+    PORTACL_RETURN_IF_ERROR(tensors.status());
+    return PlanUpsampleNearestExactBackward(call, made);
+  });
+}
+
+int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input, const portaclTensor* output,
+                                        const double* scales, portaclPlan** plan) {
+  constexpr const char* kOp = "portacl::upsample_nearest_exact";
+  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
+    Tensors tensors(kOp);
+    const TensorDesc* input_desc = tensors.Read("input", input);
+    const TensorDesc* output_desc = tensors.Read("output", output);
+    PORTACL_RETURN_IF_ERROR(tensors.status());
+    return portacl::ops::PlanUpsampleNearestExact(input_desc, output_desc,
+                                                  ReadScales(scales, input), made);
+  });
+}
+
+int32_t portaclPlanGridSampler2DBackward(const portaclTensor* gradOutput,
+                                         const portaclTensor* input, const portaclTensor* grid,
+                                         const portaclTensor* inputGrad,
+                                         const portaclTensor* gridGrad, int32_t interpolation,
+                                         int32_t padding, int32_t alignCorners,
+                                         portaclPlan** plan) {
+  constexpr const char* kOp = "portacl::grid_sampler_2d_backward";
+  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
+    Tensors tensors(kOp);
+    const std::vector<bool> mask = {inputGrad != nullptr, gridGrad != nullptr};
+    portacl::ops::GridSampler2DBackwardCall call;
+    call.op = kOp;
+    call.grad_output = tensors.Read("gradOutput", gradOutput);
+    call.input = tensors.Read("input", input);
+    call.grid = tensors.Read("grid", grid);
+    call.input_grad = tensors.Read("inputGrad", inputGrad);
+    call.grid_grad = tensors.Read("gridGrad", gridGrad);
+    call.interpolation = interpolation;
+    call.padding = padding;
+    call.align_corners = alignCorners != 0;
+    call.output_mask = &mask;
+    PORTACL_RETURN_IF_ERROR(tensors.status());
+    return PlanGridSampler2DBackward(call, made);
+  });
+}
+
+int32_t portaclPlanGridSampler2D(const portaclTensor* input, const portaclTensor* grid,
+                                 const portaclTensor* output, int32_t interpolation,
+                                 int32_t padding, int32_t alignCorners, portaclPlan** plan) {
+  constexpr const char* kOp = "portacl::grid_sampler_2d";
+  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
+    Tensors tensors(kOp);
+    portacl::ops::GridSampler2DCall call;
+    call.input = tensors.Read("input", input);
+    call.grid = tensors.Read("grid", grid);
+    call.output = tensors.Read("output", output);
+    call.interpolation = interpolation;
+    call.padding = padding;
+    call.align_corners = alignCorners != 0;
+    PORTACL_RETURN_IF_ERROR(tensors.status());
+    return PlanGridSampler2D(call, made);
+  });
+}
+
+uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan) {
+  return plan == nullptr ? 0 : plan->plan->workspace_size();
+}
+
+const char* portaclPlanGetKernel(const portaclPlan* plan) {
+  return plan == nullptr ? "" : plan->plan->kernel().c_str();
+}
+
+int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors, void* workspace,
+                       uint64_t workspaceSize) {
+  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+    if (plan == nullptr) return Refuse("portaclPlanRun", PORTACL_ERROR_NULL, "plan is null");
+    return portacl::base::Report(RunPlan(*plan->plan, tensors, workspace, workspaceSize));
+  });
+}
+
+void portaclPlanDestroy(portaclPlan* plan) { delete plan; }
+
+}  // extern "C"
