@@ -37,6 +37,8 @@ def uniform(seed: int, count: int, low: float, high: float) -> np.ndarray:
 
 def tensor(seed: int, shape, low=-1.0, high=1.0, dtype=torch.float64) -> torch.Tensor:
     values = uniform(seed, int(np.prod(shape)), low, high).reshape(shape)
+    # 20 fraction bits: exact in float, so that it does not matter whether 16 bits are made from it.
+    values = np.rint(values * 2.0**20) * 2.0**-20
     return torch.from_numpy(values).to(dtype)
 
 

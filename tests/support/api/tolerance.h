@@ -43,6 +43,18 @@ inline long double AllowedError(Operator op, Element element, const ExactSum& ex
   return static_cast<long double>(exact.terms + 8) * half_epsilon * exact.magnitude + half_ulp;
 }
 
+// Largest |result - PyTorch's result, calculated in double|, where `exact` is the oracle's sum for
+// the element and `largest` the largest magnitude among the tensor's sums. On top of AllowedError:
+// coordinates that were rounded to float lie within 4 eps * `extent` of the exact ones, and the
+// steepest weight (bicubic's second derivative, below 8) carries that into the terms. FLOAT16 and
+// BF16 grid values give exact coordinates at the stored sizes; double needs the same with its eps.
+inline long double AllowedFromPyTorch(Element element, const ExactSum& exact, int64_t extent,
+                                      long double largest) {
+  const long double coordinate = 4 * ComputeEpsilon(element) * static_cast<long double>(extent);
+  return 2 * AllowedError(Operator::kGridSamplerBackward, element, exact) +
+         8 * coordinate * largest;
+}
+
 }  // namespace portacl_test
 
 #endif  // PORTACL_TESTS_SUPPORT_API_TOLERANCE_H_

@@ -1,0 +1,161 @@
+// Runs a kernel directly on test tensors: plan, workspace with guards, run.
+#ifndef PORTACL_TESTS_SUPPORT_RUN_KERNEL_H_
+#define PORTACL_TESTS_SUPPORT_RUN_KERNEL_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/kernel.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/nearest_axis.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
+#include "support/api/grid_oracle.h"
+#include "support/api/tensor.h"
+
+namespace portacl_test {
+
+inline portacl::base::DType ToDType(Element element) {
+  return static_cast<portacl::base::DType>(element);
+}
+
+// Extents or strides of (N, C, L) as (N, C, 1, L), and of 4D tensors as they are.
+inline std::array<int64_t, 4> As4D(const Shape& values, int64_t h) {
+  if (values.size() == 3) return {values[0], values[1], h, values[2]};
+  return {values[0], values[1], values[2], values[3]};
+}
+
+// False where the kernel does not serve the parameters or wrote outside its workspace.
+template <class Params>
+[[nodiscard]] bool RunKernel(const portacl::base::Kernel<Params>& kernel, const Params& params) {
+  portacl::base::KernelPlan plan;
+  if (!kernel.plan(params, &plan)) return false;
+  constexpr size_t kAlign = 64;
+  constexpr std::byte kGuard{0xA7};
+  const auto size = static_cast<size_t>(plan.workspace_size);
+  std::vector<std::byte> memory(size + 3 * kAlign, kGuard);
+  const auto start = reinterpret_cast<uintptr_t>(memory.data());
+  std::byte* workspace = memory.data() + (kAlign - start % kAlign) + kAlign;
+  kernel.run(params, plan, workspace);
+  const auto untouched = [&](const std::byte* from, const std::byte* to) {
+    return std::all_of(from, to, [&](std::byte value) { return value == kGuard; });
+  };
+  return untouched(memory.data(), workspace) &&
+         untouched(workspace + size, memory.data() + memory.size());
+}
+
+// The index tables of a nearest-exact call.
+class NearestAxes {
+ public:
+  NearestAxes(const Shape& small, const Shape& large, const std::vector<double>& scales)
+      : planar_(small.size() == 4),
+        h_(planar_ ? small[2] : 1, planar_ ? large[2] : 1,
+           planar_ && !scales.empty() ? scales[0] : 0.0),
+        w_(small.back(), large.back(), scales.empty() ? 0.0 : scales.back()) {}
+  const portacl::ops::NearestAxis& h() const { return h_.axis(); }
+  const portacl::ops::NearestAxis& w() const { return w_.axis(); }
+
+ private:
+  bool planar_;
+  portacl::ops::NearestTable h_;
+  portacl::ops::NearestTable w_;
+};
+
+[[nodiscard]] inline bool RunNearestBackward(
+    const portacl::base::Kernel<portacl::ops::UpsampleNearestExactBackwardParams>& kernel,
+    const Tensor& grad_output, const std::vector<double>& scales, Tensor* grad_input) {
+  const NearestAxes axes(grad_input->shape(), grad_output.shape(), scales);
+  portacl::ops::UpsampleNearestExactBackwardParams params;
+  params.dtype = ToDType(grad_output.element());
+  params.n = grad_output.shape()[0];
+  params.c = grad_output.shape()[1];
+  params.h = axes.h();
+  params.w = axes.w();
+  params.grad_output = grad_output.first();
+  params.grad_input = grad_input->first();
+  params.grad_output_stride = As4D(grad_output.strides(), 0);
+  params.grad_input_stride = As4D(grad_input->strides(), 0);
+  return RunKernel(kernel, params);
+}
+
+[[nodiscard]] inline bool RunNearest(
+    const portacl::base::Kernel<portacl::ops::UpsampleNearestExactParams>& kernel,
+    const Tensor& input, const std::vector<double>& scales, Tensor* output) {
+  const NearestAxes axes(input.shape(), output->shape(), scales);
+  portacl::ops::UpsampleNearestExactParams params;
+  params.dtype = ToDType(input.element());
+  params.n = input.shape()[0];
+  params.c = input.shape()[1];
+  params.h = axes.h();
+  params.w = axes.w();
+  params.input = input.first();
+  params.output = output->first();
+  params.input_stride = As4D(input.strides(), 0);
+  params.output_stride = As4D(output->strides(), 0);
+  return RunKernel(kernel, params);
+}
+
+inline portacl::ops::GridSampler2DShape GridShape(const Tensor& input, const Tensor& grid,
+                                                  const GridMode& mode) {
+  portacl::ops::GridSampler2DShape shape;
+  shape.dtype = ToDType(input.element());
+  shape.n = input.shape()[0];
+  shape.c = input.shape()[1];
+  shape.h = input.shape()[2];
+  shape.w = input.shape()[3];
+  shape.oh = grid.shape()[1];
+  shape.ow = grid.shape()[2];
+  shape.interpolation = static_cast<portacl::ops::Interpolation>(mode.interpolation);
+  shape.padding = static_cast<portacl::ops::Padding>(mode.padding);
+  shape.align_corners = mode.align_corners;
+  return shape;
+}
+
+// A null output is one that the mask leaves out.
+[[nodiscard]] inline bool RunGridBackward(
+    const portacl::base::Kernel<portacl::ops::GridSampler2DBackwardParams>& kernel,
+    const Tensor& grad_output, const Tensor& input, const Tensor& grid, const GridMode& mode,
+    Tensor* input_grad, Tensor* grid_grad) {
+  portacl::ops::GridSampler2DBackwardParams params;
+  params.shape = GridShape(input, grid, mode);
+  params.want_input_grad = input_grad != nullptr;
+  params.want_grid_grad = grid_grad != nullptr;
+  params.grad_output = grad_output.first();
+  params.input = input.first();
+  params.grid = grid.first();
+  params.grad_output_stride = As4D(grad_output.strides(), 0);
+  params.input_stride = As4D(input.strides(), 0);
+  params.grid_stride = As4D(grid.strides(), 0);
+  if (input_grad != nullptr) {
+    params.input_grad = input_grad->first();
+    params.input_grad_stride = As4D(input_grad->strides(), 0);
+  }
+  if (grid_grad != nullptr) {
+    params.grid_grad = grid_grad->first();
+    params.grid_grad_stride = As4D(grid_grad->strides(), 0);
+  }
+  return RunKernel(kernel, params);
+}
+
+[[nodiscard]] inline bool RunGridSampler(
+    const portacl::base::Kernel<portacl::ops::GridSampler2DParams>& kernel, const Tensor& input,
+    const Tensor& grid, const GridMode& mode, Tensor* output) {
+  portacl::ops::GridSampler2DParams params;
+  params.shape = GridShape(input, grid, mode);
+  params.input = input.first();
+  params.grid = grid.first();
+  params.output = output->first();
+  params.input_stride = As4D(input.strides(), 0);
+  params.grid_stride = As4D(grid.strides(), 0);
+  params.output_stride = As4D(output->strides(), 0);
+  return RunKernel(kernel, params);
+}
+
+}  // namespace portacl_test
+
+#endif  // PORTACL_TESTS_SUPPORT_RUN_KERNEL_H_
