@@ -1,0 +1,24 @@
+#include "tools/cli_error.h"
+
+#include <fmt/format.h>
+#include <portacl/portacl.h>
+
+namespace portacl::cli {
+namespace {
+
+bool IsRefusal(int status) {
+  const bool graph_refusal = status >= 100000 && status < 100030;
+  return status == PORTACL_ERROR_NULL || status == PORTACL_ERROR_INVALID || graph_refusal;
+}
+
+}  // namespace
+
+void ThrowOnStatus(int status, const std::string& call, const std::string& message) {
+  if (status == PORTACL_OK) return;
+  const std::string line = message.empty() ? fmt::format("{} failed with status {}", call, status)
+                                           : fmt::format("{} (status {})", message, status);
+  if (IsRefusal(status)) throw BadInput(line);
+  throw RuntimeFailure(line);
+}
+
+}  // namespace portacl::cli

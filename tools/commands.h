@@ -1,0 +1,23 @@
+// The subcommands of the CLI: each adds itself to the parser and says what to do when it is chosen.
+#ifndef PORTACL_TOOLS_COMMANDS_H_
+#define PORTACL_TOOLS_COMMANDS_H_
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace portacl::cli {
+
+// What the chosen subcommand does after parsing; returns the exit code.
+using Action = std::function<int()>;
+
+void AddRunCommand(CLI::App& app, Action& action);
+void AddInfoCommand(CLI::App& app, Action& action);
+void AddCompareCommand(CLI::App& app, Action& action);
+void AddDemoCommand(CLI::App& app, Action& action);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_COMMANDS_H_

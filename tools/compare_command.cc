@@ -1,0 +1,130 @@
+// `portacl compare ACTUAL GOLDEN`: is a result as near to a reference as the standard asks?
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli_error.h"
+#include "tools/commands.h"
+#include "tools/compare.h"
+#include "tools/file_io.h"
+#include "tools/parse.h"
+#include "tools/tensor_io.h"
+#include "tools/terminal.h"
+
+namespace portacl::cli {
+namespace {
+
+struct CompareOptions {
+  std::string actual, golden, dtype, shape;
+  bool json = false;
+};
+
+// Only .bin files need the options; the others say for themselves what they hold.
+HostTensor LoadSide(const CompareOptions& options, const std::string& path, const char* name) {
+  TensorRequest request{name, path, std::nullopt, std::nullopt};
+  if (Extension(path) == "bin") {
+    if (!options.dtype.empty()) {
+      request.dtype = ParseDataType(options.dtype);
+      if (!request.dtype) {
+        throw BadInput(
+            fmt::format("--dtype: '{}' is not one of {}", options.dtype, DataTypeNames()));
+      }
+    }
+    if (!options.shape.empty()) {
+      request.shape = ParseShape(options.shape, "--shape");
+    } else if (request.dtype) {
+      const uint64_t size = InputFile(path).size();
+      request.shape = Shape{static_cast<int64_t>(size / ElementSize(*request.dtype))};
+    }
+  }
+  return LoadTensor(request);
+}
+
+std::string PositionText(const HostTensor& tensor, int64_t index) {
+  Shape position(tensor.shape().size());
+  for (size_t axis = position.size(); axis-- > 0;) {
+    position[axis] = index % tensor.extent(axis);
+    index /= tensor.extent(axis);
+  }
+  return ToString(position);
+}
+
+std::string CompareText(const Comparison& result, const HostTensor& actual,
+                        const HostTensor& golden) {
+  using enum Table::Align;
+  Table table({kLeft, kLeft, kLeft});
+  table.AddRow({"elements", fmt::format("{} of {} differ", result.different, result.count), ""});
+  table.AddRow(
+      {"MERE", fmt::format("{:.4g}", result.mere),
+       fmt::format("wanted below {:.4g} ({})", result.threshold, DataTypeName(actual.dtype()))});
+  table.AddRow({"MARE", fmt::format("{:.4g}", result.mare),
+                fmt::format("wanted below {:.4g}", 10 * result.threshold)});
+  table.AddRow({"largest |A - G|", fmt::format("{:.4g}", result.largest_difference), ""});
+  if (result.not_finite > 0) {
+    table.AddRow({"NaN, infinity", fmt::format("{}", result.not_finite),
+                  "elements where only one side is, or not the same"});
+  }
+  if (result.worst >= 0) {
+    table.AddRow({"worst element", PositionText(actual, result.worst),
+                  fmt::format("{:.9g}, reference {:.9g}", actual.Get(result.worst),
+                              golden.Get(result.worst))});
+  }
+  const char* verdict = result.passed ? "ok" : "FAILED";
+  table.AddRow({"verdict", Styled(verdict, result.passed ? Style::kGood : Style::kBad)});
+  return table.Text();
+}
+
+// JSON has no infinity; the quotients are finite by their definition unless values near the largest
+// double overflow, which then reads null.
+std::string CompareJson(const Comparison& result) {
+  const nlohmann::ordered_json json = {{"passed", result.passed},
+                                       {"count", result.count},
+                                       {"different", result.different},
+                                       {"mere", result.mere},
+                                       {"mare", result.mare},
+                                       {"threshold", result.threshold},
+                                       {"largest_difference", result.largest_difference},
+                                       {"not_finite", result.not_finite},
+                                       {"worst_index", result.worst}};
+  return json.dump(2) + "\n";
+}
+
+int RunCompare(const CompareOptions& options) {
+  const HostTensor actual = LoadSide(options, options.actual, "A");
+  const HostTensor golden = LoadSide(options, options.golden, "G");
+  if (actual.shape() != golden.shape()) {
+    throw BadInput(fmt::format("{} has shape {}, but {} has shape {}", options.actual,
+                               ToString(actual.shape()), options.golden, ToString(golden.shape())));
+  }
+  const Comparison result = Compare(actual, golden);
+  Print(options.json ? CompareJson(result) : CompareText(result, actual, golden));
+  return result.passed ? kExitOk : kExitCheckFailed;
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& app, Action& action) {
+  CLI::App* compare =
+      app.add_subcommand("compare", "Compare a result with a reference; exit code 1 if it fails");
+  const auto options = std::make_shared<CompareOptions>();
+  compare->add_option("A", options->actual, "the result (.npy, .bin, .png, .jpg)")
+      ->required()
+      ->type_name("FILE");
+  compare->add_option("G", options->golden, "the reference; its dtype may be another one")
+      ->required()
+      ->type_name("FILE");
+  compare->add_option("--dtype", options->dtype, "element type of .bin files")
+      ->type_name("float32|float16|bfloat16|float64");
+  compare->add_option("--shape", options->shape, "shape of .bin files (default: one axis)")
+      ->type_name("N,C,H,W");
+  compare->add_flag("--json", options->json, "print a JSON object");
+  compare->footer(
+      "MERE is the mean of |A - G| / (|G| + 1e-7), MARE the largest. Passed: MERE < T and\n"
+      "MARE < 10 T, where T is 2^-13 (float32), 2^-10 (float16), 2^-7 (bfloat16) or\n"
+      "2^-44 (float64) by the dtype of A.");
+  compare->callback([options, &action] { action = [options] { return RunCompare(*options); }; });
+}
+
+}  // namespace portacl::cli

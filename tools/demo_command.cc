@@ -1,0 +1,5 @@
+#include <CLI/CLI.hpp>
+#include "tools/commands.h"
+namespace portacl::cli {
+void AddDemoCommand(CLI::App&, Action&) {}
+}  // namespace portacl::cli

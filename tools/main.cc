@@ -1,0 +1,60 @@
+// `portacl`: the command line program. Parses, runs the chosen subcommand, and turns every failure
+// into one line on standard error and an exit code (cli_error.h).
+#include <fmt/format.h>
+#include <portacl/portacl.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include "tools/cli_error.h"
+#include "tools/commands.h"
+
+namespace portacl::cli {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 ok, 1 a verification or comparison failed, 2 wrong usage or input,\n"
+    "3 the machine or the library failed. docs/cli.md describes everything.";
+
+int Complain(int code, const std::string& message) {
+  std::string line = message;
+  for (char& c : line) c = c == '\n' ? ' ' : c;
+  fmt::print(stderr, "portacl: {}\n", line);
+  return code;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Gradients of image resampling (aclnn operators) on any machine.", "portacl");
+  Action action;
+  app.set_version_flag("--version", std::string("portacl ") + portaclGetVersion());
+  app.require_subcommand(1);
+  app.footer(kExitCodes);
+  AddRunCommand(app, action);
+  AddInfoCommand(app, action);
+  AddCompareCommand(app, action);
+  AddDemoCommand(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return Complain(kExitBadInput, std::string(error.what()) + " (--help lists what there is)");
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace portacl::cli
+
+int main(int argc, char** argv) {
+  using namespace portacl::cli;
+  try {
+    return Main(argc, argv);
+  } catch (const BadInput& error) {
+    return Complain(kExitBadInput, error.what());
+  } catch (const std::bad_alloc&) {
+    return Complain(kExitRuntimeError, "out of memory");
+  } catch (const std::exception& error) {
+    return Complain(kExitRuntimeError, error.what());
+  }
+}

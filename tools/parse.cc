@@ -1,0 +1,75 @@
+#include "tools/parse.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "tools/cli_error.h"
+
+namespace portacl::cli {
+namespace {
+
+template <class T>
+T ParseNumber(const std::string& text, const std::string& option, const char* wanted) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    throw BadInput(fmt::format("{}: '{}' is not {}", option, text, wanted));
+  }
+  return value;
+}
+
+}  // namespace
+
+double ParseFinite(const std::string& text, const std::string& option) {
+  const double value = ParseNumber<double>(text, option, "a number");
+  if (!std::isfinite(value)) {
+    throw BadInput(fmt::format("{}: '{}' is not a finite number", option, text));
+  }
+  return value;
+}
+
+int64_t ParseInteger(const std::string& text, const std::string& option) {
+  return ParseNumber<int64_t>(text, option, "an integer");
+}
+
+uint64_t ParseSeed(const std::string& text, const std::string& option) {
+  return ParseNumber<uint64_t>(text, option, "a seed (an integer from 0 to 2^64 - 1)");
+}
+
+Shape ParseShape(const std::string& text, const std::string& option) {
+  Shape shape;
+  for (const std::string& part : Split(text, ',')) {
+    const int64_t extent =
+        ParseNumber<int64_t>(part, option, "an extent; wanted integers with commas, as in 1,3,8,8");
+    if (extent < 0) throw BadInput(fmt::format("{}: extent {} is negative", option, extent));
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+std::vector<double> ParseScales(const std::string& text, const std::string& option) {
+  std::vector<double> scales;
+  for (const std::string& part : Split(text, ',')) {
+    const double scale = ParseFinite(part, option);
+    if (scale <= 0) throw BadInput(fmt::format("{}: '{}' is not above 0", option, part));
+    scales.push_back(scale);
+  }
+  return scales;
+}
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+}  // namespace portacl::cli

@@ -1,0 +1,28 @@
+// Values of options from text: strict (the whole text must be the value) and with one-line errors.
+#ifndef PORTACL_TOOLS_PARSE_H_
+#define PORTACL_TOOLS_PARSE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/checked_size.h"
+
+namespace portacl::cli {
+
+// Each throws BadInput("OPTION: ...").
+double ParseFinite(const std::string& text, const std::string& option);
+int64_t ParseInteger(const std::string& text, const std::string& option);
+uint64_t ParseSeed(const std::string& text, const std::string& option);
+
+// "2,3,8,8"; each extent at least 0.
+Shape ParseShape(const std::string& text, const std::string& option);
+
+// "1.5" or "1.5,2"; each positive and finite.
+std::vector<double> ParseScales(const std::string& text, const std::string& option);
+
+std::vector<std::string> Split(const std::string& text, char separator);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_PARSE_H_

@@ -1,0 +1,269 @@
+// `portacl run OPERATOR`: one operator on files or made data.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/checksum.h"
+#include "tools/cli_error.h"
+#include "tools/commands.h"
+#include "tools/parse.h"
+#include "tools/run_options.h"
+#include "tools/tensor_io.h"
+#include "tools/terminal.h"
+
+namespace portacl::cli {
+namespace {
+
+const char* InterpolationName(Interpolation mode) {
+  return mode == Interpolation::kBilinear  ? "bilinear"
+         : mode == Interpolation::kNearest ? "nearest"
+                                           : "bicubic";
+}
+
+const char* PaddingName(Padding mode) {
+  return mode == Padding::kZeros ? "zeros" : mode == Padding::kBorder ? "border" : "reflection";
+}
+
+// A result with the file it goes to.
+struct Result {
+  std::string name;
+  const HostTensor* tensor;
+  std::string file;  // empty: not written
+  PictureStyle style = PictureStyle::kValues;
+  std::string note;  // how to read the picture
+};
+
+std::vector<Result> Results(const RunOptions& options, const Job& job) {
+  std::vector<Result> results;
+  for (const NamedTensor& output : Outputs(job)) {
+    const std::string name = output.name;
+    const bool grid = name == "grid_grad";
+    results.push_back({name, output.tensor,
+                       grid                   ? options.grid_grad_file
+                       : name == "input_grad" ? options.input_grad_file
+                                              : options.grad_input_file,
+                       grid ? PictureStyle::kFlow : PictureStyle::kValues, ""});
+  }
+  return results;
+}
+
+std::optional<ValueRange> ParseRange(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::vector<std::string> parts = Split(text, ',');
+  if (parts.size() != 2) throw BadInput("--range: wanted LOW,HIGH");
+  const ValueRange range{ParseFinite(parts[0], "--range"), ParseFinite(parts[1], "--range")};
+  if (!(range.low < range.high)) throw BadInput("--range: LOW must be below HIGH");
+  return range;
+}
+
+std::string ModeText(const Job& job) {
+  if (IsUpsample(job.op)) {
+    return job.scales.empty() ? "scale from the sizes"
+                              : fmt::format("scale {}", fmt::join(job.scales, ","));
+  }
+  return fmt::format("{}, {} padding, align_corners {}", InterpolationName(job.interpolation),
+                     PaddingName(job.padding), job.align_corners ? "on" : "off");
+}
+
+std::string Report(const RunOptions& options, const Job& job, const RunReport& report,
+                   const std::vector<Result>& results) {
+  using enum Table::Align;
+  Table facts({kLeft, kLeft});
+  facts.AddRow({"operator", OperatorName(job.op)});
+  facts.AddRow({"mode", ModeText(job)});
+  facts.AddRow({"path", fmt::format("{}, through {}", report.kernel, report.api)});
+  facts.AddRow({"profile", options.profile});
+  facts.AddRow({"threads", std::to_string(portaclGetNumThreads())});
+  facts.AddRow({"workspace", fmt::format("{} bytes", report.workspace_size)});
+  const size_t runs = report.seconds.size();
+  facts.AddRow(
+      {"time", runs == 1 ? SecondsText(report.best())
+                         : fmt::format("{} best, {} median of {} runs", SecondsText(report.best()),
+                                       SecondsText(report.median()), runs)});
+  facts.AddRow({"bandwidth", fmt::format("{:.3g} GB/s, each tensor counted once",
+                                         BytesMoved(job) / report.best() / 1e9)});
+  Table tensors({kLeft, kLeft, kLeft, kLeft, kLeft});
+  tensors.AddHeading({"tensor", "dtype", "shape", "checksum", "file"});
+  const auto add = [&](const std::string& name, const HostTensor& tensor, const std::string& file) {
+    tensors.AddRow(
+        {name, DataTypeName(tensor.dtype()), ToString(tensor.shape()), ChecksumText(tensor), file});
+  };
+  for (const NamedTensor& input : Inputs(job)) add(input.name, *input.tensor, "");
+  for (const Result& result : results) {
+    add(result.name, *result.tensor,
+        result.note.empty() ? result.file : fmt::format("{} ({})", result.file, result.note));
+  }
+  return facts.Text() + "\n" + tensors.Text();
+}
+
+nlohmann::ordered_json TensorJson(const char* name, const HostTensor& tensor) {
+  return {{"name", name},
+          {"dtype", DataTypeName(tensor.dtype())},
+          {"shape", tensor.shape()},
+          {"checksum", ChecksumText(tensor)}};
+}
+
+nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
+                                  const RunReport& report, const std::vector<Result>& results) {
+  nlohmann::ordered_json json;
+  json["operator"] = OperatorName(job.op);
+  json["profile"] = options.profile;
+  json["api"] = report.api;
+  json["path"] = report.kernel;
+  json["threads"] = portaclGetNumThreads();
+  if (IsUpsample(job.op)) {
+    json["scales"] = job.scales;
+  } else {
+    json["interpolation"] = InterpolationName(job.interpolation);
+    json["padding"] = PaddingName(job.padding);
+    json["align_corners"] = job.align_corners;
+  }
+  json["workspace_bytes"] = report.workspace_size;
+  json["time_s"] = {{"best", report.best()},
+                    {"median", report.median()},
+                    {"plan", report.plan_seconds},
+                    {"runs", report.seconds}};
+  json["bytes"] = BytesMoved(job);
+  json["gb_per_s"] = BytesMoved(job) / report.best() / 1e9;
+  json["inputs"] = nlohmann::ordered_json::array();
+  json["outputs"] = nlohmann::ordered_json::array();
+  for (const NamedTensor& input : Inputs(job)) {
+    json["inputs"].push_back(TensorJson(input.name, *input.tensor));
+  }
+  for (const Result& result : results) {
+    nlohmann::ordered_json entry = TensorJson(result.name.c_str(), *result.tensor);
+    if (!result.file.empty()) entry["file"] = result.file;
+    json["outputs"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+void ApplySettings(const RunOptions& options) {
+  ThrowOnStatus(portaclSetNumThreads(options.threads), "portaclSetNumThreads",
+                portaclGetErrorMessage());
+  if (!options.impl.empty()) {
+    ThrowOnStatus(portaclSetImpl(options.impl.c_str()), "portaclSetImpl", portaclGetErrorMessage());
+  }
+}
+
+int Run(const RunOptions& options) {
+  const std::optional<ValueRange> range = ParseRange(options.range);
+  ApplySettings(options);
+  Job job = BuildJob(options);
+  std::vector<Result> results = Results(options, job);
+  for (const Result& result : results) {
+    if (!result.file.empty()) CheckOutputPath(result.file, result.tensor->dtype());
+  }
+  RunSettings settings{options.profile, options.repeat, {}};
+  RunReport report;
+  {
+    Progress progress(options.repeat);
+    settings.on_run_done = [&](int done) { progress.Show(done, "runs"); };
+    report = RunJob(job, settings);
+  }
+  for (Result& result : results) {
+    if (!result.file.empty()) {
+      result.note = SaveTensor(result.file, *result.tensor, result.style, range);
+    }
+  }
+  Print(options.json ? ReportJson(options, job, report, results).dump(2) + "\n"
+                     : Report(options, job, report, results));
+  return kExitOk;
+}
+
+void AddInputOptions(CLI::App& run, RunOptions& options) {
+  const std::string group = "Inputs (FILE: .npy, .bin with --dtype and --shape, .png, .jpg)";
+  const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
+    run.add_option(name, value, help)->type_name(type)->group(group);
+  };
+  add("--grad-output", options.grad_output, "gradient of the forward result (default: ones)",
+      "FILE|ones|random:SEED");
+  add("--input", options.input, "grid sampler: the picture that was sampled",
+      "FILE|ones|random:SEED");
+  add("--grid", options.grid, "grid sampler: the points, x first, -1..1 across the picture",
+      "FILE|identity|rotate:DEGREES|lens:STRENGTH|random:SEED");
+  add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
+      "float32|float16|bfloat16|float64");
+  add("--shape", options.shape,
+      "shape of --input (grid sampler) or --grad-output (upsample) where no file tells", "N,C,H,W");
+}
+
+void AddModeOptions(CLI::App& run, RunOptions& options) {
+  const std::string group = "Operator";
+  run.add_option("--size", options.size,
+                 "upsample: extents of grad_input; grid sampler: of a made grid (default: the "
+                 "input's)")
+      ->type_name("H,W")
+      ->group(group);
+  run.add_option("--scale", options.scale,
+                 "upsample: grad_output extent / grad_input extent, one or one per axis; without "
+                 "--size it gives the size too")
+      ->type_name("S|SH,SW")
+      ->group(group);
+  run.add_option("--interpolation", options.interpolation, "default: bilinear")
+      ->type_name("bilinear|nearest|bicubic")
+      ->group(group);
+  run.add_option("--padding", options.padding, "default: zeros")
+      ->type_name("zeros|border|reflection")
+      ->group(group);
+  run.add_flag("--align-corners", options.align_corners,
+               "-1 and 1 are the centres of the corner pixels, not the picture's edges")
+      ->group(group);
+  run.add_option("--mask", options.mask, "which of input_grad,grid_grad to compute (default: 1,1)")
+      ->type_name("1,0")
+      ->group(group);
+}
+
+void AddResultOptions(CLI::App& run, RunOptions& options) {
+  const std::string group = "Results (FILE: .npy, .bin, .png, .jpg)";
+  const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
+    run.add_option(name, value, help)->type_name(type)->group(group);
+  };
+  add("--grad-input", options.grad_input_file, "upsample: write the result", "FILE");
+  add("--input-grad", options.input_grad_file, "grid sampler: write the picture's gradient",
+      "FILE");
+  add("--grid-grad", options.grid_grad_file,
+      "grid sampler: write the points' gradient (as a picture: colour = direction)", "FILE");
+  add("--range", options.range, "values that become black and white in pictures", "LOW,HIGH");
+  run.add_flag("--json", options.json, "print a JSON object")->group(group);
+}
+
+void AddExecutionOptions(CLI::App& run, RunOptions& options) {
+  const std::string group = "Execution";
+  run.add_option("--profile", options.profile,
+                 "native: the C++ API; otherwise the aclnn C API under this profile")
+      ->check(CLI::IsMember({"native", "atlas-a2", "atlas-a3", "atlas-training", "open"}))
+      ->type_name("native|atlas-a2|atlas-a3|atlas-training|open")
+      ->group(group);
+  run.add_option("--impl", options.impl, "force one kernel family (portacl info lists them)")
+      ->type_name("NAME")
+      ->group(group);
+  run.add_option("--threads", options.threads, "default: the library's (portacl info)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->group(group);
+  run.add_option("--repeat", options.repeat, "timed runs; more than 1 are preceded by a warm-up")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->group(group);
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, Action& action) {
+  CLI::App* run = app.add_subcommand("run", "Run one operator on files, pictures or made data");
+  const auto options = std::make_shared<RunOptions>();
+  run->add_option("operator", options->op, "which operator (names below)")
+      ->required()
+      ->type_name("OPERATOR");
+  AddInputOptions(*run, *options);
+  AddModeOptions(*run, *options);
+  AddResultOptions(*run, *options);
+  AddExecutionOptions(*run, *options);
+  run->footer("Operators (either name):\n" + OperatorNames());
+  run->callback([options, &action] { action = [options] { return Run(*options); }; });
+}
+
+}  // namespace portacl::cli

@@ -1,0 +1,214 @@
+#include "tools/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/cli_error.h"
+#include "tools/grids.h"
+#include "tools/parse.h"
+#include "tools/tensor_io.h"
+
+namespace portacl::cli {
+namespace {
+
+struct GivenOption {
+  const char* name;
+  bool given;
+};
+
+// Throws for an option that the operator has no use for: it would be ignored in silence.
+void Refuse(const RunOptions& options, std::initializer_list<GivenOption> list) {
+  for (const GivenOption& option : list) {
+    if (option.given) {
+      throw BadInput(fmt::format("{} does not apply to {}", option.name, options.op));
+    }
+  }
+}
+
+std::optional<DataType> WantedDataType(const RunOptions& options) {
+  if (options.dtype.empty()) return std::nullopt;
+  const std::optional<DataType> dtype = ParseDataType(options.dtype);
+  if (!dtype) {
+    throw BadInput(fmt::format("--dtype: '{}' is not one of {}", options.dtype, DataTypeNames()));
+  }
+  return dtype;
+}
+
+std::optional<Shape> WantedShape(const RunOptions& options) {
+  if (options.shape.empty()) return std::nullopt;
+  return ParseShape(options.shape, "--shape");
+}
+
+// ---- upsample ----------------------------------------------------------------------------------
+
+std::vector<double> Scales(const RunOptions& options, size_t axes) {
+  if (options.scale.empty()) return {};
+  std::vector<double> scales = ParseScales(options.scale, "--scale");
+  if (scales.size() == 1) scales.resize(axes, scales[0]);
+  if (scales.size() != axes) {
+    throw BadInput(fmt::format("--scale: {} values, but {} has {} spatial {}", scales.size(),
+                               options.op, axes, axes == 1 ? "axis" : "axes"));
+  }
+  return scales;
+}
+
+// The smallest extent that the forward function enlarges to at least `out_extent`:
+// floor(extent * scale) >= out_extent.
+int64_t InputExtent(int64_t out_extent, double scale) {
+  const double ratio = static_cast<double>(out_extent) / scale;
+  constexpr double kMost = 1e15;
+  if (ratio > kMost) throw BadInput("--scale: the result would be too large");
+  const int64_t nearest = std::max<int64_t>(std::llround(ratio), 1);
+  if (std::floor(static_cast<double>(nearest) * scale) == static_cast<double>(out_extent)) {
+    return nearest;
+  }
+  return std::max<int64_t>(static_cast<int64_t>(std::ceil(ratio)), 1);
+}
+
+Shape UpsampleResultShape(const RunOptions& options, const Job& job, size_t axes) {
+  const Shape& from = job.grad_output.shape();
+  if (from.size() != axes + 2) {
+    throw BadInput(fmt::format("--grad-output: {} takes {}, but the shape is {}", options.op,
+                               axes == 1 ? "[N, C, L]" : "[N, C, H, W]", ToString(from)));
+  }
+  Shape shape = from;
+  if (!options.size.empty()) {
+    const Shape size = ParseShape(options.size, "--size");
+    if (size.size() != axes) {
+      throw BadInput(fmt::format("--size: {} values, but {} has {} spatial {}", size.size(),
+                                 options.op, axes, axes == 1 ? "axis" : "axes"));
+    }
+    std::copy(size.begin(), size.end(), shape.begin() + 2);
+  } else if (!job.scales.empty()) {
+    for (size_t i = 0; i < axes; ++i) shape[i + 2] = InputExtent(from[i + 2], job.scales[i]);
+  } else {
+    throw BadInput("the size of the result is not known; give --size, --scale or both");
+  }
+  return shape;
+}
+
+void BuildUpsample(const RunOptions& options, Job& job) {
+  Refuse(options, {{"--input", !options.input.empty()},
+                   {"--grid", !options.grid.empty()},
+                   {"--interpolation", !options.interpolation.empty()},
+                   {"--padding", !options.padding.empty()},
+                   {"--align-corners", options.align_corners},
+                   {"--mask", !options.mask.empty()},
+                   {"--input-grad", !options.input_grad_file.empty()},
+                   {"--grid-grad", !options.grid_grad_file.empty()}});
+  const size_t axes = job.op == Operator::kUpsampleNearestExact1dBackward ? 1 : 2;
+  job.scales = Scales(options, axes);
+  job.grad_output =
+      LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
+                  WantedDataType(options), WantedShape(options)});
+  job.grad_input =
+      HostTensor(job.grad_output.dtype(), UpsampleResultShape(options, job, axes), "grad_input");
+}
+
+// ---- grid sampler ------------------------------------------------------------------------------
+
+Interpolation ParseInterpolation(const std::string& word) {
+  if (word.empty() || word == "bilinear") return Interpolation::kBilinear;
+  if (word == "nearest") return Interpolation::kNearest;
+  if (word == "bicubic") return Interpolation::kBicubic;
+  throw BadInput(
+      fmt::format("--interpolation: '{}' is not one of bilinear, nearest, bicubic", word));
+}
+
+Padding ParsePadding(const std::string& word) {
+  if (word.empty() || word == "zeros") return Padding::kZeros;
+  if (word == "border") return Padding::kBorder;
+  if (word == "reflection") return Padding::kReflection;
+  throw BadInput(fmt::format("--padding: '{}' is not one of zeros, border, reflection", word));
+}
+
+struct Mask {
+  bool input_grad = true, grid_grad = true;
+};
+
+Mask ParseMask(const std::string& text) {
+  if (text.empty() || text == "1,1") return {};
+  if (text == "1,0") return {true, false};
+  if (text == "0,1") return {false, true};
+  if (text == "0,0") return {false, false};
+  throw BadInput(fmt::format("--mask: '{}' is not two of 0 and 1 with a comma, as in 1,0", text));
+}
+
+HostTensor LoadGrid(const RunOptions& options, const Job& job) {
+  GridFrame frame{job.input.extent(0), job.input.extent(2), job.input.extent(3),
+                  job.input.extent(2), job.input.extent(3), job.align_corners};
+  const bool sized = !options.size.empty();
+  if (sized) {
+    const Shape size = ParseShape(options.size, "--size");
+    if (size.size() != 2) throw BadInput("--size: wanted OH,OW");
+    frame.out_height = size[0];
+    frame.out_width = size[1];
+  }
+  if (const std::optional<GridSpec> spec = ParseGridSpec(options.grid)) {
+    return MakeGrid(*spec, frame, job.input.dtype());
+  }
+  std::optional<Shape> shape;
+  const bool raw = options.grid.size() > 4 && options.grid.ends_with(".bin");
+  if (sized || raw) shape = Shape{frame.batch, frame.out_height, frame.out_width, 2};
+  return LoadTensor({"--grid", options.grid, job.input.dtype(), shape});
+}
+
+void BuildGridSampler(const RunOptions& options, Job& job) {
+  Refuse(options,
+         {{"--scale", !options.scale.empty()}, {"--grad-input", !options.grad_input_file.empty()}});
+  if (options.input.empty()) throw BadInput("--input is needed: a file, ones or random:SEED");
+  if (options.grid.empty()) {
+    throw BadInput(
+        "--grid is needed: a file, identity, rotate:DEGREES, lens:STRENGTH or random:SEED");
+  }
+  job.interpolation = ParseInterpolation(options.interpolation);
+  job.padding = ParsePadding(options.padding);
+  job.align_corners = options.align_corners;
+  const Mask mask = ParseMask(options.mask);
+  if (!mask.input_grad && !options.input_grad_file.empty()) {
+    throw BadInput("--input-grad: the mask leaves inputGrad out");
+  }
+  if (!mask.grid_grad && !options.grid_grad_file.empty()) {
+    throw BadInput("--grid-grad: the mask leaves gridGrad out");
+  }
+  job.input = LoadTensor({"--input", options.input, WantedDataType(options), WantedShape(options)});
+  if (job.input.shape().size() != 4) {
+    throw BadInput(fmt::format("--input: wanted [N, C, H, W], but the shape is {}",
+                               ToString(job.input.shape())));
+  }
+  job.grid = LoadGrid(options, job);
+  const Shape& points = job.grid.shape();
+  if (points.size() != 4 || points[3] != 2) {
+    throw BadInput(
+        fmt::format("--grid: wanted [N, OH, OW, 2], but the shape is {}", ToString(points)));
+  }
+  job.grad_output =
+      LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
+                  job.input.dtype(), Shape{points[0], job.input.extent(1), points[1], points[2]}});
+  if (mask.input_grad) {
+    job.input_grad = HostTensor(job.input.dtype(), job.input.shape(), "input_grad");
+  }
+  if (mask.grid_grad) job.grid_grad = HostTensor(job.grid.dtype(), points, "grid_grad");
+}
+
+}  // namespace
+
+Job BuildJob(const RunOptions& options) {
+  const std::optional<Operator> op = ParseOperator(options.op);
+  if (!op) {
+    throw BadInput(
+        fmt::format("unknown operator '{}' (portacl run --help lists them)", options.op));
+  }
+  Job job;
+  job.op = *op;
+  if (IsUpsample(job.op)) {
+    BuildUpsample(options, job);
+  } else {
+    BuildGridSampler(options, job);
+  }
+  return job;
+}
+
+}  // namespace portacl::cli

@@ -1,0 +1,64 @@
+// Text for people on a terminal: aligned tables, colours where they help, a progress line.
+#ifndef PORTACL_TOOLS_TERMINAL_H_
+#define PORTACL_TOOLS_TERMINAL_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace portacl::cli {
+
+enum class Style { kPlain, kBold, kDim, kGood, kBad };
+
+// Wrapped in escape codes where standard output is a terminal and NO_COLOR is not set.
+std::string Styled(const std::string& text, Style style);
+
+// Columns as wide as their widest cell, two spaces apart.
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+
+  explicit Table(std::vector<Align> columns) : columns_(std::move(columns)) {}
+
+  void AddRow(std::vector<std::string> cells, Style last_cell = Style::kPlain);
+  void AddHeading(std::vector<std::string> cells);
+  void AddBlank() { rows_.push_back({}); }
+  std::string Text() const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    bool heading = false;
+    Style last_cell = Style::kPlain;
+  };
+  std::vector<Align> columns_;
+  std::vector<Row> rows_;
+};
+
+// "[#####.....] 12/40 WHAT" on one line of standard error, where that is a terminal and the work
+// takes longer than a moment; the line is gone afterwards.
+class Progress {
+ public:
+  explicit Progress(int total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Show(int done, const std::string& what);
+
+ private:
+  int total_;
+  bool terminal_;
+  bool shown_ = false;
+  double started_;
+};
+
+// "1.23 ms", "45.6 us", "2.50 s".
+std::string SecondsText(double seconds);
+
+// Writes to standard output; throws RuntimeFailure where that fails (a full disk, a closed pipe).
+void Print(const std::string& text);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_TERMINAL_H_
