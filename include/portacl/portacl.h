@@ -31,17 +31,17 @@ enum {
 
 /** This thread's newest error (or warning) message, "" where there is none. Valid until the next
  *  failing call of the thread; reading does not clear it. */
-PORTACL_API const char *portaclGetErrorMessage(void);
+PORTACL_API const char* portaclGetErrorMessage(void);
 
 /* ---- library ------------------------------------------------------------------------------ */
 
 /** "MAJOR.MINOR.PATCH" of the library at run time (PORTACL_VERSION_STRING is the header's). */
-PORTACL_API const char *portaclGetVersion(void);
+PORTACL_API const char* portaclGetVersion(void);
 
 /** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
  *  kernels in each operator's list (best first, with "available"), threads, profile, forced
  *  implementation. Owned by the library; valid until the thread's next call of portaclGetInfo. */
-PORTACL_API const char *portaclGetInfo(void);
+PORTACL_API const char* portaclGetInfo(void);
 
 /** Number of threads that kernels use: 1 or more; 0 restores the default (PORTACL_NUM_THREADS, or
  *  the number of CPUs this process may use). Results never depend on it. Waits for running work. */
@@ -50,8 +50,8 @@ PORTACL_API int32_t portaclGetNumThreads(void);
 
 /** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training" or "open".
  *  Process-wide; the environment variable PORTACL_PROFILE gives the first value. */
-PORTACL_API int32_t portaclSetProfile(const char *name);
-PORTACL_API const char *portaclGetProfile(void);
+PORTACL_API int32_t portaclSetProfile(const char* name);
+PORTACL_API const char* portaclGetProfile(void);
 
 /** 1 turns each warning of the aclnn API into PORTACL_ERROR_INVALID (environment:
  *  PORTACL_STRICT). */
@@ -61,25 +61,20 @@ PORTACL_API int32_t portaclGetStrict(void);
 /** Forces one kernel family by the name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
  *  null or "" chooses the best again (environment: PORTACL_IMPL). A name that is unknown or that
  *  this CPU cannot run is refused when the next plan is made. */
-PORTACL_API int32_t portaclSetImpl(const char *name);
-PORTACL_API const char *portaclGetImpl(void);
+PORTACL_API int32_t portaclSetImpl(const char* name);
+PORTACL_API const char* portaclGetImpl(void);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 /** Element types; the values are those of aclDataType. */
-enum {
-  PORTACL_FLOAT32 = 0,
-  PORTACL_FLOAT16 = 1,
-  PORTACL_FLOAT64 = 11,
-  PORTACL_BFLOAT16 = 27
-};
+enum { PORTACL_FLOAT32 = 0, PORTACL_FLOAT16 = 1, PORTACL_FLOAT64 = 11, PORTACL_BFLOAT16 = 27 };
 
 enum { PORTACL_MAX_RANK = 4 };
 
 /** A view of the caller's memory. Inputs may have any strides (0 repeats, negative flips); outputs
  *  must not overlap themselves, an input or another output. */
 typedef struct portaclTensor {
-  void *data;                        /**< Address of element (0, 0, ...). Not written for inputs. */
+  void* data;                        /**< Address of element (0, 0, ...). Not written for inputs. */
   int32_t dtype;                     /**< PORTACL_FLOAT32, ... */
   int32_t rank;                      /**< 1 to PORTACL_MAX_RANK. */
   int64_t shape[PORTACL_MAX_RANK];   /**< Extents, outermost first. */
@@ -101,16 +96,17 @@ typedef struct portaclPlan portaclPlan;
  *  @param scales null, or one value per spatial axis: gradOutput extent / gradInput extent as
  *         given to the forward function; 0 means "use the sizes".
  *  @param plan receives the plan, null on failure. */
-PORTACL_API int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor *gradOutput,
-                                                            const portaclTensor *gradInput,
-                                                            const double *scales,
-                                                            portaclPlan **plan);
+PORTACL_API int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor* gradOutput,
+                                                            const portaclTensor* gradInput,
+                                                            const double* scales,
+                                                            portaclPlan** plan);
 
 /** Plans output[n, c, o] = input[n, c, src(o)], with the index rule of the backward function, so
- *  that the two are exact adjoints. Shapes as there: input like gradInput, output like gradOutput. */
-PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor *input,
-                                                    const portaclTensor *output,
-                                                    const double *scales, portaclPlan **plan);
+ *  that the two are exact adjoints. Shapes as there: input like gradInput, output like gradOutput.
+ */
+PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input,
+                                                    const portaclTensor* output,
+                                                    const double* scales, portaclPlan** plan);
 
 /** Plans the gradients of grid sampling.
  *  @param gradOutput (N, C, OH, OW)
@@ -120,22 +116,22 @@ PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor *input,
  *  @param gridGrad   (N, OH, OW, 2), or null where it is not wanted
  *  All tensors have one dtype. */
 PORTACL_API int32_t portaclPlanGridSampler2DBackward(
-    const portaclTensor *gradOutput, const portaclTensor *input, const portaclTensor *grid,
-    const portaclTensor *inputGrad, const portaclTensor *gridGrad, int32_t interpolation,
-    int32_t padding, int32_t alignCorners, portaclPlan **plan);
+    const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* grid,
+    const portaclTensor* inputGrad, const portaclTensor* gridGrad, int32_t interpolation,
+    int32_t padding, int32_t alignCorners, portaclPlan** plan);
 
 /** Plans grid sampling itself: output (N, C, OH, OW) from input (N, C, H, W) at grid
  *  (N, OH, OW, 2). */
-PORTACL_API int32_t portaclPlanGridSampler2D(const portaclTensor *input, const portaclTensor *grid,
-                                             const portaclTensor *output, int32_t interpolation,
+PORTACL_API int32_t portaclPlanGridSampler2D(const portaclTensor* input, const portaclTensor* grid,
+                                             const portaclTensor* output, int32_t interpolation,
                                              int32_t padding, int32_t alignCorners,
-                                             portaclPlan **plan);
+                                             portaclPlan** plan);
 
 /** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
-PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan *plan);
+PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 
 /** The kernel that the plan chose, "family:path", for example "avx512:x2" or "ref". */
-PORTACL_API const char *portaclPlanGetKernel(const portaclPlan *plan);
+PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
 
 /** Runs a plan on the calling thread and the library's threads; returns when the results are
  *  there.
@@ -145,11 +141,11 @@ PORTACL_API const char *portaclPlanGetKernel(const portaclPlan *plan);
  *  @param workspace at least the plan's workspace size, aligned to 64 bytes; null lets the library
  *         take it from its own pool.
  *  @param workspaceSize size of workspace in bytes, 0 with null. */
-PORTACL_API int32_t portaclPlanRun(const portaclPlan *plan, void *const *tensors, void *workspace,
+PORTACL_API int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors, void* workspace,
                                    uint64_t workspaceSize);
 
 /** Frees a plan; null is allowed. The plan must not be running. */
-PORTACL_API void portaclPlanDestroy(portaclPlan *plan);
+PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 
 #ifdef __cplusplus
 } /* extern "C" */
@@ -191,7 +187,7 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == PORTACL_OK; }
   explicit operator bool() const { return ok(); }
   int32_t code() const { return code_; }
-  const std::string &message() const { return message_; }
+  const std::string& message() const { return message_; }
 
  private:
   int32_t code_ = PORTACL_OK;
@@ -203,38 +199,38 @@ class [[nodiscard]] Status {
 class Tensor {
  public:
   Tensor() : c_{} {}
-  Tensor(const void *data, DataType dtype, std::initializer_list<int64_t> shape) : c_{} {
+  Tensor(const void* data, DataType dtype, std::initializer_list<int64_t> shape) : c_{} {
     Set(data, dtype, shape.begin(), shape.size(), nullptr);
   }
-  Tensor(const void *data, DataType dtype, std::initializer_list<int64_t> shape,
+  Tensor(const void* data, DataType dtype, std::initializer_list<int64_t> shape,
          std::initializer_list<int64_t> strides)
       : c_{} {
     // A wrong number of strides makes a tensor of rank -1, which every function refuses.
     Set(data, dtype, shape.begin(), strides.size() == shape.size() ? shape.size() : SIZE_MAX,
         strides.begin());
   }
-  Tensor(const void *data, DataType dtype, size_t rank, const int64_t *shape,
-         const int64_t *strides = nullptr)
+  Tensor(const void* data, DataType dtype, size_t rank, const int64_t* shape,
+         const int64_t* strides = nullptr)
       : c_{} {
     Set(data, dtype, shape, rank, strides);
   }
-  Tensor(const float *data, std::initializer_list<int64_t> shape)
+  Tensor(const float* data, std::initializer_list<int64_t> shape)
       : Tensor(data, DataType::kFloat32, shape) {}
-  Tensor(const double *data, std::initializer_list<int64_t> shape)
+  Tensor(const double* data, std::initializer_list<int64_t> shape)
       : Tensor(data, DataType::kFloat64, shape) {}
 
   explicit operator bool() const { return c_.rank != 0; }
-  const portaclTensor *c_tensor() const { return c_.rank != 0 ? &c_ : nullptr; }
-  void *data() const { return c_.data; }
+  const portaclTensor* c_tensor() const { return c_.rank != 0 ? &c_ : nullptr; }
+  void* data() const { return c_.data; }
   DataType dtype() const { return static_cast<DataType>(c_.dtype); }
   int32_t rank() const { return c_.rank; }
   int64_t shape(int32_t axis) const { return c_.shape[axis]; }
   int64_t stride(int32_t axis) const { return c_.strides[axis]; }
 
  private:
-  void Set(const void *data, DataType dtype, const int64_t *shape, size_t rank,
-           const int64_t *strides) {
-    c_.data = const_cast<void *>(data);
+  void Set(const void* data, DataType dtype, const int64_t* shape, size_t rank,
+           const int64_t* strides) {
+    c_.data = const_cast<void*>(data);
     c_.dtype = static_cast<int32_t>(dtype);
     if (rank > static_cast<size_t>(PORTACL_MAX_RANK)) {
       c_.rank = -1;
@@ -257,28 +253,28 @@ class Tensor {
 class Plan {
  public:
   Plan() = default;
-  Plan(Plan &&other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
-  Plan &operator=(Plan &&other) noexcept {
+  Plan(Plan&& other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
+  Plan& operator=(Plan&& other) noexcept {
     std::swap(plan_, other.plan_);
     return *this;
   }
-  Plan(const Plan &) = delete;
-  Plan &operator=(const Plan &) = delete;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
   ~Plan() { portaclPlanDestroy(plan_); }
 
-  Status upsample_nearest_exact_backward(const Tensor &grad_output, const Tensor &grad_input,
-                                         const double *scales = nullptr) {
-    return Status(portaclPlanUpsampleNearestExactBackward(
-        grad_output.c_tensor(), grad_input.c_tensor(), scales, Reset()));
+  Status upsample_nearest_exact_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                         const double* scales = nullptr) {
+    return Status(portaclPlanUpsampleNearestExactBackward(grad_output.c_tensor(),
+                                                          grad_input.c_tensor(), scales, Reset()));
   }
-  Status upsample_nearest_exact(const Tensor &input, const Tensor &output,
-                                const double *scales = nullptr) {
-    return Status(portaclPlanUpsampleNearestExact(input.c_tensor(), output.c_tensor(), scales,
-                                                  Reset()));
+  Status upsample_nearest_exact(const Tensor& input, const Tensor& output,
+                                const double* scales = nullptr) {
+    return Status(
+        portaclPlanUpsampleNearestExact(input.c_tensor(), output.c_tensor(), scales, Reset()));
   }
-  Status grid_sampler_2d_backward(const Tensor &grad_output, const Tensor &input,
-                                  const Tensor &grid, const Tensor &input_grad,
-                                  const Tensor &grid_grad,
+  Status grid_sampler_2d_backward(const Tensor& grad_output, const Tensor& input,
+                                  const Tensor& grid, const Tensor& input_grad,
+                                  const Tensor& grid_grad,
                                   Interpolation interpolation = Interpolation::kBilinear,
                                   Padding padding = Padding::kZeros, bool align_corners = false) {
     return Status(portaclPlanGridSampler2DBackward(
@@ -286,7 +282,7 @@ class Plan {
         grid_grad.c_tensor(), static_cast<int32_t>(interpolation), static_cast<int32_t>(padding),
         align_corners ? 1 : 0, Reset()));
   }
-  Status grid_sampler_2d(const Tensor &input, const Tensor &grid, const Tensor &output,
+  Status grid_sampler_2d(const Tensor& input, const Tensor& grid, const Tensor& output,
                          Interpolation interpolation = Interpolation::kBilinear,
                          Padding padding = Padding::kZeros, bool align_corners = false) {
     return Status(portaclPlanGridSampler2D(
@@ -297,32 +293,32 @@ class Plan {
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
   /// Runs on other addresses and scratch memory; see portaclPlanRun.
-  Status run(void *const *tensors, void *workspace = nullptr, uint64_t workspace_size = 0) const {
+  Status run(void* const* tensors, void* workspace = nullptr, uint64_t workspace_size = 0) const {
     return Status(portaclPlanRun(plan_, tensors, workspace, workspace_size));
   }
   uint64_t workspace_size() const { return portaclPlanGetWorkspaceSize(plan_); }
-  const char *kernel() const { return portaclPlanGetKernel(plan_); }
+  const char* kernel() const { return portaclPlanGetKernel(plan_); }
 
  private:
-  portaclPlan **Reset() {
+  portaclPlan** Reset() {
     portaclPlanDestroy(std::exchange(plan_, nullptr));
     return &plan_;
   }
 
-  portaclPlan *plan_ = nullptr;
+  portaclPlan* plan_ = nullptr;
 };
 
 /// grad_input[n, c, src(o)] += grad_output[n, c, o]; see portaclPlanUpsampleNearestExactBackward.
-inline Status upsample_nearest_exact_backward(const Tensor &grad_output, const Tensor &grad_input,
-                                              const double *scales = nullptr) {
+inline Status upsample_nearest_exact_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                              const double* scales = nullptr) {
   Plan plan;
   Status status = plan.upsample_nearest_exact_backward(grad_output, grad_input, scales);
   return status.ok() ? plan.run() : status;
 }
 
 /// output[n, c, o] = input[n, c, src(o)]; see portaclPlanUpsampleNearestExact.
-inline Status upsample_nearest_exact(const Tensor &input, const Tensor &output,
-                                     const double *scales = nullptr) {
+inline Status upsample_nearest_exact(const Tensor& input, const Tensor& output,
+                                     const double* scales = nullptr) {
   Plan plan;
   Status status = plan.upsample_nearest_exact(input, output, scales);
   return status.ok() ? plan.run() : status;
@@ -330,9 +326,9 @@ inline Status upsample_nearest_exact(const Tensor &input, const Tensor &output,
 
 /// Gradients of grid_sampler_2d; pass Tensor() for an output that is not wanted.
 /// See portaclPlanGridSampler2DBackward.
-inline Status grid_sampler_2d_backward(const Tensor &grad_output, const Tensor &input,
-                                       const Tensor &grid, const Tensor &input_grad,
-                                       const Tensor &grid_grad,
+inline Status grid_sampler_2d_backward(const Tensor& grad_output, const Tensor& input,
+                                       const Tensor& grid, const Tensor& input_grad,
+                                       const Tensor& grid_grad,
                                        Interpolation interpolation = Interpolation::kBilinear,
                                        Padding padding = Padding::kZeros,
                                        bool align_corners = false) {
@@ -343,12 +339,11 @@ inline Status grid_sampler_2d_backward(const Tensor &grad_output, const Tensor &
 }
 
 /// Samples input at the points of grid; see portaclPlanGridSampler2D.
-inline Status grid_sampler_2d(const Tensor &input, const Tensor &grid, const Tensor &output,
+inline Status grid_sampler_2d(const Tensor& input, const Tensor& grid, const Tensor& output,
                               Interpolation interpolation = Interpolation::kBilinear,
                               Padding padding = Padding::kZeros, bool align_corners = false) {
   Plan plan;
-  Status status =
-      plan.grid_sampler_2d(input, grid, output, interpolation, padding, align_corners);
+  Status status = plan.grid_sampler_2d(input, grid, output, interpolation, padding, align_corners);
   return status.ok() ? plan.run() : status;
 }
 
