@@ -13,7 +13,9 @@ struct AllocationInfo {
   const void* base = nullptr;  // the address that the caller got
   size_t size = 0;             // the bytes that the caller asked for
   int32_t device = 0;
-  bool host = false;           // aclrtMallocHost
+  bool host = false;            // aclrtMallocHost
+  void* kernel_base = nullptr;  // where kernels and copies reach it; `base` but for guard mode
+  size_t page_size = 0;         // of the pages asked for
 };
 
 // The live allocation that contains `address` (one past the end does not count).
@@ -24,6 +26,27 @@ bool FindAllocation(const void* address, AllocationInfo* info);
 // `what` names it in the message. Null gives null.
 base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
                             void** kernel_address);
+
+// Memory of the current context's device. `policy`: an aclrtMemMallocPolicy number, its bits or-ed.
+base::Status Malloc(size_t size, uint32_t policy, void** address);
+base::Status Free(void* address);
+
+base::Status MallocHost(size_t size, void** address);
+base::Status FreeHost(void* address);
+
+// Frees what is left on a device that is being reset; it still counts as leaked.
+void FreeDeviceMemory(int32_t device);
+
+// Of the current device: its memory (PORTACL_DEVICE_MEMORY, or the machine's) less allocations.
+base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
+
+struct MemoryUse {
+  size_t count = 0;
+  size_t bytes = 0;
+};
+// What was allocated and not freed by the caller.
+MemoryUse LeakedDeviceMemory();
+MemoryUse LeakedHostMemory();
 
 }  // namespace portacl::runtime
 

@@ -76,7 +76,7 @@ struct Arena {
 };
 
 struct State {
-  std::shared_mutex mutex;  // shared: a loop is running; exclusive: the arena is being changed
+  std::shared_mutex mutex;      // shared: a loop is running; exclusive: the arena is being changed
   std::atomic<int> threads{0};  // 0: not decided yet
   std::atomic<Arena*> arena{nullptr};  // made by the first loop that needs it
 };

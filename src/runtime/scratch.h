@@ -4,21 +4,25 @@
 
 #include <cstddef>
 
+#include "runtime/block_pool.h"
+
 namespace portacl::runtime {
 
-// A block of scratch memory from a bounded, process-wide pool; goes back at the end of its life.
+// A block of scratch memory from the bounded, process-wide pool; goes back at the end of its life.
 // Aligned to 64 bytes or more, in huge pages where that helps, contents undefined.
 class Scratch {
  public:
-  explicit Scratch(size_t bytes);  // data() is null where there is no memory (and for 0 bytes)
-  ~Scratch();
+  // data() is null where there is no memory (and for 0 bytes).
+  explicit Scratch(size_t bytes) {
+    if (bytes > 0) block_ = TakeBlock(bytes, Pages::kHuge);
+  }
+  ~Scratch() { ReturnBlock(block_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  void* data() const { return data_; }
+  void* data() const { return block_.data; }
 
  private:
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
+  Block block_;
 };
 
 }  // namespace portacl::runtime

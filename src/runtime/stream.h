@@ -3,6 +3,7 @@
 #define PORTACL_RUNTIME_STREAM_H_
 
 #include <functional>
+#include <string>
 
 #include "base/status.h"
 
@@ -13,8 +14,13 @@ struct Work {
   // True where the work is so short (a few microseconds) that it may run on the calling thread when
   // the stream is idle: handing it to another thread would cost more.
   bool small = false;
-  // Runs once, in the stream's order. A failed status is reported where the stream is synchronised.
+  // Runs at most once, in the stream's order, inside an FpEnvironment. It is destroyed without
+  // having run where the stream is aborted or stops on an earlier failure. A failed status is
+  // reported where the stream is synchronised.
   std::function<base::Status()> run;
+  const char* category = "kernel";  // static string, for traces
+  // For traces, e.g. shapes, dtype and kernel path; only worth building where TraceEnabled().
+  std::string detail = {};
 };
 
 // Puts work on a stream; null is the default stream of the thread's current context. Fails where

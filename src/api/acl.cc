@@ -1,0 +1,79 @@
+// acl.h: begin and end of a program's use of the library, version and messages.
+#include "acl/acl.h"
+
+#include <mutex>
+
+#include "api/config_file.h"
+#include "api/handles.h"
+#include "api/shim.h"
+#include "base/error_message.h"
+#include "portacl/version.h"
+#include "runtime/error.h"
+#include "runtime/leaks.h"
+#include "runtime/trace.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::base::Status;
+
+namespace {
+
+enum class Life { kFresh, kInitialized, kFinalized };
+
+std::mutex life_mutex;
+Life life = Life::kFresh;
+
+void RegisterLeakCounters() {
+  rt::RegisterLeakCounter("data buffers", [] {
+    return rt::LeakCount{portacl::api::DataBuffers().size(), 0};
+  });
+  rt::RegisterLeakCounter("tensor descriptions", [] {
+    return rt::LeakCount{portacl::api::TensorDescs().size(), 0};
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclInit(const char* configPath) {
+  return Guarded("aclInit", [&]() -> Status {
+    const std::lock_guard lock(life_mutex);
+    if (life == Life::kInitialized) {
+      return rt::Error(ACL_ERROR_REPEAT_INITIALIZE, "called a second time without aclFinalize");
+    }
+    PORTACL_RETURN_IF_ERROR(portacl::api::ReadConfigFile(configPath));
+    RegisterLeakCounters();
+    life = Life::kInitialized;
+    return {};
+  });
+}
+
+aclError aclFinalize() {
+  return Guarded("aclFinalize", [&]() -> Status {
+    const std::lock_guard lock(life_mutex);
+    if (life == Life::kFinalized) {
+      return rt::Error(ACL_ERROR_REPEAT_FINALIZE, "called a second time without aclInit");
+    }
+    life = Life::kFinalized;
+    rt::ReportLeaks();
+    rt::FlushTrace();
+    return {};
+  });
+}
+
+aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
+  return Guarded("aclrtGetVersion", [&]() -> Status {
+    if (majorVersion == nullptr || minorVersion == nullptr || patchVersion == nullptr) {
+      return rt::InvalidParam("one of the three pointers is null");
+    }
+    *majorVersion = PORTACL_VERSION_MAJOR;
+    *minorVersion = PORTACL_VERSION_MINOR;
+    *patchVersion = PORTACL_VERSION_PATCH;
+    return {};
+  });
+}
+
+const char* aclGetRecentErrMsg() { return portacl::base::TakeErrorMessage(); }
+
+}  // extern "C"

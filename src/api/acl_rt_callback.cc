@@ -1,0 +1,58 @@
+// acl_rt.h: callbacks and host functions.
+#include "acl/acl_rt.h"
+#include "api/shim.h"
+#include "runtime/error.h"
+#include "runtime/report.h"
+#include "runtime/stream.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::base::Status;
+
+extern "C" {
+
+aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  return Guarded("aclrtSubscribeReport", [&] { return rt::SubscribeReport(threadId, stream); });
+}
+
+aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  return Guarded("aclrtUnSubscribeReport", [&] { return rt::UnsubscribeReport(threadId, stream); });
+}
+
+aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
+                             aclrtStream stream) {
+  return Guarded("aclrtLaunchCallback", [&]() -> Status {
+    if (blockType != ACL_CALLBACK_BLOCK && blockType != ACL_CALLBACK_NO_BLOCK) {
+      return rt::InvalidParam(
+          "blockType is {}, wanted ACL_CALLBACK_NO_BLOCK (0) or "
+          "ACL_CALLBACK_BLOCK (1)",
+          static_cast<int>(blockType));
+    }
+    return rt::LaunchCallback(fn, userData, blockType == ACL_CALLBACK_BLOCK, stream);
+  });
+}
+
+aclError aclrtProcessReport(int32_t timeout) {
+  return Guarded("aclrtProcessReport", [&]() -> Status {
+    if (timeout < -1) {
+      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
+    }
+    return rt::ProcessReport(rt::DeadlineAfter(timeout));
+  });
+}
+
+aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
+  return Guarded("aclrtLaunchHostFunc", [&]() -> Status {
+    if (fn == nullptr) return rt::InvalidParam("fn is null");
+    rt::Work work;
+    work.name = "host function";
+    work.category = "callback";
+    work.run = [fn, args] {
+      fn(args);
+      return Status();
+    };
+    return rt::Launch(stream, std::move(work));
+  });
+}
+
+}  // extern "C"

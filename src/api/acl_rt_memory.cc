@@ -1,0 +1,132 @@
+// acl_rt.h: memory, copies and fills.
+#include "acl/acl_rt.h"
+#include "api/shim.h"
+#include "runtime/copy.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::base::Status;
+
+namespace {
+
+// Host and device share coherent memory here: nothing to do beyond the checks.
+Status CheckCacheRange(const void* address, size_t size) {
+  if (address == nullptr) return rt::InvalidParam("devPtr is null");
+  rt::AllocationInfo info;
+  if (!rt::FindAllocation(address, &info) || info.host) {
+    return rt::InvalidParam("devPtr is {}, which is not device memory", address);
+  }
+  const auto offset =
+      static_cast<size_t>(static_cast<const char*>(address) - static_cast<const char*>(info.base));
+  if (size > info.size - offset) {
+    return rt::InvalidParam("size is {}, but the allocation ends after {} bytes", size,
+                            info.size - offset);
+  }
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return Guarded("aclrtMalloc",
+                 [&] { return rt::Malloc(size, static_cast<uint32_t>(policy), devPtr); });
+}
+
+aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return Guarded("aclrtMallocAlign32",
+                 [&] { return rt::Malloc(size, static_cast<uint32_t>(policy), devPtr); });
+}
+
+aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return Guarded("aclrtMallocCached",
+                 [&] { return rt::Malloc(size, static_cast<uint32_t>(policy), devPtr); });
+}
+
+aclError aclrtFree(void* devPtr) {
+  return Guarded("aclrtFree", [&] { return rt::Free(devPtr); });
+}
+
+aclError aclrtMallocHost(void** hostPtr, size_t size) {
+  return Guarded("aclrtMallocHost", [&] { return rt::MallocHost(size, hostPtr); });
+}
+
+aclError aclrtFreeHost(void* hostPtr) {
+  return Guarded("aclrtFreeHost", [&] { return rt::FreeHost(hostPtr); });
+}
+
+aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
+                     aclrtMemcpyKind kind) {
+  return Guarded("aclrtMemcpy", [&]() -> Status {
+    rt::CopyRequest request;
+    PORTACL_RETURN_IF_ERROR(rt::MakeCopyRequest(dst, destMax, src, count, kind, &request));
+    return rt::Copy(request);
+  });
+}
+
+aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
+                          aclrtMemcpyKind kind, aclrtStream stream) {
+  return Guarded("aclrtMemcpyAsync", [&]() -> Status {
+    rt::CopyRequest request;
+    PORTACL_RETURN_IF_ERROR(rt::MakeCopyRequest(dst, destMax, src, count, kind, &request));
+    return rt::CopyAsync(request, stream);
+  });
+}
+
+aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
+  return Guarded("aclrtMemset", [&] { return rt::Fill({devPtr, maxCount, value, count}); });
+}
+
+aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count,
+                          aclrtStream stream) {
+  return Guarded("aclrtMemsetAsync", [&] {
+    return rt::FillAsync({devPtr, maxCount, value, count}, stream);
+  });
+}
+
+aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                       size_t height, aclrtMemcpyKind kind) {
+  return Guarded("aclrtMemcpy2d", [&] {
+    return rt::Copy({dst, src, dpitch, spitch, width, height, kind});
+  });
+}
+
+aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                            size_t height, aclrtMemcpyKind kind, aclrtStream stream) {
+  return Guarded("aclrtMemcpy2dAsync", [&] {
+    return rt::CopyAsync({dst, src, dpitch, spitch, width, height, kind}, stream);
+  });
+}
+
+aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* freeBytes, size_t* totalBytes) {
+  return Guarded("aclrtGetMemInfo", [&] { return rt::GetMemInfo(attr, freeBytes, totalBytes); });
+}
+
+aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
+  return Guarded("aclrtPointerGetAttributes", [&]() -> Status {
+    if (ptr == nullptr || attributes == nullptr) {
+      return rt::InvalidParam("{} is null", ptr == nullptr ? "ptr" : "attributes");
+    }
+    rt::AllocationInfo info;
+    const bool known = rt::FindAllocation(ptr, &info);
+    const bool device = known && !info.host;
+    *attributes = {};
+    attributes->location.type = device ? ACL_MEM_LOCATION_TYPE_DEVICE : ACL_MEM_LOCATION_TYPE_HOST;
+    attributes->location.id = device ? static_cast<uint32_t>(info.device) : 0;
+    attributes->pageSize = known ? static_cast<uint32_t>(info.page_size) : 0;
+    return {};
+  });
+}
+
+aclError aclrtMemFlush(void* devPtr, size_t size) {
+  return Guarded("aclrtMemFlush", [&] { return CheckCacheRange(devPtr, size); });
+}
+
+aclError aclrtMemInvalidate(void* devPtr, size_t size) {
+  return Guarded("aclrtMemInvalidate", [&] { return CheckCacheRange(devPtr, size); });
+}
+
+}  // extern "C"

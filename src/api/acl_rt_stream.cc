@@ -1,0 +1,115 @@
+// acl_rt.h: streams.
+#include <memory>
+
+#include "acl/acl_rt.h"
+#include "api/shim.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+#include "runtime/stream_queue.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::base::Status;
+
+namespace {
+
+// Calls a function with the stream behind a handle.
+template <class Function>
+Status WithStream(aclrtStream handle, Function&& function) {
+  std::shared_ptr<rt::Stream> stream;
+  PORTACL_RETURN_IF_ERROR(rt::FindStream(handle, &stream));
+  return function(*stream);
+}
+
+Status CheckStreamFlag(uint32_t flag) {
+  constexpr uint32_t kAll = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC;
+  if ((flag & ~kAll) == 0) return {};
+  return rt::InvalidParam(
+      "flag is {:#x}, wanted 0 or or-ed ACL_STREAM_FAST_LAUNCH (1), ACL_STREAM_FAST_SYNC (2)",
+      flag);
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtCreateStream(aclrtStream* stream) {
+  return Guarded("aclrtCreateStream", [&] { return rt::CreateStream(stream); });
+}
+
+// The priority is a hint for hardware queues; each stream has a thread of its own here.
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/, uint32_t flag) {
+  return Guarded("aclrtCreateStreamWithConfig", [&]() -> Status {
+    PORTACL_RETURN_IF_ERROR(CheckStreamFlag(flag));
+    return rt::CreateStream(stream);
+  });
+}
+
+aclError aclrtDestroyStream(aclrtStream stream) {
+  return Guarded("aclrtDestroyStream", [&] { return rt::DestroyStream(stream, /*drop=*/false); });
+}
+
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+  return Guarded("aclrtDestroyStreamForce",
+                 [&] { return rt::DestroyStream(stream, /*drop=*/true); });
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  return Guarded("aclrtSynchronizeStream", [&] {
+    return WithStream(stream, [](rt::Stream& found) {
+      return found.Synchronize(rt::DeadlineAfter(-1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    });
+  });
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+  return Guarded("aclrtSynchronizeStreamWithTimeout", [&]() -> Status {
+    if (timeout < -1) {
+      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
+    }
+    return WithStream(stream, [&](rt::Stream& found) {
+      return found.Synchronize(rt::DeadlineAfter(timeout), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    });
+  });
+}
+
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  return Guarded("aclrtStreamQuery", [&]() -> Status {
+    if (status == nullptr) return rt::InvalidParam("status is null");
+    return WithStream(stream, [&](rt::Stream& found) {
+      *status = found.IsIdle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+      return Status();
+    });
+  });
+}
+
+aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
+  return Guarded("aclrtStreamGetId", [&]() -> Status {
+    if (streamId == nullptr) return rt::InvalidParam("streamId is null");
+    return WithStream(stream, [&](rt::Stream& found) {
+      *streamId = found.id();
+      return Status();
+    });
+  });
+}
+
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+  return Guarded("aclrtSetStreamFailureMode", [&]() -> Status {
+    if (mode != ACL_CONTINUE_ON_FAILURE && mode != ACL_STOP_ON_FAILURE) {
+      return rt::InvalidParam(
+          "mode is {}, wanted ACL_CONTINUE_ON_FAILURE (0) or ACL_STOP_ON_FAILURE (1)", mode);
+    }
+    return WithStream(stream, [&](rt::Stream& found) {
+      found.SetStopOnFailure(mode == ACL_STOP_ON_FAILURE);
+      return Status();
+    });
+  });
+}
+
+aclError aclrtStreamAbort(aclrtStream stream) {
+  return Guarded("aclrtStreamAbort", [&] {
+    return WithStream(stream, [](rt::Stream& found) { return found.Abort(); });
+  });
+}
+
+}  // extern "C"

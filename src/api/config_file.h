@@ -1,0 +1,16 @@
+// The JSON file that aclInit and aclnnInit may be given.
+#ifndef PORTACL_API_CONFIG_FILE_H_
+#define PORTACL_API_CONFIG_FILE_H_
+
+#include "base/status.h"
+
+namespace portacl::api {
+
+// Reads and checks it; null or "" is no file. Nothing of it changes what this library does: the
+// vendor's sections for dumps and profiling are named in a warning of the log. 100003 where it
+// cannot be read, 100005 where it is too big, 100006 where it is not a JSON object.
+base::Status ReadConfigFile(const char* path);
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_CONFIG_FILE_H_

@@ -1,0 +1,94 @@
+// What every extern "C" function of src/api is wrapped in: no exception leaves the library, and a
+// failure leaves its message for aclGetRecentErrMsg.
+#ifndef PORTACL_API_SHIM_H_
+#define PORTACL_API_SHIM_H_
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/error_message.h"
+#include "base/status.h"
+
+namespace portacl::api {
+
+// The code of this thread's newest failed call, for aclrtPeekAtLastError.
+inline int32_t& LastError() {
+  thread_local int32_t code = 0;
+  return code;
+}
+
+namespace internal {
+
+// Must not throw: it is called where memory may have run out.
+inline void KeepMessage(const char* function, const char* what) noexcept {
+  try {
+    static_cast<void>(base::Report(base::Status(1, std::string(function) + ": " + what)));
+  } catch (...) {  // the code alone has to do
+  }
+}
+
+// A body returns a Status, whose message is completed with the function's name here, or a code,
+// whose message the body has kept itself.
+template <class Body>
+int32_t Call(const char* function, Body&& body, int32_t out_of_memory, int32_t other) noexcept {
+  try {
+    if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
+      const base::Status status = std::forward<Body>(body)();
+      if (!status.ok()) KeepMessage(function, status.message().c_str());
+      return status.code();
+    } else {
+      return std::forward<Body>(body)();
+    }
+  } catch (const std::bad_alloc&) {
+    KeepMessage(function, "out of memory");
+    return out_of_memory;
+  } catch (const std::exception& error) {
+    KeepMessage(function, error.what());
+  } catch (...) {
+    KeepMessage(function, "unknown exception");
+  }
+  return other;
+}
+
+}  // namespace internal
+
+// For functions that return aclError.
+template <class Body>
+int32_t Guarded(const char* function, Body&& body) noexcept {
+  constexpr int32_t kBadAlloc = 200000;       // ACL_ERROR_BAD_ALLOC
+  constexpr int32_t kInternalError = 500000;  // ACL_ERROR_INTERNAL_ERROR
+  const int32_t code =
+      internal::Call(function, std::forward<Body>(body), kBadAlloc, kInternalError);
+  if (code != 0) LastError() = code;
+  return code;
+}
+
+// For functions that return aclnnStatus or a portacl code.
+template <class Body>
+int32_t GuardedNn(const char* function, Body&& body) noexcept {
+  constexpr int32_t kRuntimeError = 361001;  // ACLNN_ERR_RUNTIME_ERROR
+  constexpr int32_t kInner = 561000;         // ACLNN_ERR_INNER
+  return internal::Call(function, std::forward<Body>(body), kRuntimeError, kInner);
+}
+
+// For functions that return a pointer or a value: `fallback` where the body throws.
+template <class T, class Body>
+T GuardedValue(const char* function, T fallback, Body&& body) noexcept {
+  T value = fallback;
+  internal::Call(
+      function,
+      [&]() -> int32_t {
+        value = std::forward<Body>(body)();
+        return 0;
+      },
+      1, 1);
+  return value;
+}
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_SHIM_H_

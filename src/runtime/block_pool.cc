@@ -1,0 +1,189 @@
+// The pool of blocks.
+#include "runtime/block_pool.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "runtime/environment.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define PORTACL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PORTACL_ASAN 1
+#endif
+#endif
+
+#if defined(PORTACL_ASAN)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) (static_cast<void>(address))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) (static_cast<void>(address))
+#endif
+
+namespace portacl::runtime {
+namespace {
+
+constexpr size_t kAlignment = 512;
+constexpr size_t kMappedFrom = size_t{64} << 10;  // smaller ones: the C heap reuses memory itself
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kHugeFrom = size_t{1} << 20;
+constexpr size_t kMaxKept = 256;  // blocks
+
+size_t RoundUp(size_t value, size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// A mapping that starts at a multiple of 2 MiB, so that every huge page of it can be one.
+void* MapAligned(size_t bytes) {
+  const size_t room = bytes + kHugePage;
+  void* const start = mmap(nullptr, room, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<uintptr_t>(start);
+  const uintptr_t aligned = RoundUp(address, kHugePage);
+  if (aligned != address) munmap(start, aligned - address);
+  const uintptr_t end = aligned + bytes;
+  if (address + room != end) munmap(reinterpret_cast<void*>(end), address + room - end);
+  return reinterpret_cast<void*>(aligned);
+}
+
+void* MapBlock(size_t bytes, Pages pages) {
+  const bool huge = bytes >= kHugeFrom;
+  void* data = nullptr;
+  if (huge) {
+    data = MapAligned(bytes);
+  } else {
+    data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) data = nullptr;
+  }
+  // A hint: where the kernel has no huge pages the block is as good.
+  if (data != nullptr && huge) {
+    madvise(data, bytes, pages == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  }
+  return data;
+}
+
+// The bytes that a mapped block of at least `bytes` has: few different sizes, so that blocks fit
+// again. 0 on overflow.
+size_t MappedSize(size_t bytes) {
+  if (bytes > SIZE_MAX / 4) return 0;
+  if (bytes >= kHugeFrom) return RoundUp(bytes, kHugePage);
+  size_t step = size_t{16} << 10;
+  while (step * 8 < bytes) step *= 2;
+  return RoundUp(bytes, step);
+}
+
+struct Pool {
+  std::mutex mutex;
+  std::vector<Block> kept;  // oldest first
+  size_t kept_bytes = 0;
+};
+
+Pool& ThePool() {
+  static Pool* const pool = new Pool;  // leaked on purpose, see context.cc
+  return *pool;
+}
+
+void Unmap(const Block& block) {
+  ASAN_UNPOISON_MEMORY_REGION(block.data, block.bytes);
+  munmap(block.data, block.bytes);
+}
+
+// The newest kept block that fits without wasting more than a quarter.
+Block TakeKept(size_t bytes, Pages pages) {
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  for (size_t i = pool.kept.size(); i-- > 0;) {
+    const Block block = pool.kept[i];
+    if (block.pages == pages && block.bytes >= bytes && block.bytes - bytes <= bytes / 4) {
+      pool.kept.erase(pool.kept.begin() + static_cast<std::ptrdiff_t>(i));
+      pool.kept_bytes -= block.bytes;
+      return block;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+size_t PhysicalMemory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page)
+                               : size_t{1} << 30;
+}
+
+size_t PoolLimit() {
+  static const size_t limit =
+      EnvironmentBytes("PORTACL_POOL_BYTES", std::min(PhysicalMemory() / 8, size_t{1} << 30));
+  return limit;
+}
+
+size_t PooledBytes() {
+  const std::lock_guard lock(ThePool().mutex);
+  return ThePool().kept_bytes;
+}
+
+Block TakeBlock(size_t bytes, Pages pages) {
+  if (bytes < kMappedFrom) {
+    const size_t size = RoundUp(bytes, kAlignment);
+    return {std::aligned_alloc(kAlignment, size), size, pages, /*mapped=*/false};
+  }
+  const size_t size = MappedSize(bytes);
+  if (size == 0) return {};
+  Block block = TakeKept(size, pages);
+  if (block.data == nullptr) block = {MapBlock(size, pages), size, pages, /*mapped=*/true};
+  if (block.data == nullptr) {  // perhaps what is kept is what is missing
+    TrimPool();
+    block.data = MapBlock(size, pages);
+  }
+  // Kernels that reach past what was asked for are found by the address sanitizer.
+  if (block.data != nullptr) {
+    ASAN_UNPOISON_MEMORY_REGION(block.data, bytes);
+    ASAN_POISON_MEMORY_REGION(static_cast<char*>(block.data) + bytes, block.bytes - bytes);
+  }
+  return block;
+}
+
+void ReturnBlock(const Block& block) {
+  if (block.data == nullptr) return;
+  if (!block.mapped) {
+    std::free(block.data);
+    return;
+  }
+  ASAN_POISON_MEMORY_REGION(block.data, block.bytes);
+  std::vector<Block> evicted;
+  {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.mutex);
+    pool.kept.push_back(block);
+    pool.kept_bytes += block.bytes;
+    size_t count = 0;
+    while (pool.kept_bytes > PoolLimit() || pool.kept.size() - count > kMaxKept) {
+      pool.kept_bytes -= pool.kept[count].bytes;
+      evicted.push_back(pool.kept[count++]);
+    }
+    pool.kept.erase(pool.kept.begin(), pool.kept.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  for (const Block& old : evicted) Unmap(old);
+}
+
+void TrimPool() {
+  std::vector<Block> all;
+  {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.mutex);
+    all.swap(pool.kept);
+    pool.kept_bytes = 0;
+  }
+  for (const Block& block : all) Unmap(block);
+}
+
+}  // namespace portacl::runtime

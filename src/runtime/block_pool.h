@@ -1,0 +1,38 @@
+// Blocks of memory for allocations and scratch. Big blocks that come back are kept, up to a bound,
+// and handed out again: their pages need not be faulted in and cleared a second time.
+#ifndef PORTACL_RUNTIME_BLOCK_POOL_H_
+#define PORTACL_RUNTIME_BLOCK_POOL_H_
+
+#include <cstddef>
+
+namespace portacl::runtime {
+
+// kHuge: transparent huge pages where the block is big enough for one. kNormal: never.
+enum class Pages { kHuge, kNormal };
+
+struct Block {
+  void* data = nullptr;  // aligned to 512 bytes; null: no block
+  size_t bytes = 0;      // at least what was asked for
+  Pages pages = Pages::kHuge;
+  bool mapped = false;  // by mmap; otherwise from the C heap
+};
+
+// A block of at least `bytes` > 0; its data is null where there is no memory. Contents undefined.
+Block TakeBlock(size_t bytes, Pages pages);
+
+void ReturnBlock(const Block& block);
+
+// Bytes kept for reuse now, and the most that are ever kept: an eighth of the machine's memory, at
+// most 1 GiB, or PORTACL_POOL_BYTES.
+size_t PooledBytes();
+size_t PoolLimit();
+
+// Gives what is kept back to the system.
+void TrimPool();
+
+// Memory of the machine in bytes.
+size_t PhysicalMemory();
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_BLOCK_POOL_H_

@@ -1,0 +1,304 @@
+// The table of devices with their contexts, and the life of contexts and streams.
+#include "runtime/context.h"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/environment.h"
+#include "runtime/error.h"
+#include "runtime/event.h"
+#include "runtime/memory.h"
+#include "runtime/report.h"
+#include "runtime/stream.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr int64_t kMaxDevices = 64;
+
+struct Device {
+  int32_t set_count = 0;
+  std::shared_ptr<Context> primary;
+};
+
+// Leaked on purpose: streams' threads may run while static objects are destroyed.
+struct Runtime {
+  // Guards `devices` and the creation and end of contexts, never held while waiting for work.
+  std::mutex mutex;
+  std::vector<Device> devices;
+  base::HandleTable<Context> contexts;  // primary ones too
+  base::HandleTable<Stream> streams;    // without default streams, which have no handle
+  std::atomic<int32_t> next_stream_id{0};
+};
+
+Runtime& TheRuntime() {
+  static Runtime* const runtime = [] {
+    auto* made = new Runtime;
+    const int64_t devices = EnvironmentInteger("PORTACL_DEVICES", 1, kMaxDevices, 1);
+    made->devices.resize(static_cast<size_t>(devices));
+    return made;
+  }();
+  return *runtime;
+}
+
+Device& DeviceOf(int32_t id) { return TheRuntime().devices[static_cast<size_t>(id)]; }
+
+thread_local std::shared_ptr<Context> current_context;
+
+std::shared_ptr<Stream> MakeStream(const Context* context) {
+  const int32_t id = TheRuntime().next_stream_id.fetch_add(1, std::memory_order_relaxed);
+  return std::make_shared<Stream>(context, context->device, id);
+}
+
+std::shared_ptr<Context> MakeContext(int32_t device, bool primary) {
+  auto context = std::make_shared<Context>();
+  context->device = device;
+  context->primary = primary;
+  context->default_stream = MakeStream(context.get());
+  TheRuntime().contexts.Add(context);
+  return context;
+}
+
+std::vector<std::shared_ptr<Context>> ContextsOf(int32_t device) {
+  std::vector<std::shared_ptr<Context>> found;
+  for (auto& context : TheRuntime().contexts.Snapshot()) {
+    if (context->device == device) found.push_back(std::move(context));
+  }
+  return found;
+}
+
+// The streams of a context, its default stream first.
+std::vector<std::shared_ptr<Stream>> StreamsOf(const Context& context) {
+  std::vector<std::shared_ptr<Stream>> found{context.default_stream};
+  for (auto& stream : TheRuntime().streams.Snapshot()) {
+    if (stream->context() == &context) found.push_back(std::move(stream));
+  }
+  return found;
+}
+
+base::Status CloseStream(const std::shared_ptr<Stream>& stream, bool drop) {
+  PORTACL_RETURN_IF_ERROR(stream->Close(drop));
+  Unsubscribe(stream.get());
+  return {};
+}
+
+// Who ends a context waits for its tasks, and so must not be one.
+base::Status RefuseInTask() {
+  if (!Stream::InTask()) return {};
+  return InvalidParam("called from a task of a stream, which may not end a context or device");
+}
+
+// Ends a context that was taken from the table and marked dead: nobody adds to it any more. Streams
+// of other contexts may wait for its events, so these go last.
+base::Status CloseContext(const Context& context, bool drop) {
+  base::Status first;
+  for (const auto& stream : StreamsOf(context)) {
+    base::Status status = CloseStream(stream, drop);
+    if (first.ok()) first = std::move(status);
+    TheRuntime().streams.Take(stream.get());
+  }
+  DropEventsOf(&context);
+  return first;
+}
+
+// Takes a context out of the table; false where another thread was first.
+bool Retire(const std::shared_ptr<Context>& context) {
+  if (TheRuntime().contexts.Take(context.get()) == nullptr) return false;
+  context->alive.store(false, std::memory_order_release);
+  return true;
+}
+
+}  // namespace
+
+int32_t DeviceCount() { return static_cast<int32_t>(TheRuntime().devices.size()); }
+
+base::Status CheckDevice(int32_t device) {
+  if (device >= 0 && device < DeviceCount()) return {};
+  return Error(ACL_ERROR_RT_INVALID_DEVICEID, "deviceId is {}, but this process has {} device(s)",
+               device, DeviceCount());
+}
+
+base::Status SetDevice(int32_t device) {
+  PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  const std::lock_guard lock(TheRuntime().mutex);
+  Device& entry = DeviceOf(device);
+  if (entry.primary == nullptr) entry.primary = MakeContext(device, /*primary=*/true);
+  ++entry.set_count;
+  current_context = entry.primary;
+  return {};
+}
+
+base::Status ResetDevice(int32_t device) {
+  PORTACL_RETURN_IF_ERROR(RefuseInTask());
+  PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  std::shared_ptr<Context> primary;
+  {
+    const std::lock_guard lock(TheRuntime().mutex);
+    Device& entry = DeviceOf(device);
+    const bool in_use = entry.set_count > 0 || !ContextsOf(device).empty();
+    if (!in_use) {
+      return Error(ACL_ERROR_RT_CONTEXT_NULL,
+                   "device {} is not in use: aclrtSetDevice was not called, or it was reset before",
+                   device);
+    }
+    if (entry.set_count > 0 && --entry.set_count > 0) return {};
+    primary = std::exchange(entry.primary, nullptr);
+  }
+  base::Status status;
+  if (primary != nullptr && Retire(primary)) status = CloseContext(*primary, /*drop=*/false);
+  if (ContextsOf(device).empty()) FreeDeviceMemory(device);
+  return status;
+}
+
+base::Status ResetDeviceForce(int32_t device) {
+  PORTACL_RETURN_IF_ERROR(RefuseInTask());
+  PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  {
+    const std::lock_guard lock(TheRuntime().mutex);
+    DeviceOf(device).set_count = 0;
+    DeviceOf(device).primary = nullptr;
+  }
+  base::Status first;
+  for (const auto& context : ContextsOf(device)) {
+    if (!Retire(context)) continue;
+    base::Status status = CloseContext(*context, /*drop=*/true);
+    if (first.ok()) first = std::move(status);
+  }
+  FreeDeviceMemory(device);
+  return first;
+}
+
+base::Status CreateContext(int32_t device, void** handle) {
+  if (handle == nullptr) return InvalidParam("context is null");
+  PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  const std::lock_guard lock(TheRuntime().mutex);
+  current_context = MakeContext(device, /*primary=*/false);
+  *handle = current_context.get();
+  return {};
+}
+
+base::Status DestroyContext(void* handle) {
+  PORTACL_RETURN_IF_ERROR(RefuseInTask());
+  const std::shared_ptr<Context> context = TheRuntime().contexts.Find(handle);
+  if (context == nullptr) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is not a live context", handle);
+  }
+  if (context->primary) {
+    return InvalidParam(
+        "context {} is the default context of device {}, which aclrtResetDevice ends", handle,
+        context->device);
+  }
+  if (!Retire(context)) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is being destroyed by another thread",
+                 handle);
+  }
+  return CloseContext(*context, /*drop=*/false);
+}
+
+base::Status SetCurrentContext(void* handle) {
+  std::shared_ptr<Context> context = TheRuntime().contexts.Find(handle);
+  if (context == nullptr) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is not a live context", handle);
+  }
+  current_context = std::move(context);
+  return {};
+}
+
+base::Status CurrentContext(Context** context) {
+  Context* const found = current_context.get();
+  if (found == nullptr) {
+    return Error(ACL_ERROR_RT_CONTEXT_NULL,
+                 "this thread has no current context: call aclrtSetDevice or "
+                 "aclrtSetCurrentContext on it first");
+  }
+  if (!found->alive.load(std::memory_order_acquire)) {
+    return Error(ACL_ERROR_RT_CONTEXT_NULL,
+                 "this thread's current context on device {} was destroyed or its device was reset",
+                 found->device);
+  }
+  *context = found;
+  return {};
+}
+
+base::Status FindStream(void* handle, std::shared_ptr<Stream>* stream) {
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  if (handle == nullptr) {
+    *stream = context->default_stream;
+    return {};
+  }
+  *stream = TheRuntime().streams.Find(handle);
+  if (*stream == nullptr) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE,
+                 "stream {} is not a live stream: never created, or destroyed already", handle);
+  }
+  if ((*stream)->context() != context) {
+    return Error(ACL_ERROR_RT_STREAM_CONTEXT,
+                 "stream {} belongs to another context (device {}) than this thread's current one "
+                 "(device {})",
+                 handle, (*stream)->device(), context->device);
+  }
+  return {};
+}
+
+base::Status CreateStream(void** handle) {
+  if (handle == nullptr) return InvalidParam("stream is null, it receives the new stream");
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  const std::shared_ptr<Stream> stream = MakeStream(context);
+  TheRuntime().streams.Add(stream);
+  // A context that died meanwhile may have missed the new stream when it closed its own.
+  if (!context->alive.load(std::memory_order_acquire)) {
+    TheRuntime().streams.Take(stream.get());
+    return Error(ACL_ERROR_RT_CONTEXT_NULL, "this thread's current context was just destroyed");
+  }
+  *handle = stream.get();
+  return {};
+}
+
+base::Status DestroyStream(void* handle, bool drop) {
+  if (handle == nullptr) {
+    return InvalidParam("stream is null: the default stream belongs to its context");
+  }
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  if (TheRuntime().streams.Take(handle) == nullptr) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed by another thread",
+                 handle);
+  }
+  base::Status status = CloseStream(stream, drop);
+  if (!status.ok()) TheRuntime().streams.Add(stream);  // refused: it lives on
+  return status;
+}
+
+base::Status SynchronizeDevice(SteadyTime deadline) {
+  Context* current = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&current));
+  base::Status first;
+  for (const auto& context : ContextsOf(current->device)) {
+    for (const auto& stream : StreamsOf(*context)) {
+      base::Status status = stream->Synchronize(deadline, ACL_ERROR_RT_WAIT_TIMEOUT);
+      if (first.ok()) first = std::move(status);
+    }
+  }
+  return first;
+}
+
+size_t CountUserStreams() { return TheRuntime().streams.size(); }
+
+size_t CountUserContexts() {
+  size_t count = 0;
+  for (const auto& context : TheRuntime().contexts.Snapshot()) count += context->primary ? 0 : 1;
+  return count;
+}
+
+base::Status Launch(void* stream, Work work) {
+  std::shared_ptr<Stream> found;
+  PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
+  Task task;
+  task.work = std::move(work);
+  return found->Enqueue(std::move(task));
+}
+
+}  // namespace portacl::runtime

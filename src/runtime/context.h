@@ -1,0 +1,64 @@
+// Devices and contexts: who owns streams and events, and which context is current on a thread.
+#ifndef PORTACL_RUNTIME_CONTEXT_H_
+#define PORTACL_RUNTIME_CONTEXT_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/handle_table.h"
+#include "base/status.h"
+#include "runtime/gate.h"
+#include "runtime/stream_queue.h"
+
+namespace portacl::runtime {
+
+inline constexpr int kSysParams = 2;  // values of aclSysParamOpt
+
+struct Context {
+  int32_t device = 0;
+  bool primary = false;           // a device's default context
+  std::atomic<bool> alive{true};  // false once destroyed; threads may still have it as current
+  std::shared_ptr<Stream> default_stream;
+  std::array<std::atomic<int64_t>, kSysParams> sys_params{};
+};
+
+// PORTACL_DEVICES, 1 to 64; 1 where it is not set or not such a number.
+int32_t DeviceCount();
+base::Status CheckDevice(int32_t device);
+
+// Makes a device's default context current on this thread; creates it if need be. Counted.
+base::Status SetDevice(int32_t device);
+
+// Undoes one SetDevice. The last one closes the default context, waiting for its work; where no
+// other context of the device is left, the device's memory is freed too.
+base::Status ResetDevice(int32_t device);
+
+// Closes all contexts of the device, dropping work that has not started, and frees its memory.
+base::Status ResetDeviceForce(int32_t device);
+
+base::Status CreateContext(int32_t device, void** handle);
+base::Status DestroyContext(void* handle);
+base::Status SetCurrentContext(void* handle);
+
+// The thread's current context: 107002 where there is none or it was destroyed. The pointer stays
+// valid as long as the thread does not change its current context.
+base::Status CurrentContext(Context** context);
+
+// A stream of the current context, by handle; null is the default stream.
+base::Status FindStream(void* handle, std::shared_ptr<Stream>* stream);
+
+base::Status CreateStream(void** handle);
+base::Status DestroyStream(void* handle, bool drop);
+
+// Waits for all streams of the current device, in all its contexts. 107019 after the deadline.
+base::Status SynchronizeDevice(SteadyTime deadline);
+
+// What the caller created and has not destroyed.
+size_t CountUserStreams();
+size_t CountUserContexts();
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_CONTEXT_H_

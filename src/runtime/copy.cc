@@ -1,0 +1,260 @@
+// Checks of copies and fills, and the loops.
+#include "runtime/copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "acl/acl_rt.h"
+#include "base/checked.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+#include "runtime/parallel.h"
+#include "runtime/scratch.h"
+#include "runtime/stream.h"
+#include "runtime/trace.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr size_t kSmall = size_t{32} << 10;  // about a microsecond: not worth another thread
+constexpr size_t kGrain = size_t{1} << 20;   // bytes per task of a copy on several threads
+
+enum class Side { kHost, kDevice, kAny };
+
+struct Direction {
+  const char* name;
+  Side dst;
+  Side src;
+};
+
+constexpr Direction kDirections[] = {
+    {"ACL_MEMCPY_HOST_TO_HOST", Side::kHost, Side::kHost},
+    {"ACL_MEMCPY_HOST_TO_DEVICE", Side::kDevice, Side::kHost},
+    {"ACL_MEMCPY_DEVICE_TO_HOST", Side::kHost, Side::kDevice},
+    {"ACL_MEMCPY_DEVICE_TO_DEVICE", Side::kDevice, Side::kDevice},
+    {"ACL_MEMCPY_DEFAULT", Side::kAny, Side::kAny},
+    {"ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE", Side::kDevice, Side::kHost},
+    {"ACL_MEMCPY_INNER_DEVICE_TO_DEVICE", Side::kDevice, Side::kDevice},
+    {"ACL_MEMCPY_INTER_DEVICE_TO_DEVICE", Side::kDevice, Side::kDevice},
+};
+
+// A checked copy: addresses that can be used on this thread.
+struct CopyJob {
+  char* dst;
+  const char* src;
+  size_t dst_pitch;
+  size_t src_pitch;
+  size_t width;
+  size_t height;
+  const char* kind;
+};
+
+struct Place {
+  void* address = nullptr;  // where this process reaches it
+  int32_t device = -1;      // -1: host memory
+};
+
+// Where an address lies; checks that `bytes` from there are inside what is known about it.
+base::Status Locate(const void* address, size_t bytes, Side side, const char* name,
+                    const char* kind, Place* place) {
+  if (address == nullptr) return InvalidParam("{} is null", name);
+  AllocationInfo info;
+  const bool known = FindAllocation(address, &info);
+  const bool device = known && !info.host;
+  if (side == Side::kDevice && !device) {
+    return InvalidParam("{} is {}, which is not device memory, but the kind is {}", name, address,
+                        kind);
+  }
+  if (side == Side::kHost && device) {
+    return InvalidParam("{} is {}, which is memory of device {}, but the kind is {}", name, address,
+                        info.device, kind);
+  }
+  *place = {const_cast<void*>(address), -1};
+  if (!known) return {};
+  const auto offset =
+      static_cast<size_t>(static_cast<const char*>(address) - static_cast<const char*>(info.base));
+  if (bytes > info.size - offset) {
+    return InvalidParam("{} bytes at {} {} leave its allocation of {} bytes, which ends after {}",
+                        bytes, name, address, info.size, info.size - offset);
+  }
+  *place = {static_cast<char*>(info.kernel_base) + offset, device ? info.device : -1};
+  return {};
+}
+
+// Bytes from the first to the last of a rectangle.
+base::Status Extent(size_t pitch, size_t width, size_t height, const char* name, size_t* bytes) {
+  if (height > 1 && pitch < width) {
+    return InvalidParam("{} is {}, wanted at least the width {}", name, pitch, width);
+  }
+  size_t before_last = 0;
+  if (!base::CheckedMul(height - 1, pitch, &before_last) ||
+      !base::CheckedAdd(before_last, width, bytes)) {
+    return InvalidParam("{} rows of {} {} bytes are more than an address space", height, name,
+                        pitch);
+  }
+  return {};
+}
+
+// Rows of one bigger array may interleave, when they have one pitch and different columns.
+bool Overlap(const CopyJob& job, size_t dst_bytes, size_t src_bytes) {
+  const auto dst = reinterpret_cast<uintptr_t>(job.dst);
+  const auto src = reinterpret_cast<uintptr_t>(job.src);
+  if (dst >= src + src_bytes || src >= dst + dst_bytes) return false;
+  if (job.height == 1 || job.dst_pitch != job.src_pitch) return true;
+  const size_t column = (dst > src ? dst - src : src - dst) % job.dst_pitch;
+  return column < job.width || job.dst_pitch - column < job.width;
+}
+
+base::Status Check(const CopyRequest& request, CopyJob* job) {
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  if (request.kind < 0 || request.kind >= static_cast<int32_t>(std::size(kDirections))) {
+    return InvalidParam("kind is {}, which is no aclrtMemcpyKind", request.kind);
+  }
+  const Direction& direction = kDirections[request.kind];
+  *job = {nullptr,       nullptr,        request.dst_pitch, request.src_pitch,
+          request.width, request.height, direction.name};
+  if (request.width == 0 || request.height == 0) return {};
+  size_t dst_bytes = 0;
+  size_t src_bytes = 0;
+  PORTACL_RETURN_IF_ERROR(
+      Extent(request.dst_pitch, request.width, request.height, "dpitch", &dst_bytes));
+  PORTACL_RETURN_IF_ERROR(
+      Extent(request.src_pitch, request.width, request.height, "spitch", &src_bytes));
+  Place dst;
+  Place src;
+  PORTACL_RETURN_IF_ERROR(
+      Locate(request.dst, dst_bytes, direction.dst, "dst", direction.name, &dst));
+  PORTACL_RETURN_IF_ERROR(
+      Locate(request.src, src_bytes, direction.src, "src", direction.name, &src));
+  job->dst = static_cast<char*>(dst.address);
+  job->src = static_cast<const char*>(src.address);
+  if (request.kind == ACL_MEMCPY_INNER_DEVICE_TO_DEVICE && dst.device != src.device) {
+    return InvalidParam("dst is on device {} and src on device {}, but the kind is {}", dst.device,
+                        src.device, direction.name);
+  }
+  if (Overlap(*job, dst_bytes, src_bytes)) {
+    return InvalidParam("{} bytes at dst {} and {} bytes at src {} overlap", dst_bytes, request.dst,
+                        src_bytes, request.src);
+  }
+  return {};
+}
+
+void RunCopy(const CopyJob& job) {
+  if (job.width == 0 || job.height == 0) return;
+  if (job.height == 1) {
+    ParallelFor(static_cast<int64_t>(job.width), kGrain, [&](int64_t begin, int64_t end) {
+      std::memcpy(job.dst + begin, job.src + begin, static_cast<size_t>(end - begin));
+    });
+    return;
+  }
+  const size_t rows = std::max<size_t>(1, kGrain / job.width);
+  ParallelFor(static_cast<int64_t>(job.height), static_cast<int64_t>(rows),
+              [&](int64_t begin, int64_t end) {
+                for (auto row = static_cast<size_t>(begin); row < static_cast<size_t>(end); ++row) {
+                  std::memcpy(job.dst + row * job.dst_pitch, job.src + row * job.src_pitch,
+                              job.width);
+                }
+              });
+}
+
+struct FillJob {
+  char* dst;
+  unsigned char value;
+  size_t count;
+};
+
+base::Status Check(const FillRequest& request, FillJob* job) {
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  if (request.count > request.room) {
+    return InvalidParam("count is {}, but maxCount only {}", request.count, request.room);
+  }
+  *job = {nullptr, static_cast<unsigned char>(request.value & 0xFF), request.count};
+  if (request.count == 0) return {};
+  Place dst;
+  PORTACL_RETURN_IF_ERROR(Locate(request.dst, request.count, Side::kAny, "devPtr", "", &dst));
+  job->dst = static_cast<char*>(dst.address);
+  return {};
+}
+
+void RunFill(const FillJob& job) {
+  ParallelFor(static_cast<int64_t>(job.count), kGrain, [&](int64_t begin, int64_t end) {
+    std::memset(job.dst + begin, job.value, static_cast<size_t>(end - begin));
+  });
+}
+
+Work MakeWork(const char* name, const char* category, size_t bytes, const char* kind) {
+  Work work;
+  work.name = name;
+  work.category = category;
+  work.small = bytes <= kSmall;
+  if (TraceEnabled()) work.detail = fmt::format("{} bytes {}", bytes, kind);
+  return work;
+}
+
+}  // namespace
+
+base::Status MakeCopyRequest(void* dst, size_t room, const void* src, size_t count, int32_t kind,
+                             CopyRequest* request) {
+  if (count > room) return InvalidParam("count is {}, but destMax only {}", count, room);
+  *request = {dst, src, count, count, count, 1, kind};
+  return {};
+}
+
+base::Status Copy(const CopyRequest& request) {
+  CopyJob job;
+  PORTACL_RETURN_IF_ERROR(Check(request, &job));
+  RunCopy(job);
+  return {};
+}
+
+base::Status CopyAsync(const CopyRequest& request, void* stream) {
+  CopyJob job;
+  PORTACL_RETURN_IF_ERROR(Check(request, &job));
+  Work work = MakeWork("copy", "copy", job.width * job.height, job.kind);
+  std::shared_ptr<Scratch> buffer;
+  if (request.kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE && job.width * job.height > 0) {
+    // The caller may change the source as soon as this returns.
+    buffer = std::make_shared<Scratch>(job.width * job.height);
+    if (buffer->data() == nullptr) {
+      return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "no memory for a buffer of {} bytes",
+                   job.width * job.height);
+    }
+    CopyJob fetch = job;
+    fetch.dst = static_cast<char*>(buffer->data());
+    fetch.dst_pitch = job.width;
+    RunCopy(fetch);
+    job.src = fetch.dst;
+    job.src_pitch = job.width;
+  }
+  work.run = [job, buffer = std::move(buffer)] {
+    RunCopy(job);
+    return base::Status();
+  };
+  return Launch(stream, std::move(work));
+}
+
+base::Status Fill(const FillRequest& request) {
+  FillJob job;
+  PORTACL_RETURN_IF_ERROR(Check(request, &job));
+  RunFill(job);
+  return {};
+}
+
+base::Status FillAsync(const FillRequest& request, void* stream) {
+  FillJob job;
+  PORTACL_RETURN_IF_ERROR(Check(request, &job));
+  Work work = MakeWork("memset", "memset", job.count, "");
+  work.run = [job] {
+    RunFill(job);
+    return base::Status();
+  };
+  return Launch(stream, std::move(work));
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,202 @@
+// The life of events.
+#include "runtime/event.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "acl/acl_rt.h"
+#include "base/handle_table.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr uint32_t kAllFlags =
+    ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
+
+struct Event {
+  const Context* context = nullptr;  // compared only
+  uint32_t flags = 0;
+  // Each enqueued wait holds one reference; use_count() - 1 streams are waiting.
+  std::shared_ptr<const char> waits = std::make_shared<const char>();
+
+  std::shared_ptr<Gate> latest() {
+    const std::lock_guard lock(mutex_);
+    return latest_;
+  }
+  void set_latest(std::shared_ptr<Gate> gate) {
+    const std::lock_guard lock(mutex_);
+    latest_ = std::move(gate);
+  }
+  void Forget(const std::shared_ptr<Gate>& gate) {
+    const std::lock_guard lock(mutex_);
+    if (latest_ == gate) latest_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<Gate> latest_;  // the latest record; null: none
+};
+
+base::HandleTable<Event>& Events() {
+  static auto* const events = new base::HandleTable<Event>;  // leaked on purpose, see context.cc
+  return *events;
+}
+
+base::Status FindEvent(void* handle, std::shared_ptr<Event>* event,
+                       std::string_view name = "event") {
+  *event = Events().Find(handle);
+  if (*event != nullptr) return {};
+  return Error(ACL_ERROR_RT_INVALID_HANDLE,
+               "{} {} is not a live event: never created, or destroyed already", name, handle);
+}
+
+// An event and a stream of the current context.
+base::Status FindBoth(void* event_handle, void* stream_handle, std::shared_ptr<Event>* event,
+                      std::shared_ptr<Stream>* stream) {
+  PORTACL_RETURN_IF_ERROR(FindStream(stream_handle, stream));
+  return FindEvent(event_handle, event);
+}
+
+base::Status CompleteGate(const std::shared_ptr<Event>& event, std::string_view name,
+                          std::shared_ptr<Gate>* gate) {
+  if ((event->flags & ACL_EVENT_TIME_LINE) == 0) {
+    return InvalidParam("{} was created without ACL_EVENT_TIME_LINE and has no time", name);
+  }
+  *gate = event->latest();
+  if (*gate == nullptr) return InvalidParam("{} was never recorded, or was reset", name);
+  if (!(*gate)->is_open()) {
+    return InvalidParam("{} is not complete yet: synchronise with it first", name);
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Status CreateEvent(uint32_t flags, void** handle) {
+  if (handle == nullptr) return InvalidParam("event is null, it receives the new event");
+  if (flags == 0 || (flags & ~kAllFlags) != 0) {
+    return InvalidParam(
+        "flag is {:#x}, wanted one or several of ACL_EVENT_SYNC (1), "
+        "ACL_EVENT_CAPTURE_STREAM_PROGRESS (2), ACL_EVENT_TIME_LINE (8)",
+        flags);
+  }
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  auto event = std::make_shared<Event>();
+  event->context = context;
+  event->flags = flags;
+  Event* const added = Events().Add(std::move(event));
+  if (!context->alive.load(std::memory_order_acquire)) {  // as in CreateStream
+    Events().Take(added);
+    return Error(ACL_ERROR_RT_CONTEXT_NULL, "this thread's current context was just destroyed");
+  }
+  *handle = added;
+  return {};
+}
+
+base::Status DestroyEvent(void* handle) {
+  if (Events().Take(handle) != nullptr) return {};
+  return Error(ACL_ERROR_RT_INVALID_HANDLE,
+               "event {} is not a live event: never created, or destroyed already", handle);
+}
+
+base::Status RecordEvent(void* handle, void* stream_handle) {
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
+  Task task;
+  task.work.name = "event record";
+  task.work.category = "event";
+  task.work.small = true;
+  task.opens = std::make_shared<Gate>();
+  // Known before it is enqueued: who sees this call return waits for this record.
+  event->set_latest(task.opens);
+  const std::shared_ptr<Gate> gate = task.opens;
+  base::Status status = stream->Enqueue(std::move(task));
+  if (!status.ok()) event->Forget(gate);
+  return status;
+}
+
+base::Status StreamWaitEvent(void* stream_handle, void* handle) {
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
+  std::shared_ptr<Gate> gate = event->latest();
+  if (gate == nullptr || gate->is_open()) return {};
+  Task task;
+  task.work.name = "event wait";
+  task.work.category = "event";
+  task.after = std::move(gate);
+  task.held = event->waits;
+  return stream->Enqueue(std::move(task));
+}
+
+base::Status ResetEvent(void* handle, void* stream_handle) {
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
+  Task task;
+  task.work.name = "event reset";
+  task.work.category = "event";
+  task.work.small = true;
+  task.work.run = [event, gate = event->latest()] {
+    event->Forget(gate);
+    return base::Status();
+  };
+  return stream->Enqueue(std::move(task));
+}
+
+base::Status QueryEventRecorded(void* handle, bool* complete) {
+  std::shared_ptr<Event> event;
+  PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
+  const std::shared_ptr<Gate> gate = event->latest();
+  *complete = gate != nullptr && gate->is_open();
+  return {};
+}
+
+base::Status QueryEventWaited(void* handle, bool* complete) {
+  std::shared_ptr<Event> event;
+  PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
+  *complete = event->waits.use_count() == 1;
+  return {};
+}
+
+base::Status SynchronizeEvent(void* handle, SteadyTime deadline) {
+  std::shared_ptr<Event> event;
+  PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
+  const std::shared_ptr<Gate> gate = event->latest();
+  if (gate == nullptr || gate->WaitUntil(deadline)) return {};
+  return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "event {} is not complete after the timeout", handle);
+}
+
+base::Status EventElapsedTime(void* start, void* end, float* milliseconds) {
+  if (milliseconds == nullptr) return InvalidParam("ms is null, it receives the time");
+  std::shared_ptr<Event> first;
+  std::shared_ptr<Event> last;
+  PORTACL_RETURN_IF_ERROR(FindEvent(start, &first, "startEvent"));
+  PORTACL_RETURN_IF_ERROR(FindEvent(end, &last, "endEvent"));
+  std::shared_ptr<Gate> first_gate;
+  std::shared_ptr<Gate> last_gate;
+  PORTACL_RETURN_IF_ERROR(CompleteGate(first, "startEvent", &first_gate));
+  PORTACL_RETURN_IF_ERROR(CompleteGate(last, "endEvent", &last_gate));
+  const std::chrono::duration<double, std::milli> time =
+      last_gate->opened_at() - first_gate->opened_at();
+  *milliseconds = static_cast<float>(time.count());
+  return {};
+}
+
+void DropEventsOf(const Context* context) {
+  for (const auto& event : Events().Snapshot()) {
+    if (event->context == context) Events().Take(event.get());
+  }
+}
+
+size_t CountEvents() { return Events().size(); }
+
+}  // namespace portacl::runtime

@@ -1,0 +1,45 @@
+// Gates and deadlines.
+#include "runtime/gate.h"
+
+#include <utility>
+
+namespace portacl::runtime {
+
+SteadyTime DeadlineAfter(int32_t milliseconds) {
+  if (milliseconds < 0) return SteadyTime::max();
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+}
+
+void Gate::Open() {
+  std::vector<std::weak_ptr<GateListener>> listeners;
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_.load(std::memory_order_relaxed)) return;
+    opened_at_ = std::chrono::steady_clock::now();
+    open_.store(true, std::memory_order_release);
+    listeners = std::move(listeners_);
+    opened_.notify_all();
+  }
+  for (const std::weak_ptr<GateListener>& weak : listeners) {
+    if (const auto listener = weak.lock()) listener->OnGateOpen();
+  }
+}
+
+bool Gate::WaitUntil(SteadyTime deadline) {
+  if (is_open()) return true;
+  std::unique_lock lock(mutex_);
+  const auto open = [this] { return open_.load(std::memory_order_relaxed); };
+  // No wait_until(max): some standard libraries overflow when they convert it.
+  if (deadline == SteadyTime::max()) {
+    opened_.wait(lock, open);
+    return true;
+  }
+  return opened_.wait_until(lock, deadline, open);
+}
+
+void Gate::Listen(std::weak_ptr<GateListener> listener) {
+  const std::lock_guard lock(mutex_);
+  if (!open_.load(std::memory_order_relaxed)) listeners_.push_back(std::move(listener));
+}
+
+}  // namespace portacl::runtime

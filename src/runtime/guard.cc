@@ -1,0 +1,323 @@
+// Guard mode: the mappings, their table, and the handler that explains faults.
+#include "runtime/guard.h"
+
+#include <execinfo.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "runtime/environment.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kMaxQuarantine = 4096;                         // freed ranges
+constexpr size_t kMaxQuarantineBytes = size_t{256} << 30;       // of addresses, not of memory
+constexpr auto kLockPatience = std::chrono::milliseconds(200);  // of the fault handler
+constexpr int kPattern = 0xFF;
+constexpr int kFrames = 24;
+constexpr int kOwnFrames = 4;  // of this library, at the top of every stack
+
+struct Stack {
+  std::array<void*, kFrames> frames{};
+  int count = 0;
+};
+
+struct Region {
+  uintptr_t user = 0;    // start of the caller's range, inaccessible pages included
+  uintptr_t kernel = 0;  // start of the kernels' range; 0 for host memory
+  size_t bytes = 0;      // of either range
+  size_t offset = 0;     // from a range's start to the data
+  size_t size = 0;       // of the data
+  bool freed = false;
+  Stack allocated;
+  Stack released;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<uintptr_t, Region> regions;   // by `user`, live and in quarantine
+  std::map<uintptr_t, uintptr_t> users;  // `kernel` -> `user`
+  std::deque<uintptr_t> quarantine;      // `user` of freed ranges, oldest first
+  size_t quarantine_bytes = 0;
+};
+
+Table& TheTable() {
+  static Table* const table = new Table;  // leaked on purpose, see context.cc
+  return *table;
+}
+
+size_t PageSize() {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return page;
+}
+
+size_t RoundUp(size_t value, size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+Stack CaptureStack() {
+  Stack stack;
+  stack.count = backtrace(stack.frames.data(), kFrames);
+  return stack;
+}
+
+// ---- What the handler may use: no allocation, plain writes. ------------------------------------
+
+void Print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+template <class... Args>
+void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
+  std::array<char, 512> line;
+  const fmt::string_view text = format;
+  char* const end =
+      fmt::vformat_to_n(line.data(), line.size() - 1, text, fmt::make_format_args(args...)).out;
+  *end = '\n';
+  Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
+}
+
+void PrintStack(const char* title, const Stack& stack) {
+  if (stack.count <= kOwnFrames) return;
+  PrintLine("  {}:", title);
+  backtrace_symbols_fd(stack.frames.data() + kOwnFrames, stack.count - kOwnFrames, STDERR_FILENO);
+}
+
+// The region around an address, copied; `in_kernel_range` tells which of its ranges.
+bool FindRegion(uintptr_t address, Region* region, bool* in_kernel_range) {
+  Table& table = TheTable();
+  const auto around = [&](const auto& ranges, uintptr_t* start) {
+    auto next = ranges.upper_bound(address);
+    if (next == ranges.begin()) return false;
+    *start = std::prev(next)->first;
+    return true;
+  };
+  uintptr_t start = 0;
+  if (around(table.regions, &start) && address - start < table.regions.at(start).bytes) {
+    *region = table.regions.at(start);
+    *in_kernel_range = false;
+    return true;
+  }
+  if (!around(table.users, &start)) return false;
+  *region = table.regions.at(table.users.at(start));
+  *in_kernel_range = true;
+  return address - start < region->bytes;
+}
+
+// The same for the handler, which must not wait for ever: its thread may hold the lock itself.
+bool FindRegionInHandler(uintptr_t address, Region* region, bool* in_kernel_range) {
+  Table& table = TheTable();
+  const auto patience = std::chrono::steady_clock::now() + kLockPatience;
+  while (!table.mutex.try_lock()) {
+    if (std::chrono::steady_clock::now() > patience) return false;
+    std::this_thread::yield();
+  }
+  const bool found = FindRegion(address, region, in_kernel_range);
+  table.mutex.unlock();
+  return found;
+}
+
+const char* AccessName([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+  constexpr greg_t kWrite = 2;
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  return (machine->uc_mcontext.gregs[REG_ERR] & kWrite) != 0 ? "write" : "read";
+#else
+  return "access";
+#endif
+}
+
+void Explain(const Region& region, bool in_kernel_range, uintptr_t address, const char* access) {
+  const uintptr_t data = (in_kernel_range ? region.kernel : region.user) + region.offset;
+  const bool host = region.kernel == 0;
+  const auto offset = static_cast<int64_t>(address - data);
+  const bool inside = offset >= 0 && static_cast<size_t>(offset) < region.size;
+  PrintLine("portacl guard: {} {} of {} memory at {:#x}: byte {} of {} allocation of {} bytes",
+            in_kernel_range ? "kernel or copy:" : "host", access, host ? "pinned host" : "device",
+            address, offset, region.freed ? "a freed" : "an", region.size);
+  if (region.freed) {
+    PrintLine("  This is use after free: {}.",
+              in_kernel_range ? "synchronise with the work that uses memory before freeing it"
+                              : "the memory was given back before");
+  } else if (!inside) {
+    PrintLine(
+        "  This is outside the allocation: the size given to {} is too small, or a tensor's "
+        "shape, strides or offset are wrong.",
+        host ? "aclrtMallocHost" : "aclrtMalloc");
+  } else {
+    PrintLine(
+        "  The host cannot reach device memory: copy it with aclrtMemcpy "
+        "(ACL_MEMCPY_DEVICE_TO_HOST to read, ACL_MEMCPY_HOST_TO_DEVICE to write), or use "
+        "aclrtMallocHost for memory that the host works on.");
+  }
+  PrintStack("allocated at", region.allocated);
+  if (region.freed) PrintStack("freed at", region.released);
+}
+
+struct sigaction previous_segv;
+struct sigaction previous_bus;
+
+// Hands the signal to who had it before; without such a handler the program ends by it.
+void Chain(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& previous = signal == SIGSEGV ? previous_segv : previous_bus;
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);  // the instruction faults again, now for good
+  }
+}
+
+void OnFault(int signal, siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  Region region;
+  bool in_kernel_range = false;
+  if (FindRegionInHandler(address, &region, &in_kernel_range)) {
+    Explain(region, in_kernel_range, address, AccessName(context));
+  }
+  Chain(signal, info, context);
+}
+
+void InstallHandler() {
+  static_cast<void>(CaptureStack());  // the first one loads a library, which a handler must not
+  static_cast<void>(TheTable());
+  struct sigaction action {};
+  action.sa_sigaction = OnFault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGSEGV, &action, &previous_segv);
+  sigaction(SIGBUS, &action, &previous_bus);
+}
+
+// ---- Allocation ---------------------------------------------------------------------------------
+
+uintptr_t Reserve(size_t bytes) {
+  void* const range =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return range == MAP_FAILED ? 0 : reinterpret_cast<uintptr_t>(range);
+}
+
+// Unmaps the oldest freed ranges while there are too many; the caller holds the lock.
+void ShrinkQuarantine(Table& table) {
+  while (table.quarantine.size() > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
+    const auto oldest = table.regions.find(table.quarantine.front());
+    table.quarantine.pop_front();
+    const Region& region = oldest->second;
+    table.quarantine_bytes -= region.bytes;
+    munmap(reinterpret_cast<void*>(region.user), region.bytes);
+    if (region.kernel != 0) {
+      munmap(reinterpret_cast<void*>(region.kernel), region.bytes);
+      table.users.erase(region.kernel);
+    }
+    table.regions.erase(oldest);
+  }
+}
+
+}  // namespace
+
+bool GuardEnabled() {
+  static const bool enabled = [] {
+    const bool wanted = EnvironmentFlag("PORTACL_GUARD");
+    if (wanted) InstallHandler();
+    return wanted;
+  }();
+  return enabled;
+}
+
+GuardedMemory GuardAllocate(size_t size, bool host) {
+  if (size > SIZE_MAX / 4) return {};
+  const size_t page = PageSize();
+  const size_t data_bytes = RoundUp(size, page);
+  Region region;
+  region.bytes = data_bytes + 2 * page;
+  region.offset = page + data_bytes - RoundUp(size, kAlignment);
+  region.size = size;
+  region.allocated = CaptureStack();
+  region.user = Reserve(region.bytes);
+  if (region.user == 0) return {};
+  if (!host) region.kernel = Reserve(region.bytes);
+  const uintptr_t range = host ? region.user : region.kernel;
+  if (range == 0 ||
+      mprotect(reinterpret_cast<void*>(range + page), data_bytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(reinterpret_cast<void*>(region.user), region.bytes);
+    if (region.kernel != 0) munmap(reinterpret_cast<void*>(region.kernel), region.bytes);
+    return {};
+  }
+  std::memset(reinterpret_cast<void*>(range + page), kPattern, data_bytes);
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  if (region.kernel != 0) table.users.emplace(region.kernel, region.user);
+  table.regions.emplace(region.user, region);
+  return {reinterpret_cast<void*>(region.user + region.offset),
+          reinterpret_cast<void*>(range + region.offset)};
+}
+
+void GuardFree(void* user) {
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  const auto next = table.regions.upper_bound(reinterpret_cast<uintptr_t>(user));
+  Region& region = std::prev(next)->second;
+  region.freed = true;
+  region.released = CaptureStack();
+  const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
+  // Keeps the addresses and gives the memory back.
+  mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  table.quarantine.push_back(region.user);
+  table.quarantine_bytes += region.bytes;
+  ShrinkQuarantine(table);
+}
+
+std::string DescribeForeign(const void* address) {
+  Region region;
+  bool in_kernel_range = false;
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  if (FindRegion(reinterpret_cast<uintptr_t>(address), &region, &in_kernel_range)) {
+    if (region.freed) return "freed memory";
+    return fmt::format("outside its allocation of {} bytes", region.size);
+  }
+  return "host memory";
+}
+
+std::string DescribeLiveAllocations() {
+  std::string text;
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  for (const auto& [user, region] : table.regions) {
+    if (region.freed) continue;
+    text += fmt::format("  {} bytes of {} memory at {:#x}, allocated at:\n", region.size,
+                        region.kernel != 0 ? "device" : "host", user + region.offset);
+    const int frames = region.allocated.count - kOwnFrames;
+    if (frames <= 0) continue;
+    char** const names = backtrace_symbols(region.allocated.frames.data() + kOwnFrames, frames);
+    for (int i = 0; names != nullptr && i < frames; ++i) text += fmt::format("    {}\n", names[i]);
+    std::free(names);
+  }
+  return text;
+}
+
+}  // namespace portacl::runtime

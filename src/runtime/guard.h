@@ -1,0 +1,41 @@
+// Guard mode, PORTACL_GUARD=1: device memory that the host cannot touch.
+//
+// Each allocation is two mappings. The caller's address range has no access rights at all, so a
+// host read or write stops the program with a message. Kernels and copies use the other range:
+//
+//   caller:   |no access ............................|
+//   kernels:  |no access|  read/write pages  |no access|    the data ends at the last page's end
+//
+// so that a kernel that overruns the allocation stops as well (to within 64 bytes, the alignment).
+// Freed ranges stay inaccessible for a while: use after free stops the program with a message.
+#ifndef PORTACL_RUNTIME_GUARD_H_
+#define PORTACL_RUNTIME_GUARD_H_
+
+#include <cstddef>
+#include <string>
+
+namespace portacl::runtime {
+
+// Read from the environment once; the first call installs the fault handler.
+bool GuardEnabled();
+
+struct GuardedMemory {
+  void* user = nullptr;    // what the caller gets; null: no memory
+  void* kernel = nullptr;  // the same for host memory, which the caller may touch
+};
+
+// Memory with a recognisable content: every byte 0xFF, a NaN in each floating-point type.
+GuardedMemory GuardAllocate(size_t size, bool host);
+
+// `user` is a live result of GuardAllocate.
+void GuardFree(void* user);
+
+// What an address that is not a live allocation may be: "freed device memory" or "host memory".
+std::string DescribeForeign(const void* address);
+
+// A line for each live allocation: size, and the calls that led to it.
+std::string DescribeLiveAllocations();
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_GUARD_H_

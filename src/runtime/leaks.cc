@@ -1,0 +1,87 @@
+// The counters of live objects.
+#include "runtime/leaks.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "base/log.h"
+#include "runtime/context.h"
+#include "runtime/event.h"
+#include "runtime/guard.h"
+#include "runtime/memory.h"
+
+namespace portacl::runtime {
+namespace {
+
+struct Counter {
+  const char* name;
+  LeakCount (*live)();
+};
+
+LeakCount ToCount(const MemoryUse& use) { return {use.count, use.bytes}; }
+
+struct Counters {
+  std::mutex mutex;
+  std::vector<Counter> all{
+      {"device allocations", [] { return ToCount(LeakedDeviceMemory()); }},
+      {"host allocations", [] { return ToCount(LeakedHostMemory()); }},
+      {"streams",
+       [] {
+         return LeakCount{CountUserStreams(), 0};
+       }},
+      {"events",
+       [] {
+         return LeakCount{CountEvents(), 0};
+       }},
+      {"contexts",
+       [] {
+         return LeakCount{CountUserContexts(), 0};
+       }},
+  };
+};
+
+Counters& TheCounters() {
+  static Counters* const counters = new Counters;  // leaked on purpose, see context.cc
+  return *counters;
+}
+
+}  // namespace
+
+void RegisterLeakCounter(const char* name, LeakCount (*live)()) {
+  Counters& counters = TheCounters();
+  const std::lock_guard lock(counters.mutex);
+  for (const Counter& counter : counters.all) {
+    if (std::strcmp(counter.name, name) == 0) return;
+  }
+  counters.all.push_back({name, live});
+}
+
+std::string DescribeLeaks() {
+  Counters& counters = TheCounters();
+  const std::lock_guard lock(counters.mutex);
+  std::string text;
+  for (const Counter& counter : counters.all) {
+    const LeakCount leak = counter.live();
+    if (leak.count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", leak.count, counter.name);
+    if (leak.bytes > 0) text += fmt::format(" ({} bytes)", leak.bytes);
+  }
+  return text;
+}
+
+void ReportLeaks() {
+  const std::string leaks = DescribeLeaks();
+  if (leaks.empty()) return;
+  const std::string message = fmt::format("not destroyed at aclFinalize: {}", leaks);
+  if (GuardEnabled()) {
+    fmt::print(stderr, "portacl guard: {}\n{}", message, DescribeLiveAllocations());
+  } else {
+    base::Log(base::LogLevel::kWarn, message);
+  }
+}
+
+}  // namespace portacl::runtime

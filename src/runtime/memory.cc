@@ -1,0 +1,282 @@
+// The registry of allocations.
+#include "runtime/memory.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "acl/acl_rt.h"
+#include "runtime/block_pool.h"
+#include "runtime/context.h"
+#include "runtime/environment.h"
+#include "runtime/error.h"
+#include "runtime/guard.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr size_t kNormalPage = size_t{4} << 10;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr int32_t kMemAttrs = ACL_HBM_MEM_P2P_HUGE1G + 1;
+
+struct Allocation {
+  size_t size = 0;
+  int32_t device = 0;
+  bool host = false;
+  void* kernel_base = nullptr;
+  Block block;  // empty in guard mode
+};
+
+struct Registry {
+  std::shared_mutex mutex;
+  std::map<uintptr_t, Allocation> live;  // by address
+  std::vector<size_t> used;              // device bytes, per device
+  MemoryUse freed_by_reset;
+};
+
+Registry& TheRegistry() {
+  static Registry* const registry = [] {
+    auto* made = new Registry;  // leaked on purpose, see context.cc
+    made->used.resize(static_cast<size_t>(DeviceCount()));
+    return made;
+  }();
+  return *registry;
+}
+
+size_t DeviceMemory() {
+  static const size_t bytes = EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory());
+  return bytes;
+}
+
+Pages PagesOf(uint32_t policy) {
+  const uint32_t number = policy & 0xFF;
+  const bool normal =
+      number == ACL_MEM_MALLOC_NORMAL_ONLY || number == ACL_MEM_MALLOC_NORMAL_ONLY_P2P;
+  return normal ? Pages::kNormal : Pages::kHuge;
+}
+
+base::Status CheckPolicy(uint32_t policy) {
+  constexpr uint32_t kBits = static_cast<uint32_t>(ACL_MEM_TYPE_LOW_BAND_WIDTH) |
+                             static_cast<uint32_t>(ACL_MEM_TYPE_HIGH_BAND_WIDTH) |
+                             static_cast<uint32_t>(ACL_MEM_ACCESS_USER_SPACE_READONLY);
+  if ((policy & ~kBits) <= ACL_MEM_MALLOC_HUGE1G_ONLY_P2P) return {};
+  return InvalidParam("policy is {:#x}, which is no aclrtMemMallocPolicy", policy);
+}
+
+base::Status CheckRequest(size_t size, const void* out, const char* out_name) {
+  if (out == nullptr) return InvalidParam("{} is null, it receives the address", out_name);
+  if (size == 0) return InvalidParam("size is 0, wanted at least 1 byte");
+  return {};
+}
+
+base::Status OutOfMemory(size_t size, const char* kind) {
+  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "no {} bytes of {} memory could be had", size, kind);
+}
+
+// Books the bytes of a device; false where they exceed what it has.
+bool Book(int32_t device, size_t size) {
+  Registry& registry = TheRegistry();
+  const std::unique_lock lock(registry.mutex);
+  size_t& used = registry.used[static_cast<size_t>(device)];
+  if (size > DeviceMemory() || used > DeviceMemory() - size) return false;
+  used += size;
+  return true;
+}
+
+void Unbook(int32_t device, size_t size) {
+  Registry& registry = TheRegistry();
+  const std::unique_lock lock(registry.mutex);
+  registry.used[static_cast<size_t>(device)] -= size;
+}
+
+// Gets memory and enters it; null where there is none.
+void* Allocate(size_t size, Pages pages, int32_t device, bool host) {
+  Allocation allocation{size, device, host, nullptr, {}};
+  void* base = nullptr;
+  if (GuardEnabled()) {
+    const GuardedMemory memory = GuardAllocate(size, host);
+    base = memory.user;
+    allocation.kernel_base = memory.kernel;
+  } else {
+    allocation.block = TakeBlock(size, pages);
+    base = allocation.kernel_base = allocation.block.data;
+  }
+  if (base == nullptr) return nullptr;
+  Registry& registry = TheRegistry();
+  const std::unique_lock lock(registry.mutex);
+  registry.live.emplace(reinterpret_cast<uintptr_t>(base), allocation);
+  return base;
+}
+
+void Release(void* base, const Allocation& allocation) {
+  if (GuardEnabled()) {
+    GuardFree(base);
+  } else {
+    ReturnBlock(allocation.block);
+  }
+}
+
+// The live allocation around an address; the caller holds the registry's lock.
+std::map<uintptr_t, Allocation>::iterator Around(Registry& registry, uintptr_t address) {
+  auto next = registry.live.upper_bound(address);
+  if (next == registry.live.begin()) return registry.live.end();
+  --next;
+  return address - next->first < next->second.size ? next : registry.live.end();
+}
+
+base::Status BadFree(Registry& registry, void* address, bool host) {
+  const auto around = Around(registry, reinterpret_cast<uintptr_t>(address));
+  if (around == registry.live.end()) {
+    return Error(ACL_ERROR_RT_MEMORY_FREE,
+                 "{} is no live allocation: already freed, or never allocated here", address);
+  }
+  if (around->first != reinterpret_cast<uintptr_t>(address)) {
+    return Error(ACL_ERROR_RT_MEMORY_FREE,
+                 "{} lies {} bytes inside an allocation of {} bytes, wanted its start", address,
+                 reinterpret_cast<uintptr_t>(address) - around->first, around->second.size);
+  }
+  return Error(ACL_ERROR_RT_MEMORY_FREE, "{} is {} memory, which {} frees", address,
+               host ? "device" : "host", host ? "aclrtFree" : "aclrtFreeHost");
+}
+
+base::Status FreeKind(void* address, bool host) {
+  if (address == nullptr) return InvalidParam("{} is null", host ? "hostPtr" : "devPtr");
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  Registry& registry = TheRegistry();
+  Allocation allocation;
+  {
+    const std::unique_lock lock(registry.mutex);
+    const auto found = registry.live.find(reinterpret_cast<uintptr_t>(address));
+    if (found == registry.live.end() || found->second.host != host) {
+      return BadFree(registry, address, host);
+    }
+    allocation = found->second;
+    registry.live.erase(found);
+    if (!host) registry.used[static_cast<size_t>(allocation.device)] -= allocation.size;
+  }
+  Release(address, allocation);
+  return {};
+}
+
+MemoryUse Leaked(bool host) {
+  Registry& registry = TheRegistry();
+  const std::shared_lock lock(registry.mutex);
+  MemoryUse use = host ? MemoryUse() : registry.freed_by_reset;
+  for (const auto& [base, allocation] : registry.live) {
+    if (allocation.host != host) continue;
+    ++use.count;
+    use.bytes += allocation.size;
+  }
+  return use;
+}
+
+}  // namespace
+
+bool FindAllocation(const void* address, AllocationInfo* info) {
+  Registry& registry = TheRegistry();
+  const std::shared_lock lock(registry.mutex);
+  const auto found = Around(registry, reinterpret_cast<uintptr_t>(address));
+  if (found == registry.live.end()) return false;
+  const Allocation& allocation = found->second;
+  info->base = reinterpret_cast<const void*>(found->first);
+  info->size = allocation.size;
+  info->device = allocation.device;
+  info->host = allocation.host;
+  info->kernel_base = allocation.kernel_base;
+  info->page_size =
+      allocation.block.mapped && allocation.block.pages == Pages::kHuge ? kHugePage : kNormalPage;
+  return true;
+}
+
+base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
+                            void** kernel_address) {
+  if (!GuardEnabled() || address == nullptr) {
+    *kernel_address = const_cast<void*>(address);
+    return {};
+  }
+  AllocationInfo info;
+  if (!FindAllocation(address, &info) || info.host) {
+    return InvalidParam(
+        "PORTACL_GUARD: {} is {}, which is {}; wanted device memory of aclrtMalloc "
+        "(copy host data there with aclrtMemcpy)",
+        what, address, info.host ? "host memory of aclrtMallocHost" : DescribeForeign(address));
+  }
+  const size_t offset =
+      static_cast<size_t>(static_cast<const char*>(address) - static_cast<const char*>(info.base));
+  if (bytes > info.size - offset) {
+    return InvalidParam("PORTACL_GUARD: {} needs {} bytes at {}, but the allocation ends after {}",
+                        what, bytes, address, info.size - offset);
+  }
+  *kernel_address = static_cast<char*>(info.kernel_base) + offset;
+  return {};
+}
+
+base::Status Malloc(size_t size, uint32_t policy, void** address) {
+  PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "devPtr"));
+  PORTACL_RETURN_IF_ERROR(CheckPolicy(policy));
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  if (!Book(context->device, size)) return OutOfMemory(size, "device");
+  *address = Allocate(size, PagesOf(policy), context->device, /*host=*/false);
+  if (*address != nullptr) return {};
+  Unbook(context->device, size);
+  return OutOfMemory(size, "device");
+}
+
+base::Status Free(void* address) { return FreeKind(address, /*host=*/false); }
+
+base::Status MallocHost(size_t size, void** address) {
+  PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "hostPtr"));
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  *address = Allocate(size, Pages::kHuge, context->device, /*host=*/true);
+  return *address != nullptr ? base::Status() : OutOfMemory(size, "host");
+}
+
+base::Status FreeHost(void* address) { return FreeKind(address, /*host=*/true); }
+
+void FreeDeviceMemory(int32_t device) {
+  Registry& registry = TheRegistry();
+  std::map<uintptr_t, Allocation> freed;
+  {
+    const std::unique_lock lock(registry.mutex);
+    for (auto entry = registry.live.begin(); entry != registry.live.end();) {
+      const auto next = std::next(entry);
+      if (!entry->second.host && entry->second.device == device) {
+        freed.insert(registry.live.extract(entry));
+      }
+      entry = next;
+    }
+    registry.used[static_cast<size_t>(device)] = 0;
+    registry.freed_by_reset.count += freed.size();
+    for (const auto& entry : freed) registry.freed_by_reset.bytes += entry.second.size;
+  }
+  for (const auto& [base, allocation] : freed) {
+    Release(reinterpret_cast<void*>(base), allocation);
+  }
+}
+
+base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes) {
+  if (free_bytes == nullptr || total_bytes == nullptr) {
+    return InvalidParam("{} is null", free_bytes == nullptr ? "free" : "total");
+  }
+  if (attr < 0 || attr >= kMemAttrs) {
+    return InvalidParam("attr is {}, wanted 0 to {}", attr, kMemAttrs - 1);
+  }
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  Registry& registry = TheRegistry();
+  const std::shared_lock lock(registry.mutex);
+  *total_bytes = DeviceMemory();
+  *free_bytes = DeviceMemory() - registry.used[static_cast<size_t>(context->device)];
+  return {};
+}
+
+MemoryUse LeakedDeviceMemory() { return Leaked(/*host=*/false); }
+MemoryUse LeakedHostMemory() { return Leaked(/*host=*/true); }
+
+}  // namespace portacl::runtime

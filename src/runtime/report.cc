@@ -1,0 +1,211 @@
+// Subscriptions and the queues of callbacks.
+#include "runtime/report.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/context.h"
+#include "runtime/error.h"
+
+namespace portacl::runtime {
+namespace {
+
+struct Callback {
+  void (*function)(void*) = nullptr;
+  void* user_data = nullptr;
+  const Stream* stream = nullptr;  // compared only
+  std::shared_ptr<Gate> returned;  // opened when it has returned, or will never run
+};
+
+// The callbacks for one thread.
+struct Inbox {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::deque<Callback> callbacks;
+  int streams = 0;     // subscribed to this thread; 0: the inbox is abandoned
+  int32_t device = 0;  // of these streams
+};
+
+struct Subscription {
+  Subscription(uint64_t thread_id, std::shared_ptr<Inbox> thread_inbox)
+      : thread(thread_id), inbox(std::move(thread_inbox)) {}
+  const uint64_t thread;
+  const std::shared_ptr<Inbox> inbox;
+  bool active = true;  // guarded by the inbox's mutex
+};
+
+struct Subscriptions {
+  std::mutex mutex;  // before any inbox's
+  std::unordered_map<uint64_t, std::shared_ptr<Inbox>> by_thread;
+  std::unordered_map<const Stream*, std::shared_ptr<Subscription>> by_stream;
+};
+
+Subscriptions& All() {
+  static auto* const all = new Subscriptions;  // leaked on purpose, see context.cc
+  return *all;
+}
+
+uint64_t ThisThread() { return static_cast<uint64_t>(pthread_self()); }
+
+// Ends a subscription; callbacks of the stream that have not run never will.
+void Remove(const Stream* stream, Subscription& subscription) {
+  std::deque<Callback> kept;
+  std::deque<Callback> dropped;
+  Inbox& inbox = *subscription.inbox;
+  {
+    const std::lock_guard lock(inbox.mutex);
+    subscription.active = false;
+    for (Callback& callback : inbox.callbacks) {
+      (callback.stream == stream ? dropped : kept).push_back(std::move(callback));
+    }
+    inbox.callbacks = std::move(kept);
+    if (--inbox.streams == 0) All().by_thread.erase(subscription.thread);
+    inbox.arrived.notify_all();
+  }
+  for (const Callback& callback : dropped) callback.returned->Open();
+}
+
+// The stream's task: hands the callback over. Runs in the stream's order.
+base::Status Deliver(const Subscription& subscription, const Callback& callback) {
+  Inbox& inbox = *subscription.inbox;
+  {
+    const std::lock_guard lock(inbox.mutex);
+    if (subscription.active) {
+      inbox.callbacks.push_back(callback);
+      inbox.arrived.notify_all();
+      return {};
+    }
+  }
+  callback.returned->Open();
+  return Error(ACL_ERROR_RT_STREAM_NO_CB_REG,
+               "the thread was unsubscribed before the callback's turn, it will not run");
+}
+
+}  // namespace
+
+base::Status SubscribeReport(uint64_t thread, void* handle) {
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  Subscriptions& all = All();
+  const std::lock_guard lock(all.mutex);
+  if (const auto found = all.by_stream.find(stream.get()); found != all.by_stream.end()) {
+    return Error(ACL_ERROR_RT_STREAM_SUBSCRIBE, "stream {} is already subscribed to thread {}",
+                 handle, found->second->thread);
+  }
+  std::shared_ptr<Inbox>& inbox = all.by_thread[thread];
+  if (inbox == nullptr) {
+    inbox = std::make_shared<Inbox>();
+    inbox->device = stream->device();
+  } else if (inbox->device != stream->device()) {
+    return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE,
+                 "thread {} serves streams of device {}, this stream is on device {}", thread,
+                 inbox->device, stream->device());
+  }
+  all.by_stream[stream.get()] = std::make_shared<Subscription>(thread, inbox);
+  const std::lock_guard inbox_lock(inbox->mutex);
+  ++inbox->streams;
+  return {};
+}
+
+base::Status UnsubscribeReport(uint64_t thread, void* handle) {
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  Subscriptions& all = All();
+  const std::lock_guard lock(all.mutex);
+  if (!all.by_thread.contains(thread)) {
+    return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE, "thread {} is not subscribed to any stream",
+                 thread);
+  }
+  const auto found = all.by_stream.find(stream.get());
+  if (found == all.by_stream.end() || found->second->thread != thread) {
+    return Error(ACL_ERROR_RT_STREAM_SUBSCRIBE, "stream {} is not subscribed to thread {}", handle,
+                 thread);
+  }
+  const std::shared_ptr<Subscription> subscription = found->second;
+  all.by_stream.erase(found);
+  Remove(stream.get(), *subscription);
+  return {};
+}
+
+void Unsubscribe(const Stream* stream) {
+  Subscriptions& all = All();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_stream.find(stream);
+  if (found == all.by_stream.end()) return;
+  const std::shared_ptr<Subscription> subscription = found->second;
+  all.by_stream.erase(found);
+  Remove(stream, *subscription);
+}
+
+base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block, void* handle) {
+  if (function == nullptr) return InvalidParam("fn is null");
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  std::shared_ptr<const Subscription> subscription;
+  {
+    Subscriptions& all = All();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_stream.find(stream.get());
+    if (found == all.by_stream.end()) {
+      return Error(ACL_ERROR_RT_STREAM_NO_CB_REG,
+                   "stream {} has no subscribed thread: call aclrtSubscribeReport first", handle);
+    }
+    subscription = found->second;
+  }
+  const auto returned = std::make_shared<Gate>();
+  const Callback callback{function, user_data, stream.get(), returned};
+  Task deliver;
+  deliver.work.name = "callback";
+  deliver.work.category = "callback";
+  deliver.work.small = true;
+  deliver.work.run = [subscription, callback] { return Deliver(*subscription, callback); };
+  PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(deliver)));
+  if (!block) return {};
+  Task wait;
+  wait.work.name = "callback wait";
+  wait.work.category = "callback";
+  wait.after = returned;
+  return stream->Enqueue(std::move(wait));
+}
+
+base::Status ProcessReport(SteadyTime deadline) {
+  std::shared_ptr<Inbox> inbox;
+  {
+    Subscriptions& all = All();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_thread.find(ThisThread());
+    if (found != all.by_thread.end()) inbox = found->second;
+  }
+  if (inbox == nullptr) {
+    return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE,
+                 "this thread is not subscribed to any stream: call aclrtSubscribeReport first");
+  }
+  std::unique_lock lock(inbox->mutex);
+  const auto something = [&] { return !inbox->callbacks.empty() || inbox->streams == 0; };
+  if (deadline == SteadyTime::max()) {
+    inbox->arrived.wait(lock, something);
+  } else if (!inbox->arrived.wait_until(lock, deadline, something)) {
+    return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "no callback came within the timeout");
+  }
+  if (inbox->callbacks.empty()) {
+    return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE, "this thread was unsubscribed while it waited");
+  }
+  const Callback callback = std::move(inbox->callbacks.front());
+  inbox->callbacks.pop_front();
+  lock.unlock();
+  // Also where the callback throws: the stream must not wait for ever.
+  const struct Opener {
+    Gate& gate;
+    ~Opener() { gate.Open(); }
+  } opener{*callback.returned};
+  callback.function(callback.user_data);
+  return {};
+}
+
+}  // namespace portacl::runtime

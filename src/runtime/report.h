@@ -1,0 +1,31 @@
+// Callbacks that run on threads of the caller's: a stream hands them to the thread that subscribed,
+// which runs them in aclrtProcessReport.
+#ifndef PORTACL_RUNTIME_REPORT_H_
+#define PORTACL_RUNTIME_REPORT_H_
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "runtime/gate.h"
+
+namespace portacl::runtime {
+
+class Stream;
+
+// `thread` is a pthread_self(). One stream has one thread; one thread may serve many streams of one
+// device. 107011 / 107012 where that is broken.
+base::Status SubscribeReport(uint64_t thread, void* stream);
+base::Status UnsubscribeReport(uint64_t thread, void* stream);
+
+// 107015 where the stream has no subscribed thread.
+base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block, void* stream);
+
+// Waits for one callback for the calling thread and runs it.
+base::Status ProcessReport(SteadyTime deadline);
+
+// Ends the subscription of a closed stream, if it has one.
+void Unsubscribe(const Stream* stream);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_REPORT_H_

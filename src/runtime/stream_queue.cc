@@ -1,0 +1,211 @@
+// The stream's queue and its thread.
+#include "runtime/stream_queue.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/error.h"
+#include "runtime/fp_env.h"
+#include "runtime/trace.h"
+
+namespace portacl::runtime {
+namespace {
+
+// The stream whose task this thread runs now.
+thread_local const Stream* running_stream = nullptr;
+
+class RunningOn {
+ public:
+  explicit RunningOn(const Stream* stream) : outer_(std::exchange(running_stream, stream)) {}
+  ~RunningOn() { running_stream = outer_; }
+  RunningOn(const RunningOn&) = delete;
+  RunningOn& operator=(const RunningOn&) = delete;
+
+ private:
+  const Stream* outer_;
+};
+
+base::Status CallGuarded(const Work& work) {
+  try {
+    return work.run();
+  } catch (const std::exception& error) {
+    return Error(ACL_ERROR_INTERNAL_ERROR, "{}", error.what());
+  } catch (...) {
+    return Error(ACL_ERROR_INTERNAL_ERROR, "unknown exception");
+  }
+}
+
+}  // namespace
+
+Stream::~Stream() {
+  // Every owner closes a stream before letting go of it; only a failed creation has not.
+  if (worker_.joinable()) static_cast<void>(Close(/*drop=*/true));
+}
+
+bool Stream::InTask() { return running_stream != nullptr; }
+
+base::Status Stream::RefuseFromOwnTask() const {
+  if (running_stream != this) return {};
+  return InvalidParam("called from a task of stream {} itself, it would wait for its own end", id_);
+}
+
+bool Stream::HeadReady() const {
+  return !queue_.empty() && (queue_.front().after == nullptr || queue_.front().after->is_open());
+}
+
+base::Status Stream::Enqueue(Task task) {
+  Lock lock(mutex_);
+  if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
+  if (task.after != nullptr && task.after->is_open()) task.after.reset();
+  if (task.work.small && task.after == nullptr && queue_.empty() && !busy_) {
+    ++enqueued_;
+    Execute(std::move(task), lock);
+    const bool more = !queue_.empty();
+    lock.unlock();
+    if (more) work_ready_.notify_one();
+    return {};
+  }
+  if (!worker_.joinable()) worker_ = std::thread([this] { WorkerMain(); });
+  if (task.after != nullptr) task.after->Listen(weak_from_this());
+  queue_.push_back(std::move(task));
+  ++enqueued_;
+  const bool wake = !busy_;  // who is busy looks at the queue afterwards
+  lock.unlock();
+  if (wake) work_ready_.notify_one();
+  return {};
+}
+
+base::Status Stream::Synchronize(SteadyTime deadline, int32_t timeout_code) {
+  PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
+  Lock lock(mutex_);
+  const uint64_t target = enqueued_;
+  if (done_ < target) {
+    const auto over = [&] { return done_ >= target; };
+    ++done_waiters_;
+    bool in_time = true;
+    if (deadline == SteadyTime::max()) {
+      done_changed_.wait(lock, over);
+    } else {
+      in_time = done_changed_.wait_until(lock, deadline, over);
+    }
+    --done_waiters_;
+    if (!in_time) {
+      return Error(timeout_code, "stream {} still has {} unfinished tasks after the timeout", id_,
+                   target - done_);
+    }
+  }
+  if (error_.ok()) return {};
+  dropping_ = false;
+  return std::exchange(error_, base::Status());
+}
+
+bool Stream::IsIdle() {
+  const Lock lock(mutex_);
+  return done_ == enqueued_;
+}
+
+base::Status Stream::Abort() {
+  PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
+  Lock lock(mutex_);
+  DropQueue(lock);
+  return {};
+}
+
+base::Status Stream::Close(bool drop) {
+  PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
+  Lock lock(mutex_);
+  closed_ = true;
+  if (drop) DropQueue(lock);
+  ++done_waiters_;
+  done_changed_.wait(lock, [this] { return done_ == enqueued_; });
+  --done_waiters_;
+  if (!error_.ok()) {
+    base::Log(base::LogLevel::kError,
+              fmt::format("stream {} is destroyed with an error that nobody synchronised for: {}",
+                          id_, error_.message()));
+    error_ = base::Status();
+  }
+  worker_ends_ = true;
+  std::thread worker = std::move(worker_);
+  lock.unlock();
+  work_ready_.notify_one();
+  if (worker.joinable()) worker.join();
+  return {};
+}
+
+void Stream::SetStopOnFailure(bool stop) {
+  const Lock lock(mutex_);
+  stop_on_failure_ = stop;
+  if (!stop) dropping_ = false;
+}
+
+void Stream::OnGateOpen() {
+  // The worker either sees the open gate before it sleeps or sleeps before this lock is taken.
+  { const Lock lock(mutex_); }
+  work_ready_.notify_one();
+}
+
+// Runs or drops one task; the caller holds the lock and no other task is running.
+void Stream::Execute(Task task, Lock& lock) {
+  busy_ = true;
+  ++started_;
+  const bool drop = dropping_;
+  lock.unlock();
+  base::Status status;
+  if (!drop && task.work.run) status = Run(task);
+  if (task.opens != nullptr) task.opens->Open();
+  const char* const name = task.work.name;
+  task = Task();  // whatever it holds is released before anybody sees it over
+  lock.lock();
+  busy_ = false;
+  ++done_;
+  if (!status.ok() && error_.ok()) {
+    error_ = Error(status.code(), "{} on stream {} failed: {}", name, id_, status.message());
+    dropping_ = stop_on_failure_;
+  }
+  if (done_waiters_ > 0) done_changed_.notify_all();
+}
+
+base::Status Stream::Run(Task& task) const {
+  const RunningOn running(this);
+  const FpEnvironment environment;
+  if (!TraceEnabled()) return CallGuarded(task.work);
+  const TraceTime begin = std::chrono::steady_clock::now();
+  base::Status status = CallGuarded(task.work);
+  AddTraceSpan({device_, id_}, {task.work.category, task.work.name, task.work.detail, begin,
+                                std::chrono::steady_clock::now()});
+  return status;
+}
+
+// Drops what has not started. The dropped tasks count as over only when the task that runs now is:
+// otherwise who waits for that one would be let go early.
+void Stream::DropQueue(Lock& lock) {
+  std::deque<Task> dropped = std::exchange(queue_, {});
+  const uint64_t count = dropped.size();
+  const uint64_t running = started_;
+  lock.unlock();
+  for (Task& task : dropped) {
+    if (task.opens != nullptr) task.opens->Open();
+  }
+  dropped.clear();
+  lock.lock();
+  ++done_waiters_;
+  done_changed_.wait(lock, [&] { return !busy_ || started_ != running; });
+  --done_waiters_;
+  done_ += count;
+  if (done_waiters_ > 0) done_changed_.notify_all();
+}
+
+void Stream::WorkerMain() {
+  Lock lock(mutex_);
+  for (;;) {
+    work_ready_.wait(lock, [this] { return worker_ends_ || (!busy_ && HeadReady()); });
+    if (worker_ends_) return;
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    Execute(std::move(task), lock);
+  }
+}
+
+}  // namespace portacl::runtime

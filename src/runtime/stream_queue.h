@@ -1,0 +1,97 @@
+// A stream: a queue of tasks that run one after the other, on the stream's own thread or, where
+// they are small and nothing is before them, on the thread that enqueues them.
+#ifndef PORTACL_RUNTIME_STREAM_QUEUE_H_
+#define PORTACL_RUNTIME_STREAM_QUEUE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/status.h"
+#include "runtime/gate.h"
+#include "runtime/stream.h"
+
+namespace portacl::runtime {
+
+struct Context;
+
+struct Task {
+  Work work = {};                              // `run` may be empty
+  std::shared_ptr<Gate> after = nullptr;       // the task is ready when this is open; null: at once
+  std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
+  std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
+};
+
+class Stream final : public GateListener, public std::enable_shared_from_this<Stream> {
+ public:
+  // The context owns the stream's table entry and closes it before it goes.
+  Stream(const Context* context, int32_t device, int32_t id)
+      : context_(context), device_(device), id_(id) {}
+  ~Stream() override;
+
+  const Context* context() const { return context_; }
+  int32_t device() const { return device_; }
+  int32_t id() const { return id_; }
+
+  // True on a thread that runs a task of any stream now.
+  static bool InTask();
+
+  // 107017 on a closed stream. Throws std::system_error where no thread can be made.
+  base::Status Enqueue(Task task);
+
+  // Waits for what is enqueued now and returns the first error since the last synchronisation, if
+  // there is one. `timeout_code` is returned when the deadline comes first. Called from a task of
+  // this stream, it would wait for itself: refused.
+  base::Status Synchronize(SteadyTime deadline, int32_t timeout_code);
+
+  // True when nothing is enqueued or running.
+  bool IsIdle();
+
+  // Drops what has not started and waits for the task that has.
+  base::Status Abort();
+
+  // No more tasks from now on; waits for the enqueued ones, or drops them. Ends the thread.
+  base::Status Close(bool drop);
+
+  // Whether, after a failure, later tasks are dropped until a synchronisation has reported it.
+  void SetStopOnFailure(bool stop);
+
+  void OnGateOpen() override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  base::Status RefuseFromOwnTask() const;
+  bool HeadReady() const;
+  void Execute(Task task, Lock& lock);
+  base::Status Run(Task& task) const;
+  void DropQueue(Lock& lock);
+  void WorkerMain();
+
+  const Context* const context_;
+  const int32_t device_;
+  const int32_t id_;
+
+  std::mutex mutex_;
+  std::condition_variable work_ready_;    // the worker waits here
+  std::condition_variable done_changed_;  // synchronising threads wait here
+  std::deque<Task> queue_;
+  uint64_t enqueued_ = 0;  // tasks ever accepted
+  uint64_t done_ = 0;      // of these, over; a task counts only when all before it are over
+  uint64_t started_ = 0;   // of these, begun on some thread
+  int done_waiters_ = 0;
+  bool busy_ = false;  // a task is running, on whatever thread
+  bool closed_ = false;
+  bool worker_ends_ = false;
+  bool stop_on_failure_ = false;
+  bool dropping_ = false;  // a task failed and stop_on_failure_ was set
+  base::Status error_;     // first failure since the last synchronisation
+  std::thread worker_;     // started by the first task that needs it
+};
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_STREAM_QUEUE_H_

@@ -1,0 +1,140 @@
+// The trace file and its buffer.
+#include "runtime/trace.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace portacl::runtime {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{32} << 10;
+constexpr auto kMaxAge = std::chrono::milliseconds(250);
+constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+constexpr std::string_view kTail = "\n]}\n";  // overwritten by the next write
+
+// Writes events so that the file is complete after each write: the tail is written with every
+// batch, and the next batch starts where the tail was.
+class TraceFile {
+ public:
+  explicit TraceFile(const char* path)
+      : file_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)), owner_(getpid()) {
+    if (file_ < 0) {
+      fmt::print(stderr, "portacl: PORTACL_TRACE: cannot write {}: {}\n", path,
+                 std::strerror(errno));
+      return;
+    }
+    pending_ = kHead;
+    Flush();
+  }
+
+  // A child of fork() must not write into its parent's file.
+  bool usable() const { return file_ >= 0 && owner_ == getpid(); }
+
+  void Add(const TraceRow& row, const TraceSpan& span) {
+    const std::lock_guard lock(mutex_);
+    const int64_t process = row.device + 1;
+    const int64_t thread = row.device < 0 ? syscall(SYS_gettid) : row.stream;
+    NameRow(process, thread);
+    nlohmann::json arguments = nlohmann::json::object();
+    if (!span.detail.empty()) arguments["detail"] = span.detail;
+    AddEvent(fmt::format(
+        R"({{"ph":"X","cat":{},"name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{}}})",
+        Quote(span.category), Quote(span.name), process, thread, Microseconds(span.begin - start_),
+        Microseconds(span.end - span.begin), Text(arguments)));
+    if (pending_.size() > kBufferBytes || span.end - flushed_ > kMaxAge) Flush();
+  }
+
+  void FlushNow() {
+    const std::lock_guard lock(mutex_);
+    Flush();
+  }
+
+ private:
+  static std::string Text(const nlohmann::json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  static std::string Quote(std::string_view text) { return Text(nlohmann::json(text)); }
+  static double Microseconds(std::chrono::steady_clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  }
+
+  void AddEvent(std::string_view event) {
+    pending_ += first_ ? "\n" : ",\n";
+    first_ = false;
+    pending_ += event;
+  }
+
+  void NameRow(int64_t process, int64_t thread) {
+    constexpr auto kName = R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}})";
+    const bool host = process == 0;
+    if (named_.emplace(process, -1).second) {
+      AddEvent(fmt::format(fmt::runtime(kName), "process_name", process, 0,
+                           host ? "host" : fmt::format("device {}", process - 1)));
+    }
+    if (named_.emplace(process, thread).second) {
+      AddEvent(fmt::format(fmt::runtime(kName), "thread_name", process, thread,
+                           fmt::format("{} {}", host ? "thread" : "stream", thread)));
+    }
+  }
+
+  void Flush() {
+    flushed_ = std::chrono::steady_clock::now();
+    if (pending_.empty() || !usable()) return;
+    const size_t kept = pending_.size();
+    pending_ += kTail;
+    const ssize_t written = pwrite(file_, pending_.data(), pending_.size(), end_);
+    // A full disk ends the trace; what was written before stays complete but for the last batch.
+    if (written == static_cast<ssize_t>(pending_.size())) end_ += static_cast<off_t>(kept);
+    pending_.clear();
+  }
+
+  const int file_;
+  const pid_t owner_;
+  const TraceTime start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::string pending_;
+  off_t end_ = 0;  // of what was written, without the tail
+  bool first_ = true;
+  TraceTime flushed_;
+  std::set<std::pair<int64_t, int64_t>> named_;
+};
+
+// Null where no trace is wanted. Leaked on purpose, see context.cc.
+TraceFile* TheFile() {
+  static TraceFile* const file = []() -> TraceFile* {
+    const char* const path = std::getenv("PORTACL_TRACE");
+    if (path == nullptr || *path == '\0') return nullptr;
+    auto* made = new TraceFile(path);
+    if (!made->usable()) return nullptr;
+    std::atexit(FlushTrace);
+    return made;
+  }();
+  return file;
+}
+
+}  // namespace
+
+bool TraceEnabled() { return TheFile() != nullptr; }
+
+void AddTraceSpan(const TraceRow& row, const TraceSpan& span) {
+  if (TraceFile* const file = TheFile(); file != nullptr && file->usable()) file->Add(row, span);
+}
+
+void FlushTrace() {
+  if (TraceFile* const file = TheFile()) file->FlushNow();
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,39 @@
+// PORTACL_TRACE=file.json: a timeline of streams, kernels, copies and events in Chrome's trace
+// format (chrome://tracing, ui.perfetto.dev). Each device is a process of the timeline, each stream
+// a row; calls on host threads (plans) have rows in a process of their own.
+#ifndef PORTACL_RUNTIME_TRACE_H_
+#define PORTACL_RUNTIME_TRACE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace portacl::runtime {
+
+using TraceTime = std::chrono::steady_clock::time_point;
+
+struct TraceRow {
+  int32_t device = -1;  // -1: the calling host thread's own row
+  int32_t stream = 0;
+};
+
+struct TraceSpan {
+  const char* category = "";
+  const char* name = "";
+  std::string_view detail;  // shown as an argument; may be empty
+  TraceTime begin;
+  TraceTime end;
+};
+
+// Cheap: ask before taking times or building details.
+bool TraceEnabled();
+
+void AddTraceSpan(const TraceRow& row, const TraceSpan& span);
+
+// Writes out what is still buffered. The file is complete JSON after every write, so a process may
+// end in any way; what was added since the last write is lost where exit handlers do not run.
+void FlushTrace();
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_TRACE_H_
