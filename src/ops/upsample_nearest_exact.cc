@@ -1,6 +1,7 @@
 // Checks, index tables and kernel choice of the forward function.
 #include "ops/upsample_nearest_exact.h"
 
+#include <optional>
 #include <utility>
 
 #include "ops/nearest_axis.h"
@@ -35,17 +36,12 @@ class NearestPlan final : public Plan {
  public:
   NearestPlan(const TensorDesc& input, const TensorDesc& output,
               const std::array<double, 2>& scales)
-      : Plan(kOp),
-        flat_(input.shape.rank() == 3),
-        h_(flat_ ? 1 : input.shape[2], flat_ ? 1 : output.shape[2], flat_ ? 0.0 : scales[0]),
-        w_(input.shape[flat_ ? 2 : 3], output.shape[flat_ ? 2 : 3], scales[flat_ ? 0 : 1]) {
+      : Plan(kOp), scales_(scales) {
     AddTensor("input", input, false, true);
     AddTensor("output", output, true, true);
     params_.dtype = input.dtype;
     params_.n = input.shape[0];
     params_.c = input.shape[1];
-    params_.h = h_.axis();
-    params_.w = w_.axis();
     params_.input_stride = As4D(input.strides, 0);
     params_.output_stride = As4D(output.strides, 0);
   }
@@ -53,6 +49,7 @@ class NearestPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
+    MakeTables();
     PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, UpsampleNearestExactImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
@@ -67,9 +64,20 @@ class NearestPlan final : public Plan {
   }
 
  private:
-  const bool flat_;
-  const NearestTable h_;
-  const NearestTable w_;
+  // After the checks on memory: extents that no memory holds must not cost tables of their size.
+  void MakeTables() {
+    const base::Dims& in = tensor(0).desc.shape;
+    const base::Dims& out = tensor(1).desc.shape;
+    const bool flat = in.rank() == 3;
+    h_.emplace(flat ? 1 : in[2], flat ? 1 : out[2], flat ? 0.0 : scales_[0]);
+    w_.emplace(in[flat ? 2 : 3], out[flat ? 2 : 3], scales_[flat ? 0 : 1]);
+    params_.h = h_->axis();
+    params_.w = w_->axis();
+  }
+
+  const std::array<double, 2> scales_;
+  std::optional<NearestTable> h_;
+  std::optional<NearestTable> w_;
   Params params_;
   PlannedKernel<Params> chosen_;
 };

@@ -2,6 +2,7 @@
 #include "ops/upsample_nearest_exact_backward.h"
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "ops/nearest_axis.h"
@@ -251,20 +252,13 @@ class Checker {
 class NearestBackwardPlan final : public Plan {
  public:
   explicit NearestBackwardPlan(const Call& call)
-      : Plan(call.op),
-        h_(call.spatial == 1 ? 1 : call.grad_input->shape[2],
-           call.spatial == 1 ? 1 : call.grad_output->shape[2],
-           call.spatial == 1 ? 0.0 : call.scales[0]),
-        w_(call.grad_input->shape[call.spatial + 1], call.grad_output->shape[call.spatial + 1],
-           call.scales[static_cast<size_t>(call.spatial - 1)]) {
+      : Plan(call.op), spatial_(call.spatial), scales_(call.scales) {
     const Names names = NamesOf(call);
     AddTensor(names.grad_output, *call.grad_output, false, true);
     AddTensor(names.grad_input, *call.grad_input, true, true);
     params_.dtype = call.grad_output->dtype;
     params_.n = call.grad_output->shape[0];
     params_.c = call.grad_output->shape[1];
-    params_.h = h_.axis();
-    params_.w = w_.axis();
     params_.grad_output_stride = As4D(call.grad_output->strides, 0);
     params_.grad_input_stride = As4D(call.grad_input->strides, 0);
   }
@@ -272,6 +266,7 @@ class NearestBackwardPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
+    MakeTables();
     PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, UpsampleNearestExactBackwardImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
@@ -288,8 +283,22 @@ class NearestBackwardPlan final : public Plan {
   }
 
  private:
-  const NearestTable h_;
-  const NearestTable w_;
+  // After the checks on memory: extents that no memory holds must not cost tables of their size.
+  void MakeTables() {
+    const base::Dims& in = tensor(1).desc.shape;
+    const base::Dims& out = tensor(0).desc.shape;
+    const int last = spatial_ + 1;
+    h_.emplace(spatial_ == 1 ? 1 : in[2], spatial_ == 1 ? 1 : out[2],
+               spatial_ == 1 ? 0.0 : scales_[0]);
+    w_.emplace(in[last], out[last], scales_[static_cast<size_t>(spatial_ - 1)]);
+    params_.h = h_->axis();
+    params_.w = w_->axis();
+  }
+
+  const int spatial_;
+  const std::array<double, 2> scales_;
+  std::optional<NearestTable> h_;
+  std::optional<NearestTable> w_;
   Params params_;
   PlannedKernel<Params> chosen_;
 };

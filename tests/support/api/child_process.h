@@ -1,0 +1,41 @@
+// Test bodies that need a process of their own: the library reads its environment once, and some
+// tests end the process.
+#ifndef PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
+#define PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace portacl_test {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Called in the child, before it touches the library.
+inline void SetEnvironment(const Environment& environment) {
+  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+}
+
+// Ends the child: 0 where no expectation failed.
+[[noreturn]] inline void ExitWithResult() { std::exit(testing::Test::HasFailure() ? 1 : 0); }
+
+}  // namespace portacl_test
+
+// Runs `body`, a call, in a fresh process with an environment; it fails where an expectation in it
+// fails. The process runs this test from its start, so nothing before it may touch the library.
+#define PORTACL_IN_CHILD(environment, body)               \
+  do {                                                    \
+    testing::FLAGS_gtest_death_test_style = "threadsafe"; \
+    EXPECT_EXIT(                                          \
+        {                                                 \
+          portacl_test::SetEnvironment(environment);      \
+          body;                                           \
+          portacl_test::ExitWithResult();                 \
+        },                                                \
+        testing::ExitedWithCode(0), "");                  \
+  } while (false)
+
+#endif  // PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
