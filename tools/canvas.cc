@@ -67,7 +67,7 @@ double LayOut(const std::string& text, const TextStyle& style, Visit visit) {
     if (i + 1 < points.size()) {
       advance += stbtt_GetCodepointKernAdvance(font.info(), points[i], points[i + 1]);
     }
-    pen += advance * scale;
+    pen += static_cast<double>(advance) * static_cast<double>(scale);
   }
   return pen;
 }
