@@ -295,17 +295,18 @@ void ExpectRowsAreCheckedInOrder(const Call& good, const std::vector<CheckRow<Ca
 
 // ---- fixture -----------------------------------------------------------------------------------
 
-// Device 0 and a stream; the process-wide settings are the defaults before and after each test.
+// Device 0 and a stream, made before the members of derived fixtures; the process-wide settings are
+// the defaults before and after each test.
 template <class Base = testing::Test>
 class AclTestOn : public Base {
  protected:
-  void SetUp() override {
+  AclTestOn() {
     ResetSettings();
-    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    ASSERT_EQ(aclrtCreateStream(&stream_), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    EXPECT_EQ(aclrtCreateStream(&stream_), ACL_SUCCESS);
     TakeMessage();
   }
-  void TearDown() override {
+  ~AclTestOn() override {
     EXPECT_EQ(aclrtDestroyStream(stream_), ACL_SUCCESS);
     ResetSettings();
   }

@@ -1,0 +1,302 @@
+// Executors and workspaces, over the three operators: what phase 2 accepts, and how often.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "support/api/acl_fixture.h"
+#include "support/api/compare.h"
+#include "support/api/grid_case.h"
+#include "support/api/nearest_oracle.h"
+
+namespace portacl_test {
+namespace {
+
+// A grid sampler call, which needs a workspace with the reference kernels, and its result.
+class AclnnExecutor : public AclTest {
+ protected:
+  static GridCase RandomCase(uint64_t seed) {
+    Random random(seed);
+    GridCase c(Element::kFloat, 2, 3, 6, 5, 7, 4);
+    return c.Fill(GridKind::kRandom, random);
+  }
+  AclnnExecutor() {
+    portaclSetImpl("ref");
+    call_.grad_output = grad_output_.args();
+    call_.input = input_.args();
+    call_.grid = grid_.args();
+    call_.input_grad = input_grad_.args();
+    call_.grid_grad = grid_grad_.args();
+  }
+  // Enqueues with a workspace of the planned size and waits.
+  aclnnStatus RunPlanned(const Planned& planned) {
+    const DeviceMemory workspace(planned.workspace_size);
+    const aclnnStatus status =
+        call_.Run(workspace.get(), planned.workspace_size, planned.executor, stream_);
+    EXPECT_EQ(aclrtSynchronizeStream(stream_), 0);
+    return status;
+  }
+  void ExpectRightResult() {
+    input_grad_.Download();
+    const GridGradients want = GridBackward(case_.grad_output, case_.input, case_.grid, {});
+    EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, input_grad_host_, want.input_grad));
+    EXPECT_TRUE(input_grad_host_.GuardsIntact());
+  }
+  void ExpectMessage(const std::vector<std::string>& parts) {
+    const std::string message = TakeMessage();
+    for (const std::string& part : parts) EXPECT_THAT(message, testing::HasSubstr(part));
+  }
+
+  GridCase case_ = RandomCase(61);
+  Tensor input_grad_host_{Element::kFloat, case_.input.shape()};
+  Tensor grid_grad_host_{Element::kFloat, case_.grid.shape()};
+  DeviceTensor grad_output_{&case_.grad_output};
+  DeviceTensor input_{&case_.input};
+  DeviceTensor grid_{&case_.grid};
+  DeviceTensor input_grad_{&input_grad_host_};
+  DeviceTensor grid_grad_{&grid_grad_host_};
+  GridCall call_;
+};
+
+TEST_F(AclnnExecutor, AOneShotExecutorServesOnce) {
+  const Planned planned = call_.Plan();
+  ASSERT_EQ(planned.status, 0);
+  EXPECT_EQ(RunPlanned(planned), 0) << TakeMessage();
+  ExpectRightResult();
+  EXPECT_EQ(RunPlanned(planned), ACLNN_ERR_PARAM_INVALID);
+  ExpectMessage({call_.op(), "executor"});
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(AclnnExecutor, ARepeatableExecutorServesUntilItIsDestroyed) {
+  const Planned planned = call_.Plan();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), 0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(RunPlanned(planned), 0) << TakeMessage();
+    ExpectRightResult();
+  }
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), 0);
+  EXPECT_EQ(RunPlanned(planned), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(AclnnExecutor, NullAndForeignExecutorsAreRefused) {
+  EXPECT_EQ(call_.Run(nullptr, 0, nullptr, stream_), ACLNN_ERR_PARAM_NULLPTR);
+  ExpectMessage({call_.op(), "executor", "null"});
+  int nothing = 0;
+  EXPECT_EQ(call_.Run(nullptr, 0, reinterpret_cast<aclOpExecutor*>(&nothing), stream_),
+            ACLNN_ERR_PARAM_INVALID);
+  ExpectMessage({call_.op(), "executor"});
+  EXPECT_EQ(aclSetAclOpExecutorRepeatable(nullptr), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclDestroyAclOpExecutor(nullptr), 0);
+}
+
+TEST_F(AclnnExecutor, AnExecutorOfAnotherOperatorIsRefusedAndStaysUsable) {
+  const Planned planned = call_.Plan();
+  EXPECT_EQ(aclnnUpsampleNearestExact2dBackward(nullptr, 0, planned.executor, stream_),
+            ACLNN_ERR_PARAM_INVALID);
+  ExpectMessage({"aclnnUpsampleNearestExact2dBackward", "aclnnGridSampler2DBackward"});
+  EXPECT_EQ(RunPlanned(planned), 0);
+  ExpectRightResult();
+}
+
+TEST_F(AclnnExecutor, TheWorkspaceMustBeThereAndLargeEnough) {
+  const Planned planned = call_.Plan();
+  ASSERT_GT(planned.workspace_size, 0u);
+  EXPECT_EQ(call_.Run(nullptr, planned.workspace_size, planned.executor, stream_),
+            ACLNN_ERR_PARAM_NULLPTR);
+  ExpectMessage({call_.op(), "workspace", std::to_string(planned.workspace_size)});
+  const DeviceMemory workspace(planned.workspace_size);
+  EXPECT_EQ(call_.Run(workspace.get(), planned.workspace_size - 1, planned.executor, stream_),
+            ACLNN_ERR_PARAM_INVALID);
+  ExpectMessage({call_.op(), "workspaceSize", std::to_string(planned.workspace_size)});
+  // A known allocation that is smaller than the caller says.
+  EXPECT_EQ(call_.Run(static_cast<char*>(workspace.get()) + 64, planned.workspace_size,
+                      planned.executor, stream_),
+            ACLNN_ERR_PARAM_INVALID);
+  ExpectMessage({call_.op(), "workspace"});
+  // None of these refusals used the executor up.
+  EXPECT_EQ(RunPlanned(planned), 0);
+  ExpectRightResult();
+}
+
+TEST_F(AclnnExecutor, AWorkspaceMayStartAnywhereAndIsNotLeft) {
+  const Planned planned = call_.Plan();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), 0);
+  for (const size_t shift : {0, 1, 4, 33, 63}) {
+    Tensor host(Element::kFloat16, {static_cast<int64_t>(planned.workspace_size / 2 + 64)});
+    DeviceTensor device(&host);
+    ASSERT_EQ(call_.Run(static_cast<char*>(device.address()) + shift, planned.workspace_size,
+                        planned.executor, stream_),
+              0);
+    ASSERT_EQ(aclrtSynchronizeStream(stream_), 0);
+    device.Download();
+    EXPECT_TRUE(host.GuardsIntact());
+    ExpectRightResult();
+  }
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), 0);
+}
+
+TEST_F(AclnnExecutor, HandlesOfPhase1MayBeDestroyedBeforePhase2) {
+  // Plan() destroys every tensor and array handle before it returns.
+  const Planned planned = call_.Plan();
+  EXPECT_EQ(RunPlanned(planned), 0);
+  ExpectRightResult();
+}
+
+TEST_F(AclnnExecutor, ADestroyedOrForeignHandleIsRefusedInPhase1) {
+  TensorHandle handle = call_.input.Make();
+  const TensorHandle grad_output = call_.grad_output.Make();
+  const TensorHandle grid = call_.grid.Make();
+  const TensorHandle input_grad = call_.input_grad.Make();
+  const TensorHandle grid_grad = call_.grid_grad.Make();
+  const bool both[] = {true, true};
+  const BoolArrayHandle mask(aclCreateBoolArray(both, 2));
+  aclTensor* const dead = handle.get();
+  handle.reset();  // last, so that no other handle gets its address
+  uint64_t size = 7;
+  aclOpExecutor* executor = reinterpret_cast<aclOpExecutor*>(8);
+  EXPECT_EQ(aclnnGridSampler2DBackwardGetWorkspaceSize(grad_output.get(), dead, grid.get(), 0, 0,
+                                                       false, mask.get(), input_grad.get(),
+                                                       grid_grad.get(), &size, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(size, 0u);
+  EXPECT_EQ(executor, nullptr);
+  ExpectMessage({call_.op(), "input", "live"});
+}
+
+TEST_F(AclnnExecutor, AddressesAreUpdatedByIndexInSignatureOrder) {
+  const Planned planned = call_.Plan();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), 0);
+  GridCase other = RandomCase(62);
+  Tensor other_input_grad(Element::kFloat, other.input.shape());
+  Tensor other_grid_grad(Element::kFloat, other.grid.shape());
+  const DeviceTensor grad_output(&other.grad_output);
+  const DeviceTensor input(&other.input);
+  const DeviceTensor grid(&other.grid);
+  DeviceTensor input_grad(&other_input_grad);
+  DeviceTensor grid_grad(&other_grid_grad);
+  const TensorHandle handles[] = {call_.grad_output.Make(), call_.input.Make(), call_.grid.Make(),
+                                  call_.input_grad.Make(), call_.grid_grad.Make()};
+  EXPECT_EQ(aclSetInputTensorAddr(planned.executor, 0, handles[0].get(), grad_output.address()), 0);
+  EXPECT_EQ(AclSetInputTensorAddr(planned.executor, 1, handles[1].get(), input.address()), 0);
+  EXPECT_EQ(aclSetTensorAddr(planned.executor, 2, handles[2].get(), grid.address()), 0);
+  EXPECT_EQ(aclSetOutputTensorAddr(planned.executor, 0, handles[3].get(), input_grad.address()), 0);
+  EXPECT_EQ(AclSetTensorAddr(planned.executor, 4, handles[4].get(), grid_grad.address()), 0);
+  void* now = nullptr;
+  EXPECT_EQ(aclGetRawTensorAddr(handles[4].get(), &now), 0);
+  EXPECT_EQ(now, grid_grad.address());
+
+  EXPECT_EQ(RunPlanned(planned), 0) << TakeMessage();
+  input_grad.Download();
+  grid_grad.Download();
+  const GridGradients want = GridBackward(other.grad_output, other.input, other.grid, {});
+  EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, other_input_grad, want.input_grad));
+  EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, other_grid_grad, want.grid_grad));
+  input_grad_.Download();
+  EXPECT_TRUE(BitIdentical(input_grad_host_, Tensor(Element::kFloat, case_.input.shape())))
+      << "the planned output must not be written";
+  EXPECT_EQ(AclSetOutputTensorAddr(planned.executor, 1, handles[4].get(), grid_grad.address()), 0);
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), 0);
+}
+
+TEST_F(AclnnExecutor, AddressUpdatesAreCheckedLikeTheAddressesOfPhase1) {
+  const Planned planned = call_.Plan();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), 0);
+  const TensorHandle input = call_.input.Make();
+  const TensorHandle output = call_.input_grad.Make();
+  aclOpExecutor* const executor = planned.executor;
+  const DeviceMemory small(16);
+  struct Case {
+    std::function<aclnnStatus()> update;
+    aclnnStatus code;
+    std::string part;
+  };
+  const std::vector<Case> cases = {
+      {[&] { return aclSetInputTensorAddr(executor, 3, input.get(), input_.address()); }, 161002,
+       "index is 3"},
+      {[&] { return aclSetOutputTensorAddr(executor, 2, input.get(), input_.address()); }, 161002,
+       "index is 2"},
+      {[&] { return aclSetTensorAddr(executor, 5, input.get(), input_.address()); }, 161002,
+       "index is 5"},
+      {[&] { return aclSetInputTensorAddr(nullptr, 0, input.get(), input_.address()); }, 161001,
+       "executor"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, nullptr, input_.address()); }, 161001,
+       "tensor"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), nullptr); }, 161001, "null"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), small.get()); }, 161002,
+       "input"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(c.update(), c.code) << c.part;
+    ExpectMessage({c.part});
+  }
+  // None of them changed the executor.
+  EXPECT_EQ(RunPlanned(planned), 0);
+  ExpectRightResult();
+  // An output on an input is found where both are known: in phase 2.
+  EXPECT_EQ(aclSetOutputTensorAddr(executor, 0, output.get(), input_.address()), 0);
+  EXPECT_EQ(RunPlanned(planned), ACLNN_ERR_PARAM_INVALID);
+  ExpectMessage({call_.op(), "inputGrad", "overlap"});
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), 0);
+}
+
+TEST_F(AclnnExecutor, ARepeatableExecutorMayBeEnqueuedWhileItRuns) {
+  const Planned planned = call_.Plan();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), 0);
+  std::vector<DeviceMemory> workspaces;
+  for (int i = 0; i < 8; ++i) workspaces.emplace_back(planned.workspace_size);
+  for (const DeviceMemory& workspace : workspaces) {
+    ASSERT_EQ(call_.Run(workspace.get(), planned.workspace_size, planned.executor, stream_), 0);
+  }
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), 0) << "enqueued work still runs";
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), 0);
+  ExpectRightResult();
+}
+
+TEST_F(AclnnExecutor, ThreadsWithTheirOwnExecutorsDoNotDisturbEachOther) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([i] {
+      ASSERT_EQ(aclrtSetDevice(0), 0);
+      aclrtStream stream = nullptr;
+      ASSERT_EQ(aclrtCreateStream(&stream), 0);
+      Random random(70 + static_cast<uint64_t>(i));
+      for (int round = 0; round < 20; ++round) {
+        Tensor grad_output(Element::kFloat, {1, 2, 9, 11});
+        grad_output.FillUniform(random, -1, 1);
+        Tensor out(Element::kFloat, {1, 2, 4, 5});
+        const DeviceTensor from(&grad_output);
+        DeviceTensor to(&out);
+        ASSERT_EQ(Execute(NearestCall::For(from.args(), to.args()), stream), 0);
+        to.Download();
+        ASSERT_TRUE(BitIdentical(out, NearestBackward(grad_output, out.shape())));
+      }
+      EXPECT_EQ(aclrtDestroyStream(stream), 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(AclnnExecutor, TheDefaultStreamServesToo) {
+  const Planned planned = call_.Plan();
+  const DeviceMemory workspace(planned.workspace_size);
+  ASSERT_EQ(call_.Run(workspace.get(), planned.workspace_size, planned.executor, nullptr), 0);
+  ASSERT_EQ(aclrtSynchronizeStream(nullptr), 0);
+  ExpectRightResult();
+}
+
+TEST_F(AclnnExecutor, ADestroyedStreamIsRefused) {
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), 0);
+  ASSERT_EQ(aclrtDestroyStream(stream), 0);
+  const Planned planned = call_.Plan();
+  const DeviceMemory workspace(planned.workspace_size);
+  EXPECT_NE(call_.Run(workspace.get(), planned.workspace_size, planned.executor, stream), 0);
+  ExpectMessage({call_.op()});
+  EXPECT_EQ(RunPlanned(planned), 0);
+}
+
+}  // namespace
+}  // namespace portacl_test
