@@ -200,22 +200,160 @@ HWY_INLINE hn::Vec<D> Lookup2(D d, hn::Vec<D> lo, hn::Vec<D> hi, hn::Vec<DI> ind
 
 // ---- de-interleaving loads ----------------------------------------------------------------------
 
-// Of 2 * Lanes(d) consecutive elements: even[i] = element 2 i, odd[i] = element 2 i + 1.
-template <class D, class T>
-HWY_INLINE void LoadDeinterleaved2(D d, const T* from, hn::Vec<D>& even, hn::Vec<D>& odd) {
+// Of 2 * Lanes(d) consecutive elements: lane i of p<t> becomes element 2 i + t.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void LoadDeinterleaved2(D d, const T* from, V& p0, V& p1) {
   if constexpr (std::is_same_v<T, base::BFloat16>) {
     // Two elements share a 32-bit lane: the even one is its lower half, the odd one its upper.
     const hn::RebindToUnsigned<D> du;
     const hn::Repartition<uint16_t, D> du16;
     const auto pair = hn::BitCast(du, hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from)));
-    even = hn::BitCast(d, hn::ShiftLeft<16>(pair));
-    odd = hn::BitCast(d, hn::And(pair, hn::Set(du, 0xFFFF0000u)));
+    p0 = hn::BitCast(d, hn::ShiftLeft<16>(pair));
+    p1 = hn::BitCast(d, hn::And(pair, hn::Set(du, 0xFFFF0000u)));
   } else {
     const auto lo = LoadWide(d, from);
     const auto hi = LoadWide(d, from + hn::Lanes(d));
-    even = hn::ConcatEven(d, hi, lo);
-    odd = hn::ConcatOdd(d, hi, lo);
+    p0 = hn::ConcatEven(d, hi, lo);
+    p1 = hn::ConcatOdd(d, hi, lo);
   }
+}
+
+#if HWY_ARCH_X86
+
+// How the values t, t + 3, t + 6, ... of three vectors v0, v1, v2 of kLanes lanes come together. As
+// 3 and kLanes are coprime, they stand in kLanes different lanes: two blends collect them into one
+// vector, one permutation puts them in order.
+//
+//   kLanes = 4, t = 1   v0: 0 [1] 2 3   v1: [4] 5 6 [7]   v2: 8 9 [10] 11
+//                       collected: 4 1 10 7   ordered: 1 4 7 10
+template <class TI, size_t kLanes>
+struct Phase3 {
+  constexpr explicit Phase3(size_t t) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      const size_t value = 3 * i + t;
+      const size_t lane = value % kLanes;
+      order[i] = static_cast<TI>(lane);
+      in_v0[lane] = value < kLanes ? TI{-1} : TI{0};
+      in_v2[lane] = value >= 2 * kLanes ? TI{-1} : TI{0};
+      // With two-vector lookups instead: first of v0 and v1, then of that result and v2.
+      first[i] = static_cast<TI>(value % (2 * kLanes));
+      second[i] = static_cast<TI>(value < 2 * kLanes ? i : value - kLanes);
+    }
+  }
+  alignas(64) TI order[kLanes] = {};
+  alignas(64) TI in_v0[kLanes] = {};
+  alignas(64) TI in_v2[kLanes] = {};
+  alignas(64) TI first[kLanes] = {};
+  alignas(64) TI second[kLanes] = {};
+};
+
+template <size_t kPhase, class D, class V = hn::Vec<D>>
+HWY_INLINE V CollectPhase3(D d, V v0, V v1, V v2) {
+  const hn::RebindToSigned<D> di;
+  static constexpr Phase3<hn::TFromD<decltype(di)>, hn::MaxLanes(d)> kPhase3(kPhase);
+  if constexpr (HWY_TARGET == HWY_AVX3 && sizeof(V) == 64) {
+    const V low = Lookup2(d, v0, v1, hn::Load(di, kPhase3.first));
+    return Lookup2(d, low, v2, hn::Load(di, kPhase3.second));
+  } else {
+    const auto in_v0 = hn::RebindMask(d, hn::MaskFromVec(hn::Load(di, kPhase3.in_v0)));
+    const auto in_v2 = hn::RebindMask(d, hn::MaskFromVec(hn::Load(di, kPhase3.in_v2)));
+    const V all = hn::IfThenElse(in_v2, v2, hn::IfThenElse(in_v0, v0, v1));
+    return hn::TableLookupLanes(all, hn::IndicesFromVec(d, hn::Load(di, kPhase3.order)));
+  }
+}
+
+#endif  // HWY_ARCH_X86
+
+// Of 3 * Lanes(d) consecutive elements: lane i of p<t> becomes element 3 i + t.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void LoadDeinterleaved3(D d, const T* from, V& p0, V& p1, V& p2) {
+#if HWY_ARCH_X86
+  const V v0 = LoadWide(d, from);
+  const V v1 = LoadWide(d, from + hn::Lanes(d));
+  const V v2 = LoadWide(d, from + 2 * hn::Lanes(d));
+  p0 = CollectPhase3<0>(d, v0, v1, v2);
+  p1 = CollectPhase3<1>(d, v0, v1, v2);
+  p2 = CollectPhase3<2>(d, v0, v1, v2);
+#else
+  const hn::Rebind<BitsOf<T>, D> du;
+  const MemoryTag<T, D> dm;
+  hn::Vec<decltype(du)> u0, u1, u2;
+  hn::LoadInterleaved3(du, reinterpret_cast<const BitsOf<T>*>(from), u0, u1, u2);
+  p0 = Widen<T>(d, hn::BitCast(dm, u0));
+  p1 = Widen<T>(d, hn::BitCast(dm, u1));
+  p2 = Widen<T>(d, hn::BitCast(dm, u2));
+#endif
+}
+
+// Of 4 * Lanes(d) consecutive elements: lane i of p<t> becomes element 4 i + t.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p3) {
+  if constexpr (std::is_same_v<T, base::BFloat16>) {
+    // Pairs of elements in 32-bit lanes: the even pairs hold phases 0 and 1, the odd 2 and 3.
+    const hn::RebindToUnsigned<D> du;
+    const hn::Repartition<uint16_t, D> du16;
+    const auto* bits = reinterpret_cast<const uint16_t*>(from);
+    const auto lo = hn::BitCast(du, hn::LoadU(du16, bits));
+    const auto hi = hn::BitCast(du, hn::LoadU(du16, bits + hn::Lanes(du16)));
+    const auto even = hn::ConcatEven(du, hi, lo);
+    const auto odd = hn::ConcatOdd(du, hi, lo);
+    const auto upper = hn::Set(du, 0xFFFF0000u);
+    p0 = hn::BitCast(d, hn::ShiftLeft<16>(even));
+    p1 = hn::BitCast(d, hn::And(even, upper));
+    p2 = hn::BitCast(d, hn::ShiftLeft<16>(odd));
+    p3 = hn::BitCast(d, hn::And(odd, upper));
+  } else {
+    V even_lo, odd_lo, even_hi, odd_hi;
+    LoadDeinterleaved2(d, from, even_lo, odd_lo);
+    LoadDeinterleaved2(d, from + 2 * hn::Lanes(d), even_hi, odd_hi);
+    p0 = hn::ConcatEven(d, even_hi, even_lo);
+    p1 = hn::ConcatEven(d, odd_hi, odd_lo);
+    p2 = hn::ConcatOdd(d, even_hi, even_lo);
+    p3 = hn::ConcatOdd(d, odd_hi, odd_lo);
+  }
+}
+
+// ---- streaming stores ---------------------------------------------------------------------------
+
+// Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
+// `to` must be aligned to a full vector of T (StreamAlignment) and the caller ends its task with
+// hwy::FlushStream().
+template <class T, class D>
+constexpr size_t StreamAlignment(D d) {
+  return HWY_MIN(hn::MaxLanes(d) * 2 * sizeof(T), size_t{HWY_MAX_BYTES});
+}
+
+template <class D, class T>
+HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stream) {
+#if HWY_ARCH_X86
+  if constexpr (sizeof(T) == 2) {
+    // One store of 2 * Lanes(d) 16-bit lanes.
+    const hn::Repartition<uint16_t, D> du16;
+    hn::Vec<decltype(du16)> both;
+    if constexpr (std::is_same_v<T, base::BFloat16>) {
+      both = hn::ConcatOdd(du16, hn::BitCast(du16, RoundToBFloat16(d, v1)),
+                           hn::BitCast(du16, RoundToBFloat16(d, v0)));
+    } else {
+      const hn::Rebind<uint16_t, D> dh;
+      both =
+          hn::Combine(du16, hn::BitCast(dh, Narrow<T>(d, v1)), hn::BitCast(dh, Narrow<T>(d, v0)));
+    }
+    auto* bits = reinterpret_cast<uint16_t*>(to);
+    if (stream) {
+      hn::Stream(both, du16, bits);
+    } else {
+      hn::StoreU(both, du16, bits);
+    }
+    return;
+  } else if (stream) {
+    hn::Stream(v0, d, to);
+    hn::Stream(v1, d, to + hn::Lanes(d));
+    return;
+  }
+#endif
+  static_cast<void>(stream);
+  StoreNarrow(v0, d, to);
+  StoreNarrow(v1, d, to + hn::Lanes(d));
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

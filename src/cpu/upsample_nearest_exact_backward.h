@@ -1,0 +1,20 @@
+// SIMD kernels of nearest-exact backward, one per instruction set.
+#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
+#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
+
+#include <span>
+
+#include "base/kernel.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
+
+namespace portacl::cpu {
+
+// Best instruction set first. The bits are those of ref::kUpsampleNearestExactBackward. They need
+// no workspace, keep at most kNearestStackBytes on the stack, and serve every shape, dtype and
+// stride but those named in README.md.
+std::span<const base::Kernel<ops::UpsampleNearestExactBackwardParams>>
+UpsampleNearestExactBackwardKernels();
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_

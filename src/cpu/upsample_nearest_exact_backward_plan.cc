@@ -1,0 +1,197 @@
+// Choice of path, index tables and tiles of nearest-exact backward.
+#include "cpu/upsample_nearest_exact_backward_plan.h"
+
+#include <memory>
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::UpsampleNearestExactBackwardParams;
+using Path = NearestBackwardPath;
+
+constexpr int64_t kMaxVectors = 4;
+constexpr int64_t kMaxWindow = 128;  // places that an int8_t can name
+
+// The fewest and most sources of one destination of an axis.
+std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
+  if (axis.ratio > 0) return {axis.ratio, axis.ratio};
+  int64_t fewest = axis.out, most = 0;
+  for (int64_t i = 0; i < axis.in; ++i) {
+    const int64_t count = axis.begin[i + 1] - axis.begin[i];
+    fewest = std::min(fewest, count);
+    most = std::max(most, count);
+  }
+  return {fewest, most};
+}
+
+// Prepares the permute path; false where a block would need too large a window.
+bool MakePermutation(const ops::NearestAxis& w, int64_t lanes, NearestBackwardPlan& plan) {
+  const auto [fewest, most] = CountRange(w);
+  plan.columns = w.in;
+  plan.lanes = lanes;
+  const int64_t blocks = (w.in + lanes - 1) / lanes;
+  int64_t span = 1;
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t j = plan.BlockColumn(b);
+    span = std::max(span, w.begin[std::min(j + lanes, w.in)] - w.begin[j]);
+  }
+  const int64_t vectors = std::max((span + lanes - 1) / lanes, most);
+  if (vectors > kMaxVectors || vectors * lanes > kMaxWindow) return false;
+
+  plan.vectors = vectors;
+  plan.partial = w.in < lanes || w.out < vectors * lanes;
+  plan.full = !plan.partial && fewest >= vectors - 1;
+  plan.window.resize(static_cast<size_t>(blocks));
+  plan.index.assign(static_cast<size_t>(blocks * vectors * lanes), int8_t{-1});
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t first = plan.BlockColumn(b);
+    // Where rows allow, a window near the end of a row is moved back so that it stays inside.
+    const int64_t window =
+        plan.partial ? w.begin[first] : std::min(w.begin[first], w.out - vectors * lanes);
+    plan.window[static_cast<size_t>(b)] = window;
+    for (int64_t lane = 0; lane < std::min(lanes, w.in); ++lane) {
+      const int64_t j = first + lane;
+      for (int64_t source = w.begin[j]; source < w.begin[j + 1]; ++source) {
+        const int64_t phase = source - w.begin[j];
+        plan.index[static_cast<size_t>((b * vectors + phase) * lanes + lane)] =
+            static_cast<int8_t>(source - window);
+      }
+    }
+  }
+  plan.path = static_cast<Path>(static_cast<int64_t>(Path::kPermute1) + vectors - 1);
+  return true;
+}
+
+// The path that serves everything: it stores its destinations one by one.
+void UseWide(NearestBackwardPlan& plan) {
+  plan.path = plan.from_stride[3] == 1 ? Path::kWide : Path::kWideStrided;
+  plan.pack_from = plan.pack_to = false;
+  plan.vectors = 0;
+}
+
+void ChoosePath(const Params& p, const NearestBackwardTarget& target, NearestBackwardPlan& plan) {
+  const bool channels_last = p.c > 1 && plan.from_stride[1] == 1 && plan.to_stride[1] == 1;
+  if (channels_last) {
+    plan.path = Path::kChannelsLast;
+    return;
+  }
+  plan.pack_from = plan.from_stride[3] != 1;
+  plan.pack_to = plan.to_stride[3] != 1;
+  if (p.w.ratio >= 1 && p.w.ratio <= 4 && p.w.in >= target.min_ratio_columns) {
+    plan.path = static_cast<Path>(static_cast<int64_t>(Path::kX1) + p.w.ratio - 1);
+    return;
+  }
+  if (!MakePermutation(p.w, target.lanes, plan)) UseWide(plan);
+}
+
+// The most elements that a tile of `columns` destination columns reads of one source row.
+int64_t MaxSourceColumns(const Params& p, const NearestBackwardPlan& plan, NearestTiling tiling) {
+  int64_t most = 0;
+  tiling.n = tiling.c = tiling.channels = tiling.h = tiling.rows = 1;
+  for (int64_t index = 0; index < tiling.Boxes(); ++index) {
+    const NearestTile box = tiling.Box(index);
+    const auto [first, end] = plan.SourceColumns(p.w, box.j0, box.j1);
+    most = std::max(most, end - first);
+  }
+  return most;
+}
+
+int64_t MaxSourceRows(const Params& p, int64_t rows) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < p.h.in; i += rows) {
+    most = std::max(most, p.h.begin[std::min(i + rows, p.h.in)] - p.h.begin[i]);
+  }
+  return most;
+}
+
+// Cuts tiles of one channel that fit the stack: squarish, so that a transposed image is walked
+// along both axes at once. False where even the smallest does not fit.
+bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_t element_size,
+                    NearestBackwardPlan& plan) {
+  const int64_t most_sources = kNearestPackedSourceBytes / element_size;
+  const int64_t most_sums = kNearestPackedSumBytes / element_size;
+  NearestTiling& t = plan.tiling;
+  t.channels = 1;
+  t.channels_first = plan.from_stride[1] == 1 || plan.to_stride[1] == 1;
+  const auto fits = [&] {
+    // The last tile of a row may be nearly twice as wide as the others.
+    return 2 * t.columns * t.rows <= most_sums &&
+           MaxSourceColumns(p, plan, t) * MaxSourceRows(p, t.rows) <= most_sources;
+  };
+  for (int64_t columns = 4 * target.lanes; columns >= target.lanes; columns /= 2) {
+    t.columns = std::min(columns, p.w.in);
+    for (t.rows = std::min<int64_t>(32, p.h.in);; t.rows /= 2) {
+      if (fits()) {
+        const int64_t bytes = t.columns * t.rows * element_size * 4;
+        t.grain = 1 + kNearestGrainBytes / bytes;
+        return true;
+      }
+      if (t.rows == 1) break;
+    }
+  }
+  return false;
+}
+
+const char* PathName(const NearestBackwardPlan& plan) {
+  if (plan.pack_from || plan.pack_to) return "packed";
+  switch (plan.path) {
+    case Path::kX1:
+      return "x1";
+    case Path::kX2:
+      return "x2";
+    case Path::kX3:
+      return "x3";
+    case Path::kX4:
+      return "x4";
+    case Path::kWide:
+    case Path::kWideStrided:
+      return "wide";
+    case Path::kChannelsLast:
+      return "channels_last";
+    default:
+      return "permute";
+  }
+}
+
+}  // namespace
+
+void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBackwardTarget& target,
+                         base::KernelPlan* plan) {
+  NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
+  NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
+  NormalizeUnitAxes(from);
+  NormalizeUnitAxes(to);
+  MergeImages(from, to);
+
+  auto mine = std::make_shared<NearestBackwardPlan>();
+  mine->from_stride = from.stride;
+  mine->to_stride = to.stride;
+  ChoosePath(p, target, *mine);
+
+  // Bytes that one destination row moves: itself and its sources.
+  const bool pixels = mine->path == Path::kChannelsLast;
+  const int64_t channels = pixels ? to.c : 1;
+  const int64_t source_row = p.w.out * p.h.out / p.h.in;
+  const int64_t row_bytes = (p.w.in + source_row) * channels * element_size;
+  const int64_t step = pixels ? 1 : 4 * target.lanes;
+  mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, p.w.in, row_bytes, step);
+  if (pixels) {
+    mine->tiling.c = mine->tiling.channels = to.c;
+  }
+  if (mine->pack_from || mine->pack_to) {
+    const NearestTiling uncut = mine->tiling;
+    if (!CutPackedTiles(p, target, element_size, *mine)) {
+      UseWide(*mine);
+      mine->tiling = uncut;
+    }
+  }
+  const double bytes = static_cast<double>(row_bytes) *
+                       static_cast<double>(to.n * to.c / channels) * static_cast<double>(p.h.in);
+  mine->stream = target.can_stream && bytes > static_cast<double>(NearestStreamBytes());
+
+  plan->path = PathName(*mine);
+  plan->path_id = static_cast<int32_t>(mine->path);
+  plan->table = std::move(mine);
+}
+
+}  // namespace portacl::cpu

@@ -1,0 +1,127 @@
+// How the nearest-exact kernels, forward and backward, cut their destination into tiles for the
+// threads, and how they read a call's layout. Plain C++, the same for every instruction set.
+#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
+#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "ops/upsample_nearest_exact_params.h"
+
+namespace portacl::cpu {
+
+// ---- layout -------------------------------------------------------------------------------------
+
+// Extents and strides of one side (the small or the large one) of a call.
+struct NearestSide {
+  int64_t n, c, h, w;
+  std::array<int64_t, 4> stride;
+};
+
+// Gives every axis of extent 1 the stride that it has in a contiguous tensor of the same layout:
+// such a stride is never used, but would hide that the axes around it are contiguous.
+inline void NormalizeUnitAxes(NearestSide& side) {
+  auto& s = side.stride;
+  if (side.w == 1) s[3] = 1;
+  if (side.h == 1) s[2] = s[3] * side.w;
+  if (side.c == 1) s[1] = s[2] * side.h;
+  if (side.n == 1) s[0] = s[1] * side.c;
+}
+
+// Makes one axis of N and C where both sides allow it.
+inline void MergeImages(NearestSide& a, NearestSide& b) {
+  if (a.stride[0] != a.stride[1] * a.c || b.stride[0] != b.stride[1] * b.c) return;
+  for (NearestSide* side : {&a, &b}) {
+    side->c *= side->n;
+    side->n = 1;
+    side->stride[0] = side->stride[1] * side->c;
+  }
+}
+
+// ---- tiles --------------------------------------------------------------------------------------
+
+// A box of destination elements that one thread computes: channels [c0, c1) of image n, rows
+// [i0, i1), columns [j0, j1).
+struct NearestTile {
+  int64_t n, c0, c1, i0, i1, j0, j1;
+};
+
+// The cut of an (n, c, h, w) destination into boxes of (1, channels, rows, columns). The last box
+// of an axis takes what is left: fewer channels or rows, but more columns, so that no box is
+// narrower than `columns`.
+struct NearestTiling {
+  int64_t n = 0, c = 0, h = 0, w = 0;
+  int64_t channels = 1, rows = 1, columns = 1;  // of a box
+  int64_t grain = 1;                            // boxes worth a thread
+  bool channels_first = false;  // neighbouring boxes differ in the channel: it is the dense axis
+
+  int64_t BoxesC() const { return (c + channels - 1) / channels; }
+  int64_t BoxesH() const { return (h + rows - 1) / rows; }
+  int64_t BoxesW() const { return std::max<int64_t>(1, w / columns); }
+  int64_t Boxes() const { return n * BoxesC() * BoxesH() * BoxesW(); }
+
+  NearestTile Box(int64_t index) const {
+    const int64_t boxes_w = BoxesW(), boxes_h = BoxesH(), boxes_c = BoxesC();
+    const auto next = [&index](int64_t boxes) {
+      const int64_t at = index % boxes;
+      index /= boxes;
+      return at;
+    };
+    int64_t c0 = channels_first ? next(boxes_c) * channels : 0;
+    const int64_t at_w = next(boxes_w);
+    const int64_t i0 = next(boxes_h) * rows;
+    if (!channels_first) c0 = next(boxes_c) * channels;
+    return {.n = index,
+            .c0 = c0,
+            .c1 = std::min(c0 + channels, c),
+            .i0 = i0,
+            .i1 = std::min(i0 + rows, h),
+            .j0 = at_w * columns,
+            .j1 = at_w + 1 == boxes_w ? w : (at_w + 1) * columns};
+  }
+};
+
+// Bytes read and written by one tile: small enough to spread work over threads, large enough that
+// neither the loop around it nor its cut rows cost.
+inline constexpr int64_t kNearestTileBytes = int64_t{64} << 10;
+// A call of fewer bytes runs on the calling thread: waking another costs as much as 256 KiB.
+inline constexpr int64_t kNearestGrainBytes = int64_t{256} << 10;
+
+// Cuts (n, c, h, w) so that a tile moves about kNearestTileBytes; `row_bytes` is what one
+// destination row moves. Columns are cut at multiples of `step` only.
+inline NearestTiling CutNearest(int64_t n, int64_t c, int64_t h, int64_t w, int64_t row_bytes,
+                                int64_t step) {
+  NearestTiling t{.n = n, .c = c, .h = h, .w = w, .columns = w};
+  row_bytes = std::max<int64_t>(row_bytes, 1);
+  if (row_bytes > 2 * kNearestTileBytes) {
+    const double share = static_cast<double>(kNearestTileBytes) / static_cast<double>(row_bytes);
+    const auto columns = static_cast<int64_t>(static_cast<double>(w) * share);
+    t.columns = std::min(w, (columns / step + 1) * step);
+  } else {
+    t.rows = std::clamp<int64_t>(kNearestTileBytes / row_bytes, 1, h);
+    if (t.rows == h) t.channels = std::clamp<int64_t>(kNearestTileBytes / (row_bytes * h), 1, c);
+  }
+  const int64_t boxes = std::max<int64_t>(t.Boxes(), 1);
+  const double bytes = static_cast<double>(row_bytes) * static_cast<double>(n * c * h);
+  t.grain = 1 + static_cast<int64_t>(static_cast<double>(kNearestGrainBytes) /
+                                     (bytes / static_cast<double>(boxes) + 1));
+  return t;
+}
+
+// A call that moves more bytes than this writes its result past the caches: the lines would be
+// evicted before anyone reads them, and fetching them for ownership costs a third of the traffic.
+inline int64_t NearestStreamBytes() {
+  static const int64_t bytes = [] {
+    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return l3 > 0 ? int64_t{l3} : int64_t{32} << 20;
+  }();
+  return bytes;
+}
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
