@@ -1,6 +1,7 @@
 // The stream's queue and its thread.
 #include "runtime/stream_queue.h"
 
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -28,7 +29,7 @@ class RunningOn {
 
 base::Status CallGuarded(const Work& work) {
   try {
-    return work.run();
+    return work.run ? work.run() : base::Status();
   } catch (const std::exception& error) {
     return Error(ACL_ERROR_INTERNAL_ERROR, "{}", error.what());
   } catch (...) {
@@ -153,7 +154,7 @@ void Stream::Execute(Task task, Lock& lock) {
   const bool drop = dropping_;
   lock.unlock();
   base::Status status;
-  if (!drop && task.work.run) status = Run(task);
+  if (!drop && task.after == nullptr) status = Run(task);
   if (task.opens != nullptr) task.opens->Open();
   const char* const name = task.work.name;
   task = Task();  // whatever it holds is released before anybody sees it over
@@ -200,10 +201,20 @@ void Stream::DropQueue(Lock& lock) {
 void Stream::WorkerMain() {
   Lock lock(mutex_);
   for (;;) {
-    work_ready_.wait(lock, [this] { return worker_ends_ || (!busy_ && HeadReady()); });
+    const auto wake = [this] { return worker_ends_ || (!busy_ && HeadReady()); };
+    const bool traced = TraceEnabled();
+    // A wait for an event is on the timeline from its turn to the event.
+    const auto turn = [this] { return worker_ends_ || (!busy_ && !queue_.empty()); };
+    if (traced) work_ready_.wait(lock, turn);
+    const TraceTime begin = traced ? std::chrono::steady_clock::now() : TraceTime();
+    work_ready_.wait(lock, wake);
     if (worker_ends_) return;
     Task task = std::move(queue_.front());
     queue_.pop_front();
+    if (traced && task.after != nullptr) {
+      AddTraceSpan({device_, id_}, {task.work.category, task.work.name, task.work.detail, begin,
+                                    std::chrono::steady_clock::now()});
+    }
     Execute(std::move(task), lock);
   }
 }

@@ -20,7 +20,7 @@ struct Context;
 
 struct Task {
   Work work = {};                              // `run` may be empty
-  std::shared_ptr<Gate> after = nullptr;       // the task is ready when this is open; null: at once
+  std::shared_ptr<Gate> after = nullptr;       // not null: only waits until this is open
   std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
   std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
 };

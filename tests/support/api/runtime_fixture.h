@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <string>
 
@@ -33,32 +34,45 @@ class Blocker {
  public:
   ~Blocker() { Release(); }
 
-  aclError Launch(aclrtStream stream) { return aclrtLaunchHostFunc(stream, &Blocker::Run, this); }
+  aclError Launch(aclrtStream stream) {
+    return aclrtLaunchHostFunc(stream, &Blocker::Run, &state_);
+  }
 
   // Returns once the function runs.
   void AwaitStart() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return started_; });
+    std::unique_lock lock(state_.mutex);
+    state_.changed.wait(lock, [this] { return state_.started; });
   }
   void Release() {
-    const std::lock_guard lock(mutex_);
-    released_ = true;
-    changed_.notify_all();
+    const std::lock_guard lock(state_.mutex);
+    state_.released = true;
+    state_.changed.notify_all();
   }
 
  private:
-  static void Run(void* self_pointer) {
-    auto* const self = static_cast<Blocker*>(self_pointer);
-    std::unique_lock lock(self->mutex_);
-    self->started_ = true;
-    self->changed_.notify_all();
-    self->changed_.wait(lock, [self] { return self->released_; });
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool started = false;
+    bool released = false;
+  };
+
+  // The function may still be on its way out when the test ends: states are kept.
+  static State& NewState() {
+    static std::mutex mutex;
+    static auto* const states = new std::list<State>;
+    const std::lock_guard lock(mutex);
+    return states->emplace_back();
+  }
+  static void Run(void* pointer) {
+    auto* const state = static_cast<State*>(pointer);
+    std::unique_lock lock(state->mutex);
+    state->started = true;
+    state->changed.notify_all();
+    state->changed.wait(lock, [state] { return state->released; });
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool started_ = false;
-  bool released_ = false;
+  State& state_ = NewState();
 };
 
 // A host function that counts its calls.

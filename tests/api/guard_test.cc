@@ -1,0 +1,273 @@
+// Guard mode, PORTACL_GUARD=1: each mistake stops the program with its message, leaks are reported,
+// and correct programs run as ever.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "support/api/child_process.h"
+#include "support/api/runtime_fixture.h"
+
+namespace portacl_test {
+namespace {
+
+constexpr size_t kSize = 1000;
+
+// Runs `statement` in a process with guard mode on, which must stop at it with a message.
+#define EXPECT_GUARD_STOPS(statement, message)            \
+  do {                                                    \
+    testing::FLAGS_gtest_death_test_style = "threadsafe"; \
+    EXPECT_DEATH(                                         \
+        {                                                 \
+          setenv("PORTACL_GUARD", "1", 1);                \
+          const GuardedProgram program;                   \
+          statement;                                      \
+        },                                                \
+        message);                                         \
+  } while (false)
+
+// A program with some device and pinned host memory.
+struct GuardedProgram {
+  GuardedProgram() {
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMalloc(&device, kSize, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMallocHost(&host, kSize), ACL_SUCCESS);
+    EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  }
+  volatile char* bytes() const { return static_cast<volatile char*>(device); }
+  volatile char* host_bytes() const { return static_cast<volatile char*>(host); }
+
+  void* device = nullptr;
+  void* host = nullptr;
+  aclrtStream stream = nullptr;
+};
+
+char Read(const volatile char* address) { return *address; }
+
+TEST(GuardDeathTest, HostReadsOfDeviceMemory) {
+  EXPECT_GUARD_STOPS(Read(program.bytes() + 12),
+                     "portacl guard: host (read|access) of device memory at 0x[0-9a-f]+: byte 12 "
+                     "of an allocation of 1000 bytes");
+}
+
+TEST(GuardDeathTest, HostWritesSayWhatToUseInstead) {
+  EXPECT_GUARD_STOPS(program.bytes()[0] = 1,
+                     "host (write|access) of device memory.*\n.*aclrtMemcpy.*HOST_TO_DEVICE");
+}
+
+TEST(GuardDeathTest, TheMessageHasTheStackOfTheAllocation) {
+  EXPECT_GUARD_STOPS(program.bytes()[0] = 1, "allocated at:\n.*[(+]0x");
+}
+
+TEST(GuardDeathTest, HostAccessBesideDeviceMemory) {
+  EXPECT_GUARD_STOPS(program.bytes()[kSize + 100] = 1, "byte 1100 of an allocation of 1000 bytes");
+  EXPECT_GUARD_STOPS(program.bytes()[-100] = 1, "byte -100 of an allocation of 1000 bytes");
+}
+
+TEST(GuardDeathTest, UseAfterFree) {
+  EXPECT_GUARD_STOPS(
+      {
+        aclrtFree(program.device);
+        Read(program.bytes());
+      },
+      "of a freed allocation of 1000 bytes\n.*use after free");
+  EXPECT_GUARD_STOPS(
+      {
+        aclrtFreeHost(program.host);
+        Read(program.host_bytes());
+      },
+      "pinned host memory.*of a freed allocation of 1000 bytes\n.*use after free");
+}
+
+TEST(GuardDeathTest, OverrunsOfHostMemory) {
+  EXPECT_GUARD_STOPS(program.host_bytes()[1100] = 1,
+                     "pinned host memory.*byte 1100.*\n.*outside the allocation");
+}
+
+// Freed memory keeps its addresses for a while, so that a stale pointer does not hit a new block.
+TEST(GuardDeathTest, FreedMemoryIsNotHandedOutAgainSoon) {
+  EXPECT_GUARD_STOPS(
+      {
+        aclrtFree(program.device);
+        for (int i = 0; i < 200; ++i) {
+          void* other = nullptr;
+          aclrtMalloc(&other, kSize, ACL_MEM_MALLOC_HUGE_FIRST);
+          aclrtFree(other);
+        }
+        program.bytes()[5] = 1;
+      },
+      "byte 5 of a freed allocation");
+}
+
+// A handler that the program had installed before is called after the message.
+TEST(GuardDeathTest, EarlierHandlersAreCalled) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_GUARD", "1", 1);
+        std::signal(SIGSEGV, [](int) { _exit(42); });
+        std::signal(SIGBUS, [](int) { _exit(42); });
+        const GuardedProgram program;
+        program.bytes()[0] = 1;
+      },
+      testing::ExitedWithCode(42), "host (write|access) of device memory");
+}
+
+// ---- refusals -----------------------------------------------------------------------------------
+
+aclTensor* MakeTensor(const std::vector<int64_t>& shape, void* data) {
+  return aclCreateTensor(shape.data(), shape.size(), ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND,
+                         shape.data(), shape.size(), data);
+}
+
+// The gradient of a 2 x 2 image enlarged to 4 x 4; the status of the phase that fails.
+aclnnStatus RunOperator(void* grad_output, void* out, aclrtStream stream) {
+  const int64_t sizes[] = {4, 4, 1, 1, 2, 2};
+  aclTensor* const from = MakeTensor({1, 1, 4, 4}, grad_output);
+  aclTensor* const to = MakeTensor({1, 1, 2, 2}, out);
+  aclIntArray* const output_size = aclCreateIntArray(sizes, 2);
+  aclIntArray* const input_size = aclCreateIntArray(sizes + 2, 4);
+  uint64_t workspace_size = 0;
+  aclOpExecutor* executor = nullptr;
+  aclnnStatus status = aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
+      from, output_size, input_size, 0, 0, to, &workspace_size, &executor);
+  void* workspace = nullptr;
+  if (status == 0 && workspace_size > 0) {
+    EXPECT_EQ(aclrtMalloc(&workspace, workspace_size, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  }
+  if (status == 0) {
+    status = aclnnUpsampleNearestExact2dBackward(workspace, workspace_size, executor, stream);
+  }
+  if (status == 0) status = aclrtSynchronizeStream(stream);
+  if (workspace != nullptr) aclrtFree(workspace);
+  aclDestroyTensor(from);
+  aclDestroyTensor(to);
+  aclDestroyIntArray(output_size);
+  aclDestroyIntArray(input_size);
+  return status;
+}
+
+void CheckHostTensors() {
+  const GuardedProgram program;
+  std::vector<float> plain(16, 1.0f);
+  EXPECT_NE(RunOperator(plain.data(), program.device, program.stream), 0);
+  EXPECT_THAT(NewestMessage(),
+              testing::AllOf(testing::HasSubstr("gradOutput"), testing::HasSubstr("host memory"),
+                             testing::HasSubstr("aclrtMalloc")));
+  EXPECT_NE(RunOperator(program.device, program.host, program.stream), 0);
+  EXPECT_THAT(NewestMessage(), testing::HasSubstr("aclrtMallocHost"));
+  EXPECT_EQ(aclrtFree(program.device), ACL_SUCCESS);
+  EXPECT_NE(RunOperator(program.device, program.device, program.stream), 0);
+}
+
+TEST(Guard, HostPointersAsTensorsAreRefused) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), CheckHostTensors());
+}
+
+// ---- correct programs ---------------------------------------------------------------------------
+
+void CheckCorrectProgram() {
+  const GuardedProgram program;
+  std::string fresh(kSize, ' ');
+  ASSERT_EQ(aclrtMemcpy(fresh.data(), kSize, program.device, kSize, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+  EXPECT_EQ(fresh, std::string(kSize, '\xFF')) << "fresh memory has a pattern";
+  std::memset(program.host, 'x', kSize);
+  ASSERT_EQ(aclrtMemcpyAsync(program.device, kSize, program.host, kSize, ACL_MEMCPY_HOST_TO_DEVICE,
+                             program.stream),
+            0);
+  ASSERT_EQ(aclrtMemsetAsync(static_cast<char*>(program.device) + 1, 10, 'y', 2, program.stream),
+            0);
+  ASSERT_EQ(aclrtSynchronizeStream(program.stream), ACL_SUCCESS);
+  std::string back(5, ' ');
+  ASSERT_EQ(aclrtMemcpy(back.data(), 5, program.device, 5, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+  EXPECT_EQ(back, "xyyxx");
+
+  void* grad_output = nullptr;
+  ASSERT_EQ(aclrtMalloc(&grad_output, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  const std::vector<float> ones(16, 1.0f);
+  ASSERT_EQ(aclrtMemcpy(grad_output, 64, ones.data(), 64, ACL_MEMCPY_HOST_TO_DEVICE), 0);
+  EXPECT_EQ(RunOperator(grad_output, program.device, program.stream), 0) << NewestMessage();
+  std::vector<float> sums(4);
+  ASSERT_EQ(aclrtMemcpy(sums.data(), 16, program.device, 16, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+  EXPECT_EQ(sums, std::vector<float>(4, 4.0f));
+  EXPECT_EQ(aclrtFree(grad_output), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(grad_output), 207002);
+  EXPECT_EQ(aclrtFree(program.device), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFreeHost(program.host), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyStream(program.stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+TEST(Guard, CorrectProgramsRunAsEver) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), CheckCorrectProgram());
+}
+
+// ---- leaks --------------------------------------------------------------------------------------
+
+[[noreturn]] void Leak() {
+  aclInit(nullptr);
+  const GuardedProgram program;
+  aclrtEvent event = nullptr;
+  aclrtCreateEvent(&event);
+  void* more = nullptr;
+  aclrtMalloc(&more, 24, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclCreateDataBuffer(more, 24);
+  aclFinalize();
+  std::exit(0);
+}
+
+TEST(GuardDeathTest, FinalizeReportsLeaks) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_GUARD", "1", 1);
+        Leak();
+      },
+      testing::ExitedWithCode(0),
+      "not destroyed at aclFinalize: 2 device allocations \\(1024 bytes\\), 1 host allocations "
+      "\\(1000 bytes\\), 1 streams, 1 events, 1 data buffers\n"
+      "(.|\n)*24 bytes of device memory at 0x[0-9a-f]+, allocated at:");
+}
+
+[[noreturn]] void LeakIntoReset() {
+  aclInit(nullptr);
+  const GuardedProgram program;
+  aclrtFreeHost(program.host);
+  aclrtResetDevice(0);
+  aclFinalize();
+  std::exit(0);
+}
+
+TEST(GuardDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_GUARD", "1", 1);
+        LeakIntoReset();
+      },
+      testing::ExitedWithCode(0), "aclFinalize: 1 device allocations \\(1000 bytes\\)\n$");
+}
+
+[[noreturn]] void LeakNothing() {
+  aclInit(nullptr);
+  CheckCorrectProgram();
+  aclFinalize();
+  std::exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(GuardDeathTest, NothingIsReportedWithoutLeaks) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_GUARD", "1", 1);
+        LeakNothing();
+      },
+      testing::ExitedWithCode(0), testing::Not(testing::HasSubstr("not destroyed")));
+}
+
+}  // namespace
+}  // namespace portacl_test

@@ -1,0 +1,180 @@
+// Host functions and callbacks through the C API.
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "support/api/runtime_fixture.h"
+
+namespace portacl_test {
+namespace {
+
+using RuntimeCallback = RuntimeTest;
+
+uint64_t ThisThread() { return static_cast<uint64_t>(pthread_self()); }
+
+// A thread that processes reports until it is told to stop, as programs do.
+class ReportThread {
+ public:
+  ReportThread()
+      : thread_([this] {
+          while (!stop_) {
+            const aclError error = aclrtProcessReport(5);
+            if (error == ACL_SUCCESS) ++processed_;
+          }
+        }) {}
+  ~ReportThread() { Join(); }
+  void Join() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  uint64_t id() { return static_cast<uint64_t>(thread_.native_handle()); }
+  int processed() const { return processed_; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<int> processed_{0};
+  std::thread thread_;
+};
+
+struct WhereItRan {
+  std::atomic<uint64_t> thread{0};
+  static void Run(void* self) { static_cast<WhereItRan*>(self)->thread = ThisThread(); }
+};
+
+TEST_F(RuntimeCallback, HostFunctionsRunOnAThreadOfTheLibrary) {
+  WhereItRan where;
+  ASSERT_EQ(aclrtLaunchHostFunc(stream_, &WhereItRan::Run, &where), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_NE(where.thread, 0u);
+  EXPECT_NE(where.thread, ThisThread());
+  EXPECT_ACL_ERROR(aclrtLaunchHostFunc(stream_, nullptr, nullptr), 107000, "fn is null");
+}
+
+TEST_F(RuntimeCallback, AnExceptionOfAHostFunctionIsTheTasksError) {
+  const auto throwing = [](void*) { throw std::runtime_error("out of luck"); };
+  ASSERT_EQ(aclrtLaunchHostFunc(stream_, throwing, nullptr), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), 500000, "out of luck");
+}
+
+TEST_F(RuntimeCallback, BlockingCallbacksRunOnTheSubscribedThreadBeforeLaterWork) {
+  ReportThread reports;
+  ASSERT_EQ(aclrtSubscribeReport(reports.id(), stream_), ACL_SUCCESS);
+  struct Order {
+    std::atomic<int> next{0};
+    int callback = -1;
+    int later = -1;
+    std::atomic<uint64_t> thread{0};
+  } order;
+  const auto callback = [](void* pointer) {
+    auto* const self = static_cast<Order*>(pointer);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    self->thread = ThisThread();
+    self->callback = self->next++;
+  };
+  const auto later = [](void* pointer) {
+    auto* const self = static_cast<Order*>(pointer);
+    self->later = self->next++;
+  };
+  ASSERT_EQ(aclrtLaunchCallback(callback, &order, ACL_CALLBACK_BLOCK, stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtLaunchHostFunc(stream_, later, &order), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(order.callback, 0);
+  EXPECT_EQ(order.later, 1);
+  EXPECT_EQ(order.thread, reports.id());
+  EXPECT_EQ(aclrtUnSubscribeReport(reports.id(), stream_), ACL_SUCCESS);
+}
+
+TEST_F(RuntimeCallback, NonBlockingCallbacksHoldNothingUp) {
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  Counter callback;
+  Counter later;
+  ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &callback, ACL_CALLBACK_NO_BLOCK, stream_), 0);
+  ASSERT_EQ(later.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(callback.count(), 0) << "this thread has not processed it";
+  EXPECT_EQ(later.count(), 1);
+  EXPECT_EQ(aclrtProcessReport(-1), ACL_SUCCESS);
+  EXPECT_EQ(callback.count(), 1);
+  EXPECT_ACL_ERROR(aclrtProcessReport(5), 107019, "within the timeout");
+  EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+}
+
+TEST_F(RuntimeCallback, ManyStreamsShareAThread) {
+  const StreamHandle other;
+  ReportThread reports;
+  Counter counter;
+  const aclrtStream streams[] = {stream_, other.get(), nullptr};
+  for (const aclrtStream stream : streams) {
+    ASSERT_EQ(aclrtSubscribeReport(reports.id(), stream), ACL_SUCCESS);
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream), 0);
+    }
+  }
+  ASSERT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 30);
+  for (const aclrtStream stream : streams) {
+    EXPECT_EQ(aclrtUnSubscribeReport(reports.id(), stream), ACL_SUCCESS);
+  }
+  reports.Join();
+  EXPECT_EQ(reports.processed(), 30) << "one callback per aclrtProcessReport";
+}
+
+TEST_F(RuntimeCallback, SubscriptionsAreChecked) {
+  Counter counter;
+  EXPECT_ACL_ERROR(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream_),
+                   107015, "no subscribed thread");
+  EXPECT_ACL_ERROR(aclrtProcessReport(1), 107012, "not subscribed");
+  EXPECT_ACL_ERROR(aclrtUnSubscribeReport(ThisThread(), stream_), 107012, "not subscribed");
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtSubscribeReport(ThisThread(), stream_), 107011, "already subscribed");
+  EXPECT_ACL_ERROR(aclrtSubscribeReport(1, stream_), 107011, "already subscribed");
+  EXPECT_ACL_ERROR(aclrtUnSubscribeReport(ThisThread(), nullptr), 107011, "is not subscribed");
+  EXPECT_ACL_ERROR(aclrtLaunchCallback(nullptr, nullptr, ACL_CALLBACK_BLOCK, stream_), 107000,
+                   "fn is null");
+  EXPECT_ACL_ERROR(
+      aclrtLaunchCallback(&Counter::Run, &counter, static_cast<aclrtCallbackBlockType>(2), stream_),
+      107000, "blockType is 2");
+  EXPECT_EQ(aclrtProcessReport(-2), 107000);
+  EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSubscribeReport(ThisThread(), &counter), 107017);
+}
+
+TEST_F(RuntimeCallback, UnsubscribingDropsCallbacksAndFreesTheStream) {
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  Counter counter;
+  ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream_), 0);
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 10), 507046) << "it waits for the callback";
+  EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 0);
+}
+
+TEST_F(RuntimeCallback, AWaitingThreadIsToldThatItWasUnsubscribed) {
+  std::atomic<aclError> error{-1};
+  std::atomic<bool> subscribed{false};
+  std::thread waiting([&] {
+    while (!subscribed) std::this_thread::yield();
+    error = aclrtProcessReport(-1);
+  });
+  const auto id = static_cast<uint64_t>(waiting.native_handle());
+  ASSERT_EQ(aclrtSubscribeReport(id, stream_), ACL_SUCCESS);
+  subscribed = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_EQ(aclrtUnSubscribeReport(id, stream_), ACL_SUCCESS);
+  waiting.join();
+  EXPECT_EQ(error, 107012);
+}
+
+TEST_F(RuntimeCallback, DestroyingAStreamEndsItsSubscription) {
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtProcessReport(1), 107012);
+}
+
+}  // namespace
+}  // namespace portacl_test

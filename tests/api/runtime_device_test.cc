@@ -1,0 +1,286 @@
+// Devices, contexts and options through the C API.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/api/child_process.h"
+#include "support/api/runtime_fixture.h"
+
+namespace portacl_test {
+namespace {
+
+using RuntimeDevice = RuntimeTest;
+
+void CheckThatNothingWorksWithoutAContext() {
+  aclrtContext context = nullptr;
+  EXPECT_ACL_ERROR(aclrtGetCurrentContext(&context), 107002, "call aclrtSetDevice");
+  int32_t device = 7;
+  EXPECT_EQ(aclrtGetDevice(&device), 107002);
+  EXPECT_EQ(device, 7) << "a failed call changes nothing";
+  aclrtStream stream = nullptr;
+  EXPECT_EQ(aclrtCreateStream(&stream), 107002);
+  EXPECT_EQ(stream, nullptr);
+  aclrtEvent event = nullptr;
+  EXPECT_EQ(aclrtCreateEvent(&event), 107002);
+  void* memory = nullptr;
+  EXPECT_EQ(aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST), 107002);
+  EXPECT_EQ(aclrtMallocHost(&memory, 8), 107002);
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_EQ(aclrtSynchronizeDevice(), 107002);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 107002);
+  char a = 0;
+  char b = 0;
+  EXPECT_EQ(aclrtMemcpy(&a, 1, &b, 1, ACL_MEMCPY_HOST_TO_HOST), 107002);
+  EXPECT_EQ(aclrtMemset(&a, 1, 0, 1), 107002);
+  size_t size = 0;
+  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &size, &size), 107002);
+  int64_t value = 0;
+  EXPECT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1), 107002);
+  EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), 107002);
+}
+
+TEST(RuntimeDeviceTable, ThreadsWithoutADeviceHaveNoContext) {
+  std::thread(CheckThatNothingWorksWithoutAContext).join();
+}
+
+TEST_F(RuntimeDevice, AnswersAboutItself) {
+  uint32_t count = 0;
+  ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  EXPECT_GE(count, 1u);
+  int32_t device = -1;
+  ASSERT_EQ(aclrtGetDevice(&device), ACL_SUCCESS);
+  EXPECT_EQ(device, 0);
+  aclrtRunMode mode = ACL_DEVICE;
+  ASSERT_EQ(aclrtGetRunMode(&mode), ACL_SUCCESS);
+  EXPECT_EQ(mode, ACL_HOST);
+  EXPECT_THAT(aclrtGetSocName(), testing::StartsWith("Ascend910"));
+  EXPECT_EQ(aclrtGetDeviceCount(nullptr), 107000);
+  EXPECT_EQ(aclrtGetDevice(nullptr), 107000);
+  EXPECT_EQ(aclrtGetRunMode(nullptr), 107000);
+  EXPECT_EQ(aclrtGetCurrentContext(nullptr), 107000);
+}
+
+TEST_F(RuntimeDevice, UnknownDevicesAreErrors) {
+  uint32_t count = 0;
+  ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  aclrtContext context = nullptr;
+  for (const int32_t bad : {-1, static_cast<int32_t>(count)}) {
+    EXPECT_ACL_ERROR(aclrtSetDevice(bad), 107001, "deviceId is " + std::to_string(bad));
+    EXPECT_EQ(aclrtResetDevice(bad), 107001);
+    EXPECT_EQ(aclrtResetDeviceForce(bad), 107001);
+    EXPECT_EQ(aclrtCreateContext(&context, bad), 107001);
+  }
+  EXPECT_EQ(aclrtCreateContext(nullptr, 0), 107000);
+  int32_t device = -1;
+  EXPECT_EQ(aclrtGetDevice(&device), ACL_SUCCESS) << "a failed call changes nothing";
+}
+
+TEST_F(RuntimeDevice, ContextsAreCurrentPerThread) {
+  aclrtContext standard = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&standard), ACL_SUCCESS);
+  aclrtContext made = nullptr;
+  ASSERT_EQ(aclrtCreateContext(&made, 0), ACL_SUCCESS);
+  EXPECT_NE(made, standard);
+  aclrtContext current = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
+  EXPECT_EQ(current, made);
+  std::thread([&] {
+    EXPECT_EQ(aclrtGetCurrentContext(&current), 107002);
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
+    EXPECT_EQ(current, standard) << "one default context for all threads";
+    ASSERT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  }).join();
+  ASSERT_EQ(aclrtSetCurrentContext(standard), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyContext(made), ACL_SUCCESS);
+}
+
+TEST_F(RuntimeDevice, DestroyedContextsAreGoneOnAllThreads) {
+  aclrtContext context = nullptr;
+  aclrtContext standard = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&standard), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  aclrtStream stream = nullptr;
+  aclrtEvent event = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  Counter counter;
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+  std::thread([&] { EXPECT_EQ(aclrtDestroyContext(context), ACL_SUCCESS); }).join();
+  EXPECT_EQ(counter.count(), 10) << "destroying waits for the context's work";
+  EXPECT_ACL_ERROR(counter.Launch(stream), 107002, "was destroyed");
+  EXPECT_ACL_ERROR(aclrtSetCurrentContext(context), 107017, "not a live context");
+  EXPECT_EQ(aclrtDestroyContext(context), 107017);
+  EXPECT_EQ(aclrtDestroyContext(nullptr), 107017);
+  ASSERT_EQ(aclrtSetCurrentContext(standard), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), 107017) << "its streams are gone too";
+  EXPECT_EQ(aclrtDestroyEvent(event), 107017) << "its events are gone too";
+  EXPECT_ACL_ERROR(aclrtDestroyContext(standard), 107000, "aclrtResetDevice");
+}
+
+TEST_F(RuntimeDevice, OptionsAreKeptPerContextAndPerProcess) {
+  int64_t value = -1;
+  ASSERT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), ACL_SUCCESS);
+  EXPECT_EQ(value, 1);
+  ASSERT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, &value), ACL_SUCCESS);
+  EXPECT_EQ(value, 0);
+  ASSERT_EQ(aclrtSetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, 1), ACL_SUCCESS);
+  ASSERT_EQ(aclrtGetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, &value), ACL_SUCCESS);
+  EXPECT_EQ(value, 1);
+  ASSERT_EQ(aclrtSetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, 0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(2), 0), 107000);
+  EXPECT_ACL_ERROR(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2), 107000, "value is 2");
+  EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, nullptr), 107000);
+}
+
+TEST_F(RuntimeDevice, LastErrorsAreKeptPerThread) {
+  aclrtGetLastError(ACL_RT_THREAD_LEVEL);
+  EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSetDevice(-1), 107001);
+  uint32_t count = 0;
+  ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  std::thread([] { EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS); }).join();
+  EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), 107001);
+  EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), 107001);
+  EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtGetLastError(static_cast<aclrtLastErrLevel>(9)), 107000, "level is 9");
+}
+
+// ---- whole life of a device, each in a process of its own ---------------------------------------
+
+void CheckReset() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclrtStream stream = nullptr;
+  aclrtEvent event = nullptr;
+  void* memory = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  Counter counter;
+  ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << "set twice, reset once";
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 11) << "a reset waits for the work";
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream), 107002, "its device was reset");
+  EXPECT_EQ(aclrtFree(memory), 107002);
+  EXPECT_ACL_ERROR(aclrtResetDevice(0), 107002, "not in use");
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << "a device may be set again";
+  EXPECT_EQ(aclrtSynchronizeStream(stream), 107017);
+  EXPECT_EQ(aclrtRecordEvent(event, nullptr), 107017);
+  EXPECT_EQ(aclrtFree(memory), 207002);
+  char host = 0;
+  EXPECT_EQ(aclrtMemcpy(&host, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST), 107000);
+  EXPECT_EQ(counter.Launch(nullptr), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 12);
+}
+
+TEST(RuntimeDeviceChild, ResetEndsStreamsEventsAndMemory) { PORTACL_IN_CHILD({}, CheckReset()); }
+
+void CheckForcedReset() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclrtContext context = nullptr;
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  Blocker blocker;
+  Counter counter;
+  ASSERT_EQ(blocker.Launch(stream), ACL_SUCCESS);
+  ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+  blocker.AwaitStart();
+  std::thread releasing([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    blocker.Release();
+  });
+  EXPECT_EQ(aclrtResetDeviceForce(0), ACL_SUCCESS);
+  releasing.join();
+  EXPECT_EQ(counter.count(), 0) << "work that has not started is dropped";
+  EXPECT_EQ(aclrtSynchronizeStream(stream), 107002);
+  EXPECT_EQ(aclrtSetCurrentContext(context), 107017);
+  EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+}
+
+TEST(RuntimeDeviceChild, AForcedResetEndsAllContexts) { PORTACL_IN_CHILD({}, CheckForcedReset()); }
+
+// A context made by aclrtCreateContext outlives the default one, and its memory with it.
+void CheckResetBesideAContext() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclrtContext context = nullptr;
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  void* memory = nullptr;
+  ASSERT_EQ(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemset(memory, 64, 0, 64), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyContext(context), ACL_SUCCESS);
+}
+
+TEST(RuntimeDeviceChild, AResetLeavesOtherContextsAlone) {
+  PORTACL_IN_CHILD({}, CheckResetBesideAContext());
+}
+
+void CheckThreeDevices() {
+  uint32_t count = 0;
+  ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  ASSERT_EQ(count, 3u);
+  EXPECT_EQ(aclrtSetDevice(3), 107001);
+  std::vector<void*> memory(3);
+  std::vector<aclrtStream> streams(3);
+  for (int32_t device = 0; device < 3; ++device) {
+    const auto at = static_cast<size_t>(device);
+    ASSERT_EQ(aclrtSetDevice(device), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMalloc(&memory[at], 4096, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ASSERT_EQ(aclrtCreateStream(&streams[at]), ACL_SUCCESS);
+    aclrtPtrAttributes attributes;
+    ASSERT_EQ(aclrtPointerGetAttributes(memory[at], &attributes), ACL_SUCCESS);
+    EXPECT_EQ(attributes.location.id, static_cast<uint32_t>(device));
+    size_t free = 0;
+    size_t total = 0;
+    ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total), ACL_SUCCESS);
+    EXPECT_EQ(total - free, 4096u) << "each device has memory of its own";
+  }
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(streams[0]), 107003, "device 0");
+  EXPECT_ACL_ERROR(aclrtMemcpy(memory[0], 8, memory[1], 8, ACL_MEMCPY_INNER_DEVICE_TO_DEVICE),
+                   107000, "dst is on device 0 and src on device 1");
+  EXPECT_EQ(aclrtMemcpy(memory[0], 8, memory[1], 8, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE), 0);
+  std::thread([&] {
+    int32_t device = -1;
+    ASSERT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
+    ASSERT_EQ(aclrtGetDevice(&device), ACL_SUCCESS);
+    EXPECT_EQ(device, 1);
+    ASSERT_EQ(aclrtResetDevice(1), ACL_SUCCESS);
+  }).join();
+  int32_t device = -1;
+  ASSERT_EQ(aclrtGetDevice(&device), ACL_SUCCESS);
+  EXPECT_EQ(device, 2) << "the current device is the thread's own";
+  ASSERT_EQ(aclrtResetDevice(2), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(streams[0]), ACL_SUCCESS) << "device 0 was not reset";
+}
+
+TEST(RuntimeDeviceChild, PortaclDevicesGivesSeparateDevices) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "3"}}), CheckThreeDevices());
+}
+
+void CheckOneDevice() {
+  uint32_t count = 0;
+  ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  EXPECT_EQ(count, 1u);
+}
+
+TEST(RuntimeDeviceChild, AnUnusableNumberOfDevicesMeansOne) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "3x"}}), CheckOneDevice());
+  PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "0"}}), CheckOneDevice());
+  PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "65"}}), CheckOneDevice());
+}
+
+}  // namespace
+}  // namespace portacl_test

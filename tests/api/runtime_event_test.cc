@@ -1,0 +1,246 @@
+// Events through the C API: records, waits, times, reset, reuse and destruction while pending.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/api/runtime_fixture.h"
+
+namespace portacl_test {
+namespace {
+
+using RuntimeEvent = RuntimeTest;
+
+aclrtEventStatus StatusOf(aclrtEvent event) {
+  aclrtEventStatus status = ACL_EVENT_STATUS_RESERVED;
+  EXPECT_EQ(aclrtQueryEvent(event, &status), ACL_SUCCESS);
+  aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  EXPECT_EQ(aclrtQueryEventStatus(event, &recorded), ACL_SUCCESS);
+  EXPECT_EQ(recorded == ACL_EVENT_RECORDED_STATUS_COMPLETE, status == ACL_EVENT_STATUS_COMPLETE);
+  return status;
+}
+
+aclrtEventWaitStatus WaitStatusOf(aclrtEvent event) {
+  aclrtEventWaitStatus status = ACL_EVENT_WAIT_STATUS_RESERVED;
+  EXPECT_EQ(aclrtQueryEventWaitStatus(event, &status), ACL_SUCCESS);
+  return status;
+}
+
+TEST_F(RuntimeEvent, IsCompleteWhenAllWorkBeforeItIsDone) {
+  const EventHandle event;
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_NOT_READY) << "never recorded";
+  Blocker blocker;
+  Blocker later;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(later.Launch(stream_), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_NOT_READY);
+  EXPECT_ACL_ERROR(aclrtSynchronizeEventWithTimeout(event.get(), 10), 107019, "not complete");
+  blocker.Release();
+  EXPECT_EQ(aclrtSynchronizeEvent(event.get()), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_COMPLETE) << "work after it does not count";
+}
+
+TEST_F(RuntimeEvent, OrdersStreams) {
+  const StreamHandle consumer;
+  const EventHandle event;
+  Blocker blocker;
+  Counter counter;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(consumer.get(), event.get()), ACL_SUCCESS);
+  ASSERT_EQ(counter.Launch(consumer.get()), ACL_SUCCESS);
+  EXPECT_EQ(WaitStatusOf(event.get()), ACL_EVENT_WAIT_STATUS_NOT_READY);
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(consumer.get(), 20), 507046);
+  EXPECT_EQ(counter.count(), 0);
+  blocker.Release();
+  EXPECT_EQ(aclrtSynchronizeStream(consumer.get()), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 1);
+  EXPECT_EQ(WaitStatusOf(event.get()), ACL_EVENT_WAIT_STATUS_COMPLETE);
+}
+
+TEST_F(RuntimeEvent, OneRecordReleasesManyStreams) {
+  const EventHandle event;
+  const StreamHandle streams[5];
+  Blocker blocker;
+  Counter counter;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  for (const StreamHandle& stream : streams) {
+    ASSERT_EQ(aclrtStreamWaitEvent(stream.get(), event.get()), ACL_SUCCESS);
+    ASSERT_EQ(counter.Launch(stream.get()), ACL_SUCCESS);
+  }
+  EXPECT_EQ(counter.count(), 0);
+  blocker.Release();
+  ASSERT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 5);
+}
+
+TEST_F(RuntimeEvent, AnUnrecordedEventHoldsNothingUp) {
+  const EventHandle event;
+  EXPECT_EQ(aclrtStreamWaitEvent(stream_, event.get()), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeEvent(event.get()), ACL_SUCCESS);
+  EXPECT_EQ(WaitStatusOf(event.get()), ACL_EVENT_WAIT_STATUS_COMPLETE);
+}
+
+// A wait belongs to the record that was the latest when it was enqueued.
+TEST_F(RuntimeEvent, AReusedEventDoesNotHoldUpEarlierWaits) {
+  const StreamHandle consumer;
+  const EventHandle event;
+  Blocker first;
+  Blocker second;
+  Counter counter;
+  ASSERT_EQ(first.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(consumer.get(), event.get()), ACL_SUCCESS);
+  ASSERT_EQ(counter.Launch(consumer.get()), ACL_SUCCESS);
+  ASSERT_EQ(second.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  first.Release();
+  EXPECT_EQ(aclrtSynchronizeStream(consumer.get()), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 1);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_NOT_READY);
+  second.Release();
+  EXPECT_EQ(aclrtSynchronizeEvent(event.get()), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_COMPLETE);
+}
+
+TEST_F(RuntimeEvent, ResetForgetsTheRecordInTheStreamsOrder) {
+  const EventHandle event;
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  Blocker blocker;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtResetEvent(event.get(), stream_), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_COMPLETE) << "the reset has not had its turn";
+  blocker.Release();
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_NOT_READY);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_COMPLETE);
+}
+
+TEST_F(RuntimeEvent, AResetDoesNotForgetALaterRecord) {
+  const EventHandle event;
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  Blocker blocker;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtResetEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  blocker.Release();
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_COMPLETE);
+}
+
+TEST_F(RuntimeEvent, ElapsedTimeIsThatOfTheWorkBetween) {
+  const EventHandle start;
+  const EventHandle end;
+  ASSERT_EQ(aclrtRecordEvent(start.get(), stream_), ACL_SUCCESS);
+  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(15)); };
+  ASSERT_EQ(aclrtLaunchHostFunc(stream_, sleep, nullptr), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(end.get(), stream_), ACL_SUCCESS);
+  float ms = -1;
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, start.get(), end.get()), 107000, "endEvent");
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_SUCCESS);
+  EXPECT_GE(ms, 15.0f);
+  EXPECT_LT(ms, 5000.0f);
+  float backwards = 0;
+  ASSERT_EQ(aclrtEventElapsedTime(&backwards, end.get(), start.get()), ACL_SUCCESS);
+  EXPECT_EQ(backwards, -ms);
+}
+
+TEST_F(RuntimeEvent, ElapsedTimeResolvesLessThanAMicrosecond) {
+  const EventHandle start;
+  const EventHandle end;
+  float least = 1e9f;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(aclrtRecordEvent(start.get(), stream_), ACL_SUCCESS);
+    ASSERT_EQ(aclrtRecordEvent(end.get(), stream_), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+    float ms = -1;
+    ASSERT_EQ(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_SUCCESS);
+    ASSERT_GT(ms, 0.0f);
+    least = std::min(least, ms);
+  }
+  EXPECT_NE(least * 1e3f, static_cast<float>(static_cast<int>(least * 1e3f)))
+      << least << " ms is a whole number of microseconds";
+}
+
+TEST_F(RuntimeEvent, ElapsedTimeNeedsRecordedTimingEvents) {
+  const EventHandle event;
+  ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  aclrtEvent untimed = nullptr;
+  ASSERT_EQ(aclrtCreateEventWithFlag(&untimed, ACL_EVENT_SYNC), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(untimed, stream_), ACL_SUCCESS);
+  const EventHandle unrecorded;
+  float ms = 0;
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, untimed, event.get()), 107000, "TIME_LINE");
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, event.get(), unrecorded.get()), 107000,
+                   "endEvent was never recorded");
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(nullptr, event.get(), event.get()), 107000, "ms is null");
+  EXPECT_EQ(aclrtDestroyEvent(untimed), ACL_SUCCESS);
+}
+
+TEST_F(RuntimeEvent, MayBeDestroyedWhilePending) {
+  const StreamHandle consumer;
+  aclrtEvent event = nullptr;
+  ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  Blocker blocker;
+  Counter counter;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event, stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(consumer.get(), event), ACL_SUCCESS);
+  ASSERT_EQ(counter.Launch(consumer.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 0);
+  blocker.Release();
+  EXPECT_EQ(aclrtSynchronizeStream(consumer.get()), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 1);
+}
+
+TEST_F(RuntimeEvent, FlagsAreCheckedAndKept) {
+  for (const auto create : {aclrtCreateEventWithFlag, aclrtCreateEventExWithFlag}) {
+    for (uint32_t flag : {1u, 2u, 8u, 11u}) {
+      aclrtEvent event = nullptr;
+      ASSERT_EQ(create(&event, flag), ACL_SUCCESS);
+      EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
+    }
+    aclrtEvent event = nullptr;
+    EXPECT_ACL_ERROR(create(&event, 0), 107000, "flag is 0x0");
+    EXPECT_ACL_ERROR(create(&event, 4), 107000, "flag is 0x4");
+    EXPECT_ACL_ERROR(create(nullptr, 1), 107000, "event is null");
+  }
+}
+
+TEST_F(RuntimeEvent, BadHandlesAreErrors) {
+  const EventHandle good;
+  aclrtEvent destroyed = nullptr;
+  ASSERT_EQ(aclrtCreateEvent(&destroyed), ACL_SUCCESS);
+  ASSERT_EQ(aclrtDestroyEvent(destroyed), ACL_SUCCESS);
+  aclrtEventStatus status;
+  aclrtEventRecordedStatus recorded;
+  aclrtEventWaitStatus waited;
+  float ms = 0;
+  for (const aclrtEvent bad : {destroyed, static_cast<aclrtEvent>(nullptr), stream_}) {
+    EXPECT_EQ(aclrtRecordEvent(bad, stream_), 107017);
+    EXPECT_EQ(aclrtResetEvent(bad, stream_), 107017);
+    EXPECT_EQ(aclrtStreamWaitEvent(stream_, bad), 107017);
+    EXPECT_EQ(aclrtQueryEvent(bad, &status), 107017);
+    EXPECT_EQ(aclrtQueryEventStatus(bad, &recorded), 107017);
+    EXPECT_EQ(aclrtQueryEventWaitStatus(bad, &waited), 107017);
+    EXPECT_EQ(aclrtSynchronizeEvent(bad), 107017);
+    EXPECT_EQ(aclrtSynchronizeEventWithTimeout(bad, 1), 107017);
+    EXPECT_EQ(aclrtEventElapsedTime(&ms, bad, good.get()), 107017);
+    EXPECT_ACL_ERROR(aclrtDestroyEvent(bad), 107017, "aclrtDestroyEvent: event");
+  }
+  EXPECT_ACL_ERROR(aclrtRecordEvent(good.get(), good.get()), 107017, "not a live stream");
+  EXPECT_EQ(aclrtQueryEvent(good.get(), nullptr), 107000);
+  EXPECT_EQ(aclrtSynchronizeEventWithTimeout(good.get(), -2), 107000);
+}
+
+}  // namespace
+}  // namespace portacl_test

@@ -1,0 +1,170 @@
+// PORTACL_TRACE: the file is a valid Chrome trace of what ran, however the process ends.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "support/api/child_process.h"
+#include "support/api/runtime_fixture.h"
+
+namespace portacl_test {
+namespace {
+
+using nlohmann::json;
+
+// The file's name must be the same in the test and in its child processes, which run it again.
+std::string TracePath(const std::string& test) {
+  return testing::TempDir() + "/portacl_trace_" + test + ".json";
+}
+
+json ReadTrace(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  json trace = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  EXPECT_FALSE(trace.is_discarded()) << path << " is not JSON";
+  return trace;
+}
+
+// The parts of Chrome's trace format that viewers need.
+void CheckEvent(const json& event) {
+  ASSERT_TRUE(event.is_object());
+  ASSERT_TRUE(event["name"].is_string());
+  ASSERT_TRUE(event["pid"].is_number_integer());
+  ASSERT_TRUE(event["tid"].is_number_integer());
+  if (event["ph"] == "M") {
+    ASSERT_TRUE(event["args"]["name"].is_string());
+    return;
+  }
+  ASSERT_EQ(event["ph"], "X");
+  ASSERT_TRUE(event["cat"].is_string());
+  ASSERT_TRUE(event["ts"].is_number());
+  ASSERT_TRUE(event["dur"].is_number());
+  ASSERT_GE(event["ts"].get<double>(), 0);
+  ASSERT_GE(event["dur"].get<double>(), 0);
+}
+
+void CheckFormat(const json& trace) {
+  ASSERT_TRUE(trace.is_object());
+  ASSERT_TRUE(trace["traceEvents"].is_array());
+  for (const json& event : trace["traceEvents"]) CheckEvent(event);
+}
+
+std::map<std::string, int> CountByName(const json& trace) {
+  std::map<std::string, int> counts;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") ++counts[event["name"].get<std::string>()];
+  }
+  return counts;
+}
+
+// Two streams with 3 copies, 2 fills, a host function and an event between them.
+void RunProgram() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  const StreamHandle first;
+  const StreamHandle second;
+  const EventHandle event;
+  void* device = nullptr;
+  ASSERT_EQ(aclrtMalloc(&device, 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  std::string host(1 << 20, 'h');
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(aclrtMemcpyAsync(device, host.size(), host.data(), host.size(),
+                               ACL_MEMCPY_HOST_TO_DEVICE, first.get()),
+              0);
+  }
+  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  ASSERT_EQ(aclrtLaunchHostFunc(first.get(), sleep, nullptr), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event.get(), first.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(second.get(), event.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMemsetAsync(device, 64, 0, 64, second.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMemsetAsync(device, 64, 1, 64, second.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(device), ACL_SUCCESS);
+}
+
+void CheckProgramsTrace(const std::string& path) {
+  const json trace = ReadTrace(path);
+  CheckFormat(trace);
+  auto counts = CountByName(trace);
+  EXPECT_EQ(counts["copy"], 3);
+  EXPECT_EQ(counts["memset"], 2);
+  EXPECT_EQ(counts["host function"], 1);
+  EXPECT_EQ(counts["event record"], 1);
+  EXPECT_EQ(counts["event wait"], 1);
+  std::map<std::string, double> begin;
+  std::map<std::string, double> end;
+  std::set<int> rows;
+  std::set<std::string> row_names;
+  for (const json& event : trace["traceEvents"]) {
+    const auto name = event["name"].get<std::string>();
+    if (event["ph"] == "M") row_names.insert(event["args"]["name"].get<std::string>());
+    if (event["ph"] != "X") continue;
+    rows.insert(event["tid"].get<int>());
+    begin.emplace(name, event["ts"].get<double>());
+    end[name] = event["ts"].get<double>() + event["dur"].get<double>();
+    if (name == "copy") {
+      EXPECT_EQ(event["args"]["detail"], "1048576 bytes ACL_MEMCPY_HOST_TO_DEVICE");
+    }
+  }
+  EXPECT_EQ(rows.size(), 2u) << "a row per stream";
+  EXPECT_TRUE(row_names.contains("device 0"));
+  EXPECT_GE(end["host function"] - begin["host function"], 5000) << "microseconds";
+  EXPECT_GE(begin["memset"], end["host function"]) << "the event orders the streams";
+  EXPECT_GE(end["event wait"] - begin["event wait"], 1000) << "the wait is seen";
+}
+
+TEST(RuntimeTrace, HasStreamsCopiesAndEventsAfterFinalize) {
+  const std::string path = TracePath("finalize");
+  PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), {
+    RunProgram();
+    EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+    if (!testing::Test::HasFailure()) _exit(0);  // no exit handler helps
+  });
+  CheckProgramsTrace(path);
+  std::remove(path.c_str());
+}
+
+TEST(RuntimeTrace, IsCompleteWhenTheProcessEndsWithoutFinalize) {
+  const std::string path = TracePath("exit");
+  PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), RunProgram());
+  CheckProgramsTrace(path);
+  std::remove(path.c_str());
+}
+
+// What is buffered is lost where nothing runs at the end, but the file stays valid.
+TEST(RuntimeTrace, IsValidWhenTheProcessIsKilled) {
+  const std::string path = TracePath("killed");
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_TRACE", path.c_str(), 1);
+        for (int i = 0; i < 100; ++i) RunProgram();
+        std::raise(SIGKILL);
+      },
+      testing::KilledBySignal(SIGKILL), "");
+  const json trace = ReadTrace(path);
+  CheckFormat(trace);
+  EXPECT_GT(trace["traceEvents"].size(), 100u);
+  std::remove(path.c_str());
+}
+
+TEST(RuntimeTrace, AnUnusableFileIsReportedAndChangesNothing) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_TRACE", "/no/such/folder/trace.json", 1);
+        RunProgram();
+        ExitWithResult();
+      },
+      testing::ExitedWithCode(0), "PORTACL_TRACE: cannot write /no/such/folder/trace.json");
+}
+
+}  // namespace
+}  // namespace portacl_test
