@@ -111,15 +111,14 @@ Sheet MakeSheet(std::vector<DemoScene>& scenes, const std::vector<VerifiedCase>&
   sheet.badge_good = failures == 0;
   sheet.badge = failures == 0 ? fmt::format("{} of {} results equal ref bit by bit", cases.size(),
                                             cases.size())
-                              : fmt::format("{} checks FAILED", failures);
+                              : fmt::format("FAILED: {} of the checks", failures);
   for (DemoScene& scene : scenes) sheet.sections.push_back(scene.section);
   sheet.footer = {
-      "Photographs: Chelsea the cat by Stefan van der Walt (CC0); Eileen Collins by NASA (public "
-      "domain); a cup of coffee by Rachel Michetti (CC0). All from scikit-image, cropped to 256 × "
-      "256 pixels.",
+      "Photographs: Chelsea the cat by Stéfan van der Walt (CC0); Eileen Collins by NASA (public "
+      "domain); a cup of coffee by Rachel Michetti (CC0). All from scikit-image, cropped to 256 "
+      "× 256 pixels.",
       "In gradient pictures mid-grey is 0, and each colour channel has its own gradient. "
-      "Lettering: "
-      "Roboto, Google (Apache-2.0)."};
+      "Lettering: Roboto, Google (Apache-2.0)."};
   return sheet;
 }
 

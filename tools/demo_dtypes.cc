@@ -46,16 +46,16 @@ DemoScene DataTypesScene() {
   const HostTensor exact = Gradient(job, DataType::kFloat64);
   const double most = LargestMagnitude(exact);
 
+  constexpr double kScale = 64;  // dark end of the maps, in ε × most
   DemoScene scene;
   scene.section.title =
       "5  Element types: the same gradient in float64, float32, float16, bfloat16";
   scene.section.text =
-      "inputGrad of a picture turned by 20° with the picture itself as gradOutput. The maps show "
-      "the "
-      "error per pixel against float64, in units of ε × largest gradient (ε: the type's last place "
-      "at "
-      "1); white 0, violet 2 and more. Inputs and grid were rounded to the type first, and "
-      "that rounding is most of what is seen: the points move by up to a pixel in bfloat16.";
+      "inputGrad of a picture turned by 20°, with the picture itself as gradOutput. The maps "
+      "show the error per pixel against float64: white 0, violet 64 ε × the largest gradient (ε: "
+      "the type's last place at 1). Nearly all of it is where a point lies: its coordinate is "
+      "rounded to the type, finer near the middle (grid values near 0) and, in float32, where "
+      "pixel coordinates are small.";
   std::vector<Panel> row = {
       {"inputGrad, float64", LargestText(exact), GradientImage(exact), "dtypes-float64.png"}};
   for (const DataType dtype : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16}) {
@@ -63,11 +63,12 @@ DemoScene DataTypesScene() {
     const HostTensor map = ErrorMap(gradient, exact, most);
     const double largest = LargestMagnitude(map);
     row.push_back({fmt::format("error of {}", DataTypeName(dtype)),
-                   fmt::format("largest {:.3g} = {:.3g} × ε × {:.3g}; ε = {:.2g}",
+                   fmt::format("largest {:.2g}, which is {:.0f} ε × {:.3g}; ε = {:.2g}",
                                largest * Epsilon(dtype) * most, largest, most, Epsilon(dtype)),
-                   HeatImage(map, 2), fmt::format("dtypes-error-{}.png", DataTypeName(dtype))});
+                   HeatImage(map, kScale),
+                   fmt::format("dtypes-error-{}.png", DataTypeName(dtype))});
     if (dtype == DataType::kBFloat16) {
-      row.push_back({"inputGrad, bfloat16", "the coarse grid of points shows as steps",
+      row.push_back({"inputGrad, bfloat16", "points sit on a coarse grid: some pixels get more",
                      GradientImage(gradient), "dtypes-bfloat16.png"});
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/cell_picture.h"
 #include "tools/cli_error.h"
 #include "tools/embedded.h"
 #include "tools/tensor_math.h"
@@ -106,29 +107,18 @@ Image GradientImage(const HostTensor& tensor) {
 }
 
 Image HeatImage(const HostTensor& tensor, double most) {
-  // Light to dark, equally spaced: white, sand, orange, crimson, deep violet.
-  static constexpr Colour kStops[] = {
-      {255, 255, 255}, {253, 224, 163}, {244, 143, 71}, {196, 45, 86}, {72, 16, 98}};
-  constexpr int kLast = 4;
   const int height = static_cast<int>(tensor.extent(2)), width = static_cast<int>(tensor.extent(3));
   Image image(width, height);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const double value = tensor.Get(int64_t{y} * width + x) / most;
-      const double place = std::clamp(value, 0.0, 1.0) * kLast;
-      const int stop = std::min(static_cast<int>(place), kLast - 1);
-      const auto level = [&](uint8_t from, uint8_t to) {
-        return static_cast<uint8_t>(std::lround(from + (to - from) * (place - stop)));
-      };
-      const Colour a = kStops[stop], b = kStops[stop + 1];
-      image.At(x, y) = {level(a.r, b.r), level(a.g, b.g), level(a.b, b.b)};
+      image.At(x, y) = HeatColour(tensor.Get(int64_t{y} * width + x) / most);
     }
   }
   return image;
 }
 
 std::string LargestText(const HostTensor& tensor) {
-  return fmt::format("largest value {:.3g}", LargestMagnitude(tensor));
+  return fmt::format("largest {:.3g}", LargestMagnitude(tensor));
 }
 
 }  // namespace portacl::cli

@@ -40,7 +40,7 @@ HostTensor GridFrom(const GridFrame& frame, const std::function<GridPoint(GridPo
 Image PhotoImage(const HostTensor& tensor);
 Image GradientImage(const HostTensor& tensor);
 
-// A single-channel map as a heat map: white for 0 to dark blue for `most`.
+// The first channel as a heat map: white for 0 to violet for `most`.
 Image HeatImage(const HostTensor& tensor, double most);
 
 // "|largest| 3.2", for captions.

@@ -88,12 +88,9 @@ DemoScene LensScene() {
   scene.section.title = "3  Bending a picture (grid sampler, bilinear): inputGrad undoes a lens";
   scene.section.text =
       "A barrel lens (strength 0.3) has photographed a cup; only its picture is known. inputGrad "
-      "says "
-      "how each pixel of a straight guess must change so that the lens would show the same. From "
-      "plain "
-      "grey, steps against it (each pixel divided by the weight it has in the lens's picture) "
-      "bring the "
-      "straight photograph back.";
+      "says how each pixel of a straight guess must change so that the lens would show the same. "
+      "From plain grey, steps against it (each pixel divided by the weight it has in the lens's "
+      "picture) bring the straight photograph back.";
   Curve curve{descent.losses, {}};
   scene.section.rows = {
       {{"target: what the lens saw", "384 × 384 pixels; black lies outside the photograph",
@@ -105,9 +102,9 @@ DemoScene LensScene() {
        GuessPanel(fmt::format("{} steps", kSteps), descent.final, "lens-straightened.png")},
       {{"the photograph itself", "a cup by Rachel Michetti, never shown to the descent",
         PhotoImage(photo), "lens-photo.png"},
-       {"what is left × 8",
-        fmt::format("|guess − photograph| after {} steps, eight times as bright", kSteps),
-        TensorToImage(AbsoluteDifference(descent.final, photo), {0, 1.0 / 8}, "error"), ""},
+       {"what is left × 32",
+        fmt::format("|guess − photograph| after {} steps, 32 times as bright", kSteps),
+        TensorToImage(AbsoluteDifference(descent.final, photo), {0, 1.0 / 32}, "error"), ""},
        {"gridGrad at a wrong strength",
         "0.25 instead of 0.3; colours as in section 2, rim " + fmt::format("{:.3g}", reference),
         FlowPicture(wrong.grid_grad, reference), "lens-gridGrad.png"},

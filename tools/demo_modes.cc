@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <numbers>
+#include <vector>
 
+#include "tools/cell_picture.h"
 #include "tools/demo_forward.h"
 #include "tools/demo_scene.h"
 #include "tools/tensor_math.h"
@@ -21,60 +23,82 @@ HostTensor WideGrid() {
   });
 }
 
+// What of inputGrad is shown: a few pixels with the points around them, or everything.
 struct Mode {
   const char* name;
   const char* file;
   const char* caption;
   Interpolation interpolation;
   Padding padding;
+  Crop crop;  // side 0: everything
 };
 
+constexpr Crop kCentre = {120, 120, 16};
+constexpr Crop kCorner = {0, 0, 16};
+constexpr Crop kEverything = {0, 0, 0};
 constexpr Mode kModes[] = {
-    {"bilinear, zeros", "modes-bilinear-zeros.png",
-     "points outside add nothing; the moiré is the turned lattice of points",
-     Interpolation::kBilinear, Padding::kZeros},
-    {"nearest, zeros", "modes-nearest-zeros.png", "a point adds to one pixel: 0, 1 or 2 per pixel",
-     Interpolation::kNearest, Padding::kZeros},
-    {"bicubic, zeros", "modes-bicubic-zeros.png", "16 pixels per point, some weights negative",
-     Interpolation::kBicubic, Padding::kZeros},
+    {"bilinear, zeros", "modes-bilinear-zeros.png", "a point's 1 is shared by four pixels",
+     Interpolation::kBilinear, Padding::kZeros, kCentre},
+    {"nearest, zeros", "modes-nearest-zeros.png", "all of it goes to the nearest pixel",
+     Interpolation::kNearest, Padding::kZeros, kCentre},
+    {"bicubic, zeros", "modes-bicubic-zeros.png", "16 pixels per point; weights below 0 are white",
+     Interpolation::kBicubic, Padding::kZeros, kCentre},
     {"bilinear, border", "modes-bilinear-border.png",
-     "points outside pile up on the edge pixels, far beyond the scale", Interpolation::kBilinear,
-     Padding::kBorder},
+     "top left corner: points outside pile up on the edge", Interpolation::kBilinear,
+     Padding::kBorder, kCorner},
     {"bilinear, reflection", "modes-bilinear-reflection.png",
-     "points outside fold back: the corners' share lands inside", Interpolation::kBilinear,
-     Padding::kReflection},
+     "whole picture: points outside fold back inside", Interpolation::kBilinear,
+     Padding::kReflection, kEverything},
 };
 
-// Mean over the channels, as one channel.
+// The first channel; with gradOutput 1 all are the same.
 HostTensor Coverage(const HostTensor& input_grad) {
   HostTensor map(DataType::kFloat32, {1, 1, input_grad.extent(2), input_grad.extent(3)}, "map");
   for (int64_t i = 0; i < map.count(); ++i) map.Set(i, input_grad.Get(i));
   return map;
 }
 
+// The grid's points in pixels of the picture.
+std::vector<GridPoint> PixelPoints(const HostTensor& grid) {
+  const auto pixel = [](double x, int64_t extent) {
+    return ((x + 1) * static_cast<double>(extent) - 1) / 2;
+  };
+  std::vector<GridPoint> points;
+  for (int64_t i = 0; i < grid.count(); i += 2) {
+    points.push_back(
+        {pixel(grid.Get(i), kFrame.image_width), pixel(grid.Get(i + 1), kFrame.image_height)});
+  }
+  return points;
+}
+
+Panel ModePanel(const Mode& mode, const HostTensor& coverage, const HostTensor& grid) {
+  constexpr double kScale = 2;  // dark end of the whole picture
+  const bool whole = mode.crop.side == 0;
+  return {mode.name, fmt::format("{}; {}", mode.caption, LargestText(coverage)),
+          whole ? HeatImage(coverage, kScale)
+                : CellPicture(coverage, mode.crop, 1, false, PixelPoints(grid)),
+          mode.file};
+}
+
 }  // namespace
 
 DemoScene ModesScene() {
-  constexpr double kScale = 2;  // dark end of the heat map
   const HostTensor photo = Photograph("astronaut.png");
   const HostTensor grid = WideGrid();
   DemoScene scene;
   scene.section.title = "4  Modes: how much gradient reaches each pixel";
-  scene.section.text = fmt::format(
-      "gradOutput is 1 everywhere; 256 × 256 points, turned by 30° and spread 1.5 times as wide as "
-      "the "
-      "picture, so that many lie outside. inputGrad then is the weight that each pixel has in the "
-      "result: white 0, violet {:g} and more.",
-      kScale);
+  scene.section.text =
+      "gradOutput is 1 everywhere; the 256 × 256 points (blue dots) are turned by 30° and spread "
+      "1.5 times as wide as the picture, so that many lie outside. inputGrad then is the weight "
+      "of each pixel in the result. Cells are single pixels: white 0, violet 1 and more (2 in "
+      "the last picture).";
   std::vector<Panel> row;
   for (const Mode& mode : kModes) {
     Job job = SampleGradientJob(Constant(DataType::kFloat32, photo.shape(), 1), photo, grid);
     job.interpolation = mode.interpolation;
     job.padding = mode.padding;
     RunJob(job, {});
-    const HostTensor coverage = Coverage(job.input_grad);
-    row.push_back({mode.name, fmt::format("{}; {}", mode.caption, LargestText(coverage)),
-                   HeatImage(coverage, kScale), mode.file});
+    row.push_back(ModePanel(mode, Coverage(job.input_grad), grid));
     scene.cases.push_back(MakeCase(fmt::format("wide view, {}", mode.name), job));
   }
   scene.section.rows = {std::move(row)};

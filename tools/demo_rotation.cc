@@ -58,20 +58,30 @@ Evaluation Evaluate(const HostTensor& photo, const HostTensor& target, double an
   return e;
 }
 
-// Steps against the slope; its length follows the secant of the last two slopes.
+// Where the straight line through two slopes is 0, kept off the ends of the interval.
+double NextInside(const Evaluation& low, const Evaluation& high) {
+  constexpr double kMargin = 0.01;
+  const double part = low.slope / (low.slope - high.slope);
+  return low.angle + (high.angle - low.angle) * std::clamp(part, kMargin, 1 - kMargin);
+}
+
+// Walks against the slope until its sign changes, then closes in on its zero.
 std::vector<Evaluation> FindAngle(const HostTensor& photo, const HostTensor& target) {
-  constexpr int kMaxSteps = 9;
-  constexpr double kFirstStep = 3 * kDegree, kLongestStep = 5 * kDegree;
+  constexpr int kMaxSteps = 12;
+  constexpr double kStride = 5 * kDegree, kEnough = 0.005 * kDegree;
   std::vector<Evaluation> path;
   path.push_back(Evaluate(photo, target, 0));
-  double step = path.front().slope > 0 ? -kFirstStep : kFirstStep;
-  while (path.size() <= kMaxSteps && std::fabs(step) > 1e-5 * kDegree) {
-    path.push_back(Evaluate(photo, target, path.back().angle + step));
-    const Evaluation &last = path.back(), &before = path[path.size() - 2];
-    const double curvature = (last.slope - before.slope) / (last.angle - before.angle);
-    const double newton =
-        curvature > 0 ? -last.slope / curvature : std::copysign(kLongestStep, -last.slope);
-    step = std::clamp(newton, -kLongestStep, kLongestStep);
+  size_t low = 0, high = 0;  // the nearest angles with a slope below and above 0
+  bool has_low = false, has_high = false;
+  while (path.size() <= kMaxSteps) {
+    const size_t last = path.size() - 1;
+    const bool rising = path[last].slope > 0;
+    (rising ? high : low) = last;
+    (rising ? has_high : has_low) = true;
+    const double next = has_low && has_high ? NextInside(path[low], path[high])
+                                            : path[last].angle + (rising ? -kStride : kStride);
+    path.push_back(Evaluate(photo, target, next));
+    if (std::fabs(path.back().angle - path[last].angle) < kEnough) break;
   }
   return path;
 }
@@ -138,11 +148,9 @@ DemoScene RotationScene() {
   scene.section.title = "2  Turning a picture (grid sampler, bilinear): gridGrad finds the angle";
   scene.section.text =
       "A photograph was turned by an unknown angle. gridGrad says for every sampling point where "
-      "to "
-      "move it so that the error grows fastest; added up along the rotation it is one number, "
-      "d loss / d angle. A few steps against it find the angle. inputGrad is the same error, "
-      "carried "
-      "back through the sampling onto the photograph's own pixels.";
+      "to move it so that the error grows fastest; added up along the rotation it is one number, "
+      "d loss / d angle. Following it to its zero finds the angle. inputGrad is the same error, "
+      "carried back through the sampling onto the photograph's own pixels.";
   scene.section.rows = {
       {{"input", "Eileen Collins (NASA), 256 × 256 pixels", PhotoImage(photo),
         "rotation-photo.png"},

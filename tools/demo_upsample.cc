@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tools/cell_picture.h"
 #include "tools/demo_forward.h"
 #include "tools/demo_scene.h"
 #include "tools/random.h"
@@ -60,10 +61,9 @@ DemoCheck AdjointCheck(const HostTensor& photo) {
 }
 
 Panel GradientPanel(const Enlargement& e) {
-  return {
-      fmt::format("gradInput, {}", e.factor),
-      fmt::format("{0} × {0} pixels; mid-grey is 0, {1}", e.side, LargestText(e.job.grad_input)),
-      GradientImage(e.job.grad_input), fmt::format("upsample-{}-gradInput.png", e.side)};
+  return {fmt::format("gradInput, {}", e.factor),
+          fmt::format("{0} × {0} pixels; {1}", e.side, LargestText(e.job.grad_input)),
+          GradientImage(e.job.grad_input), fmt::format("upsample-{}-gradInput.png", e.side)};
 }
 
 Panel StepPanel(const Enlargement& e, const std::string& caption) {
@@ -86,12 +86,9 @@ DemoScene UpsampleScene() {
   scene.section.title = "1  Enlarging a picture (nearest-exact): the gradient of every small pixel";
   scene.section.text =
       "Which small picture looks most like the cat once it is enlarged? The loss is half the "
-      "squared "
-      "difference. Starting from plain grey, gradOutput is the error, and gradInput adds up, for "
-      "each "
-      "small pixel, the errors of all the pixels it was copied to. One step against it (divided by "
-      "the "
-      "number of copies) already is the answer: the photograph, reduced.";
+      "squared difference. Starting from plain grey, gradOutput is the error, and gradInput adds "
+      "up, for each small pixel, the errors of all the pixels it was copied to. One step against "
+      "it (divided by the number of copies) already is the answer: the photograph, reduced.";
   scene.section.rows = {
       {{"target", "Chelsea, 256 × 256 pixels", PhotoImage(photo), "upsample-photo.png"},
        {"gradOutput = grey − target", "the error of a plain grey picture; mid-grey is 0",
@@ -103,12 +100,11 @@ DemoScene UpsampleScene() {
         "each row by itself: 256 values become 64; " + LargestText(rows.grad_input),
         GradientImage(rows.grad_input), "upsample-1d-gradInput.png"},
        {"copies of each pixel, × 1.6",
-        "white 0 to violet 4: a pixel is copied to 1, 2 or 4 others, "
-        "the plaid in the gradient on the right",
-        HeatImage(fraction.copies, 4), ""},
-       StepPanel(twice, "64 thousand errors became 16 thousand colours"),
-       StepPanel(four, "mean of 4 × 4 pixels"),
-       StepPanel(fraction, "the plaid is gone: each pixel is divided by its own count")}};
+        "the first 12 × 12 small pixels: each is copied to 1, 2 or 4 pixels",
+        CellPicture(fraction.copies, {0, 0, 12}, 5, true), "upsample-160-copies.png"},
+       StepPanel(twice, "each pixel is the mean of 2 × 2 pixels"),
+       StepPanel(four, "each pixel is the mean of 4 × 4 pixels"),
+       StepPanel(fraction, "divided by each pixel's own copies, the plaid is gone")}};
   scene.cases = {MakeCase("upsample 2D ×2", twice.job), MakeCase("upsample 2D ×4", four.job),
                  MakeCase("upsample 2D ×1.6", fraction.job), MakeCase("upsample 1D ×4", rows)};
   scene.checks = {AdjointCheck(photo)};

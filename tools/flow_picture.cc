@@ -45,7 +45,7 @@ Colour FlowColour(double x, double y) {
   const double part = sextant - std::floor(sextant);
   const Colour& a = kWheel[index];
   const Colour& b = kWheel[(index + 1) % 6];
-  const double saturation = std::min(length, 1.0);
+  const double saturation = std::sqrt(std::min(length, 1.0));  // lets short vectors show
   const double darkening = length > 1 ? 0.82 : 1.0;
   const auto level = [&](uint8_t from, uint8_t to) {
     return static_cast<uint8_t>(std::lround(Mix(255, Mix(from, to, part), saturation) * darkening));
@@ -121,7 +121,7 @@ Image FlowPictureWithLegend(const HostTensor& vectors, const std::string& title)
   canvas.DrawText(centre_x - 70 - TextWidth("\u2212x", text), centre_y + 5, "\u2212x", text);
   const std::string lines[] = {"Colour: direction", "White: no gradient",
                                fmt::format("Rim: length {:.3g}", reference),
-                               "Darker: longer than that"};
+                               "Half way: a quarter of it", "Darker: longer than that"};
   double y = centre_y + 116;
   for (const std::string& line : lines) {
     canvas.DrawText(centre_x - TextWidth(line, text) / 2, y, line, text);

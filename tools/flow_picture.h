@@ -9,7 +9,8 @@
 
 namespace portacl::cli {
 
-// Colour of a vector (x right, y down) whose length 1 is full saturation; longer ones are darker.
+// Colour of a vector (x right, y down): saturation is the square root of the length up to 1; longer
+// vectors are darker.
 Colour FlowColour(double x, double y);
 
 // The length that is shown with full saturation: the 98th percentile of the lengths of a tensor

@@ -35,7 +35,7 @@ struct Frame {
 Frame MakeFrame(const std::vector<double>& values, int width) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   const double low = std::floor(std::log10(*least)), high = std::ceil(std::log10(*most) + 0.05);
-  return {52, width - 24.0, 26, kPanelSide - 34.0, low, std::max(high, low + 1), values.size() - 1};
+  return {52, width - 24.0, 44, kPanelSide - 34.0, low, std::max(high, low + 1), values.size() - 1};
 }
 
 void DrawAxes(Canvas& canvas, const Frame& frame, const std::string& axis_label) {
