@@ -1,0 +1,572 @@
+// The grid sampler's gradients: points are sorted into row strips, strips are summed on pixel-major
+// slabs, block by block of 16 channels, and the blocks' gridGrad sums are added in order.
+#include "cpu/grid_sampler_2d_backward.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_2d_backward_plan.h"
+#include "cpu/grid_sampler_2d_backward_strip-inl.h"
+#include "runtime/parallel.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+using ops::Interpolation;
+
+// gradOutput of one image and block.
+template <class T>
+struct GradOutputBlock {
+  const T* base;  // point 0, the block's first channel
+  PointStrides at;
+  int64_t channels;
+};
+
+// Points one after the other in memory are transposed together, others one by one.
+template <class T, int L, class F = base::ComputeType<T>>
+void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
+  const auto& from = *static_cast<const GradOutputBlock<T>*>(source);
+  if (index != nullptr && index[count - 1] - index[0] == count - 1) {
+    first = index[0];
+    index = nullptr;
+  }
+  Planar<const T> planar = {from.base, from.at.channel_stride, from.at.pixel_stride, from.channels,
+                            count};
+  if (index == nullptr && from.at.flat) {
+    planar.base += first * from.at.pixel_stride;
+    ReadPixels<T, L, Beside::kNothing>(planar, to, L);
+    return;
+  }
+  planar.pixels = 1;
+  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
+  for (int64_t k = 0; k < count; ++k) {
+    planar.base = from.base + from.at.OffsetOf(index != nullptr ? index[k] : first + k);
+    ReadPixels<T, L, Beside::kNothing>(planar, to + k * L, L);
+  }
+}
+
+// The same from `gathered`: L lanes a point, in the order of the points' numbers.
+template <class F, int L>
+void FetchGathered(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
+  const BlockTag<F, L> d;
+  const F* rows = static_cast<const F*>(source);
+  for (int64_t k = 0; k < count; ++k) {
+    const F* row = rows + (index != nullptr ? index[k] : first + k) * L;
+    for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
+      hn::Store(hn::Load(d, row + lane), d, to + k * L + lane);
+    }
+  }
+}
+
+template <class T>
+class Backward {
+ public:
+  using F = base::ComputeType<T>;
+
+  Backward(const Params& p, const BackwardGeometry& g, void* workspace)
+      : p_(p),
+        s_(p.shape),
+        g_(g),
+        memory_(static_cast<unsigned char*>(workspace)),
+        geometry_(PointGeometryOf<F>(p.shape)),
+        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
+        grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
+                                     p.grid_grad_stride[3])),
+        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
+                                       p.grad_output_stride[1])),
+        slopes_(p.want_grid_grad && s_.interpolation != Interpolation::kNearest) {}
+
+  void Run() const {
+    if (!g_.by_image) {
+      for (int64_t n = 0; n < s_.n; ++n) RunImage(n, 0);
+      return;
+    }
+    runtime::ParallelForSlots(s_.n, g_.slots, [&](int slot, int64_t n) { RunImage(n, slot); });
+  }
+
+ private:
+  struct Scratch {
+    F* x;
+    F* y;
+    int32_t* index;
+    int32_t* cursor;
+    F* partial;
+    F* gathered;
+  };
+
+  Scratch ScratchOf(int slot) const {
+    unsigned char* base = memory_ + g_.image_offset + static_cast<uint64_t>(slot) * g_.image_bytes;
+    return {reinterpret_cast<F*>(base + g_.x_offset),
+            reinterpret_cast<F*>(base + g_.y_offset),
+            g_.strips > 1 ? reinterpret_cast<int32_t*>(base + g_.index_offset) : nullptr,
+            reinterpret_cast<int32_t*>(base + g_.cursor_offset),
+            reinterpret_cast<F*>(base + g_.partial_offset),
+            reinterpret_cast<F*>(base + g_.gathered_offset)};
+  }
+
+  // A stage: body(first, last) over ranges of [0, count), on all threads unless each has an image.
+  template <class Body>
+  void Loop(int64_t count, const Body& body) const {
+    if (g_.by_image) {
+      body(0, count);
+    } else {
+      runtime::ParallelFor(count, 1, body);
+    }
+  }
+
+  // body(first point, last point) for every chunk of points.
+  template <class Body>
+  void ForChunks(const Body& body) const {
+    Loop(g_.chunks, [&](int64_t begin, int64_t end) {
+      for (int64_t chunk = begin; chunk < end; ++chunk) {
+        const int64_t first = chunk * g_.chunk_points;
+        body(chunk, first, std::min(first + g_.chunk_points, g_.points));
+      }
+    });
+  }
+
+  void RunImage(int64_t n, int slot) const {
+    const Scratch scratch = ScratchOf(slot);
+    if (p_.want_input_grad || slopes_) {
+      const bool random = ListPoints(n, scratch);
+      if (random && g_.group_blocks > 0) {
+        for (int64_t block = 0; block < g_.blocks; block += g_.group_blocks) {
+          const int64_t end = std::min(block + g_.group_blocks, g_.blocks);
+          GatherBlocks(n, block, end, scratch);
+          RunStrips(n, block, end, scratch, true, slot);
+        }
+      } else {
+        RunStrips(n, 0, g_.blocks, scratch, false, slot);
+      }
+    }
+    if (p_.want_grid_grad) FinishGridGrad(n, scratch);
+  }
+
+  // ---- the points' lists ------------------------------------------------------------------------
+
+  const T* GridOf(int64_t n) const {
+    return static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+  }
+
+  void LocatePoints(const T* grid, int64_t first, int64_t last, F* x, F* y) const {
+    HWY_ALIGN F grid_x[kGroup];
+    HWY_ALIGN F grid_y[kGroup];
+    const int64_t count = std::min<int64_t>(last - first, int64_t{kGroup});
+    ReadGrid<T>(grid_at_, grid, first, count, grid_x, grid_y);
+    LocateGroup(grid_x, grid_y, geometry_, x, y);
+  }
+
+  // The strips of the first and the last row that points of a group touch.
+  void StripsOf(const F* y, int32_t* first_strip, int32_t* last_strip) const {
+    const PointTag<F> d;
+    const IndexTag<PointTag<F>> di;
+    const auto zero = hn::Zero(d);
+    const auto bottom = hn::Set(d, geometry_.y.last);
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto at = hn::LoadU(d, y + i);
+      auto low = zero;
+      auto high = zero;
+      if (s_.interpolation == Interpolation::kNearest) {
+        low = high = hn::Clamp(hn::Round(at), zero, bottom);
+      } else if (s_.interpolation == Interpolation::kBilinear) {
+        const auto row = hn::Floor(at);
+        low = hn::Clamp(row, zero, bottom);
+        high = hn::Clamp(hn::Add(row, hn::Set(d, F{1})), zero, bottom);
+      } else {
+        CubicRows(d, hn::Floor(at), low, high);
+      }
+      hn::StoreU(hn::ShiftRightSame(ToIndex(d, low), g_.shift), di, first_strip + i);
+      hn::StoreU(hn::ShiftRightSame(ToIndex(d, high), g_.shift), di, last_strip + i);
+    }
+  }
+
+  template <class D, class V = hn::Vec<D>>
+  void CubicRows(D d, V row, V& low, V& high) const {
+    const V bottom = hn::Set(d, geometry_.y.last);
+    low = bottom;
+    high = hn::Set(d, F{-1});
+    for (int tap = -1; tap < 3; ++tap) {
+      const V at =
+          CubicTap(d, hn::Add(row, hn::Set(d, static_cast<F>(tap))), geometry_.y, geometry_.rule);
+      high = hn::Max(high, at);
+      low = hn::Min(low, hn::IfThenElse(hn::Lt(at, hn::Zero(d)), bottom, at));
+    }
+    const auto none = hn::Lt(high, hn::Zero(d));  // no tap inside: the first strip takes it
+    low = hn::IfThenZeroElse(none, low);
+    high = hn::IfThenZeroElse(none, high);
+  }
+
+  // Fills the lists. True where the points jump from strip to strip, so that reading gradOutput in
+  // the lists' order would touch memory at random.
+  bool ListPoints(int64_t n, const Scratch& scratch) const {
+    const T* grid = GridOf(n);
+    if (g_.strips == 1) {
+      ForChunks([&](int64_t, int64_t first, int64_t last) {
+        for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+          LocatePoints(grid, p, last, scratch.x + p, scratch.y + p);
+        }
+      });
+      return false;
+    }
+    ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      CountChunk(grid, first, last, scratch.cursor + chunk * g_.strips);
+    });
+    StartCursors(scratch.cursor);
+    std::atomic<int64_t> split_groups{0};
+    ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      split_groups.fetch_add(
+          PlaceChunk(grid, first, last, scratch, scratch.cursor + chunk * g_.strips),
+          std::memory_order_relaxed);
+    });
+    return split_groups.load(std::memory_order_relaxed) * int64_t{kGroup} * 2 > g_.points;
+  }
+
+  void CountChunk(const T* grid, int64_t first, int64_t last, int32_t* counts) const {
+    HWY_ALIGN F x[kGroup];
+    HWY_ALIGN F y[kGroup];
+    HWY_ALIGN int32_t low[kGroup];
+    HWY_ALIGN int32_t high[kGroup];
+    std::fill_n(counts, g_.strips, 0);
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      LocatePoints(grid, p, last, x, y);
+      StripsOf(y, low, high);
+      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
+      for (int64_t k = 0; k < count; ++k) {
+        ++counts[low[k]];
+        if (high[k] != low[k]) ++counts[high[k]];
+      }
+    }
+  }
+
+  // Counts -> starting positions, strip by strip and inside a strip chunk by chunk. The row behind
+  // the last chunk's gets the strips' ends.
+  void StartCursors(int32_t* cursor) const {
+    int32_t position = 0;
+    for (int64_t strip = 0; strip < g_.strips; ++strip) {
+      for (int64_t chunk = 0; chunk < g_.chunks; ++chunk) {
+        int32_t& count = cursor[chunk * g_.strips + strip];
+        const int32_t start = position;
+        position += count;
+        count = start;
+      }
+      cursor[g_.chunks * g_.strips + strip] = position;
+    }
+  }
+
+  // Appends a chunk's points to the lists; returns how many groups had to be split.
+  int64_t PlaceChunk(const T* grid, int64_t first, int64_t last, const Scratch& scratch,
+                     int32_t* cursor) const {
+    HWY_ALIGN F x[kGroup];
+    HWY_ALIGN F y[kGroup];
+    HWY_ALIGN int32_t low[kGroup];
+    HWY_ALIGN int32_t high[kGroup];
+    int64_t split = 0;
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      LocatePoints(grid, p, last, x, y);
+      StripsOf(y, low, high);
+      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
+      if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
+        PlaceGroup(p, x, y, scratch, &cursor[low[0]]);
+        if (high[0] != low[0]) PlaceGroup(p, x, y, scratch, &cursor[high[0]]);
+        continue;
+      }
+      ++split;
+      for (int64_t k = 0; k < count; ++k) {
+        PlacePoint(p + k, x[k], y[k], scratch, &cursor[low[k]]);
+        if (high[k] != low[k]) PlacePoint(p + k, x[k], y[k], scratch, &cursor[high[k]]);
+      }
+    }
+    return split;
+  }
+
+  static bool AllEqual(const int32_t* values) {
+    const hn::CappedTag<int32_t, kGroup> d;
+    auto same = hn::Eq(hn::LoadU(d, values), hn::Set(d, values[0]));
+    for (size_t i = hn::Lanes(d); i < kGroup; i += hn::Lanes(d)) {
+      same = hn::And(same, hn::Eq(hn::LoadU(d, values + i), hn::Set(d, values[0])));
+    }
+    return hn::AllTrue(d, same);
+  }
+
+  static void PlaceGroup(int64_t p, const F* x, const F* y, const Scratch& scratch,
+                         int32_t* cursor) {
+    const int32_t at = *cursor;
+    std::memcpy(scratch.x + at, x, kGroup * sizeof(F));
+    std::memcpy(scratch.y + at, y, kGroup * sizeof(F));
+    for (size_t k = 0; k < kGroup; ++k) {
+      scratch.index[at + static_cast<int32_t>(k)] =
+          static_cast<int32_t>(p) + static_cast<int32_t>(k);
+    }
+    *cursor = at + int32_t{kGroup};
+  }
+
+  static void PlacePoint(int64_t p, F x, F y, const Scratch& scratch, int32_t* cursor) {
+    const int32_t at = (*cursor)++;
+    scratch.x[at] = x;
+    scratch.y[at] = y;
+    scratch.index[at] = static_cast<int32_t>(p);
+  }
+
+  // ---- gradOutput -------------------------------------------------------------------------------
+
+  int64_t ChannelsOf(int64_t block) const { return std::min<int64_t>(16, s_.c - 16 * block); }
+  int LanesOf(int64_t block) const { return block == g_.blocks - 1 ? g_.last_lanes : 16; }
+
+  GradOutputBlock<T> GradOutputOf(int64_t n, int64_t block) const {
+    const T* base = static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0] +
+                    16 * block * p_.grad_output_stride[1];
+    return {base, grad_output_at_, ChannelsOf(block)};
+  }
+
+  F* GatheredOf(int64_t block, const Scratch& scratch) const {
+    return scratch.gathered + block % g_.group_blocks * g_.points * g_.lanes;
+  }
+
+  // Calls f with the lanes of `block` as a constant.
+  template <class Function>
+  void WithLanes(int64_t block, const Function& f) const {
+    switch (LanesOf(block)) {
+      case 4:
+        return f(std::integral_constant<int, 4>());
+      case 8:
+        return f(std::integral_constant<int, 8>());
+      default:
+        return f(std::integral_constant<int, 16>());
+    }
+  }
+
+  void GatherBlocks(int64_t n, int64_t begin, int64_t end, const Scratch& scratch) const {
+    for (int64_t block = begin; block < end; ++block) {
+      const GradOutputBlock<T> from = GradOutputOf(n, block);
+      F* to = GatheredOf(block, scratch);
+      WithLanes(block, [&](auto lanes) {
+        ForChunks([&](int64_t, int64_t first, int64_t last) {
+          for (int64_t p = first; p < last; p += 64) {
+            FetchPoints<T, lanes>(&from, p, nullptr, std::min<int64_t>(64, last - p),
+                                  to + p * lanes);
+          }
+        });
+      });
+    }
+  }
+
+  // ---- strips -----------------------------------------------------------------------------------
+
+  void RunStrips(int64_t n, int64_t begin, int64_t end, const Scratch& scratch, bool gathered,
+                 int image_slot) const {
+    const int64_t tasks = (end - begin) * g_.strips;
+    const auto task = [&](int slot, int64_t i) {
+      const int64_t block = begin + i / g_.strips;
+      WithLanes(block, [&](auto lanes) {
+        RunStrip<lanes>(n, block, i % g_.strips, scratch, gathered, slot);
+      });
+    };
+    if (g_.by_image) {
+      for (int64_t i = 0; i < tasks; ++i) task(image_slot, i);
+    } else {
+      runtime::ParallelForSlots(tasks, g_.slots, task);
+    }
+  }
+
+  template <int L>
+  void RunStrip(int64_t n, int64_t block, int64_t strip, const Scratch& scratch, bool gathered,
+                int slot) const {
+    F* slab = reinterpret_cast<F*>(memory_ + static_cast<uint64_t>(slot) * g_.slab_bytes);
+    const int64_t first_row = g_.strips == 1 ? 0 : strip << g_.shift;
+    const int64_t end_row = g_.strips == 1 ? s_.h : std::min(s_.h, (strip + 1) << g_.shift);
+    const GradOutputBlock<T> grad_output = GradOutputOf(n, block);
+    StripJob<F> job = {};
+    job.geometry = geometry_;
+    job.pitch = g_.pitch;
+    job.first_row = first_row;
+    job.slab = slab;
+    job.fetch = FetchPoints<T, L>;
+    job.fetch_source = &grad_output;
+    if (gathered) {
+      job.fetch = FetchGathered<F, L>;
+      job.fetch_source = GatheredOf(block, scratch);
+    }
+    job.points = g_.points;
+    job.partial = scratch.partial + block * (g_.points + 1) * 2;
+    SetEntries(strip, scratch, &job);
+    LoadSlab<L>(n, block, first_row, end_row, slab);
+    if (job.count > 0) Pass<L>()(job);
+    if (p_.want_input_grad) FlushSlab<L>(n, block, first_row, end_row, slab);
+  }
+
+  void SetEntries(int64_t strip, const Scratch& scratch, StripJob<F>* job) const {
+    if (g_.strips == 1) {
+      job->x = scratch.x;
+      job->y = scratch.y;
+      job->count = g_.points;
+      return;
+    }
+    const int32_t* ends = scratch.cursor + g_.chunks * g_.strips;
+    const int32_t first = strip == 0 ? 0 : ends[strip - 1];
+    job->x = scratch.x + first;
+    job->y = scratch.y + first;
+    job->index = scratch.index + first;
+    job->count = ends[strip] - first;
+  }
+
+  template <int L>
+  StripPass<F> Pass() const {
+    switch (s_.interpolation) {
+      case Interpolation::kNearest:
+        return NearestPass<F>(L);
+      case Interpolation::kBilinear:
+        return BilinearPass<F>(L, p_.want_input_grad, slopes_);
+      default:
+        return BicubicPass<F>(L, p_.want_input_grad, slopes_);
+    }
+  }
+
+  int64_t CellSize(int64_t lanes) const {
+    return lanes * (int64_t{p_.want_input_grad} + int64_t{slopes_});
+  }
+
+  // Values of the own and halo rows, zeros in cells outside the image and in the own rows' sums.
+  template <int L>
+  void LoadSlab(int64_t n, int64_t block, int64_t first_row, int64_t end_row, F* slab) const {
+    const int64_t cell = CellSize(L);
+    const int64_t row_size = g_.pitch * cell;
+    if (!slopes_) {
+      std::fill_n(slab + 2 * row_size, (end_row - first_row) * row_size, F{0});
+      return;
+    }
+    std::fill_n(slab, 2 * row_size, F{0});
+    const T* base =
+        static_cast<const T*>(p_.input) + n * p_.input_stride[0] + 16 * block * p_.input_stride[1];
+    for (int64_t y = first_row; y < first_row + g_.slab_rows - 2; ++y) {
+      F* row = slab + (y - first_row + 2) * row_size;
+      if (y >= s_.h) {
+        std::fill_n(row, row_size, F{0});
+        continue;
+      }
+      std::fill_n(row, cell, F{0});
+      std::fill_n(row + row_size - cell, cell, F{0});
+      const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
+                                    s_.w == 1 ? 1 : p_.input_stride[3], ChannelsOf(block), s_.w};
+      if (p_.want_input_grad) {
+        ReadPixels<T, L, Beside::kZeros>(from, row + cell, cell);
+      } else {
+        ReadPixels<T, L, Beside::kNothing>(from, row + cell, cell);
+      }
+    }
+  }
+
+  template <int L>
+  void FlushSlab(int64_t n, int64_t block, int64_t first_row, int64_t end_row,
+                 const F* slab) const {
+    const int64_t cell = CellSize(L);
+    const F* sums = slab + (slopes_ ? L : 0);
+    T* base = static_cast<T*>(p_.input_grad) + n * p_.input_grad_stride[0] +
+              16 * block * p_.input_grad_stride[1];
+    for (int64_t y = first_row; y < end_row; ++y) {
+      const Planar<T> to = {base + y * p_.input_grad_stride[2], p_.input_grad_stride[1],
+                            s_.w == 1 ? 1 : p_.input_grad_stride[3], ChannelsOf(block), s_.w};
+      WritePixels<T, L>(sums + ((y - first_row + 2) * g_.pitch + 1) * cell, cell, to);
+    }
+  }
+
+  // ---- gridGrad ---------------------------------------------------------------------------------
+
+  void FinishGridGrad(int64_t n, const Scratch& scratch) const {
+    T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    ForChunks([&](int64_t, int64_t first, int64_t last) {
+      HWY_ALIGN F x[kGroup] = {};
+      HWY_ALIGN F y[kGroup] = {};
+      for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+        const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
+        if (slopes_) FinishGroup(n, p, count, scratch.partial, x, y);
+        StoreGridGrad(x, y, p, count, out);
+      }
+    });
+  }
+
+  // Adds the blocks' sums in ascending order, times the coordinate's slope.
+  void FinishGroup(int64_t n, int64_t first, int64_t count, const F* partial, F* x, F* y) const {
+    HWY_ALIGN F sum_x[kGroup] = {};
+    HWY_ALIGN F sum_y[kGroup] = {};
+    for (int64_t block = 0; block < g_.blocks; ++block) {
+      const F* sums = partial + (block * (g_.points + 1) + first) * 2;
+      for (int64_t k = 0; k < count; ++k) {
+        sum_x[k] += sums[2 * k];
+        sum_y[k] += sums[2 * k + 1];
+      }
+    }
+    HWY_ALIGN F grid_x[kGroup];
+    HWY_ALIGN F grid_y[kGroup];
+    ReadGrid<T>(grid_at_, GridOf(n), first, count, grid_x, grid_y);
+    const PointTag<F> d;
+    const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      auto unusable = hn::MaskFromVec(hn::Zero(d));
+      auto outside = unusable;
+      auto slope_x = hn::Zero(d);
+      auto slope_y = hn::Zero(d);
+      Locate(d, hn::Load(d, grid_x + i), geometry_.x, geometry_.rule, slope_x, unusable, outside);
+      Locate(d, hn::Load(d, grid_y + i), geometry_.y, geometry_.rule, slope_y, unusable, outside);
+      const auto finish = [&](const F* sum, auto slope, F* to) HWY_ATTR {
+        const auto product = hn::Mul(hn::Load(d, sum + i), slope);
+        const auto placed = hn::IfThenZeroElse(outside, product);
+        hn::Store(hn::IfThenElse(unusable, nan, placed), d, to + i);
+      };
+      finish(sum_x, slope_x, x);
+      finish(sum_y, slope_y, y);
+    }
+  }
+
+  void StoreGridGrad(const F* x, const F* y, int64_t first, int64_t count, T* out) const {
+    for (int64_t k = 0; k < count; ++k) {
+      T* to = out + grid_grad_at_.OffsetOf(first + k);
+      to[0] = base::Narrow<T>(x[k]);
+      to[grid_grad_at_.channel_stride] = base::Narrow<T>(y[k]);
+    }
+  }
+
+  const Params& p_;
+  const ops::GridSampler2DShape& s_;
+  const BackwardGeometry& g_;
+  unsigned char* memory_;
+  PointGeometry<F> geometry_;
+  PointStrides grid_at_;
+  PointStrides grid_grad_at_;
+  PointStrides grad_output_at_;
+  bool slopes_;  // gridGrad is wanted and not identically 0
+};
+
+bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DBackward(p, plan); }
+
+void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
+  const auto& geometry = *static_cast<const BackwardGeometry*>(plan.table.get());
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    Backward<typename decltype(tag)::type>(p, geometry, workspace).Run();
+  });
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::GridSampler2DBackwardParams>> GridSampler2DBackwardKernels() {
+  static constexpr base::Kernel<ops::GridSampler2DBackwardParams> kKernels[] = {
+      PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

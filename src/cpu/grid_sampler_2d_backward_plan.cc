@@ -1,0 +1,164 @@
+// How a call is cut into strips, blocks and slots, and what scratch memory that takes.
+#include "cpu/grid_sampler_2d_backward_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "cpu/grid_sampler_2d_layout.h"
+#include "runtime/parallel.h"
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+
+constexpr int64_t kMaxExtent = int64_t{1} << 24;
+constexpr int64_t kMaxPlane = int64_t{1} << 30;
+constexpr int64_t kSlabTarget = 512 << 10;  // bytes: half of a common L2 cache
+constexpr int64_t kMinStripRows = 8;
+// Below this a gather of gradOutput straight from its planes stays in the caches.
+constexpr int64_t kGatherBytes = 512 << 10;
+
+bool Serves(const Params& p) {
+  const auto& s = p.shape;
+  if (s.n == 0 || s.c == 0 || s.oh == 0 || s.ow == 0) return false;
+  if (s.h > kMaxExtent || s.w > kMaxExtent || s.h * s.w > kMaxPlane) return false;
+  if (s.oh > kMaxPlane || s.ow > kMaxPlane || s.oh * s.ow > kMaxPlane) return false;
+  return p.want_input_grad || p.want_grid_grad;
+}
+
+int LanesFor(int64_t channels) { return channels <= 4 ? 4 : (channels <= 8 ? 8 : 16); }
+
+int64_t Halo(ops::Interpolation interpolation) {
+  switch (interpolation) {
+    case ops::Interpolation::kNearest:
+      return 0;
+    case ops::Interpolation::kBilinear:
+      return 1;
+    default:
+      return 3;
+  }
+}
+
+struct Sizes {
+  int64_t element;  // of the tensors
+  int64_t compute;  // of the scratch
+  int64_t cell;     // of a slab
+};
+
+Sizes SizesOf(const Params& p, int lanes) {
+  const int64_t element = base::DTypeSize(p.shape.dtype);
+  const int64_t compute = std::max<int64_t>(element, 4);
+  const bool grid_grad = p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
+  return {element, compute, lanes * compute * (int{p.want_input_grad} + int{grid_grad})};
+}
+
+// Threads take whole images where that shares the work evenly, or where an image is too little work
+// to pay for the barriers between its stages (some 10 us each).
+bool ByImage(const Params& p, int threads) {
+  const auto& s = p.shape;
+  if (threads == 1 || s.n % threads == 0 || s.n >= 8 * int64_t{threads}) return true;
+  return s.n >= threads && (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
+}
+
+void ChooseStrips(const Params& p, const Sizes& sizes, int threads, BackwardGeometry* g) {
+  const auto& s = p.shape;
+  g->pitch = s.w + 2;
+  int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
+  if (!g->by_image) {  // at least two pieces of work for each thread
+    const int64_t wanted = (2 * threads + g->blocks - 1) / g->blocks;
+    rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
+  }
+  if (rows >= s.h) {
+    g->shift = 24;
+    g->strips = 1;
+    rows = s.h;
+  } else {
+    g->shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(rows))) - 1;
+    rows = int64_t{1} << g->shift;
+    g->strips = (s.h + rows - 1) / rows;
+  }
+  g->slab_rows = rows + 2 + Halo(s.interpolation);
+}
+
+// Hands out offsets in multiples of a cache line.
+class Arena {
+ public:
+  uint64_t Take(int64_t bytes) {
+    const uint64_t offset = size_;
+    size_ += (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
+    return offset;
+  }
+  uint64_t size() const { return size_; }
+
+ private:
+  uint64_t size_ = 0;
+};
+
+// gradOutput in pixel-major order costs memory: as many blocks at a time as keep the workspace
+// below 1.5 times the tensors.
+int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry& g,
+                    int64_t other_bytes) {
+  const auto& s = p.shape;
+  const int64_t block = g.points * g.lanes * sizes.compute;
+  if (g.strips == 1 || block <= kGatherBytes) return 0;
+  const int64_t images = g.by_image ? g.slots : 1;
+  const int64_t tensors = s.n * sizes.element *
+                          (s.c * (g.points + (1 + int64_t{p.want_input_grad}) * s.h * s.w) +
+                           2 * g.points * (1 + int64_t{p.want_grid_grad}));
+  const int64_t left = (tensors + tensors / 2 - other_bytes) / (block * images);
+  const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks, g.slots);
+  return std::clamp<int64_t>(left, 0, useful);
+}
+
+void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
+  g->slab_bytes = static_cast<uint64_t>(g->slab_rows * g->pitch * sizes.cell + 63) / 64 * 64;
+  const int64_t margin = int64_t{kGroup};  // vectors read up to a group past the end
+  // A point near the edge of a strip is in two lists.
+  const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
+  const bool lists = g->strips > 1;
+  Arena image;
+  g->x_offset = image.Take(entries * sizes.compute);
+  g->y_offset = image.Take(entries * sizes.compute);
+  g->index_offset = image.Take(lists ? entries * 4 : 0);
+  g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
+  g->partial_offset =
+      image.Take(p.want_grid_grad ? g->blocks * (g->points + 1) * 2 * sizes.compute : 0);
+  const int64_t images = g->by_image ? g->slots : 1;
+  const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
+  const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
+  g->group_blocks = GroupBlocks(p, sizes, *g, others);
+  g->gathered_offset = image.Take(g->group_blocks * g->points * g->lanes * sizes.compute);
+  g->image_bytes = image.size();
+  g->image_offset = slabs;
+}
+
+}  // namespace
+
+bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
+  if (!Serves(p)) return false;
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  auto g = std::make_shared<BackwardGeometry>();
+  g->points = s.oh * s.ow;
+  g->blocks = (s.c + 15) / 16;
+  g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
+  g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
+  g->by_image = ByImage(p, threads);
+  const Sizes sizes = SizesOf(p, g->lanes);
+  ChooseStrips(p, sizes, threads, g.get());
+  const int64_t tasks = g->by_image ? s.n : g->blocks * g->strips;
+  g->slots = static_cast<int>(std::min<int64_t>(threads, tasks));
+  const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
+  g->chunk_points = (chunk + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup};
+  g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;
+  BookWorkspace(p, sizes, g.get());
+  const auto images = static_cast<uint64_t>(g->by_image ? g->slots : 1);
+  plan->workspace_size = g->image_offset + images * g->image_bytes;
+  plan->path = "slab";
+  plan->table = std::move(g);
+  return true;
+}
+
+}  // namespace portacl::cpu

@@ -1,0 +1,58 @@
+// Geometry and workspace of the grid sampler backward kernels, the same for every instruction set.
+#ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
+
+#include <cstdint>
+
+#include "base/kernel.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+
+namespace portacl::cpu {
+
+// Channels are handled in blocks of 16 lanes; the last block has 4, 8 or 16 lanes, planes of input
+// and inputGrad in row strips whose slab (see grid_sampler_2d_backward_strip.h) fits the L2 cache.
+//
+// Two ways to use the threads: one image each (`by_image`, every stage serial), or all on one image
+// after the other, each stage a parallel loop. Workspace:
+//
+//   slab[slots]                              one per running (image, block, strip)
+//   image scratch[by_image ? slots : 1]:
+//     x, y                                   padded coordinates of the points, in lists by strip
+//     index                                  numbers of the points in the lists (strips > 1)
+//     cursor[chunks][strips]                 where a chunk of points goes in each list (strips > 1)
+//     partial[blocks][points + 1][2]         gridGrad sums of each block
+//     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
+struct BackwardGeometry {
+  int64_t points;
+  int64_t blocks;
+  int lanes;       // of a block: 16, or 4, 8 where there is one block
+  int last_lanes;  // of the last block
+  int64_t pitch;   // cells of a slab row
+  int shift;       // a strip has 1 << shift rows
+  int64_t strips;
+  int64_t slab_rows;
+  int slots;
+  bool by_image;
+  int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
+  int64_t chunks;
+  int64_t group_blocks;  // blocks whose gradOutput is gathered at a time, 0: never
+  // Bytes.
+  uint64_t slab_bytes;
+  uint64_t image_bytes;
+  uint64_t image_offset;
+  uint64_t x_offset;  // these from the image scratch's start
+  uint64_t y_offset;
+  uint64_t index_offset;
+  uint64_t cursor_offset;
+  uint64_t partial_offset;
+  uint64_t gathered_offset;
+};
+
+// The kernels' plan: fills plan->table with a BackwardGeometry. False for empty tensors, extents
+// above 2^24 (beyond exact float indices) and planes or point counts above 2^30.
+bool PlanGridSampler2DBackward(const ops::GridSampler2DBackwardParams& params,
+                               base::KernelPlan* plan);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_

@@ -1,0 +1,154 @@
+// What the passes of all interpolations share: the choice of a pass, cells, and the fixed tree that
+// sums a channel block. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/grid_sampler_2d_backward_strip.h"
+#include "cpu/grid_sampler_2d_point-inl.h"
+#include "cpu/highway.h"
+#include "cpu/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// The pass for L lanes (4, 8, 16) of F (float, double) and a mask with at least one gradient; for
+// nearest that of inputGrad alone.
+template <class F>
+StripPass<F> BilinearPass(int lanes, bool input_grad, bool grid_grad);
+template <class F>
+StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
+template <class F>
+StripPass<F> NearestPass(int lanes);
+
+// Layout of a cell.
+template <class F_, int L_, bool kInput, bool kGrid>
+struct Cell {
+  using F = F_;
+  static constexpr int L = L_;
+  static constexpr bool kInputGrad = kInput;
+  static constexpr bool kGridGrad = kGrid;
+  static constexpr int64_t kSums = kGrid ? L : 0;
+  static constexpr int64_t kSize = L * (int{kInput} + int{kGrid});
+  using Tag = BlockTag<F, L>;
+  static constexpr int kVectors = L / kBlockLanes<F, L>;
+};
+
+template <template <class> class Pass, class F, bool kInput, bool kGrid>
+StripPass<F> PassOfLanes(int lanes) {
+  switch (lanes) {
+    case 4:
+      return Pass<Cell<F, 4, kInput, kGrid>>::Run;
+    case 8:
+      return Pass<Cell<F, 8, kInput, kGrid>>::Run;
+    default:
+      return Pass<Cell<F, 16, kInput, kGrid>>::Run;
+  }
+}
+
+template <template <class> class Pass, class F>
+StripPass<F> PassOf(int lanes, bool input_grad, bool grid_grad) {
+  if (!grid_grad) return PassOfLanes<Pass, F, true, false>(lanes);
+  return input_grad ? PassOfLanes<Pass, F, true, true>(lanes)
+                    : PassOfLanes<Pass, F, false, true>(lanes);
+}
+
+// Sums a block's lanes of x and of y by the contract's tree (lane i + lane i + N/2, halving) and
+// stores the two totals.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void StoreTreeSums(D d, V x, V y, hn::TFromD<D>* HWY_RESTRICT to) {
+  using F = hn::TFromD<D>;
+  if constexpr (hn::MaxLanes(D()) * sizeof(F) > 16) {
+    const hn::Half<D> half;
+    StoreTreeSums(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)),
+                  hn::Add(hn::LowerHalf(half, y), hn::UpperHalf(half, y)), to);
+  } else {
+    const V sum = hn::Add(hn::ConcatLowerLower(d, y, x), hn::ConcatUpperUpper(d, y, x));
+    if constexpr (sizeof(F) == 8) {
+      hn::StoreU(sum, d, to);
+    } else {  // x0 x1 y0 y1
+      const V total = hn::Add(hn::ConcatEven(d, sum, sum), hn::ConcatOdd(d, sum, sum));
+      const hn::Half<D> half;
+      hn::StoreU(hn::LowerHalf(half, total), half, to);
+    }
+  }
+}
+
+// The tree over the vectors of a block, r, r + kStep, ...: part(r, x, y) computes one.
+template <class Cell, int kStep, class Part, class V = hn::Vec<typename Cell::Tag>>
+HWY_INLINE void SumVectors(const Part& part, int r, V& x, V& y) {
+  if constexpr (kStep == Cell::kVectors) {
+    part(r, x, y);
+  } else {
+    V x2;
+    V y2;
+    SumVectors<Cell, 2 * kStep>(part, r, x, y);
+    SumVectors<Cell, 2 * kStep>(part, r + kStep, x2, y2);
+    x = hn::Add(x, x2);
+    y = hn::Add(y, y2);
+  }
+}
+
+// Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
+template <class Cell, class Part>
+HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {
+  const typename Cell::Tag d;
+  auto x = hn::Zero(d);
+  auto y = hn::Zero(d);
+  if constexpr (Cell::kGridGrad) {
+    SumVectors<Cell, 1>(part, 0, x, y);
+    StoreTreeSums(d, x, y, totals);
+  } else {
+    for (int r = 0; r < Cell::kVectors; ++r) part(r, x, y);
+  }
+}
+
+// sums += weight * g on one vector of a cell.
+template <class D, class F, class V = hn::Vec<D>>
+HWY_INLINE void AddTo(D d, F* HWY_RESTRICT sums, V weight, V g) {
+  hn::Store(hn::MulAdd(weight, g, hn::Load(d, sums)), d, sums);
+}
+
+// Goes through the job's points in groups: prepare(first) computes what a group's points need,
+// point(k, g) adds point k of the group, whose gradOutput lanes are at g.
+template <class Cell, class Prepare, class Point>
+HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& prepare,
+                          const Point& point) {
+  HWY_ALIGN typename Cell::F g[kGroup * Cell::L];
+  for (int64_t first = 0; first < job.count; first += int64_t{kGroup}) {
+    const int64_t count = std::min<int64_t>(int64_t{kGroup}, job.count - first);
+    prepare(first);
+    job.fetch(job.fetch_source, job.first + first,
+              job.index == nullptr ? nullptr : job.index + first, count, g);
+    for (int64_t k = 0; k < count; ++k) point(k, g + k * Cell::L);
+  }
+}
+
+// The number under which a group's sums are stored: the point's own, or the one behind the last
+// point where `second` says that another strip owns the point's gridGrad.
+template <class F, class M>
+HWY_INLINE void StoreTargets(const StripJob<F>& job, int64_t first, size_t i, M second,
+                             int32_t* HWY_RESTRICT targets) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  const auto number =
+      job.index != nullptr
+          ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))
+          : hn::Iota(di, static_cast<int32_t>(job.first + first + static_cast<int64_t>(i)));
+  const auto nobody = hn::Set(di, static_cast<int32_t>(job.points));
+  const auto flag = ToIndex(d, hn::IfThenElseZero(second, hn::Set(d, F{1})));
+  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), nobody, number), di, targets + i);
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,61 @@
+// The inner pass of the grid sampler backward kernels: all points of one row strip, one channel
+// block, on a slab of pixel-major scratch. Declares the job and, per target, who runs it.
+//
+// The slab of a strip of rows [s, s + S) of a plane of width W, a cell per pixel:
+//
+//             col 0   1 ... W   W+1
+//   row 0      .      .......    .       nowhere: taps outside the image or above the strip
+//   row 1      .      .......    .
+//   row 2      .      row s      .       own rows: inputGrad is flushed from here
+//   ...
+//   row S+1    .      row s+S-1  .
+//   row S+2..  .      row s+S..  .       halo (bilinear 1, bicubic 3): values only; zero below the
+//                                        image
+//   cell = [L values of input | L sums of inputGrad], only the wanted half where the mask drops
+//   one; dots are cells outside the image: values are 0, sums are garbage nobody reads.
+//
+// A point whose taps reach into a second strip is in both strips' lists: each strip adds to its own
+// rows, so every sum sees its points in ascending order; the first of the two, which also holds the
+// other's values in its halo, computes gridGrad.
+#ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
+
+#include <cstdint>
+
+#include "cpu/grid_sampler_2d_layout.h"
+
+namespace portacl::cpu {
+
+// Copies gradOutput of `count` <= kGroup points into to[count][L], rounding nothing. The points are
+// first, first + 1, ... or, with an index, index[0], index[1], ...
+template <class F>
+using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_t* index,
+                                 int64_t count, F* to);
+
+template <class F>
+struct StripJob {
+  PointGeometry<F> geometry;
+  int64_t pitch;      // cells of a slab row: W + 2
+  int64_t first_row;  // s
+  F* slab;            // cell (0, 0)
+  // The strip's points in ascending order: padded coordinates (readable up to the next multiple of
+  // kGroup) and the number of the point; a null index means first, first + 1, ...
+  const F* x;
+  const F* y;
+  const int32_t* index;
+  int64_t first;
+  int64_t count;
+  FetchGradOutput<F> fetch;
+  const void* fetch_source;
+  // This block's sums (gx, gy) of point p at partial[2 * p]; the pair behind the last point takes
+  // what a second strip computes for its points.
+  F* partial;
+  int64_t points;
+};
+
+template <class F>
+using StripPass = void (*)(const StripJob<F>& job);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_

@@ -1,0 +1,81 @@
+// Plain data that the grid sampler kernels of every instruction set share: coordinates' constants,
+// strides of points, and the slabs' geometry.
+#ifndef PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/grid_sampler_2d_params.h"
+
+namespace portacl::cpu {
+
+// Points are handled in groups of this many: a vector of floats on AVX-512.
+inline constexpr size_t kGroup = 16;
+
+// Coordinate of points that touch nothing: no tap of it lies inside an image (bicubic: NaN).
+inline constexpr int kNowhere = -4;
+
+// The constants of an axis' coordinates, in the arithmetic type.
+template <class F>
+struct AxisExtent {
+  F size;             // extent
+  F last;             // extent - 1
+  F pixels_per_unit;  // d pixel / d x
+  F lo;               // reflection's first mirror
+  F span;             // distance of its mirrors
+};
+
+struct PointRule {
+  ops::Padding padding;
+  bool align_corners;
+  bool bicubic;
+};
+
+template <class F>
+struct PointGeometry {
+  AxisExtent<F> x;
+  AxisExtent<F> y;
+  PointRule rule;
+};
+
+template <class F>
+AxisExtent<F> AxisExtentOf(int64_t extent, bool align_corners) {
+  const F size = static_cast<F>(extent);
+  const F last = static_cast<F>(extent - 1);
+  return {size, last, (align_corners ? last : size) / 2, align_corners ? F{0} : F{-0.5},
+          align_corners ? last : size};
+}
+
+template <class F>
+PointGeometry<F> PointGeometryOf(const ops::GridSampler2DShape& s) {
+  return {AxisExtentOf<F>(s.w, s.align_corners),
+          AxisExtentOf<F>(s.h, s.align_corners),
+          {s.padding, s.align_corners, s.interpolation == ops::Interpolation::kBicubic}};
+}
+
+// Where the points of one image lie in a tensor (n, c, oh, ow) or (n, oh, ow, 2).
+struct PointStrides {
+  int64_t row_stride;
+  int64_t pixel_stride;
+  int64_t channel_stride;
+  int64_t row_points;  // ow
+  bool flat;           // point p is at p * pixel_stride
+
+  int64_t OffsetOf(int64_t point) const {
+    if (flat) return point * pixel_stride;
+    return point / row_points * row_stride + point % row_points * pixel_stride;
+  }
+};
+
+inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row_stride,
+                                   int64_t pixel_stride, int64_t channel_stride) {
+  if (s.ow == 1) pixel_stride = row_stride;
+  return {row_stride, pixel_stride, channel_stride, s.ow,
+          s.oh == 1 || row_stride == s.ow * pixel_stride};
+}
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_

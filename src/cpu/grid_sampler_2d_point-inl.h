@@ -1,0 +1,178 @@
+// Where grid points sample the image, one vector of points at a time: the expressions of
+// ref/grid_sampler_2d_point.h, operation by operation. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "cpu/grid_sampler_2d_layout.h"
+#include "cpu/highway.h"
+#include "cpu/simd-inl.h"
+#include "ops/grid_sampler_2d_params.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// Points that are handled together: one vector of floats on AVX-512, two on AVX2, ...
+template <class F>
+using PointTag = hn::CappedTag<F, kGroup>;
+
+template <class D>
+using IndexTag = hn::Rebind<int32_t, D>;
+
+// Truncates in-range coordinates.
+template <class D>
+HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
+  const IndexTag<D> di;
+  static_cast<void>(d);
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return hn::DemoteTo(di, v);
+  } else {
+    return hn::ConvertTo(di, v);
+  }
+}
+
+// Clips to [0, last] as ref's Clip: -0 becomes +0. Not for NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Clip(D d, V at, V last) {
+  const V zero = hn::Zero(d);
+  const V low = hn::IfThenElse(hn::Le(at, zero), zero, at);
+  return hn::IfThenElse(hn::Ge(low, last), last, low);
+}
+
+// ref's Reflect; `sign` gets the factor of the derivative.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) {
+  using F = hn::TFromD<D>;
+  const V zero = hn::Zero(d);
+  sign = zero;
+  if (axis.span == 0) return zero;
+  const V span = hn::Set(d, axis.span);
+  const V lo = hn::Set(d, axis.lo);
+  const V last = hn::Set(d, axis.last);
+  const V distance = hn::Abs(hn::Sub(at, lo));
+  const V folds = hn::Floor(hn::Div(distance, span));
+  const V rest = hn::Clamp(hn::NegMulAdd(folds, span, distance), zero, span);
+  const V half = hn::Floor(hn::Mul(folds, hn::Set(d, F{0.5})));
+  const auto odd = hn::Eq(hn::Sub(folds, hn::Add(half, half)), hn::Set(d, F{1}));
+  const V reflected = hn::Add(hn::IfThenElse(odd, hn::Sub(span, rest), rest), lo);
+  const auto low = hn::Le(reflected, zero);
+  const auto high = hn::Ge(reflected, last);
+  const V one = hn::Set(d, F{1});
+  const V minus_one = hn::Set(d, F{-1});
+  const V direction = hn::IfThenElse(hn::Lt(at, lo), minus_one, one);
+  sign = hn::IfThenElse(odd, hn::Neg(direction), direction);
+  sign = hn::IfThenZeroElse(hn::Or(low, high), sign);
+  return hn::IfThenElse(high, last, hn::IfThenZeroElse(low, reflected));
+}
+
+// One axis of a vector of points: ref's Locate. `outside` and `unusable` are or-ed to; where they
+// are true, the returned coordinate means nothing. `slope` is d coordinate / d x.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule,
+                    V& slope, M& unusable, M& outside) {
+  using F = hn::TFromD<D>;
+  const V one = hn::Set(d, F{1});
+  const V half = hn::Set(d, F{0.5});
+  const V last = hn::Set(d, axis.last);
+  V at;
+  if (rule.align_corners) {
+    at = hn::Mul(hn::Mul(hn::Add(x, one), half), last);
+  } else {
+    at = hn::Mul(hn::Sub(hn::Mul(hn::Add(x, one), hn::Set(d, axis.size)), one), half);
+  }
+  at = hn::IfThenElse(hn::IsInf(x), x, at);
+  unusable = hn::Or(unusable, hn::IsNaN(x));
+  slope = hn::Set(d, axis.pixels_per_unit);
+  if (rule.padding == ops::Padding::kZeros) {
+    outside = hn::Or(outside, hn::IsInf(at));
+    return at;
+  }
+  if (rule.padding == ops::Padding::kReflection || rule.bicubic) {
+    unusable = hn::Or(unusable, hn::IsInf(at));
+  }
+  if (rule.bicubic) return at;
+  if (rule.padding == ops::Padding::kBorder) {
+    const auto clipped = hn::Or(hn::Le(at, hn::Zero(d)), hn::Ge(at, last));
+    slope = hn::IfThenZeroElse(clipped, slope);
+    return Clip(d, at, last);
+  }
+  V sign;
+  at = Reflect(d, at, axis, sign);
+  slope = hn::Mul(sign, slope);
+  return at;
+}
+
+// A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
+// outside the image, and those of a NaN, are -1.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
+  using F = hn::TFromD<D>;
+  const V last = hn::Set(d, axis.last);
+  const auto usable = hn::Eq(at, at);
+  if (rule.padding == ops::Padding::kBorder) at = Clip(d, at, last);
+  if (rule.padding == ops::Padding::kReflection) {
+    V sign;
+    at = hn::Trunc(Reflect(d, at, axis, sign));
+  }
+  const auto inside = hn::And(usable, hn::And(hn::Ge(at, hn::Zero(d)), hn::Le(at, last)));
+  return hn::IfThenElse(inside, at, hn::Set(d, F{-1}));
+}
+
+// Coordinates of up to kGroup points after the padding. Points that touch nothing, unusable and
+// infinite ones, are moved to `nowhere`, a coordinate without taps.
+template <class F>
+HWY_INLINE void LocateGroup(const F* HWY_RESTRICT grid_x, const F* HWY_RESTRICT grid_y,
+                            const PointGeometry<F>& geometry, F* HWY_RESTRICT x,
+                            F* HWY_RESTRICT y) {
+  const PointTag<F> d;
+  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    auto none = hn::MaskFromVec(hn::Zero(d));
+    auto slope = hn::Zero(d);
+    const auto at_x =
+        Locate(d, hn::LoadU(d, grid_x + i), geometry.x, geometry.rule, slope, none, none);
+    const auto at_y =
+        Locate(d, hn::LoadU(d, grid_y + i), geometry.y, geometry.rule, slope, none, none);
+    const auto nowhere =
+        hn::Set(d, geometry.rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
+    hn::StoreU(hn::IfThenElse(none, nowhere, at_x), d, x + i);
+    hn::StoreU(hn::IfThenElse(none, nowhere, at_y), d, y + i);
+  }
+}
+
+// Reads the grid's points [first, first + count) of one image, count <= kGroup, into x and y
+// (kGroup each; the rest repeats harmless values).
+template <class T, class F = base::ComputeType<T>>
+HWY_INLINE void ReadGrid(const PointStrides& at, const T* image, int64_t first, int64_t count,
+                         F* HWY_RESTRICT x, F* HWY_RESTRICT y) {
+  const PointTag<F> d;
+  if (at.pixel_stride == 2 && at.channel_stride == 1 && at.flat && count == int64_t{kGroup}) {
+    const T* from = image + 2 * first;
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      auto even = hn::Zero(d);
+      auto odd = hn::Zero(d);
+      LoadDeinterleaved2(d, from + 2 * i, even, odd);
+      hn::StoreU(even, d, x + i);
+      hn::StoreU(odd, d, y + i);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < int64_t{kGroup}; ++i) {
+    const T* from = image + at.OffsetOf(first + std::min(i, count - 1));
+    x[i] = base::Widen(from[0]);
+    y[i] = base::Widen(from[at.channel_stride]);
+  }
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,218 @@
+// The vectorised kernels of the grid sampler's gradients equal the reference bit by bit: on every
+// instruction set of the machine, for every mode, type, layout, mask and number of threads.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cpu/grid_sampler_2d_backward.h"
+#include "ref/grid_sampler_2d_backward.h"
+#include "runtime/parallel.h"
+#include "support/api/compare.h"
+#include "support/api/grid_case.h"
+#include "support/api/grid_oracle.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::cpu::GridSampler2DBackwardKernels;
+using portacl::ref::kGridSampler2DBackward;
+
+struct Mask {
+  bool input_grad;
+  bool grid_grad;
+};
+
+struct Dims {
+  int64_t n, c, h, w, oh, ow;
+};
+
+std::string ToString(const Dims& d) {
+  return "(" + std::to_string(d.n) + ", " + std::to_string(d.c) + ", " + std::to_string(d.h) +
+         ", " + std::to_string(d.w) + ") -> " + std::to_string(d.oh) + " x " + std::to_string(d.ow);
+}
+
+// The message that names an element is made only where there is something to say.
+testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
+  return SameBits(got, want) ? testing::AssertionSuccess() : BitIdentical(got, want);
+}
+
+class GridSamplerBackwardKernels : public testing::Test {
+ protected:
+  ~GridSamplerBackwardKernels() override { portacl::runtime::SetNumThreads(0); }
+
+  // Runs every kernel with each number of threads and compares all bits with the reference's.
+  static void ExpectSameBits(const GridCase& c, const GridMode& mode, Mask mask,
+                             Layout layout = Layout::kContiguous,
+                             const std::vector<int>& threads = {1, 2}) {
+    const Element element = c.input.element();
+    Tensor want_input(element, c.input.shape(), layout);
+    Tensor want_grid(element, c.grid.shape(), layout);
+    Tensor* const want_input_or_null = mask.input_grad ? &want_input : nullptr;
+    Tensor* const want_grid_or_null = mask.grid_grad ? &want_grid : nullptr;
+    ASSERT_TRUE(RunGridBackward(kGridSampler2DBackward, c.grad_output, c.input, c.grid, mode,
+                                want_input_or_null, want_grid_or_null));
+    for (const auto& kernel : GridSampler2DBackwardKernels()) {
+      if (!kernel.available()) continue;
+      for (const int count : threads) {
+        SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
+                     NameOf(mode) + ", " + NameOf(element) + ", " + NameOf(layout));
+        portacl::runtime::SetNumThreads(count);
+        Tensor input_grad(element, c.input.shape(), layout);
+        Tensor grid_grad(element, c.grid.shape(), layout);
+        ASSERT_TRUE(RunGridBackward(kernel, c.grad_output, c.input, c.grid, mode,
+                                    mask.input_grad ? &input_grad : nullptr,
+                                    mask.grid_grad ? &grid_grad : nullptr));
+        EXPECT_TRUE(input_grad.GuardsIntact());
+        EXPECT_TRUE(grid_grad.GuardsIntact());
+        EXPECT_TRUE(!mask.input_grad || SameAs(want_input, input_grad));
+        EXPECT_TRUE(!mask.grid_grad || SameAs(want_grid, grid_grad));
+      }
+    }
+  }
+};
+
+TEST_F(GridSamplerBackwardKernels, AreListedBestFirstAndServeOrdinaryCalls) {
+  Random random(1);
+  GridCase c(Element::kFloat, 1, 16, 8, 8, 8, 8);
+  c.Fill(GridKind::kSmooth, random);
+  for (const auto& kernel : GridSampler2DBackwardKernels()) {
+    if (!kernel.available()) continue;
+    Tensor input_grad(Element::kFloat, c.input.shape());
+    EXPECT_TRUE(
+        RunGridBackward(kernel, c.grad_output, c.input, c.grid, GridMode{}, &input_grad, nullptr));
+  }
+}
+
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceInEveryModeAndType) {
+  Random random(2);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : AllGridModes()) {
+      for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth}) {
+        GridCase c(element, 1, 19, 37, 21, 13, 17);
+        ExpectSameBits(c.Fill(kind, random), mode, {true, true});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// 1 to 17 channels: every block width, alone and behind a whole block.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForEveryChannelCount) {
+  Random random(3);
+  for (int64_t channels = 1; channels <= 37; ++channels) {
+    for (const Element element : kElements) {
+      SCOPED_TRACE(channels);
+      GridCase c(element, 2, channels, 9, 18, 7, 11);
+      ExpectSameBits(c.Fill(GridKind::kRandom, random), GridMode{}, {true, true});
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryLayoutAndMask) {
+  Random random(4);
+  for (const Layout layout : kInputLayouts) {
+    for (const Element element : kElements) {
+      for (const Mask mask : {Mask{true, true}, Mask{true, false}, Mask{false, true}}) {
+        for (const int64_t channels : {1, 2, 3, 16, 21}) {
+          GridCase c(element, 2, channels, 17, 19, 6, 23, layout);
+          c.Fill(GridKind::kSmooth, random);
+          ExpectSameBits(c, GridMode{}, mask,
+                         layout == Layout::kExpanded ? Layout::kContiguous : layout);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Small forms of the benchmark's shape classes, and sizes around the vectors' lengths.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryShapeClass) {
+  const std::vector<Dims> shapes = {
+      {16, 1, 28, 28, 56, 56},  {40, 1, 46, 62, 9, 9},      {3, 3, 48, 160, 48, 160},
+      {2, 32, 64, 64, 1, 5000}, {3, 48, 75, 75, 2048, 1},   {4, 32, 100, 134, 75, 4},
+      {2, 2, 80, 96, 80, 96},   {2, 128, 30, 40, 1, 600},   {2, 19, 64, 128, 64, 128},
+      {1, 64, 16, 16, 64, 64},  {1, 16, 256, 256, 70, 90},  {1, 3, 540, 960, 60, 100},
+      {1, 1, 1, 1, 1, 1},       {1, 17, 1, 1, 3, 5},        {1, 16, 1, 300, 5, 64},
+      {1, 16, 300, 1, 64, 5},   {1, 3, 15, 15, 15, 15},     {1, 16, 16, 16, 16, 16},
+      {1, 5, 17, 17, 17, 17},   {1, 16, 130, 120, 200, 200}};
+  Random random(5);
+  for (const Dims& d : shapes) {
+    SCOPED_TRACE(ToString(d));
+    for (const GridKind kind : {GridKind::kSmooth, GridKind::kRandom, GridKind::kOneCell}) {
+      for (const int interpolation : {0, 1, 2}) {
+        GridCase c(Element::kFloat, d.n, d.c, d.h, d.w, d.oh, d.ow);
+        c.Fill(kind, random);
+        GridMode mode;
+        mode.interpolation = interpolation;
+        mode.padding = static_cast<int>(random.Integer(0, 2));
+        mode.align_corners = random.Coin();
+        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous, {1, 2, 3, 7});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
+  Random random(6);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t channels : {1, 2, 3, 16}) {
+        GridCase c(element, 1, channels, 11, 9, 13, 21);
+        c.Fill(GridKind::kRandom, random);
+        const auto strange = StrangeCoordinates(element);
+        // Pixel centres, edges, folds of the reflection, and what is not a coordinate.
+        c.grid.Fill([&](int64_t) {
+          if (random.Integer(0, 5) == 0) {
+            return strange[static_cast<size_t>(
+                random.Integer(0, static_cast<int64_t>(strange.size()) - 1))];
+          }
+          const double size = random.Coin() ? 11 : 9;
+          const double at = static_cast<double>(random.Integer(-40, 40)) / 2;
+          return mode.align_corners ? 2 * at / (size - 1) - 1 : (2 * at + 1) / size - 1;
+        });
+        if (random.Coin()) {
+          for (int i = 0; i < 5; ++i) {
+            c.grad_output.Set(random.Integer(0, c.grad_output.size() - 1),
+                              strange[static_cast<size_t>(random.Integer(0, 6))]);
+            c.input.Set(random.Integer(0, c.input.size() - 1),
+                        strange[static_cast<size_t>(random.Integer(0, 6))]);
+          }
+        }
+        SCOPED_TRACE(channels);
+        ExpectSameBits(c, mode, {true, true});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  const auto modes = AllGridModes();
+  for (int64_t round = 0; round < ByRunLength(200, 40); ++round) {
+    const Dims d = {random.Integer(1, 3),  random.Integer(1, 50), random.Integer(1, 70),
+                    random.Integer(1, 70), random.Integer(1, 30), random.Integer(1, 60)};
+    SCOPED_TRACE("round " + std::to_string(round) + " " + ToString(d));
+    const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
+    const Layout layout = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))];
+    GridCase c(element, d.n, d.c, d.h, d.w, d.oh, d.ow, layout);
+    c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
+    const int64_t mask = random.Integer(1, 3);
+    ExpectSameBits(
+        c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
+        {(mask & 1) != 0, (mask & 2) != 0},
+        kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+        {1, static_cast<int>(random.Integer(2, 7))});
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
