@@ -1,14 +1,22 @@
 // The only place that names the grid sampler backward kernels: best first, the reference last.
 #include "ops/grid_sampler_2d_backward_impls.h"
 
+#if !defined(PORTACL_SCALAR_ONLY)
+#include "cpu/grid_sampler_2d_backward.h"
+#endif
 #include "ref/grid_sampler_2d_backward.h"
 
 namespace portacl::ops {
 
 const KernelList<GridSampler2DBackwardParams>& GridSampler2DBackwardImpls() {
-  static const auto* const list = new KernelList<GridSampler2DBackwardParams>{
-      &ref::kGridSampler2DBackward,
-  };
+  static const auto* const list = [] {
+    auto* made = new KernelList<GridSampler2DBackwardParams>;
+#if !defined(PORTACL_SCALAR_ONLY)
+    for (const auto& kernel : cpu::GridSampler2DBackwardKernels()) made->push_back(&kernel);
+#endif
+    made->push_back(&ref::kGridSampler2DBackward);
+    return made;
+  }();
   return *list;
 }
 

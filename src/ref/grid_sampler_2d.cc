@@ -49,8 +49,9 @@ void SamplePoint(const Params& p, int64_t n, int64_t oh, int64_t ow) {
 template <class T>
 void Run(const Params& p) {
   const auto& s = p.shape;
-  // An index of the loop is one row (n, oh) of points.
-  runtime::ParallelFor(s.n * s.oh, 1, [&](int64_t first, int64_t last) {
+  // An index of the loop is one row (n, oh) of points; a thread gets some microseconds of them.
+  const int64_t grain = 1 + 1024 / (s.ow * s.c + 1);
+  runtime::ParallelFor(s.n * s.oh, grain, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       for (int64_t ow = 0; ow < s.ow; ++ow) SamplePoint<T>(p, row / s.oh, row % s.oh, ow);
     }

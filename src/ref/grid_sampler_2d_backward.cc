@@ -161,8 +161,9 @@ template <class T>
 void RunGridGrad(const Params& p) {
   const auto& s = p.shape;
   const auto& to = p.grid_grad_stride;
-  // An index of the loop is one row (n, oh) of points.
-  runtime::ParallelFor(s.n * s.oh, 1, [&](int64_t first, int64_t last) {
+  // An index of the loop is one row (n, oh) of points; a thread gets some microseconds of them.
+  const int64_t grain = 1 + 1024 / (s.ow * s.c + 1);
+  runtime::ParallelFor(s.n * s.oh, grain, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       const int64_t n = row / s.oh;
       const int64_t oh = row % s.oh;
@@ -181,7 +182,9 @@ void RunGridGrad(const Params& p) {
 // Workspace: one plane of sums in the compute type per thread; value[0] is their number.
 bool Plan(const Params& p, base::KernelPlan* plan) {
   if (!p.want_input_grad) return true;
-  const int slots = runtime::NumThreads();
+  // Below some microseconds of work one thread is faster.
+  const int64_t work = p.shape.c * p.shape.oh * p.shape.ow;
+  const int slots = p.shape.n * work < 1024 ? 1 : runtime::NumThreads();
   const uint64_t element = p.shape.dtype == base::DType::kDouble ? 8 : 4;
   uint64_t bytes = element * static_cast<uint64_t>(slots);
   if (!base::CheckedMul(bytes, static_cast<uint64_t>(p.shape.h), &bytes) ||
