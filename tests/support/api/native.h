@@ -1,0 +1,80 @@
+// The native API on test tensors. Header-only, as acl_fixture.h is.
+#ifndef PORTACL_TESTS_SUPPORT_API_NATIVE_H_
+#define PORTACL_TESTS_SUPPORT_API_NATIVE_H_
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "portacl/portacl.h"
+#include "support/api/grid_case.h"
+#include "support/api/grid_oracle.h"
+#include "support/api/tensor.h"
+
+namespace portacl_test {
+
+inline portacl::Tensor View(const Tensor& tensor) {
+  return portacl::Tensor(tensor.first(), static_cast<portacl::DataType>(tensor.element()),
+                         tensor.shape().size(), tensor.shape().data(), tensor.strides().data());
+}
+
+inline testing::AssertionResult Succeeds(const portacl::Status& status) {
+  if (status.ok()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << status.code() << " " << status.message();
+}
+
+inline const double* ScalesOrNull(const std::vector<double>& scales) {
+  return scales.empty() ? nullptr : scales.data();
+}
+
+inline portacl::Status NativeGridBackward(const GridCase& c, const GridMode& mode,
+                                          Tensor* input_grad, Tensor* grid_grad) {
+  return portacl::grid_sampler_2d_backward(
+      View(c.grad_output), View(c.input), View(c.grid),
+      input_grad != nullptr ? View(*input_grad) : portacl::Tensor(),
+      grid_grad != nullptr ? View(*grid_grad) : portacl::Tensor(),
+      static_cast<portacl::Interpolation>(mode.interpolation),
+      static_cast<portacl::Padding>(mode.padding), mode.align_corners);
+}
+
+inline portacl::Status NativeGrid(const Tensor& input, const Tensor& grid, const GridMode& mode,
+                                  Tensor* output) {
+  return portacl::grid_sampler_2d(View(input), View(grid), View(*output),
+                                  static_cast<portacl::Interpolation>(mode.interpolation),
+                                  static_cast<portacl::Padding>(mode.padding), mode.align_corners);
+}
+
+inline nlohmann::json Info() { return nlohmann::json::parse(portaclGetInfo()); }
+
+// Every implementation that this machine can run for any operator, "ref" among them.
+inline std::vector<std::string> AvailableImpls() {
+  std::set<std::string> names;
+  for (const auto& kernels : Info().at("operators")) {
+    for (const auto& kernel : kernels) {
+      if (kernel.at("available").get<bool>()) names.insert(kernel.at("name").get<std::string>());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+// Default settings before and after each test.
+class NativeTest : public testing::Test {
+ protected:
+  NativeTest() { Reset(); }
+  ~NativeTest() override { Reset(); }
+
+ private:
+  static void Reset() {
+    portaclSetProfile("atlas-a2");
+    portaclSetStrict(0);
+    portaclSetImpl(nullptr);
+    portaclSetNumThreads(0);
+  }
+};
+
+}  // namespace portacl_test
+
+#endif  // PORTACL_TESTS_SUPPORT_API_NATIVE_H_
