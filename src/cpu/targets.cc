@@ -1,4 +1,4 @@
-// Asks Highway, which asks the CPU and the operating system once.
+// Asks Highway for what the CPU and the operating system support.
 #include "cpu/targets.h"
 
 #include <hwy/targets.h>
@@ -34,7 +34,11 @@ struct Names {
 
 }  // namespace
 
-bool HasTargets(int64_t targets) { return (hwy::SupportedTargets() & targets) != 0; }
+bool HasTargets(int64_t targets) {
+  // Highway asks the CPU on every call, which costs tens of microseconds in a virtual machine.
+  static const auto supported = hwy::SupportedTargets();
+  return (supported & targets) != 0;
+}
 
 std::span<const char* const> TargetNames() {
   static const Names names;
