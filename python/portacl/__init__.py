@@ -1,0 +1,29 @@
+"""Gradients of grid sampling and nearest-exact resizing for NumPy, PyTorch, JAX and DLPack arrays.
+
+The functions here take arrays of any kind in this machine's memory and return the same kind; they
+take no part in automatic differentiation. For PyTorch's autograd there is ``portacl.torch``, which
+is imported on its own: ``import portacl.torch; portacl.torch.enable()``.
+
+Results have the same bits for every number of threads.
+"""
+
+from ._operators import (
+    grid_sampler_2d,
+    grid_sampler_2d_backward,
+    upsample_nearest_exact,
+    upsample_nearest_exact_backward,
+)
+from ._sdk import sdk_path
+from ._settings import __version__, get_num_threads, info, set_num_threads
+
+__all__ = [
+    "__version__",
+    "get_num_threads",
+    "grid_sampler_2d",
+    "grid_sampler_2d_backward",
+    "info",
+    "sdk_path",
+    "set_num_threads",
+    "upsample_nearest_exact",
+    "upsample_nearest_exact_backward",
+]

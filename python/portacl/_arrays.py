@@ -1,0 +1,112 @@
+"""Results of the same kind as the caller's arrays: NumPy, PyTorch, JAX, any array namespace."""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+
+from . import _core
+
+POOLED_BYTES = 1 << 20
+"""Results of at least this size come from the pool of kept memory (``PORTACL_POOL_MB``)."""
+
+_ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+
+
+class Kind(NamedTuple):
+    """How to make results of one kind of array."""
+
+    empty: Callable[[tuple[int, ...], str], Any]
+    """Memory for a result of a shape and dtype name, row-major, contents undefined."""
+    finish: Callable[[Any], Any]
+    """Turns that memory, once it is filled, into the caller's kind of array."""
+    writable: bool
+    """Whether the caller's arrays can be results (``out``) at all."""
+
+
+def pooled_block(shape: tuple[int, ...], item_bytes: int) -> _core.Block | None:
+    """Memory from the pool for a result, or None where it is small or the pool is off."""
+    nbytes = prod(shape) * item_bytes
+    if nbytes < POOLED_BYTES or _core.pool_limit() == 0:
+        return None
+    return _core.Block(nbytes)
+
+
+def _numpy_dtype(name: str) -> np.dtype[Any]:
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def _empty_numpy(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    block = pooled_block(shape, _ITEM_BYTES[dtype])
+    if block is None:
+        return np.empty(shape, _numpy_dtype(dtype))
+    return np.ndarray(shape, _numpy_dtype(dtype), buffer=block)  # type: ignore[arg-type]
+
+
+def _same(array: Any) -> Any:
+    return array
+
+
+_NUMPY = Kind(_empty_numpy, _same, writable=True)
+
+
+def _torch_kind(torch: Any) -> Kind:
+    from .torch._results import empty
+
+    return Kind(lambda shape, dtype: empty(shape, getattr(torch, dtype)), _same, writable=True)
+
+
+def _namespace_kind(namespace: Any) -> Kind:
+    return Kind(_empty_numpy, namespace.asarray, writable=False)
+
+
+def kind_of(array: Any) -> Kind:
+    """Kind of the caller's array. Objects that only have ``__dlpack__`` get NumPy results."""
+    if isinstance(array, np.ndarray):
+        return _NUMPY
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _torch_kind(torch)
+    get_namespace = getattr(array, "__array_namespace__", None)
+    if get_namespace is not None:
+        return _namespace_kind(get_namespace())
+    return _NUMPY
+
+
+def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
+    """Shape and dtype name of an input.
+
+    Raises:
+        TypeError: no array, or a dtype other than float16, bfloat16, float32, float64.
+        ValueError: not in this machine's memory, rank 0 or above 4, or a PyTorch tensor whose
+            gradient would silently be lost.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        if array.requires_grad and torch.is_grad_enabled():
+            raise ValueError(
+                f"{name} requires grad, which this function would not pass on: use portacl.torch, "
+                f"or {name}.detach()"
+            )
+        if array.is_neg():
+            raise ValueError(f"{name} is a negated view: pass {name}.resolve_neg()")
+    return _core.describe(array, name)
+
+
+def check_out(out: Any) -> None:
+    """Refuse results that cannot be written.
+
+    Raises:
+        ValueError: a JAX array or another immutable kind.
+    """
+    kind = kind_of(out)
+    if not kind.writable:
+        raise ValueError(f"out is a {type(out).__name__}, which cannot be written")
+    describe(out, "out")

@@ -1,0 +1,249 @@
+"""The operators on arrays of any kind: NumPy, PyTorch, JAX on CPU, and what has ``__dlpack__``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor
+from typing import Any, Literal, Union
+
+from . import _core
+from ._arrays import check_out, describe, kind_of
+
+Interpolation = Literal["bilinear", "nearest", "bicubic"]
+Padding = Literal["zeros", "border", "reflection"]
+Scales = Union[float, Sequence[Union[float, None]], None]
+
+INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def _choose(choices: dict[str, int], name: str, value: str) -> int:
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} is {value!r}, but must be one of {names}") from None
+
+
+def _axis_scales(scales: Scales, axes: int) -> tuple[float, float]:
+    """One factor per spatial axis, 0 where the sizes decide."""
+    if scales is None:
+        return (0.0, 0.0)
+    values = [scales] * axes if isinstance(scales, (int, float)) else list(scales)
+    if len(values) != axes:
+        raise ValueError(f"scales has {len(values)} values, but there are {axes} spatial axes")
+    factors = [0.0 if value is None else float(value) for value in values]
+    return (factors[0], factors[1] if axes == 2 else 0.0)
+
+
+def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
+    if len(shape) not in (3, 4):
+        raise ValueError(f"{name} has shape {list(shape)}, but must be (N, C, L) or (N, C, H, W)")
+    return len(shape) - 2
+
+
+def upsample_nearest_exact_backward(
+    grad_output: Any, input_size: Sequence[int], scales: Scales = None, out: Any = None
+) -> Any:
+    """Gradient of nearest-exact resizing with respect to its input.
+
+    ``grad_input[n, c, src(o)] += grad_output[n, c, o]``; elements that no ``o`` maps to are 0.
+    Sums are sequential in float32 (float64 for float64) and rounded once.
+
+    Args:
+        grad_output: (N, C, L) or (N, C, H, W), any strides; float16, bfloat16, float32, float64.
+        input_size: the whole shape of the forward function's input, as in PyTorch.
+        scales: output extent / input extent as given to the forward function, one per spatial axis
+            or one for all; None or 0: the sizes decide.
+        out: where to put the result: an array of that shape and dtype, any strides.
+
+    Returns:
+        ``out``, or a new row-major array of ``grad_output``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
+            or ``grad_output``.
+    """
+    shape, dtype = describe(grad_output, "grad_output")
+    axes = _spatial_axes(shape, "grad_output")
+    wanted = tuple(int(extent) for extent in input_size)
+    if len(wanted) != len(shape) or min(wanted) < 0:
+        raise ValueError(
+            f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
+            f"{len(shape)} extents of at least 0"
+        )
+    factors = _axis_scales(scales, axes)
+    kind = kind_of(grad_output)
+    if out is not None:
+        _check_result(out, wanted)
+        _core.upsample_nearest_exact_backward(grad_output, out, factors)
+        return out
+    result = kind.empty(wanted, dtype)
+    _core.upsample_nearest_exact_backward(grad_output, result, factors)
+    return kind.finish(result)
+
+
+def upsample_nearest_exact(
+    input: Any, output_size: int | Sequence[int] | None = None, scales: Scales = None, out: Any = None
+) -> Any:
+    """Resize by nearest-exact interpolation, with the index rule of the backward function.
+
+    The two are exact adjoints of each other.
+
+    Args:
+        input: (N, C, L) or (N, C, H, W), any strides; float16, bfloat16, float32, float64.
+        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
+        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
+            sizes decide.
+        out: where to put the result: an array of that shape and dtype, any strides.
+
+    Returns:
+        ``out``, or a new row-major array of ``input``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
+            or ``input``.
+    """
+    shape, dtype = describe(input, "input")
+    axes = _spatial_axes(shape, "input")
+    factors = _axis_scales(scales, axes)
+    if output_size is None:
+        if 0.0 in factors[:axes]:
+            raise ValueError("output_size and scales are both None: one of them is needed")
+        spatial = tuple(floor(e * f) for e, f in zip(shape[2:], factors))
+    else:
+        sizes = [output_size] * axes if isinstance(output_size, int) else list(output_size)
+        spatial = tuple(int(extent) for extent in sizes)
+    if len(spatial) != axes or min(spatial) < 0:
+        raise ValueError(f"output_size is {list(spatial)}, but {axes} extents are needed")
+    wanted = (*shape[:2], *spatial)
+    kind = kind_of(input)
+    if out is not None:
+        _check_result(out, wanted)
+        _core.upsample_nearest_exact(input, out, factors)
+        return out
+    result = kind.empty(wanted, dtype)
+    _core.upsample_nearest_exact(input, result, factors)
+    return kind.finish(result)
+
+
+def grid_sampler_2d_backward(
+    grad_output: Any,
+    input: Any,
+    grid: Any,
+    *,
+    interpolation: Interpolation = "bilinear",
+    padding: Padding = "zeros",
+    align_corners: bool = False,
+    output_mask: Sequence[bool] = (True, True),
+    out: Sequence[Any] | None = None,
+) -> tuple[Any, Any]:
+    """Gradients of ``grid_sampler_2d`` with respect to its input and its grid.
+
+    All arrays have one dtype: float16, bfloat16, float32 or float64; any strides. A grid point that
+    is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for "nearest").
+
+    Args:
+        grad_output: (N, C, OH, OW).
+        input: (N, C, H, W), H and W at least 1.
+        grid: (N, OH, OW, 2), x first; -1..1 spans the image.
+        interpolation: "bilinear", "nearest" or "bicubic".
+        padding: "zeros", "border" or "reflection".
+        align_corners: whether -1 and 1 are the centres of the border pixels, not their outer edges.
+        output_mask: which of the two gradients to compute; the other one costs nothing.
+        out: (input_grad, grid_grad), where to put the results, None for a masked one.
+
+    Returns:
+        ``(input_grad, grid_grad)``, None for a masked one: those of ``out``, or new row-major
+        arrays of ``grad_output``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
+            or another array.
+    """
+    describe(grad_output, "grad_output")
+    input_shape, dtype = describe(input, "input")
+    grid_shape, _ = describe(grid, "grid")
+    modes = (
+        _choose(INTERPOLATIONS, "interpolation", interpolation),
+        _choose(PADDINGS, "padding", padding),
+        bool(align_corners),
+    )
+    mask = [bool(wanted) for wanted in output_mask]
+    if len(mask) != 2:
+        raise ValueError(f"output_mask has {len(mask)} values, but must have 2")
+    if out is not None and len(out) != 2:
+        raise ValueError(f"out has {len(out)} arrays, but must have 2 (None for a masked one)")
+    kind = kind_of(grad_output)
+    results: list[Any] = [None, None]
+    for i, shape in enumerate((input_shape, grid_shape)):
+        if mask[i] and out is not None:
+            _check_result(out[i], shape)
+            results[i] = out[i]
+        elif mask[i]:
+            results[i] = kind.empty(shape, dtype)
+    if any(mask):
+        _core.grid_sampler_2d_backward(grad_output, input, grid, *results, *modes)
+    if out is None:
+        results = [None if result is None else kind.finish(result) for result in results]
+    return results[0], results[1]
+
+
+def grid_sampler_2d(
+    input: Any,
+    grid: Any,
+    *,
+    interpolation: Interpolation = "bilinear",
+    padding: Padding = "zeros",
+    align_corners: bool = False,
+    out: Any = None,
+) -> Any:
+    """Sample an image at the points of a grid, by the rule that the backward function has.
+
+    Args:
+        input: (N, C, H, W), H and W at least 1; float16, bfloat16, float32, float64; any strides.
+        grid: (N, OH, OW, 2), x first; -1..1 spans the image; dtype of ``input``.
+        interpolation: "bilinear", "nearest" or "bicubic".
+        padding: "zeros", "border" or "reflection".
+        align_corners: whether -1 and 1 are the centres of the border pixels, not their outer edges.
+        out: where to put the result: an array (N, C, OH, OW), any strides.
+
+    Returns:
+        ``out``, or a new row-major array of ``input``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
+            or another array.
+    """
+    input_shape, dtype = describe(input, "input")
+    grid_shape, _ = describe(grid, "grid")
+    modes = (
+        _choose(INTERPOLATIONS, "interpolation", interpolation),
+        _choose(PADDINGS, "padding", padding),
+        bool(align_corners),
+    )
+    if len(input_shape) != 4 or len(grid_shape) != 4:
+        raise ValueError(
+            f"input has shape {list(input_shape)} and grid {list(grid_shape)}, but they must be "
+            f"(N, C, H, W) and (N, OH, OW, 2)"
+        )
+    wanted = (*input_shape[:2], *grid_shape[1:3])
+    kind = kind_of(input)
+    if out is not None:
+        _check_result(out, wanted)
+        _core.grid_sampler_2d(input, grid, out, *modes)
+        return out
+    result = kind.empty(wanted, dtype)
+    _core.grid_sampler_2d(input, grid, result, *modes)
+    return kind.finish(result)
+
+
+def _check_result(out: Any, wanted: tuple[int, ...]) -> None:
+    check_out(out)
+    shape, _ = describe(out, "out")
+    if shape != wanted:
+        raise ValueError(f"out has shape {list(shape)}, but must have {list(wanted)}")

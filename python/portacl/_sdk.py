@@ -1,0 +1,69 @@
+"""The headers, libraries and names with which aclnn programs are compiled and run.
+
+The package holds the library once, under the name that programs load (wheels hold no symbolic
+links). The names that programs link, ``libascendcl.so`` and its kin, are symbolic links to that one
+file, made in a folder of the user's cache, so that a process never gets a second copy of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_LIBRARY = "libportacl.so.0"
+_LINK_NAMES = (
+    "libportacl.so",
+    "libascendcl.so",
+    "libnnopbase.so",
+    "libopapi.so",
+    "libacl_op_compiler.so",
+)
+
+
+def _cache_root() -> Path:
+    base = os.environ.get("PORTACL_CACHE")
+    if base:
+        return Path(base)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "portacl"
+
+
+def _link(target: Path, name: Path) -> None:
+    """Make or correct one symbolic link; other processes may do the same at the same time."""
+    if name.is_symlink() and Path(os.readlink(name)) == target:
+        return
+    with tempfile.TemporaryDirectory(dir=name.parent) as scratch:
+        fresh = Path(scratch) / "link"
+        fresh.symlink_to(target)
+        fresh.replace(name)
+
+
+def sdk_path() -> Path:
+    """Make the folder that programs use as ``ASCEND_HOME_PATH``, and return it.
+
+    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files.
+    It lies in ``PORTACL_CACHE``, or in ``~/.cache/portacl``; deleting it does no harm.
+
+    Raises:
+        OSError: the folder cannot be written.
+        FileNotFoundError: this copy of the package has no libraries of its own.
+    """
+    files = _PACKAGE / "sdk"
+    if not (files / "lib64" / _LIBRARY).exists():
+        raise FileNotFoundError(f"{files / 'lib64' / _LIBRARY}: this copy of portacl holds no SDK")
+    # The same relative places as in site-packages: the library finds what it needs beside itself
+    # (../../../portacl.libs) by the path that it was loaded by.
+    key = hashlib.sha256(str(_PACKAGE).encode()).hexdigest()[:10]
+    root = _cache_root() / "sdk" / key
+    home = root / "portacl" / "sdk"
+    libraries = home / "lib64"
+    libraries.mkdir(parents=True, exist_ok=True)
+    for name in (_LIBRARY, *_LINK_NAMES):
+        _link(files / "lib64" / _LIBRARY, libraries / name)
+    for entry in ("include", "bin"):
+        _link(files / entry, home / entry)
+    _link(files / "set_env.sh", home / "set_env.sh")
+    _link(_PACKAGE.parent / "portacl.libs", root / "portacl.libs")
+    return home

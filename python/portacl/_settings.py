@@ -1,0 +1,43 @@
+"""Version, threads and what the library says of itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _core
+
+__version__: str = _core.version()
+
+
+def set_num_threads(threads: int) -> None:
+    """Set the number of threads that the operators use. Results never depend on it.
+
+    Waits for calls that run in other threads.
+
+    Args:
+        threads: 1 to 1024; 0 restores the default (``PORTACL_NUM_THREADS``, or the number of CPUs
+            that this process may use).
+
+    Raises:
+        ValueError: ``threads`` is out of range.
+    """
+    _core.set_num_threads(threads)
+
+
+def get_num_threads() -> int:
+    """Number of threads that the operators use; 1 in a forked child of a process that used more."""
+    return _core.get_num_threads()
+
+
+def info() -> dict[str, Any]:
+    """Describe the library as it runs here.
+
+    Returns:
+        version, CPU, instruction sets, threads, profile, each operator's kernels (best first), and
+        ``result_pool``: bytes of result memory kept for reuse now and at most
+        (``PORTACL_POOL_MB``).
+    """
+    facts: dict[str, Any] = json.loads(_core.info_json())
+    facts["result_pool"] = {"kept_bytes": _core.pool_kept(), "limit_bytes": _core.pool_limit()}
+    return facts

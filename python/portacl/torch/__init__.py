@@ -1,0 +1,19 @@
+"""portacl for PyTorch: differentiable operators, and faster kernels under PyTorch's own.
+
+``enable()`` puts portacl's kernels under the backward of ``torch.nn.functional.grid_sample`` and of
+nearest-exact ``interpolate`` on CPU: existing training code becomes faster, bit-reproducible and
+safe against NaN without a change. ``grid_sample`` and ``interpolate_nearest_exact`` use portacl's
+kernels in both directions, whether ``enable()`` was called or not.
+"""
+
+from ._functional import grid_sample, interpolate_nearest_exact
+from ._override import accelerated, disable, enable, is_enabled
+
+__all__ = [
+    "accelerated",
+    "disable",
+    "enable",
+    "grid_sample",
+    "interpolate_nearest_exact",
+    "is_enabled",
+]

@@ -1,0 +1,104 @@
+"""Differentiable functions on tensors, with the signatures of ``torch.nn.functional``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor
+from typing import Optional, Union
+
+import torch
+
+from .._operators import INTERPOLATIONS, PADDINGS, _choose
+from ._library import ops
+
+
+def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
+    for name, tensor in tensors.items():
+        if tensor.device.type not in ("cpu", "meta"):
+            raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
+
+
+def grid_sample(
+    input: torch.Tensor,
+    grid: torch.Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: Optional[bool] = None,
+) -> torch.Tensor:
+    """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample`` in 2D.
+
+    Differentiable twice. Results and gradients have the same bits for every number of threads; a
+    NaN in ``grid`` gives NaN in that point's gradient and nothing else.
+
+    Args:
+        input: (N, C, H, W) on the CPU; float16, bfloat16, float32, float64; any strides.
+        grid: (N, OH, OW, 2), x first, -1..1 across the image; dtype of ``input``.
+        mode: "bilinear", "nearest" or "bicubic".
+        padding_mode: "zeros", "border" or "reflection".
+        align_corners: None means False, without PyTorch's warning.
+
+    Returns:
+        (N, C, OH, OW), row-major. Under CPU autocast the result is float32, as PyTorch's is.
+
+    Raises:
+        ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is not on the CPU.
+    """
+    _check_cpu("grid_sample", input=input, grid=grid)
+    if input.dim() != 4 or grid.dim() != 4:
+        raise ValueError(
+            f"grid_sample: input has shape {list(input.shape)} and grid {list(grid.shape)}, but "
+            f"they must be (N, C, H, W) and (N, OH, OW, 2)"
+        )
+    interpolation = _choose(INTERPOLATIONS, "mode", mode)
+    padding = _choose(PADDINGS, "padding_mode", padding_mode)
+    result: torch.Tensor = ops.grid_sampler_2d(
+        input, grid, interpolation, padding, bool(align_corners)
+    )
+    return result
+
+
+def interpolate_nearest_exact(
+    input: torch.Tensor,
+    size: Union[int, Sequence[int], None] = None,
+    scale_factor: Union[float, Sequence[float], None] = None,
+) -> torch.Tensor:
+    """Resize as ``torch.nn.functional.interpolate(..., mode="nearest-exact")`` does.
+
+    Differentiable any number of times: forward and backward are exact adjoints. PyTorch's own CPU
+    forward takes the neighbouring element in a few rare size pairs (6 of the 9,216 up to 96 in
+    float32), where it disagrees with its own backward.
+
+    Args:
+        input: (N, C, L) or (N, C, H, W) on the CPU; float16, bfloat16, float32, float64.
+        size: spatial extents of the result, or one for all axes.
+        scale_factor: result extent / input extent per axis, or one for all; the result has
+            ``floor(extent * scale_factor)``. Exactly one of the two must be given.
+
+    Returns:
+        The resized tensor in the memory format of ``input``.
+
+    Raises:
+        ValueError: not exactly one of the two, or another rank, or not on the CPU.
+    """
+    _check_cpu("interpolate_nearest_exact", input=input)
+    axes = input.dim() - 2
+    if axes not in (1, 2):
+        raise ValueError(
+            f"interpolate_nearest_exact: input has shape {list(input.shape)}, but must be "
+            f"(N, C, L) or (N, C, H, W)"
+        )
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "interpolate_nearest_exact: exactly one of size and scale_factor is needed"
+        )
+    if size is not None:
+        sizes = [size] * axes if isinstance(size, (int, torch.SymInt)) else list(size)
+        scales = None
+    else:
+        scales = [scale_factor] * axes if isinstance(scale_factor, (int, float)) else scale_factor
+        scales = [float(s) for s in scales]  # type: ignore[union-attr]
+        sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
+    if len(sizes) != axes or (scales is not None and len(scales) != axes):
+        raise ValueError(f"interpolate_nearest_exact: {axes} spatial axes need as many values")
+    result: torch.Tensor = ops.upsample_nearest_exact(input, sizes, scales)
+    return result

@@ -1,0 +1,70 @@
+"""The CPU kernels: tensors in, tensors out, no autograd. Arguments are those of aten's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+import torch
+
+from .. import _core
+from ._results import empty, is_like_channels_last
+
+Scales = Sequence[float]
+Results = tuple[Optional[torch.Tensor], Optional[torch.Tensor]]
+
+
+def grid_sampler_2d(
+    input: torch.Tensor, grid: torch.Tensor, interpolation: int, padding: int, align_corners: bool
+) -> torch.Tensor:
+    """Sampled values (N, C, OH, OW), row-major."""
+    output = empty((*input.shape[:2], *grid.shape[1:3]), input.dtype)
+    _core.grid_sampler_2d(input, grid, output, interpolation, padding, align_corners)
+    return output
+
+
+def grid_sampler_2d_backward(
+    grad_output: torch.Tensor,
+    input: torch.Tensor,
+    grid: torch.Tensor,
+    interpolation: int,
+    padding: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> Results:
+    """(input_grad, grid_grad), both row-major; None for one that the mask leaves out."""
+    input_grad = empty(input.shape, input.dtype) if output_mask[0] else None
+    grid_grad = empty(grid.shape, grid.dtype) if output_mask[1] else None
+    if input_grad is not None or grid_grad is not None:
+        _core.grid_sampler_2d_backward(
+            grad_output, input, grid, input_grad, grid_grad, interpolation, padding, align_corners
+        )
+    return input_grad, grid_grad
+
+
+def _scale_pair(scales: Optional[Scales]) -> tuple[float, float]:
+    if not scales:
+        return (0.0, 0.0)
+    return (scales[0], scales[1] if len(scales) > 1 else 0.0)
+
+
+def upsample_nearest_exact(
+    input: torch.Tensor, output_size: Sequence[int], scales: Optional[Scales]
+) -> torch.Tensor:
+    """Resized values in the memory format of ``input``."""
+    output = empty(
+        (*input.shape[:2], *output_size), input.dtype, channels_last=is_like_channels_last(input)
+    )
+    _core.upsample_nearest_exact(input, output, _scale_pair(scales))
+    return output
+
+
+def upsample_nearest_exact_backward(
+    grad_output: torch.Tensor, input_size: Sequence[int], scales: Optional[Scales]
+) -> torch.Tensor:
+    """Gradient of the resized tensor's source, in the memory format of ``grad_output``."""
+    grad_input = empty(
+        input_size, grad_output.dtype, channels_last=is_like_channels_last(grad_output)
+    )
+    _core.upsample_nearest_exact_backward(grad_output, grad_input, _scale_pair(scales))
+    return grad_input

@@ -1,0 +1,56 @@
+"""Memory of results as tensors: PyTorch's own, or for large ones the pool's kept huge pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import torch
+
+from .._arrays import POOLED_BYTES, pooled_block
+
+
+def is_like_channels_last(tensor: torch.Tensor) -> bool:
+    """Whether PyTorch would make results from this tensor channels_last.
+
+    That is where the strides ascend in the order C, W, H, N, not where they are dense: PyTorch's
+    own rule for the results of its resizing operators.
+    """
+    if tensor.dim() != 4:
+        return False
+    shape, strides = tensor.shape, tensor.stride()
+    if strides[1] == 0:
+        return False
+    least = 0
+    for axis in (1, 3, 2, 0):
+        if shape[axis] == 0 or strides[axis] < least:
+            return False
+        if axis == 0 and least == strides[1]:  # N, 1, 1, 1: ambiguous, counts as row-major
+            return False
+        least = strides[axis] * max(shape[axis], 1)
+    return True
+
+
+def _channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    _, channels, height, width = shape
+    return (channels * height * width, 1, channels * width, channels)
+
+
+def empty(
+    shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = False
+) -> torch.Tensor:
+    """A CPU tensor with undefined contents, row-major or channels_last.
+
+    Pooled memory (1 MiB and more) goes back to the pool when the tensor dies; such a tensor cannot
+    be resized in place.
+    """
+    if prod(shape) * dtype.itemsize >= POOLED_BYTES:
+        block = pooled_block(tuple(shape), dtype.itemsize)
+        if block is not None:
+            flat = torch.frombuffer(block, dtype=dtype)
+            if channels_last:
+                return flat.as_strided(shape, _channels_last_strides(shape))
+            return flat.view(shape)
+    if channels_last:
+        return torch.empty_strided(shape, _channels_last_strides(shape), dtype=dtype)
+    return torch.empty(shape, dtype=dtype)

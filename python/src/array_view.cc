@@ -1,0 +1,238 @@
+// Conversions behind array_view.h, fastest first.
+#include "array_view.h"
+
+#include <array>
+#include <cstring>
+
+#include "dlpack.h"
+
+namespace nb = nanobind;
+
+namespace portacl_python {
+namespace {
+
+struct DType {
+  const char* name;
+  int32_t code;
+  int64_t bytes;
+  dlpack::TypeCode dlpack_code;
+  char buffer_format;  // 0: the buffer protocol has none
+};
+
+constexpr std::array<DType, 4> kDTypes = {{
+    {"float32", PORTACL_FLOAT32, 4, dlpack::kFloat, 'f'},
+    {"float16", PORTACL_FLOAT16, 2, dlpack::kFloat, 'e'},
+    {"float64", PORTACL_FLOAT64, 8, dlpack::kFloat, 'd'},
+    {"bfloat16", PORTACL_BFLOAT16, 2, dlpack::kBfloat, 0},
+}};
+
+const DType& FindDType(int32_t code) {
+  for (const DType& dtype : kDTypes) {
+    if (dtype.code == code) return dtype;
+  }
+  return kDTypes[0];
+}
+
+template <class... Args>
+[[noreturn]] void ThrowValueError(const char* format, Args... args) {
+  PyErr_Format(PyExc_ValueError, format, args...);
+  throw nb::python_error();
+}
+
+template <class... Args>
+[[noreturn]] void ThrowTypeError(const char* format, Args... args) {
+  PyErr_Format(PyExc_TypeError, format, args...);
+  throw nb::python_error();
+}
+
+[[noreturn]] void ThrowDType(const char* name, const std::string& got) {
+  ThrowTypeError("%s has dtype %s, but must be float16, bfloat16, float32 or float64", name,
+                 got.c_str());
+}
+
+std::string Describe(dlpack::DataType type) {
+  static constexpr std::array<const char*, 7> kCodes = {"int",    "uint",    "float", "opaque",
+                                                        "bfloat", "complex", "bool"};
+  const std::string code = type.code < kCodes.size() ? kCodes[type.code] : "unknown";
+  return code + std::to_string(type.bits) +
+         (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
+}
+
+// The exchange table of a type, or null. The newest answer is kept: calls come with one kind of
+// array at a time, and types that have a table live as long as the process.
+const dlpack::ExchangeApi* FindExchangeApi(PyTypeObject* type) {
+  static PyTypeObject* last_type = nullptr;
+  static const dlpack::ExchangeApi* last_api = nullptr;
+  if (type == last_type) return last_api;
+  const dlpack::ExchangeApi* api = nullptr;
+  nb::object capsule = nb::steal(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
+  if (capsule.is_valid() && PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
+    api = static_cast<const dlpack::ExchangeApi*>(
+        PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+    while (api != nullptr && api->version.major > 1) api = api->older;
+    if (api != nullptr && (api->version.major != 1 || api->tensor_from_py_object == nullptr)) {
+      api = nullptr;
+    }
+  }
+  PyErr_Clear();
+  if (api != nullptr) {
+    last_type = type;
+    last_api = api;
+  }
+  return api;
+}
+
+}  // namespace
+
+ArrayView::ArrayView(nb::handle object, const char* name, Access access) : name_(name) {
+  if (!FromExchangeApi(object) && !FromBuffer(object) && !FromCapsule(object) &&
+      !FromNumpyBfloat16(object)) {
+    ThrowTypeError("%s is a %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
+                   name_, Py_TYPE(object.ptr())->tp_name);
+  }
+  CheckAlignment();
+  if (access == Access::kWrite && read_only_) ThrowValueError("%s is read-only", name_);
+}
+
+ArrayView::~ArrayView() {
+  if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
+}
+
+const char* ArrayView::dtype_name() const { return FindDType(tensor_.dtype).name; }
+
+bool ArrayView::FromExchangeApi(nb::handle object) {
+  const dlpack::ExchangeApi* api = FindExchangeApi(Py_TYPE(object.ptr()));
+  if (api == nullptr) return false;
+  dlpack::Tensor tensor{};
+  if (api->tensor_from_py_object(object.ptr(), &tensor) != 0) throw nb::python_error();
+  SetTensor(tensor);
+  owner_ = nb::borrow(object);
+  return true;
+}
+
+bool ArrayView::FromBuffer(nb::handle object) {
+  if (!PyObject_CheckBuffer(object.ptr())) return false;
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();  // bfloat16 of NumPy and JAX has no format
+    buffer_.obj = nullptr;
+    return false;
+  }
+  const char* format = buffer_.format == nullptr ? "B" : buffer_.format;
+  const bool prefixed = *format == '<' || *format == '=' || *format == '@';
+  for (const DType& dtype : kDTypes) {
+    const char* letter = prefixed ? format + 1 : format;
+    if (dtype.buffer_format != 0 && letter[0] == dtype.buffer_format && letter[1] == '\0') {
+      SetBuffer(dtype.code);
+      return true;
+    }
+  }
+  const nb::object dtype = nb::getattr(object, "dtype", nb::none());
+  ThrowDType(name_, dtype.is_none() ? std::string(format) : nb::str(dtype).c_str());
+}
+
+bool ArrayView::FromNumpyBfloat16(nb::handle object) {
+  if (!PyObject_CheckBuffer(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
+  const nb::object name = nb::getattr(object.attr("dtype"), "name", nb::none());
+  if (!name.equal(nb::str("bfloat16"))) {
+    ThrowDType(name_, nb::str(object.attr("dtype")).c_str());
+  }
+  const nb::object bits = object.attr("view")("uint16");
+  if (PyObject_GetBuffer(bits.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
+    buffer_.obj = nullptr;
+    throw nb::python_error();
+  }
+  SetBuffer(PORTACL_BFLOAT16);
+  return true;
+}
+
+bool ArrayView::FromCapsule(nb::handle object) {
+  if (!nb::hasattr(object, "__dlpack__")) return false;
+  const nb::object method = object.attr("__dlpack__");
+  nb::object capsule;
+  try {
+    capsule = method(nb::arg("max_version") = nb::make_tuple(1, 3));
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_BufferError)) return false;  // a dtype that DLPack does not know
+    if (!error.matches(PyExc_TypeError)) throw;
+    capsule = method();  // older than DLPack 1.0
+  }
+  // The capsule is never marked as used: its own destructor frees what it holds.
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
+    const auto* managed = static_cast<dlpack::ManagedTensorVersioned*>(
+        PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (managed->version.major != 1) {
+      ThrowTypeError("%s comes with DLPack %u, but 1.x is understood", name_,
+                     static_cast<unsigned>(managed->version.major));
+    }
+    read_only_ = (managed->flags & dlpack::kReadOnly) != 0;
+    SetTensor(managed->tensor);
+  } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
+    SetTensor(static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"))
+                  ->tensor);
+  } else {
+    ThrowTypeError("%s: __dlpack__ did not return a DLPack capsule", name_);
+  }
+  owner_ = std::move(capsule);
+  return true;
+}
+
+template <class Tensor>
+void ArrayView::SetTensor(const Tensor& tensor) {
+  if (tensor.device.device_type != dlpack::kCpu && tensor.device.device_type != dlpack::kCudaHost) {
+    ThrowValueError("%s is on a device (DLPack type %d), but must be in this machine's memory",
+                    name_, static_cast<int>(tensor.device.device_type));
+  }
+  const DType* found = nullptr;
+  for (const DType& dtype : kDTypes) {
+    if (tensor.dtype.code == dtype.dlpack_code && tensor.dtype.bits == 8 * dtype.bytes &&
+        tensor.dtype.lanes == 1) {
+      found = &dtype;
+    }
+  }
+  if (found == nullptr) ThrowDType(name_, Describe(tensor.dtype));
+  SetRank(tensor.ndim);
+  tensor_.dtype = found->code;
+  tensor_.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  int64_t next = 1;
+  for (int i = tensor_.rank; i-- > 0;) {
+    tensor_.shape[i] = tensor.shape[i];
+    tensor_.strides[i] = tensor.strides != nullptr ? tensor.strides[i] : next;
+    next *= tensor.shape[i];
+  }
+}
+
+void ArrayView::SetBuffer(int32_t dtype) {
+  const int64_t bytes = FindDType(dtype).bytes;
+  SetRank(buffer_.ndim);
+  tensor_.dtype = dtype;
+  tensor_.data = buffer_.buf;
+  read_only_ = buffer_.readonly != 0;
+  for (int i = 0; i < tensor_.rank; ++i) {
+    tensor_.shape[i] = buffer_.shape[i];
+    if (buffer_.strides[i] % bytes != 0) {
+      ThrowValueError(
+          "%s has a stride of %zd bytes, but strides must be whole elements of %d bytes", name_,
+          buffer_.strides[i], static_cast<int>(bytes));
+    }
+    tensor_.strides[i] = buffer_.strides[i] / bytes;
+  }
+}
+
+void ArrayView::SetRank(int64_t rank) {
+  if (rank < 1 || rank > PORTACL_MAX_RANK) {
+    ThrowValueError("%s has rank %d, but must have 1 to %d", name_, static_cast<int>(rank),
+                    static_cast<int>(PORTACL_MAX_RANK));
+  }
+  tensor_.rank = static_cast<int32_t>(rank);
+}
+
+void ArrayView::CheckAlignment() const {
+  const auto bytes = static_cast<uintptr_t>(FindDType(tensor_.dtype).bytes);
+  if (reinterpret_cast<uintptr_t>(tensor_.data) % bytes != 0) {
+    ThrowValueError("%s starts in the middle of an element: its address must be a multiple of %d",
+                    name_, static_cast<int>(bytes));
+  }
+}
+
+}  // namespace portacl_python

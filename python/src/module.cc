@@ -1,0 +1,197 @@
+// The extension module portacl._core: array objects in, calls of the native API, errors out.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <portacl/portacl.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "array_view.h"
+#include "plan_cache.h"
+#include "result_pool.h"
+
+namespace nb = nanobind;
+
+namespace portacl_python {
+namespace {
+
+using Scales = std::pair<double, double>;
+
+// Throws the Python exception that fits a code, with the library's message.
+void Check(int32_t code) {
+  if (code == PORTACL_OK) return;
+  PyObject* type = PyExc_RuntimeError;
+  if (code == PORTACL_ERROR_NULL || code == PORTACL_ERROR_INVALID) type = PyExc_ValueError;
+  if (code == PORTACL_ERROR_RUNTIME) type = PyExc_MemoryError;
+  if (code == PORTACL_ERROR_NO_KERNEL) type = PyExc_NotImplementedError;
+  PyErr_SetString(type, portaclGetErrorMessage());
+  throw nb::python_error();
+}
+
+void Run(const Call& call) {
+  int32_t code = PORTACL_OK;
+  {
+    nb::gil_scoped_release released;
+    code = RunCall(call);  // the message is this thread's own
+  }
+  Check(code);
+}
+
+void UpsampleNearestExact(nb::handle input, nb::handle output, Scales scales) {
+  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
+  const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
+  Call call{Op::kUpsampleNearestExact};
+  call.tensors = {&input_view.tensor(), &output_view.tensor()};
+  call.scales = {scales.first, scales.second};
+  Run(call);
+}
+
+void UpsampleNearestExactBackward(nb::handle grad_output, nb::handle grad_input, Scales scales) {
+  const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
+  const ArrayView grad_input_view(grad_input, "out", ArrayView::Access::kWrite);
+  Call call{Op::kUpsampleNearestExactBackward};
+  call.tensors = {&grad_output_view.tensor(), &grad_input_view.tensor()};
+  call.scales = {scales.first, scales.second};
+  Run(call);
+}
+
+void GridSampler2D(nb::handle input, nb::handle grid, nb::handle output, int32_t interpolation,
+                   int32_t padding, bool align_corners) {
+  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
+  const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
+  const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
+  Call call{Op::kGridSampler2D};
+  call.tensors = {&input_view.tensor(), &grid_view.tensor(), &output_view.tensor()};
+  call.interpolation = interpolation;
+  call.padding = padding;
+  call.align_corners = align_corners;
+  Run(call);
+}
+
+void GridSampler2DBackward(nb::handle grad_output, nb::handle input, nb::handle grid,
+                           nb::handle input_grad, nb::handle grid_grad, int32_t interpolation,
+                           int32_t padding, bool align_corners) {
+  const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
+  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
+  const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
+  std::optional<ArrayView> input_grad_view;
+  std::optional<ArrayView> grid_grad_view;
+  Call call{Op::kGridSampler2DBackward};
+  call.tensors = {&grad_output_view.tensor(), &input_view.tensor(), &grid_view.tensor()};
+  if (!input_grad.is_none()) {
+    input_grad_view.emplace(input_grad, "input_grad", ArrayView::Access::kWrite);
+    call.tensors[3] = &input_grad_view->tensor();
+  }
+  if (!grid_grad.is_none()) {
+    grid_grad_view.emplace(grid_grad, "grid_grad", ArrayView::Access::kWrite);
+    call.tensors[4] = &grid_grad_view->tensor();
+  }
+  call.interpolation = interpolation;
+  call.padding = padding;
+  call.align_corners = align_corners;
+  Run(call);
+}
+
+nb::tuple Describe(nb::handle array, const char* name) {
+  const ArrayView view(array, name, ArrayView::Access::kRead);
+  const portaclTensor& tensor = view.tensor();
+  nb::list shape;
+  for (int i = 0; i < tensor.rank; ++i) shape.append(tensor.shape[i]);
+  return nb::make_tuple(nb::tuple(shape), view.dtype_name());
+}
+
+// Memory of one result, from the pool; a Python object with the buffer protocol.
+class Block {
+ public:
+  explicit Block(size_t bytes) : block_(ResultPool::Get().Take(bytes)), bytes_(bytes) {
+    if (block_.data == nullptr) throw std::bad_alloc();
+  }
+  ~Block() { ResultPool::Get().Return(block_); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  void* data() const { return block_.data; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  ResultPool::Block block_;
+  size_t bytes_;
+};
+
+int GetBlockBuffer(PyObject* self, Py_buffer* buffer, int flags) {
+  const Block* block = nb::inst_ptr<Block>(self);
+  return PyBuffer_FillInfo(buffer, self, block->data(), static_cast<Py_ssize_t>(block->bytes()),
+                           /*readonly=*/0, flags);
+}
+
+PyType_Slot block_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBlockBuffer)},
+                             {0, nullptr}};
+
+void SetNumThreads(int32_t threads) {
+  int32_t code = PORTACL_OK;
+  {
+    nb::gil_scoped_release released;  // waits for calls that run in other threads
+    code = portaclSetNumThreads(threads);
+  }
+  Check(code);
+  ClearPlans();
+}
+
+void SetImpl(const std::string& name) {
+  Check(portaclSetImpl(name.c_str()));
+  ClearPlans();
+}
+
+void DefineOperators(nb::module_& m) {
+  m.def("upsample_nearest_exact", &UpsampleNearestExact, nb::arg("input"), nb::arg("output"),
+        nb::arg("scales"), "output[n, c, o] = input[n, c, src(o)]; a scale of 0: from the sizes.");
+  m.def("upsample_nearest_exact_backward", &UpsampleNearestExactBackward, nb::arg("grad_output"),
+        nb::arg("grad_input"), nb::arg("scales"),
+        "grad_input[n, c, src(o)] = sum of grad_output[n, c, o]; a scale of 0: from the sizes.");
+  m.def("grid_sampler_2d", &GridSampler2D, nb::arg("input"), nb::arg("grid"), nb::arg("output"),
+        nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"),
+        "Samples input at the points of grid into output.");
+  m.def("grid_sampler_2d_backward", &GridSampler2DBackward, nb::arg("grad_output"),
+        nb::arg("input"), nb::arg("grid"), nb::arg("input_grad").none(),
+        nb::arg("grid_grad").none(), nb::arg("interpolation"), nb::arg("padding"),
+        nb::arg("align_corners"), "Gradients of grid_sampler_2d; None for one that is not wanted.");
+  m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
+        nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
+        "Shape and dtype name of an array; name is what messages call it.");
+}
+
+void DefineSettings(nb::module_& m) {
+  m.def("version", &portaclGetVersion, "Version of the library that is loaded.");
+  m.def(
+      "info_json", [] { return std::string(portaclGetInfo()); },
+      "What the library says of itself, as JSON.");
+  m.def("set_num_threads", &SetNumThreads, nb::arg("threads"));
+  m.def("get_num_threads", &portaclGetNumThreads);
+  m.def("set_impl", &SetImpl, nb::arg("name"));
+  m.def("get_impl", &portaclGetImpl);
+  m.def(
+      "pool_limit", [] { return ResultPool::Get().limit(); },
+      "Bytes of result memory that are kept at most.");
+  m.def(
+      "pool_kept", [] { return ResultPool::Get().kept(); },
+      "Bytes of result memory that are kept now.");
+  m.def(
+      "pool_trim", [] { ResultPool::Get().Trim(); }, "Gives kept memory back to the system.");
+}
+
+}  // namespace
+}  // namespace portacl_python
+
+NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);
+  m.doc() = "Calls of libportacl on array objects; portacl's public functions stand on it.";
+  nb::class_<portacl_python::Block>(m, "Block", nb::type_slots(portacl_python::block_slots),
+                                    "Writable memory of a large result (buffer protocol), which "
+                                    "goes back to the pool when nothing refers to it.")
+      .def(nb::init<size_t>(), nb::arg("nbytes"));
+  portacl_python::DefineOperators(m);
+  portacl_python::DefineSettings(m);
+}

@@ -1,0 +1,44 @@
+// Plans of recent calls. Training repeats its shapes: a kept plan saves the checks and index tables
+// of every call but the first.
+#ifndef PORTACL_PYTHON_PLAN_CACHE_H_
+#define PORTACL_PYTHON_PLAN_CACHE_H_
+
+#include <portacl/portacl.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace portacl_python {
+
+inline constexpr int kMaxTensors = 5;
+
+enum class Op : int32_t {
+  kUpsampleNearestExact,
+  kUpsampleNearestExactBackward,
+  kGridSampler2D,
+  kGridSampler2DBackward,
+};
+
+// One call of the native API: its tensors in the order of the planning function's parameters.
+struct Call {
+  Op op;
+  std::array<const portaclTensor*, kMaxTensors> tensors{};  // null: an output that is not wanted
+  std::array<double, 2> scales{};
+  int32_t interpolation = PORTACL_BILINEAR;
+  int32_t padding = PORTACL_ZEROS;
+  bool align_corners = false;
+};
+
+// Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then
+// in portaclGetErrorMessage. Thread-safe; needs no GIL.
+int32_t RunCall(const Call& call);
+
+// Forgets every plan: for changes of threads or of the chosen implementation.
+void ClearPlans();
+
+}  // namespace portacl_python
+
+#endif  // PORTACL_PYTHON_PLAN_CACHE_H_
