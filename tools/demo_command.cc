@@ -203,8 +203,8 @@ int RunDemo(const DemoOptions& options) {
 }  // namespace
 
 void AddDemoCommand(CLI::App& app, Action& action) {
-  CLI::App* demo = app.add_subcommand(
-      "demo", "Run the operators on photographs, verify every bit, write a page of pictures");
+  CLI::App* demo =
+      app.add_subcommand("demo", "Run the operators on photographs, verify all bits, draw a page");
   const auto options = std::make_shared<DemoOptions>();
   demo->add_option("DIR", options->folder, "folder for the pictures (default: portacl-demo)")
       ->type_name("");

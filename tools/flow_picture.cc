@@ -99,11 +99,11 @@ void DrawFlowLegend(Canvas& canvas, double centre_x, double centre_y, double rad
 Image FlowPictureWithLegend(const HostTensor& vectors, const std::string& title) {
   const double reference = FlowReference(vectors);
   const Image picture = FlowPicture(vectors, reference);
-  constexpr int kMargin = 24, kLegendWidth = 200, kTitleHeight = 44, kMinimum = 384;
+  constexpr int kMargin = 24, kLegendWidth = 200, kTitleHeight = 44, kMinimum = 512;
   const int zoom = std::max(1, kMinimum / std::max(picture.width(), picture.height()));
   const int width = picture.width() * zoom, height = picture.height() * zoom;
   Canvas canvas(width + kLegendWidth + 3 * kMargin,
-                std::max(height, 260) + kTitleHeight + 2 * kMargin, {255, 255, 255});
+                std::max(height, 310) + kTitleHeight + 2 * kMargin, {255, 255, 255});
   const TextStyle heading{20, Weight::kMedium, {33, 37, 41}};
   const TextStyle text{14, Weight::kRegular, {73, 80, 87}};
   canvas.DrawText(kMargin, kMargin + 18, title, heading);
@@ -121,7 +121,7 @@ Image FlowPictureWithLegend(const HostTensor& vectors, const std::string& title)
   canvas.DrawText(centre_x - 70 - TextWidth("\u2212x", text), centre_y + 5, "\u2212x", text);
   const std::string lines[] = {"Colour: direction", "White: no gradient",
                                fmt::format("Rim: length {:.3g}", reference),
-                               "Half way: a quarter of it", "Darker: longer than that"};
+                               "Half way: a quarter of it", "Darker: longer"};
   double y = centre_y + 116;
   for (const std::string& line : lines) {
     canvas.DrawText(centre_x - TextWidth(line, text) / 2, y, line, text);

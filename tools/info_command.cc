@@ -3,6 +3,7 @@
 #include <portacl/portacl.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 

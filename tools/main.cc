@@ -30,6 +30,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("portacl ") + portaclGetVersion());
   app.require_subcommand(1);
   app.footer(kExitCodes);
+  app.get_formatter()->column_width(28);
   AddRunCommand(app, action);
   AddInfoCommand(app, action);
   AddCompareCommand(app, action);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tools/checksum.h"
 #include "tools/cli_error.h"
@@ -141,6 +143,13 @@ nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
 }
 
 void ApplySettings(const RunOptions& options) {
+  static constexpr std::string_view kProfiles[] = {"native", "atlas-a2", "atlas-a3",
+                                                   "atlas-training", "open"};
+  if (std::find(std::begin(kProfiles), std::end(kProfiles), options.profile) ==
+      std::end(kProfiles)) {
+    throw BadInput(fmt::format("--profile: '{}' is not one of {}", options.profile,
+                               fmt::join(kProfiles, ", ")));
+  }
   ThrowOnStatus(portaclSetNumThreads(options.threads), "portaclSetNumThreads",
                 portaclGetErrorMessage());
   if (!options.impl.empty()) {
@@ -187,19 +196,18 @@ void AddInputOptions(CLI::App& run, RunOptions& options) {
   add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
       "float32|float16|bfloat16|float64");
   add("--shape", options.shape,
-      "shape of --input (grid sampler) or --grad-output (upsample) where no file tells", "N,C,H,W");
+      "of --input (grid sampler) or --grad-output (upsample) where no file tells", "N,C,H,W");
 }
 
 void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option("--size", options.size,
-                 "upsample: extents of grad_input; grid sampler: of a made grid (default: the "
-                 "input's)")
+                 "upsample: of grad_input; grid sampler: of a made grid (default: the input's)")
       ->type_name("H,W")
       ->group(group);
   run.add_option("--scale", options.scale,
-                 "upsample: grad_output extent / grad_input extent, one or one per axis; without "
-                 "--size it gives the size too")
+                 "upsample: grad_output extent / grad_input extent; gives the size where --size "
+                 "is absent")
       ->type_name("S|SH,SW")
       ->group(group);
   run.add_option("--interpolation", options.interpolation, "default: bilinear")
@@ -234,18 +242,17 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Execution";
   run.add_option("--profile", options.profile,
                  "native: the C++ API; otherwise the aclnn C API under this profile")
-      ->check(CLI::IsMember({"native", "atlas-a2", "atlas-a3", "atlas-training", "open"}))
       ->type_name("native|atlas-a2|atlas-a3|atlas-training|open")
       ->group(group);
   run.add_option("--impl", options.impl, "force one kernel family (portacl info lists them)")
       ->type_name("NAME")
       ->group(group);
   run.add_option("--threads", options.threads, "default: the library's (portacl info)")
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N")
       ->group(group);
   run.add_option("--repeat", options.repeat, "timed runs; more than 1 are preceded by a warm-up")
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(1, 1000000).description(""))
       ->type_name("N")
       ->group(group);
 }

@@ -67,6 +67,7 @@ std::string Table::Text() const {
       const bool right = columns_[i] == Align::kRight;
       line += (i > 0 ? "  " : "") + (right ? padding + cell : last ? cell : cell + padding);
     }
+    line.erase(line.find_last_not_of(' ') + 1);
     text += (row.heading ? Styled(line, Style::kDim) : line) + "\n";
   }
   return text;
