@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Measures portacl side by side with PyTorch, oneDNN, JAX and a plain copy.
+
+All peers run in one process, interleaved, on the same inputs and number of threads; results are
+compared before they are timed. Each number of threads has a process of its own, because the peers
+read it at their start. Needs PyTorch (script/setup --torch) and a build (script/build release).
+
+  bench/compare.py --quick                            a few shapes of every class
+  bench/compare.py --filter grid.*random --threads 1
+  bench/compare.py --suite shapes sizes copy tiny --json r.json --markdown r.md --plots docs/images
+  bench/compare.py --from r.json --plots docs/images  draws again without measuring
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PEERS = (
+    "portacl",
+    "portacl-fresh",
+    "portacl-plan",
+    "torch",
+    "torch-out",
+    "onednn",
+    "jax",
+    "memcpy",
+    "nt-copy",
+    "memset",
+    "nt-fill",
+)
+DEFAULT_PEERS = [p for p in PEERS if p != "portacl-plan"]
+QUICK_PEERS = [p for p in DEFAULT_PEERS if p != "jax"]
+SUITES = {
+    "shapes": "the list of bench/shapes.json",
+    "sizes": "time per element from 1e5 to --max-elements elements",
+    "copy": "copy and fill bandwidth against size",
+    "tiny": "cost of a call (compiles a small library against PyTorch)",
+}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    what = "; ".join(f"{name}: {text}" for name, text in SUITES.items())
+    add("--suite", nargs="+", choices=SUITES, default=["shapes"], help=f"{what} (shapes)")
+    add("--filter", metavar="REGEX", help="only shapes whose name, operator, class or dtype match")
+    add("--threads", type=int, nargs="+", help="numbers of threads (1 and the CPUs)")
+    add("--peers", nargs="+", choices=PEERS, metavar="PEER", help=f"of {', '.join(PEERS)}")
+    add("--repeat", type=int, help="samples of each peer (9; 3 with --quick)")
+    add("--max-seconds", type=float, default=10.0, help="per peer and shape, about (10)")
+    add("--max-elements", type=float, default=1e9, help="end of the suite sizes (1e9)")
+    add("--flush", action="store_true", help="empty the caches before every call")
+    add("--no-verify", action="store_true", help="do not compare results before timing")
+    add("--quick", action="store_true", help="few shapes, few samples, no JAX")
+    add("--lib", type=pathlib.Path, help="libportacl.so (build/release/lib/libportacl.so)")
+    add("--impl", help="force a kernel family, as PORTACL_IMPL does: ref, avx2, avx512, ...")
+    add("--json", type=pathlib.Path, metavar="FILE", help="write all samples")
+    add("--markdown", type=pathlib.Path, metavar="FILE", help="write the tables (also printed)")
+    add("--plots", type=pathlib.Path, metavar="DIR", help="write perf-*.png")
+    add(
+        "--from",
+        type=pathlib.Path,
+        nargs="+",
+        dest="sources",
+        metavar="JSON",
+        help="do not measure",
+    )
+    add("--worker", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    _fill_in(options)
+    return options
+
+
+def _fill_in(options: argparse.Namespace) -> None:
+    """Defaults that depend on other options or on the machine."""
+    cpus = len(os.sched_getaffinity(0))
+    options.threads = options.threads or sorted({1, cpus})
+    options.peers = options.peers or (QUICK_PEERS if options.quick else DEFAULT_PEERS)
+    options.repeat = options.repeat or (3 if options.quick else 9)
+    options.lib = (options.lib or ROOT / "build" / "release" / "lib" / "libportacl.so").absolute()
+
+
+def main() -> int:
+    options = parse_arguments()
+    if options.worker is not None:
+        _measure_here(options)
+        return 0
+    _ensure_packages(measuring=not options.sources)
+    from portacl_bench import report, results  # noqa: PLC0415 (needs the packages)
+
+    if options.sources:
+        result = results.merge([json.loads(path.read_text()) for path in options.sources])
+    else:
+        if not options.lib.exists():
+            sys.exit(f"{options.lib} is missing: run script/build release, or give --lib")
+        result = results.merge([_measure(options, threads) for threads in options.threads])
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    text = report.markdown(result)
+    if options.markdown:
+        options.markdown.write_text(text)
+    print(text)
+    if options.plots:
+        from portacl_bench import plots  # noqa: PLC0415
+
+        options.plots.mkdir(parents=True, exist_ok=True)
+        for path in plots.draw(result, options.plots):
+            print(f"wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _measure(options: argparse.Namespace, threads: int) -> dict[str, Any]:
+    """Runs this program again as a worker: every peer starts with `threads` threads."""
+    count = str(threads)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "PORTACL_NUM_THREADS": count,
+        "NPROC": count,  # XLA's thread pool
+        "JAX_PLATFORMS": "cpu",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "result.json"
+        command = [sys.executable, *sys.argv, "--worker", count, "--json", str(path)]
+        print(f"{threads} thread(s)", file=sys.stderr)
+        subprocess.run(command, env=environment, check=True)
+        result: dict[str, Any] = json.loads(path.read_text())
+        return result
+
+
+def _measure_here(options: argparse.Namespace) -> None:
+    from portacl_bench import worker  # noqa: PLC0415
+
+    result = worker.run(options, options.worker)
+    if options.impl:
+        result["impl"] = options.impl
+    options.json.write_text(json.dumps(result))
+
+
+def _ensure_packages(measuring: bool) -> None:
+    """Starts again in the environment of script/setup where the packages are missing here."""
+    try:
+        import matplotlib  # noqa: F401, PLC0415
+
+        if measuring:
+            import torch  # noqa: F401, PLC0415
+        return
+    except ImportError as error:
+        missing = error.name
+    setup = [str(ROOT / "script" / "setup"), "--print-torch-venv"]
+    found = subprocess.run(setup, capture_output=True, text=True, check=False).stdout.strip()
+    python = pathlib.Path(found) / "bin" / "python"
+    if not python.exists() or sys.prefix == str(python.parent.parent):
+        sys.exit(f"the Python package {missing} is missing: run script/setup --torch")
+    os.execv(python, [str(python), *sys.argv])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The parts of bench/compare.py: cases, data, peers, timing, checks, report and plots."""

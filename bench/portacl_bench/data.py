@@ -1,0 +1,96 @@
+"""Input tensors of a case, the same for every peer, and poisoned outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import zlib
+
+import torch
+
+from .cases import Case
+
+DTYPES = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float64": torch.float64,
+}
+# Coordinates keep this distance (pixels) from the places where a result jumps, so that two correct
+# implementations whose coordinates differ in the last bit still agree.
+KINK_MARGIN = 4e-3
+
+
+@dataclasses.dataclass
+class Problem:
+    """A case with its inputs. Outputs are made by each peer."""
+
+    case: Case
+    grad_output: torch.Tensor
+    input: torch.Tensor | None = None
+    grid: torch.Tensor | None = None
+
+    def empty_outputs(self) -> list[torch.Tensor | None]:
+        """[gradInput], or [inputGrad, gridGrad] with None where the mask leaves one out."""
+        case = self.case
+        first = _layout(torch.empty(case.input, dtype=DTYPES[case.dtype]), case)
+        if not case.is_grid:
+            return [first]
+        second = torch.empty(case.grid_shape, dtype=DTYPES[case.dtype])
+        return [first if case.mask[0] else None, second if case.mask[1] else None]
+
+
+def make(case: Case) -> Problem:
+    generator = torch.Generator().manual_seed(zlib.crc32(case.name.encode()))
+
+    def uniform(shape: tuple[int, ...]) -> torch.Tensor:
+        values = torch.empty(shape, dtype=torch.float32).uniform_(-1, 1, generator=generator)
+        return _layout(values.to(DTYPES[case.dtype]), case)
+
+    problem = Problem(case, uniform(case.grad_output_shape))
+    if case.is_grid:
+        problem.input = uniform(case.input)
+        problem.grid = _grid(case, generator).to(DTYPES[case.dtype]).contiguous()
+    return problem
+
+
+def _layout(tensor: torch.Tensor, case: Case) -> torch.Tensor:
+    if case.memory_format == "channels_last":
+        return tensor.contiguous(memory_format=torch.channels_last)
+    return tensor.contiguous()
+
+
+def _grid(case: Case, generator: torch.Generator) -> torch.Tensor:
+    n, oh, ow, _ = case.grid_shape
+    extents = torch.tensor([case.input[3], case.input[2]], dtype=torch.float32)
+    if case.grid == "smooth":
+        grid = _smooth(n, oh, ow)
+    else:
+        grid = torch.empty(case.grid_shape, dtype=torch.float32)
+        grid.uniform_(-1, 1, generator=generator)
+        if case.grid == "onecell":
+            pixel = (extents / 2).floor() + 0.5 + 0.4 * grid
+            grid = (2 * pixel + 1) / extents - 1
+    return _away_from_kinks(grid, extents, case.align_corners)
+
+
+def _smooth(n: int, oh: int, ow: int) -> torch.Tensor:
+    y = ((2 * torch.arange(oh) + 1) / oh - 1).view(1, oh, 1)
+    x = ((2 * torch.arange(ow) + 1) / ow - 1).view(1, 1, ow)
+    phase = torch.arange(n).view(n, 1, 1) * 0.7
+    cos, sin = 1.02 * math.cos(0.05), 1.02 * math.sin(0.05)
+    grid_x = cos * x - sin * y + 0.01 * torch.sin(5 * y + phase)
+    grid_y = sin * x + cos * y + 0.01 * torch.sin(5 * x + phase)
+    return torch.stack([grid_x, grid_y], dim=-1)
+
+
+def _away_from_kinks(
+    grid: torch.Tensor, extents: torch.Tensor, align_corners: bool
+) -> torch.Tensor:
+    """Moves coordinates off multiples of half a pixel."""
+    per_pixel = 2 / (extents - 1 if align_corners else extents)
+    origin = 0.0 if align_corners else 0.5
+    pixel = (grid + 1) / per_pixel - origin
+    distance = 2 * pixel - torch.round(2 * pixel)
+    near = distance.abs() < 2 * KINK_MARGIN
+    return torch.where(near, grid + 2 * KINK_MARGIN * per_pixel, grid)

@@ -1,0 +1,209 @@
+"""The result as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import cases, results
+from .results import Record, Row
+
+Cell = Callable[[Record], str]
+
+
+def markdown(result: Record) -> str:
+    parts = [_header(result)]
+    if result.get("shapes"):
+        parts += [_operator(result, cases.NEAREST), _operator(result, cases.GRID)]
+    if result.get("tiny"):
+        parts.append(_tiny(result))
+    if result.get("sizes"):
+        parts.append(_sizes(result))
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def _header(result: Record) -> str:
+    machine = result["machine"]
+    versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
+    kind = "virtual machine" if machine["hypervisor"] else "machine"
+    load = f"{result['load_before']} before, {result['load_after']} after"
+    lines = [
+        f"Machine: {machine['cpu']}, {machine['cpus']} CPUs of a {kind}, "
+        f"{', '.join(machine['caches'])}; {machine['memory_gib']} GiB; {machine['system']}; "
+        f"transparent huge pages: {machine['transparent_huge_pages']}.",
+        f"Versions: {versions}, Python {machine['python']}; commit {machine['commit']}; "
+        f"{machine['date']}.",
+        f"Medians of {result['protocol']['repeat']} interleaved samples; load average {load}. "
+        "`~`: best and median differ by more than 25 %.",
+    ]
+    if impl := result.get("impl"):
+        lines.append(f"Implementation forced: {impl}.")
+    lines += [f"Without {k}: {v}" for k, v in result.get("missing", {}).items()]
+    return "  \n".join(lines)
+
+
+def _operator(result: Record, operator: str) -> str:
+    rows = results.rows(result, operator)
+    if not rows:
+        return ""
+    counts = results.thread_counts(result)
+    threads = " / ".join(f"T{count}" for count in counts)
+    columns = _columns(operator, rows)
+    head = ["name", "shape", *(name for name, _ in columns), "workspace", "kernel"]
+    lines = [f"### {operator} ({threads})", "", _line(head), _line(["---"] * len(head))]
+    for row in rows:
+        cells = [" / ".join(_of(row, count, cell) for count in counts) for _, cell in columns]
+        lines.append(
+            _line([row.name, results.label(row.case), *cells, _workspace(row), _kernel(row)])
+        )
+    return "\n".join([*lines, "", *_summary(rows, counts)])
+
+
+def _columns(operator: str, rows: list[Row]) -> list[tuple[str, Cell]]:
+    """Title and cell of each column that has a value in at least one row."""
+
+    def time(peer: str) -> Cell:
+        return lambda r: _milliseconds(r, peer)
+
+    def times_faster(peer: str) -> Cell:
+        return lambda r: _number(results.ratio(r, peer))
+
+    columns: list[tuple[str, Cell]] = [
+        ("portacl, ms", time("portacl")),
+        ("PyTorch, ms", time("torch")),
+        ("**PyTorch / portacl**", times_faster("torch")),
+        ("of minima", lambda r: _number(results.ratio(r, "torch", "best"))),
+        ("PyTorch out= / portacl", times_faster("torch-out")),
+        ("PyTorch / fresh outputs", lambda r: _number(_fresh(r))),
+        ("oneDNN / portacl", times_faster("onednn")),
+        ("JAX / portacl", times_faster("jax")),
+        ("GB/s", lambda r: _number(results.bandwidth(r))),
+    ]
+    if operator == cases.NEAREST:
+        columns.append(("of copy", lambda r: _percent(results.of_copy(r))))
+    else:
+        columns.append(("of fill", lambda r: _percent(results.of_fill(r))))
+    every = [record for row in rows for record in row.by_threads.values()]
+    return [(name, cell) for name, cell in columns if any(cell(r) != "-" for r in every)]
+
+
+def _fresh(record: Record) -> float | None:
+    return results.ratio(record, "torch", own="portacl-fresh")
+
+
+def _summary(rows: list[Row], counts: list[int]) -> list[str]:
+    def means(peer: str, key: str = "median") -> str:
+        values = (
+            results.geometric_mean(
+                results.ratio(row.by_threads[count], peer, key)
+                for row in rows
+                if count in row.by_threads
+            )
+            for count in counts
+        )
+        return " / ".join(_number(value) for value in values)
+
+    lines = [
+        f"Geometric mean of PyTorch / portacl: {means('torch')}"
+        f" (of minima {means('torch', 'best')})"
+    ]
+    if (out := means("torch-out")).strip("-/ "):
+        lines[0] += f"; against out= {out}"
+    lines[0] += "."
+    wrong = {
+        f"{row.name} {peer}: {text}"
+        for row in rows
+        for record in row.by_threads.values()
+        for peer, text in _disagreements(record)
+    }
+    if wrong:
+        lines += ["", "Results that differ from PyTorch's:", "", *(f"- {w}" for w in sorted(wrong))]
+    return lines
+
+
+def _disagreements(record: Record) -> list[tuple[str, str]]:
+    found = [(p, t["agrees"]) for p, t in record["peers"].items() if t.get("agrees")]
+    found += list(record["skipped"].items())
+    return [(peer, text) for peer, text in found if text.startswith("differs")]
+
+
+def _tiny(result: Record) -> str:
+    counts = results.thread_counts(result)
+    threads = " / ".join(f"T{count}" for count in counts)
+    names = sorted({name for record in result["tiny"] for name in record["peers"]})
+    lines = [
+        f"### Tiny calls, microseconds ({threads})",
+        "",
+        _line(["operator", "call", "median", "best"]),
+        _line(["---"] * 4),
+    ]
+    for operator in dict.fromkeys(record["operator"] for record in result["tiny"]):
+        records = [r for r in result["tiny"] if r["operator"] == operator]
+        for name in names:
+            if name in records[0]["peers"]:
+                cells = [
+                    " / ".join(f"{r['peers'][name][key] * 1e6:.2f}" for r in records)
+                    for key in ("median", "best")
+                ]
+                lines.append(_line([operator, name, *cells]))
+    return "\n".join(lines)
+
+
+def _sizes(result: Record) -> str:
+    lines = [
+        "### Time per element against size, ns",
+        "",
+        _line(["series", "threads", "elements", "smallest", "largest", "largest / smallest"]),
+        _line(["---"] * 6),
+    ]
+    groups: dict[tuple[str, int], list[Record]] = {}
+    for record in result["sizes"]:
+        groups.setdefault((record["series"], record["threads"]), []).append(record)
+    for (name, threads), records in groups.items():
+        times = [t / r["elements"] * 1e9 for r in records if (t := results.seconds(r, "portacl"))]
+        if times:
+            span = f"{records[0]['elements']:.0e} to {records[-1]['elements']:.0e}"
+            cells = [f"{min(times):.3f}", f"{max(times):.3f}", f"{max(times) / min(times):.2f}"]
+            lines.append(_line([name, str(threads), span, *cells]))
+    return "\n".join(lines)
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _of(row: Row, count: int, cell: Cell) -> str:
+    return cell(row.by_threads[count]) if count in row.by_threads else "-"
+
+
+def _milliseconds(record: Record, peer: str) -> str:
+    time = results.seconds(record, peer)
+    if time is None:
+        return "-"
+    return ("~" if results.noisy(record, peer) else "") + _number(time * 1e3)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value * 100:.0f} %"
+
+
+def _workspace(row: Row) -> str:
+    size = max(r["peers"].get("portacl", {}).get("workspace", 0) for r in row.by_threads.values())
+    if size == 0:
+        return "0"
+    share = size / row.any["bytes"]
+    text = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+    return f"{text} ({share:.2f}x)"
+
+
+def _kernel(row: Row) -> str:
+    kernels: dict[str, Any] = dict.fromkeys(
+        r["peers"].get("portacl", {}).get("kernel", "-") for r in row.by_threads.values()
+    )
+    return " / ".join(kernels)
