@@ -7,6 +7,7 @@
 #include "ops/grid_sampler_2d_backward.h"
 #include "ops/grid_sampler_2d_impls.h"
 #include "ops/planned_kernel.h"
+#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -72,6 +73,7 @@ class GridSamplerPlan final : public Plan {
 }  // namespace
 
 Status PlanGridSampler2D(const GridSampler2DCall& call, std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(Check(call));
   auto made = std::make_shared<GridSamplerPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());

@@ -7,6 +7,7 @@
 #include "ops/grid_sampler_2d_backward_impls.h"
 #include "ops/planned_kernel.h"
 #include "ops/refusal.h"
+#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -317,6 +318,7 @@ std::array<int64_t, 4> Strides4D(const TensorDesc& tensor) {
 Status CheckGridSampler2DBackward(const Call& call) { return Checker(call).Run(); }
 
 Status PlanGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(CheckGridSampler2DBackward(call));
   auto made = std::make_shared<GridSamplerBackwardPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());

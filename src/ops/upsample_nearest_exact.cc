@@ -8,6 +8,7 @@
 #include "ops/planned_kernel.h"
 #include "ops/upsample_nearest_exact_backward.h"
 #include "ops/upsample_nearest_exact_impls.h"
+#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -87,6 +88,7 @@ class NearestPlan final : public Plan {
 Status PlanUpsampleNearestExact(const TensorDesc* input, const TensorDesc* output,
                                 const std::array<double, 2>& scales,
                                 std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(Check(input, output, scales));
   auto made = std::make_shared<NearestPlan>(*input, *output, scales);
   PORTACL_RETURN_IF_ERROR(made->Make());

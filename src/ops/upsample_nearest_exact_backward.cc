@@ -9,6 +9,7 @@
 #include "ops/planned_kernel.h"
 #include "ops/refusal.h"
 #include "ops/upsample_nearest_exact_backward_impls.h"
+#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -313,6 +314,7 @@ std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t h) {
 Status CheckUpsampleNearestExactBackward(const Call& call) { return Checker(call).Run(); }
 
 Status PlanUpsampleNearestExactBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(CheckUpsampleNearestExactBackward(call));
   auto made = std::make_shared<NearestBackwardPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
