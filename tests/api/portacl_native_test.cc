@@ -1,0 +1,389 @@
+// The native API: statuses and messages, plans, settings, what it accepts beyond the aclnn API.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "acl/acl.h"
+#include "support/api/compare.h"
+#include "support/api/native.h"
+#include "support/api/nearest_oracle.h"
+
+namespace portacl_test {
+namespace {
+
+using testing::HasSubstr;
+
+void ExpectStatus(const portacl::Status& status, int32_t code,
+                  const std::vector<std::string>& parts) {
+  EXPECT_EQ(status.code(), code);
+  EXPECT_FALSE(status.ok());
+  EXPECT_FALSE(static_cast<bool>(status));
+  for (const std::string& part : parts) EXPECT_THAT(status.message(), HasSubstr(part));
+}
+
+// ---- wider than the aclnn API ------------------------------------------------------------------
+
+using NativeApi = NativeTest;
+
+TEST_F(NativeApi, NearestHasDoubleAnyRatioAnyProfileAndEmptyTensors) {
+  portaclSetProfile("atlas-training");
+  portaclSetStrict(1);
+  Random random(131);
+  for (const Element element : kElements) {
+    for (const auto& [small, large] :
+         {std::pair{Shape{1, 2, 60}, Shape{1, 2, 1}}, std::pair{Shape{1, 2, 1}, Shape{1, 2, 777}},
+          std::pair{Shape{1, 1, 1, 2}, Shape{1, 1, 300, 1}},
+          std::pair{Shape{0, 2, 5}, Shape{0, 2, 7}}, std::pair{Shape{2, 0, 5}, Shape{2, 0, 7}},
+          std::pair{Shape{0, 0, 5, 5}, Shape{0, 0, 7, 7}}}) {
+      Tensor g(element, large);
+      g.FillUniform(random, -1, 1);
+      Tensor result(element, small);
+      ASSERT_TRUE(Succeeds(portacl::upsample_nearest_exact_backward(View(g), View(result))));
+      EXPECT_TRUE(BitIdentical(result, NearestBackward(g, small)));
+      EXPECT_TRUE(result.GuardsIntact());
+    }
+  }
+}
+
+TEST_F(NativeApi, GridSamplerHasEveryModeAndDtypeInAnyProfile) {
+  portaclSetProfile("atlas-training");
+  portaclSetStrict(1);
+  Random random(132);
+  for (const GridMode& mode : AllGridModes()) {
+    for (const Element element : kElements) {
+      GridCase c(element, 1, 2, 4, 5, 3, 3);
+      c.Fill(GridKind::kRandom, random);
+      Tensor input_grad(element, c.input.shape());
+      Tensor grid_grad(element, c.grid.shape());
+      Tensor output(element, c.grad_output.shape());
+      ASSERT_TRUE(Succeeds(NativeGridBackward(c, mode, &input_grad, &grid_grad)));
+      ASSERT_TRUE(Succeeds(NativeGrid(c.input, c.grid, mode, &output)));
+      const GridGradients want = GridBackward(c.grad_output, c.input, c.grid, mode);
+      EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, input_grad, want.input_grad));
+      EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, grid_grad, want.grid_grad));
+      EXPECT_TRUE(
+          WithinTolerance(Operator::kGridSampler, output, GridForward(c.input, c.grid, mode)));
+    }
+  }
+}
+
+TEST_F(NativeApi, EmptyGridSamplesFillTheOutputsWithZero) {
+  for (const auto& [n, c, oh] : {std::tuple{2, 2, 0}, std::tuple{2, 0, 3}, std::tuple{0, 2, 3}}) {
+    GridCase empty(Element::kFloat, n, c, 3, 4, oh, 5);
+    empty.grid.Fill(0.0);
+    Tensor input_grad(Element::kFloat, empty.input.shape());
+    Tensor grid_grad(Element::kFloat, empty.grid.shape());
+    ASSERT_TRUE(Succeeds(NativeGridBackward(empty, {}, &input_grad, &grid_grad)));
+    EXPECT_THAT(input_grad.Values(), testing::Each(0.0));
+    EXPECT_THAT(grid_grad.Values(), testing::Each(0.0));
+    Tensor output(Element::kFloat, empty.grad_output.shape());
+    EXPECT_TRUE(Succeeds(NativeGrid(empty.input, empty.grid, {}, &output)));
+  }
+}
+
+// ---- statuses ----------------------------------------------------------------------------------
+
+TEST_F(NativeApi, WrongArgumentsOfNearestNameTheParameter) {
+  Tensor small(Element::kFloat, {1, 2, 4, 5});
+  Tensor large(Element::kFloat, {1, 2, 8, 10});
+  const auto call = [](const portacl::Tensor& g, const portacl::Tensor& out,
+                       const double* scales = nullptr) {
+    return portacl::upsample_nearest_exact_backward(g, out, scales);
+  };
+  const portacl::Tensor g = View(large);
+  const portacl::Tensor out = View(small);
+  const double negative[] = {1, -1};
+  const double nan[] = {std::nan(""), 0};
+  ExpectStatus(call(portacl::Tensor(), out), PORTACL_ERROR_NULL, {"gradOutput", "null"});
+  ExpectStatus(call(g, portacl::Tensor()), PORTACL_ERROR_NULL, {"gradInput", "null"});
+  ExpectStatus(call(View(Tensor(Element::kFloat, {2, 8})), out), PORTACL_ERROR_INVALID,
+               {"gradOutput", "rank"});
+  ExpectStatus(call(g, View(Tensor(Element::kFloat, {1, 2, 5}))), PORTACL_ERROR_INVALID,
+               {"gradInput", "rank"});
+  ExpectStatus(call(g, View(Tensor(Element::kFloat16, {1, 2, 4, 5}))), PORTACL_ERROR_INVALID,
+               {"gradInput", "FLOAT16"});
+  ExpectStatus(
+      call(portacl::Tensor(large.first(), static_cast<portacl::DataType>(3), {1, 2, 8, 10}), out),
+      PORTACL_ERROR_INVALID, {"gradOutput", "INT32"});
+  ExpectStatus(call(g, View(Tensor(Element::kFloat, {2, 2, 4, 5}))), PORTACL_ERROR_INVALID,
+               {"gradInput", "N"});
+  ExpectStatus(call(g, View(Tensor(Element::kFloat, {1, 3, 4, 5}))), PORTACL_ERROR_INVALID,
+               {"gradInput", "C"});
+  ExpectStatus(call(g, View(Tensor(Element::kFloat, {1, 2, 0, 5}))), PORTACL_ERROR_INVALID,
+               {"gradInput", "H", "at least 1"});
+  ExpectStatus(call(g, out, negative), PORTACL_ERROR_INVALID, {"scales[1]", "-1"});
+  ExpectStatus(call(g, out, nan), PORTACL_ERROR_INVALID, {"scales[0]", "nan"});
+  ExpectStatus(call(portacl::Tensor(nullptr, portacl::DataType::kFloat32, {1, 2, 8, 10}), out),
+               PORTACL_ERROR_NULL, {"gradOutput", "null"});
+  ExpectStatus(call(portacl::Tensor(static_cast<float*>(large.first()), {1, 2, -8, 10}), out),
+               PORTACL_ERROR_INVALID, {"gradOutput", "-8"});
+  ExpectStatus(
+      call(portacl::Tensor(static_cast<float*>(large.first()), {INT64_MAX, INT64_MAX, 8, 10}), out),
+      PORTACL_ERROR_INVALID, {"gradOutput"});
+  ExpectStatus(
+      call(portacl::Tensor(large.first(), portacl::DataType::kFloat32, {1, 2, 8, 10}, {80, 10, 1}),
+           out),
+      PORTACL_ERROR_INVALID, {"gradOutput", "rank"});
+  ExpectStatus(call(g, portacl::Tensor(small.first(), portacl::DataType::kFloat32, {1, 2, 4, 5},
+                                       {40, 20, 0, 1})),
+               PORTACL_ERROR_INVALID, {"gradInput", "overlaps itself"});
+  ExpectStatus(call(g, portacl::Tensor(static_cast<float*>(large.first()) + 3, {1, 2, 4, 5})),
+               PORTACL_ERROR_INVALID, {"gradInput", "gradOutput", "overlaps"});
+  ExpectStatus(call(g, portacl::Tensor(static_cast<char*>(small.first()) + 1,
+                                       portacl::DataType::kFloat32, {1, 2, 4, 5})),
+               PORTACL_ERROR_INVALID, {"gradInput", "aligned"});
+  EXPECT_TRUE(Succeeds(call(g, out)));
+}
+
+TEST_F(NativeApi, TheForwardFunctionsSpeakOfTheirOwnParameters) {
+  Tensor small(Element::kFloat, {1, 2, 4, 5});
+  Tensor large(Element::kFloat, {1, 2, 8, 10});
+  small.Fill(0.0);
+  ExpectStatus(portacl::upsample_nearest_exact(portacl::Tensor(), View(large)), PORTACL_ERROR_NULL,
+               {"portacl::upsample_nearest_exact", "input", "null"});
+  ExpectStatus(portacl::upsample_nearest_exact(View(small), portacl::Tensor()), PORTACL_ERROR_NULL,
+               {"output", "null"});
+  ExpectStatus(
+      portacl::upsample_nearest_exact(View(small), View(Tensor(Element::kFloat, {1, 3, 8, 10}))),
+      PORTACL_ERROR_INVALID, {"input", "output", "C"});
+  ExpectStatus(portacl::upsample_nearest_exact(View(large), View(large)), PORTACL_ERROR_INVALID,
+               {"output", "input", "overlaps"});
+  GridCase c(Element::kFloat, 1, 2, 3, 4, 5, 6);
+  Tensor wrong(Element::kFloat, {1, 2, 6, 5});
+  ExpectStatus(NativeGrid(c.input, c.grid, {}, &wrong), PORTACL_ERROR_INVALID,
+               {"portacl::grid_sampler_2d", "output", "[1, 2, 6, 5]", "[1, 2, 5, 6]"});
+  ExpectStatus(portacl::grid_sampler_2d(View(c.input), portacl::Tensor(), View(c.grad_output)),
+               PORTACL_ERROR_NULL, {"grid", "null"});
+}
+
+TEST_F(NativeApi, WrongArgumentsOfTheGridSamplerNameTheParameter) {
+  GridCase c(Element::kFloat, 1, 2, 3, 4, 5, 6);
+  Tensor input_grad(Element::kFloat, c.input.shape());
+  Tensor grid_grad(Element::kFloat, c.grid.shape());
+  for (const auto& [mode, part] : {std::pair{GridMode{3, 0, false}, "interpolation is 3"},
+                                   std::pair{GridMode{-1, 0, false}, "interpolation is -1"},
+                                   std::pair{GridMode{0, 3, false}, "padding is 3"},
+                                   std::pair{GridMode{0, -1, false}, "padding is -1"}}) {
+    ExpectStatus(NativeGridBackward(c, mode, &input_grad, &grid_grad), PORTACL_ERROR_INVALID,
+                 {part});
+  }
+  Tensor wrong(Element::kFloat, {1, 2, 4, 3});
+  ExpectStatus(NativeGridBackward(c, {}, &wrong, nullptr), PORTACL_ERROR_INVALID,
+               {"inputGrad", "[1, 2, 4, 3]", "[1, 2, 3, 4]"});
+  ExpectStatus(NativeGridBackward(c, {}, nullptr, &wrong), PORTACL_ERROR_INVALID,
+               {"gridGrad", "[1, 2, 4, 3]", "[1, 5, 6, 2]"});
+  EXPECT_TRUE(Succeeds(NativeGridBackward(c, {}, nullptr, nullptr))) << "nothing wanted";
+}
+
+TEST_F(NativeApi, ARefusedPlanIsNullAndItsMessageStaysReadable) {
+  portaclPlan* plan = reinterpret_cast<portaclPlan*>(8);
+  EXPECT_EQ(portaclPlanUpsampleNearestExactBackward(nullptr, nullptr, nullptr, &plan),
+            PORTACL_ERROR_NULL);
+  EXPECT_EQ(plan, nullptr);
+  const std::string message = portaclGetErrorMessage();
+  EXPECT_THAT(message, HasSubstr("gradOutput"));
+  EXPECT_EQ(portaclGetErrorMessage(), message) << "reading does not clear it";
+  EXPECT_EQ(portaclPlanUpsampleNearestExactBackward(nullptr, nullptr, nullptr, nullptr),
+            PORTACL_ERROR_NULL);
+  EXPECT_THAT(portaclGetErrorMessage(), HasSubstr("plan is null"));
+  std::thread([] { EXPECT_STREQ(portaclGetErrorMessage(), ""); }).join();
+}
+
+// ---- plans -------------------------------------------------------------------------------------
+
+class NativePlan : public NativeTest {
+ protected:
+  NativePlan() {
+    Random random(141);
+    case_.Fill(GridKind::kRandom, random);
+    portaclSetImpl("ref");
+  }
+  portacl::Status Make(portacl::Plan* plan) {
+    return plan->grid_sampler_2d_backward(View(case_.grad_output), View(case_.input),
+                                          View(case_.grid), View(input_grad_), View(grid_grad_));
+  }
+  GridCase case_{Element::kFloat, 1, 3, 6, 5, 4, 7};
+  Tensor input_grad_{Element::kFloat, case_.input.shape()};
+  Tensor grid_grad_{Element::kFloat, case_.grid.shape()};
+};
+
+TEST_F(NativePlan, RunsOftenOnItsOwnAndOnOtherAddresses) {
+  portacl::Plan plan;
+  ASSERT_TRUE(Succeeds(Make(&plan)));
+  EXPECT_STREQ(plan.kernel(), "ref");
+  ASSERT_TRUE(Succeeds(plan.run()));
+  const Tensor first = input_grad_;
+  ASSERT_TRUE(Succeeds(plan.run()));
+  EXPECT_TRUE(BitIdentical(input_grad_, first));
+
+  Random random(142);
+  GridCase other(Element::kFloat, 1, 3, 6, 5, 4, 7);
+  other.Fill(GridKind::kRandom, random);
+  Tensor input_grad(Element::kFloat, other.input.shape());
+  void* const addresses[] = {other.grad_output.first(), other.input.first(), other.grid.first(),
+                             input_grad.first(), nullptr};
+  ASSERT_TRUE(Succeeds(plan.run(addresses)));
+  const GridGradients want = GridBackward(other.grad_output, other.input, other.grid, {});
+  EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, input_grad, want.input_grad));
+  EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, grid_grad_, want.grid_grad))
+      << "a null entry keeps the planned address";
+  void* const overlapping[] = {nullptr, nullptr, nullptr, case_.input.first(), nullptr};
+  ExpectStatus(plan.run(overlapping), PORTACL_ERROR_INVALID, {"inputGrad", "overlaps"});
+}
+
+TEST_F(NativePlan, TakesAWorkspaceOrFindsOneItself) {
+  portacl::Plan plan;
+  ASSERT_TRUE(Succeeds(Make(&plan)));
+  ASSERT_GT(plan.workspace_size(), 0u);
+  ASSERT_TRUE(Succeeds(plan.run()));
+  const Tensor want = input_grad_;
+  Tensor workspace(Element::kDouble, {static_cast<int64_t>(plan.workspace_size() / 8 + 16)});
+  ASSERT_TRUE(Succeeds(plan.run(nullptr, workspace.data(), plan.workspace_size())));
+  EXPECT_TRUE(BitIdentical(input_grad_, want));
+  EXPECT_TRUE(workspace.GuardsIntact());
+  ExpectStatus(plan.run(nullptr, workspace.data(), plan.workspace_size() - 1),
+               PORTACL_ERROR_INVALID, {"workspaceSize"});
+}
+
+TEST_F(NativePlan, IsMovableReusableAndRefusesToRunWhenEmpty) {
+  portacl::Plan plan;
+  ExpectStatus(plan.run(), PORTACL_ERROR_NULL, {"plan"});
+  EXPECT_EQ(plan.workspace_size(), 0u);
+  EXPECT_STREQ(plan.kernel(), "");
+  ASSERT_TRUE(Succeeds(Make(&plan)));
+  portacl::Plan moved(std::move(plan));
+  EXPECT_TRUE(Succeeds(moved.run()));
+  portacl::Plan assigned;
+  assigned = std::move(moved);
+  EXPECT_TRUE(Succeeds(assigned.run()));
+  Tensor small(Element::kFloat, {1, 1, 2});
+  Tensor large = Tensor(Element::kFloat, {1, 1, 4}).Fill(1.0);
+  ASSERT_TRUE(Succeeds(assigned.upsample_nearest_exact_backward(View(large), View(small))));
+  ASSERT_TRUE(Succeeds(assigned.run()));
+  EXPECT_THAT(small.Values(), testing::Each(2.0));
+  EXPECT_FALSE(assigned.upsample_nearest_exact(View(large), portacl::Tensor()).ok());
+  ExpectStatus(assigned.run(), PORTACL_ERROR_NULL, {"plan"});
+  portaclPlanDestroy(nullptr);
+}
+
+TEST_F(NativePlan, RunsOnManyThreadsAtOnceWithTheirOwnTensors) {
+  portacl::Plan plan;
+  ASSERT_TRUE(Succeeds(Make(&plan)));
+  ASSERT_TRUE(Succeeds(plan.run()));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      Tensor input_grad(Element::kFloat, case_.input.shape());
+      Tensor grid_grad(Element::kFloat, case_.grid.shape());
+      void* const addresses[] = {nullptr, nullptr, nullptr, input_grad.first(), grid_grad.first()};
+      for (int round = 0; round < 20; ++round) {
+        ASSERT_TRUE(Succeeds(plan.run(addresses)));
+        ASSERT_TRUE(BitIdentical(input_grad, input_grad_));
+        ASSERT_TRUE(BitIdentical(grid_grad, grid_grad_));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(NativePlan, OutlivesAChangeOfThreadCount) {
+  portaclSetNumThreads(2);
+  portacl::Plan plan;
+  ASSERT_TRUE(Succeeds(Make(&plan)));
+  ASSERT_TRUE(Succeeds(plan.run()));
+  const Tensor want = input_grad_;
+  for (const int threads : {7, 1, 3}) {
+    portaclSetNumThreads(threads);
+    ASSERT_TRUE(Succeeds(plan.run()));
+    EXPECT_TRUE(BitIdentical(input_grad_, want));
+  }
+}
+
+// ---- settings ----------------------------------------------------------------------------------
+
+using NativeSettings = NativeTest;
+
+TEST_F(NativeSettings, ProfilesAreTheFourNamesAndNoOther) {
+  for (const char* name : {"atlas-a2", "atlas-a3", "atlas-training", "open"}) {
+    EXPECT_EQ(portaclSetProfile(name), PORTACL_OK);
+    EXPECT_STREQ(portaclGetProfile(), name);
+  }
+  EXPECT_EQ(portaclSetProfile("atlas-a9"), PORTACL_ERROR_INVALID);
+  EXPECT_THAT(
+      portaclGetErrorMessage(),
+      testing::AllOf(HasSubstr("atlas-a9"), HasSubstr("atlas-training"), HasSubstr("open")));
+  EXPECT_EQ(portaclSetProfile(nullptr), PORTACL_ERROR_NULL);
+  EXPECT_STREQ(portaclGetProfile(), "open") << "a refused name changes nothing";
+}
+
+TEST_F(NativeSettings, StrictIsASwitch) {
+  EXPECT_EQ(portaclGetStrict(), 0);
+  EXPECT_EQ(portaclSetStrict(1), PORTACL_OK);
+  EXPECT_EQ(portaclGetStrict(), 1);
+}
+
+TEST_F(NativeSettings, ThreadCountsAreCheckedAndZeroRestoresTheDefault) {
+  const int32_t usual = portaclGetNumThreads();
+  EXPECT_GE(usual, 1);
+  EXPECT_EQ(portaclSetNumThreads(5), PORTACL_OK);
+  EXPECT_EQ(portaclGetNumThreads(), 5);
+  EXPECT_EQ(portaclSetNumThreads(-1), PORTACL_ERROR_INVALID);
+  EXPECT_THAT(portaclGetErrorMessage(), HasSubstr("-1"));
+  EXPECT_EQ(portaclSetNumThreads(1 << 20), PORTACL_ERROR_INVALID);
+  EXPECT_EQ(portaclGetNumThreads(), 5);
+  EXPECT_EQ(portaclSetNumThreads(0), PORTACL_OK);
+  EXPECT_EQ(portaclGetNumThreads(), usual);
+}
+
+TEST_F(NativeSettings, AnUnknownImplementationIsRefusedByTheNextPlanWithTheChoices) {
+  Tensor small(Element::kFloat, {1, 1, 2});
+  Tensor large = Tensor(Element::kFloat, {1, 1, 4}).Fill(1.0);
+  EXPECT_EQ(portaclSetImpl("avx9000"), PORTACL_OK);
+  EXPECT_STREQ(portaclGetImpl(), "avx9000");
+  ExpectStatus(portacl::upsample_nearest_exact_backward(View(large), View(small)),
+               PORTACL_ERROR_INVALID, {"avx9000", "ref"});
+  for (const char* name : {"", static_cast<const char*>(nullptr)}) {
+    EXPECT_EQ(portaclSetImpl(name), PORTACL_OK);
+    EXPECT_STREQ(portaclGetImpl(), "");
+    EXPECT_TRUE(Succeeds(portacl::upsample_nearest_exact_backward(View(large), View(small))));
+  }
+}
+
+TEST_F(NativeSettings, EveryListedImplementationCanBeForced) {
+  Tensor small(Element::kFloat, {1, 32, 64, 64});
+  Tensor large = Tensor(Element::kFloat, {1, 32, 128, 128}).Fill(1.0);
+  for (const std::string& impl : AvailableImpls()) {
+    ASSERT_EQ(portaclSetImpl(impl.c_str()), PORTACL_OK);
+    portacl::Plan plan;
+    ASSERT_TRUE(Succeeds(plan.upsample_nearest_exact_backward(View(large), View(small))));
+    EXPECT_THAT(std::string(plan.kernel()),
+                testing::AnyOf(testing::StartsWith(impl), testing::StartsWith("ref")));
+  }
+}
+
+TEST_F(NativeSettings, InfoDescribesTheLibraryAsItRuns) {
+  portaclSetProfile("open");
+  portaclSetStrict(1);
+  portaclSetNumThreads(3);
+  portaclSetImpl("ref");
+  const nlohmann::json info = Info();
+  EXPECT_EQ(info.at("version"), portaclGetVersion());
+  EXPECT_STREQ(portaclGetVersion(), PORTACL_VERSION_STRING);
+  EXPECT_EQ(info.at("profile"), "open");
+  EXPECT_EQ(info.at("threads"), 3);
+  EXPECT_EQ(info.at("impl"), "ref");
+  EXPECT_TRUE(info.at("strict").get<bool>());
+  EXPECT_FALSE(info.at("cpu").get<std::string>().empty());
+  for (const char* op : {"upsample_nearest_exact_backward", "upsample_nearest_exact",
+                         "grid_sampler_2d_backward", "grid_sampler_2d"}) {
+    const nlohmann::json& kernels = info.at("operators").at(op);
+    EXPECT_EQ(kernels.back().at("name"), "ref") << "best first, ref last";
+    EXPECT_TRUE(kernels.back().at("available").get<bool>());
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
