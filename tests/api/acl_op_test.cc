@@ -1,0 +1,512 @@
+// The operators by graph name: results through each of the four ways to run them, and the code of
+// every refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <variant>
+
+#include "acl/acl_op_compiler.h"
+#include "support/api/acl_fixture.h"
+#include "support/api/compare.h"
+#include "support/api/grid_case.h"
+#include "support/api/nearest_oracle.h"
+
+namespace portacl_test {
+namespace {
+
+using testing::HasSubstr;
+
+struct Free {
+  void operator()(aclTensorDesc* p) const { aclDestroyTensorDesc(p); }
+  void operator()(aclDataBuffer* p) const { aclDestroyDataBuffer(p); }
+  void operator()(aclopAttr* p) const { aclopDestroyAttr(p); }
+  void operator()(aclopHandle* p) const { aclopDestroyHandle(p); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Free>;
+
+using Ints = std::vector<int64_t>;
+using Attribute = std::variant<Ints, float, std::string, bool, int64_t>;
+
+// One tensor of a call: a description and a buffer.
+struct Argument {
+  Shape shape;
+  aclDataType dtype = ACL_FLOAT;
+  aclFormat format = ACL_FORMAT_ND;
+  void* data = nullptr;
+  size_t bytes = 0;
+  bool null_desc = false;
+  bool null_buffer = false;
+};
+
+enum class Way { kCompileAndExecute, kCompileAndExecuteV2, kExecuteV2, kHandle };
+
+struct OpCall {
+  std::string type;
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;
+  std::map<std::string, Attribute> attributes;
+  bool null_type = false;
+};
+
+void Set(aclopAttr* attr, const std::string& name, const Attribute& value) {
+  const char* key = name.c_str();
+  aclError code = -1;
+  if (const auto* ints = std::get_if<Ints>(&value)) {
+    code = aclopSetAttrListInt(attr, key, static_cast<int>(ints->size()), ints->data());
+  } else if (const auto* real = std::get_if<float>(&value)) {
+    code = aclopSetAttrFloat(attr, key, *real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    code = aclopSetAttrString(attr, key, text->c_str());
+  } else if (const auto* flag = std::get_if<bool>(&value)) {
+    code = aclopSetAttrBool(attr, key, *flag ? 1 : 0);
+  } else {
+    code = aclopSetAttrInt(attr, key, std::get<int64_t>(value));
+  }
+  EXPECT_EQ(code, ACL_SUCCESS);
+}
+
+// One side of a call as the functions want it.
+class Side {
+ public:
+  explicit Side(const std::vector<Argument>& arguments) {
+    for (const Argument& a : arguments) {
+      owned_descs_.emplace_back(a.null_desc
+                                    ? nullptr
+                                    : aclCreateTensorDesc(a.dtype, static_cast<int>(a.shape.size()),
+                                                          a.shape.data(), a.format));
+      owned_buffers_.emplace_back(a.null_buffer ? nullptr : aclCreateDataBuffer(a.data, a.bytes));
+      descs.push_back(owned_descs_.back().get());
+      buffers.push_back(owned_buffers_.back().get());
+    }
+  }
+  int count() const { return static_cast<int>(descs.size()); }
+  std::vector<aclTensorDesc*> descs;
+  std::vector<aclDataBuffer*> buffers;
+
+ private:
+  std::vector<Owned<aclTensorDesc>> owned_descs_;
+  std::vector<Owned<aclDataBuffer>> owned_buffers_;
+};
+
+// Runs and synchronises. Descriptions, buffers and attributes are destroyed before the wait.
+aclError RunOp(const OpCall& call, Way way, aclrtStream stream) {
+  const auto enqueue = [&]() -> aclError {
+    const Owned<aclopAttr> attr(aclopCreateAttr());
+    for (const auto& [name, value] : call.attributes) Set(attr.get(), name, value);
+    Side in(call.inputs);
+    Side out(call.outputs);
+    const char* type = call.null_type ? nullptr : call.type.c_str();
+    switch (way) {
+      case Way::kCompileAndExecute:
+        return aclopCompileAndExecute(type, in.count(), in.descs.data(), in.buffers.data(),
+                                      out.count(), out.descs.data(), out.buffers.data(), attr.get(),
+                                      ACL_ENGINE_SYS, ACL_COMPILE_SYS, nullptr, stream);
+      case Way::kCompileAndExecuteV2:
+        return aclopCompileAndExecuteV2(
+            type, in.count(), in.descs.data(), in.buffers.data(), out.count(), out.descs.data(),
+            out.buffers.data(), attr.get(), ACL_ENGINE_VECTOR, ACL_COMPILE_SYS, nullptr, stream);
+      case Way::kExecuteV2:
+        return aclopExecuteV2(type, in.count(), in.descs.data(), in.buffers.data(), out.count(),
+                              out.descs.data(), out.buffers.data(), attr.get(), stream);
+      case Way::kHandle:
+        break;
+    }
+    aclopHandle* handle = nullptr;
+    const aclError made = aclopCreateHandle(type, in.count(), in.descs.data(), out.count(),
+                                            out.descs.data(), attr.get(), &handle);
+    const Owned<aclopHandle> owned(handle);
+    if (made != ACL_SUCCESS) {
+      EXPECT_EQ(handle, nullptr);
+      return made;
+    }
+    return aclopExecWithHandle(handle, in.count(), in.buffers.data(), out.count(),
+                               out.buffers.data(), stream);
+  };
+  const aclError code = enqueue();
+  return code != ACL_SUCCESS ? code : aclrtSynchronizeStream(stream);
+}
+
+Argument ArgumentOf(const Tensor& host, const DeviceTensor& device) {
+  return {host.shape(), ToAcl(host.element()), ACL_FORMAT_ND, device.address(),
+          host.storage_bytes()};
+}
+
+OpCall NearestOp(const Argument& grad_output, const Argument& grad_input) {
+  OpCall call;
+  call.type = "UpsampleNearestExact2dGrad";
+  call.inputs = {grad_output};
+  call.outputs = {grad_input};
+  call.attributes["output_size"] = Ints{grad_output.shape[2], grad_output.shape[3]};
+  call.attributes["input_size"] = grad_input.shape;
+  return call;
+}
+
+// ---- results -----------------------------------------------------------------------------------
+
+class AclOp : public AclTestOn<testing::TestWithParam<Way>> {};
+const char* NameOf(Way way) {
+  static constexpr const char* kNames[] = {"CompileAndExecute", "CompileAndExecuteV2", "ExecuteV2",
+                                           "Handle"};
+  return kNames[static_cast<size_t>(way)];
+}
+INSTANTIATE_TEST_SUITE_P(, AclOp,
+                         testing::Values(Way::kCompileAndExecute, Way::kCompileAndExecuteV2,
+                                         Way::kExecuteV2, Way::kHandle),
+                         [](const auto& param) { return NameOf(param.param); });
+
+TEST_P(AclOp, NearestHasTheBitsOfTheTwoPhaseOperatorWithoutItsLimit) {
+  Random random(151);
+  struct Case {
+    Shape small, large;
+    std::vector<double> scales;
+  };
+  for (const Case& c :
+       {Case{{2, 3, 4, 5}, {2, 3, 9, 11}, {}}, Case{{1, 1, 8, 4}, {1, 1, 4, 2}, {2, 2}},
+        Case{{1, 2, 3, 3}, {1, 2, 7, 8}, {2.5, 0}}, Case{{1, 1, 1, 2}, {1, 1, 200, 3}, {}},
+        Case{{1, 1, 300, 2}, {1, 1, 2, 3}, {}}, Case{{0, 2, 3, 3}, {0, 2, 6, 6}, {}}}) {
+    for (const Element element : kNearestElements) {
+      for (const aclFormat format : {ACL_FORMAT_ND, ACL_FORMAT_NCHW}) {
+        Tensor grad_output(element, c.large);
+        grad_output.FillUniform(random, -1, 1);
+        Tensor grad_input(element, c.small);
+        const DeviceTensor from(&grad_output);
+        DeviceTensor to(&grad_input);
+        OpCall call = NearestOp(ArgumentOf(grad_output, from), ArgumentOf(grad_input, to));
+        call.inputs[0].format = call.outputs[0].format = format;
+        if (!c.scales.empty()) {
+          call.attributes["scales_h"] = static_cast<float>(c.scales[0]);
+          call.attributes["scales_w"] = static_cast<float>(c.scales[1]);
+        }
+        ASSERT_EQ(RunOp(call, GetParam(), stream_), 0) << TakeMessage();
+        to.Download();
+        EXPECT_TRUE(BitIdentical(grad_input, NearestBackward(grad_output, c.small, c.scales)));
+        EXPECT_TRUE(grad_input.GuardsIntact());
+      }
+    }
+  }
+}
+
+OpCall GridOp(const GridCase& c, const std::vector<const DeviceTensor*>& device,
+              const Tensor& input_grad, const Tensor& grid_grad) {
+  OpCall call;
+  call.type = "GridSampler2DGrad";
+  call.inputs = {ArgumentOf(c.grad_output, *device[0]), ArgumentOf(c.input, *device[1]),
+                 ArgumentOf(c.grid, *device[2])};
+  call.outputs = {ArgumentOf(input_grad, *device[3]), ArgumentOf(grid_grad, *device[4])};
+  return call;
+}
+
+TEST_P(AclOp, GridSamplerGradHasItsAttributesAndDefaults) {
+  portaclSetProfile("open");
+  static constexpr const char* kInterpolations[] = {"bilinear", "nearest", "bicubic"};
+  static constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
+  Random random(152);
+  for (const GridMode& mode : AllGridModes()) {
+    GridCase c(Element::kFloat, 2, 3, 5, 4, 3, 6);
+    c.Fill(GridKind::kRandom, random);
+    Tensor input_grad(Element::kFloat, c.input.shape());
+    Tensor grid_grad(Element::kFloat, c.grid.shape());
+    const DeviceTensor grad_output(&c.grad_output);
+    const DeviceTensor input(&c.input);
+    const DeviceTensor grid(&c.grid);
+    DeviceTensor to_input(&input_grad);
+    DeviceTensor to_grid(&grid_grad);
+    OpCall call =
+        GridOp(c, {&grad_output, &input, &grid, &to_input, &to_grid}, input_grad, grid_grad);
+    // Defaults are left out.
+    if (mode.interpolation != kBilinear) {
+      call.attributes["interpolation_mode"] = std::string(kInterpolations[mode.interpolation]);
+    }
+    if (mode.padding != kZeros) {
+      call.attributes["padding_mode"] = std::string(kPaddings[mode.padding]);
+    }
+    if (mode.align_corners) call.attributes["align_corners"] = true;
+    ASSERT_EQ(RunOp(call, GetParam(), stream_), 0) << TakeMessage();
+    to_input.Download();
+    to_grid.Download();
+    const GridGradients want = GridBackward(c.grad_output, c.input, c.grid, mode);
+    EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, input_grad, want.input_grad));
+    EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, grid_grad, want.grid_grad));
+  }
+}
+
+// ---- refusals ----------------------------------------------------------------------------------
+
+struct Row {
+  std::string name;
+  aclError code;
+  std::function<void(OpCall*)> spoil;
+  std::vector<std::string> parts;
+};
+
+void ExpectRows(const OpCall& good, const std::vector<Row>& rows, Way way, aclrtStream stream) {
+  EXPECT_EQ(RunOp(good, way, stream), 0) << TakeMessage();
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    OpCall call = good;
+    row.spoil(&call);
+    EXPECT_EQ(RunOp(call, way, stream), row.code);
+    const std::string message = TakeMessage();
+    for (const std::string& part : row.parts) EXPECT_THAT(message, HasSubstr(part));
+  }
+}
+
+std::vector<Row> NearestRows() {
+  const auto attribute = [](const char* name, Attribute value) {
+    return [name, value](OpCall* c) { c->attributes[name] = value; };
+  };
+  return {
+      {"UnknownOperator",
+       100024,
+       [](OpCall* c) { c->type = "UpsampleNearest3dGrad"; },
+       {"UpsampleNearest3dGrad"}},
+      {"NullOperator", 100000, [](OpCall* c) { c->null_type = true; }, {"opType"}},
+      {"NoInput", 100021, [](OpCall* c) { c->inputs.clear(); }, {"0 input"}},
+      {"TwoInputs", 100021, [](OpCall* c) { c->inputs.push_back(c->inputs[0]); }, {"2 input"}},
+      {"NoOutput", 100022, [](OpCall* c) { c->outputs.clear(); }, {"0 output"}},
+      {"TwoOutputs", 100022, [](OpCall* c) { c->outputs.push_back(c->outputs[0]); }, {"2 output"}},
+      {"NullDesc", 100000, [](OpCall* c) { c->inputs[0].null_desc = true; }, {"inputDesc"}},
+      {"NullBuffer", 100000, [](OpCall* c) { c->outputs[0].null_buffer = true; }, {"output"}},
+      {"InputRank",
+       100021,
+       [](OpCall* c) {
+         c->inputs[0].shape = {1, 2, 24};
+       },
+       {"grad_output", "rank"}},
+      {"OutputRank",
+       100022,
+       [](OpCall* c) {
+         c->outputs[0].shape = {1, 2, 6};
+       },
+       {"grad_input", "rank"}},
+      {"InputExtent",
+       100021,
+       [](OpCall* c) { c->inputs[0].shape[2] = 0; },
+       {"grad_output", "at least 1"}},
+      {"NegativeExtent", 100021, [](OpCall* c) { c->inputs[0].shape[0] = -1; }, {"-1"}},
+      {"Batch", 100022, [](OpCall* c) { c->outputs[0].shape[0] = 3; }, {"grad_input", "N = 1"}},
+      {"SmallBuffer",
+       100021,
+       [](OpCall* c) { c->inputs[0].bytes -= 1; },
+       {"input", std::to_string(48 * 4 - 1)}},
+      {"SmallOutputBuffer", 100022, [](OpCall* c) { c->outputs[0].bytes = 0; }, {"output", "0"}},
+      {"InputDtype",
+       100026,
+       [](OpCall* c) { c->inputs[0].dtype = ACL_DOUBLE; },
+       {"grad_output", "DOUBLE"}},
+      {"OutputDtype",
+       100026,
+       [](OpCall* c) { c->outputs[0].dtype = ACL_BF16; },
+       {"grad_input", "BF16"}},
+      {"InputFormat",
+       100027,
+       [](OpCall* c) { c->inputs[0].format = ACL_FORMAT_NHWC; },
+       {"grad_output", "NHWC"}},
+      {"FormatsDiffer",
+       100027,
+       [](OpCall* c) { c->outputs[0].format = ACL_FORMAT_NCHW; },
+       {"grad_input", "NCHW"}},
+      {"NoOutputSize",
+       100023,
+       [](OpCall* c) { c->attributes.erase("output_size"); },
+       {"output_size", "missing"}},
+      {"NoInputSize",
+       100023,
+       [](OpCall* c) { c->attributes.erase("input_size"); },
+       {"input_size", "missing"}},
+      {"OutputSizeType", 100023, attribute("output_size", int64_t{4}), {"output_size", "list"}},
+      {"OutputSizeLength", 100023, attribute("output_size", Ints{4}), {"output_size", "2"}},
+      {"OutputSizeValue", 100023, attribute("output_size", Ints{4, 0}), {"output_size", "0"}},
+      {"OutputSizeDisagrees", 100023, attribute("output_size", Ints{4, 7}), {"output_size", "7"}},
+      {"InputSizeLength", 100023, attribute("input_size", Ints{1, 2, 2}), {"input_size", "4"}},
+      {"ScaleType", 100023, attribute("scales_h", std::string("2")), {"scales_h"}},
+      {"ScaleNegative", 100023, attribute("scales_w", -1.0F), {"scales_w", "-1"}},
+      {"ScaleNaN", 100023, attribute("scales_h", std::nanf("")), {"scales_h", "nan"}},
+      {"NullData", 100000, [](OpCall* c) { c->inputs[0].data = nullptr; }, {"grad_output", "null"}},
+      {"Overlap",
+       100000,
+       [](OpCall* c) { c->outputs[0].data = c->inputs[0].data; },
+       {"grad_input", "overlaps"}},
+  };
+}
+
+TEST_P(AclOp, EveryRefusalOfNearestHasItsCodeAndAMessage) {
+  const DeviceMemory from(48 * 4);
+  const DeviceMemory to(12 * 4);
+  const OpCall good = NearestOp({{1, 2, 4, 6}, ACL_FLOAT, ACL_FORMAT_ND, from.get(), from.size()},
+                                {{1, 2, 2, 3}, ACL_FLOAT, ACL_FORMAT_ND, to.get(), to.size()});
+  ExpectRows(good, NearestRows(), GetParam(), stream_);
+  portaclSetProfile("atlas-training");
+  EXPECT_EQ(RunOp(good, GetParam(), stream_), 100024);
+  EXPECT_THAT(TakeMessage(), HasSubstr("atlas-training"));
+}
+
+TEST_P(AclOp, EveryRefusalOfTheGridSamplerHasItsCodeAndAMessage) {
+  GridCase c(Element::kFloat, 1, 2, 3, 4, 5, 6);
+  c.grid.Fill(0.0);
+  Tensor input_grad(Element::kFloat, c.input.shape());
+  Tensor grid_grad(Element::kFloat, c.grid.shape());
+  const DeviceTensor grad_output(&c.grad_output);
+  const DeviceTensor input(&c.input);
+  const DeviceTensor grid(&c.grid);
+  const DeviceTensor to_input(&input_grad);
+  const DeviceTensor to_grid(&grid_grad);
+  const OpCall good =
+      GridOp(c, {&grad_output, &input, &grid, &to_input, &to_grid}, input_grad, grid_grad);
+  const auto attribute = [](const char* name, Attribute value) {
+    return [name, value](OpCall* call) { call->attributes[name] = value; };
+  };
+  ExpectRows(
+      good,
+      {{"OneInput", 100021, [](OpCall* o) { o->inputs.resize(1); }, {"1 input"}},
+       {"OneOutput", 100022, [](OpCall* o) { o->outputs.resize(1); }, {"1 output"}},
+       {"Dtype", 100026, [](OpCall* o) { o->inputs[1].dtype = ACL_INT32; }, {"x", "INT32"}},
+       {"Format",
+        100027,
+        [](OpCall* o) { o->inputs[2].format = ACL_FORMAT_NHWC; },
+        {"grid", "NHWC"}},
+       {"GridExtent",
+        100021,
+        [](OpCall* o) { o->inputs[2].shape[3] = o->outputs[1].shape[3] = 1; },
+        {"grid", "2"}},
+       {"OutputShape", 100022, [](OpCall* o) { o->outputs[0].shape[1] = 1; }, {"dx", "like x"}},
+       {"GridOutputShape",
+        100022,
+        [](OpCall* o) { o->outputs[1].shape[1] = 1; },
+        {"dgrid", "like grid"}},
+       {"Interpolation",
+        100023,
+        attribute("interpolation_mode", std::string("lanczos")),
+        {"interpolation_mode", "lanczos", "bilinear"}},
+       {"Bicubic",
+        100023,
+        attribute("interpolation_mode", std::string("bicubic")),
+        {"interpolation_mode", "open"}},
+       {"InterpolationType",
+        100023,
+        attribute("interpolation_mode", int64_t{0}),
+        {"interpolation_mode", "string"}},
+       {"Padding",
+        100023,
+        attribute("padding_mode", std::string("wrap")),
+        {"padding_mode", "wrap", "zeros"}},
+       {"Reflection",
+        100023,
+        attribute("padding_mode", std::string("reflection")),
+        {"padding_mode", "open"}},
+       {"AlignCorners",
+        100023,
+        attribute("align_corners", std::string("true")),
+        {"align_corners", "bool"}}},
+      GetParam(), stream_);
+  portaclSetProfile("atlas-training");
+  OpCall narrow = good;
+  for (auto* side : {&narrow.inputs, &narrow.outputs}) {
+    for (Argument& argument : *side) argument.dtype = ACL_BF16;
+  }
+  EXPECT_EQ(RunOp(narrow, GetParam(), stream_), 100026);
+}
+
+TEST_P(AclOp, ARefusedCallWritesNothing) {
+  Tensor grad_output(Element::kFloat, {1, 2, 4, 6});
+  Tensor grad_input(Element::kFloat, {1, 2, 2, 3});
+  const Tensor before = grad_input;
+  const DeviceTensor from(&grad_output);
+  DeviceTensor to(&grad_input);
+  for (const Row& row : NearestRows()) {
+    OpCall call = NearestOp(ArgumentOf(grad_output, from), ArgumentOf(grad_input, to));
+    row.spoil(&call);
+    EXPECT_NE(RunOp(call, GetParam(), stream_), 0) << row.name;
+    to.Download();
+    EXPECT_EQ(grad_input.bytes(), before.bytes()) << row.name;
+  }
+}
+
+// ---- attributes and handles --------------------------------------------------------------------
+
+using AclOpOnce = AclTest;
+
+TEST_F(AclOpOnce, CompileChecksWithoutRunning) {
+  Side in({{{1, 2, 4, 6}}});
+  Side out({{{1, 2, 2, 3}}});
+  const Owned<aclopAttr> attr(aclopCreateAttr());
+  const auto compile = [&] {
+    return aclopCompile("UpsampleNearestExact2dGrad", 1, in.descs.data(), 1, out.descs.data(),
+                        attr.get(), ACL_ENGINE_AICORE, ACL_COMPILE_UNREGISTERED, "nowhere");
+  };
+  EXPECT_EQ(compile(), 100023);
+  Set(attr.get(), "output_size", Ints{4, 6});
+  Set(attr.get(), "input_size", Ints{1, 2, 2, 3});
+  EXPECT_EQ(compile(), 0) << TakeMessage();
+  Set(attr.get(), "output_size", Ints{4, 5});
+  EXPECT_EQ(compile(), 100023) << "a name that is set already gets the new value";
+}
+
+TEST_F(AclOpOnce, AHandleServesManyExecutionsOnOtherData) {
+  Random random(161);
+  Side in({{{1, 2, 4, 6}}});
+  Side out({{{1, 2, 2, 3}}});
+  Owned<aclopAttr> attr(aclopCreateAttr());
+  Set(attr.get(), "output_size", Ints{4, 6});
+  Set(attr.get(), "input_size", Ints{1, 2, 2, 3});
+  aclopHandle* handle = nullptr;
+  ASSERT_EQ(aclopCreateHandle("UpsampleNearestExact2dGrad", 1, in.descs.data(), 1, out.descs.data(),
+                              attr.get(), &handle),
+            0);
+  attr.reset();
+  for (int i = 0; i < 3; ++i) {
+    Tensor grad_output(Element::kFloat, {1, 2, 4, 6});
+    grad_output.FillUniform(random, -1, 1);
+    Tensor grad_input(Element::kFloat, {1, 2, 2, 3});
+    const DeviceTensor from(&grad_output);
+    DeviceTensor to(&grad_input);
+    const Side in_data({ArgumentOf(grad_output, from)});
+    const Side out_data({ArgumentOf(grad_input, to)});
+    ASSERT_EQ(
+        aclopExecWithHandle(handle, 1, in_data.buffers.data(), 1, out_data.buffers.data(), stream_),
+        0);
+    ASSERT_EQ(aclrtSynchronizeStream(stream_), 0);
+    to.Download();
+    EXPECT_TRUE(BitIdentical(grad_input, NearestBackward(grad_output, {1, 2, 2, 3})));
+  }
+  const Side in_data({{{1, 2, 4, 6}}});
+  EXPECT_EQ(aclopExecWithHandle(handle, 2, in_data.buffers.data(), 1, nullptr, stream_), 100021);
+  EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 0, nullptr, stream_), 100022);
+  aclopDestroyHandle(handle);
+  EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 1, nullptr, stream_), 100000);
+  EXPECT_EQ(aclopExecWithHandle(nullptr, 1, in_data.buffers.data(), 1, nullptr, stream_), 100000);
+  EXPECT_EQ(aclopCreateHandle("UpsampleNearestExact2dGrad", 1, in.descs.data(), 1, out.descs.data(),
+                              nullptr, nullptr),
+            100000);
+  aclopDestroyHandle(nullptr);
+}
+
+TEST_F(AclOpOnce, AttributesRefuseNullAndDeadHandlesAndBadLists) {
+  Owned<aclopAttr> attr(aclopCreateAttr());
+  const int64_t ints[] = {1, 2};
+  const float floats[] = {1};
+  const uint8_t bools[] = {1, 0};
+  EXPECT_EQ(aclopSetAttrListFloat(attr.get(), "a", 1, floats), 0);
+  EXPECT_EQ(aclopSetAttrListBool(attr.get(), "b", 2, bools), 0);
+  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "c", 0, nullptr), 0);
+  EXPECT_EQ(aclopSetAttrInt(attr.get(), "d", 4), 0);
+  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", -1, ints), 100000);
+  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", 2, nullptr), 100000);
+  EXPECT_EQ(aclopSetAttrString(attr.get(), "a", nullptr), 100000);
+  EXPECT_EQ(aclopSetAttrInt(attr.get(), nullptr, 4), 100000);
+  EXPECT_THAT(TakeMessage(), HasSubstr("attrName"));
+  EXPECT_EQ(aclopSetAttrInt(nullptr, "a", 4), 100000);
+  aclopAttr* const dead = attr.get();
+  attr.reset();
+  EXPECT_EQ(aclopSetAttrInt(dead, "a", 4), 100000);
+  EXPECT_THAT(TakeMessage(), HasSubstr("live"));
+  aclopDestroyAttr(nullptr);
+}
+
+}  // namespace
+}  // namespace portacl_test
