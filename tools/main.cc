@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
+#include <string>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
@@ -24,6 +25,17 @@ int Complain(int code, const std::string& message) {
   return code;
 }
 
+// CLI11 would only say that a command is required.
+void CheckCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw BadInput(fmt::format("unknown command '{}'; there are {}", argv[1], names));
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Gradients of image resampling (aclnn operators) on any machine.", "portacl");
   Action action;
@@ -35,6 +47,7 @@ int Main(int argc, char** argv) {
   AddInfoCommand(app, action);
   AddCompareCommand(app, action);
   AddDemoCommand(app, action);
+  CheckCommand(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,206 @@
+// Wrong usage and wrong input: exit code 2, one line that names the culprit, nothing done.
+#include "cli/cli_runner.h"
+
+namespace portacl::cli_test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+class BadInputTest : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    Write("g.npy", NpyFile("<f4", "(1, 1, 2, 2)", Bytes<float>({1, 2, 3, 4})));
+    Write("half.npy", NpyFile("<f2", "(1, 1, 2, 2)", Bytes<uint16_t>({1, 2, 3, 4})));
+    Write("grid.npy", NpyFile("<f4", "(1, 1, 1, 2)", Bytes<float>({0, 0})));
+    Write("three.npy", NpyFile("<f4", "(1, 1, 1, 3)", Bytes<float>({0, 0, 0})));
+    Write("raw.bin", "12345678");
+    Write("text.txt", "hello");
+    Write("fake.png", "not a picture");
+  }
+
+  void ExpectUpsample(const Arguments& more, const std::string& message) const {
+    Expect({"run", "upsample_nearest_exact2d_backward"}, more, message);
+  }
+  void ExpectSampler(const Arguments& more, const std::string& message) const {
+    Expect({"run", "grid_sampler_2d_backward"}, more, message);
+  }
+  void Expect(Arguments arguments, const Arguments& more, const std::string& message) const {
+    SCOPED_TRACE(message);
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ExpectBadInput(Run(arguments), message);
+  }
+};
+
+TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
+  Expect({}, {}, "subcommand");
+  Expect({"runn"}, {}, "unknown command 'runn'");
+  Expect({"run"}, {}, "operator");
+  Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
+  Expect({"info", "--frobnicate"}, {}, "--frobnicate");
+  Expect({"compare", "g.npy"}, {}, "G");
+  ExpectUpsample({"--grad-output"}, "--grad-output");
+}
+
+TEST_F(BadInputTest, FilesThatCannotBeRead) {
+  ExpectUpsample({"--grad-output", "missing.npy", "--size", "1,1"}, "missing.npy: no such file");
+  ExpectUpsample({"--grad-output", ".npy", "--size", "1,1"}, ".npy");
+  std::filesystem::create_directory(folder_ / "folder.npy");
+  ExpectUpsample({"--grad-output", "folder.npy", "--size", "1,1"}, "not a regular file");
+  ExpectUpsample({"--grad-output", "text.txt", "--size", "1,1"},
+                 "wanted a .npy, .bin, .png or .jpg");
+  ExpectUpsample({"--grad-output", "fake.png", "--size", "1,1"}, "not a PNG or JPEG picture");
+}
+
+TEST_F(BadInputTest, DamagedPicture) {
+  ASSERT_EQ(Run({"run", "upsample_nearest_exact2d_backward", "--shape", "1,3,32,32", "--size",
+                 "16,16", "--grad-input", "good.png"})
+                .exit_code,
+            0);
+  Write("cut.png", Read("good.png").substr(0, 60));
+  ExpectUpsample({"--grad-output", "cut.png", "--size", "1,1"}, "damaged picture");
+}
+
+TEST_F(BadInputTest, RawFilesNeedTypeAndShape) {
+  ExpectUpsample({"--grad-output", "raw.bin", "--size", "1,1"}, "--dtype");
+  ExpectUpsample({"--grad-output", "raw.bin", "--dtype", "fp32", "--size", "1,1"}, "--shape");
+  ExpectUpsample(
+      {"--grad-output", "raw.bin", "--dtype", "fp32", "--shape", "1,1,1,3", "--size", "1,1"},
+      "8 bytes, but [1, 1, 1, 3] float32 elements need 12");
+}
+
+TEST_F(BadInputTest, TypesThatDoNotFit) {
+  ExpectUpsample({"--dtype", "int8", "--shape", "1,1,2,2", "--size", "1,1"}, "'int8'");
+  ExpectUpsample({"--grad-output", "g.npy", "--dtype", "fp16", "--size", "1,1"},
+                 "holds float32, but float16 is wanted");
+  ExpectSampler({"--input", "g.npy", "--grid", "identity", "--grad-output", "half.npy"},
+                "holds float16, but float32 is wanted");
+}
+
+TEST_F(BadInputTest, ShapesThatAreMalformedOrTooLarge) {
+  for (const std::string shape : {"1,,2", "a", "1,2,x,4", "1.5,1,1,1", "1,1,2,2,", " 1,1,1,1"}) {
+    ExpectUpsample({"--shape=" + shape, "--size", "1,1"}, "--shape");
+  }
+  ExpectUpsample({"--shape=-1,1,2,2", "--size", "1,1"}, "negative");
+  ExpectUpsample({"--shape", "99999999999999999999,1,1,1", "--size", "1,1"}, "--shape");
+  ExpectUpsample({"--shape", "4611686018427387904,4,1,1", "--size", "1,1"}, "more than 2^62");
+  ExpectUpsample({"--shape", "1,1,100000000,100000000", "--size", "1,1"}, "this machine has");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "100000000,100000000"}, "this machine has");
+  ExpectUpsample({"--shape", "1,2,2", "--size", "1,1"}, "[N, C, H, W]");
+  ExpectUpsample({"--shape", "1,1,2,2"}, "--size, --scale");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1"}, "--size: 1 values");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "0,1"}, "gradInput");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--scale", "1,2,3"}, "--scale: 3 values");
+}
+
+TEST_F(BadInputTest, NumbersThatAreNotNumbers) {
+  const Arguments shape = {"--shape", "1,1,2,2", "--scale"};
+  for (const std::string scale : {"nan", "inf", "-inf", "two", "1e999", "2x", ""}) {
+    ExpectUpsample({"--shape", "1,1,2,2", "--scale=" + scale}, "--scale");
+  }
+  ExpectUpsample({"--shape", "1,1,2,2", "--scale", "0"}, "not above 0");
+  ExpectUpsample({"--shape", "1,1,2,2", "--scale=-2"}, "not above 0");
+  ExpectUpsample({"--shape", "1,1,2,2", "--scale", "1e-300"}, "too large");
+  ExpectUpsample({"--grad-output", "random:x", "--shape", "1,1,2,2", "--size", "1,1"}, "seed");
+  ExpectUpsample({"--grad-output", "random:-1", "--shape", "1,1,2,2", "--size", "1,1"}, "seed");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--range", "0"}, "--range");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--range", "1,nan"}, "--range");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--range", "1,1"}, "LOW must be below");
+}
+
+TEST_F(BadInputTest, GridsThatAreMalformed) {
+  const auto grid = [&](const std::string& word, const std::string& message) {
+    ExpectSampler({"--input", "g.npy", "--grid", word}, message);
+  };
+  grid("rotate", "a value is missing");
+  grid("rotate:", "--grid rotate");
+  grid("rotate:nan", "not a finite number");
+  grid("lens:inf", "not a finite number");
+  grid("random:1.5", "seed");
+  grid("spiral:3", "--grid spiral:3");
+  grid("three.npy", "--grid: wanted [N, OH, OW, 2]");
+  grid("half.npy", "holds float16, but float32 is wanted");
+  ExpectSampler({"--input", "g.npy"}, "--grid is needed");
+  ExpectSampler({"--grid", "identity"}, "--input is needed");
+  ExpectSampler({"--input", "g.npy", "--grid", "grid.npy", "--size", "2,2"}, "is wanted");
+  ExpectSampler({"--input", "g.npy", "--grid", "identity", "--size", "2"}, "OH,OW");
+  ExpectSampler({"--input", "g.npy", "--grid", "identity", "--grad-output", "grid.npy"},
+                "is wanted");
+}
+
+TEST_F(BadInputTest, ModesThatDoNotExist) {
+  const Arguments base = {"--input", "g.npy", "--grid", "identity"};
+  const auto with = [&](const std::string& option, const std::string& value) {
+    Arguments arguments = base;
+    arguments.insert(arguments.end(), {option, value});
+    ExpectSampler(arguments, option);
+  };
+  with("--interpolation", "linear");
+  with("--padding", "wrap");
+  with("--mask", "1");
+  with("--mask", "1,2");
+  with("--mask", "1,0,1");
+  with("--profile", "atlas-9");
+  with("--threads", "0");
+  with("--threads", "-1");
+  with("--threads", "99999999999");
+  with("--repeat", "0");
+  with("--repeat", "x");
+}
+
+TEST_F(BadInputTest, OptionsOfTheOtherOperatorAreNotIgnored) {
+  ExpectUpsample({"--size", "1,1", "--grid", "identity"}, "--grid does not apply");
+  ExpectUpsample({"--size", "1,1", "--input", "g.npy"}, "--input does not apply");
+  ExpectUpsample({"--size", "1,1", "--align-corners"}, "--align-corners does not apply");
+  ExpectUpsample({"--size", "1,1", "--padding", "zeros"}, "--padding does not apply");
+  ExpectUpsample({"--size", "1,1", "--interpolation", "nearest"}, "--interpolation does not apply");
+  ExpectUpsample({"--size", "1,1", "--mask", "1,0"}, "--mask does not apply");
+  ExpectUpsample({"--size", "1,1", "--grid-grad", "x.npy"}, "--grid-grad does not apply");
+  ExpectSampler({"--scale", "2"}, "--scale does not apply");
+  ExpectSampler({"--grad-input", "x.npy"}, "--grad-input does not apply");
+}
+
+TEST_F(BadInputTest, ImplementationsThatDoNotExistAreListed) {
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--impl", "abacus"}, "ref");
+  const Outcome outcome =
+      Run({"run", "upsample_nearest_exact2d_backward", "--shape", "1,1,2,2", "--size", "1,1"},
+          "PORTACL_IMPL=abacus");
+  ExpectBadInput(outcome, "abacus");
+}
+
+TEST_F(BadInputTest, ResultsThatHaveNoPlace) {
+  const auto write = [&](const std::string& file, const std::string& message) {
+    ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--grad-input", file}, message);
+  };
+  write("out.txt", ".npy, .bin, .png or .jpg");
+  write("out", ".npy, .bin, .png or .jpg");
+  write("no/such/folder/out.npy", "cannot be written");
+  ExpectUpsample({"--shape", "2,1,2,2", "--size", "1,1", "--grad-input", "out.png"},
+                 "does not make a picture");
+  ExpectUpsample({"--shape", "1,2,2,2", "--size", "1,1", "--grad-input", "out.png"},
+                 "does not make a picture");
+  ExpectSampler(
+      {"--input", "ones", "--shape", "2,1,2,2", "--grid", "identity", "--grid-grad", "o.png"},
+      "does not make a picture");
+  ExpectSampler({"--input", "g.npy", "--grid", "identity", "--mask", "1,0", "--grid-grad", "o.npy"},
+                "the mask leaves gridGrad out");
+  ExpectSampler(
+      {"--input", "g.npy", "--grid", "identity", "--mask", "0,1", "--input-grad", "o.npy"},
+      "the mask leaves inputGrad out");
+  ExpectBadInput(Run({"demo", "g.npy"}), "g.npy");
+}
+
+TEST_F(BadInputTest, DiskAndPipeFailuresAreRuntimeErrors) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const Outcome full = Run({"info"}, "", "> /dev/full");
+  EXPECT_EQ(full.exit_code, 3);
+  EXPECT_THAT(full.err, testing::HasSubstr("standard output"));
+  std::filesystem::create_symlink("/dev/full", folder_ / "full.npy");
+  const Outcome disk = Run({"run", "upsample_nearest_exact2d_backward", "--shape", "1,1,2,2",
+                            "--size", "1,1", "--grad-input", "full.npy"});
+  EXPECT_EQ(disk.exit_code, 3);
+  EXPECT_THAT(disk.err, testing::HasSubstr("full.npy: writing failed"));
+}
+
+}  // namespace
+}  // namespace portacl::cli_test

@@ -1,0 +1,108 @@
+// `portacl info` and `portacl demo`, as a person and as a program see them.
+#include <portacl/portacl.h>
+
+#include "cli/cli_runner.h"
+
+namespace portacl::cli_test {
+namespace {
+
+using testing::HasSubstr;
+
+class InfoTest : public CliTest {};
+class DemoTest : public CliTest {};
+
+TEST_F(InfoTest, TextNamesVersionMachineAndKernels) {
+  const Outcome outcome = Run({"info"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* part :
+       {"version", PORTACL_VERSION_STRING, "cpu", "instruction sets", "threads", "profile",
+        "atlas-a2", "upsample_nearest_exact_backward", "grid_sampler_2d_backward", "ref"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+}
+
+TEST_F(InfoTest, JsonListsRefLastForEveryOperator) {
+  const auto info = RunJson({"info"});
+  EXPECT_EQ(info.value("version", ""), PORTACL_VERSION_STRING);
+  EXPECT_GE(info.value("threads", 0), 1);
+  ASSERT_GE(info.at("operators").size(), 2u);
+  for (const auto& [name, kernels] : info.at("operators").items()) {
+    EXPECT_EQ(kernels.back().value("name", ""), "ref") << name;
+    EXPECT_TRUE(kernels.back().value("available", false)) << name;
+  }
+}
+
+TEST_F(InfoTest, TheEnvironmentIsShown) {
+  const Outcome outcome = Run({"info"}, "PORTACL_PROFILE=open PORTACL_NUM_THREADS=3");
+  EXPECT_THAT(outcome.out, HasSubstr("open"));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("threads +3"));
+}
+
+TEST_F(InfoTest, HelpIsThereForEveryCommand) {
+  for (const std::string command : {"run", "info", "compare", "demo"}) {
+    const Outcome outcome = Run({command, "--help"});
+    EXPECT_EQ(outcome.exit_code, 0) << command;
+    EXPECT_THAT(outcome.out, HasSubstr("Usage: portacl " + command));
+  }
+  EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes: 0 ok, 1"));
+}
+
+// Width and height of a PNG file.
+std::pair<unsigned, unsigned> PngSize(const std::string& file) {
+  if (file.size() < 24 || file.compare(1, 3, "PNG") != 0) return {0, 0};
+  const auto number = [&](size_t at) {
+    unsigned value = 0;
+    for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(file[at + i]);
+    return value;
+  };
+  return {number(16), number(20)};
+}
+
+TEST_F(DemoTest, EveryCaseIsVerifiedAndThePageIsDrawn) {
+  const auto report = RunJson({"demo", "new/folder"});
+  EXPECT_TRUE(report.value("ok", false));
+  EXPECT_EQ(report.value("failures", -1), 0);
+  size_t dtypes[4] = {};
+  const char* names[] = {"float16", "bfloat16", "float32", "float64"};
+  for (const auto& entry : report.at("cases")) {
+    EXPECT_TRUE(entry.value("ok", false)) << entry;
+    EXPECT_FALSE(entry.at("compared").empty()) << entry;
+    for (size_t i = 0; i < 4; ++i) dtypes[i] += entry.value("dtype", "") == names[i];
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_GE(dtypes[i], 14u) << names[i];
+    EXPECT_EQ(dtypes[i], dtypes[0]) << names[i];
+  }
+  EXPECT_GE(report.at("checks").size(), 4u);
+  for (const auto& check : report.at("checks")) EXPECT_TRUE(check.value("ok", false)) << check;
+
+  const auto [width, height] = PngSize(Read("new/folder/contact-sheet.png"));
+  EXPECT_EQ(width, 1440u);
+  EXPECT_GT(height, 2000u);
+  for (const char* file :
+       {"upsample-128-gradInput.png", "upsample-160-gradInput.png", "rotation-gridGrad.png",
+        "rotation-inputGrad.png", "lens-gridGrad.png", "lens-straightened.png", "section-5.png"}) {
+    EXPECT_GT(PngSize(Read(std::string("new/folder/") + file)).first, 0u) << file;
+  }
+}
+
+TEST_F(DemoTest, TheTableEndsEveryRowWithItsVerdict) {
+  const Outcome outcome = Run({"demo", "out"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  size_t rows = 0, ok = 0, begin = 0;
+  for (size_t end = outcome.out.find('\n'); end != std::string::npos;
+       begin = end + 1, end = outcome.out.find('\n', begin)) {
+    const std::string line = outcome.out.substr(begin, end - begin);
+    if (line.find("float") == std::string::npos || line.find("GB/s") != std::string::npos) continue;
+    ++rows;
+    ok += line.size() > 2 && line.substr(line.size() - 2) == "ok";
+  }
+  EXPECT_GE(rows, 56u);
+  EXPECT_EQ(ok, rows);
+  EXPECT_THAT(outcome.out, HasSubstr("demo: ok"));
+  EXPECT_THAT(outcome.out, HasSubstr("out/contact-sheet.png"));
+}
+
+}  // namespace
+}  // namespace portacl::cli_test

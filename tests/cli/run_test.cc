@@ -1,0 +1,334 @@
+// `portacl run`: results, sources, modes, profiles and what is printed.
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/cli_runner.h"
+
+namespace portacl::cli_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunTest : public CliTest {
+ protected:
+  // gradOutput 0..7 in a 4 x 2 picture.
+  void WriteCounting() const {
+    Write("g.npy", NpyFile("<f4", "(1, 1, 4, 2)", Bytes<float>({0, 1, 2, 3, 4, 5, 6, 7})));
+  }
+};
+
+// FNV-1a over bytes, written apart from the program's.
+std::string Fnv1a(const std::string& bytes) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : bytes) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 1099511628211u;
+  }
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+std::vector<float> ExpectedOfCounting() {
+  std::vector<float> expected(32, 0.0f);
+  expected[0] = 6;
+  expected[4] = 22;
+  return expected;
+}
+
+TEST_F(RunTest, UpsampleGivesTheDocumentedExampleThroughEveryApi) {
+  WriteCounting();
+  for (const std::string op :
+       {"upsample_nearest_exact2d_backward", "aclnnUpsampleNearestExact2dBackward",
+        "upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad"}) {
+    for (const std::string profile : {"native", "atlas-a2", "atlas-a3", "open"}) {
+      const Outcome outcome = Run({"run", op, "--grad-output", "g.npy", "--size", "8,4", "--scale",
+                                   "2", "--profile", profile, "--grad-input", "out.npy"});
+      ASSERT_EQ(outcome.exit_code, 0) << op << " " << profile << ": " << outcome.err;
+      EXPECT_EQ(Elements<float>(Read("out.npy")), ExpectedOfCounting()) << op << " " << profile;
+      std::filesystem::remove(folder_ / "out.npy");
+    }
+  }
+}
+
+TEST_F(RunTest, TheApiThatWasCalledIsNamed) {
+  WriteCounting();
+  const auto api = [&](const std::string& op, const std::string& profile) {
+    return RunJson({"run", op, "--grad-output", "g.npy", "--size", "2,1", "--profile", profile})
+        .value("api", "");
+  };
+  EXPECT_EQ(api("upsample_nearest_exact2d_backward", "native"), "native C++ API");
+  EXPECT_EQ(api("upsample_nearest_exact2d_backward", "open"),
+            "aclnnUpsampleNearestExact2dBackward");
+  EXPECT_EQ(api("upsample_nearest_exact2d_grad", "open"),
+            "aclopCompileAndExecute UpsampleNearestExact2dGrad");
+}
+
+TEST_F(RunTest, ProfilesDecideWhatIsAccepted) {
+  WriteCounting();
+  ExpectBadInput(Run({"run", "upsample_nearest_exact2d_backward", "--grad-output", "g.npy",
+                      "--size", "2,1", "--profile", "atlas-training"}),
+                 "161002");
+  ExpectBadInput(Run({"run", "upsample_nearest_exact2d_grad", "--grad-output", "g.npy", "--size",
+                      "2,1", "--profile", "atlas-training"}),
+                 "100024");
+  const std::vector<std::string> bicubic = {
+      "run",      "grid_sampler_2d_backward", "--input", "random:1", "--shape", "1,1,4,4", "--grid",
+      "random:2", "--interpolation",          "bicubic", "--profile"};
+  auto with = bicubic;
+  with.emplace_back("atlas-a2");
+  ExpectBadInput(Run(with), "161002");
+  with.back() = "open";
+  EXPECT_EQ(Run(with).exit_code, 0);
+}
+
+TEST_F(RunTest, Upsample1dSumsEachSignal) {
+  Write("g.npy", NpyFile("<f8", "(1, 2, 4)", Bytes<double>({1, 2, 3, 4, 10, 20, 30, 40})));
+  ASSERT_EQ(Run({"run", "upsample_nearest_exact1d_backward", "--grad-output", "g.npy", "--size",
+                 "2", "--grad-input", "out.npy"})
+                .exit_code,
+            0);
+  EXPECT_THAT(Elements<double>(Read("out.npy")), ElementsAre(3, 7, 30, 70));
+}
+
+TEST_F(RunTest, ScaleAloneGivesTheSize) {
+  const auto shape = [&](const std::string& from, const std::string& scale) {
+    return TensorNamed(RunJson({"run", "upsample_nearest_exact2d_backward", "--shape", from,
+                                "--scale", scale}),
+                       "grad_input")
+        .at("shape")
+        .dump();
+  };
+  EXPECT_EQ(shape("1,2,8,6", "2"), "[1,2,4,3]");
+  EXPECT_EQ(shape("1,2,8,6", "2,3"), "[1,2,4,2]");
+  EXPECT_EQ(shape("1,2,256,256", "1.6"), "[1,2,160,160]");
+  EXPECT_EQ(shape("1,1,7,7", "2"), "[1,1,4,4]");  // floor(4 * 2) >= 7
+  EXPECT_EQ(shape("1,1,1,1", "8"), "[1,1,1,1]");  // never below 1
+  EXPECT_EQ(shape("1,1,4,4", "0.5"), "[1,1,8,8]");
+}
+
+TEST_F(RunTest, GridIdentityGivesGradOutputBack) {
+  Write("g.npy", NpyFile("<f8", "(1, 1, 2, 3)", Bytes<double>({1, 2, 3, 4, 5, 6})));
+  for (const std::string align : {"", "--align-corners"}) {
+    std::vector<std::string> arguments = {"run",
+                                          "grid_sampler_2d_backward",
+                                          "--input",
+                                          "random:1",
+                                          "--shape",
+                                          "1,1,2,3",
+                                          "--dtype",
+                                          "double",
+                                          "--grid",
+                                          "identity",
+                                          "--grad-output",
+                                          "g.npy",
+                                          "--interpolation",
+                                          "nearest",
+                                          "--input-grad",
+                                          "out.npy"};
+    if (!align.empty()) arguments.push_back(align);
+    ASSERT_EQ(Run(arguments).exit_code, 0);
+    EXPECT_THAT(Elements<double>(Read("out.npy")), ElementsAre(1, 2, 3, 4, 5, 6)) << align;
+  }
+}
+
+// What is sampled at (row, column) of a picture that was turned left by 90 degrees comes from
+// (column, last - row).
+TEST_F(RunTest, GridRotateTurnsCounterClockwise) {
+  Write("g.npy", NpyFile("<f8", "(1, 1, 3, 3)", Bytes<double>({1, 2, 3, 4, 5, 6, 7, 8, 9})));
+  ASSERT_EQ(Run({"run", "grid_sampler_2d_backward", "--input", "ones", "--shape", "1,1,3,3",
+                 "--dtype", "fp64", "--grid", "rotate:90", "--grad-output", "g.npy",
+                 "--interpolation", "nearest", "--input-grad", "out.npy"})
+                .exit_code,
+            0);
+  EXPECT_THAT(Elements<double>(Read("out.npy")), ElementsAre(7, 4, 1, 8, 5, 2, 9, 6, 3));
+}
+
+TEST_F(RunTest, GridLensKeepsTheCentreAndMovesTheCorners) {
+  const auto sum = [&](const std::string& strength) {
+    EXPECT_EQ(Run({"run", "grid_sampler_2d_backward", "--input", "ones", "--shape", "1,1,5,5",
+                   "--dtype", "fp64", "--grid", "lens:" + strength, "--interpolation", "nearest",
+                   "--input-grad", "out.npy"})
+                  .exit_code,
+              0);
+    const std::vector<double> weights = Elements<double>(Read("out.npy"));
+    EXPECT_GE(weights[12], 1) << "centre";
+    double total = 0;
+    for (const double weight : weights) total += weight;
+    return total;
+  };
+  EXPECT_EQ(sum("0"), 25);
+  EXPECT_LT(sum("1"), 25) << "a barrel looks past the corners";
+  EXPECT_EQ(sum("-0.2"), 25) << "a pincushion stays inside";
+}
+
+TEST_F(RunTest, MadeDataDependsOnTheSeedAlone) {
+  const auto checksum = [&](const std::string& seed) {
+    return TensorNamed(RunJson({"run", "upsample_nearest_exact2d_backward", "--grad-output",
+                                "random:" + seed, "--shape", "1,1,8,8", "--size", "4,4"}),
+                       "grad_output")
+        .value("checksum", "");
+  };
+  EXPECT_EQ(checksum("1"), checksum("1"));
+  EXPECT_NE(checksum("1"), checksum("2"));
+}
+
+TEST_F(RunTest, ChecksumIsFnv1aOverTheElementsBytes) {
+  WriteCounting();
+  const auto report = RunJson({"run", "upsample_nearest_exact2d_backward", "--grad-output", "g.npy",
+                               "--size", "8,4", "--scale", "2"});
+  EXPECT_EQ(TensorNamed(report, "grad_output").value("checksum", ""),
+            Fnv1a(Bytes<float>({0, 1, 2, 3, 4, 5, 6, 7})));
+  EXPECT_EQ(TensorNamed(report, "grad_input").value("checksum", ""),
+            Fnv1a(Bytes(ExpectedOfCounting())));
+}
+
+TEST_F(RunTest, ChecksumTakesEveryNanForTheSame) {
+  const auto checksum = [&](const std::string& dtype, const std::string& bytes) {
+    Write("g.bin", bytes);
+    return TensorNamed(RunJson({"run", "upsample_nearest_exact2d_backward", "--grad-output",
+                                "g.bin", "--dtype", dtype, "--shape", "1,1,1,1", "--size", "1,1"}),
+                       "grad_output")
+        .value("checksum", "");
+  };
+  EXPECT_EQ(checksum("float32", Bytes<uint32_t>({0xFFC12345})),
+            Fnv1a(Bytes<uint32_t>({0x7FC00000})));
+  EXPECT_EQ(checksum("float16", Bytes<uint16_t>({0xFE01})), Fnv1a(Bytes<uint16_t>({0x7E00})));
+  EXPECT_EQ(checksum("bf16", Bytes<uint16_t>({0xFFC1})), Fnv1a(Bytes<uint16_t>({0x7FC0})));
+  EXPECT_EQ(checksum("double", Bytes<uint64_t>({0xFFF8000000000001})),
+            Fnv1a(Bytes<uint64_t>({0x7FF8000000000000})));
+  EXPECT_EQ(checksum("float32", Bytes<uint32_t>({0x80000000})),
+            Fnv1a(Bytes<uint32_t>({0x80000000})))
+      << "-0 stays -0";
+}
+
+TEST_F(RunTest, EveryDataTypeGoesThroughRawFiles) {
+  const std::vector<std::pair<std::string, size_t>> types = {
+      {"float32", 4}, {"float16", 2}, {"bfloat16", 2}, {"float64", 8}};
+  for (const auto& [dtype, size] : types) {
+    const std::vector<std::string> arguments = {"run",           "grid_sampler_2d_backward",
+                                                "--input",       "random:1",
+                                                "--shape",       "2,3,6,5",
+                                                "--dtype",       dtype,
+                                                "--grid",        "random:2",
+                                                "--size",        "4,7",
+                                                "--grad-output", "random:3",
+                                                "--input-grad",  "a.bin",
+                                                "--grid-grad",   "b.bin"};
+    const auto report = RunJson(arguments);
+    EXPECT_EQ(Read("a.bin").size(), 2 * 3 * 6 * 5 * size) << dtype;
+    EXPECT_EQ(Read("b.bin").size(), 2 * 4 * 7 * 2 * size) << dtype;
+    EXPECT_EQ(TensorNamed(report, "input_grad").value("dtype", ""), dtype);
+    EXPECT_EQ(TensorNamed(report, "input_grad").value("checksum", ""), Fnv1a(Read("a.bin")));
+  }
+}
+
+TEST_F(RunTest, MaskLeavesResultsOut) {
+  const auto names = [&](const std::string& mask) {
+    const auto report = RunJson({"run", "grid_sampler_2d_backward", "--input", "ones", "--shape",
+                                 "1,1,2,2", "--grid", "identity", "--mask", mask});
+    std::string text;
+    for (const auto& output : report.at("outputs")) text += output.value("name", "") + " ";
+    return text;
+  };
+  EXPECT_EQ(names("1,1"), "input_grad grid_grad ");
+  EXPECT_EQ(names("1,0"), "input_grad ");
+  EXPECT_EQ(names("0,1"), "grid_grad ");
+}
+
+TEST_F(RunTest, ModesReachTheOperator) {
+  const auto checksum = [&](const std::vector<std::string>& modes) {
+    std::vector<std::string> arguments = {"run",           "grid_sampler_2d_backward",
+                                          "--input",       "random:1",
+                                          "--shape",       "1,2,7,9",
+                                          "--grid",        "lens:0.8",
+                                          "--grad-output", "random:2"};
+    arguments.insert(arguments.end(), modes.begin(), modes.end());
+    return TensorNamed(RunJson(arguments), "input_grad").value("checksum", "");
+  };
+  const std::string standard = checksum({});
+  EXPECT_EQ(standard, checksum({"--interpolation", "bilinear", "--padding", "zeros"}));
+  std::vector<std::string> all = {standard};
+  for (const std::vector<std::string>& modes :
+       {std::vector<std::string>{"--interpolation", "nearest"},
+        {"--interpolation", "bicubic"},
+        {"--padding", "border"},
+        {"--padding", "reflection"},
+        {"--align-corners"}}) {
+    all.push_back(checksum(modes));
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(std::unique(all.begin(), all.end()), all.end()) << "two modes gave the same bits";
+}
+
+TEST_F(RunTest, ThreadsAndImplementationsGiveTheSameBits) {
+  const std::vector<std::string> base = {"run",           "grid_sampler_2d_backward",
+                                         "--input",       "random:1",
+                                         "--shape",       "2,5,33,47",
+                                         "--grid",        "random:2",
+                                         "--grad-output", "random:3"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    auto arguments = base;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunJson(arguments);
+  };
+  const auto one = with({"--threads", "1"}), three = with({"--threads", "3"}),
+             ref = with({"--impl", "ref"});
+  EXPECT_EQ(one.value("threads", 0), 1);
+  EXPECT_EQ(three.value("threads", 0), 3);
+  EXPECT_THAT(ref.value("path", ""), testing::StartsWith("ref"));
+  EXPECT_EQ(one.at("outputs"), three.at("outputs"));
+  EXPECT_EQ(one.at("outputs"), ref.at("outputs"));
+}
+
+TEST_F(RunTest, RepeatIsCountedAndTimesAreSensible) {
+  const auto report = RunJson({"run", "upsample_nearest_exact2d_backward", "--shape", "1,3,64,64",
+                               "--scale", "2", "--repeat", "5"});
+  const auto& time = report.at("time_s");
+  EXPECT_EQ(time.at("runs").size(), 5u);
+  EXPECT_GT(time.at("best").get<double>(), 0);
+  EXPECT_LE(time.at("best").get<double>(), time.at("median").get<double>());
+  EXPECT_EQ(report.at("bytes").get<double>(), 4 * (3 * 64 * 64 + 3 * 32 * 32));
+  EXPECT_NEAR(report.at("gb_per_s").get<double>(),
+              report.at("bytes").get<double>() / time.at("best").get<double>() / 1e9, 1e-6);
+}
+
+TEST_F(RunTest, TheTextSaysWhatWasDone) {
+  WriteCounting();
+  const Outcome outcome = Run({"run", "upsample_nearest_exact2d_backward", "--grad-output", "g.npy",
+                               "--size", "8,4", "--scale", "2", "--grad-input", "o.npy"});
+  for (const char* part :
+       {"upsample_nearest_exact2d_backward", "scale 2,2", "native C++ API", "threads", "time",
+        "GB/s", "float32", "[1, 1, 8, 4]", "o.npy", "checksum"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b["))) << "no colours outside a terminal";
+  EXPECT_EQ(outcome.err, "") << "no progress outside a terminal";
+}
+
+TEST_F(RunTest, FortranOrderIsReadAsStrides) {
+  // 2 x 3: rows 1 2 3 and 4 5 6, stored column by column.
+  Write("f.npy", NpyFile("<f4", "(1, 1, 2, 3)", Bytes<float>({1, 4, 2, 5, 3, 6}), true));
+  Write("c.npy", NpyFile("<f4", "(1, 1, 2, 3)", Bytes<float>({1, 2, 3, 4, 5, 6})));
+  for (const std::string profile : {"native", "atlas-a2"}) {
+    for (const std::string op :
+         {"upsample_nearest_exact2d_backward", "upsample_nearest_exact2d_grad"}) {
+      const auto report = [&](const std::string& file) {
+        return RunJson({"run", op, "--grad-output", file, "--size", "2,3", "--profile", profile})
+            .at("outputs");
+      };
+      EXPECT_EQ(report("f.npy"), report("c.npy")) << profile << " " << op;
+    }
+  }
+}
+
+TEST_F(RunTest, EmptyBatchesAreAccepted) {
+  const auto report =
+      RunJson({"run", "upsample_nearest_exact2d_backward", "--shape", "0,3,4,4", "--size", "2,2"});
+  EXPECT_EQ(TensorNamed(report, "grad_input").at("shape").dump(), "[0,3,2,2]");
+}
+
+}  // namespace
+}  // namespace portacl::cli_test
