@@ -79,7 +79,7 @@ std::vector<std::shared_ptr<Stream>> StreamsOf(const Context& context) {
 
 base::Status CloseStream(const std::shared_ptr<Stream>& stream, bool drop) {
   PORTACL_RETURN_IF_ERROR(stream->Close(drop));
-  Unsubscribe(stream.get());
+  Unsubscribe(stream.get(), drop);
   return {};
 }
 

@@ -28,8 +28,10 @@ struct Inbox {
   std::mutex mutex;
   std::condition_variable arrived;
   std::deque<Callback> callbacks;
-  int streams = 0;     // subscribed to this thread; 0: the inbox is abandoned
+  int streams = 0;     // subscribed to this thread
   int32_t device = 0;  // of these streams
+
+  bool abandoned() const { return streams == 0 && callbacks.empty(); }
 };
 
 struct Subscription {
@@ -53,19 +55,27 @@ Subscriptions& All() {
 
 uint64_t ThisThread() { return static_cast<uint64_t>(pthread_self()); }
 
-// Ends a subscription; callbacks of the stream that have not run never will.
-void Remove(const Stream* stream, Subscription& subscription) {
-  std::deque<Callback> kept;
+// Ends a stream's subscription, if it has one; the caller holds the lock of All(). Callbacks that
+// were delivered and have not run are dropped, or stay for the thread to run.
+void Remove(const Stream* stream, bool drop) {
+  Subscriptions& all = All();
+  const auto found = all.by_stream.find(stream);
+  if (found == all.by_stream.end()) return;
+  const std::shared_ptr<Subscription> subscription = std::move(found->second);
+  all.by_stream.erase(found);
+  Inbox& inbox = *subscription->inbox;
   std::deque<Callback> dropped;
-  Inbox& inbox = *subscription.inbox;
   {
     const std::lock_guard lock(inbox.mutex);
-    subscription.active = false;
-    for (Callback& callback : inbox.callbacks) {
-      (callback.stream == stream ? dropped : kept).push_back(std::move(callback));
+    subscription->active = false;
+    --inbox.streams;
+    std::deque<Callback> kept;
+    for (Callback& callback : std::exchange(inbox.callbacks, {})) {
+      const bool drops = drop && callback.stream == stream;
+      (drops ? dropped : kept).push_back(std::move(callback));
     }
     inbox.callbacks = std::move(kept);
-    if (--inbox.streams == 0) All().by_thread.erase(subscription.thread);
+    if (inbox.abandoned()) all.by_thread.erase(subscription->thread);
     inbox.arrived.notify_all();
   }
   for (const Callback& callback : dropped) callback.returned->Open();
@@ -87,6 +97,23 @@ base::Status Deliver(const Subscription& subscription, const Callback& callback)
                "the thread was unsubscribed before the callback's turn, it will not run");
 }
 
+// Waits for a callback.
+base::Status TakeCallback(Inbox& inbox, SteadyTime deadline, Callback* callback) {
+  std::unique_lock lock(inbox.mutex);
+  const auto something = [&] { return !inbox.callbacks.empty() || inbox.streams == 0; };
+  if (deadline == SteadyTime::max()) {
+    inbox.arrived.wait(lock, something);
+  } else if (!inbox.arrived.wait_until(lock, deadline, something)) {
+    return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "no callback came within the timeout");
+  }
+  if (inbox.callbacks.empty()) {
+    return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE, "this thread was unsubscribed while it waited");
+  }
+  *callback = std::move(inbox.callbacks.front());
+  inbox.callbacks.pop_front();
+  return {};
+}
+
 }  // namespace
 
 base::Status SubscribeReport(uint64_t thread, void* handle) {
@@ -99,16 +126,15 @@ base::Status SubscribeReport(uint64_t thread, void* handle) {
                  handle, found->second->thread);
   }
   std::shared_ptr<Inbox>& inbox = all.by_thread[thread];
-  if (inbox == nullptr) {
-    inbox = std::make_shared<Inbox>();
-    inbox->device = stream->device();
-  } else if (inbox->device != stream->device()) {
+  if (inbox == nullptr) inbox = std::make_shared<Inbox>();
+  const std::lock_guard inbox_lock(inbox->mutex);
+  if (inbox->streams == 0) inbox->device = stream->device();
+  if (inbox->device != stream->device()) {
     return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE,
                  "thread {} serves streams of device {}, this stream is on device {}", thread,
                  inbox->device, stream->device());
   }
   all.by_stream[stream.get()] = std::make_shared<Subscription>(thread, inbox);
-  const std::lock_guard inbox_lock(inbox->mutex);
   ++inbox->streams;
   return {};
 }
@@ -127,20 +153,13 @@ base::Status UnsubscribeReport(uint64_t thread, void* handle) {
     return Error(ACL_ERROR_RT_STREAM_SUBSCRIBE, "stream {} is not subscribed to thread {}", handle,
                  thread);
   }
-  const std::shared_ptr<Subscription> subscription = found->second;
-  all.by_stream.erase(found);
-  Remove(stream.get(), *subscription);
+  Remove(stream.get(), /*drop=*/true);
   return {};
 }
 
-void Unsubscribe(const Stream* stream) {
-  Subscriptions& all = All();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.by_stream.find(stream);
-  if (found == all.by_stream.end()) return;
-  const std::shared_ptr<Subscription> subscription = found->second;
-  all.by_stream.erase(found);
-  Remove(stream, *subscription);
+void Unsubscribe(const Stream* stream, bool drop) {
+  const std::lock_guard lock(All().mutex);
+  Remove(stream, drop);
 }
 
 base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block, void* handle) {
@@ -186,19 +205,8 @@ base::Status ProcessReport(SteadyTime deadline) {
     return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE,
                  "this thread is not subscribed to any stream: call aclrtSubscribeReport first");
   }
-  std::unique_lock lock(inbox->mutex);
-  const auto something = [&] { return !inbox->callbacks.empty() || inbox->streams == 0; };
-  if (deadline == SteadyTime::max()) {
-    inbox->arrived.wait(lock, something);
-  } else if (!inbox->arrived.wait_until(lock, deadline, something)) {
-    return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "no callback came within the timeout");
-  }
-  if (inbox->callbacks.empty()) {
-    return Error(ACL_ERROR_RT_THREAD_SUBSCRIBE, "this thread was unsubscribed while it waited");
-  }
-  const Callback callback = std::move(inbox->callbacks.front());
-  inbox->callbacks.pop_front();
-  lock.unlock();
+  Callback callback;
+  PORTACL_RETURN_IF_ERROR(TakeCallback(*inbox, deadline, &callback));
   // Also where the callback throws: the stream must not wait for ever.
   const struct Opener {
     Gate& gate;

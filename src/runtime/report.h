@@ -23,8 +23,9 @@ base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block
 // Waits for one callback for the calling thread and runs it.
 base::Status ProcessReport(SteadyTime deadline);
 
-// Ends the subscription of a closed stream, if it has one.
-void Unsubscribe(const Stream* stream);
+// Ends the subscription of a closed stream, if it has one. Without `drop`, callbacks that the
+// stream has delivered still run.
+void Unsubscribe(const Stream* stream, bool drop);
 
 }  // namespace portacl::runtime
 

@@ -176,5 +176,19 @@ TEST_F(RuntimeCallback, DestroyingAStreamEndsItsSubscription) {
   EXPECT_EQ(aclrtProcessReport(1), 107012);
 }
 
+TEST_F(RuntimeCallback, DeliveredCallbacksOutliveTheirStream) {
+  Counter counter;
+  for (const bool force : {false, true}) {
+    aclrtStream stream = nullptr;
+    ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream), ACL_SUCCESS);
+    ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_NO_BLOCK, stream), 0);
+    ASSERT_EQ(force ? aclrtDestroyStreamForce(stream) : aclrtDestroyStream(stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtProcessReport(1), force ? 107012 : ACL_SUCCESS);
+  }
+  EXPECT_EQ(counter.count(), 1);
+  EXPECT_EQ(aclrtProcessReport(1), 107012);
+}
+
 }  // namespace
 }  // namespace portacl_test

@@ -1,0 +1,56 @@
+// Numbers in environment variables.
+#include "runtime/environment.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace portacl::runtime {
+namespace {
+
+constexpr const char* kName = "PORTACL_TEST_VARIABLE";
+
+class EnvironmentVariable : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv(kName); }
+  static void Set(const char* value) { setenv(kName, value, 1); }
+};
+
+TEST_F(EnvironmentVariable, IntegersInRangeCount) {
+  EXPECT_EQ(EnvironmentInteger(kName, 1, 64, 7), 7);
+  Set("12");
+  EXPECT_EQ(EnvironmentInteger(kName, 1, 64, 7), 12);
+  for (const char* bad : {"", "0", "65", "-1", "12 ", "0x10", "1e1", "99999999999999999999"}) {
+    Set(bad);
+    EXPECT_EQ(EnvironmentInteger(kName, 1, 64, 7), 7) << bad;
+  }
+}
+
+TEST_F(EnvironmentVariable, BytesHaveUnits) {
+  EXPECT_EQ(EnvironmentBytes(kName, 5), 5u);
+  const std::pair<const char*, size_t> cases[] = {{"100", 100},
+                                                  {"3K", 3072},
+                                                  {"2M", size_t{2} << 20},
+                                                  {"1G", size_t{1} << 30},
+                                                  {"0", 0},
+                                                  {"3k", 5},
+                                                  {"G", 5},
+                                                  {"-1", 5},
+                                                  {"1GB", 5},
+                                                  {"99999999999999G", 5}};
+  for (const auto& [text, bytes] : cases) {
+    Set(text);
+    EXPECT_EQ(EnvironmentBytes(kName, 5), bytes) << text;
+  }
+}
+
+TEST_F(EnvironmentVariable, FlagsAreOne) {
+  EXPECT_FALSE(EnvironmentFlag(kName));
+  Set("1");
+  EXPECT_TRUE(EnvironmentFlag(kName));
+  Set("true");
+  EXPECT_FALSE(EnvironmentFlag(kName));
+}
+
+}  // namespace
+}  // namespace portacl::runtime

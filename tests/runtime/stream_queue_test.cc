@@ -1,0 +1,191 @@
+// Launch and the stream's queue below the C API: failing work, small work, what work may hold.
+#include "runtime/stream_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "acl/acl_base.h"
+#include "runtime/context.h"
+#include "runtime/stream.h"
+
+namespace portacl::runtime {
+namespace {
+
+using base::Status;
+
+constexpr int32_t kTimeout = 507046;
+
+class StreamQueue : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(SetDevice(0).ok());
+    ASSERT_TRUE(CreateStream(&handle_).ok());
+    ASSERT_TRUE(FindStream(handle_, &stream_).ok());
+  }
+  void TearDown() override {
+    stream_.reset();
+    EXPECT_TRUE(DestroyStream(handle_, /*drop=*/false).ok());
+  }
+  Status Synchronize() { return stream_->Synchronize(DeadlineAfter(-1), kTimeout); }
+  Status Run(const char* name, bool small, std::function<Status()> run) {
+    Work work;
+    work.name = name;
+    work.small = small;
+    work.run = std::move(run);
+    return Launch(handle_, std::move(work));
+  }
+  // Work that runs until the gate opens.
+  Status Block(std::shared_ptr<Gate> gate) {
+    return Run("block", false, [gate = std::move(gate)] {
+      gate->WaitUntil(SteadyTime::max());
+      return Status();
+    });
+  }
+
+  void* handle_ = nullptr;
+  std::shared_ptr<Stream> stream_;
+};
+
+TEST_F(StreamQueue, SmallWorkRunsOnTheCallingThreadOfAnIdleStream) {
+  std::thread::id small;
+  std::thread::id big;
+  ASSERT_TRUE(
+      Run("small", true, [&] { return small = std::this_thread::get_id(), Status(); }).ok());
+  EXPECT_EQ(small, std::this_thread::get_id()) << "it has run when Launch returns";
+  ASSERT_TRUE(Run("big", false, [&] { return big = std::this_thread::get_id(), Status(); }).ok());
+  ASSERT_TRUE(Synchronize().ok());
+  EXPECT_NE(big, std::thread::id());
+  EXPECT_NE(big, std::this_thread::get_id());
+}
+
+TEST_F(StreamQueue, TheFirstErrorIsKeptWithTheNameOfItsTask) {
+  for (const bool small : {false, true}) {
+    ASSERT_TRUE(Run("first", small, [] { return Status(361001, "no luck"); }).ok());
+    ASSERT_TRUE(Run("second", small, [] { return Status(161002, "later"); }).ok());
+    const Status status = Synchronize();
+    EXPECT_EQ(status.code(), 361001);
+    EXPECT_THAT(status.message(), testing::AllOf(testing::HasSubstr("first on stream"),
+                                                 testing::HasSubstr("no luck")));
+    EXPECT_TRUE(Synchronize().ok());
+  }
+}
+
+TEST_F(StreamQueue, ExceptionsBecomeErrors) {
+  for (const bool small : {false, true}) {
+    ASSERT_TRUE(Run("throws", small, []() -> Status { throw std::runtime_error("why"); }).ok());
+    EXPECT_EQ(Synchronize().code(), ACL_ERROR_INTERNAL_ERROR);
+    ASSERT_TRUE(Run("throws", small, []() -> Status { throw 7; }).ok());
+    EXPECT_EQ(Synchronize().code(), ACL_ERROR_INTERNAL_ERROR);
+  }
+}
+
+TEST_F(StreamQueue, WorkHoldsItsObjectsUntilItIsOver) {
+  auto object = std::make_shared<int>(1);
+  const auto gate = std::make_shared<Gate>();
+  ASSERT_TRUE(Block(gate).ok());
+  ASSERT_TRUE(Run("holds", false, [object] { return Status(); }).ok());
+  EXPECT_EQ(object.use_count(), 2);
+  gate->Open();
+  ASSERT_TRUE(Synchronize().ok());
+  EXPECT_EQ(object.use_count(), 1) << "released before the synchronisation returns";
+}
+
+TEST_F(StreamQueue, DroppedWorkReleasesItsObjects) {
+  auto object = std::make_shared<int>(1);
+  const auto gate = std::make_shared<Gate>();
+  ASSERT_TRUE(Block(gate).ok());
+  ASSERT_TRUE(Run("holds", false, [object] { return Status(); }).ok());
+  std::thread opening([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    gate->Open();
+  });
+  ASSERT_TRUE(stream_->Abort().ok());
+  opening.join();
+  EXPECT_EQ(object.use_count(), 1);
+  EXPECT_TRUE(stream_->IsIdle());
+}
+
+TEST_F(StreamQueue, TasksRunWithTheDefaultRoundingAndTheCallersComesBack) {
+  const auto rounds_up = [] {
+    const volatile float tiny = 1e-20f;
+    return 1.0f + tiny > 1.0f;
+  };
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  bool inside = true;
+  ASSERT_TRUE(Run("small", true, [&] { return inside = rounds_up(), Status(); }).ok());
+  const bool outside = rounds_up();
+  ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+  EXPECT_FALSE(inside);
+  EXPECT_TRUE(outside);
+}
+
+TEST_F(StreamQueue, SmallWorkOfManyThreadsNeverOverlaps) {
+  Context* context = nullptr;
+  ASSERT_TRUE(CurrentContext(&context).ok());
+  constexpr int kThreads = 8;
+  constexpr int kCalls = 500;
+  int64_t unprotected = 0;  // the stream alone keeps the tasks apart
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      ASSERT_TRUE(SetCurrentContext(context).ok());
+      for (int i = 0; i < kCalls; ++i) {
+        const bool small = (i + t) % 3 != 0;
+        ASSERT_TRUE(Run("add", small, [&] { return ++unprotected, Status(); }).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(Synchronize().ok());
+  EXPECT_EQ(unprotected, kThreads * kCalls);
+}
+
+// The order of one thread's calls holds whether they run at once or on the stream's thread.
+TEST_F(StreamQueue, SmallAndBigWorkKeepTheirOrder) {
+  std::vector<int> order;
+  constexpr int kCalls = 2000;
+  for (int i = 0; i < kCalls; ++i) {
+    ASSERT_TRUE(
+        Run("append", i % 7 != 0, [&order, i] { return order.push_back(i), Status(); }).ok());
+  }
+  ASSERT_TRUE(Synchronize().ok());
+  ASSERT_EQ(order.size(), static_cast<size_t>(kCalls));
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(StreamQueue, AClosedStreamRefusesWork) {
+  const auto stream = std::make_shared<Stream>(nullptr, 0, 99);
+  ASSERT_TRUE(stream->Close(/*drop=*/false).ok());
+  EXPECT_EQ(stream->Enqueue(Task()).code(), ACL_ERROR_RT_INVALID_HANDLE);
+}
+
+// The smallest of many averages: other programs on the machine only add to it.
+TEST_F(StreamQueue, LaunchAndSynchroniseOfSmallWorkCostLittle) {
+  constexpr int kCalls = 2000;
+  double best = 1e9;
+  for (int repeat = 0; repeat < 30; ++repeat) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kCalls; ++i) {
+      static_cast<void>(Run("empty", true, [] { return Status(); }));
+      static_cast<void>(Synchronize());
+    }
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, time.count() / kCalls);
+  }
+  RecordProperty("nanoseconds", static_cast<int>(best));
+  std::printf("Launch and synchronise: %.0f ns\n", best);
+#if defined(NDEBUG)
+  EXPECT_LT(best, 1000) << "a thread was woken, or a lock was waited for";
+#endif
+}
+
+}  // namespace
+}  // namespace portacl::runtime
