@@ -16,14 +16,9 @@
 
 #include "runtime/fp_env.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define PORTACL_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PORTACL_TSAN 1
-#endif
-#endif
-
+// The thread sanitizer's build compiles this file alone without instrumentation (see
+// cmake/library.cmake), so that its reports have no frame of oneTBB's headers: the suppressions for
+// oneTBB match any frame, and would hide every race of a loop's body.
 #if defined(PORTACL_TSAN)
 extern "C" {
 void __tsan_acquire(void* address);
@@ -121,9 +116,15 @@ Arena& GetArena(State& state) {
   return *arena;
 }
 
-void RunSerially(int64_t count, internal::RangeFunction function, void* context) {
+// The bodies' caller for a sanitizer's stack; inlined, it would be a function of oneTBB's.
+[[gnu::noinline]] void RunPart(internal::RangeFunction function, void* context, int64_t begin,
+                               int64_t end) {
   const FpEnvironment environment;
-  function(context, 0, count);
+  function(context, begin, end);
+}
+
+void RunSerially(int64_t count, internal::RangeFunction function, void* context) {
+  RunPart(function, context, 0, count);
 }
 
 }  // namespace
@@ -170,10 +171,7 @@ void internal::ParallelForRange(int64_t count, int64_t grain, RangeFunction func
     tbb::parallel_for(range, [&](const tbb::blocked_range<int64_t>& part) {
       MarkAcquire(&join);
       ++loop_depth;
-      {
-        const FpEnvironment environment;
-        function(context, part.begin(), part.end());
-      }
+      RunPart(function, context, part.begin(), part.end());
       --loop_depth;
       MarkRelease(&join);
     });

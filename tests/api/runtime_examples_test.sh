@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The runtime's examples, compiled as users do against the install tree, print what
+# examples/expected says; so they do in guard mode, without a leak.
+set -euo pipefail
+home=${ASCEND_HOME_PATH:?}
+[ -e "$home/lib64/libascendcl.so" ] || { echo "SKIPPED: no install tree at $home"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export LD_LIBRARY_PATH=$home/lib64
+libraries=(-I"$home/include" -L"$home/lib64" -lascendcl -lnnopbase -lopapi -lpthread)
+
+for expected in "$PORTACL_SOURCE_DIR"/examples/expected/runtime_*.txt; do
+  name=$(basename "$expected" .txt)
+  source=$(ls "$PORTACL_SOURCE_DIR/examples/$name".*)
+  case $source in
+    *.c) "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "$source" -o "$folder/$name" "${libraries[@]}" ;;
+    *) "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror "$source" -o "$folder/$name" "${libraries[@]}" ;;
+  esac
+  "$folder/$name" | diff "$expected" - || { echo "$name prints something else"; exit 1; }
+  PORTACL_GUARD=1 "$folder/$name" 2>"$folder/stderr" | diff "$expected" - ||
+    { echo "$name prints something else in guard mode"; cat "$folder/stderr"; exit 1; }
+  [ ! -s "$folder/stderr" ] || { echo "$name in guard mode:"; cat "$folder/stderr"; exit 1; }
+  echo "$name: ok"
+done
