@@ -57,7 +57,7 @@ def parse_arguments() -> argparse.Namespace:
     add("--threads", type=int, nargs="+", help="numbers of threads (1 and the CPUs)")
     add("--peers", nargs="+", choices=PEERS, metavar="PEER", help=f"of {', '.join(PEERS)}")
     add("--repeat", type=int, help="samples of each peer (9; 3 with --quick)")
-    add("--max-seconds", type=float, default=10.0, help="per peer and shape, about (10)")
+    add("--max-seconds", type=float, default=4.0, help="per peer and shape, about (4)")
     add("--max-elements", type=float, default=1e9, help="end of the suite sizes (1e9)")
     add("--flush", action="store_true", help="empty the caches before every call")
     add("--no-verify", action="store_true", help="do not compare results before timing")

@@ -6,7 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include <oneapi/dnnl/dnnl.hpp>
+#include <dnnl.hpp>
 
 namespace {
 

@@ -1,8 +1,9 @@
 """Whether two peers computed the same, so that nothing wrong is timed.
 
-nearest-exact: equal bits. Grid sampler: within a tolerance that is wide enough for another order of
-sums and other last bits of the coordinates, and far too narrow for a wrong tap or weight. (What the
-operators owe is checked by the tests, with bounds per element.)
+nearest-exact: equal bits (peers: another order of sums is let pass). Grid sampler: within a
+tolerance that is wide enough for another order of sums and other last bits of the coordinates, and
+far too narrow for a wrong tap or weight. (What the operators owe is checked by the tests, with
+bounds per element.)
 """
 
 from __future__ import annotations
@@ -40,17 +41,17 @@ def _torch(problem: Problem) -> peers.Outputs:
     return outputs()
 
 
-def compare(case: Case, results: peers.Outputs, expected: peers.Outputs) -> str:
-    """ "bits", or "tolerance" (grid sampler), or "differs: ..."."""
+def compare(case: Case, results: peers.Outputs, expected: peers.Outputs, exact: bool) -> str:
+    """ "bits", "tolerance" or "differs: ..."."""
     verdicts = [
-        _compare(case, result, wanted)
+        _compare(case, result, wanted, exact)
         for result, wanted in zip(results, expected)
         if result is not None and wanted is not None
     ]
     return max(verdicts, key=lambda v: (v.startswith("differs"), v == "tolerance"), default="bits")
 
 
-def _compare(case: Case, result: torch.Tensor, expected: torch.Tensor) -> str:
+def _compare(case: Case, result: torch.Tensor, expected: torch.Tensor, exact: bool) -> str:
     if result.shape != expected.shape:
         return f"differs: shape {tuple(result.shape)}"
     if result.dtype == expected.dtype and _same_bits(result, expected):
@@ -58,15 +59,19 @@ def _compare(case: Case, result: torch.Tensor, expected: torch.Tensor) -> str:
     if not torch.isfinite(result).all():
         return "differs: not finite"
     largest, mean = _distance(result, expected)
-    if not case.is_grid:
-        return f"differs: max {largest:.1e}, mean {mean:.1e} (relative)"
-    bound = 4 * 2.0**-23 * max(256, *case.input[2:])
-    if case.dtype == "float64":
-        bound = 1e-10
-    bound += 2 * EPSILON[case.dtype]
+    bound = _bound(case, exact)
     if largest <= bound and mean <= bound / 2:
         return "tolerance"
     return f"differs: max {largest:.1e}, mean {mean:.1e} (relative), allowed {bound:.1e}"
+
+
+def _bound(case: Case, exact: bool) -> float:
+    """Largest difference that is let pass, relative to the largest value."""
+    rounding = 2 * EPSILON[case.dtype]
+    if not case.is_grid:
+        return 0.0 if exact else rounding
+    coordinates = 1e-10 if case.dtype == "float64" else 4 * 2.0**-23 * max(256, *case.input[2:])
+    return coordinates + rounding
 
 
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -119,8 +120,13 @@ class Torch:
     name = "torch"
 
     def prepare(self, problem: Problem) -> Runner:
-        call = _torch_grid(problem) if problem.case.is_grid else _torch_nearest(problem, None)
-        return Runner(self.name, call, call)
+        case = problem.case
+        if not case.is_grid:
+            nearest = _torch_nearest(problem, None)
+            return Runner(self.name, nearest, lambda: [nearest()])
+        grid = _torch_grid(problem)
+        wanted = lambda: [r if w else None for r, w in zip(grid(), case.mask)]  # noqa: E731
+        return Runner(self.name, grid, wanted)
 
 
 class TorchOut:
@@ -136,19 +142,20 @@ class TorchOut:
         return Runner(self.name, call, _poisoned(call, results))
 
 
-def _torch_nearest(problem: Problem, out: torch.Tensor | None) -> Callable[[], Outputs]:
+def _torch_nearest(problem: Problem, out: torch.Tensor | None) -> Callable[[], torch.Tensor]:
     case = problem.case
     axes = len(case.output)
     packet = getattr(torch.ops.aten, f"_upsample_nearest_exact{axes}d_backward")
     arguments = (problem.grad_output, list(case.output), list(case.input), *(None,) * axes)
     if out is None:
-        return lambda: [packet.default(*arguments)]
-    return lambda: [packet.grad_input(*arguments, grad_input=out)]
+        return functools.partial(packet.default, *arguments)
+    return functools.partial(packet.grad_input, *arguments, grad_input=out)
 
 
-def _torch_grid(problem: Problem) -> Callable[[], Outputs]:
+def _torch_grid(problem: Problem) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
     case = problem.case
-    arguments = (
+    return functools.partial(
+        torch.ops.aten.grid_sampler_2d_backward.default,
         problem.grad_output,
         problem.input,
         problem.grid,
@@ -157,12 +164,6 @@ def _torch_grid(problem: Problem) -> Callable[[], Outputs]:
         case.align_corners,
         list(case.mask),
     )
-
-    def call() -> Outputs:
-        results = torch.ops.aten.grid_sampler_2d_backward.default(*arguments)
-        return [r if wanted else None for r, wanted in zip(results, case.mask)]
-
-    return call
 
 
 # ---- oneDNN --------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""Tiny calls: what a call costs beside the computing, portacl's against PyTorch's own C++ call."""
+"""Tiny calls: what a call costs beside the computing, portacl's and PyTorch's.
+
+Loops in C++ (tiny_peer.cc), and PyTorch's call from Python as well, as most programs make it.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,32 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from . import timing
-from .peers import Runner
+from . import data, timing
+from .cases import GRID, NEAREST, Case
+from .peers import Runner, Torch
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 # Order as in tiny_peer.cc.
 CALLS = [
-    ("nearest", "portacl two-phase + synchronise"),
-    ("nearest", "portacl plan + run"),
-    ("nearest", "portacl run of a plan"),
-    ("nearest", "torch"),
-    ("nearest", "torch out="),
-    ("grid", "portacl two-phase + synchronise"),
-    ("grid", "portacl plan + run"),
-    ("grid", "portacl run of a plan"),
-    ("grid", "torch"),
+    (NEAREST, "portacl two-phase + synchronise"),
+    (NEAREST, "portacl plan + run"),
+    (NEAREST, "portacl run of a plan"),
+    (NEAREST, "torch"),
+    (NEAREST, "torch out="),
+    (GRID, "portacl two-phase + synchronise"),
+    (GRID, "portacl plan + run"),
+    (GRID, "portacl run of a plan"),
+    (GRID, "torch"),
+]
+# The same tensors as in tiny_calls.h.
+TINY = [
+    Case("tiny nearest", NEAREST, "", "float32", (1, 2, 4, 4), (8, 8)),
+    Case("tiny grid", GRID, "", "float32", (1, 2, 4, 4), (4, 4)),
 ]
 BATCH = 2000
 
@@ -40,17 +50,30 @@ def run(lib: pathlib.Path, threads: int, protocol: timing.Protocol) -> list[dict
         if function(index, BATCH) != 0:
             raise RuntimeError(f"{CALLS[index]} failed")
 
-    runners = [Runner(str(i), functools.partial(batch, i)) for i in range(len(CALLS))]
+    calls: list[tuple[str, str, Callable[[], None]]]
+    calls = [(*call, functools.partial(batch, i)) for i, call in enumerate(CALLS)]
+    calls += [(case.operator, "torch from Python", _python_batch(case)) for case in TINY]
+    runners = [Runner(str(i), call[-1]) for i, call in enumerate(calls)]
     for runner in runners:
         runner.call()
     records: dict[str, dict[str, Any]] = {}
     for index, times in timing.measure(runners, protocol).items():
-        operator, name = CALLS[int(index)]
+        operator, name, _ = calls[int(index)]
         record = records.setdefault(
             operator, {"operator": operator, "threads": threads, "peers": {}}
         )
         record["peers"][name] = {"best": times.best / BATCH, "median": times.median / BATCH}
     return list(records.values())
+
+
+def _python_batch(case: Case) -> Callable[[], None]:
+    call = Torch().prepare(data.make(case)).call
+
+    def batch() -> None:
+        for _ in range(BATCH):
+            call()
+
+    return batch
 
 
 def _load(lib: pathlib.Path) -> Any:

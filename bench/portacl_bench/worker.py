@@ -101,7 +101,8 @@ class Session:
         if runner.outputs is None or expected is None:
             runner.call()
         else:
-            agrees = check.compare(case, runner.outputs(), expected)
+            own = runner.peer.startswith("portacl")
+            agrees = check.compare(case, runner.outputs(), expected, exact=own)
         if agrees and agrees.startswith("differs") and runner.peer.startswith("portacl"):
             record["skipped"][runner.peer] = agrees
             print(f"WRONG RESULT {case.name} {runner.peer}: {agrees}", file=sys.stderr)
