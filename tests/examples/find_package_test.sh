@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# A CMake project finds the installed package, builds against portacl::portacl and runs; pkg-config
+# and set_env.sh work as well.
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+cp "$PORTACL_SOURCE_DIR/examples/native_api.cc" "$folder/"
+cat >"$folder/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(consumer LANGUAGES CXX)
+find_package(portacl 0.1 REQUIRED)
+add_executable(consumer native_api.cc)
+target_link_libraries(consumer PRIVATE portacl::portacl)
+END
+cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$home" >"$folder/log" 2>&1 &&
+  cmake --build "$folder/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+(unset LD_LIBRARY_PATH && expect native_api "$folder/build/consumer")
+
+if command -v pkg-config >/dev/null; then
+  export PKG_CONFIG_PATH=$home/lib64/pkgconfig
+  # shellcheck disable=SC2046
+  "${CXX:-g++}" -std=c++17 "$folder/native_api.cc" $(pkg-config --cflags --libs portacl) \
+    -o "$folder/by_pkg_config"
+  expect native_api "$folder/by_pkg_config"
+fi
+
+# set_env.sh points a fresh shell at this tree.
+got=$(env -u ASCEND_HOME_PATH -u LD_LIBRARY_PATH bash -c \
+  '. "$1/set_env.sh" && printf "%s %s" "$ASCEND_HOME_PATH" "$LD_LIBRARY_PATH"' _ "$home")
+[ "$got" = "$home $home/lib64" ] || { echo "set_env.sh gives: $got"; exit 1; }
