@@ -16,6 +16,7 @@
 #include "api/tensor_handles.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler_2d_backward.h"
+#include "ops/settings.h"
 #include "ops/upsample_nearest_exact_backward.h"
 #include "runtime/scratch.h"
 
@@ -178,6 +179,9 @@ Status ReadDescs(const char* type, const Side& side, size_t count,
 Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                     int num_outputs, const aclTensorDesc* const output_desc[],
                     const aclopAttr* attr, GraphOperator* op, const OperatorRow** row) {
+  if (const Status status = ops::ProfileEnvironmentStatus(); !status.ok()) {
+    return Refuse(ACL_ERROR_INVALID_PARAM, "{}", status.message());
+  }
   PORTACL_RETURN_IF_ERROR(FindOperator(type, row));
   op->type = type;
   PORTACL_RETURN_IF_ERROR(CheckCount(type, kInputs, num_inputs, (*row)->inputs));

@@ -11,6 +11,7 @@
 #include "api/shim.h"
 #include "api/tensor_handles.h"
 #include "base/log.h"
+#include "ops/settings.h"
 
 namespace portacl::api {
 namespace {
@@ -72,6 +73,9 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
   if (workspace_size != nullptr) *workspace_size = 0;
   if (executor != nullptr) *executor = nullptr;
   return GuardedNn(op, [&]() -> int32_t {
+    if (const Status status = ops::ProfileEnvironmentStatus(); !status.ok()) {
+      return base::Report(Status(status.code(), fmt::format("{}: {}", op, status.message())));
+    }
     std::shared_ptr<const ops::Plan> plan;
     if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
     if (base::LogEnabled(base::LogLevel::kDebug)) {

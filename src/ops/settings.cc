@@ -35,13 +35,17 @@ struct Settings {
   Settings() : impl(FromEnvironment("PORTACL_IMPL")) {
     const std::string wanted = FromEnvironment("PORTACL_PROFILE");
     if (const auto found = ProfileFromName(wanted)) profile = *found;
-    if (!wanted.empty() && !ProfileFromName(wanted)) unknown_profile = wanted;
+    if (!wanted.empty() && !ProfileFromName(wanted)) {
+      unknown_profile = wanted;
+      has_unknown_profile = true;
+    }
     const std::string switched = FromEnvironment("PORTACL_STRICT");
     strict = !switched.empty() && switched != "0";
     has_impl = !impl.empty();
   }
   std::atomic<Profile> profile{Profile::kAtlasA2};
-  std::string unknown_profile;
+  std::string unknown_profile;  // never changed after construction
+  std::atomic<bool> has_unknown_profile{false};
   std::atomic<bool> strict{false};
   std::atomic<bool> has_impl{false};  // spares the lock in the common case
   std::mutex mutex;
@@ -69,14 +73,14 @@ const char* ProfileName(Profile profile) { return RowOf(profile).name; }
 void SetProfile(Profile profile) {
   Settings& settings = Get();
   settings.profile.store(profile, std::memory_order_relaxed);
-  settings.unknown_profile.clear();
+  settings.has_unknown_profile.store(false, std::memory_order_relaxed);
 }
 
 const char* ProfileChoices() { return "atlas-a2, atlas-a3, atlas-training, open"; }
 
 base::Status ProfileEnvironmentStatus() {
+  if (!Get().has_unknown_profile.load(std::memory_order_relaxed)) return {};
   const std::string& name = Get().unknown_profile;
-  if (name.empty()) return {};
   return {161002, "PORTACL_PROFILE is \"" + name + "\", but must be one of " + ProfileChoices()};
 }
 
