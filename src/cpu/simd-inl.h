@@ -315,14 +315,12 @@ HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p
 
 // ---- streaming stores ---------------------------------------------------------------------------
 
-// Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
-// `to` must be aligned to a full vector of T (StreamAlignment) and the caller ends its task with
-// hwy::FlushStream().
-template <class T, class D>
-constexpr size_t StreamAlignment(D d) {
-  return HWY_MIN(hn::MaxLanes(d) * 2 * sizeof(T), size_t{HWY_MAX_BYTES});
-}
+// Full vectors at this alignment may be stored past the caches.
+inline constexpr size_t kStreamAlignment = 64;
 
+// Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
+// `to` must have kStreamAlignment, or that of two vectors where they are smaller, and the caller
+// ends its task with hwy::FlushStream().
 template <class D, class T>
 HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stream) {
 #if HWY_ARCH_X86

@@ -27,6 +27,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -53,8 +54,10 @@ struct Tile {
   T* to;
   int64_t to_plane, to_row, to_column;
   NearestTile box;
+  int64_t planes;        // channels to walk through; 1 where they are inside a pixel
   int64_t first_column;  // source column at `from`
   int64_t end_column;    // sources up to here may be read
+  bool by_row;           // large: read memory strictly forward
   bool stream;           // store past the caches where alignment allows
 };
 
@@ -62,9 +65,9 @@ struct Tile {
 template <class T, class Row>
 HWY_INLINE void ForEachRow(const Params& p, const Tile<T>& t, const Row& row) {
   const int64_t* begin = p.h.begin;
-  for (int64_t c = t.box.c0; c < t.box.c1; ++c) {
-    const T* from = t.from + (c - t.box.c0) * t.from_plane;
-    T* to = t.to + (c - t.box.c0) * t.to_plane;
+  for (int64_t plane = 0; plane < t.planes; ++plane) {
+    const T* from = t.from + plane * t.from_plane;
+    T* to = t.to + plane * t.to_plane;
     for (int64_t i = t.box.i0; i < t.box.i1; ++i) {
       const int64_t rows = begin[i + 1] - begin[i];
       row(from, rows, to);
@@ -72,6 +75,50 @@ HWY_INLINE void ForEachRow(const Params& p, const Tile<T>& t, const Row& row) {
       to += t.to_row;
     }
   }
+}
+
+template <class T>
+void ClearElements(T* to, int64_t n) {
+  std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
+}
+
+// Memory for the sums of a stretch of a destination row, in L1.
+inline constexpr int64_t kSumBytes = int64_t{8} << 10;
+
+// Sums a tile source row by source row, a stretch of blocks at a time. Memory is then read strictly
+// forward, which its prefetchers need: two rows read in turn from DRAM come at less than half the
+// speed. `Row` adds one source row to the sums of its blocks [first, end):
+//
+//   Add<kFirst, kLast>(from, first, end, sums, to, stream)
+//
+// kFirst: the sums start from +0. kLast: they are complete and go to `to`, not back to `sums`.
+template <class T, class Row>
+HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row) {
+  using S = base::ComputeType<T>;
+  HWY_ALIGN S sums[kSumBytes / sizeof(S)];
+  const int64_t blocks = row.Blocks();
+  const int64_t stretch = std::max<int64_t>(1, kSumBytes / sizeof(S) / row.slots);
+  const bool stream = t.stream && reinterpret_cast<uintptr_t>(t.to) % kStreamAlignment == 0;
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    for (int64_t first = 0; first < blocks; first += stretch) {
+      const int64_t end = std::min(first + stretch, blocks);
+      if (rows <= 1) {
+        if (rows == 1) {
+          row.template Add<true, true>(from, first, end, sums, to, stream);
+        } else {
+          row.Clear(first, end, to);
+        }
+        continue;
+      }
+      const T* at = from;
+      row.template Add<true, false>(at, first, end, sums, to, stream);
+      for (int64_t r = 2; r < rows; ++r) {
+        at += t.from_row;
+        row.template Add<false, false>(at, first, end, sums, to, stream);
+      }
+      row.template Add<false, true>(at + t.from_row, first, end, sums, to, stream);
+    }
+  });
 }
 
 // ---- x1 ... x4 ----------------------------------------------------------------------------------
@@ -96,61 +143,85 @@ HWY_INLINE V AddSources(D d, const T* from, V sum) {
   }
 }
 
-// Lanes(d) destinations.
+// What adds source rows to the sums of a destination row of n >= Lanes(d) columns. A block is
+// Lanes(d) columns; the last one ends with the row and overlaps its neighbour: the same values are
+// written twice.
 template <int kRatio, class D, class T>
-HWY_INLINE void SumBlock(D d, const T* from, int64_t rows, int64_t stride, T* to) {
-  auto sum = hn::Zero(d);
-  for (; rows > 0; --rows, from += stride) sum = AddSources<kRatio>(d, from, sum);
-  StoreNarrow(sum, d, to);
-}
+struct RatioRow {
+  static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));  // sums of a block
+  int64_t n;
+  int64_t stride;  // of source rows
 
-// 2 * Lanes(d) destinations.
-template <int kRatio, class D, class T>
-HWY_INLINE void SumTwoBlocks(D d, const T* from, int64_t rows, int64_t stride, T* to, bool stream) {
-  auto sum0 = hn::Zero(d);
-  auto sum1 = hn::Zero(d);
-  const size_t next = kRatio * hn::Lanes(d);
-  for (; rows > 0; --rows, from += stride) {
-    sum0 = AddSources<kRatio>(d, from, sum0);
-    sum1 = AddSources<kRatio>(d, from + next, sum1);
-  }
-  StoreNarrow2(sum0, sum1, d, to, stream);
-}
+  int64_t Blocks() const { return (n + Lanes() - 1) / Lanes(); }
 
-// n >= Lanes(d) destinations of one row. A rest is computed by a block that ends with the row and
-// overlaps its neighbour: the same values are written twice.
-template <int kRatio, class D, class T>
-HWY_INLINE void SumRow(D d, const T* from, int64_t rows, int64_t stride, T* to, int64_t n,
-                       bool stream) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t j = 0;
-  if (stream) {  // up to the first aligned destination
-    const size_t alignment = StreamAlignment<T>(d);
-    const size_t past = reinterpret_cast<uintptr_t>(to) % alignment;
-    stream = past % sizeof(T) == 0;
-    if (stream && past != 0) {
-      const auto skip = static_cast<int64_t>((alignment - past) / sizeof(T));
-      for (; j < skip && j + lanes <= n; j += lanes) {
-        SumBlock<kRatio>(d, from + kRatio * j, rows, stride, to + j);
+  // Adds one source row to the sums of blocks [first, end), see SumTileByRow.
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
+                      T* to, bool stream) const {
+    const D d;
+    const int64_t whole = std::min(end, n / Lanes());
+    int64_t b = first;
+    for (; b + 2 <= whole; b += 2, sums += 2 * slots) {
+      const T* at = from + kRatio * b * Lanes();
+      const auto sum0 = AddSources<kRatio>(d, at, kFirst ? hn::Zero(d) : hn::Load(d, sums));
+      const auto sum1 = AddSources<kRatio>(d, at + kRatio * Lanes(),
+                                           kFirst ? hn::Zero(d) : hn::Load(d, sums + slots));
+      if constexpr (kLast) {
+        StoreNarrow2(sum0, sum1, d, to + b * Lanes(), stream);
+      } else {
+        hn::Store(sum0, d, sums);
+        hn::Store(sum1, d, sums + slots);
       }
-      j = std::min(skip, n - lanes);
+    }
+    for (; b < end; ++b, sums += slots) {
+      const int64_t j = std::min(b * Lanes(), n - Lanes());
+      const auto sum =
+          AddSources<kRatio>(d, from + kRatio * j, kFirst ? hn::Zero(d) : hn::Load(d, sums));
+      if constexpr (kLast) {
+        StoreNarrow(sum, d, to + j);
+      } else {
+        hn::Store(sum, d, sums);
+      }
     }
   }
-  for (; j + 2 * lanes <= n; j += 2 * lanes) {
-    SumTwoBlocks<kRatio>(d, from + kRatio * j, rows, stride, to + j, stream);
+
+  // Destinations without a source.
+  void Clear(int64_t first, int64_t end, T* to) const {
+    const int64_t j = std::min(first * Lanes(), n - Lanes());
+    ClearElements(to + j, std::min(end * Lanes(), n) - j);
   }
-  for (; j + lanes <= n; j += lanes) {
-    SumBlock<kRatio>(d, from + kRatio * j, rows, stride, to + j);
+
+  // A whole destination row with its sums in registers.
+  HWY_INLINE void Sum(const T* from, int64_t rows, T* to) const {
+    const D d;
+    int64_t j = 0;
+    for (; j + 2 * Lanes() <= n; j += 2 * Lanes()) {
+      auto sum0 = hn::Zero(d);
+      auto sum1 = hn::Zero(d);
+      const T* at = from + kRatio * j;
+      for (int64_t r = 0; r < rows; ++r, at += stride) {
+        sum0 = AddSources<kRatio>(d, at, sum0);
+        sum1 = AddSources<kRatio>(d, at + kRatio * Lanes(), sum1);
+      }
+      StoreNarrow2(sum0, sum1, d, to + j, false);
+    }
+    for (; j < n; j += Lanes()) {
+      j = std::min(j, n - Lanes());
+      auto sum = hn::Zero(d);
+      const T* at = from + kRatio * j;
+      for (int64_t r = 0; r < rows; ++r, at += stride) sum = AddSources<kRatio>(d, at, sum);
+      StoreNarrow(sum, d, to + j);
+    }
   }
-  if (j < n) SumBlock<kRatio>(d, from + kRatio * (n - lanes), rows, stride, to + n - lanes);
-}
+
+ private:
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+};
 
 template <int kRatio, class D, class T>
-void SumTileByRatio(D d, const Params& p, const Tile<T>& t) {
-  const int64_t n = t.box.j1 - t.box.j0;
-  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
-    SumRow<kRatio>(d, from, rows, t.from_row, to, n, t.stream);
-  });
+HWY_NOINLINE void SumTileInRegisters(const Params& p, const Tile<T>& t) {
+  const RatioRow<kRatio, D, T> row{.n = t.box.j1 - t.box.j0, .stride = t.from_row};
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR { row.Sum(from, rows, to); });
 }
 
 // With vectors of the largest size that a row fills; a row has MinRatioColumns() at least.
@@ -163,7 +234,11 @@ void ChooseWidth(D d, const Params& p, const Tile<T>& t) {
     }
   }
 #endif
-  SumTileByRatio<kRatio>(d, p, t);
+  if (t.by_row) {
+    SumTileByRow(p, t, RatioRow<kRatio, D, T>{.n = t.box.j1 - t.box.j0, .stride = t.from_row});
+  } else {
+    SumTileInRegisters<kRatio, D>(p, t);
+  }
 }
 
 template <class T>
@@ -239,66 +314,100 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIndex(D, const int8_t* index) {
   }
 }
 
-// One block of destinations of one row: at most Lanes(d), each with at most kVectors source
-// columns, inside a window of kVectors vectors. kFull: every lane has kVectors - 1 sources or one
-// more; else it has any number. `index` has kVectors phases of Lanes(d) entries: the source of a
-// lane's phase in the window, -1 for none.
-template <int kVectors, bool kFull, bool kPartial, class D, class T>
-HWY_INLINE hn::Vec<D> SumPermuted(D d, const T* from, int64_t count, int64_t rows, int64_t stride,
-                                  const int8_t* index) {
-  const size_t lanes = hn::Lanes(d);
+// sum + the sources that one row has for a block of at most Lanes(d) destinations. Each destination
+// has at most kVectors columns, all inside a window of kVectors vectors at `from`. kFull: each has
+// kVectors - 1 or kVectors. `index`: see NearestBackwardPlan.
+template <int kVectors, bool kFull, bool kPartial, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index, V sum) {
+  const auto zero = hn::Zero(d);
+  const V v0 = LoadWindow<kPartial>(d, from, count, 0);
+  const V v1 = kVectors > 1 ? LoadWindow<kPartial>(d, from, count, 1) : zero;
+  const V v2 = kVectors > 2 ? LoadWindow<kPartial>(d, from, count, 2) : zero;
+  const V v3 = kVectors > 3 ? LoadWindow<kPartial>(d, from, count, 3) : zero;
   const auto none = hn::Set(hn::RebindToSigned<D>(), -1);
-  const auto index0 = LoadIndex(d, index);
-  const auto index1 = kVectors > 1 ? LoadIndex(d, index + lanes) : none;
-  const auto index2 = kVectors > 2 ? LoadIndex(d, index + 2 * lanes) : none;
-  const auto index3 = kVectors > 3 ? LoadIndex(d, index + 3 * lanes) : none;
-  auto sum = hn::Zero(d);
-  for (; rows > 0; --rows, from += stride) {
-    const auto zero = hn::Zero(d);
-    const auto v0 = LoadWindow<kPartial>(d, from, count, 0);
-    const auto v1 = kVectors > 1 ? LoadWindow<kPartial>(d, from, count, 1) : zero;
-    const auto v2 = kVectors > 2 ? LoadWindow<kPartial>(d, from, count, 2) : zero;
-    const auto v3 = kVectors > 3 ? LoadWindow<kPartial>(d, from, count, 3) : zero;
-    const auto add = [&](auto phase, auto phase_index) HWY_ATTR {
-      if constexpr (phase < kVectors) {
-        const auto v = Lookup<kVectors>(d, v0, v1, v2, v3, phase_index);
-        if constexpr (kFull && phase < kVectors - 1) {
-          sum = hn::Add(sum, v);
-        } else {
-          sum = MaskedAdd(d, hn::RebindMask(d, hn::Gt(phase_index, none)), sum, v);
-        }
-      }
-    };
-    add(std::integral_constant<int, 0>(), index0);
-    add(std::integral_constant<int, 1>(), index1);
-    add(std::integral_constant<int, 2>(), index2);
-    add(std::integral_constant<int, 3>(), index3);
+  for (int phase = 0; phase < kVectors; ++phase, index += hn::Lanes(d)) {
+    const auto lanes = LoadIndex(d, index);
+    const V v = Lookup<kVectors>(d, v0, v1, v2, v3, lanes);
+    if (kFull && phase < kVectors - 1) {
+      sum = hn::Add(sum, v);
+    } else {
+      sum = MaskedAdd(d, hn::RebindMask(d, hn::Gt(lanes, none)), sum, v);
+    }
   }
   return sum;
 }
 
+// What adds source rows to the sums of a destination row, by permutation.
 template <int kVectors, bool kFull, bool kPartial, class T>
-void SumTilePermuted(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
-  const ComputeTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t first_block = t.box.j0 / lanes;
-  const int64_t end_block = (t.box.j1 + lanes - 1) / lanes;
-  const int64_t readable = t.end_column - t.first_column;
-  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
-    for (int64_t b = first_block; b < end_block; ++b) {
-      const int64_t j = plan.BlockColumn(b) - t.box.j0;
-      const int64_t window = plan.window[static_cast<size_t>(b)] - t.first_column;
-      const int8_t* index = plan.index.data() + b * kVectors * lanes;
-      const auto sum = SumPermuted<kVectors, kFull, kPartial>(d, from + window, readable - window,
-                                                              rows, t.from_row, index);
-      if constexpr (kPartial) {
-        const int64_t left = std::min(lanes, t.box.j1 - t.box.j0 - j);
-        StoreNarrowFirst(sum, d, to + j, static_cast<size_t>(left));
+struct PermutedRow {
+  using D = ComputeTag<T>;
+  using S = hn::TFromD<D>;
+  static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));
+  const NearestBackwardPlan& plan;
+  const Tile<T>& tile;
+
+  int64_t Blocks() const { return (tile.box.j1 + Lanes() - 1) / Lanes() - FirstBlock(); }
+
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
+                      bool stream) const {
+    const D d;
+    const int64_t whole = std::min(end, (tile.box.j1 - tile.box.j0) / Lanes());
+    int64_t b = first;
+    for (; b + 2 <= whole; b += 2, sums += 2 * slots) {
+      const auto sum0 = Sum(from, b, kFirst ? hn::Zero(d) : hn::Load(d, sums));
+      const auto sum1 = Sum(from, b + 1, kFirst ? hn::Zero(d) : hn::Load(d, sums + slots));
+      if constexpr (kLast) {
+        StoreNarrow2(sum0, sum1, d, to + b * Lanes(), stream);
       } else {
-        StoreNarrow(sum, d, to + j);
+        hn::Store(sum0, d, sums);
+        hn::Store(sum1, d, sums + slots);
       }
     }
-  });
+    for (; b < end; ++b, sums += slots) {
+      const auto sum = Sum(from, b, kFirst ? hn::Zero(d) : hn::Load(d, sums));
+      if constexpr (!kLast) {
+        hn::Store(sum, d, sums);
+      } else if constexpr (kPartial) {
+        StoreNarrowFirst(sum, d, to + Column(b), static_cast<size_t>(std::min(Lanes(), Left(b))));
+      } else {
+        StoreNarrow(sum, d, to + Column(b));
+      }
+    }
+  }
+
+  void Clear(int64_t first, int64_t end, T* to) const {
+    const int64_t last = Column(end - 1) + std::min(Lanes(), Left(end - 1));
+    ClearElements(to + Column(first), last - Column(first));
+  }
+
+ private:
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+  HWY_INLINE int64_t FirstBlock() const { return tile.box.j0 / Lanes(); }
+  // First destination column of a block of this tile, and columns from there to the tile's end.
+  HWY_INLINE int64_t Column(int64_t b) const {
+    return plan.BlockColumn(FirstBlock() + b) - tile.box.j0;
+  }
+  HWY_INLINE int64_t Left(int64_t b) const { return tile.box.j1 - tile.box.j0 - Column(b); }
+
+  HWY_INLINE hn::Vec<D> Sum(const T* from, int64_t b, hn::Vec<D> sum) const {
+    const int64_t block = FirstBlock() + b;
+    const int64_t window = plan.window[static_cast<size_t>(block)] - tile.first_column;
+    const int8_t* index = plan.index.data() + block * kVectors * Lanes();
+    const int64_t readable = tile.end_column - tile.first_column - window;
+    return AddPermuted<kVectors, kFull, kPartial>(D(), from + window, readable, index, sum);
+  }
+};
+
+template <int kVectors, class T>
+void ChoosePermuted(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
+  if (plan.partial) {
+    SumTileByRow(p, t, PermutedRow<kVectors, false, true, T>{plan, t});
+  } else if (plan.full) {
+    SumTileByRow(p, t, PermutedRow<kVectors, true, false, T>{plan, t});
+  } else {
+    SumTileByRow(p, t, PermutedRow<kVectors, false, false, T>{plan, t});
+  }
 }
 
 // ---- wide ---------------------------------------------------------------------------------------
@@ -456,71 +565,104 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
 
 // ---- channels_last ------------------------------------------------------------------------------
 
-// kVectors vectors of channels of one destination pixel.
-template <int kVectors, class D, class T>
-HWY_INLINE void SumPixel(D d, const T* from, int64_t rows, int64_t row_stride, int64_t columns,
-                         int64_t column_stride, T* to, bool stream) {
-  const size_t lanes = hn::Lanes(d);
-  auto sum0 = hn::Zero(d);
-  auto sum1 = hn::Zero(d);
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* at = from + r * row_stride;
-    for (int64_t x = 0; x < columns; ++x, at += column_stride) {
-      sum0 = hn::Add(sum0, LoadWide(d, at));
-      if constexpr (kVectors > 1) sum1 = hn::Add(sum1, LoadWide(d, at + lanes));
-    }
-  }
-  if constexpr (kVectors > 1) {
-    StoreNarrow2(sum0, sum1, d, to, stream);
-  } else {
-    StoreNarrow(sum0, d, to);
-  }
-}
-
-// The first n <= Lanes(d) channels.
-template <class D, class T>
-HWY_INLINE void SumPixelFirst(D d, const T* from, int64_t rows, int64_t row_stride, int64_t columns,
-                              int64_t column_stride, T* to, int64_t n) {
-  auto sum = hn::Zero(d);
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* at = from + r * row_stride;
-    for (int64_t x = 0; x < columns; ++x, at += column_stride) {
-      sum = hn::Add(sum, LoadWideFirst(d, at, static_cast<size_t>(n)));
-    }
-  }
-  StoreNarrowFirst(sum, d, to, static_cast<size_t>(n));
-}
-
+// What adds source rows to the sums of a destination row whose pixels are `channels` elements. A
+// block is a pixel.
 template <class T>
-void SumTileChannelsLast(const Params& p, const Tile<T>& t) {
-  const ComputeTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t channels = t.box.c1 - t.box.c0;
-  for (int64_t i = t.box.i0; i < t.box.i1; ++i) {
-    const int64_t rows = p.h.begin[i + 1] - p.h.begin[i];
-    for (int64_t j = t.box.j0; j < t.box.j1; ++j) {
-      const int64_t columns = p.w.begin[j + 1] - p.w.begin[j];
-      const T* from = t.from + (p.h.begin[i] - p.h.begin[t.box.i0]) * t.from_row +
-                      (p.w.begin[j] - t.first_column) * t.from_column;
-      T* to = t.to + (i - t.box.i0) * t.to_row + (j - t.box.j0) * t.to_column;
-      const bool stream = t.stream && reinterpret_cast<uintptr_t>(to) % StreamAlignment<T>(d) == 0;
-      int64_t c = 0;
-      for (; c + 2 * lanes <= channels; c += 2 * lanes) {
-        SumPixel<2>(d, from + c, rows, t.from_row, columns, t.from_column, to + c, stream);
+struct PixelRow {
+  using D = ComputeTag<T>;
+  using S = hn::TFromD<D>;
+  const int64_t* begin_w;
+  const Tile<T>& tile;
+  int64_t channels;
+  int64_t slots;
+
+  PixelRow(const Params& p, const Tile<T>& t)
+      : begin_w(p.w.begin), tile(t), channels(t.box.c1 - t.box.c0) {
+    const auto max_lanes = static_cast<int64_t>(hn::MaxLanes(D()));
+    slots = (channels / Lanes() + 1) * max_lanes;
+  }
+
+  int64_t Blocks() const { return tile.box.j1 - tile.box.j0; }
+
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
+                      bool stream) const {
+    for (int64_t b = first; b < end; ++b, sums += slots) {
+      const int64_t j = tile.box.j0 + b;
+      AddPixels<kFirst, kLast>(from + (begin_w[j] - tile.first_column) * tile.from_column,
+                               begin_w[j + 1] - begin_w[j], sums, to + b * tile.to_column, stream);
+    }
+  }
+
+  void Clear(int64_t first, int64_t end, T* to) const {
+    for (int64_t b = first; b < end; ++b) ClearElements(to + b * tile.to_column, channels);
+  }
+
+ private:
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+  // Adds `columns` source pixels, in order, to one destination pixel.
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void AddPixels(const T* from, int64_t columns, S* HWY_RESTRICT sums, T* to,
+                            bool stream) const {
+    if (columns <= 1) {
+      if (columns == 1) {
+        AddPixel<kFirst, kLast>(from, sums, to, stream);
+      } else if (kLast) {
+        ClearElements(to, channels);
       }
-      for (; c + lanes <= channels; c += lanes) {
-        SumPixel<1>(d, from + c, rows, t.from_row, columns, t.from_column, to + c, false);
-      }
-      if (c == channels) continue;
-      if (channels >= lanes) {  // overlaps the block before it
-        c = channels - lanes;
-        SumPixel<1>(d, from + c, rows, t.from_row, columns, t.from_column, to + c, false);
+      return;
+    }
+    AddPixel<kFirst, false>(from, sums, to, stream);
+    for (int64_t x = 2; x < columns; ++x) {
+      from += tile.from_column;
+      AddPixel<false, false>(from, sums, to, stream);
+    }
+    AddPixel<false, kLast>(from + tile.from_column, sums, to, stream);
+  }
+
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void AddPixel(const T* from, S* HWY_RESTRICT sums, T* to, bool stream) const {
+    const D d;
+    const auto add = [&](int64_t slot, int64_t c) HWY_ATTR {
+      return hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums + slot), LoadWide(d, from + c));
+    };
+    int64_t c = 0;
+    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+      const auto sum0 = add(c, c);
+      const auto sum1 = add(c + Lanes(), c + Lanes());
+      if constexpr (kLast) {
+        StoreNarrow2(sum0, sum1, d, to + c, stream);
       } else {
-        SumPixelFirst(d, from, rows, t.from_row, columns, t.from_column, to, channels);
+        hn::Store(sum0, d, sums + c);
+        hn::Store(sum1, d, sums + c + Lanes());
+      }
+    }
+    for (; c < channels; c += Lanes()) {
+      if (channels < Lanes()) return AddChannels<kFirst, kLast>(from, sums, to);
+      const int64_t at = std::min(c, channels - Lanes());  // overlaps its neighbour
+      const auto sum = add(c, at);
+      if constexpr (kLast) {
+        StoreNarrow(sum, d, to + at);
+      } else {
+        hn::Store(sum, d, sums + c);
       }
     }
   }
-}
+
+  // A pixel of fewer channels than a vector has lanes.
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void AddChannels(const T* from, S* HWY_RESTRICT sums, T* to) const {
+    const D d;
+    const auto n = static_cast<size_t>(channels);
+    const auto sum = hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums), LoadWideFirst(d, from, n));
+    if constexpr (kLast) {
+      StoreNarrowFirst(sum, d, to, n);
+    } else {
+      hn::Store(sum, d, sums);
+    }
+  }
+};
 
 // ---- packing ------------------------------------------------------------------------------------
 
@@ -539,17 +681,6 @@ void CopyBlock(const T* from, int64_t from_row, int64_t from_column, T* to, int6
 }
 
 // ---- one tile -----------------------------------------------------------------------------------
-
-template <int kVectors, class T>
-void ChoosePermuted(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
-  if (plan.partial) {
-    SumTilePermuted<kVectors, false, true>(p, plan, t);
-  } else if (plan.full) {
-    SumTilePermuted<kVectors, true, false>(p, plan, t);
-  } else {
-    SumTilePermuted<kVectors, false, false>(p, plan, t);
-  }
-}
 
 template <class T>
 void SumTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
@@ -576,7 +707,7 @@ void SumTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t)
     case NearestBackwardPath::kWideStrided:
       return SumTileWide<false>(p, t);
     case NearestBackwardPath::kChannelsLast:
-      return SumTileChannelsLast(p, t);
+      return SumTileByRow(p, t, PixelRow<T>(p, t));
   }
 }
 
@@ -597,8 +728,10 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index
           .to_row = to[2],
           .to_column = to[3],
           .box = box,
+          .planes = plan.path == NearestBackwardPath::kChannelsLast ? 1 : box.c1 - box.c0,
           .first_column = first,
           .end_column = end,
+          .by_row = plan.by_row,
           .stream = plan.stream};
 }
 

@@ -10,6 +10,8 @@ using Params = ops::UpsampleNearestExactBackwardParams;
 using Path = NearestBackwardPath;
 
 constexpr int64_t kMaxVectors = 4;
+// A call that moves more bytes than this comes from beyond L2, where reading forward pays.
+constexpr double kByRowBytes = 16 << 20;
 constexpr int64_t kMaxWindow = 128;  // places that an int8_t can name
 
 // The fewest and most sources of one destination of an axis.
@@ -132,6 +134,17 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
   return false;
 }
 
+// True where every row of destinations starts at a multiple of a cache line from the first one.
+// Rows that end inside a line would mix both kinds of stores in it: far slower than either.
+bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t element_size) {
+  const std::array<int64_t, 4> extent = {to.n, to.c, to.h, to.w};
+  for (size_t axis = 0; axis < 4; ++axis) {
+    if (axis == inner_axis || extent[axis] == 1) continue;
+    if (to.stride[axis] * element_size % 64 != 0) return false;
+  }
+  return true;
+}
+
 const char* PathName(const NearestBackwardPlan& plan) {
   if (plan.pack_from || plan.pack_to) return "packed";
   switch (plan.path) {
@@ -176,7 +189,8 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   const int64_t step = pixels ? 1 : 4 * target.lanes;
   mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, p.w.in, row_bytes, step);
   if (pixels) {
-    mine->tiling.c = mine->tiling.channels = to.c;
+    mine->tiling.c = to.c;
+    mine->tiling.channels = std::min(to.c, kNearestMaxPixel);
   }
   if (mine->pack_from || mine->pack_to) {
     const NearestTiling uncut = mine->tiling;
@@ -187,7 +201,9 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   }
   const double bytes = static_cast<double>(row_bytes) *
                        static_cast<double>(to.n * to.c / channels) * static_cast<double>(p.h.in);
-  mine->stream = target.can_stream && bytes > static_cast<double>(NearestStreamBytes());
+  mine->by_row = bytes > kByRowBytes;
+  mine->stream = target.can_stream && bytes > static_cast<double>(NearestStreamBytes()) &&
+                 HasWholeLines(to, pixels ? 1 : 3, element_size);
 
   plan->path = PathName(*mine);
   plan->path_id = static_cast<int32_t>(mine->path);

@@ -34,6 +34,9 @@ enum class NearestBackwardPath {
 inline constexpr int64_t kNearestPackedSourceBytes = int64_t{32} << 10;
 inline constexpr int64_t kNearestPackedSumBytes = int64_t{8} << 10;
 
+// Channels of a pixel that a channels_last tile takes at most: its sums stay in L1.
+inline constexpr int64_t kNearestMaxPixel = 1024;
+
 // The vector lengths of an instruction set, in compute-type lanes.
 struct NearestBackwardTarget {
   int64_t lanes;              // of a full vector
@@ -43,7 +46,8 @@ struct NearestBackwardTarget {
 
 struct NearestBackwardPlan {
   NearestBackwardPath path = NearestBackwardPath::kX1;
-  bool stream = false;
+  bool by_row = false;     // too large for the caches: read memory strictly forward
+  bool stream = false;     // ... and write past them
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous
   NearestTiling tiling;
