@@ -453,7 +453,7 @@ class Backward {
         continue;
       }
       std::fill_n(row, cell, F{0});
-      std::fill_n(row + row_size - cell, cell, F{0});
+      std::fill_n(row + (s_.w + 1) * cell, cell, F{0});
       const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
                                     s_.w == 1 ? 1 : p_.input_stride[3], ChannelsOf(block), s_.w};
       if (p_.want_input_grad) {
@@ -495,10 +495,21 @@ class Backward {
 
   // Adds the blocks' sums in ascending order, times the coordinate's slope.
   void FinishGroup(int64_t n, int64_t first, int64_t count, const F* partial, F* x, F* y) const {
+    const PointTag<F> d;
     HWY_ALIGN F sum_x[kGroup] = {};
     HWY_ALIGN F sum_y[kGroup] = {};
     for (int64_t block = 0; block < g_.blocks; ++block) {
       const F* sums = partial + (block * (g_.points + 1) + first) * 2;
+      if (count == int64_t{kGroup}) {
+        for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+          auto add_x = hn::Zero(d);
+          auto add_y = hn::Zero(d);
+          LoadDeinterleaved2(d, sums + 2 * i, add_x, add_y);
+          hn::Store(hn::Add(hn::Load(d, sum_x + i), add_x), d, sum_x + i);
+          hn::Store(hn::Add(hn::Load(d, sum_y + i), add_y), d, sum_y + i);
+        }
+        continue;
+      }
       for (int64_t k = 0; k < count; ++k) {
         sum_x[k] += sums[2 * k];
         sum_y[k] += sums[2 * k + 1];
@@ -507,7 +518,6 @@ class Backward {
     HWY_ALIGN F grid_x[kGroup];
     HWY_ALIGN F grid_y[kGroup];
     ReadGrid<T>(grid_at_, GridOf(n), first, count, grid_x, grid_y);
-    const PointTag<F> d;
     const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
     for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
       auto unusable = hn::MaskFromVec(hn::Zero(d));
@@ -527,10 +537,22 @@ class Backward {
   }
 
   void StoreGridGrad(const F* x, const F* y, int64_t first, int64_t count, T* out) const {
+    const PointStrides& at = grid_grad_at_;
+    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kGroup}) {
+      const PointTag<F> d;
+      for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+        HWY_ALIGN F pairs[2 * kGroup];
+        hn::StoreInterleaved2(hn::Load(d, x + i), hn::Load(d, y + i), d, pairs);
+        T* to = out + 2 * (first + static_cast<int64_t>(i));
+        StoreNarrow(hn::Load(d, pairs), d, to);
+        StoreNarrow(hn::Load(d, pairs + hn::Lanes(d)), d, to + hn::Lanes(d));
+      }
+      return;
+    }
     for (int64_t k = 0; k < count; ++k) {
-      T* to = out + grid_grad_at_.OffsetOf(first + k);
+      T* to = out + at.OffsetOf(first + k);
       to[0] = base::Narrow<T>(x[k]);
-      to[grid_grad_at_.channel_stride] = base::Narrow<T>(y[k]);
+      to[at.channel_stride] = base::Narrow<T>(y[k]);
     }
   }
 

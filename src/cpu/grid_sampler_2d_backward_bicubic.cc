@@ -145,7 +145,7 @@ struct Bicubic {
         [&](int64_t k, const F* HWY_RESTRICT g) HWY_ATTR {
           ForBlock<Cell>(
               [&](int r, V& x, V& y) HWY_ATTR {
-                const int64_t lane = int64_t{r} * kBlockLanes<F, Cell::L>;
+                const int64_t lane = int64_t{r} * Cell::kLanes;
                 Add(group, k, job.slab + lane, hn::Load(D(), g + lane), x, y);
               },
               job.partial + 2 * int64_t{group.target[k]});

@@ -113,7 +113,7 @@ struct Bilinear {
           F* upper = job.slab + group.cell[k] * Cell::kSize;
           ForBlock<Cell>(
               [&](int r, V& x, V& y) HWY_ATTR {
-                const int64_t lane = int64_t{r} * kBlockLanes<F, Cell::L>;
+                const int64_t lane = int64_t{r} * Cell::kLanes;
                 Add(group, k, upper + lane, upper + row + lane, hn::Load(D(), g + lane), x, y);
               },
               job.partial + 2 * int64_t{group.target[k]});
@@ -150,7 +150,7 @@ struct Nearest {
         job, [&](int64_t first) HWY_ATTR { PrepareNearest(job, first, cells); },
         [&](int64_t k, const F* HWY_RESTRICT g) HWY_ATTR {
           F* cell = job.slab + cells[k] * Cell::kSize;
-          for (int lane = 0; lane < Cell::L; lane += kBlockLanes<F, Cell::L>) {
+          for (int lane = 0; lane < Cell::L; lane += Cell::kLanes) {
             hn::Store(hn::Add(hn::Load(d, cell + lane), hn::Load(d, g + lane)), d, cell + lane);
           }
         });

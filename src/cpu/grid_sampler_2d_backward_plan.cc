@@ -15,10 +15,10 @@ using Params = ops::GridSampler2DBackwardParams;
 
 constexpr int64_t kMaxExtent = int64_t{1} << 24;
 constexpr int64_t kMaxPlane = int64_t{1} << 30;
-constexpr int64_t kSlabTarget = 512 << 10;  // bytes: half of a common L2 cache
+constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
-// Below this a gather of gradOutput straight from its planes stays in the caches.
-constexpr int64_t kGatherBytes = 512 << 10;
+// Below this a read of gradOutput straight from its planes stays in the L1 cache.
+constexpr int64_t kGatherBytes = 16 << 10;
 
 bool Serves(const Params& p) {
   const auto& s = p.shape;
@@ -62,9 +62,18 @@ bool ByImage(const Params& p, int threads) {
   return s.n >= threads && (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
 }
 
+// Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
+// addresses first: rows must not lie a multiple of 4 KiB (nearly) apart, or a point's lower taps
+// wait for the upper taps of its neighbours.
+int64_t PitchFor(int64_t width, int64_t cell) {
+  int64_t pitch = width + 2;
+  while ((pitch * cell) % 4096 < 1024 || (pitch * cell) % 4096 > 3072) ++pitch;
+  return pitch;
+}
+
 void ChooseStrips(const Params& p, const Sizes& sizes, int threads, BackwardGeometry* g) {
   const auto& s = p.shape;
-  g->pitch = s.w + 2;
+  g->pitch = PitchFor(s.w, sizes.cell);
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
   if (!g->by_image) {  // at least two pieces of work for each thread
     const int64_t wanted = (2 * threads + g->blocks - 1) / g->blocks;

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "base/half.h"
 #include "cpu/highway.h"
@@ -33,6 +35,21 @@ inline constexpr int kBlockLanes =
     L < kBlockBytes / int{sizeof(F)} ? L : kBlockBytes / int{sizeof(F)};
 template <class F, int L>
 using BlockTag = hn::CappedTag<F, static_cast<size_t>(kBlockLanes<F, L>)>;
+
+// ---- unrolling ----------------------------------------------------------------------------------
+
+#define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
+// body(integral_constant 0), ..., body(N - 1). At -O2 compilers leave such loops rolled, and the
+// vectors of an array in memory: four times slower.
+template <class Body, size_t... kIndex>
+HWY_INLINE void UnrollOver(const Body& body, std::index_sequence<kIndex...>) {
+  (body(std::integral_constant<size_t, kIndex>()), ...);
+}
+template <size_t N, class Body>
+HWY_INLINE void Unroll(const Body& body) {
+  UnrollOver(body, std::make_index_sequence<N>());
+}
 
 // ---- square transposes --------------------------------------------------------------------------
 
@@ -74,41 +91,46 @@ HWY_INLINE hn::Vec<BlockTag<double, 8>> PickBlocks(hn::Vec<BlockTag<double, 8>> 
 #endif
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-// v is N x N, N = Lanes(d). First the 128-bit blocks in place, then the matrix of blocks.
+// Transposes the NB x NB matrix of 128-bit blocks in v[i], v[i + kStep], ...: NB vectors of NB
+// blocks.
+template <size_t i, size_t kStep, class D, size_t N>
+HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> (&v)[N]) {
+  if constexpr (N == 2 * kStep) {
+    const auto lower = hn::ConcatLowerLower(d, v[i + kStep], v[i]);
+    v[i + kStep] = hn::ConcatUpperUpper(d, v[i + kStep], v[i]);
+    v[i] = lower;
+  }
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (N == 4 * kStep) {
+    auto& a = v[i];
+    auto& b = v[i + kStep];
+    auto& c = v[i + 2 * kStep];
+    auto& e = v[i + 3 * kStep];
+    const auto ab_lo = PickBlocks<0x44>(a, b);  // a0 a1 b0 b1
+    const auto ab_hi = PickBlocks<0xEE>(a, b);  // a2 a3 b2 b3
+    const auto ce_lo = PickBlocks<0x44>(c, e);
+    const auto ce_hi = PickBlocks<0xEE>(c, e);
+    a = PickBlocks<0x88>(ab_lo, ce_lo);  // a0 b0 c0 e0
+    b = PickBlocks<0xDD>(ab_lo, ce_lo);
+    c = PickBlocks<0x88>(ab_hi, ce_hi);
+    e = PickBlocks<0xDD>(ab_hi, ce_hi);
+  }
+#endif
+}
+
+// v is N x N, N = Lanes(d). First inside the 128-bit blocks, then the matrix of blocks.
 template <class D, size_t N>
 HWY_INLINE void Transpose(D d, hn::Vec<D> (&v)[N]) {
-  using F = hn::TFromD<D>;
-  constexpr size_t kIn128 = 16 / sizeof(F);
-  for (size_t i = 0; i < N; i += kIn128) {
-    if constexpr (sizeof(F) == 4) {
+  constexpr size_t kIn128 = 16 / sizeof(hn::TFromD<D>);
+  Unroll<N / kIn128>([&](auto group) PORTACL_INLINE_LAMBDA {
+    constexpr size_t i = group * kIn128;
+    if constexpr (kIn128 == 4) {
       TransposeIn128(d, v[i], v[i + 1], v[i + 2], v[i + 3]);
     } else {
       TransposeIn128(d, v[i], v[i + 1]);
     }
-  }
-  for (size_t i = 0; i < kIn128; ++i) {
-    if constexpr (N == 2 * kIn128) {
-      const auto lower = hn::ConcatLowerLower(d, v[i + kIn128], v[i]);
-      v[i + kIn128] = hn::ConcatUpperUpper(d, v[i + kIn128], v[i]);
-      v[i] = lower;
-    }
-#if HWY_TARGET == HWY_AVX3
-    if constexpr (N == 4 * kIn128) {
-      auto& a = v[i];
-      auto& b = v[i + kIn128];
-      auto& c = v[i + 2 * kIn128];
-      auto& e = v[i + 3 * kIn128];
-      const auto ab_lo = PickBlocks<0x44>(a, b);  // a0 a1 b0 b1
-      const auto ab_hi = PickBlocks<0xEE>(a, b);  // a2 a3 b2 b3
-      const auto ce_lo = PickBlocks<0x44>(c, e);
-      const auto ce_hi = PickBlocks<0xEE>(c, e);
-      a = PickBlocks<0x88>(ab_lo, ce_lo);  // a0 b0 c0 e0
-      b = PickBlocks<0xDD>(ab_lo, ce_lo);
-      c = PickBlocks<0x88>(ab_hi, ce_hi);
-      e = PickBlocks<0xDD>(ab_hi, ce_hi);
-    }
-#endif
-  }
+  });
+  Unroll<kIn128>([&](auto i) PORTACL_INLINE_LAMBDA { TransposeBlocks<i, kIn128>(d, v); });
 }
 #endif
 
@@ -118,9 +140,9 @@ HWY_INLINE void TransposeRows(D d, const LoadRow& load, const StoreRow& store) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   constexpr size_t N = hn::MaxLanes(D());
   hn::Vec<D> v[N];
-  for (size_t i = 0; i < N; ++i) v[i] = load(i);
+  Unroll<N>([&](auto i) PORTACL_INLINE_LAMBDA { v[i] = load(i); });
   Transpose(d, v);
-  for (size_t i = 0; i < N; ++i) store(i, v[i]);
+  Unroll<N>([&](auto i) PORTACL_INLINE_LAMBDA { store(i, v[i]); });
 #else  // scalable vectors cannot be array elements
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
     auto a = load(0);
@@ -178,7 +200,7 @@ HWY_INLINE void ReadTile(const Planar<const T>& from, int64_t c0, int64_t x0, in
   const int64_t channels = from.channels - c0;
   TransposeRows(
       d,
-      [&](size_t i) HWY_ATTR {
+      [&](size_t i) PORTACL_INLINE_LAMBDA {
         if constexpr (kWhole)
           return LoadWide(d, source + static_cast<int64_t>(i) * from.channel_stride);
         if (static_cast<int64_t>(i) >= channels) return hn::Zero(d);
@@ -186,7 +208,7 @@ HWY_INLINE void ReadTile(const Planar<const T>& from, int64_t c0, int64_t x0, in
         return pixels >= kBlockLanes<F, L> ? LoadWide(d, row)
                                            : LoadWideFirst(d, row, static_cast<size_t>(pixels));
       },
-      [&](size_t j, hn::Vec<BlockTag<F, L>> v) HWY_ATTR {
+      [&](size_t j, hn::Vec<BlockTag<F, L>> v) PORTACL_INLINE_LAMBDA {
         if (!kWhole && static_cast<int64_t>(j) >= pixels) return;
         F* pixel = to + (x0 + static_cast<int64_t>(j)) * step + c0;
         hn::StoreU(v, d, pixel);
@@ -248,11 +270,11 @@ HWY_INLINE void WriteTile(const F* HWY_RESTRICT from, int64_t step, const Planar
   const int64_t channels = to.channels - c0;
   TransposeRows(
       d,
-      [&](size_t i) HWY_ATTR {
+      [&](size_t i) PORTACL_INLINE_LAMBDA {
         if (!kWhole && static_cast<int64_t>(i) >= pixels) return hn::Zero(d);
         return hn::LoadU(d, from + (x0 + static_cast<int64_t>(i)) * step + c0);
       },
-      [&](size_t j, hn::Vec<BlockTag<F, L>> v) HWY_ATTR {
+      [&](size_t j, hn::Vec<BlockTag<F, L>> v) PORTACL_INLINE_LAMBDA {
         T* row = target + static_cast<int64_t>(j) * to.channel_stride;
         if constexpr (kWhole) {
           StoreNarrow(v, d, row);
