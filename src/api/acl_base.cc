@@ -19,6 +19,7 @@ namespace base = portacl::base;
 using portacl::api::DataBuffers;
 using portacl::api::Guarded;
 using portacl::api::GuardedValue;
+using portacl::api::RawValue;
 using portacl::api::TensorDescs;
 using portacl::base::Status;
 using portacl::runtime::Error;
@@ -40,7 +41,7 @@ base::HandleTable<aclTensorDesc>& TensorDescs() {
 
 namespace {
 
-base::LogLevel ToLogLevel(aclLogLevel level) {
+base::LogLevel ToLogLevel(int32_t level) {
   switch (level) {
     case ACL_DEBUG:
       return base::LogLevel::kDebug;
@@ -48,10 +49,9 @@ base::LogLevel ToLogLevel(aclLogLevel level) {
       return base::LogLevel::kInfo;
     case ACL_WARNING:
       return base::LogLevel::kWarn;
-    case ACL_ERROR:
-      break;
+    default:
+      return base::LogLevel::kError;
   }
-  return base::LogLevel::kError;
 }
 
 // Looks a description up for a query whose answer for a bad handle is `fallback`.
@@ -89,7 +89,7 @@ float aclFloat16ToFloat(aclFloat16 value) { return base::ToFloat(base::Float16{v
 aclFloat16 aclFloatToFloat16(float value) { return base::ToFloat16(value).bits; }
 
 size_t aclDataTypeSize(aclDataType dataType) {
-  return static_cast<size_t>(base::DTypeSize(static_cast<base::DType>(dataType)));
+  return static_cast<size_t>(base::DTypeSize(static_cast<base::DType>(RawValue(dataType))));
 }
 
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
@@ -141,8 +141,8 @@ aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int6
       return nullptr;
     }
     auto desc = std::make_shared<aclTensorDesc>();
-    desc->dtype = static_cast<base::DType>(dataType);
-    desc->format = static_cast<base::Format>(format);
+    desc->dtype = static_cast<base::DType>(RawValue(dataType));
+    desc->format = static_cast<base::Format>(RawValue(format));
     desc->dims.assign(dims, dims + numDims);
     return TensorDescs().Add(std::move(desc));
   });
@@ -216,15 +216,16 @@ const char* aclGetTensorDescName(aclTensorDesc* desc) {
 
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line,
                const char* fmt, ...) {
-  if (fmt == nullptr || !base::LogEnabled(ToLogLevel(logLevel))) return;
+  const base::LogLevel level = ToLogLevel(RawValue(logLevel));
+  if (fmt == nullptr || !base::LogEnabled(level)) return;
   std::array<char, 1024> text;  // longer messages are cut
   va_list arguments;
   va_start(arguments, fmt);
   std::vsnprintf(text.data(), text.size(), fmt, arguments);
   va_end(arguments);
   GuardedValue("aclAppLog", 0, [&] {
-    base::Log(ToLogLevel(logLevel), fmt::format("[app] {}:{} {}: {}", file != nullptr ? file : "?",
-                                                line, func != nullptr ? func : "?", text.data()));
+    base::Log(level, fmt::format("[app] {}:{} {}: {}", file != nullptr ? file : "?", line,
+                                 func != nullptr ? func : "?", text.data()));
     return 0;
   });
 }

@@ -7,6 +7,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::RawValue;
 using portacl::base::Status;
 
 extern "C" {
@@ -22,13 +23,14 @@ aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
                              aclrtStream stream) {
   return Guarded("aclrtLaunchCallback", [&]() -> Status {
-    if (blockType != ACL_CALLBACK_BLOCK && blockType != ACL_CALLBACK_NO_BLOCK) {
+    const int32_t type = RawValue(blockType);
+    if (type != ACL_CALLBACK_BLOCK && type != ACL_CALLBACK_NO_BLOCK) {
       return rt::InvalidParam(
           "blockType is {}, wanted ACL_CALLBACK_NO_BLOCK (0) or "
           "ACL_CALLBACK_BLOCK (1)",
-          static_cast<int>(blockType));
+          type);
     }
-    return rt::LaunchCallback(fn, userData, blockType == ACL_CALLBACK_BLOCK, stream);
+    return rt::LaunchCallback(fn, userData, type == ACL_CALLBACK_BLOCK, stream);
   });
 }
 

@@ -7,6 +7,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::RawValue;
 using portacl::base::Status;
 
 namespace {
@@ -33,17 +34,17 @@ extern "C" {
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   return Guarded("aclrtMalloc",
-                 [&] { return rt::Malloc(size, static_cast<uint32_t>(policy), devPtr); });
+                 [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
 }
 
 aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   return Guarded("aclrtMallocAlign32",
-                 [&] { return rt::Malloc(size, static_cast<uint32_t>(policy), devPtr); });
+                 [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
 }
 
 aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   return Guarded("aclrtMallocCached",
-                 [&] { return rt::Malloc(size, static_cast<uint32_t>(policy), devPtr); });
+                 [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
 }
 
 aclError aclrtFree(void* devPtr) {
@@ -62,7 +63,8 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
                      aclrtMemcpyKind kind) {
   return Guarded("aclrtMemcpy", [&]() -> Status {
     rt::CopyRequest request;
-    PORTACL_RETURN_IF_ERROR(rt::MakeCopyRequest(dst, destMax, src, count, kind, &request));
+    PORTACL_RETURN_IF_ERROR(
+        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
     return rt::Copy(request);
   });
 }
@@ -71,7 +73,8 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
                           aclrtMemcpyKind kind, aclrtStream stream) {
   return Guarded("aclrtMemcpyAsync", [&]() -> Status {
     rt::CopyRequest request;
-    PORTACL_RETURN_IF_ERROR(rt::MakeCopyRequest(dst, destMax, src, count, kind, &request));
+    PORTACL_RETURN_IF_ERROR(
+        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
     return rt::CopyAsync(request, stream);
   });
 }
@@ -90,19 +93,20 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
 aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                        size_t height, aclrtMemcpyKind kind) {
   return Guarded("aclrtMemcpy2d", [&] {
-    return rt::Copy({dst, src, dpitch, spitch, width, height, kind});
+    return rt::Copy({dst, src, dpitch, spitch, width, height, RawValue(kind)});
   });
 }
 
 aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                             size_t height, aclrtMemcpyKind kind, aclrtStream stream) {
   return Guarded("aclrtMemcpy2dAsync", [&] {
-    return rt::CopyAsync({dst, src, dpitch, spitch, width, height, kind}, stream);
+    return rt::CopyAsync({dst, src, dpitch, spitch, width, height, RawValue(kind)}, stream);
   });
 }
 
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* freeBytes, size_t* totalBytes) {
-  return Guarded("aclrtGetMemInfo", [&] { return rt::GetMemInfo(attr, freeBytes, totalBytes); });
+  return Guarded("aclrtGetMemInfo",
+                 [&] { return rt::GetMemInfo(RawValue(attr), freeBytes, totalBytes); });
 }
 
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {

@@ -4,6 +4,7 @@
 #define PORTACL_API_SHIM_H_
 
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -19,6 +20,16 @@ namespace portacl::api {
 inline int32_t& LastError() {
   thread_local int32_t code = 0;
   return code;
+}
+
+// The number behind an enumerator that a caller passed, who may pass any: reading such a value as
+// the enum itself is undefined in C++.
+template <class Enum>
+int32_t RawValue(const Enum& value) {
+  static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(int32_t));
+  int32_t raw = 0;
+  std::memcpy(&raw, &value, sizeof raw);
+  return raw;
 }
 
 namespace internal {

@@ -93,7 +93,8 @@ TEST_F(Parallel, SlotsAreNotShared) {
 
 bool RoundsDown() {
   const volatile float tiny = 1e-20f;
-  return 1.0f - tiny < 1.0f;
+  const volatile float difference = 1.0f - tiny;  // volatile: computed here and not later
+  return difference < 1.0f;
 }
 
 TEST_F(Parallel, BodiesRunWithTheDefaultRounding) {

@@ -116,7 +116,8 @@ TEST_F(StreamQueue, DroppedWorkReleasesItsObjects) {
 TEST_F(StreamQueue, TasksRunWithTheDefaultRoundingAndTheCallersComesBack) {
   const auto rounds_up = [] {
     const volatile float tiny = 1e-20f;
-    return 1.0f + tiny > 1.0f;
+    const volatile float sum = 1.0f + tiny;  // volatile: computed here and not later
+    return sum > 1.0f;
   };
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
   bool inside = true;
