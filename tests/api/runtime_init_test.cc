@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "aclnn/aclnn_base.h"
 #include "support/api/child_process.h"
 #include "support/api/runtime_fixture.h"
 
@@ -82,6 +83,15 @@ void CheckBadConfigs() {
 }
 
 TEST(RuntimeInit, BadConfigFilesAreRefused) { PORTACL_IN_CHILD({}, CheckBadConfigs()); }
+
+TEST(RuntimeInit, AclnnInitChecksItsFileAndMayBeRepeated) {
+  const ConfigFile file("{}");
+  EXPECT_EQ(aclnnInit(nullptr), ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnInit(file.path()), ACLNN_SUCCESS);
+  EXPECT_ACL_ERROR(aclnnInit("/no/such/file.json"), 161002, "aclnnInit: configPath");
+  EXPECT_EQ(aclnnFinalize(), ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnFinalize(), ACLNN_SUCCESS);
+}
 
 TEST(RuntimeInit, VersionHasThreeNumbers) {
   int32_t major = -1;

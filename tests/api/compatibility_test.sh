@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# docs/compatibility.md has a full row for every function that the library exports for programs
+# written for ACL, and each test that it names exists.
+set -euo pipefail
+cd "$PORTACL_SOURCE_DIR"
+page=docs/compatibility.md
+status=0
+fail() { echo "$page: $*"; status=1; }
+
+while read -r name; do
+  grep -q "^| \`$name\` |" "$page" || fail "no row for $name"
+done < <(grep -i '^acl' tests/api/abi_symbols.txt)
+
+if grep -nE '\| *\|' "$page"; then fail "has an empty cell"; fi
+
+if grep -nE '^\| [`a-z]' "$page" | grep -vE '_test\.(cc|sh)[^|]*\|$' | grep -vE '\| test \|$'; then
+  fail "has rows without a test"
+fi
+
+# "file_test.cc: Name, Name; other_test.cc: Name": every name is a test of its file.
+while IFS='|' read -r -a cells; do
+  IFS=';' read -ra groups <<<"${cells[-1]}"
+  for group in "${groups[@]}"; do
+    file=$(sed -E 's/^ *([a-z0-9_]+\.(cc|sh)).*/\1/' <<<"$group")
+    path=$(find tests -name "$file" -print -quit)
+    [ -n "$path" ] || { fail "no test file '$file'"; continue; }
+    case $file in *.sh) continue ;; esac
+    IFS=',' read -ra names <<<"${group#*:}"
+    for name in "${names[@]}"; do
+      name=${name// /}
+      grep -Eq "^TEST(_F|_P)?\([A-Za-z0-9]+, $name\)" "$path" || fail "$path has no test $name"
+    done
+  done
+done < <(sed -nE 's/^\| `.*_test\.(cc|sh).*/&/p; s/^\| [a-z].*_test\.cc.*/&/p' "$page" |
+  sort -u | sed -E 's/ *\|$//')
+[ $status -ne 0 ] || echo "$(grep -c '^| `' "$page") rows, all with their tests"
+exit $status
