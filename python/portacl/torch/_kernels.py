@@ -8,7 +8,7 @@ from typing import Optional
 import torch
 
 from .. import _core
-from ._results import empty, is_like_channels_last
+from ._results import empty, empty_like, is_like_channels_last
 
 Scales = Sequence[float]
 Results = tuple[Optional[torch.Tensor], Optional[torch.Tensor]]
@@ -33,8 +33,8 @@ def grid_sampler_2d_backward(
     output_mask: Sequence[bool],
 ) -> Results:
     """(input_grad, grid_grad), both row-major; None for one that the mask leaves out."""
-    input_grad = empty(input.shape, input.dtype) if output_mask[0] else None
-    grid_grad = empty(grid.shape, grid.dtype) if output_mask[1] else None
+    input_grad = empty_like(input) if output_mask[0] else None
+    grid_grad = empty_like(grid) if output_mask[1] else None
     if input_grad is not None or grid_grad is not None:
         _core.grid_sampler_2d_backward(
             grad_output, input, grid, input_grad, grid_grad, interpolation, padding, align_corners

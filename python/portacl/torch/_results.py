@@ -36,6 +36,13 @@ def _channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return (channels * height * width, 1, channels * width, channels)
 
 
+def empty_like(tensor: torch.Tensor) -> torch.Tensor:
+    """A row-major CPU tensor with undefined contents and another one's shape and dtype."""
+    if tensor.numel() < POOLED_BYTES // 8 and tensor.is_contiguous():
+        return torch.empty_like(tensor)  # the cheapest way: small calls are all overhead
+    return empty(tensor.shape, tensor.dtype)
+
+
 def empty(
     shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = False
 ) -> torch.Tensor:

@@ -1,0 +1,232 @@
+"""Strides, dtypes, kinds of arrays, results given by the caller, refusals."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import portacl
+
+
+class OnlyDlpack:
+    """An array that has the DLPack methods and nothing else."""
+
+    def __init__(self, array, old=False):
+        self._array, self._old = array, old
+
+    def __dlpack__(self, **keywords):
+        if self._old and keywords:
+            raise TypeError("unexpected keyword")
+        return self._array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+@pytest.fixture
+def arrays(rng):
+    """grad_output, input, grid."""
+    return (
+        rng.standard_normal((2, 3, 4, 5)).astype(np.float32),
+        rng.standard_normal((2, 3, 6, 7)).astype(np.float32),
+        rng.uniform(-1.1, 1.1, (2, 4, 5, 2)).astype(np.float32),
+    )
+
+
+def views(array):
+    """The same values behind other strides."""
+    flipped = np.ascontiguousarray(array[:, :, ::-1, ::-1])[:, :, ::-1, ::-1]
+    wide = np.zeros((*array.shape[:-1], 3 * array.shape[-1]), array.dtype)[..., 1::3]
+    wide[...] = array
+    last = np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
+    fortran = np.asfortranarray(array)
+    read_only = array.copy()
+    read_only.flags.writeable = False
+    return [flipped, wide, last, fortran, read_only]
+
+
+def test_any_strides(arrays):
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    for strided in zip(*map(views, arrays)):
+        for got, want in zip(portacl.grid_sampler_2d_backward(*strided), wanted):
+            assert got.tobytes() == want.tobytes()
+
+
+def test_repeated_elements(arrays):
+    grad, x, grid = arrays
+    ones = np.broadcast_to(np.float32(1), grad.shape)
+    got = portacl.grid_sampler_2d_backward(ones, x, grid)
+    want = portacl.grid_sampler_2d_backward(np.ones_like(grad), x, grid)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+
+
+def test_bfloat16_of_ml_dtypes(rng):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    grad = rng.integers(-8, 8, (2, 3, 10, 8)).astype(ml_dtypes.bfloat16)
+    got = portacl.upsample_nearest_exact_backward(grad, (2, 3, 5, 4))
+    assert got.dtype == ml_dtypes.bfloat16
+    want = portacl.upsample_nearest_exact_backward(grad.astype(np.float32), (2, 3, 5, 4))
+    np.testing.assert_array_equal(got.astype(np.float32), want)
+    out = np.empty((2, 3, 5, 4), ml_dtypes.bfloat16)
+    assert portacl.upsample_nearest_exact_backward(grad, out.shape, out=out) is out
+    np.testing.assert_array_equal(out, got)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_dlpack_objects(arrays, old):
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    got = portacl.grid_sampler_2d_backward(*(OnlyDlpack(a, old) for a in arrays))
+    assert all(isinstance(a, np.ndarray) for a in got)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(got, wanted))
+
+
+def test_torch_tensors(arrays):
+    torch = pytest.importorskip("torch")
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    tensors = [torch.from_numpy(a) for a in arrays]
+    got = portacl.grid_sampler_2d_backward(*tensors)
+    assert all(isinstance(a, torch.Tensor) for a in got)
+    assert all(a.numpy().tobytes() == b.tobytes() for a, b in zip(got, wanted))
+    last = tensors[0].bfloat16().contiguous(memory_format=torch.channels_last)
+    resized = portacl.upsample_nearest_exact(last, (8, 10))
+    assert resized.dtype == torch.bfloat16
+    assert torch.equal(resized[:, :, ::2, ::2], last)
+    out = torch.empty(2, 3, 6, 7)
+    portacl.grid_sampler_2d_backward(*tensors, output_mask=(True, False), out=(out, None))
+    assert torch.equal(out, got[0])
+
+
+def test_torch_gradients_are_not_lost_silently(arrays):
+    torch = pytest.importorskip("torch")
+    grad, x, grid = (torch.from_numpy(a) for a in arrays)
+    with pytest.raises(ValueError, match=r"input requires grad.*portacl\.torch"):
+        portacl.grid_sampler_2d_backward(grad, x.requires_grad_(), grid)
+    with torch.no_grad():
+        portacl.grid_sampler_2d_backward(grad, x, grid)
+    negated = torch.complex(grad, grad).conj().imag
+    with pytest.raises(ValueError, match="negated view"):
+        portacl.upsample_nearest_exact(negated, (8, 8))
+
+
+def test_jax_arrays(arrays):
+    jnp = pytest.importorskip("jax.numpy")
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    mine = [jnp.asarray(a) for a in arrays]
+    got = portacl.grid_sampler_2d_backward(*mine)
+    assert all(isinstance(a, jnp.ndarray) for a in got)
+    assert all(np.asarray(a).tobytes() == b.tobytes() for a, b in zip(got, wanted))
+    half = jnp.ones((1, 1, 4, 4), jnp.bfloat16)
+    assert portacl.upsample_nearest_exact_backward(half, (1, 1, 2, 2)).dtype == jnp.bfloat16
+    with pytest.raises(ValueError, match="cannot be written"):
+        portacl.upsample_nearest_exact(half, (4, 4), out=jnp.zeros((1, 1, 4, 4), jnp.bfloat16))
+
+
+def test_out_with_strides(arrays):
+    grad, x, grid = arrays
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    input_grad = np.zeros((2, 6, 7, 9), np.float32)
+    grid_grad = np.zeros((2, 5, 4, 2), np.float32)
+    out = (np.moveaxis(input_grad, -1, 1)[:, ::3], np.swapaxes(grid_grad, 1, 2))
+    assert portacl.grid_sampler_2d_backward(*arrays, out=out)[0] is out[0]
+    for got, want in zip(out, wanted):
+        np.testing.assert_array_equal(got, want)
+    assert not input_grad[..., 1::3].any()  # nothing outside the view is written
+    resized = np.empty((2, 3, 6, 5), np.float32).transpose(0, 1, 3, 2)[:, :, ::-1]
+    portacl.upsample_nearest_exact(grad, (5, 6), out=resized)
+    np.testing.assert_array_equal(resized, portacl.upsample_nearest_exact(grad, (5, 6)))
+
+
+def test_read_only_and_overlapping_results(arrays):
+    grad, x, grid = arrays
+    frozen = np.empty_like(x)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="input_grad is read-only"):
+        portacl.grid_sampler_2d_backward(*arrays, out=(frozen, np.empty_like(grid)))
+    with pytest.raises(ValueError, match="overlap"):
+        portacl.grid_sampler_2d_backward(*arrays, out=(x, np.empty_like(grid)))
+    with pytest.raises(ValueError, match="overlap"):
+        repeated = np.lib.stride_tricks.as_strided(x.copy(), x.shape, (0, 0, 28, 4))
+        portacl.grid_sampler_2d_backward(*arrays, out=(repeated, np.empty_like(grid)))
+
+
+def test_refusals(arrays):
+    grad, x, grid = arrays
+    cases = [
+        (TypeError, "input is a list", (grad, [1, 2], grid), {}),
+        (TypeError, "input has dtype int32", (grad, x.astype(np.int32), grid), {}),
+        (TypeError, "input has dtype >f4", (grad, x.astype(">f4"), grid), {}),
+        (ValueError, "grad_output has rank 5", (grad[None], x, grid), {}),
+        (ValueError, "dtype", (grad, x.astype(np.float64), grid), {}),
+        (ValueError, r"\[2, 3, 4, 4\]", (grad[..., :4], x, grid), {}),
+        (ValueError, "interpolation is 'cubic'", arrays, {"interpolation": "cubic"}),
+        (ValueError, "padding is None", arrays, {"padding": None}),
+        (ValueError, "output_mask has 3", arrays, {"output_mask": (1, 1, 1)}),
+        (ValueError, "out has 1", arrays, {"out": (x,)}),
+    ]
+    for error, message, arguments, keywords in cases:
+        with pytest.raises(error, match=message):
+            portacl.grid_sampler_2d_backward(*arguments, **keywords)
+    with pytest.raises(ValueError, match="asks for C = 3"):
+        portacl.upsample_nearest_exact_backward(grad, (2, 4, 6, 6))
+    with pytest.raises(ValueError, match="input_size"):
+        portacl.upsample_nearest_exact_backward(grad, (2, 3, 6))
+    with pytest.raises(ValueError, match="scale"):
+        portacl.upsample_nearest_exact_backward(grad, (2, 3, 6, 6), scales=-1.0)
+    with pytest.raises(ValueError, match="scales has 1"):
+        portacl.upsample_nearest_exact(grad, (3, 3), scales=[2.0])
+    with pytest.raises(ValueError, match="both None"):
+        portacl.upsample_nearest_exact(grad)
+    with pytest.raises(ValueError, match="out has shape"):
+        portacl.upsample_nearest_exact(grad, (3, 3), out=np.empty((2, 3, 3, 4), np.float32))
+    with pytest.raises(ValueError, match="threads"):
+        portacl.set_num_threads(-1)
+
+
+def test_strides_between_elements():
+    packed = np.zeros(64, np.dtype([("a", "i1"), ("b", "<f4")]))["b"].reshape(1, 1, 8, 8)
+    with pytest.raises(ValueError, match=r"stride of|middle of an element"):
+        portacl.upsample_nearest_exact(packed, (4, 4))
+
+
+def test_large_results_come_from_the_pool():
+    limit = portacl.info()["result_pool"]["limit_bytes"]
+    if limit < 8 << 20:
+        pytest.skip("the pool is off (PORTACL_POOL_MB)")
+    x = np.ones((1, 1, 512, 512), np.float32)
+    result = portacl.upsample_nearest_exact(x, (1024, 1024))
+    address = result.ctypes.data
+    assert address % (2 << 20) == 0 and result.all() and result.flags.writeable
+    view = result[0, 0, 5:]
+    del result
+    assert portacl.upsample_nearest_exact(x, (1024, 1024)).ctypes.data != address  # view lives
+    del view
+    assert portacl.info()["result_pool"]["kept_bytes"] >= 4 << 20
+    again = [portacl.upsample_nearest_exact(x, (1024, 1024)) for _ in range(3)]
+    assert address in [a.ctypes.data for a in again]
+
+
+def test_threads_of_python(arrays):
+    """The GIL is released, so calls from several threads run and agree."""
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    bad = []
+
+    def work():
+        for _ in range(50):
+            got = portacl.grid_sampler_2d_backward(*arrays)
+            if any(a.tobytes() != b.tobytes() for a, b in zip(got, wanted)):
+                bad.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not bad
+
+
+def test_info():
+    facts = portacl.info()
+    assert facts["version"] == portacl.__version__
+    assert set(facts["operators"]) >= {"grid_sampler_2d_backward", "upsample_nearest_exact"}

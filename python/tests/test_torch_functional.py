@@ -1,0 +1,197 @@
+"""portacl.torch.grid_sample and interpolate_nearest_exact under autograd and compilers."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402, N812
+
+import portacl.torch as pt  # noqa: E402
+from portacl.torch import _library  # noqa: E402, F401  (registers torch.ops.portacl)
+
+MODES = [
+    (mode, padding, align)
+    for mode in ("bilinear", "nearest", "bicubic")
+    for padding in ("zeros", "border", "reflection")
+    for align in (False, True)
+]
+
+
+def make(shape=(2, 3, 6, 5), points=(4, 7), dtype=torch.float32, seed=0, grad=True):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(shape, generator=generator, dtype=dtype)
+    grid = torch.rand((shape[0], *points, 2), generator=generator, dtype=dtype) * 2.4 - 1.2
+    return x.requires_grad_(grad), grid.requires_grad_(grad)
+
+
+@pytest.mark.parametrize("mode,padding,align", MODES)
+def test_grid_sample_equals_torch(mode, padding, align):
+    x, grid = make()
+    got = pt.grid_sample(x, grid, mode, padding, align)
+    want = F.grid_sample(x, grid, mode, padding, align)
+    torch.testing.assert_close(got, want)
+    weights = torch.randn_like(want)
+    for a, b in zip(
+        torch.autograd.grad((got * weights).sum(), (x, grid)),
+        torch.autograd.grad((want * weights).sum(), (x, grid)),
+    ):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("size", [(12, 10), (9, 4), (6, 5)])
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_interpolate_equals_torch(size, channels_last):
+    x, _ = make(grad=False)
+    if channels_last:
+        x = x.contiguous(memory_format=torch.channels_last)
+    x.requires_grad_()
+    got = pt.interpolate_nearest_exact(x, size)
+    want = F.interpolate(x, size, mode="nearest-exact")
+    assert torch.equal(got, want) and got.stride() == want.stride()
+    weights = torch.randn_like(want)
+    a, b = (torch.autograd.grad((y * weights).sum(), x)[0] for y in (got, want))
+    assert torch.equal(a, b) and a.stride() == b.stride()
+
+
+def test_interpolate_1d_and_scale_factor():
+    x = torch.randn(2, 3, 11)
+    for arguments in ({"size": 25}, {"scale_factor": 2.5}, {"scale_factor": 0.4}):
+        got = pt.interpolate_nearest_exact(x, **arguments)
+        assert torch.equal(got, F.interpolate(x, mode="nearest-exact", **arguments))
+    y = torch.randn(2, 3, 6, 5)
+    got = pt.interpolate_nearest_exact(y, scale_factor=(1.5, 3))
+    assert torch.equal(got, F.interpolate(y, scale_factor=(1.5, 3), mode="nearest-exact"))
+
+
+@pytest.mark.parametrize("mode,padding,align", MODES)
+def test_first_and_second_derivatives_of_grid_sample(mode, padding, align):
+    x, grid = make((1, 2, 4, 3), (2, 3), torch.float64)
+
+    def function(x, grid):
+        return pt.grid_sample(x, grid, mode, padding, align)
+
+    assert torch.autograd.gradcheck(function, (x, grid))
+    assert torch.autograd.gradgradcheck(function, (x, grid))
+    assert torch.autograd.gradgradcheck(lambda x: function(x, grid.detach()), (x,))
+    assert torch.autograd.gradgradcheck(lambda grid: function(x.detach(), grid), (grid,))
+
+
+def test_derivatives_of_interpolate():
+    x, _ = make((1, 2, 4, 3), dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda x: pt.interpolate_nearest_exact(x, (7, 5)), (x,))
+    assert torch.autograd.gradgradcheck(lambda x: pt.interpolate_nearest_exact(x, (2, 9)), (x,))
+
+
+CHECKS = [
+    ("grid_sampler_2d", lambda x, grid: (x, grid, 0, 0, False)),
+    ("grid_sampler_2d", lambda x, grid: (x, grid.detach(), 1, 1, True)),
+    (
+        "grid_sampler_2d_backward",
+        lambda x, grid: (torch.randn(2, 3, 4, 7), x, grid, 0, 1, False, [True, True]),
+    ),
+    (
+        "grid_sampler_2d_backward",
+        lambda x, grid: (torch.randn(2, 3, 4, 7), x, grid, 2, 2, True, [False, True]),
+    ),
+    ("upsample_nearest_exact", lambda x, grid: (x, [9, 11], None)),
+    ("upsample_nearest_exact", lambda x, grid: (x[:, 0], [7], [1.5])),
+    (
+        "upsample_nearest_exact",
+        lambda x, grid: (
+            x.detach().contiguous(memory_format=torch.channels_last).requires_grad_(),
+            [12, 10],
+            [2.0, 2.0],
+        ),
+    ),
+    ("upsample_nearest_exact_backward", lambda x, grid: (x, [2, 3, 3, 4], None)),
+]
+
+
+@pytest.mark.parametrize("name,arguments", CHECKS)
+def test_opcheck(name, arguments):
+    operator = getattr(torch.ops.portacl, name).default
+    torch.library.opcheck(operator, arguments(*make()))
+
+
+def test_compile():
+    def step(x, grid):
+        y = pt.interpolate_nearest_exact(pt.grid_sample(x, grid, "bilinear", "border"), (9, 9))
+        return (y * y).sum()
+
+    x, grid = make()
+    wanted = torch.autograd.grad(step(x, grid), (x, grid))
+    compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
+    got = torch.autograd.grad(compiled(x, grid), (x, grid))
+    assert all(torch.equal(a, b) for a, b in zip(got, wanted))
+
+
+def test_autocast():
+    x, grid = (t.detach().bfloat16() for t in make())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got, want = pt.grid_sample(x, grid), F.grid_sample(x, grid, align_corners=False)
+        assert got.dtype == want.dtype == torch.float32
+        torch.testing.assert_close(got, want)
+        assert pt.grid_sample(x, grid.float()).dtype == torch.float32
+        resized = pt.interpolate_nearest_exact(x, (9, 9))
+        assert resized.dtype == F.interpolate(x, (9, 9), mode="nearest-exact").dtype
+
+
+def test_autocast_gradients_have_the_inputs_dtype():
+    x, grid = make(dtype=torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        pt.grid_sample(x, grid).sum().backward()
+    assert x.grad.dtype == grid.grad.dtype == torch.bfloat16
+
+
+def test_deterministic_mode():
+    torch.use_deterministic_algorithms(True)
+    try:
+        x, grid = make()
+        pt.interpolate_nearest_exact(pt.grid_sample(x, grid), scale_factor=2).sum().backward()
+        assert x.grad is not None and grid.grad.isfinite().all()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_functional_transforms():
+    x, grid = make(grad=False)
+
+    def loss(x):
+        return pt.grid_sample(x, grid).square().sum()
+
+    wanted = torch.autograd.grad(loss(x.requires_grad_()), x)[0]
+    assert torch.equal(torch.func.grad(loss)(x.detach()), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_is_nearer_to_float64_than_torch(dtype):
+    x, grid = make((2, 8, 32, 32), (32, 32), dtype)
+    weights = torch.randn(2, 8, 32, 32, generator=torch.Generator().manual_seed(1)).to(dtype)
+
+    def gradients(function, cast):
+        leaves = [t.detach().to(cast).requires_grad_() for t in (x, grid)]
+        return torch.autograd.grad((function(*leaves) * weights.to(cast)).sum(), leaves)
+
+    exact = gradients(lambda x, g: F.grid_sample(x, g, align_corners=False), torch.float64)
+    mine = gradients(lambda x, g: pt.grid_sample(x, g), dtype)
+    theirs = gradients(lambda x, g: F.grid_sample(x, g, align_corners=False), dtype)
+    for best, own, other in zip(exact, mine, theirs):
+        assert (own.double() - best).abs().mean() < (other.double() - best).abs().mean() / 2
+
+
+def test_refusals():
+    x, grid = make()
+    with pytest.raises(ValueError, match="mode is 'cubic'"):
+        pt.grid_sample(x, grid, "cubic")
+    with pytest.raises(ValueError, match=r"\(N, C, H, W\)"):
+        pt.grid_sample(x[0], grid)
+    with pytest.raises(ValueError, match="dtype"):
+        pt.grid_sample(x, grid.double())
+    with pytest.raises(ValueError, match="exactly one"):
+        pt.interpolate_nearest_exact(x)
+    with pytest.raises(ValueError, match="as many values"):
+        pt.interpolate_nearest_exact(x, (1, 2, 3))
+    with pytest.raises(ValueError, match="input has shape"):
+        pt.interpolate_nearest_exact(x[0, 0], 3)

@@ -1,0 +1,332 @@
+"""enable(): PyTorch's own functions on portacl's kernels."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402, N812
+
+import portacl  # noqa: E402
+import portacl.torch as pt  # noqa: E402
+
+aten = torch.ops.aten
+
+
+@pytest.fixture(autouse=True)
+def _disabled():
+    pt.disable()
+    yield
+    pt.disable()
+
+
+def gradients(x, grid, mode="bilinear", padding="zeros", weights=None):
+    leaves = [x.detach().requires_grad_(), grid.detach().requires_grad_()]
+    y = F.grid_sample(*leaves, mode=mode, padding_mode=padding, align_corners=False)
+    return torch.autograd.grad((y * (1 if weights is None else weights)).sum(), leaves)
+
+
+def make(dtype=torch.float32, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn((2, 3, 16, 12), generator=generator, dtype=dtype)
+    grid = torch.rand((2, 9, 14, 2), generator=generator, dtype=dtype) * 2.4 - 1.2
+    return x, grid
+
+
+def test_switching():
+    assert not pt.is_enabled()
+    pt.enable()
+    pt.enable()
+    assert pt.is_enabled()
+    with pt.accelerated():
+        pt.disable()
+        assert pt.is_enabled()
+        with pt.accelerated():
+            pass
+        assert pt.is_enabled()
+    assert not pt.is_enabled()
+    with pytest.raises(ZeroDivisionError), pt.accelerated():
+        raise ZeroDivisionError
+    assert not pt.is_enabled()
+
+
+def test_stock_kernels_come_back():
+    """Results after a block are those from before it."""
+    x, grid = make()
+    before = gradients(x, grid)
+    with pt.accelerated():
+        gradients(x, grid)
+    after = gradients(x, grid)
+    assert all(torch.equal(a, b) for a, b in zip(before, after))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_grid_sample_same_results(mode, padding, dtype):
+    x, grid = make(dtype)
+    weights = torch.randn(2, 3, 9, 14, dtype=dtype)
+    wanted = gradients(x, grid, mode, padding, weights)
+    with pt.accelerated():
+        got = gradients(x, grid, mode, padding, weights)
+    for a, b in zip(got, wanted):
+        torch.testing.assert_close(a, b)
+
+
+def layouts(t):
+    yield t
+    yield t.contiguous(memory_format=torch.channels_last)
+    yield t.transpose(2, 3)
+    yield t[:, 1:2]
+    yield t[:, :, ::2, 1:]
+    yield t[:1].expand(2, -1, -1, -1)
+    yield torch.ones(()).to(t.dtype).expand(2, 3, 9, 14)
+    yield t.contiguous(memory_format=torch.channels_last)[:, :2, 1:]
+    yield t[:1, :1]
+    yield t[:, :, :1, :1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_nearest_same_bits_and_memory_format(dtype):
+    generator = torch.Generator().manual_seed(2)
+    for grad in layouts(torch.randn((2, 3, 9, 14), generator=generator).to(dtype)):
+        n, c, oh, ow = grad.shape
+        for size in ((5, 7), (oh, ow), (4, 9), (1, 1), (20, 3)):
+            for scales in ((None, None), (1.75, 2.0)):
+                arguments = (grad, (oh, ow), (n, c, *size), *scales)
+                wanted = aten._upsample_nearest_exact2d_backward(*arguments)
+                with pt.accelerated():
+                    got = aten._upsample_nearest_exact2d_backward(*arguments)
+                assert torch.equal(got, wanted)
+                assert got.stride() == wanted.stride()
+        line = grad[:, :, 0]
+        arguments = (line, (ow,), (n, c, 5), None)
+        wanted = aten._upsample_nearest_exact1d_backward(*arguments)
+        with pt.accelerated():
+            got = aten._upsample_nearest_exact1d_backward(*arguments)
+        assert torch.equal(got, wanted) and got.stride() == wanted.stride()
+
+
+def test_grid_sampler_memory_format():
+    x, grid = make()
+    for input in (x, x.contiguous(memory_format=torch.channels_last)):
+        for points in (grid, grid.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1)):
+            grad = torch.randn(2, 3, 9, 14).contiguous(memory_format=torch.channels_last)
+            for mask in ((True, True), (False, True), (True, False)):
+                arguments = (grad, input, points, 0, 0, False, mask)
+                wanted = aten.grid_sampler_2d_backward(*arguments)
+                with pt.accelerated():
+                    got = aten.grid_sampler_2d_backward(*arguments)
+                for a, b in zip(got, wanted):
+                    assert (a is None) == (b is None)
+                    assert a is None or (a.shape, a.stride()) == (b.shape, b.stride())
+
+
+def test_sizes_are_checked():
+    with pt.accelerated(), pytest.raises(RuntimeError, match="grad_output has shape"):
+        aten._upsample_nearest_exact2d_backward(torch.ones(1, 1, 4, 4), (4, 5), (1, 1, 2, 2))
+
+
+def test_double_backward_of_torch_still_works():
+    x, grid = (t[:1, :2, :3, :3].double() for t in make())
+    grid = grid[..., :2].clone()
+
+    def function(x, grid):
+        return F.grid_sample(x, grid, align_corners=False)
+
+    with pt.accelerated():
+        assert torch.autograd.gradgradcheck(
+            function, (x.requires_grad_(), grid.requires_grad_()), atol=1e-6
+        )
+
+
+def test_compiled_code_uses_the_kernels():
+    x, grid = make()
+
+    def step(x, grid):
+        return F.grid_sample(x, grid, align_corners=False).square().sum()
+
+    with pt.accelerated():
+        leaves = [x.requires_grad_(), grid.requires_grad_()]
+        wanted = torch.autograd.grad(step(*leaves), leaves)
+        compiled = torch.compile(step, backend="aot_eager")
+        got = torch.autograd.grad(compiled(*leaves), leaves)
+    assert all(torch.equal(a, b) for a, b in zip(got, wanted))
+
+
+def test_bits_do_not_depend_on_threads():
+    x, grid = make()
+    results = []
+    with pt.accelerated():
+        for threads in (1, 2, 3):
+            portacl.set_num_threads(threads)
+            results.append([t.numpy().tobytes() for t in gradients(x, grid)])
+    assert results[0] == results[1] == results[2]
+
+
+def test_threads_of_autograd():
+    x, grid = make()
+    with pt.accelerated():
+        wanted = gradients(x, grid)
+        found = []
+        threads = [
+            threading.Thread(target=lambda: found.append(gradients(x, grid))) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(found) == 4
+    assert all(torch.equal(a, b) for got in found for a, b in zip(got, wanted))
+
+
+class Warped(torch.utils.data.Dataset):
+    """Computes gradients in the worker process."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return (*gradients(*make(seed=index)), torch.tensor(portacl.get_num_threads()))
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_data_loader_workers(context):
+    pt.enable()
+    portacl.set_num_threads(2)
+    big = torch.randn(1, 4, 256, 256)
+    gradients(big, torch.rand(1, 256, 256, 2) * 2 - 1)  # the thread arena is in use before the fork
+    loader = torch.utils.data.DataLoader(
+        Warped(), batch_size=None, num_workers=2, multiprocessing_context=context
+    )
+    for index, (x_grad, grid_grad, threads) in enumerate(loader):
+        wanted = gradients(*make(seed=index))
+        if context == "fork":  # a spawned worker starts with stock PyTorch
+            assert int(threads) == 1
+            assert torch.equal(x_grad, wanted[0]) and torch.equal(grid_grad, wanted[1])
+        else:
+            torch.testing.assert_close(x_grad, wanted[0])
+
+
+def test_forked_child_of_a_busy_process():
+    """fork() while other threads compute: the child neither hangs nor differs."""
+    pt.enable()
+    portacl.set_num_threads(2)
+    x, grid = torch.randn(2, 8, 128, 128), torch.rand(2, 128, 128, 2) * 2 - 1
+    wanted = [t.numpy().tobytes() for t in gradients(x, grid)]
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            gradients(x, grid)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                # Kernels only: autograd and PyTorch's own thread pool do not survive a fork.
+                signal.alarm(60)
+                got = aten.grid_sampler_2d_backward(
+                    torch.from_numpy(ONES), x, grid, 0, 0, False, (True, True)
+                )
+                os._exit(0 if [t.numpy().tobytes() for t in got] == wanted else 3)
+            _, status = os.waitpid(child, 0)
+            assert status == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+ONES = torch.ones(2, 8, 128, 128).numpy()
+
+
+NAN_PROGRAM = """
+import sys, torch, torch.nn.functional as F
+if sys.argv[1] == "portacl":
+    import portacl.torch
+    portacl.torch.enable()
+x = torch.ones(1, 1, 8, 8, requires_grad=True)
+grid = torch.zeros(1, 2, 2, 2)
+grid[0, 0, 0, 0] = float("nan")
+grid.requires_grad_()
+grad = torch.ones(1, 1, 2, 2)
+modes = (0, {"zeros": 0, "border": 1, "reflection": 2}[sys.argv[2]], False, (True, True))
+x_grad, grid_grad = torch.ops.aten.grid_sampler_2d_backward(grad, x, grid, *modes)
+print(x_grad.sum().item(), grid_grad.flatten().tolist())
+"""
+
+
+def run_nan(kernels, padding):
+    return subprocess.run(
+        [sys.executable, "-c", NAN_PROGRAM, kernels, padding],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_nan_follows_the_rule(padding):
+    done = run_nan("portacl", padding)
+    assert done.returncode == 0, done.stderr
+    total, points = done.stdout.split(" ", 1)
+    assert float(total) == 3.0  # the NaN point adds nothing
+    assert points.strip() == "[nan, nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"
+
+
+def test_nan_crashes_stock_pytorch():
+    """Why the rule matters. Where a later PyTorch survives, this test says so and skips."""
+    done = run_nan("stock", "border")
+    if done.returncode == 0:
+        pytest.skip(f"PyTorch {torch.__version__} survives: {done.stdout.strip()}")
+    assert done.returncode == -signal.SIGSEGV
+
+
+def test_large_results_are_pooled():
+    limit = portacl.info()["result_pool"]["limit_bytes"]
+    if limit < 32 << 20:
+        pytest.skip("the pool is off (PORTACL_POOL_MB)")
+    x, grid = torch.randn(1, 3, 400, 400), torch.rand(1, 400, 400, 2) * 2 - 1
+    with pt.accelerated():
+        first = gradients(x, grid)
+        address = first[0].data_ptr()
+        assert address % (2 << 20) == 0
+        kept = portacl.info()["result_pool"]["kept_bytes"]
+        del first
+        assert portacl.info()["result_pool"]["kept_bytes"] > kept
+        parameter = torch.nn.Parameter(x.clone())
+        F.grid_sample(parameter, grid, align_corners=False).sum().backward()
+        assert parameter.grad.is_contiguous()
+        torch.optim.SGD([parameter], 0.1).step()
+        shared = parameter.grad.share_memory_()  # to another process
+        assert shared.is_shared()
+        grad = torch.randn(1, 3, 800, 800).contiguous(memory_format=torch.channels_last)
+        resized = aten._upsample_nearest_exact2d_backward(grad, (800, 800), (1, 3, 400, 400))
+        assert resized.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_pool_off():
+    program = (
+        "import torch, portacl, portacl.torch as pt; pt.enable();"
+        "g = torch.randn(1, 3, 800, 800);"
+        "r = torch.ops.aten._upsample_nearest_exact2d_backward(g, (800, 800), (1, 3, 400, 400));"
+        "r.resize_(2000); del r; print(portacl.info()['result_pool'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PORTACL_POOL_MB": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "{'kept_bytes': 0, 'limit_bytes': 0}"
