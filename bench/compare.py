@@ -59,6 +59,12 @@ def parse_arguments() -> argparse.Namespace:
     add("--repeat", type=int, help="samples of each peer (9; 3 with --quick)")
     add("--max-seconds", type=float, default=4.0, help="per peer and shape, about (4)")
     add("--max-elements", type=float, default=1e9, help="end of the suite sizes (1e9)")
+    add(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="cpu: on a busy machine, one thread",
+    )
     add("--flush", action="store_true", help="empty the caches before every call")
     add("--no-verify", action="store_true", help="do not compare results before timing")
     add("--quick", action="store_true", help="few shapes, few samples, no JAX")

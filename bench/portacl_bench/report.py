@@ -9,6 +9,7 @@ from . import cases, results
 from .results import Record, Row
 
 Cell = Callable[[Record], str]
+_CLOCK = {"wall": "", "cpu": "; CPU time instead of elapsed time"}
 
 
 def markdown(result: Record) -> str:
@@ -33,7 +34,8 @@ def _header(result: Record) -> str:
         f"transparent huge pages: {machine['transparent_huge_pages']}.",
         f"Versions: {versions}, Python {machine['python']}; commit {machine['commit']}; "
         f"{machine['date']}.",
-        f"Medians of {result['protocol']['repeat']} interleaved samples; load average {load}. "
+        f"Medians of {result['protocol']['repeat']} interleaved samples; load average {load}"
+        f"{_CLOCK[result['protocol'].get('clock', 'wall')]}. "
         "`~`: best and median differ by more than 25 %.",
     ]
     if impl := result.get("impl"):

@@ -22,6 +22,8 @@ class Protocol:
     limit: float = 20.0  # about what one peer may take in one case; at least two samples
     pause: float = 2e-3  # before a sample: lets the previous peer's threads fall asleep
     flush: bool = False  # empty the caches before every call (one call per sample then)
+    # "wall", or "cpu": this process's CPU time, for one thread on a machine that others use too.
+    clock: str = "wall"
 
 
 @dataclasses.dataclass
@@ -68,9 +70,9 @@ def measure(runners: list[Runner], protocol: Protocol) -> dict[str, Times]:
 
 def _calibrate(runner: Runner, protocol: Protocol) -> tuple[Times, int]:
     """Calls per sample, and number of samples."""
-    seconds = min(_time(runner, 1) for _ in range(2))
+    seconds = min(_time(runner, 1, protocol.clock) for _ in range(2))
     if seconds < protocol.sample / 20:
-        seconds = _time(runner, 20) / 20
+        seconds = _time(runner, 20, protocol.clock) / 20
     calls = 1 if protocol.flush else max(1, round(protocol.sample / max(seconds, 1e-7)))
     rounds = int(protocol.limit / max(seconds * calls, 1e-9))
     return Times(calls), max(2, min(protocol.repeat, rounds))
@@ -82,15 +84,16 @@ def _sample(runner: Runner, calls: int, protocol: Protocol, flusher: _Flusher | 
         flusher()
     elif calls > 1:
         runner.call()  # wakes the peer's own threads up
-    return _time(runner, calls) / calls
+    return _time(runner, calls, protocol.clock) / calls
 
 
-def _time(runner: Runner, calls: int) -> float:
+def _time(runner: Runner, calls: int, clock: str) -> float:
     call = runner.call
-    start = time.perf_counter_ns()
+    now = time.process_time_ns if clock == "cpu" else time.perf_counter_ns
+    start = now()
     for _ in range(calls):
         call()
-    return (time.perf_counter_ns() - start) * 1e-9
+    return (now() - start) * 1e-9
 
 
 class _Flusher:

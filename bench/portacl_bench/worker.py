@@ -118,7 +118,10 @@ def run(options: argparse.Namespace, threads: int) -> Record:
     lib = native.Library(options.lib, threads, options.impl)
     found, versions, missing = build_peers(options.peers, lib, options.lib.parent, threads)
     protocol = timing.Protocol(
-        repeat=options.repeat, limit=options.max_seconds, flush=options.flush
+        repeat=options.repeat,
+        limit=options.max_seconds,
+        flush=options.flush,
+        clock=options.clock,
     )
     session = Session(lib, threads, found, protocol, not options.no_verify)
     result: Record = {
