@@ -232,6 +232,22 @@ TEST_F(AclnnGridMemory, OutputsMustNotTouchInputsOrEachOther) {
   ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"gridGrad", "inputGrad", "overlaps"});
 }
 
+TEST_F(AclnnGridMemory, OutputsThatInterleaveWithEachOtherAreFine) {
+  // (1, 1, 4, 2) both, inputGrad in the even and gridGrad in the odd elements.
+  auto* const base = static_cast<float*>(room_.get());
+  const Shape strides = {16, 16, 4, 2};
+  GridCall call;
+  call.grad_output = {{1, 1, 1, 4}, ACL_FLOAT, ACL_FORMAT_ND, base};
+  call.input = {{1, 1, 4, 2}, ACL_FLOAT, ACL_FORMAT_ND, base + 100};
+  call.grid = {{1, 1, 4, 2}, ACL_FLOAT, ACL_FORMAT_ND, base + 200};
+  call.input_grad = {{1, 1, 4, 2}, ACL_FLOAT, ACL_FORMAT_ND, base + 300, strides, 0, Shape{16}};
+  call.grid_grad = {{1, 1, 4, 2}, ACL_FLOAT, ACL_FORMAT_ND, base + 300, strides, 1, Shape{16}};
+  EXPECT_EQ(Execute(call, stream_), 0) << TakeMessage();
+  call.grid_grad.offset = 2;
+  call.grid_grad.storage = Shape{18};
+  ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"gridGrad", "inputGrad", "overlaps"});
+}
+
 TEST_F(AclnnGridMemory, OutputsThatTheMaskLeavesOutMayLieAnywhere) {
   GridCall call = call_;
   call.grid_grad.data = call.input.data;

@@ -84,6 +84,21 @@ TEST_F(NativeApi, EmptyGridSamplesFillTheOutputsWithZero) {
   }
 }
 
+TEST_F(NativeApi, ExtentsThatAFloatCannotIndexAreExact) {
+  if (ShortRun()) GTEST_SKIP() << "32 MiB";
+  constexpr int64_t kIn = (int64_t{1} << 24) + 3;
+  constexpr int64_t kOut = 1000;
+  Tensor g = Tensor(Element::kBFloat16, {1, 1, kOut}).Fill(1.0);
+  Tensor result(Element::kBFloat16, {1, 1, kIn});
+  ASSERT_TRUE(Succeeds(portacl::upsample_nearest_exact_backward(View(g), View(result))));
+  int64_t total = 0;
+  for (int64_t i = 0; i < kIn; ++i) total += static_cast<int64_t>(result.Get(i));
+  EXPECT_EQ(total, kOut);
+  for (int64_t o = 0; o < kOut; ++o) {
+    ASSERT_EQ(result.Get(NearestSource(o, kIn, kOut, 0)), 1) << o;
+  }
+}
+
 // ---- statuses ----------------------------------------------------------------------------------
 
 TEST_F(NativeApi, WrongArgumentsOfNearestNameTheParameter) {
