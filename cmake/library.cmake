@@ -47,7 +47,8 @@ target_include_directories(portacl INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PORTACL_GENERATED_INCLUDE}>)
 target_link_options(portacl PRIVATE
-  -Wl,--version-script=${export_map} -Wl,--as-needed)
+  -Wl,--version-script=${export_map} -Wl,--as-needed
+  -Wl,-z,nodelete)  # streams' threads run its code: dlclose must not take that away
 if(NOT PORTACL_SANITIZE)  # a sanitizer's runtime is found in the program
   target_link_options(portacl PRIVATE -Wl,--no-undefined)
 endif()

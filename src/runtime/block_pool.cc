@@ -1,6 +1,7 @@
 // The pool of blocks.
 #include "runtime/block_pool.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -87,7 +88,12 @@ struct Pool {
 };
 
 Pool& ThePool() {
-  static Pool* const pool = new Pool;  // leaked on purpose, see context.cc
+  static Pool* const pool = [] {
+    // A child of fork() must not find the lock held by a thread that it does not have.
+    const auto unlock = [] { ThePool().mutex.unlock(); };
+    pthread_atfork([] { ThePool().mutex.lock(); }, unlock, unlock);
+    return new Pool;  // leaked on purpose, see context.cc
+  }();
   return *pool;
 }
 

@@ -1,6 +1,8 @@
 // The table of devices with their contexts, and the life of contexts and streams.
 #include "runtime/context.h"
 
+#include <pthread.h>
+
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -30,16 +32,37 @@ struct Runtime {
   base::HandleTable<Context> contexts;  // primary ones too
   base::HandleTable<Stream> streams;    // without default streams, which have no handle
   std::atomic<int32_t> next_stream_id{0};
+  // Goes up in the child of a fork(), which starts without contexts of its own.
+  std::atomic<uint32_t> process{0};
 };
+
+void FollowForks();
 
 Runtime& TheRuntime() {
   static Runtime* const runtime = [] {
+    FollowForks();
     auto* made = new Runtime;
     const int64_t devices = EnvironmentInteger("PORTACL_DEVICES", 1, kMaxDevices, 1);
     made->devices.resize(static_cast<size_t>(devices));
     return made;
   }();
   return *runtime;
+}
+
+// The parent's contexts stay in the tables of its child, so that nothing of them is destroyed.
+void FollowForks() {
+  const auto unlock = [] { TheRuntime().mutex.unlock(); };
+  const auto start_afresh = [] {
+    Runtime& runtime = TheRuntime();
+    runtime.process.fetch_add(1, std::memory_order_relaxed);
+    for (Device& device : runtime.devices) device = Device();
+    runtime.mutex.unlock();
+  };
+  pthread_atfork([] { TheRuntime().mutex.lock(); }, unlock, start_afresh);
+}
+
+bool IsOfThisProcess(const Context& context) {
+  return context.process == TheRuntime().process.load(std::memory_order_relaxed);
 }
 
 Device& DeviceOf(int32_t id) { return TheRuntime().devices[static_cast<size_t>(id)]; }
@@ -55,6 +78,7 @@ std::shared_ptr<Context> MakeContext(int32_t device, bool primary) {
   auto context = std::make_shared<Context>();
   context->device = device;
   context->primary = primary;
+  context->process = TheRuntime().process.load(std::memory_order_relaxed);
   context->default_stream = MakeStream(context.get());
   TheRuntime().contexts.Add(context);
   return context;
@@ -63,7 +87,7 @@ std::shared_ptr<Context> MakeContext(int32_t device, bool primary) {
 std::vector<std::shared_ptr<Context>> ContextsOf(int32_t device) {
   std::vector<std::shared_ptr<Context>> found;
   for (auto& context : TheRuntime().contexts.Snapshot()) {
-    if (context->device == device) found.push_back(std::move(context));
+    if (context->device == device && IsOfThisProcess(*context)) found.push_back(std::move(context));
   }
   return found;
 }
@@ -181,7 +205,7 @@ base::Status CreateContext(int32_t device, void** handle) {
 base::Status DestroyContext(void* handle) {
   PORTACL_RETURN_IF_ERROR(RefuseInTask());
   const std::shared_ptr<Context> context = TheRuntime().contexts.Find(handle);
-  if (context == nullptr) {
+  if (context == nullptr || !IsOfThisProcess(*context)) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is not a live context", handle);
   }
   if (context->primary) {
@@ -198,7 +222,7 @@ base::Status DestroyContext(void* handle) {
 
 base::Status SetCurrentContext(void* handle) {
   std::shared_ptr<Context> context = TheRuntime().contexts.Find(handle);
-  if (context == nullptr) {
+  if (context == nullptr || !IsOfThisProcess(*context)) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is not a live context", handle);
   }
   current_context = std::move(context);
@@ -216,6 +240,10 @@ base::Status CurrentContext(Context** context) {
     return Error(ACL_ERROR_RT_CONTEXT_NULL,
                  "this thread's current context on device {} was destroyed or its device was reset",
                  found->device);
+  }
+  if (!IsOfThisProcess(*found)) {
+    return Error(ACL_ERROR_RT_CONTEXT_NULL,
+                 "this thread's current context was made before fork(): call aclrtSetDevice again");
   }
   *context = found;
   return {};

@@ -19,6 +19,7 @@ inline constexpr int kSysParams = 2;  // values of aclSysParamOpt
 struct Context {
   int32_t device = 0;
   bool primary = false;           // a device's default context
+  uint32_t process = 0;           // which process of a line of forks made it
   std::atomic<bool> alive{true};  // false once destroyed; threads may still have it as current
   std::shared_ptr<Stream> default_stream;
   std::array<std::atomic<int64_t>, kSysParams> sys_params{};
@@ -42,7 +43,8 @@ base::Status CreateContext(int32_t device, void** handle);
 base::Status DestroyContext(void* handle);
 base::Status SetCurrentContext(void* handle);
 
-// The thread's current context: 107002 where there is none or it was destroyed. The pointer stays
+// The thread's current context: 107002 where there is none, it was destroyed, or fork() made this
+// process after it: the streams' threads did not come along. The pointer stays
 // valid as long as the thread does not change its current context.
 base::Status CurrentContext(Context** context);
 

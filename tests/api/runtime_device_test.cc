@@ -1,5 +1,7 @@
 // Devices, contexts and options through the C API.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <string>
@@ -225,6 +227,50 @@ void CheckResetBesideAContext() {
 
 TEST(RuntimeDeviceChild, AResetLeavesOtherContextsAlone) {
   PORTACL_IN_CHILD({}, CheckResetBesideAContext());
+}
+
+// In the child of a fork: nothing of the parent's may be used, and everything may be made anew.
+void CheckChildOfFork(aclrtStream parents_stream, aclrtContext parents_context) {
+  Counter counter;
+  EXPECT_ACL_ERROR(counter.Launch(parents_stream), 107002, "before fork()");
+  EXPECT_EQ(aclrtSynchronizeDevice(), 107002);
+  EXPECT_EQ(aclrtSetCurrentContext(parents_context), 107017);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(parents_stream), 107003);
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS) << "the parent's streams are not waited for";
+  EXPECT_EQ(counter.count(), 1);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+void CheckFork() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclrtContext context = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&context), ACL_SUCCESS);
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  Blocker blocker;
+  ASSERT_EQ(blocker.Launch(stream), ACL_SUCCESS);
+  blocker.AwaitStart();
+  const pid_t child = fork();
+  if (child == 0) {
+    CheckChildOfFork(stream, context);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  blocker.Release();
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << "the parent goes on";
+}
+
+TEST(RuntimeDeviceChild, AForkedProcessStartsAfresh) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not follow forks of threaded processes";
+#endif
+  PORTACL_IN_CHILD({}, CheckFork());
 }
 
 void CheckThreeDevices() {
