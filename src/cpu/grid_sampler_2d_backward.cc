@@ -570,6 +570,10 @@ class Backward {
 bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DBackward(p, plan); }
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
+  if (static_cast<BackwardPath>(plan.path_id) == BackwardPath::kPlanar) {
+    RunPlanar(p);
+    return;
+  }
   const auto& geometry = *static_cast<const BackwardGeometry*>(plan.table.get());
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     Backward<typename decltype(tag)::type>(p, geometry, workspace).Run();

@@ -2,6 +2,7 @@
 #include "cpu/grid_sampler_2d_backward_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
 
@@ -17,6 +18,7 @@ constexpr int64_t kMaxExtent = int64_t{1} << 24;
 constexpr int64_t kMaxPlane = int64_t{1} << 30;
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
+constexpr int64_t kMaxPlanarChannels = 2;
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
 
@@ -25,7 +27,8 @@ bool Serves(const Params& p) {
   if (s.n == 0 || s.c == 0 || s.oh == 0 || s.ow == 0) return false;
   if (s.h > kMaxExtent || s.w > kMaxExtent || s.h * s.w > kMaxPlane) return false;
   if (s.oh > kMaxPlane || s.ow > kMaxPlane || s.oh * s.ow > kMaxPlane) return false;
-  return p.want_input_grad || p.want_grid_grad;
+  // gridGrad of nearest is 0 or NaN: where it is all that is wanted, there is nothing to speed up.
+  return p.want_input_grad || (p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest);
 }
 
 int LanesFor(int64_t channels) { return channels <= 4 ? 4 : (channels <= 8 ? 8 : 16); }
@@ -143,12 +146,31 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->image_offset = slabs;
 }
 
+// Offsets in a plane that vectors of 32-bit integers can hold.
+bool Offsets32(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto forward = [&](int axis) { return stride[axis] >= 0 && stride[axis] < kMost; };
+  return forward(2) && forward(3) && (s.h - 1) * stride[2] + (s.w - 1) * stride[3] < kMost;
+}
+
+bool ServesPlanar(const Params& p, int threads) {
+  const auto& s = p.shape;
+  return s.dtype == base::DType::kFloat && s.interpolation == ops::Interpolation::kBilinear &&
+         s.c <= kMaxPlanarChannels && s.n >= threads && Offsets32(s, p.input_stride) &&
+         (!p.want_input_grad || Offsets32(s, p.input_grad_stride));
+}
+
 }  // namespace
 
 bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   if (!Serves(p)) return false;
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
+  if (ServesPlanar(p, threads)) {
+    plan->path = "planar";
+    plan->path_id = static_cast<int32_t>(BackwardPath::kPlanar);
+    return true;
+  }
   auto g = std::make_shared<BackwardGeometry>();
   g->points = s.oh * s.ow;
   g->blocks = (s.c + 15) / 16;

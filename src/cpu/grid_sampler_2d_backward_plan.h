@@ -48,7 +48,13 @@ struct BackwardGeometry {
   uint64_t gathered_offset;
 };
 
-// The kernels' plan: fills plan->table with a BackwardGeometry. False for empty tensors, extents
+// KernelPlan::path_id.
+enum class BackwardPath : int32_t {
+  kSlab,    // BackwardGeometry in plan->table
+  kPlanar,  // float, bilinear, few channels, an image per thread: no workspace
+};
+
+// The kernels' plan. False for empty tensors, extents
 // above 2^24 (beyond exact float indices) and planes or point counts above 2^30.
 bool PlanGridSampler2DBackward(const ops::GridSampler2DBackwardParams& params,
                                base::KernelPlan* plan);

@@ -14,6 +14,7 @@
 #include "cpu/grid_sampler_2d_point-inl.h"
 #include "cpu/highway.h"
 #include "cpu/transpose-inl.h"
+#include "ops/grid_sampler_2d_backward_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -27,6 +28,9 @@ template <class F>
 StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>
 StripPass<F> NearestPass(int lanes);
+
+// Everything, where the plan chose BackwardPath::kPlanar.
+void RunPlanar(const ops::GridSampler2DBackwardParams& params);
 
 // Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
 // a cell that was just stored costs 1.4 times the whole pass.
