@@ -67,7 +67,7 @@ def _ratios(result: Record, operator: str) -> Figure | None:
     if operator == cases.GRID:
         axes.axvline(1.8, color=RED, linewidth=1, linestyle=":")
         _mark(axes, 1.8, "1.8x", RED)
-    for index, count in enumerate(results.thread_counts(result)):
+    for index, count in enumerate(results.thread_counts(result.get("shapes", []))):
         mean = results.geometric_mean(
             value(row.by_threads[count]) for row in rows if count in row.by_threads
         )
@@ -82,7 +82,7 @@ def _ratios(result: Record, operator: str) -> Figure | None:
 
 def _mean_text(result: Record, rows: Sequence[Row], value: Callable[[Record], float | None]) -> str:
     parts = []
-    for count in results.thread_counts(result):
+    for count in results.thread_counts(result.get("shapes", [])):
         mean = results.geometric_mean(
             value(row.by_threads[count]) for row in rows if count in row.by_threads
         )
@@ -120,7 +120,7 @@ def _bar_figure(
     log: bool,
 ) -> tuple[Figure, Axes]:
     """Horizontal bars, the best row on top, one bar per number of threads."""
-    counts = results.thread_counts(result)
+    counts = results.thread_counts(result.get("shapes", []))
     rows = sorted(rows, key=lambda r: max((value(x) or 0) for x in r.by_threads.values()))
     figure, axes = plt.subplots(figsize=(9.5, 1.6 + 0.13 * (len(counts) + 0.5) * len(rows)))
     height = 0.8 / len(counts)
@@ -154,7 +154,9 @@ def _bar_figure(
 
 def _roofline(result: Record) -> Figure | None:
     """GB/s of every shape against its bytes, under the curves of a plain copy."""
-    counts = [n for n in results.thread_counts(result) if _curve(result, n, "memcpy")[0]]
+    counts = [
+        n for n in results.thread_counts(result.get("shapes", [])) if _curve(result, n, "memcpy")[0]
+    ]
     if not counts or not result.get("shapes"):
         return None
     figure, panels = plt.subplots(
@@ -207,7 +209,7 @@ def _bytes_axis(axes: Axes) -> None:
 
 def _threads(result: Record) -> Figure | None:
     """How much faster the largest number of threads is than one, per shape."""
-    counts = results.thread_counts(result)
+    counts = results.thread_counts(result.get("shapes", []))
     most = counts[-1] if counts else 1
     rows = [
         row

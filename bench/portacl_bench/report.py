@@ -48,7 +48,7 @@ def _operator(result: Record, operator: str) -> str:
     rows = results.rows(result, operator)
     if not rows:
         return ""
-    counts = results.thread_counts(result)
+    counts = results.thread_counts(result["shapes"])
     threads = " / ".join(f"T{count}" for count in counts)
     columns = _columns(operator, rows)
     head = ["name", "shape", *(name for name, _ in columns), "workspace", "kernel"]
@@ -130,7 +130,7 @@ def _disagreements(record: Record) -> list[tuple[str, str]]:
 
 
 def _tiny(result: Record) -> str:
-    counts = results.thread_counts(result)
+    counts = results.thread_counts(result["tiny"])
     threads = " / ".join(f"T{count}" for count in counts)
     names = sorted({name for record in result["tiny"] for name in record["peers"]})
     lines = [

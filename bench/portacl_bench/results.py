@@ -96,9 +96,8 @@ def rows(result: Record, operator: str) -> list[Row]:
     return list(found.values())
 
 
-def thread_counts(result: Record) -> list[int]:
-    counts = {r["threads"] for suite in SUITES for r in result.get(suite, [])}
-    return sorted(counts)
+def thread_counts(records: Iterable[Record]) -> list[int]:
+    return sorted({r["threads"] for r in records})
 
 
 def label(case: Record) -> str:
