@@ -263,6 +263,7 @@ TEST_F(RuntimeStream, StreamsOfAnotherContextAreRefused) {
   EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), 107002, "was destroyed");
   EXPECT_EQ(aclrtSetCurrentContext(own), ACL_SUCCESS);
   EXPECT_EQ(counter.Launch(stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
 }
 
 TEST_F(RuntimeStream, PrioritiesAndFlagsAreAccepted) {
