@@ -3,9 +3,11 @@
 
 #include <mutex>
 
+#include "api/acl_op_handles.h"
 #include "api/config_file.h"
 #include "api/handles.h"
 #include "api/shim.h"
+#include "api/tensor_handles.h"
 #include "base/error_message.h"
 #include "portacl/version.h"
 #include "runtime/error.h"
@@ -23,7 +25,22 @@ enum class Life { kFresh, kInitialized, kFinalized };
 std::mutex life_mutex;
 Life life = Life::kFresh;
 
+template <class T>
+void CountHandles(const char* name) {
+  rt::RegisterLeakCounter(name, [] { return rt::LeakCount{portacl::api::Handles<T>().size(), 0}; });
+}
+
 void RegisterLeakCounters() {
+  CountHandles<aclTensor>("tensors");
+  CountHandles<aclScalar>("scalars");
+  CountHandles<aclIntArray>("int arrays");
+  CountHandles<aclFloatArray>("float arrays");
+  CountHandles<aclBoolArray>("bool arrays");
+  CountHandles<aclTensorList>("tensor lists");
+  CountHandles<aclScalarList>("scalar lists");
+  CountHandles<aclOpExecutor>("executors");
+  CountHandles<aclopAttr>("operator attributes");
+  CountHandles<aclopHandle>("operator handles");
   rt::RegisterLeakCounter("data buffers", [] {
     return rt::LeakCount{portacl::api::DataBuffers().size(), 0};
   });

@@ -10,6 +10,7 @@
 #include "runtime/fp_env.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
+#include "runtime/trace.h"
 
 namespace portacl::ops {
 namespace {
@@ -126,6 +127,7 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages, v
   runtime::Work work;
   work.name = plan->op();
   work.small = plan->small();
+  if (runtime::TraceEnabled()) work.detail = plan->Describe();
   work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
     RunLogged(*plan, elements, scratch);
     return {};

@@ -216,6 +216,10 @@ TEST(Guard, CorrectProgramsRunAsEver) {
   void* more = nullptr;
   aclrtMalloc(&more, 24, ACL_MEM_MALLOC_HUGE_FIRST);
   aclCreateDataBuffer(more, 24);
+  const int64_t values[] = {2, 2};
+  aclCreateIntArray(values, 2);
+  MakeTensor({2, 2}, more);
+  MakeTensor({2, 3}, more);
   aclFinalize();
   std::exit(0);
 }
@@ -229,7 +233,7 @@ TEST(GuardDeathTest, FinalizeReportsLeaks) {
       },
       testing::ExitedWithCode(0),
       "not destroyed at aclFinalize: 2 device allocations \\(1024 bytes\\), 1 host allocations "
-      "\\(1000 bytes\\), 1 streams, 1 events, 1 data buffers\n"
+      "\\(1000 bytes\\), 1 streams, 1 events, 2 tensors, 1 int arrays, 1 data buffers\n"
       "(.|\n)*24 bytes of device memory at 0x[0-9a-f]+, allocated at:");
 }
 

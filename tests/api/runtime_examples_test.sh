@@ -22,3 +22,10 @@ for expected in "$PORTACL_SOURCE_DIR"/examples/expected/runtime_*.txt; do
   [ ! -s "$folder/stderr" ] || { echo "$name in guard mode:"; cat "$folder/stderr"; exit 1; }
   echo "$name: ok"
 done
+
+# An operator's run is on the timeline with shapes, dtype and kernel.
+PORTACL_TRACE=$folder/trace.json "$folder/runtime_pipeline" >/dev/null
+runs=$(grep -c 'aclnnUpsampleNearestExact2dBackward FLOAT .*gradOutput\[1, 1, 128, 128\]' \
+  "$folder/trace.json" || true)
+[ "$runs" -eq 8 ] || { echo "the timeline shows $runs runs of the operator, wanted 8"; exit 1; }
+echo "timeline: ok"
