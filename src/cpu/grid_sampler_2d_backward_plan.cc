@@ -27,8 +27,7 @@ bool Serves(const Params& p) {
   if (s.n == 0 || s.c == 0 || s.oh == 0 || s.ow == 0) return false;
   if (s.h > kMaxExtent || s.w > kMaxExtent || s.h * s.w > kMaxPlane) return false;
   if (s.oh > kMaxPlane || s.ow > kMaxPlane || s.oh * s.ow > kMaxPlane) return false;
-  // gridGrad of nearest is 0 or NaN: where it is all that is wanted, there is nothing to speed up.
-  return p.want_input_grad || (p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest);
+  return p.want_input_grad || p.want_grid_grad;
 }
 
 int LanesFor(int64_t channels) { return channels <= 4 ? 4 : (channels <= 8 ? 8 : 16); }
@@ -177,14 +176,17 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
   g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
   g->by_image = ByImage(p, threads);
-  const Sizes sizes = SizesOf(p, g->lanes);
-  ChooseStrips(p, sizes, threads, g.get());
-  const int64_t tasks = g->by_image ? s.n : g->blocks * g->strips;
-  g->slots = static_cast<int>(std::min<int64_t>(threads, tasks));
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
   g->chunk_points = (chunk + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup};
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;
-  BookWorkspace(p, sizes, g.get());
+  if (const Sizes sizes = SizesOf(p, g->lanes); sizes.cell > 0) {
+    ChooseStrips(p, sizes, threads, g.get());
+    const int64_t tasks = g->by_image ? s.n : g->blocks * g->strips;
+    g->slots = static_cast<int>(std::min<int64_t>(threads, tasks));
+    BookWorkspace(p, sizes, g.get());
+  } else {  // nearest without inputGrad: zeros, no scratch
+    g->slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  }
   const auto images = static_cast<uint64_t>(g->by_image ? g->slots : 1);
   plan->workspace_size = g->image_offset + images * g->image_bytes;
   plan->path = "slab";
