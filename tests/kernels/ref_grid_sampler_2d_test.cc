@@ -61,6 +61,28 @@ TEST_P(RefGridSampler, StaysWithinTheBoundOnEveryGridKindAndChannelCount) {
   }
 }
 
+TEST_P(RefGridSampler, HasTheContractsBits) {
+  if (mode_.interpolation == kBicubic) return;  // defined by the reference kernel itself
+  Random random(27);
+  for (const GridKind kind : {GridKind::kRandom, GridKind::kOneCell}) {
+    for (const int64_t channels : {1, 15, 16, 17, 40}) {
+      GridCase c(element_, 2, channels, 7, 5, 6, 8);
+      c.Fill(kind, random);
+      const std::vector<double> strange = StrangeCoordinates(element_);
+      for (size_t i = 0; i < strange.size(); ++i) {
+        c.grid.Set(static_cast<int64_t>(7 * i), strange[i]);
+      }
+      Tensor input_grad(element_, c.input.shape());
+      Tensor grid_grad(element_, c.grid.shape());
+      ASSERT_TRUE(RunGridBackward(kGridSampler2DBackward, c.grad_output, c.input, c.grid, mode_,
+                                  &input_grad, &grid_grad));
+      const GridBits want = GridBackwardBits(c.grad_output, c.input, c.grid, mode_);
+      EXPECT_TRUE(BitIdentical(input_grad, want.input_grad));
+      EXPECT_TRUE(BitIdentical(grid_grad, want.grid_grad));
+    }
+  }
+}
+
 TEST_P(RefGridSampler, StaysWithinTheBoundOnEveryLayout) {
   Random random(22);
   for (const Layout layout : kInputLayouts) {

@@ -255,6 +255,89 @@ GridGradients Backward(const Tensor& grad_output, const Tensor& input, const Ten
   return result;
 }
 
+// ---- the contract's bits -----------------------------------------------------------------------
+
+// What one axis of a bilinear or nearest point contributes, in the operator's arithmetic.
+template <class Float>
+struct AxisBits {
+  std::array<int64_t, 2> index = {-1, -1};
+  std::array<Float, 2> weight = {0, 0};  // u, t
+
+  AxisBits(Float at, int64_t extent, bool nearest) {
+    if (nearest) {
+      index[0] = InsideOrMinusOne(std::nearbyint(at), extent);
+      weight[0] = 1;
+      return;
+    }
+    const Float first = std::floor(at);
+    index = {InsideOrMinusOne(first, extent), InsideOrMinusOne(first + 1, extent)};
+    weight = {(first + 1) - at, at - first};
+  }
+};
+
+// Channels in blocks of 16 lanes, each block by the tree i + 8, 4, 2, 1, blocks ascending from +0.
+template <class Float>
+Float SumOfChannels(const std::vector<Float>& terms) {
+  Float sum = 0;
+  for (size_t block = 0; block < terms.size(); block += 16) {
+    std::array<Float, 16> lanes{};
+    for (size_t i = 0; i < 16 && block + i < terms.size(); ++i) lanes[i] = terms[block + i];
+    for (const size_t half : {8, 4, 2, 1}) {
+      for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    }
+    sum += lanes[0];
+  }
+  return sum;
+}
+
+template <class Float>
+GridBits BackwardBits(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
+                      const GridMode& mode) {
+  using Kind = typename Place<Float>::Kind;
+  const Sizes s(input, grid);
+  const bool nearest = mode.interpolation == kNearest;
+  std::vector<Float> input_grad(static_cast<size_t>(input.size()), Float(0));
+  Tensor grid_grad = Tensor(grid.element(), grid.shape()).Fill(0.0);
+  for (int64_t index = 0; index < s.n * s.points; ++index) {
+    const auto px = PlaceOf(static_cast<Float>(grid.Get(2 * index)), s.w, mode);
+    const auto py = PlaceOf(static_cast<Float>(grid.Get(2 * index + 1)), s.h, mode);
+    if (px.kind == Kind::kUnusable || py.kind == Kind::kUnusable) {
+      const double value = nearest ? 0 : std::numeric_limits<double>::quiet_NaN();
+      grid_grad.Set(2 * index, value);
+      grid_grad.Set(2 * index + 1, value);
+      continue;
+    }
+    if (px.kind == Kind::kOutside || py.kind == Kind::kOutside) continue;
+    const AxisBits<Float> x(px.at, s.w, nearest);
+    const AxisBits<Float> y(py.at, s.h, nearest);
+    std::vector<Float> gx;
+    std::vector<Float> gy;
+    for (int64_t c = 0; c < s.c; ++c) {
+      const int64_t plane = index / s.points * s.c + c;
+      const auto g = static_cast<Float>(grad_output.Get(plane * s.points + index % s.points));
+      Float v[2][2] = {};
+      for (size_t j = 0; j < 2; ++j) {  // nw, ne, sw, se
+        for (size_t i = 0; i < 2; ++i) {
+          if (y.index[j] < 0 || x.index[i] < 0) continue;
+          const int64_t at = (plane * s.h + y.index[j]) * s.w + x.index[i];
+          v[j][i] = static_cast<Float>(input.Get(at));
+          Float& sum = input_grad[static_cast<size_t>(at)];
+          sum = std::fma(x.weight[i] * y.weight[j], g, sum);
+        }
+      }
+      gx.push_back(g * std::fma(v[1][1] - v[1][0], y.weight[1], (v[0][1] - v[0][0]) * y.weight[0]));
+      gy.push_back(g * std::fma(v[1][1] - v[0][1], x.weight[1], (v[1][0] - v[0][0]) * x.weight[0]));
+    }
+    if (nearest) continue;
+    grid_grad.Set(2 * index, SumOfChannels(gx) * px.slope);
+    grid_grad.Set(2 * index + 1, SumOfChannels(gy) * py.slope);
+  }
+  return {Tensor(input.element(), input.shape()).Fill([&](int64_t i) {
+            return static_cast<double>(input_grad[static_cast<size_t>(i)]);
+          }),
+          grid_grad};
+}
+
 template <class Float, class Wide>
 std::vector<ExactSum> Forward(const Tensor& input, const Tensor& grid, const GridMode& mode) {
   const Sizes s(input, grid);
@@ -308,6 +391,12 @@ GridGradients GridBackward(const Tensor& grad_output, const Tensor& input, const
   return input.element() == Element::kDouble
              ? Backward<double, long double>(grad_output, input, grid, mode)
              : Backward<float, double>(grad_output, input, grid, mode);
+}
+
+GridBits GridBackwardBits(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
+                          const GridMode& mode) {
+  return input.element() == Element::kDouble ? BackwardBits<double>(grad_output, input, grid, mode)
+                                             : BackwardBits<float>(grad_output, input, grid, mode);
 }
 
 std::vector<ExactSum> GridForward(const Tensor& input, const Tensor& grid, const GridMode& mode) {

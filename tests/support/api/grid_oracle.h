@@ -36,6 +36,15 @@ struct GridGradients {
 GridGradients GridBackward(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
                            const GridMode& mode);
 
+// The same with the contract's bits: its order of sums, its fused steps, its tree of 16 channels.
+// Bilinear and nearest only: for bicubic the reference kernel defines the expressions.
+struct GridBits {
+  Tensor input_grad;
+  Tensor grid_grad;
+};
+GridBits GridBackwardBits(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
+                          const GridMode& mode);
+
 // output (N, C, OH, OW), row-major.
 std::vector<ExactSum> GridForward(const Tensor& input, const Tensor& grid, const GridMode& mode);
 
