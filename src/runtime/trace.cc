@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -117,10 +117,10 @@ TraceFile* TheFile() {
   static TraceFile* const file = []() -> TraceFile* {
     const char* const path = std::getenv("PORTACL_TRACE");
     if (path == nullptr || *path == '\0') return nullptr;
-    auto* made = new TraceFile(path);
+    auto made = std::make_unique<TraceFile>(path);
     if (!made->usable()) return nullptr;
     std::atexit(FlushTrace);
-    return made;
+    return made.release();
   }();
   return file;
 }
