@@ -39,9 +39,10 @@ def digest(tensors):
 
 def main():
     photograph = torch.from_numpy(skimage.data.astronaut()).permute(2, 0, 1)[None].double() / 255
-    photograph = F.interpolate(photograph, (256, 256), mode="area")
+    # Small: in half precision PyTorch 2.15 writes outside its memory for images above 2^15 pixels.
+    photograph = F.interpolate(photograph, (160, 160), mode="area")
     for dtype in (torch.float32, torch.bfloat16):
-        grid = swirl(384).to(dtype).double()  # float64 starts from the same numbers
+        grid = swirl(256).to(dtype).double()  # float64 starts from the same numbers
         image = photograph.to(dtype).double()
         exact = gradients(image, grid, torch.float64)
         for name, enabled in (("PyTorch", False), ("portacl", True)):

@@ -84,6 +84,21 @@ def test_grid_sampler_gradients(rng, interpolation, padding, align_corners):
     assert 2 * (grid_grad * step).sum() == pytest.approx(difference, abs=1e-10)
 
 
+@pytest.mark.parametrize("interpolation", ["bilinear", "nearest", "bicubic"])
+def test_masks_of_all_modes(rng, interpolation):
+    g, x = rng.standard_normal((2, 1, 2, 3, 4)), rng.standard_normal((2, 2, 5, 6))
+    grid = rng.uniform(-1, 1, (2, 3, 4, 2))
+    g = np.ascontiguousarray(g[:, 0])
+    both = portacl.grid_sampler_2d_backward(g, x, grid, interpolation=interpolation)
+    for mask in ((True, False), (False, True)):
+        got = portacl.grid_sampler_2d_backward(
+            g, x, grid, interpolation=interpolation, output_mask=mask
+        )
+        for wanted, one, all_of_it in zip(mask, got, both):
+            assert (one is not None) == wanted
+            assert one is None or one.tobytes() == all_of_it.tobytes()
+
+
 def test_mask_leaves_out():
     x = np.ones((1, 1, 3, 3), np.float32)
     grid = np.zeros((1, 2, 2, 2), np.float32)

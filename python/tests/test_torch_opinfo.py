@@ -19,6 +19,8 @@ NAMES = {
 OPS = [op for op in invocations.op_db if (op.name, op.variant_test_name) in NAMES]
 IDS = [f"{op.name}.{op.variant_test_name}".rstrip(".") for op in OPS]
 
+TOLERANCE = {torch.float32: dict(rtol=2e-5, atol=1e-4), torch.float64: dict(rtol=1e-7, atol=1e-7)}
+
 
 def leaves_of(sample):
     values = (sample.input, *sample.args, *sample.kwargs.values())
@@ -47,7 +49,8 @@ def test_same_gradients(op, dtype):
         for a, b in zip(got, wanted):
             if "interpolate" in op.name:
                 assert torch.equal(a, b)
-            torch.testing.assert_close(a, b)
+            # float32 sums in another order; grid gradients are sums times half the image's width
+            torch.testing.assert_close(a, b, **TOLERANCE[dtype])
             assert a.stride() == b.stride()
         count += 1
     assert count > 0

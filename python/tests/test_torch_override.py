@@ -292,6 +292,45 @@ def test_nan_crashes_stock_pytorch():
     assert done.returncode == -signal.SIGSEGV
 
 
+HALF_PROGRAM = """
+import sys, torch
+if sys.argv[1] == "portacl":
+    import portacl.torch
+    portacl.torch.enable()
+x = torch.rand(1, 3, 300, 300).bfloat16()
+grid = (torch.rand(1, 96, 96, 2) * 2 - 1).bfloat16()
+grad = torch.rand(1, 3, 96, 96).bfloat16()
+for i in range(30):
+    torch.ops.aten.grid_sampler_2d_backward(grad, x, grid, 0, 0, False, (True, True))
+    other = [bytearray(1000 + 17 * i + 1000 * j) for j in range(30)]
+"""
+
+
+@pytest.mark.parametrize("kernels", ["portacl", "stock"])
+def test_half_precision_of_large_images(kernels):
+    """PyTorch 2.15 writes outside its memory in half precision for images above 2^15 pixels."""
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_PROGRAM, kernels], capture_output=True, timeout=120, check=False
+    )
+    if kernels == "portacl":
+        assert done.returncode == 0
+    elif done.returncode == 0:
+        pytest.skip(f"PyTorch {torch.__version__} survives")
+    else:
+        assert done.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
+
+
+def test_transforms_of_torch_func():
+    x, grid = make()
+
+    def loss(x):
+        return F.grid_sample(x, grid, align_corners=False).square().sum()
+
+    with pt.accelerated():
+        wanted = torch.autograd.grad(loss(x.requires_grad_()), x)[0]
+        assert torch.equal(torch.func.grad(loss)(x.detach()), wanted)
+
+
 def test_large_results_are_pooled():
     limit = portacl.info()["result_pool"]["limit_bytes"]
     if limit < 32 << 20:

@@ -1,0 +1,70 @@
+"""Every Python example runs and does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("skimage")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(name, *arguments, launcher=()):
+    # One thread each: the pictures are small, and the tests share the machine.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PORTACL_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *launcher, str(EXAMPLES / name), *map(str, arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def number(text, pattern):
+    return float(re.search(pattern, text).group(1))
+
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+
+
+def test_train_stn_ddp():
+    first = run("train_stn_ddp.py", "--check", "--epochs", 11, launcher=TORCHRUN)
+    second = run("train_stn_ddp.py", "--check", "--epochs", 11, launcher=TORCHRUN)
+    assert first == second  # the same losses and the same bits of all parameters
+    assert number(first, r"one differ by (\S+)") < 1e-5
+    assert number(first, r"epoch  10  loss (\S+)") < number(first, r"epoch   0  loss (\S+)") / 2
+
+
+def test_train_stn_alone():
+    assert "parameters" in run("train_stn_ddp.py", "--epochs", 1)
+
+
+def test_register_photographs(tmp_path):
+    picture = tmp_path / "registered.png"
+    text = run("register_photographs.py", picture)
+    assert number(text, r"after\s+(\S+)") < number(text, r"before (\S+)") / 4
+    assert number(text, r"disparity (\S+) of") < 2
+    assert picture.stat().st_size > 100_000
+
+
+def test_super_resolution(tmp_path):
+    picture = tmp_path / "rebuilt.png"
+    text = run("super_resolution.py", picture, "--steps", 60)
+    assert number(text, r"rebuilt\s+(\S+) dB") > number(text, r"bicubic\s+(\S+) dB") + 4
+    assert picture.stat().st_size > 50_000
+
+
+def test_reproducible_gradients():
+    lines = run("reproducible_gradients.py").splitlines()
+    assert sum("portacl" in line and "same bits" in line for line in lines) == 2
