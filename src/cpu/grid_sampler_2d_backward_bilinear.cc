@@ -10,72 +10,6 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// What the points of a group need, one array per quantity so that vectors fill them.
-template <class F>
-struct BilinearGroup {
-  HWY_ALIGN F nw[kGroup];
-  HWY_ALIGN F ne[kGroup];
-  HWY_ALIGN F sw[kGroup];
-  HWY_ALIGN F se[kGroup];
-  HWY_ALIGN F tx[kGroup];
-  HWY_ALIGN F ux[kGroup];
-  HWY_ALIGN F ty[kGroup];
-  HWY_ALIGN F uy[kGroup];
-  HWY_ALIGN int32_t cell[kGroup];    // of the upper left tap
-  HWY_ALIGN int32_t target[kGroup];  // where the group's gridGrad sums go
-};
-
-// Cell (row, column) of the slab's pixel (y, x), all in floating point: rows and columns outside
-// the image or the strip must be `nowhere`. Row y - s + 2, column x + 1.
-template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
-HWY_INLINE hn::Vec<IndexTag<D>> CellOf(D d, V x, V y, M inside, int64_t pitch, int64_t first_row) {
-  using F = hn::TFromD<D>;
-  const IndexTag<D> di;
-  const auto above = hn::Set(d, static_cast<F>(first_row - 2));
-  const auto row = ToIndex(d, hn::IfThenElseZero(inside, hn::Sub(y, above)));
-  const auto column = ToIndex(d, hn::IfThenElseZero(inside, hn::Add(x, hn::Set(d, F{1}))));
-  return hn::Add(hn::Mul(row, hn::Set(di, static_cast<int32_t>(pitch))), column);
-}
-
-// Not inlined: the compiler would keep the weights in vector registers and extract them lane by
-// lane, at twice the cost of loading them.
-template <class F>
-HWY_NOINLINE void PrepareBilinear(const StripJob<F>& job, int64_t first, BilinearGroup<F>* group) {
-  const PointTag<F> d;
-  const IndexTag<PointTag<F>> di;
-  const auto one = hn::Set(d, F{1});
-  const auto minus_one = hn::Set(d, F{-1});
-  const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
-  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-    const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));
-    const auto y = hn::LoadU(d, job.y + first + static_cast<int64_t>(i));
-    const auto x0 = hn::Floor(x);
-    const auto y0 = hn::Floor(y);
-    const auto tx = hn::Sub(x, x0);
-    const auto ty = hn::Sub(y, y0);
-    const auto ux = hn::Sub(hn::Add(x0, one), x);
-    const auto uy = hn::Sub(hn::Add(y0, one), y);
-    hn::Store(hn::Mul(ux, uy), d, group->nw + i);
-    hn::Store(hn::Mul(tx, uy), d, group->ne + i);
-    hn::Store(hn::Mul(ux, ty), d, group->sw + i);
-    hn::Store(hn::Mul(tx, ty), d, group->se + i);
-    hn::Store(tx, d, group->tx + i);
-    hn::Store(ty, d, group->ty + i);
-    hn::Store(ux, d, group->ux + i);
-    hn::Store(uy, d, group->uy + i);
-    const auto inside_x =
-        hn::And(hn::Ge(x0, minus_one), hn::Le(x0, hn::Set(d, job.geometry.x.last)));
-    const auto inside_y =
-        hn::And(hn::Ge(y0, minus_one), hn::Le(y0, hn::Set(d, job.geometry.y.last)));
-    const auto inside = hn::And(inside_x, inside_y);
-    hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
-    // Row s - 1 belongs to the strip above, row -1 of the first strip to nobody else.
-    const auto second =
-        job.first_row == 0 ? hn::MaskFromVec(hn::Zero(d)) : hn::And(inside, hn::Lt(y0, first_row));
-    StoreTargets(job, first, i, second, group->target);
-  }
-}
-
 template <class Cell>
 struct Bilinear {
   using F = typename Cell::F;
@@ -122,21 +56,6 @@ struct Bilinear {
 };
 
 // ---- nearest: one tap of weight 1, no gradient of the grid --------------------------------------
-
-template <class F>
-HWY_NOINLINE void PrepareNearest(const StripJob<F>& job, int64_t first,
-                                 int32_t* HWY_RESTRICT cells) {
-  const PointTag<F> d;
-  const auto zero = hn::Zero(d);
-  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-    const auto x = hn::Round(hn::LoadU(d, job.x + first + static_cast<int64_t>(i)));
-    const auto y = hn::Round(hn::LoadU(d, job.y + first + static_cast<int64_t>(i)));
-    const auto inside_x = hn::And(hn::Ge(x, zero), hn::Le(x, hn::Set(d, job.geometry.x.last)));
-    const auto inside_y = hn::And(hn::Ge(y, zero), hn::Le(y, hn::Set(d, job.geometry.y.last)));
-    hn::Store(CellOf(d, x, y, hn::And(inside_x, inside_y), job.pitch, job.first_row),
-              IndexTag<PointTag<F>>(), cells + i);
-  }
-}
 
 template <class Cell>
 struct Nearest {

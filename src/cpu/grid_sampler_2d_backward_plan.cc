@@ -14,8 +14,6 @@ namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
 
-constexpr int64_t kMaxExtent = int64_t{1} << 24;
-constexpr int64_t kMaxPlane = int64_t{1} << 30;
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kMaxPlanarChannels = 2;
@@ -23,14 +21,9 @@ constexpr int64_t kMaxPlanarChannels = 2;
 constexpr int64_t kGatherBytes = 16 << 10;
 
 bool Serves(const Params& p) {
-  const auto& s = p.shape;
-  if (s.n == 0 || s.c == 0 || s.oh == 0 || s.ow == 0) return false;
-  if (s.h > kMaxExtent || s.w > kMaxExtent || s.h * s.w > kMaxPlane) return false;
-  if (s.oh > kMaxPlane || s.ow > kMaxPlane || s.oh * s.ow > kMaxPlane) return false;
-  return p.want_input_grad || p.want_grid_grad;
+  if (p.shape.n == 0 || p.shape.c == 0) return false;
+  return ServesPlane(p.shape) && (p.want_input_grad || p.want_grid_grad);
 }
-
-int LanesFor(int64_t channels) { return channels <= 4 ? 4 : (channels <= 8 ? 8 : 16); }
 
 int64_t Halo(ops::Interpolation interpolation) {
   switch (interpolation) {
@@ -54,14 +47,6 @@ Sizes SizesOf(const Params& p, int lanes) {
   const int64_t compute = std::max<int64_t>(element, 4);
   const bool grid_grad = p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
   return {element, compute, lanes * compute * (int{p.want_input_grad} + int{grid_grad})};
-}
-
-// Threads take whole images where that shares the work evenly, or where an image is too little work
-// to pay for the barriers between its stages (some 10 us each).
-bool ByImage(const Params& p, int threads) {
-  const auto& s = p.shape;
-  if (threads == 1 || s.n % threads == 0 || s.n >= 8 * int64_t{threads}) return true;
-  return s.n >= threads && (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
 }
 
 // Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
@@ -175,7 +160,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   g->blocks = (s.c + 15) / 16;
   g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
   g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
-  g->by_image = ByImage(p, threads);
+  g->by_image = ByImage(s, threads);
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
   g->chunk_points = (chunk + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup};
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;

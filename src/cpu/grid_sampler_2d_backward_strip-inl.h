@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "cpu/grid_sampler_2d_backward_strip.h"
-#include "cpu/grid_sampler_2d_point-inl.h"
+#include "cpu/grid_sampler_2d_taps-inl.h"
 #include "cpu/highway.h"
 #include "cpu/transpose-inl.h"
 #include "ops/grid_sampler_2d_backward_params.h"
@@ -142,22 +142,6 @@ HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& 
               job.index == nullptr ? nullptr : job.index + first, count, g);
     for (int64_t k = 0; k < count; ++k) point(k, g + k * Cell::L);
   }
-}
-
-// The number under which a group's sums are stored: the point's own, or the one behind the last
-// point where `second` says that another strip owns the point's gridGrad.
-template <class F, class M>
-HWY_INLINE void StoreTargets(const StripJob<F>& job, int64_t first, size_t i, M second,
-                             int32_t* HWY_RESTRICT targets) {
-  const PointTag<F> d;
-  const IndexTag<PointTag<F>> di;
-  const auto number =
-      job.index != nullptr
-          ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))
-          : hn::Iota(di, static_cast<int32_t>(job.first + first + static_cast<int64_t>(i)));
-  const auto nobody = hn::Set(di, static_cast<int32_t>(job.points));
-  const auto flag = ToIndex(d, hn::IfThenElseZero(second, hn::Set(d, F{1})));
-  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), nobody, number), di, targets + i);
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

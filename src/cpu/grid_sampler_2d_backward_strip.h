@@ -33,24 +33,12 @@ using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_
                                  int64_t count, F* to);
 
 template <class F>
-struct StripJob {
-  PointGeometry<F> geometry;
-  int64_t pitch;      // cells of a slab row: W + 2
-  int64_t first_row;  // s
-  F* slab;            // cell (0, 0)
-  // The strip's points in ascending order: padded coordinates (readable up to the next multiple of
-  // kGroup) and the number of the point; a null index means first, first + 1, ...
-  const F* x;
-  const F* y;
-  const int32_t* index;
-  int64_t first;
-  int64_t count;
+struct StripJob : SlabPoints<F> {
   FetchGradOutput<F> fetch;
   const void* fetch_source;
   // This block's sums (gx, gy) of point p at partial[2 * p]; the pair behind the last point takes
   // what a second strip computes for its points.
   F* partial;
-  int64_t points;
 };
 
 template <class F>

@@ -76,6 +76,45 @@ inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row
           s.oh == 1 || row_stride == s.ow * pixel_stride};
 }
 
+// Lanes of a block of 1 to 16 channels.
+inline int LanesFor(int64_t channels) { return channels <= 4 ? 4 : (channels <= 8 ? 8 : 16); }
+
+// True where points exist, every index of an axis is exact in float (24 bits) and planes and points
+// can be numbered in 32 bits.
+inline bool ServesPlane(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kMaxExtent = int64_t{1} << 24;
+  constexpr int64_t kMaxPlane = int64_t{1} << 30;
+  if (s.oh == 0 || s.ow == 0 || s.h > kMaxExtent || s.w > kMaxExtent) return false;
+  if (s.oh > kMaxPlane || s.ow > kMaxPlane) return false;
+  return s.h * s.w <= kMaxPlane && s.oh * s.ow <= kMaxPlane;
+}
+
+// Threads take whole images where that shares the work evenly, or where an image is too little work
+// to pay for the barriers between its stages (some 10 us each).
+inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
+  if (threads == 1 || s.n % threads == 0 || s.n >= 8 * int64_t{threads}) return true;
+  return s.n >= threads && (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
+}
+
+// Points of a slab, in ascending order. A slab is pixel-major scratch of rows of `pitch` cells, one
+// cell per pixel and one more on both sides; row r is row first_row + r - 2 of the image, and rows
+// 0 and 1 are nowhere: taps outside the image fall there or into the side cells.
+template <class F>
+struct SlabPoints {
+  PointGeometry<F> geometry;
+  int64_t pitch;
+  int64_t first_row;
+  F* slab;  // cell (0, 0)
+  // Padded coordinates, readable up to the next multiple of kGroup, and the points' numbers; a null
+  // index means first, first + 1, ...
+  const F* x;
+  const F* y;
+  const int32_t* index;
+  int64_t first;
+  int64_t count;
+  int64_t points;  // of the image
+};
+
 }  // namespace portacl::cpu
 
 #endif  // PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_

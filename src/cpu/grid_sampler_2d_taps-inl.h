@@ -1,0 +1,217 @@
+// What a group of points needs before its channels are looked at: cells of the taps in a slab and
+// their weights, for bilinear, nearest and bicubic. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "cpu/grid_sampler_2d_point-inl.h"
+#include "cpu/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// The number under which a group's sums are stored: the point's own, or the one behind the last
+// point where `second` says that another strip owns the point's gridGrad.
+template <class F, class M>
+HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M second,
+                             int32_t* HWY_RESTRICT targets) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  const auto number =
+      job.index != nullptr
+          ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))
+          : hn::Iota(di, static_cast<int32_t>(job.first + first + static_cast<int64_t>(i)));
+  const auto nobody = hn::Set(di, static_cast<int32_t>(job.points));
+  const auto flag = ToIndex(d, hn::IfThenElseZero(second, hn::Set(d, F{1})));
+  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), nobody, number), di, targets + i);
+}
+
+// ---- bilinear ----------------------------------------------------------------------------------
+
+// What the points of a group need, one array per quantity so that vectors fill them.
+template <class F>
+struct BilinearGroup {
+  HWY_ALIGN F nw[kGroup];
+  HWY_ALIGN F ne[kGroup];
+  HWY_ALIGN F sw[kGroup];
+  HWY_ALIGN F se[kGroup];
+  HWY_ALIGN F tx[kGroup];
+  HWY_ALIGN F ux[kGroup];
+  HWY_ALIGN F ty[kGroup];
+  HWY_ALIGN F uy[kGroup];
+  HWY_ALIGN int32_t cell[kGroup];    // of the upper left tap
+  HWY_ALIGN int32_t target[kGroup];  // where the group's gridGrad sums go
+};
+
+// Cell (row, column) of the slab's pixel (y, x), all in floating point: rows and columns outside
+// the image or the strip must be `nowhere`. Row y - s + 2, column x + 1.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE hn::Vec<IndexTag<D>> CellOf(D d, V x, V y, M inside, int64_t pitch, int64_t first_row) {
+  using F = hn::TFromD<D>;
+  const IndexTag<D> di;
+  const auto above = hn::Set(d, static_cast<F>(first_row - 2));
+  const auto row = ToIndex(d, hn::IfThenElseZero(inside, hn::Sub(y, above)));
+  const auto column = ToIndex(d, hn::IfThenElseZero(inside, hn::Add(x, hn::Set(d, F{1}))));
+  return hn::Add(hn::Mul(row, hn::Set(di, static_cast<int32_t>(pitch))), column);
+}
+
+// Not inlined: the compiler would keep the weights in vector registers and extract them lane by
+// lane, at twice the cost of loading them.
+template <class F>
+HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
+                                  BilinearGroup<F>* group) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  const auto one = hn::Set(d, F{1});
+  const auto minus_one = hn::Set(d, F{-1});
+  const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
+  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));
+    const auto y = hn::LoadU(d, job.y + first + static_cast<int64_t>(i));
+    const auto x0 = hn::Floor(x);
+    const auto y0 = hn::Floor(y);
+    const auto tx = hn::Sub(x, x0);
+    const auto ty = hn::Sub(y, y0);
+    const auto ux = hn::Sub(hn::Add(x0, one), x);
+    const auto uy = hn::Sub(hn::Add(y0, one), y);
+    hn::Store(hn::Mul(ux, uy), d, group->nw + i);
+    hn::Store(hn::Mul(tx, uy), d, group->ne + i);
+    hn::Store(hn::Mul(ux, ty), d, group->sw + i);
+    hn::Store(hn::Mul(tx, ty), d, group->se + i);
+    hn::Store(tx, d, group->tx + i);
+    hn::Store(ty, d, group->ty + i);
+    hn::Store(ux, d, group->ux + i);
+    hn::Store(uy, d, group->uy + i);
+    const auto inside_x =
+        hn::And(hn::Ge(x0, minus_one), hn::Le(x0, hn::Set(d, job.geometry.x.last)));
+    const auto inside_y =
+        hn::And(hn::Ge(y0, minus_one), hn::Le(y0, hn::Set(d, job.geometry.y.last)));
+    const auto inside = hn::And(inside_x, inside_y);
+    hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
+    // Row s - 1 belongs to the strip above, row -1 of the first strip to nobody else.
+    const auto second =
+        job.first_row == 0 ? hn::MaskFromVec(hn::Zero(d)) : hn::And(inside, hn::Lt(y0, first_row));
+    StoreTargets(job, first, i, second, group->target);
+  }
+}
+
+// ---- nearest -----------------------------------------------------------------------------------
+
+template <class F>
+HWY_NOINLINE void PrepareNearest(const SlabPoints<F>& job, int64_t first,
+                                 int32_t* HWY_RESTRICT cells) {
+  const PointTag<F> d;
+  const auto zero = hn::Zero(d);
+  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    const auto x = hn::Round(hn::LoadU(d, job.x + first + static_cast<int64_t>(i)));
+    const auto y = hn::Round(hn::LoadU(d, job.y + first + static_cast<int64_t>(i)));
+    const auto inside_x = hn::And(hn::Ge(x, zero), hn::Le(x, hn::Set(d, job.geometry.x.last)));
+    const auto inside_y = hn::And(hn::Ge(y, zero), hn::Le(y, hn::Set(d, job.geometry.y.last)));
+    hn::Store(CellOf(d, x, y, hn::And(inside_x, inside_y), job.pitch, job.first_row),
+              IndexTag<PointTag<F>>(), cells + i);
+  }
+}
+
+// ---- bicubic -----------------------------------------------------------------------------------
+
+// As BilinearGroup.
+template <class F>
+struct BicubicGroup {
+  HWY_ALIGN F weight[16][kGroup];  // of tap (row j, column i): [4 j + i]
+  HWY_ALIGN F wx[4][kGroup];
+  HWY_ALIGN F wy[4][kGroup];
+  HWY_ALIGN F dx[4][kGroup];  // derivatives of the weights
+  HWY_ALIGN F dy[4][kGroup];
+  HWY_ALIGN int32_t column[4][kGroup];  // cells, 0 outside
+  HWY_ALIGN int32_t row[4][kGroup];     // cell of column 0, 0 outside
+  HWY_ALIGN int32_t target[kGroup];     // where the group's gridGrad sums go
+};
+
+// Keys' kernel with A = -0.75 and its slope at distance s, as ref/grid_sampler_2d_point.h.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Constant(D d, double value) {
+  return hn::Set(d, static_cast<hn::TFromD<D>>(value));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CubicNear(D d, V s) {
+  const V inner = hn::Sub(hn::Mul(Constant(d, 1.25), s), Constant(d, 2.25));
+  return hn::Add(hn::Mul(hn::Mul(inner, s), s), Constant(d, 1));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CubicFar(D d, V s) {
+  const V square = hn::Sub(hn::Mul(Constant(d, -0.75), s), Constant(d, -3.75));
+  const V linear = hn::Add(hn::Mul(square, s), Constant(d, -6));
+  return hn::Sub(hn::Mul(linear, s), Constant(d, -3));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CubicNearSlope(D d, V s) {
+  return hn::Mul(hn::Sub(hn::Mul(Constant(d, 3.75), s), Constant(d, 4.5)), s);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CubicFarSlope(D d, V s) {
+  const V linear = hn::Sub(hn::Mul(Constant(d, -2.25), s), Constant(d, -7.5));
+  return hn::Add(hn::Mul(linear, s), Constant(d, -6));
+}
+
+// Weights and slopes of the four taps of one axis.
+template <class D, class F, class V = hn::Vec<D>>
+HWY_INLINE void StoreWeights(D d, V t, size_t i, F (*weight)[kGroup], F (*slope)[kGroup]) {
+  const V one = Constant(d, 1);
+  const V far_low = hn::Add(t, one);
+  const V near_high = hn::Sub(one, t);
+  const V far_high = hn::Sub(Constant(d, 2), t);
+  hn::Store(CubicFar(d, far_low), d, weight[0] + i);
+  hn::Store(CubicNear(d, t), d, weight[1] + i);
+  hn::Store(CubicNear(d, near_high), d, weight[2] + i);
+  hn::Store(CubicFar(d, far_high), d, weight[3] + i);
+  hn::Store(CubicFarSlope(d, far_low), d, slope[0] + i);
+  hn::Store(CubicNearSlope(d, t), d, slope[1] + i);
+  hn::Store(hn::Neg(CubicNearSlope(d, near_high)), d, slope[2] + i);
+  hn::Store(hn::Neg(CubicFarSlope(d, far_high)), d, slope[3] + i);
+}
+
+// Not inlined, so that the weights are loaded in the pass, not extracted from registers.
+template <class F>
+HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, BicubicGroup<F>* group) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
+  const auto pitch = hn::Set(di, static_cast<int32_t>(job.pitch));
+  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));
+    const auto y = hn::LoadU(d, job.y + first + static_cast<int64_t>(i));
+    const auto x0 = hn::Floor(x);
+    const auto y0 = hn::Floor(y);
+    StoreWeights(d, hn::Sub(x, x0), i, group->wx, group->dx);
+    StoreWeights(d, hn::Sub(y, y0), i, group->wy, group->dy);
+    auto second = hn::MaskFromVec(hn::Zero(d));
+    for (int tap = 0; tap < 4; ++tap) {
+      const auto step = hn::Set(d, static_cast<F>(tap - 1));
+      const auto column = CubicTap(d, hn::Add(x0, step), job.geometry.x, job.geometry.rule);
+      hn::Store(ToIndex(d, hn::Add(column, Constant(d, 1))), di, group->column[tap] + i);
+      const auto row = CubicTap(d, hn::Add(y0, step), job.geometry.y, job.geometry.rule);
+      const auto own = hn::Ge(row, first_row);  // or in the halo
+      second = hn::Or(second, hn::And(hn::Lt(row, first_row), hn::Ge(row, hn::Zero(d))));
+      const auto slab_row = hn::Add(hn::Sub(row, first_row), Constant(d, 2));
+      hn::Store(hn::Mul(ToIndex(d, hn::IfThenElseZero(own, slab_row)), pitch), di,
+                group->row[tap] + i);
+    }
+    for (int tap = 0; tap < 16; ++tap) {
+      hn::Store(hn::Mul(hn::Load(d, group->wx[tap % 4] + i), hn::Load(d, group->wy[tap / 4] + i)),
+                d, group->weight[tap] + i);
+    }
+    StoreTargets(job, first, i, second, group->target);
+  }
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

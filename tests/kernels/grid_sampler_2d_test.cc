@@ -1,0 +1,142 @@
+// The vectorised kernels of grid sampling equal the reference bit by bit: on every instruction set
+// of the machine, for every mode, type, layout and number of threads.
+#include "cpu/grid_sampler_2d.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ref/grid_sampler_2d.h"
+#include "runtime/parallel.h"
+#include "support/api/compare.h"
+#include "support/api/grid_case.h"
+#include "support/api/grid_oracle.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::cpu::GridSampler2DKernels;
+using portacl::ref::kGridSampler2D;
+
+class GridSamplerKernels : public testing::Test {
+ protected:
+  ~GridSamplerKernels() override { portacl::runtime::SetNumThreads(0); }
+
+  // Runs every kernel with each number of threads and compares the whole output storage, guards
+  // included, with the reference's.
+  static void ExpectSameBits(const GridCase& c, const GridMode& mode,
+                             Layout layout = Layout::kContiguous,
+                             const std::vector<int>& threads = {1, 2}) {
+    const Element element = c.input.element();
+    Tensor want(element, c.grad_output.shape(), layout);
+    ASSERT_TRUE(RunGridSampler(kGridSampler2D, c.input, c.grid, mode, &want));
+    ASSERT_TRUE(want.GuardsIntact());
+    for (const auto& kernel : GridSampler2DKernels()) {
+      if (!kernel.available()) continue;
+      for (const int count : threads) {
+        SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
+                     NameOf(mode) + ", " + NameOf(element) + ", " + NameOf(layout) + ", input " +
+                     ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape()));
+        portacl::runtime::SetNumThreads(count);
+        Tensor got(element, c.grad_output.shape(), layout);
+        ASSERT_TRUE(RunGridSampler(kernel, c.input, c.grid, mode, &got));
+        if (got.bytes() == want.bytes()) continue;
+        EXPECT_TRUE(got.GuardsIntact());
+        EXPECT_TRUE(BitIdentical(got, want));
+      }
+    }
+  }
+};
+
+TEST_F(GridSamplerKernels, EqualTheReferenceInEveryModeAndType) {
+  Random random(31);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : AllGridModes()) {
+      for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth, GridKind::kOneCell}) {
+        GridCase c(element, 1, 19, 37, 21, 13, 17);
+        ExpectSameBits(c.Fill(kind, random), mode);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(GridSamplerKernels, EqualTheReferenceForEveryChannelCount) {
+  Random random(32);
+  for (int64_t channels = 1; channels <= 37; ++channels) {
+    for (const Element element : kElements) {
+      GridCase c(element, 3, channels, 9, 18, 7, 11);
+      ExpectSameBits(c.Fill(GridKind::kRandom, random), GridMode{});
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(GridSamplerKernels, EqualTheReferenceOnEveryLayout) {
+  Random random(33);
+  for (const Layout layout : kInputLayouts) {
+    for (const Element element : kElements) {
+      for (const int64_t channels : {1, 3, 16, 21}) {
+        GridCase c(element, 2, channels, 17, 19, 6, 23, layout);
+        ExpectSameBits(c.Fill(GridKind::kSmooth, random), GridMode{},
+                       layout == Layout::kExpanded ? Layout::kContiguous : layout);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
+  Random random(34);
+  for (const Element element : kElements) {
+    const auto strange = StrangeCoordinates(element);
+    const auto pick = [&] {
+      return strange[static_cast<size_t>(
+          random.Integer(0, static_cast<int64_t>(strange.size()) - 1))];
+    };
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t channels : {1, 3, 16}) {
+        GridCase c(element, 1, channels, 11, 9, 13, 21);
+        c.Fill(GridKind::kRandom, random);
+        c.grid.Fill([&](int64_t) {
+          if (random.Integer(0, 5) == 0) return pick();
+          const double size = random.Coin() ? 11 : 9;
+          const double at = static_cast<double>(random.Integer(-40, 40)) / 2;
+          return mode.align_corners ? 2 * at / (size - 1) - 1 : (2 * at + 1) / size - 1;
+        });
+        // Also the smallest numbers: products that underflow to -0.
+        for (int i = 0; i < 40; ++i) {
+          c.input.Set(random.Integer(0, c.input.size() - 1),
+                      random.Coin() ? pick() : -1e-45 * random.Unit());
+        }
+        ExpectSameBits(c, mode);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  const auto modes = AllGridModes();
+  for (int64_t round = 0; round < ByRunLength(120, 30); ++round) {
+    const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
+    const Layout layout = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))];
+    GridCase c(element, random.Integer(1, 3), random.Integer(1, 50), random.Integer(1, 70),
+               random.Integer(1, 70), random.Integer(1, 15), random.Integer(1, 40), layout);
+    c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
+    ExpectSameBits(
+        c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
+        kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+        {1, static_cast<int>(random.Integer(2, 7))});
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
