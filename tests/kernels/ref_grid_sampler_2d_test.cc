@@ -114,6 +114,19 @@ TEST_P(RefGridSampler, StrangeCoordinatesFollowTheContractAndNeverIndexMemory) {
   }
 }
 
+TEST_P(RefGridSampler, CoordinatesOfAnySizeStayWithinTheBound) {
+  Random random(28);
+  const double digits = element_ == Element::kFloat16 ? 4 : 12;
+  for (const auto& [h, w] : {std::pair{5, 7}, std::pair{3, 10}}) {
+    GridCase c(element_, 1, 2, h, w, 12, 15);
+    c.Fill(GridKind::kRandom, random);
+    c.grid.Fill([&](int64_t) {
+      return (random.Coin() ? 1 : -1) * std::pow(10, random.Uniform(-3, digits));
+    });
+    Check(c);
+  }
+}
+
 TEST_P(RefGridSampler, NonFiniteValuesFollowIeeeArithmetic) {
   const double infinity = std::numeric_limits<double>::infinity();
   Random random(25);
