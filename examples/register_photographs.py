@@ -35,7 +35,7 @@ def shrink(image, factor):
 
 
 def warp(image, shift):
-    """image sampled at every pixel's place plus its shift to the right (the image is 2 wide)."""
+    """Image sampled at every pixel's place plus its shift to the right (the image is 2 wide)."""
     size = [1, 1, *image.shape[2:]]
     identity = F.affine_grid(torch.eye(2, 3)[None], size, align_corners=False)
     places = identity + torch.stack([shift[:, 0], torch.zeros_like(shift[:, 0])], 3)

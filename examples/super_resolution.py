@@ -40,7 +40,7 @@ def psnr(image, truth):
 
 
 def rebuild(shots, shape, steps):
-    """The scene that explains all shots, smooth where they do not tell; and the loss of each step."""
+    """The scene that explains all shots, smooth where they do not tell; each step's loss."""
     scene = F.interpolate(shots[0], shape, mode="bicubic", align_corners=False).requires_grad_()
     optimizer = torch.optim.Adam([scene], lr=0.02)
     losses = []

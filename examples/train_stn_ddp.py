@@ -9,7 +9,7 @@ or not". portacl.torch.enable() puts portacl's kernels under PyTorch's own funct
 plain PyTorch: DistributedDataParallel on the gloo backend. Two runs end with the same bits.
 
 --check also compares the gradient of the first step with that of one process on the whole batch.
-Many hosts: torchrun --nnodes=N --node_rank=R --master_addr=HOST --nproc_per_node=P, on each of them.
+On many hosts: torchrun --nnodes=N --node_rank=R --master_addr=HOST --nproc_per_node=P, on each.
 """
 
 import argparse

@@ -87,6 +87,7 @@ def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
         TypeError: no array, or a dtype other than float16, bfloat16, float32, float64.
         ValueError: not in this machine's memory, rank 0 or above 4, or a PyTorch tensor whose
             gradient would silently be lost.
+
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
@@ -105,6 +106,7 @@ def check_out(out: Any) -> None:
 
     Raises:
         ValueError: a JAX array or another immutable kind.
+
     """
     kind = kind_of(out)
     if not kind.writable:

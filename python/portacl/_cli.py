@@ -1,4 +1,4 @@
-"""The program ``portacl`` of the Python package: ``sdk-path``, and all commands of the native one."""
+"""The program ``portacl`` of the Python package: ``sdk-path``, and the native one's commands."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ def upsample_nearest_exact_backward(
         TypeError: no array, or another dtype.
         ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
             or ``grad_output``.
+
     """
     shape, dtype = describe(grad_output, "grad_output")
     axes = _spatial_axes(shape, "grad_output")
@@ -85,7 +86,10 @@ def upsample_nearest_exact_backward(
 
 
 def upsample_nearest_exact(
-    input: Any, output_size: int | Sequence[int] | None = None, scales: Scales = None, out: Any = None
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
 ) -> Any:
     """Resize by nearest-exact interpolation, with the index rule of the backward function.
 
@@ -105,6 +109,7 @@ def upsample_nearest_exact(
         TypeError: no array, or another dtype.
         ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
             or ``input``.
+
     """
     shape, dtype = describe(input, "input")
     axes = _spatial_axes(shape, "input")
@@ -163,6 +168,7 @@ def grid_sampler_2d_backward(
         TypeError: no array, or another dtype.
         ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
             or another array.
+
     """
     describe(grad_output, "grad_output")
     input_shape, dtype = describe(input, "input")
@@ -218,6 +224,7 @@ def grid_sampler_2d(
         TypeError: no array, or another dtype.
         ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
             or another array.
+
     """
     input_shape, dtype = describe(input, "input")
     grid_shape, _ = describe(grid, "grid")

@@ -49,6 +49,7 @@ def sdk_path() -> Path:
     Raises:
         OSError: the folder cannot be written.
         FileNotFoundError: this copy of the package has no libraries of its own.
+
     """
     files = _PACKAGE / "sdk"
     if not (files / "lib64" / _LIBRARY).exists():

@@ -21,6 +21,7 @@ def set_num_threads(threads: int) -> None:
 
     Raises:
         ValueError: ``threads`` is out of range.
+
     """
     _core.set_num_threads(threads)
 
@@ -37,6 +38,7 @@ def info() -> dict[str, Any]:
         version, CPU, instruction sets, threads, profile, each operator's kernels (best first), and
         ``result_pool``: bytes of result memory kept for reuse now and at most
         (``PORTACL_POOL_MB``).
+
     """
     facts: dict[str, Any] = json.loads(_core.info_json())
     facts["result_pool"] = {"kept_bytes": _core.pool_kept(), "limit_bytes": _core.pool_limit()}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 
 import portacl
+import reference
 
 
 def test_document_example():

@@ -320,6 +320,17 @@ def test_half_precision_of_large_images(kernels):
         assert done.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
 
 
+@pytest.mark.parametrize("extent", [181, 182, 300])
+def test_half_precision_gradient_is_in_place(extent):
+    """From 2^15 pixels on PyTorch 2.15 writes it elsewhere: its input_grad stays 0 here."""
+    x = torch.zeros(1, 1, extent, extent, dtype=torch.bfloat16)
+    grid = torch.full((1, 1, 1, 2), 0.984375, dtype=torch.bfloat16)
+    grad = torch.ones(1, 1, 1, 1, dtype=torch.bfloat16)
+    with pt.accelerated():
+        got, _ = aten.grid_sampler_2d_backward(grad, x, grid, 0, 0, False, (True, True))
+    assert got.double().sum() == pytest.approx(1, rel=0.02)
+
+
 def test_transforms_of_torch_func():
     x, grid = make()
 

@@ -42,6 +42,7 @@ def grid_sample(
 
     Raises:
         ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is not on the CPU.
+
     """
     _check_cpu("grid_sample", input=input, grid=grid)
     if input.dim() != 4 or grid.dim() != 4:
@@ -79,6 +80,7 @@ def interpolate_nearest_exact(
 
     Raises:
         ValueError: not exactly one of the two, or another rank, or not on the CPU.
+
     """
     _check_cpu("interpolate_nearest_exact", input=input)
     axes = input.dim() - 2

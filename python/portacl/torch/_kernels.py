@@ -1,4 +1,4 @@
-"""The CPU kernels: tensors in, tensors out, no autograd. Arguments are those of aten's operators."""
+"""The CPU kernels: tensors in, tensors out, no autograd; arguments as in aten's operators."""
 
 from __future__ import annotations
 

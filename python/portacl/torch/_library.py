@@ -62,9 +62,7 @@ def _like(source: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """A result in the memory format of its source."""
     channels_last = is_like_channels_last(source)
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    return torch.empty(
-        shape, dtype=source.dtype, device=source.device, memory_format=memory_format
-    )
+    return torch.empty(shape, dtype=source.dtype, device=source.device, memory_format=memory_format)
 
 
 @torch.library.register_fake("portacl::grid_sampler_2d")

@@ -43,9 +43,7 @@ def empty_like(tensor: torch.Tensor) -> torch.Tensor:
     return empty(tensor.shape, tensor.dtype)
 
 
-def empty(
-    shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = False
-) -> torch.Tensor:
+def empty(shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = False) -> torch.Tensor:
     """A CPU tensor with undefined contents, row-major or channels_last.
 
     Pooled memory (1 MiB and more) goes back to the pool when the tensor dies; such a tensor cannot
