@@ -192,7 +192,7 @@ def grid_sampler_2d_backward(
         elif mask[i]:
             results[i] = kind.empty(shape, dtype)
     if any(mask):
-        _core.grid_sampler_2d_backward(grad_output, input, grid, *results, *modes)
+        _core.grid_sampler_2d_backward(grad_output, input, grid, results[0], results[1], *modes)
     if out is None:
         results = [None if result is None else kind.finish(result) for result in results]
     return results[0], results[1]
