@@ -36,6 +36,8 @@ target_compile_options(portacl_strict_warnings INTERFACE -Wconversion -Wno-sign-
 if(PORTACL_SANITIZE)
   add_compile_options(-fsanitize=${PORTACL_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -g1)
+  # GCC 12 warns wrongly of std::function inside std::regex when a sanitizer is on.
+  add_compile_options(-Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${PORTACL_SANITIZE})
 endif()
 if(PORTACL_COVERAGE)
