@@ -77,7 +77,7 @@ PORTACL_API void aclopDestroyAttr(const aclopAttr* attr);
  * @param attrName name as in the table above.
  * @param numValues number of list elements, at least 0.
  * @return ACL_SUCCESS; 100000 for a null pointer or a negative numValues. A name that the operator
- *         does not know is found when the operator runs.
+ *         does not know is refused with 100023 when the operator is prepared or runs.
  * @{
  */
 

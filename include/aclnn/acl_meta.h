@@ -173,13 +173,14 @@ PORTACL_API aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, ui
  */
 PORTACL_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor);
 
-/** Frees a repeatable executor. Work that it enqueued still runs. */
+/** Frees a repeatable executor, or a one-shot one that never ran. Enqueued work still runs. */
 PORTACL_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
 /**
  * Points an input of a planned execution at other device memory, for the executions that follow.
  * @param index counts the operator's tensor inputs from 0, in the order of its signature.
- * @param tensor the tensor that phase 1 was given there.
+ * @param tensor the tensor that phase 1 was given there, or another live one of the same layout; it
+ *        gets the address too.
  * @param addr address of storage with the same layout as that tensor's.
  */
 PORTACL_API aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index,

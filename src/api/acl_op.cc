@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -121,12 +122,17 @@ struct OperatorRow {
   const char* type;
   size_t inputs;
   size_t outputs;
+  std::array<const char*, 4> attributes;  // names, "" where there are fewer
   Status (*plan)(const GraphOperator&, const Tensors&, std::shared_ptr<const ops::Plan>*);
 };
 
 constexpr std::array<OperatorRow, 2> kOperators{{
-    {kNearest, 1, 1, PlanNearest},
-    {kGridSampler, 3, 2, PlanGridSampler},
+    {kNearest, 1, 1, {"output_size", "input_size", "scales_h", "scales_w"}, PlanNearest},
+    {kGridSampler,
+     3,
+     2,
+     {"interpolation_mode", "padding_mode", "align_corners", ""},
+     PlanGridSampler},
 }};
 
 // ---- arguments ---------------------------------------------------------------------------------
@@ -175,6 +181,18 @@ Status ReadDescs(const char* type, const Side& side, size_t count,
   return {};
 }
 
+// A misspelt optional attribute would be as good as none: refused.
+Status CheckAttributeNames(const OperatorRow& row, const aclopAttr& attributes) {
+  for (const auto& [name, value] : attributes.values) {
+    if (std::find(row.attributes.begin(), row.attributes.end(), name) != row.attributes.end()) {
+      continue;
+    }
+    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is unknown; it has {}", row.type,
+                  name, fmt::join(row.attributes, " "));
+  }
+  return {};
+}
+
 // A call's operator from the caller's arguments.
 Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                     int num_outputs, const aclTensorDesc* const output_desc[],
@@ -194,7 +212,7 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
     return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attr is not a live handle", type);
   }
   op->attributes = *found;
-  return {};
+  return CheckAttributeNames(**row, op->attributes);
 }
 
 // A dense tensor of a description; refuses ranks and extents that no tensor can have.

@@ -325,6 +325,7 @@ std::vector<Row> NearestRows() {
       {"OutputSizeDisagrees", 100023, attribute("output_size", Ints{4, 7}), {"output_size", "7"}},
       {"InputSizeLength", 100023, attribute("input_size", Ints{1, 2, 2}), {"input_size", "4"}},
       {"ScaleType", 100023, attribute("scales_h", std::string("2")), {"scales_h"}},
+      {"UnknownAttribute", 100023, attribute("scale_h", 2.0F), {"scale_h", "scales_h"}},
       {"ScaleNegative", 100023, attribute("scales_w", -1.0F), {"scales_w", "-1"}},
       {"ScaleNaN", 100023, attribute("scales_h", std::nanf("")), {"scales_h", "nan"}},
       {"NullData", 100000, [](OpCall* c) { c->inputs[0].data = nullptr; }, {"grad_output", "null"}},
