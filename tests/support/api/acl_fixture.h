@@ -82,8 +82,11 @@ struct TensorArgs {
   TensorHandle Make() const {
     if (null) return nullptr;
     const Shape& stored = storage ? *storage : shape;
+    // A row may have changed the rank: aclCreateTensor reads one stride per extent.
+    Shape own_strides = strides.value_or(Shape());
+    own_strides.resize(shape.size(), 1);
     return TensorHandle(aclCreateTensor(shape.data(), shape.size(), dtype,
-                                        strides ? strides->data() : nullptr, offset, format,
+                                        strides ? own_strides.data() : nullptr, offset, format,
                                         stored.data(), stored.size(), data));
   }
 };
