@@ -51,8 +51,9 @@ inline nlohmann::json Info() { return nlohmann::json::parse(portaclGetInfo()); }
 
 // Every implementation that this machine can run for any operator, "ref" among them.
 inline std::vector<std::string> AvailableImpls() {
+  const nlohmann::json info = Info();  // lives as long as the loop over a part of it
   std::set<std::string> names;
-  for (const auto& kernels : Info().at("operators")) {
+  for (const auto& kernels : info.at("operators")) {
     for (const auto& kernel : kernels) {
       if (kernel.at("available").get<bool>()) names.insert(kernel.at("name").get<std::string>());
     }
