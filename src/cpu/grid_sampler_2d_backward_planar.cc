@@ -6,6 +6,7 @@
 // Highway first.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "runtime/parallel.h"
@@ -20,41 +21,38 @@ using D = PointTag<float>;
 using DI = IndexTag<D>;
 using V = hn::Vec<D>;
 
-// A group of points, one array per quantity.
+// Points that are prepared together: enough that the latencies of the preparation, some 100 cycles
+// per vector, overlap.
+inline constexpr size_t kBatch = 64;
+
+// A batch of points, one array per quantity.
 struct Group {
   // Points.
-  HWY_ALIGN float tx[kGroup];
-  HWY_ALIGN float ux[kGroup];
-  HWY_ALIGN float ty[kGroup];
-  HWY_ALIGN float uy[kGroup];
-  HWY_ALIGN float slope_x[kGroup];
-  HWY_ALIGN float slope_y[kGroup];
-  HWY_ALIGN int32_t status[kGroup];  // kUsable, ...
+  HWY_ALIGN float tx[kBatch];
+  HWY_ALIGN float ux[kBatch];
+  HWY_ALIGN float ty[kBatch];
+  HWY_ALIGN float uy[kBatch];
+  HWY_ALIGN float slope_x[kBatch];
+  HWY_ALIGN float slope_y[kBatch];
+  HWY_ALIGN int32_t status[kBatch];  // kUsable, ...
   // Taps nw, ne, sw, se.
-  HWY_ALIGN float weight[4][kGroup];
-  HWY_ALIGN int32_t value_at[4][kGroup];  // offset in a plane of input; -1 outside
-  HWY_ALIGN int32_t sum_at[4][kGroup];    // offset in a plane of inputGrad; -1 outside
-  HWY_ALIGN int32_t any_outside[kGroup];  // negative where a tap is outside
+  HWY_ALIGN float weight[4][kBatch];
+  HWY_ALIGN int32_t value_at[4][kBatch];    // offset in a plane of input; -1 outside
+  HWY_ALIGN int32_t own_sum_at[4][kBatch];  // of inputGrad, unless they are the same
+  bool same_offsets;
+  const int32_t (*sum_at)[kBatch];        // value_at or own_sum_at
+  HWY_ALIGN int32_t any_outside[kBatch];  // negative where a tap is outside
 };
 
 enum Status : int32_t { kUsable = 0, kOutside = 1, kUnusable = 2 };
 
-// Offsets of a tap in a plane, -1 where it lies outside the image.
-HWY_INLINE hn::Vec<DI> OffsetsOf(hn::Vec<DI> x, hn::Vec<DI> y, hn::Mask<D> inside,
-                                 int64_t row_stride, int64_t pixel_stride) {
-  const DI di;
-  const auto at = hn::Add(hn::Mul(y, hn::Set(di, static_cast<int32_t>(row_stride))),
-                          hn::Mul(x, hn::Set(di, static_cast<int32_t>(pixel_stride))));
-  return hn::IfThenElse(hn::RebindMask(di, inside), at, hn::Set(di, -1));
-}
-
 HWY_NOINLINE void PrepareGroup(const Params& p, const PointGeometry<float>& geometry,
                                const float* HWY_RESTRICT grid_x, const float* HWY_RESTRICT grid_y,
-                               Group* HWY_RESTRICT group) {
+                               size_t count, Group* HWY_RESTRICT group) {
   const D d;
   const DI di;
   const V one = hn::Set(d, 1.0f);
-  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     auto unusable = hn::MaskFromVec(hn::Zero(d));
     auto outside = unusable;
     V slope_x = hn::Zero(d);
@@ -96,20 +94,30 @@ HWY_NOINLINE void PrepareGroup(const Params& p, const PointGeometry<float>& geom
     const auto column1 = ToIndex(d, hn::IfThenElseZero(in_x1, x1));
     const auto row0 = ToIndex(d, hn::IfThenElseZero(in_y0, y0));
     const auto row1 = ToIndex(d, hn::IfThenElseZero(in_y1, y1));
+    const auto in_nw = hn::RebindMask(di, hn::And(in_x0, in_y0));
+    const auto in_ne = hn::RebindMask(di, hn::And(in_x1, in_y0));
+    const auto in_sw = hn::RebindMask(di, hn::And(in_x0, in_y1));
+    const auto in_se = hn::RebindMask(di, hn::And(in_x1, in_y1));
+    const auto nowhere = hn::Set(di, -1);
     const auto store = [&](int64_t row_stride, int64_t pixel_stride,
-                           int32_t(*to)[kGroup]) HWY_ATTR {
-      const auto nw = OffsetsOf(column0, row0, hn::And(in_x0, in_y0), row_stride, pixel_stride);
-      const auto ne = OffsetsOf(column1, row0, hn::And(in_x1, in_y0), row_stride, pixel_stride);
-      const auto sw = OffsetsOf(column0, row1, hn::And(in_x0, in_y1), row_stride, pixel_stride);
-      const auto se = OffsetsOf(column1, row1, hn::And(in_x1, in_y1), row_stride, pixel_stride);
-      hn::Store(nw, di, to[0] + i);
-      hn::Store(ne, di, to[1] + i);
-      hn::Store(sw, di, to[2] + i);
-      hn::Store(se, di, to[3] + i);
-      hn::Store(hn::Or(hn::Or(nw, ne), hn::Or(sw, se)), di, group->any_outside + i);
+                           int32_t(*to)[kBatch]) HWY_ATTR {
+      const auto down = hn::Set(di, static_cast<int32_t>(row_stride));
+      const auto right = hn::Set(di, static_cast<int32_t>(pixel_stride));
+      const auto x0_at = hn::Mul(column0, right);
+      const auto x1_at = hn::Mul(column1, right);
+      const auto y0_at = hn::Mul(row0, down);
+      const auto y1_at = hn::Mul(row1, down);
+      hn::Store(hn::IfThenElse(in_nw, hn::Add(y0_at, x0_at), nowhere), di, to[0] + i);
+      hn::Store(hn::IfThenElse(in_ne, hn::Add(y0_at, x1_at), nowhere), di, to[1] + i);
+      hn::Store(hn::IfThenElse(in_sw, hn::Add(y1_at, x0_at), nowhere), di, to[2] + i);
+      hn::Store(hn::IfThenElse(in_se, hn::Add(y1_at, x1_at), nowhere), di, to[3] + i);
     };
+    const auto all = hn::And(hn::And(in_nw, in_ne), hn::And(in_sw, in_se));
+    hn::Store(hn::IfThenElse(all, hn::Zero(di), nowhere), di, group->any_outside + i);
     store(p.input_stride[2], p.input_stride[3], group->value_at);
-    store(p.input_grad_stride[2], p.input_grad_stride[3], group->sum_at);
+    if (!group->same_offsets) {
+      store(p.input_grad_stride[2], p.input_grad_stride[3], group->own_sum_at);
+    }
   }
 }
 
@@ -145,14 +153,17 @@ class PlanarImage {
   void Run() const {
     if constexpr (kInputGrad) ClearInputGrad();
     const int64_t points = p_.shape.oh * p_.shape.ow;
-    HWY_ALIGN float grid_x[kGroup];
-    HWY_ALIGN float grid_y[kGroup];
-    HWY_ALIGN float g[C][kGroup];
+    HWY_ALIGN float grid_x[kBatch] = {};
+    HWY_ALIGN float grid_y[kBatch] = {};
+    HWY_ALIGN float g[C][kBatch];
     Group group;
-    for (int64_t first = 0; first < points; first += int64_t{kGroup}) {
-      const int64_t count = std::min<int64_t>(int64_t{kGroup}, points - first);
-      ReadGrid<float>(grid_at_, grid_, first, count, grid_x, grid_y);
-      PrepareGroup(p_, geometry_, grid_x, grid_y, &group);
+    group.same_offsets = p_.input_stride[2] == p_.input_grad_stride[2] &&
+                         p_.input_stride[3] == p_.input_grad_stride[3];
+    group.sum_at = group.same_offsets ? group.value_at : group.own_sum_at;
+    for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
+      const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);
+      ReadPoints(first, count, grid_x, grid_y);
+      PrepareGroup(p_, geometry_, grid_x, grid_y, static_cast<size_t>(count), &group);
       for (int c = 0; c < C; ++c) ReadGradOutput(c, first, count, g[c]);
       if constexpr (kGridGrad) StoreGridGrad(group, g, first, count);
       if constexpr (kInputGrad) {
@@ -169,7 +180,7 @@ class PlanarImage {
     for (int64_t c = 0; c < C; ++c) {
       float* plane = input_grad_ + c * stride[1];
       if (stride[3] == 1 && stride[2] == p_.shape.w) {
-        std::fill_n(plane, p_.shape.h * p_.shape.w, 0.0f);
+        std::memset(plane, 0, static_cast<size_t>(p_.shape.h * p_.shape.w) * sizeof(float));
         continue;
       }
       for (int64_t y = 0; y < p_.shape.h; ++y) {
@@ -178,18 +189,27 @@ class PlanarImage {
     }
   }
 
+  // Whole groups; the rest of the batch stays as it is, and counts for nothing.
+  void ReadPoints(int64_t first, int64_t count, float* HWY_RESTRICT grid_x,
+                  float* HWY_RESTRICT grid_y) const {
+    for (int64_t k = 0; k < count; k += int64_t{kGroup}) {
+      ReadGrid<float>(grid_at_, grid_, first + k, std::min<int64_t>(int64_t{kGroup}, count - k),
+                      grid_x + k, grid_y + k);
+    }
+  }
+
   void ReadGradOutput(int c, int64_t first, int64_t count, float* HWY_RESTRICT g) const {
     const PointStrides& at = grad_output_at_;
     const float* from = grad_output_ + c * at.channel_stride;
-    if (at.flat && at.pixel_stride == 1 && count == int64_t{kGroup}) {
+    if (at.flat && at.pixel_stride == 1 && count == int64_t{kBatch}) {
       const D d;  // by whole vectors, or the next load waits for the stores
-      for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      for (size_t i = 0; i < kBatch; i += hn::Lanes(d)) {
         hn::Store(hn::LoadU(d, from + first + static_cast<int64_t>(i)), d, g + i);
       }
       return;
     }
     for (int64_t k = 0; k < count; ++k) g[k] = from[at.OffsetOf(first + k)];
-    std::fill(g + count, g + kGroup, 0.0f);
+    std::fill(g + count, g + kBatch, 0.0f);
   }
 
   // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
@@ -249,12 +269,12 @@ class PlanarImage {
     sum = std::fma(group.weight[tap][k], g, sum);
   }
 
-  void StoreGridGrad(const Group& group, const float (*g)[kGroup], int64_t first,
+  void StoreGridGrad(const Group& group, const float (*g)[kBatch], int64_t first,
                      int64_t count) const {
     const D d;
     const DI di;
-    HWY_ALIGN float pairs[2 * kGroup];
-    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    HWY_ALIGN float pairs[2 * kBatch];
+    for (size_t i = 0; i < static_cast<size_t>(count); i += hn::Lanes(d)) {
       V x;
       V y;
       SumChannels(group, g, i, x, y);
@@ -270,8 +290,8 @@ class PlanarImage {
       hn::StoreInterleaved2(finish(x, group.slope_x), finish(y, group.slope_y), d, pairs + 2 * i);
     }
     const PointStrides& at = grid_grad_at_;
-    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kGroup}) {
-      for (size_t i = 0; i < 2 * kGroup; i += hn::Lanes(d)) {
+    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kBatch}) {
+      for (size_t i = 0; i < 2 * kBatch; i += hn::Lanes(d)) {
         hn::StoreU(hn::Load(d, pairs + i), d, grid_grad_ + 2 * first + static_cast<int64_t>(i));
       }
       return;
@@ -284,7 +304,7 @@ class PlanarImage {
   }
 
   // The contract's tree over the lanes of a block: (0 + 2) + (1 + 3).
-  HWY_INLINE void SumChannels(const Group& group, const float (*g)[kGroup], size_t i, V& x,
+  HWY_INLINE void SumChannels(const Group& group, const float (*g)[kBatch], size_t i, V& x,
                               V& y) const {
     const D d;
     Channel(group, g, 0, i, x, y);
@@ -300,7 +320,7 @@ class PlanarImage {
     static_cast<void>(d);
   }
 
-  HWY_INLINE void AddChannel(const Group& group, const float (*g)[kGroup], int c, size_t i, V& x,
+  HWY_INLINE void AddChannel(const Group& group, const float (*g)[kBatch], int c, size_t i, V& x,
                              V& y) const {
     V x2;
     V y2;
@@ -309,7 +329,7 @@ class PlanarImage {
     y = hn::Add(y, y2);
   }
 
-  HWY_INLINE void Channel(const Group& group, const float (*g)[kGroup], int c, size_t i, V& x,
+  HWY_INLINE void Channel(const Group& group, const float (*g)[kBatch], int c, size_t i, V& x,
                           V& y) const {
     const D d;
     const float* plane = input_ + c * p_.input_stride[1];
