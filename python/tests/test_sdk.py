@@ -1,0 +1,57 @@
+"""`portacl sdk-path` and the program of the package."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import portacl
+
+HAS_SDK = (Path(portacl.__file__).parent / "sdk" / "lib64" / "libportacl.so.0").exists()
+pytestmark = pytest.mark.skipif(not HAS_SDK, reason="this copy of the package holds no SDK")
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "portacl", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_sdk_path(tmp_path, monkeypatch):
+    monkeypatch.setenv("PORTACL_CACHE", str(tmp_path))
+    home = portacl.sdk_path()
+    assert home == portacl.sdk_path()  # a second call changes nothing
+    assert (home / "include" / "acl" / "acl.h").is_file()
+    assert (home / "set_env.sh").is_file()
+    for name in ("ascendcl", "nnopbase", "opapi", "acl_op_compiler", "portacl"):
+        ctypes.CDLL(str(home / "lib64" / f"lib{name}.so"))
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    assert len({line.split()[-1] for line in maps if "libportacl" in line}) == 1
+
+
+def test_links_are_repaired(tmp_path, monkeypatch):
+    monkeypatch.setenv("PORTACL_CACHE", str(tmp_path))
+    library = portacl.sdk_path() / "lib64" / "libopapi.so"
+    library.unlink()
+    library.symlink_to("/nowhere")
+    portacl.sdk_path()
+    assert library.exists()
+
+
+def test_program(tmp_path):
+    done = run("sdk-path", PORTACL_CACHE=str(tmp_path))
+    assert done.returncode == 0 and Path(done.stdout.strip()).is_dir()
+    assert run("sdk-path", "more").returncode == 2
+    assert portacl.__version__ in run("--version").stdout
+    assert "sdk-path" in run("--help").stdout
+    unwritable = run("sdk-path", PORTACL_CACHE="/proc/none")
+    assert unwritable.returncode != 0
