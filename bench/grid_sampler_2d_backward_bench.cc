@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/shapes_json.h"
 #include "portacl/portacl.h"
-#include "shapes_json.h"
 
 namespace {
 
