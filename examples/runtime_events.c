@@ -5,9 +5,9 @@
 
 enum { kBytes = 1 << 20 };
 
-static void check(aclError code, const char *what) {
+static void check(aclError code, const char* what) {
   if (code == ACL_SUCCESS) return;
-  const char *message = aclGetRecentErrMsg();
+  const char* message = aclGetRecentErrMsg();
   printf("%s failed with %d: %s\n", what, code, message != NULL ? message : "");
   exit(1);
 }
@@ -34,7 +34,7 @@ int main(void) {
   check(aclrtSynchronizeStream(consumer), "synchronise");
 
   size_t right = 0;
-  for (size_t i = 0; i < kBytes; ++i) right += ((const unsigned char *)host)[i] == 0x2A;
+  for (size_t i = 0; i < kBytes; ++i) right += ((const unsigned char*)host)[i] == 0x2A;
   printf("%zu of %d bytes right\n", right, kBytes);
   float ms = -1.0f;
   check(aclrtEventElapsedTime(&ms, begin, filled), "elapsed time");

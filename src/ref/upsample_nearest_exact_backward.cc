@@ -18,7 +18,8 @@ void Run(const Params& p) {
   const auto& from = p.grad_output_stride;
   const auto& to = p.grad_input_stride;
 
-  // An index of the loop is one row (n, c, i) of gradInput; a thread gets some microseconds of them.
+  // An index of the loop is one row (n, c, i) of gradInput; a thread gets some microseconds of
+  // them.
   const int64_t grain = 1 + 8192 / (p.w.out * (1 + p.h.out / p.h.in));
   runtime::ParallelFor(p.n * p.c * p.h.in, grain, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {

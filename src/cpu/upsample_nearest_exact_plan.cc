@@ -1,0 +1,146 @@
+// Choice of path, index tables and tiles of nearest-exact forward.
+#include "cpu/upsample_nearest_exact_plan.h"
+
+#include <memory>
+#include <utility>
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::UpsampleNearestExactParams;
+using Path = NearestForwardPath;
+
+std::vector<int64_t> SourceTable(const ops::NearestAxis& axis) {
+  std::vector<int64_t> source(static_cast<size_t>(axis.out));
+  for (int64_t i = 0; i < axis.in; ++i) {
+    std::fill(source.begin() + axis.begin[i], source.begin() + axis.begin[i + 1], i);
+  }
+  return source;
+}
+
+// Prepares the permute path for rows of w.out pixels of `channels` elements; false where a block's
+// sources do not fit one vector.
+bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
+                     NearestForwardPlan& plan) {
+  plan.row = w.out * channels;
+  plan.lanes = lanes;
+  plan.source_elements = w.in * channels;
+  plan.partial = plan.row < lanes || plan.source_elements < lanes;
+  plan.blocks = (plan.row + lanes - 1) / lanes;
+  // Equal ratios: every `ratio` blocks read one vector of sources, as long as whole ones are left.
+  if (w.ratio > 0 && channels == 1 && w.ratio < plan.blocks) {
+    plan.period = w.ratio;
+    plan.repeated = w.in / lanes * w.ratio;
+  }
+
+  const std::vector<int64_t> source = SourceTable(w);
+  const auto add = [&](int64_t start, int64_t window) {
+    plan.window.push_back(window);
+    for (int64_t at = start; at < start + lanes; ++at) {
+      // Lanes behind the row are not stored.
+      const int64_t element =
+          at < plan.row ? source[static_cast<size_t>(at / channels)] * channels + at % channels
+                        : window;
+      if (element - window >= lanes) return false;
+      plan.index.push_back(static_cast<int8_t>(element - window));
+    }
+    return true;
+  };
+  for (int64_t b = 0; b < std::min(plan.period, plan.repeated); ++b) {
+    if (!add(b * lanes, 0)) return false;
+  }
+  const int64_t last_window = std::max<int64_t>(plan.source_elements - lanes, 0);
+  for (int64_t b = plan.repeated; b < plan.blocks; ++b) {
+    const int64_t start = plan.BlockStart(b);
+    // Whole pixels: a block's first element may stand behind the sources of those that follow.
+    const int64_t first = source[static_cast<size_t>(start / channels)] * channels;
+    if (!add(start, std::min(first, last_window))) return false;
+  }
+  return true;
+}
+
+void ChoosePath(const Params& p, const NearestSide& from, const NearestSide& to, int64_t lanes,
+                NearestForwardPlan& plan) {
+  const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
+  const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
+  const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
+  if (pixels) {
+    plan.path = Path::kPixels;
+    if (dense && from.c < lanes && p.w.ratio != 1 && MakePermutation(p.w, from.c, lanes, plan)) {
+      plan.path = Path::kPermute;
+    }
+  } else if (columns && p.w.ratio == 1) {
+    plan.path = Path::kCopy;
+  } else if (columns && MakePermutation(p.w, 1, lanes, plan)) {
+    plan.path = Path::kPermute;
+  }
+}
+
+// Whether every destination row starts at a multiple of a cache line from the first one.
+bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t element_size) {
+  const std::array<int64_t, 4> extent = {to.n, to.c, to.h, to.w};
+  for (size_t axis = 0; axis < 4; ++axis) {
+    if (axis == inner_axis || extent[axis] == 1) continue;
+    if (to.stride[axis] * element_size % 64 != 0) return false;
+  }
+  return true;
+}
+
+const char* PathName(Path path) {
+  switch (path) {
+    case Path::kCopy:
+      return "copy";
+    case Path::kPermute:
+      return "permute";
+    case Path::kPixels:
+      return "channels_last";
+    case Path::kElements:
+      return "elements";
+  }
+  return "";
+}
+
+}  // namespace
+
+void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bool can_stream,
+                        base::KernelPlan* plan) {
+  NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.input_stride};
+  NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.output_stride};
+  NormalizeUnitAxes(from);
+  NormalizeUnitAxes(to);
+  MergeImages(from, to);
+
+  auto mine = std::make_shared<NearestForwardPlan>();
+  ChoosePath(p, from, to, lanes, *mine);
+  const bool pixels = from.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
+  const bool flat = pixels && mine->path == Path::kPermute;
+  if (flat) {  // small pixels: rows of elements, one channel
+    for (NearestSide* side : {&from, &to}) {
+      side->w *= side->c;
+      side->c = 1;
+      side->stride[3] = 1;
+    }
+  }
+  mine->from_stride = from.stride;
+  mine->to_stride = to.stride;
+  mine->source_row = SourceTable(p.h);
+  if (mine->path == Path::kPixels || mine->path == Path::kElements) {
+    mine->source_column = SourceTable(p.w);
+  }
+
+  const int64_t channels = pixels ? to.c : 1;  // inside a row
+  const int64_t row_bytes = (to.w + from.w * from.h / to.h) * channels * element_size;
+  const int64_t step = mine->path == Path::kPermute ? lanes * std::max<int64_t>(mine->period, 1) : 64;
+  mine->tiling = CutNearest(to.n, to.c / channels, to.h, to.w, row_bytes, step);
+  if (pixels) mine->tiling.c = mine->tiling.channels = to.c;
+  const double bytes = static_cast<double>(row_bytes) *
+                       static_cast<double>(to.n * to.c / channels) * static_cast<double>(to.h);
+  mine->stream = can_stream && bytes > static_cast<double>(NearestStreamBytes()) &&
+                 HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
+
+  plan->path = PathName(mine->path);
+  plan->path_id = static_cast<int32_t>(mine->path);
+  plan->table = std::move(mine);
+}
+
+}  // namespace portacl::cpu
