@@ -1,4 +1,4 @@
-// Bilinear gradients of float images with 1 to 4 channels, straight on the planes: one pass over
+// Bilinear gradients of float images with few channels, straight on the planes: one pass over
 // the points in which vectors gather the values and scalars add to inputGrad. Needs no workspace.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward_planar.cc"
