@@ -82,7 +82,7 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 def _distance(a: torch.Tensor, b: torch.Tensor) -> tuple[float, float]:
     """Largest and mean difference, relative to the largest and the mean value."""
     difference = (a.double() - b.double()).abs_()
-    size = b.double().abs_()
+    size = b.double().abs()  # not in place: b may be double itself
     largest, mean = float(size.max()), float(size.mean())
     if largest == 0.0:
         return (0.0 if float(difference.max()) == 0.0 else float("inf"),) * 2

@@ -16,10 +16,15 @@ namespace portacl::base {
 
 // Thread-safe. The table shares ownership: Find keeps an object alive for its user while another
 // thread destroys the handle.
+//
+// The address of a destroyed handle is not used again before kQuarantine more were destroyed, as a
+// rule kShards times as many: a stale handle is an error and not a new object that malloc put there.
 template <class T>
 class HandleTable {
  public:
-  // Registers an object and returns its handle, the object's address.
+  static constexpr size_t kQuarantine = 64;  // in each shard
+
+  // Registers an object of std::make_shared and returns its handle, the object's address.
   T* Add(std::shared_ptr<T> object) {
     T* const handle = object.get();
     Shard& shard = ShardOf(handle);
@@ -40,12 +45,15 @@ class HandleTable {
   // Removes a live handle and returns its object, or null: of two racing calls one gets it.
   std::shared_ptr<T> Take(const void* handle) {
     if (handle == nullptr) return nullptr;
+    std::weak_ptr<T> oldest;  // freed without the lock
     Shard& shard = ShardOf(handle);
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.live.find(handle);
     if (found == shard.live.end()) return nullptr;
     std::shared_ptr<T> object = std::move(found->second);
     shard.live.erase(found);
+    oldest = std::exchange(shard.dead[shard.next_dead], object);
+    shard.next_dead = (shard.next_dead + 1) % kQuarantine;
     return object;
   }
 
@@ -69,13 +77,19 @@ class HandleTable {
   }
 
  private:
-  static constexpr size_t kShards = 16;
+  static constexpr int kShardBits = 4;
+  static constexpr size_t kShards = 1 << kShardBits;
   struct alignas(64) Shard {
     std::mutex mutex;
     std::unordered_map<const void*, std::shared_ptr<T>> live;
+    // The last destroyed ones: a weak pointer holds the memory that make_shared allocated for the
+    // object and its counts, and not the object.
+    std::array<std::weak_ptr<T>, kQuarantine> dead;
+    size_t next_dead = 0;
   };
   Shard& ShardOf(const void* handle) {
-    return shards_[(reinterpret_cast<uintptr_t>(handle) >> 5) % kShards];
+    constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // spreads addresses of any spacing
+    return shards_[reinterpret_cast<uintptr_t>(handle) * kGoldenRatio >> (64 - kShardBits)];
   }
   std::array<Shard, kShards> shards_;
 };

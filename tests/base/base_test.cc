@@ -151,6 +151,52 @@ TEST(HandleTableTest, OfRacingTakesExactlyOneSucceeds) {
   }
 }
 
+// Counts the blocks that it has handed out and not got back.
+template <class T>
+struct CountingAllocator {
+  using value_type = T;
+  explicit CountingAllocator(int* count) : live(count) {}
+  template <class U>
+  explicit CountingAllocator(const CountingAllocator<U>& other) : live(other.live) {}
+  T* allocate(size_t count) {
+    ++*live;
+    return std::allocator<T>().allocate(count);
+  }
+  void deallocate(T* block, size_t count) {
+    --*live;
+    std::allocator<T>().deallocate(block, count);
+  }
+  bool operator==(const CountingAllocator&) const = default;
+  int* live;
+};
+
+TEST(HandleTableTest, ATakenHandleStaysDeadWhileNewOnesAreMade) {
+  HandleTable<int> table;
+  int* const dead = table.Add(std::make_shared<int>(0));
+  table.Take(dead);
+  for (size_t i = 0; i < HandleTable<int>::kQuarantine; ++i) {
+    int* const other = table.Add(std::make_shared<int>(1));
+    ASSERT_EQ(table.Find(dead), nullptr) << "after " << i << " more handles";
+    table.Take(other);
+  }
+}
+
+TEST(HandleTableTest, TheQuarantineKeepsABoundedNumberOfAddressesAndNoObjects) {
+  int blocks = 0;
+  {
+    HandleTable<std::string> table;
+    for (int i = 0; i < 10000; ++i) {
+      auto object = std::allocate_shared<std::string>(CountingAllocator<std::string>(&blocks));
+      const std::weak_ptr<std::string> watch = object;
+      table.Take(table.Add(std::move(object)));
+      ASSERT_TRUE(watch.expired());
+    }
+    EXPECT_GE(blocks, 64);
+    EXPECT_LE(blocks, 1024);
+  }
+  EXPECT_EQ(blocks, 0);
+}
+
 TEST(LogTest, AnyLevelCanBeWrittenAndAsked) {
   for (const LogLevel level :
        {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
