@@ -18,7 +18,7 @@ namespace portacl::base {
 // thread destroys the handle.
 //
 // The address of a destroyed handle is not used again before kQuarantine more were destroyed, as a
-// rule kShards times as many: a stale handle is an error and not a new object that malloc put there.
+// rule kShards times as many: a stale handle is an error, not the new object at its address.
 template <class T>
 class HandleTable {
  public:
