@@ -15,6 +15,7 @@
 #include "api/acl_op_handles.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
+#include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler_2d_backward.h"
 #include "ops/settings.h"
@@ -284,6 +285,7 @@ Status Execute(const GraphOperator& op, const OperatorRow& row, const aclDataBuf
   PORTACL_RETURN_IF_ERROR(AttachBuffers(op, kInputs, inputs, row.inputs, tensors.data()));
   PORTACL_RETURN_IF_ERROR(
       AttachBuffers(op, kOutputs, outputs, row.outputs, tensors.data() + row.inputs));
+  const ops::CallTimer timer;
   std::shared_ptr<const ops::Plan> plan;
   Status status = row.plan(op, tensors, &plan);
   // The common rules on memory speak aclnn codes.
@@ -291,6 +293,7 @@ Status Execute(const GraphOperator& op, const OperatorRow& row, const aclDataBuf
     status = Status(ACL_ERROR_INVALID_PARAM, status.message());
   }
   PORTACL_RETURN_IF_ERROR(status);
+  timer.Planned(*plan);
   auto scratch = std::make_shared<runtime::Scratch>(plan->workspace_size());
   if (plan->workspace_size() > 0 && scratch->data() == nullptr) {
     return Refuse(ACL_ERROR_BAD_ALLOC, "{}: no memory for a workspace of {} bytes", op.type,

@@ -10,7 +10,7 @@
 #include "aclnn/aclnn_base.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
-#include "base/log.h"
+#include "ops/call_timer.h"
 #include "ops/settings.h"
 
 namespace portacl::api {
@@ -76,12 +76,10 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
     if (const Status status = ops::ProfileEnvironmentStatus(); !status.ok()) {
       return base::Report(Status(status.code(), fmt::format("{}: {}", op, status.message())));
     }
+    const ops::CallTimer timer;
     std::shared_ptr<const ops::Plan> plan;
     if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
-    if (base::LogEnabled(base::LogLevel::kDebug)) {
-      base::Log(base::LogLevel::kDebug,
-                fmt::format("plan {} workspace {} B", plan->Describe(), plan->workspace_size()));
-    }
+    timer.Planned(*plan);
     *workspace_size = plan->workspace_size();
     *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
     return ACLNN_SUCCESS;

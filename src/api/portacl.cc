@@ -12,6 +12,7 @@
 #include "api/info.h"
 #include "api/shim.h"
 #include "base/error_message.h"
+#include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler_2d.h"
 #include "ops/grid_sampler_2d_backward.h"
@@ -91,8 +92,10 @@ int32_t MakePlan(const char* op, portaclPlan** plan, Make&& make) {
     if (plan == nullptr) {
       return portacl::base::Report(Status(PORTACL_ERROR_NULL, fmt::format("{}: plan is null", op)));
     }
+    const portacl::ops::CallTimer timer;
     MadePlan made;
     if (const Status status = make(&made); !status.ok()) return portacl::base::Report(status);
+    timer.Planned(*made);
     *plan = new portaclPlan{std::move(made)};
     return PORTACL_OK;
   });
@@ -130,7 +133,9 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
             fmt::format("{}: no memory for a workspace of {} bytes", plan.op(), needed)};
   }
   const portacl::runtime::FpEnvironment environment;
+  const portacl::ops::CallTimer timer;
   plan.Run(elements, workspace);
+  timer.Ran(plan);
   return {};
 }
 

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
-#include "base/log.h"
+#include "ops/call_timer.h"
 #include "runtime/fp_env.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
@@ -34,19 +33,6 @@ Status ResolveElements(const Plan& plan, const Addresses& storages, Addresses* e
     (*elements)[at] = static_cast<char*>(resolved) - reach.lowest * size;
   }
   return {};
-}
-
-void RunLogged(const Plan& plan, const Addresses& elements, void* workspace) {
-  const runtime::FpEnvironment environment;
-  if (!base::LogEnabled(base::LogLevel::kDebug)) {
-    plan.Run(elements, workspace);
-    return;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  plan.Run(elements, workspace);
-  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-  base::Log(base::LogLevel::kDebug, fmt::format("run {} workspace {} B, {:.1f} us", plan.Describe(),
-                                                plan.workspace_size(), time.count()));
 }
 
 }  // namespace
@@ -129,7 +115,10 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages, v
   work.small = plan->small();
   if (runtime::TraceEnabled()) work.detail = plan->Describe();
   work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
-    RunLogged(*plan, elements, scratch);
+    const runtime::FpEnvironment environment;
+    const CallTimer timer;
+    plan->Run(elements, scratch);
+    timer.RanOnStream(*plan);
     return {};
   };
   return runtime::Launch(stream, std::move(work));

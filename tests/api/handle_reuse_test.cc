@@ -29,13 +29,19 @@ class HandleReuse : public AclTest {
 };
 
 TEST_F(HandleReuse, Tensors) {
-  Check<aclTensor*>([] { return TensorArgs{{2, 3}}.Make().release(); }, aclDestroyTensor,
-                    ACLNN_ERR_PARAM_INVALID);
+  Check<aclTensor*>(
+      [] {
+        return TensorArgs{{2, 3}}.Make().release();
+      },
+      aclDestroyTensor, ACLNN_ERR_PARAM_INVALID);
 }
 
 TEST_F(HandleReuse, ArraysAndScalars) {
-  Check<aclIntArray*>([] { return MakeInts(Shape{1, 2}).release(); }, aclDestroyIntArray,
-                      ACLNN_ERR_PARAM_INVALID);
+  Check<aclIntArray*>(
+      [] {
+        return MakeInts(Shape{1, 2}).release();
+      },
+      aclDestroyIntArray, ACLNN_ERR_PARAM_INVALID);
   float value = 1;
   Check<aclScalar*>([&] { return aclCreateScalar(&value, ACL_FLOAT); }, aclDestroyScalar,
                     ACLNN_ERR_PARAM_INVALID);
@@ -64,9 +70,7 @@ TEST_F(HandleReuse, ExecutorsThatWereDestroyedOrUsed) {
   const NearestCall call = NearestCall::For(from.args(), to.args());
   const auto make = [&] { return call.Plan().executor; };
   Check<aclOpExecutor*>(make, aclDestroyAclOpExecutor, ACLNN_ERR_PARAM_INVALID);
-  const auto use = [&](aclOpExecutor* executor) {
-    return call.Run(nullptr, 0, executor, stream_);
-  };
+  const auto use = [&](aclOpExecutor* executor) { return call.Run(nullptr, 0, executor, stream_); };
   Check<aclOpExecutor*>(make, use, ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), 0);
 }

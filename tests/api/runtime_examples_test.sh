@@ -23,9 +23,11 @@ for expected in "$PORTACL_SOURCE_DIR"/examples/expected/runtime_*.txt; do
   echo "$name: ok"
 done
 
-# An operator's run is on the timeline with shapes, dtype and kernel.
+# The plan and the run of each operator call are on the timeline, with shapes, dtype and kernel.
 PORTACL_TRACE=$folder/trace.json "$folder/runtime_pipeline" >/dev/null
-runs=$(grep -c 'aclnnUpsampleNearestExact2dBackward FLOAT .*gradOutput\[1, 1, 128, 128\]' \
-  "$folder/trace.json" || true)
-[ "$runs" -eq 8 ] || { echo "the timeline shows $runs runs of the operator, wanted 8"; exit 1; }
+for category in plan kernel; do
+  spans=$(grep -c "\"cat\":\"$category\".*aclnnUpsampleNearestExact2dBackward FLOAT .*gradOutput\[1, 1, 128, 128\]" \
+    "$folder/trace.json" || true)
+  [ "$spans" -eq 8 ] || { echo "the timeline shows $spans spans of category $category, wanted 8"; exit 1; }
+done
 echo "timeline: ok"

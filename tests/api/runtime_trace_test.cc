@@ -1,4 +1,5 @@
-// PORTACL_TRACE: the file is a valid Chrome trace of what ran, however the process ends.
+// PORTACL_TRACE: the file is a valid Chrome trace (tests/data/trace.schema.json) of what ran,
+// however the process ends.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,8 +12,13 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "acl/acl_op_compiler.h"
+#include "portacl/portacl.h"
+#include "support/api/acl_fixture.h"
 #include "support/api/child_process.h"
+#include "support/api/json_schema.h"
 #include "support/api/runtime_fixture.h"
 
 namespace portacl_test {
@@ -33,28 +39,12 @@ json ReadTrace(const std::string& path) {
   return trace;
 }
 
-// The parts of Chrome's trace format that viewers need.
-void CheckEvent(const json& event) {
-  ASSERT_TRUE(event.is_object());
-  ASSERT_TRUE(event["name"].is_string());
-  ASSERT_TRUE(event["pid"].is_number_integer());
-  ASSERT_TRUE(event["tid"].is_number_integer());
-  if (event["ph"] == "M") {
-    ASSERT_TRUE(event["args"]["name"].is_string());
-    return;
-  }
-  ASSERT_EQ(event["ph"], "X");
-  ASSERT_TRUE(event["cat"].is_string());
-  ASSERT_TRUE(event["ts"].is_number());
-  ASSERT_TRUE(event["dur"].is_number());
-  ASSERT_GE(event["ts"].get<double>(), 0);
-  ASSERT_GE(event["dur"].get<double>(), 0);
-}
-
 void CheckFormat(const json& trace) {
-  ASSERT_TRUE(trace.is_object());
-  ASSERT_TRUE(trace["traceEvents"].is_array());
-  for (const json& event : trace["traceEvents"]) CheckEvent(event);
+  static const json schema = [] {
+    std::ifstream file(PORTACL_SOURCE_DIR "/tests/data/trace.schema.json");
+    return json::parse(file);
+  }();
+  ASSERT_EQ(SchemaError(trace, schema), "");
 }
 
 std::map<std::string, int> CountByName(const json& trace) {
@@ -128,6 +118,83 @@ TEST(RuntimeTrace, HasStreamsCopiesAndEventsAfterFinalize) {
     if (!testing::Test::HasFailure()) _exit(0);  // no exit handler helps
   });
   CheckProgramsTrace(path);
+  std::remove(path.c_str());
+}
+
+// The same gradient through the two-phase API, by name, and through portacl's own API.
+void RunOperators() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  const StreamHandle stream;
+  Tensor grad_output(Element::kFloat, {1, 2, 8, 6});
+  Tensor grad_input(Element::kFloat, {1, 2, 4, 3});
+  const DeviceTensor from(&grad_output);
+  const DeviceTensor to(&grad_input);
+  ASSERT_EQ(Execute(NearestCall::For(from.args(), to.args()), stream.get()), 0) << TakeMessage();
+
+  const Shape large = grad_output.shape();
+  const Shape small = grad_input.shape();
+  const aclTensorDesc* descs[] = {aclCreateTensorDesc(ACL_FLOAT, 4, large.data(), ACL_FORMAT_NCHW),
+                                  aclCreateTensorDesc(ACL_FLOAT, 4, small.data(), ACL_FORMAT_NCHW)};
+  const aclDataBuffer* const in = aclCreateDataBuffer(from.address(), 96 * sizeof(float));
+  aclDataBuffer* const out = aclCreateDataBuffer(to.address(), 24 * sizeof(float));
+  aclopAttr* const attributes = aclopCreateAttr();
+  aclopSetAttrListInt(attributes, "output_size", 2, large.data() + 2);
+  aclopSetAttrListInt(attributes, "input_size", 4, small.data());
+  ASSERT_EQ(
+      aclopCompileAndExecute("UpsampleNearestExact2dGrad", 1, descs, &in, 1, descs + 1, &out,
+                             attributes, ACL_ENGINE_SYS, ACL_COMPILE_SYS, nullptr, stream.get()),
+      0)
+      << TakeMessage();
+  ASSERT_EQ(aclrtSynchronizeStream(stream.get()), 0);
+  for (const aclTensorDesc* const desc : descs) aclDestroyTensorDesc(desc);
+  for (const aclDataBuffer* const buffer : {in, const_cast<const aclDataBuffer*>(out)}) {
+    aclDestroyDataBuffer(buffer);
+  }
+  aclopDestroyAttr(attributes);
+
+  std::vector<float> ones(96, 1.0f);
+  std::vector<float> sums(24);
+  ASSERT_TRUE(portacl::upsample_nearest_exact_backward(portacl::Tensor(ones.data(), {1, 2, 8, 6}),
+                                                       portacl::Tensor(sums.data(), {1, 2, 4, 3}))
+                  .ok());
+}
+
+// Each call's plan is on the host's row and its run, after it, on the stream's or, for portacl's
+// own API, the host's; both with shapes, dtype and kernel.
+TEST(RuntimeTrace, HasThePlanAndTheRunOfEachOperatorCall) {
+  const std::string path = TracePath("operators");
+  PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}, {"PORTACL_IMPL", "ref"}}), RunOperators());
+  const json trace = ReadTrace(path);
+  CheckFormat(trace);
+  struct Row {
+    const char* op;
+    bool on_stream;
+  };
+  for (const Row row :
+       {Row{"aclnnUpsampleNearestExact2dBackward", true}, Row{"UpsampleNearestExact2dGrad", true},
+        Row{"portacl::upsample_nearest_exact_backward", false}}) {
+    SCOPED_TRACE(row.op);
+    std::map<std::string, std::vector<json>> spans;
+    for (const json& event : trace["traceEvents"]) {
+      if (event["name"] == row.op) spans[event["cat"]].push_back(event);
+    }
+    ASSERT_EQ(spans["plan"].size(), 1u);
+    ASSERT_EQ(spans["kernel"].size(), 1u);
+    const json& plan = spans["plan"][0];
+    const json& run = spans["kernel"][0];
+    EXPECT_EQ(plan["pid"], 0) << "the host";
+    EXPECT_EQ(run["pid"], row.on_stream ? 1 : 0);
+    EXPECT_GT(plan["dur"], 0);
+    EXPECT_GT(run["dur"], 0);
+    EXPECT_LE(plan["ts"].get<double>() + plan["dur"].get<double>(), run["ts"].get<double>() + 0.002)
+        << "rounded to nanoseconds";
+    for (const json& span : {plan, run}) {
+      EXPECT_THAT(
+          span["args"]["detail"].get<std::string>(),
+          testing::AllOf(testing::HasSubstr(" FLOAT ref"), testing::HasSubstr("[1, 2, 8, 6]"),
+                         testing::HasSubstr("[1, 2, 4, 3]")));
+    }
+  }
   std::remove(path.c_str());
 }
 
