@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFrames = 8;
 constexpr int kBuffers = 2;  // frames that may be under way at a time
-constexpr int64_t kSmall = 64;
+constexpr int64_t kSmall = 512;
 constexpr int64_t kLarge = 2 * kSmall;
 constexpr size_t kInBytes = kLarge * kLarge * sizeof(float);
 constexpr size_t kOutBytes = kSmall * kSmall * sizeof(float);

@@ -26,7 +26,7 @@ done
 # The plan and the run of each operator call are on the timeline, with shapes, dtype and kernel.
 PORTACL_TRACE=$folder/trace.json "$folder/runtime_pipeline" >/dev/null
 for category in plan kernel; do
-  spans=$(grep -c "\"cat\":\"$category\".*aclnnUpsampleNearestExact2dBackward FLOAT .*gradOutput\[1, 1, 128, 128\]" \
+  spans=$(grep -c "\"cat\":\"$category\".*aclnnUpsampleNearestExact2dBackward FLOAT .*gradOutput\[1, 1, 1024, 1024\]" \
     "$folder/trace.json" || true)
   [ "$spans" -eq 8 ] || { echo "the timeline shows $spans spans of category $category, wanted 8"; exit 1; }
 done
