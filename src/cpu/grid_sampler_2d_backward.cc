@@ -406,8 +406,8 @@ class Backward {
       job.fetch = FetchGathered<F, L>;
       job.fetch_source = GatheredOf(block, scratch);
     }
-    job.points = g_.points;
-    job.partial = scratch.partial + block * (g_.points + 1) * 2;
+    job.foreign = g_.points + slot * kForeignPoints;
+    job.partial = scratch.partial + block * g_.partial_points * 2;
     SetEntries(strip, scratch, &job);
     LoadSlab<L>(n, block, first_row, end_row, slab);
     if (job.count > 0) Pass<L>()(job);
@@ -510,7 +510,7 @@ class Backward {
     HWY_ALIGN F sum_x[kGroup] = {};
     HWY_ALIGN F sum_y[kGroup] = {};
     for (int64_t block = 0; block < g_.blocks; ++block) {
-      const F* sums = partial + (block * (g_.points + 1) + first) * 2;
+      const F* sums = partial + (block * g_.partial_points + first) * 2;
       if (count == int64_t{kGroup}) {
         for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
           auto add_x = hn::Zero(d);
@@ -582,7 +582,7 @@ bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DBac
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
   if (static_cast<BackwardPath>(plan.path_id) == BackwardPath::kPlanar) {
-    RunPlanar(p);
+    RunPlanar(p, *static_cast<const PlanarGeometry*>(plan.table.get()), workspace);
     return;
   }
   const auto& geometry = *static_cast<const BackwardGeometry*>(plan.table.get());

@@ -17,6 +17,8 @@ using Params = ops::GridSampler2DBackwardParams;
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kMaxPlanarChannels = 2;
+constexpr int64_t kPaddedBytes =
+    768 << 10;  // of an image's planes: they share the L2 cache with the points
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
 
@@ -114,13 +116,14 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   // A point near the edge of a strip is in two lists.
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
+  g->partial_points = g->points + (lists ? g->slots * kForeignPoints : 0);
   Arena image;
   g->x_offset = image.Take(entries * sizes.compute);
   g->y_offset = image.Take(entries * sizes.compute);
   g->index_offset = image.Take(lists ? entries * 4 : 0);
   g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
   g->partial_offset =
-      image.Take(p.want_grid_grad ? g->blocks * (g->points + 1) * 2 * sizes.compute : 0);
+      image.Take(p.want_grid_grad ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
   const int64_t images = g->by_image ? g->slots : 1;
   const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
   const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
@@ -130,18 +133,50 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->image_offset = slabs;
 }
 
-// Offsets in a plane that vectors of 32-bit integers can hold.
-bool Offsets32(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+// Rows of pixels one after the other, at offsets that vectors of 32-bit integers can hold.
+bool HasDenseRows(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
   constexpr int64_t kMost = int64_t{1} << 31;
-  const auto forward = [&](int axis) { return stride[axis] >= 0 && stride[axis] < kMost; };
-  return forward(2) && forward(3) && (s.h - 1) * stride[2] + (s.w - 1) * stride[3] < kMost;
+  return stride[3] == 1 && stride[2] >= 0 && stride[2] < kMost &&
+         (s.h - 1) * stride[2] + s.w - 1 < kMost;
 }
 
-bool ServesPlanar(const Params& p, int threads) {
+// Whether copies of the planes pay: they fit the L2 cache, and enough points use them.
+bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
   const auto& s = p.shape;
-  return s.dtype == base::DType::kFloat && s.interpolation == ops::Interpolation::kBilinear &&
-         s.c <= kMaxPlanarChannels && s.n >= threads && Offsets32(s, p.input_stride) &&
-         (!p.want_input_grad || Offsets32(s, p.input_grad_stride));
+  return g.image * int64_t{sizeof(float)} <= kPaddedBytes && s.oh * s.ow * 32 >= s.h * s.w;
+}
+
+PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
+  const auto& s = p.shape;
+  PlanarGeometry g = {};
+  g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  g.pitch = s.w + 2;
+  // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
+  const int64_t row_bytes = g.pitch * int64_t{sizeof(float)};
+  if (row_bytes >= 3840 && (row_bytes + 256) % 4096 < 512) g.pitch += 128;
+  g.plane = (g.pitch * (s.h + 3) + 15) / 16 * 16;
+  g.image = g.plane * s.c * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
+  return g;
+}
+
+bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
+  const auto& s = p.shape;
+  if (s.dtype != base::DType::kFloat || s.interpolation != ops::Interpolation::kBilinear ||
+      s.c > kMaxPlanarChannels || s.n < threads) {
+    return false;
+  }
+  PlanarGeometry g = PlanarGeometryOf(p, threads);
+  if (!PadsPlanes(p, g)) {
+    const bool dense = s.w >= 2 && HasDenseRows(s, p.input_stride) &&
+                       (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
+    if (!dense) return false;
+    g.plane = g.image = 0;
+  }
+  plan->path = g.plane > 0 ? "padded" : "planar";
+  plan->path_id = static_cast<int32_t>(BackwardPath::kPlanar);
+  plan->workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float);
+  plan->table = std::make_shared<const PlanarGeometry>(g);
+  return true;
 }
 
 }  // namespace
@@ -150,11 +185,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   if (!Serves(p)) return false;
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
-  if (ServesPlanar(p, threads)) {
-    plan->path = "planar";
-    plan->path_id = static_cast<int32_t>(BackwardPath::kPlanar);
-    return true;
-  }
+  if (PlanPlanar(p, threads, plan)) return true;
   auto g = std::make_shared<BackwardGeometry>();
   g->points = s.oh * s.ow;
   g->blocks = (s.c + 15) / 16;

@@ -9,6 +9,9 @@
 
 namespace portacl::cpu {
 
+// Points behind the last one, for each slot: as many as keep two slots off the same cache line.
+inline constexpr int64_t kForeignPoints = 8;
+
 // Channels are handled in blocks of 16 lanes; the last block has 4, 8 or 16 lanes, planes of input
 // and inputGrad in row strips whose slab (see grid_sampler_2d_backward_strip.h) fits the L2 cache.
 //
@@ -20,7 +23,9 @@ namespace portacl::cpu {
 //     x, y                                   padded coordinates of the points, in lists by strip
 //     index                                  numbers of the points in the lists (strips > 1)
 //     cursor[chunks][strips]                 where a chunk of points goes in each list (strips > 1)
-//     partial[blocks][points + 1][2]         gridGrad sums of each block
+//     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and for
+//     each
+//                                            slot kForeignPoints that nobody reads
 //     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
 struct BackwardGeometry {
   int64_t points;
@@ -35,6 +40,7 @@ struct BackwardGeometry {
   bool by_image;
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
   int64_t chunks;
+  int64_t partial_points;
   int64_t group_blocks;  // blocks whose gradOutput is gathered at a time, 0: never
   // Bytes.
   uint64_t slab_bytes;
@@ -48,10 +54,20 @@ struct BackwardGeometry {
   uint64_t gathered_offset;
 };
 
-// KernelPlan::path_id.
+// Float, bilinear, few channels, an image per thread. Workspace: for each slot the image's planes
+// with a border around them, of input if gridGrad is wanted and of inputGrad if that is. Row r of
+// an image is row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
+struct PlanarGeometry {
+  int slots;
+  int64_t pitch;  // elements of a row
+  int64_t plane;  // elements; 0: works on the tensors themselves, without workspace
+  int64_t image;  // elements of a slot
+};
+
+// KernelPlan::path_id; the geometry is plan->table.
 enum class BackwardPath : int32_t {
-  kSlab,    // BackwardGeometry in plan->table
-  kPlanar,  // float, bilinear, few channels, an image per thread: no workspace
+  kSlab,    // BackwardGeometry
+  kPlanar,  // PlanarGeometry
 };
 
 // The kernels' plan. False for empty tensors, extents

@@ -1,5 +1,6 @@
-// Bilinear gradients of float images with few channels, straight on the planes: one pass over
-// the points in which vectors gather the values and scalars add to inputGrad. Needs no workspace.
+// Bilinear gradients of float images with few channels, straight on the planes: one pass over the
+// points in which both taps of a row are read and added to as a pair. Small planes are copied to
+// padded ones first, so that no point needs a check.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward_planar.cc"
 #include "cpu/highway.h"
@@ -25,117 +26,209 @@ using V = hn::Vec<D>;
 // per vector, overlap.
 inline constexpr size_t kBatch = 64;
 
-// A batch of points, one array per quantity.
-struct Group {
-  // Points.
+// What is known of a point: which taps are inside the image, and whether its coordinates are
+// infinite (it touches nothing) or unusable (its gradient is NaN).
+enum Facts : int32_t {
+  kNw = 1,
+  kNe = 2,
+  kSw = 4,
+  kSe = 8,
+  kAllTaps = 15,
+  kInfinite = 16,
+  kUnusable = 32
+};
+
+// A batch of points, one array per quantity. A point's taps are two pairs of neighbouring pixels:
+//
+//   nw ne    at pair[0][k]     Where a tap is outside, the pair is the nearest one inside and its
+//   sw se    at pair[1][k]     first tap is `shift` pixels right of it.
+//
+// On padded planes all taps count as inside, and pair[1][k] is one row below.
+struct Batch {
   HWY_ALIGN float tx[kBatch];
   HWY_ALIGN float ux[kBatch];
   HWY_ALIGN float ty[kBatch];
   HWY_ALIGN float uy[kBatch];
   HWY_ALIGN float slope_x[kBatch];
   HWY_ALIGN float slope_y[kBatch];
-  HWY_ALIGN int32_t status[kBatch];  // kUsable, ...
-  // Taps nw, ne, sw, se.
-  HWY_ALIGN float weight[4][kBatch];
-  HWY_ALIGN int32_t value_at[4][kBatch];    // offset in a plane of input; -1 outside
-  HWY_ALIGN int32_t own_sum_at[4][kBatch];  // of inputGrad, unless they are the same
+  HWY_ALIGN float weight[4][kBatch];  // nw ne sw se; of paired planes the four of each point
+  HWY_ALIGN int32_t facts[kBatch];
+  HWY_ALIGN int32_t shift[kBatch];
+  HWY_ALIGN int32_t pair[2][kBatch];     // offsets in a plane of input
+  HWY_ALIGN int32_t own_sum[2][kBatch];  // ... of inputGrad, unless they are the same
   bool same_offsets;
-  const int32_t (*sum_at)[kBatch];        // value_at or own_sum_at
-  HWY_ALIGN int32_t any_outside[kBatch];  // negative where a tap is outside
+  const int32_t (*sum)[kBatch];  // pair or own_sum
 };
 
-enum Status : int32_t { kUsable = 0, kOutside = 1, kUnusable = 2 };
+// True where 0 <= at < extent.
+HWY_INLINE hn::Mask<DI> IsBelow(hn::Vec<DI> at, hn::Vec<DI> extent) {
+  const hn::RebindToUnsigned<DI> du;
+  return hn::RebindMask(DI(), hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
+}
 
-HWY_NOINLINE void PrepareGroup(const Params& p, const PointGeometry<float>& geometry,
+template <bool kPadded, bool kPaired>
+HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geometry, int64_t pitch,
                                const float* HWY_RESTRICT grid_x, const float* HWY_RESTRICT grid_y,
-                               size_t count, Group* HWY_RESTRICT group) {
+                               size_t count, Batch* HWY_RESTRICT batch) {
   const D d;
   const DI di;
-  const V one = hn::Set(d, 1.0f);
+  const auto no_index = hn::Zero(di);
+  const auto width = hn::Set(di, static_cast<int32_t>(p.shape.w));
+  const auto height = hn::Set(di, static_cast<int32_t>(p.shape.h));
+  const auto last_row = hn::Set(di, static_cast<int32_t>(p.shape.h - 1));
+  const auto last_pair = hn::Set(di, static_cast<int32_t>(p.shape.w - 2));
+  const auto one = hn::Set(di, 1);
+  const auto padded_width = hn::Add(width, one);
+  const auto padded_height = hn::Add(height, one);
+  // Value where 0 <= at < extent.
+  const auto bits = [&](auto at, auto extent, int32_t value) HWY_ATTR {
+    return hn::IfThenElseZero(IsBelow(at, extent), hn::Set(di, value));
+  };
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     auto unusable = hn::MaskFromVec(hn::Zero(d));
-    auto outside = unusable;
+    auto infinite = unusable;
     V slope_x = hn::Zero(d);
     V slope_y = hn::Zero(d);
-    V x = Locate(d, hn::Load(d, grid_x + i), geometry.x, geometry.rule, slope_x, unusable, outside);
-    V y = Locate(d, hn::Load(d, grid_y + i), geometry.y, geometry.rule, slope_y, unusable, outside);
-    const auto none = hn::Or(unusable, outside);
+    V x =
+        Locate(d, hn::Load(d, grid_x + i), geometry.x, geometry.rule, slope_x, unusable, infinite);
+    V y =
+        Locate(d, hn::Load(d, grid_y + i), geometry.y, geometry.rule, slope_y, unusable, infinite);
+    const auto none = hn::Or(unusable, infinite);
     x = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), x);
     y = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), y);
-    const auto status = hn::IfThenElseZero(hn::RebindMask(di, outside), hn::Set(di, kOutside));
-    hn::Store(hn::IfThenElse(hn::RebindMask(di, unusable), hn::Set(di, kUnusable), status), di,
-              group->status + i);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const V x1 = hn::Add(x0, one);
-    const V y1 = hn::Add(y0, one);
     const V tx = hn::Sub(x, x0);
     const V ty = hn::Sub(y, y0);
-    const V ux = hn::Sub(x1, x);
-    const V uy = hn::Sub(y1, y);
-    hn::Store(tx, d, group->tx + i);
-    hn::Store(ty, d, group->ty + i);
-    hn::Store(ux, d, group->ux + i);
-    hn::Store(uy, d, group->uy + i);
-    hn::Store(slope_x, d, group->slope_x + i);
-    hn::Store(slope_y, d, group->slope_y + i);
-    hn::Store(hn::Mul(ux, uy), d, group->weight[0] + i);
-    hn::Store(hn::Mul(tx, uy), d, group->weight[1] + i);
-    hn::Store(hn::Mul(ux, ty), d, group->weight[2] + i);
-    hn::Store(hn::Mul(tx, ty), d, group->weight[3] + i);
-    const auto inside = [&](V at, float last) HWY_ATTR {
-      return hn::And(hn::Ge(at, hn::Zero(d)), hn::Le(at, hn::Set(d, last)));
-    };
-    const auto in_x0 = inside(x0, geometry.x.last);
-    const auto in_x1 = inside(x1, geometry.x.last);
-    const auto in_y0 = inside(y0, geometry.y.last);
-    const auto in_y1 = inside(y1, geometry.y.last);
-    const auto column0 = ToIndex(d, hn::IfThenElseZero(in_x0, x0));
-    const auto column1 = ToIndex(d, hn::IfThenElseZero(in_x1, x1));
-    const auto row0 = ToIndex(d, hn::IfThenElseZero(in_y0, y0));
-    const auto row1 = ToIndex(d, hn::IfThenElseZero(in_y1, y1));
-    const auto in_nw = hn::RebindMask(di, hn::And(in_x0, in_y0));
-    const auto in_ne = hn::RebindMask(di, hn::And(in_x1, in_y0));
-    const auto in_sw = hn::RebindMask(di, hn::And(in_x0, in_y1));
-    const auto in_se = hn::RebindMask(di, hn::And(in_x1, in_y1));
-    const auto nowhere = hn::Set(di, -1);
-    const auto store = [&](int64_t row_stride, int64_t pixel_stride,
-                           int32_t(*to)[kBatch]) HWY_ATTR {
-      const auto down = hn::Set(di, static_cast<int32_t>(row_stride));
-      const auto right = hn::Set(di, static_cast<int32_t>(pixel_stride));
-      const auto x0_at = hn::Mul(column0, right);
-      const auto x1_at = hn::Mul(column1, right);
-      const auto y0_at = hn::Mul(row0, down);
-      const auto y1_at = hn::Mul(row1, down);
-      hn::Store(hn::IfThenElse(in_nw, hn::Add(y0_at, x0_at), nowhere), di, to[0] + i);
-      hn::Store(hn::IfThenElse(in_ne, hn::Add(y0_at, x1_at), nowhere), di, to[1] + i);
-      hn::Store(hn::IfThenElse(in_sw, hn::Add(y1_at, x0_at), nowhere), di, to[2] + i);
-      hn::Store(hn::IfThenElse(in_se, hn::Add(y1_at, x1_at), nowhere), di, to[3] + i);
-    };
-    const auto all = hn::And(hn::And(in_nw, in_ne), hn::And(in_sw, in_se));
-    hn::Store(hn::IfThenElse(all, hn::Zero(di), nowhere), di, group->any_outside + i);
-    store(p.input_stride[2], p.input_stride[3], group->value_at);
-    if (!group->same_offsets) {
-      store(p.input_grad_stride[2], p.input_grad_stride[3], group->own_sum_at);
+    const V ux = hn::Sub(hn::Add(x0, hn::Set(d, 1.0f)), x);
+    const V uy = hn::Sub(hn::Add(y0, hn::Set(d, 1.0f)), y);
+    hn::Store(tx, d, batch->tx + i);
+    hn::Store(ty, d, batch->ty + i);
+    hn::Store(ux, d, batch->ux + i);
+    hn::Store(uy, d, batch->uy + i);
+    hn::Store(slope_x, d, batch->slope_x + i);
+    hn::Store(slope_y, d, batch->slope_y + i);
+    const V nw = hn::Mul(ux, uy);
+    const V ne = hn::Mul(tx, uy);
+    const V sw = hn::Mul(ux, ty);
+    const V se = hn::Mul(tx, ty);
+    if constexpr (kPaired) {
+      hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weight[0] + 4 * i);
+    } else {
+      hn::Store(nw, d, batch->weight[0] + i);
+      hn::Store(ne, d, batch->weight[1] + i);
+      hn::Store(sw, d, batch->weight[2] + i);
+      hn::Store(se, d, batch->weight[3] + i);
+    }
+
+    // Far away the index is one of the least or greatest: outside as well.
+    const auto column0 = ToIndex(d, x0);
+    const auto row0 = ToIndex(d, y0);
+    const auto column1 = hn::Add(column0, one);
+    const auto row1 = hn::Add(row0, one);
+    const auto states =
+        hn::Or(hn::IfThenElseZero(hn::RebindMask(di, infinite), hn::Set(di, kInfinite)),
+               hn::IfThenElseZero(hn::RebindMask(di, unusable), hn::Set(di, kUnusable)));
+    if constexpr (kPadded) {
+      hn::Store(hn::Or(hn::Set(di, kAllTaps), states), di, batch->facts + i);
+      const auto touches = hn::And(IsBelow(column1, padded_width), IsBelow(row1, padded_height));
+      const auto cell =
+          hn::Add(hn::Mul(hn::Add(row1, one), hn::Set(di, static_cast<int32_t>(pitch))), column1);
+      hn::Store(hn::IfThenElseZero(touches, cell), di, batch->pair[0] + i);
+    } else {
+      const auto columns = hn::Or(bits(column0, width, kNw | kSw), bits(column1, width, kNe | kSe));
+      const auto rows = hn::Or(bits(row0, height, kNw | kNe), bits(row1, height, kSw | kSe));
+      hn::Store(hn::Or(hn::And(columns, rows), states), di, batch->facts + i);
+      const auto column = hn::Min(hn::Max(column0, no_index), last_pair);
+      hn::Store(hn::Sub(column0, column), di, batch->shift + i);
+      const auto store = [&](int64_t row_stride, int32_t(*to)[kBatch]) HWY_ATTR {
+        const auto down = hn::Set(di, static_cast<int32_t>(row_stride));
+        const auto at = [&](auto row) HWY_ATTR {
+          return hn::Add(hn::Mul(hn::Min(hn::Max(row, no_index), last_row), down), column);
+        };
+        hn::Store(at(row0), di, to[0] + i);
+        hn::Store(at(row1), di, to[1] + i);
+      };
+      store(p.input_stride[2], batch->pair);
+      if (!batch->same_offsets) store(p.input_grad_stride[2], batch->own_sum);
     }
   }
 }
 
-// Values of tap `tap` in a plane, 0 outside.
-HWY_INLINE V GatherTap(const Group& group, int tap, size_t i, const float* plane) {
-  const D d;
-  const DI di;
-  const auto at = hn::Load(di, group.value_at[tap] + i);
-  const auto outside = hn::Lt(at, hn::Zero(di));
-  const V value = hn::GatherIndex(d, plane, hn::IfThenZeroElse(outside, at));
-  return hn::IfThenZeroElse(hn::RebindMask(d, outside), value);
+// The four taps of a point, or of a plane's sums.
+using Taps = hn::FixedTag<float, 4>;
+using Pair = hn::FixedTag<float, 2>;
+
+HWY_INLINE hn::Vec<Taps> LoadTaps(const float* upper, const float* lower) {
+  const Pair pair;
+  return hn::Combine(Taps(), hn::LoadU(pair, lower), hn::LoadU(pair, upper));
 }
 
-template <int C, bool kInputGrad, bool kGridGrad>
+// Copies n elements, `step` apart in one image row, to a row of a padded plane, and back.
+HWY_INLINE void CopyRow(const float* from, int64_t from_step, float* to, int64_t to_step,
+                        int64_t n) {
+  int64_t i = 0;
+  if (from_step == 1 && to_step == 1) {
+    const hn::ScalableTag<float> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    if (n >= lanes) {
+      hn::StoreU(hn::LoadU(d, from + n - lanes), d, to + n - lanes);
+      return;
+    }
+  }
+  for (; i < n; ++i) to[i * to_step] = from[i * from_step];
+}
+
+// The same for paired planes, whose pixels hold two channels.
+HWY_INLINE void PairRows(const float* from0, const float* from1, int64_t step, float* to,
+                         int64_t n) {
+  int64_t i = 0;
+  if (step == 1) {
+    const hn::ScalableTag<float> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (; i + lanes <= n; i += lanes) {
+      hn::StoreInterleaved2(hn::LoadU(d, from0 + i), hn::LoadU(d, from1 + i), d, to + 2 * i);
+    }
+  }
+  for (; i < n; ++i) {
+    to[2 * i] = from0[i * step];
+    to[2 * i + 1] = from1[i * step];
+  }
+}
+
+HWY_INLINE void PartRows(const float* from, float* to0, float* to1, int64_t step, int64_t n) {
+  int64_t i = 0;
+  if (step == 1) {
+    const hn::ScalableTag<float> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (; i + lanes <= n; i += lanes) {
+      auto v0 = hn::Zero(d);
+      auto v1 = hn::Zero(d);
+      hn::LoadInterleaved2(d, from + 2 * i, v0, v1);
+      hn::StoreU(v0, d, to0 + i);
+      hn::StoreU(v1, d, to1 + i);
+    }
+  }
+  for (; i < n; ++i) {
+    to0[i * step] = from[2 * i];
+    to1[i * step] = from[2 * i + 1];
+  }
+}
+
+// Sums gradients of images with C = 1 or 2 channels. Padded planes of two channels are paired: one
+// plane whose pixels hold both.
+template <int C, bool kInputGrad, bool kGridGrad, bool kPadded>
 class PlanarImage {
+  static constexpr bool kPaired = kPadded && C == 2;
+
  public:
-  PlanarImage(const Params& p, int64_t n)
+  // `padded`: room for C planes of each that is used, values and sums. Null unless kPadded.
+  PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* padded)
       : p_(p),
+        planes_(planes),
+        values_(padded),
+        sums_(padded + (kGridGrad ? C * planes.plane : 0)),
         geometry_(PointGeometryOf<float>(p.shape)),
         grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
         grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
@@ -151,41 +244,91 @@ class PlanarImage {
                              : nullptr) {}
 
   void Run() const {
-    if constexpr (kInputGrad) ClearInputGrad();
+    if constexpr (kPadded) {
+      FillPaddedPlanes();
+    } else if constexpr (kInputGrad) {
+      ClearInputGrad();
+    }
     const int64_t points = p_.shape.oh * p_.shape.ow;
     HWY_ALIGN float grid_x[kBatch] = {};
     HWY_ALIGN float grid_y[kBatch] = {};
-    HWY_ALIGN float g[C][kBatch];
-    Group group;
-    group.same_offsets = p_.input_stride[2] == p_.input_grad_stride[2] &&
-                         p_.input_stride[3] == p_.input_grad_stride[3];
-    group.sum_at = group.same_offsets ? group.value_at : group.own_sum_at;
+    HWY_ALIGN float copy[C][kBatch];
+    const float* g[C];
+    Batch batch;
+    batch.same_offsets = kPadded || !kInputGrad || p_.input_stride[2] == p_.input_grad_stride[2];
+    batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
     for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
       const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);
       ReadPoints(first, count, grid_x, grid_y);
-      PrepareGroup(p_, geometry_, grid_x, grid_y, static_cast<size_t>(count), &group);
-      for (int c = 0; c < C; ++c) ReadGradOutput(c, first, count, g[c]);
-      if constexpr (kGridGrad) StoreGridGrad(group, g, first, count);
+      PrepareBatch<kPadded, kPaired>(p_, geometry_, planes_.pitch, grid_x, grid_y,
+                                     static_cast<size_t>(count), &batch);
+      for (int c = 0; c < C; ++c) g[c] = GradOutput(c, first, count, copy[c]);
+      if constexpr (kGridGrad) StoreGridGrad(batch, g, first, count);
       if constexpr (kInputGrad) {
-        for (int c = 0; c < C; ++c) {
-          Scatter(group, g[c], count, input_grad_ + c * p_.input_grad_stride[1]);
+        if constexpr (kPaired) {
+          ScatterPairs(batch, g[0], g[1], count);
+        } else {
+          for (int c = 0; c < C; ++c) Scatter(batch, g[c], count, SumsOf(c));
         }
+      }
+    }
+    if constexpr (kPadded && kInputGrad) StorePaddedSums();
+  }
+
+ private:
+  const float* ValuesOf(int c) const { return kPadded ? values_ : input_ + c * p_.input_stride[1]; }
+  float* SumsOf(int c) const { return kPadded ? sums_ : input_grad_ + c * p_.input_grad_stride[1]; }
+
+  static void Clear(float* from, int64_t count) {
+    std::memset(from, 0, static_cast<size_t>(count) * sizeof(float));
+  }
+
+  // Padded planes: row y of the image, from column 0 on.
+  float* PaddedRow(float* plane, int64_t y) const {
+    return plane + ((y + 2) * planes_.pitch + 1) * C;
+  }
+
+  void FillPaddedPlanes() const {
+    if constexpr (kInputGrad) Clear(sums_, C * planes_.plane);
+    if constexpr (!kGridGrad) return;
+    const auto& stride = p_.input_stride;
+    Clear(values_, 2 * C * planes_.pitch);
+    for (int64_t y = 0; y < p_.shape.h; ++y) {
+      const float* from = input_ + y * stride[2];
+      float* row = PaddedRow(values_, y);
+      Clear(row - C, C);
+      if constexpr (kPaired) {
+        PairRows(from, from + stride[1], stride[3], row, p_.shape.w);
+      } else {
+        CopyRow(from, stride[3], row, 1, p_.shape.w);
+      }
+      Clear(row + C * p_.shape.w, C);
+    }
+    Clear(PaddedRow(values_, p_.shape.h) - C, C * planes_.pitch);
+  }
+
+  void StorePaddedSums() const {
+    const auto& stride = p_.input_grad_stride;
+    for (int64_t y = 0; y < p_.shape.h; ++y) {
+      const float* row = PaddedRow(sums_, y);
+      float* to = input_grad_ + y * stride[2];
+      if constexpr (kPaired) {
+        PartRows(row, to, to + stride[1], stride[3], p_.shape.w);
+      } else {
+        CopyRow(row, 1, to, stride[3], p_.shape.w);
       }
     }
   }
 
- private:
   void ClearInputGrad() const {
     const auto& stride = p_.input_grad_stride;
     for (int64_t c = 0; c < C; ++c) {
       float* plane = input_grad_ + c * stride[1];
-      if (stride[3] == 1 && stride[2] == p_.shape.w) {
-        std::memset(plane, 0, static_cast<size_t>(p_.shape.h * p_.shape.w) * sizeof(float));
+      if (stride[2] == p_.shape.w) {
+        Clear(plane, p_.shape.h * p_.shape.w);
         continue;
       }
-      for (int64_t y = 0; y < p_.shape.h; ++y) {
-        for (int64_t x = 0; x < p_.shape.w; ++x) plane[y * stride[2] + x * stride[3]] = 0.0f;
-      }
+      for (int64_t y = 0; y < p_.shape.h; ++y) Clear(plane + y * stride[2], p_.shape.w);
     }
   }
 
@@ -198,27 +341,22 @@ class PlanarImage {
     }
   }
 
-  void ReadGradOutput(int c, int64_t first, int64_t count, float* HWY_RESTRICT g) const {
+  // gradOutput of a batch: in place where it is contiguous.
+  const float* GradOutput(int c, int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
     const float* from = grad_output_ + c * at.channel_stride;
-    if (at.flat && at.pixel_stride == 1 && count == int64_t{kBatch}) {
-      const D d;  // by whole vectors, or the next load waits for the stores
-      for (size_t i = 0; i < kBatch; i += hn::Lanes(d)) {
-        hn::Store(hn::LoadU(d, from + first + static_cast<int64_t>(i)), d, g + i);
-      }
-      return;
-    }
-    for (int64_t k = 0; k < count; ++k) g[k] = from[at.OffsetOf(first + k)];
-    std::fill(g + count, g + kBatch, 0.0f);
+    if (at.flat && at.pixel_stride == 1 && count == int64_t{kBatch}) return from + first;
+    for (int64_t k = 0; k < count; ++k) copy[k] = from[at.OffsetOf(first + k)];
+    std::fill(copy + count, copy + kBatch, 0.0f);
+    return copy;
   }
 
   // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
   // while points stay in it or move on to the next pixel: through memory each point would wait for
   // the stores of the one before.
-  HWY_INLINE void Scatter(const Group& group, const float* HWY_RESTRICT g, int64_t count,
+  HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count,
                           float* plane) const {
-    const int64_t right = p_.input_grad_stride[3];
-    const int64_t down = p_.input_grad_stride[2];
+    const int64_t down = kPadded ? planes_.pitch : p_.input_grad_stride[2];
     float nw = 0;
     float ne = 0;
     float sw = 0;
@@ -227,22 +365,20 @@ class PlanarImage {
     const auto flush = [&]() HWY_ATTR {
       if (cell == nullptr) return;
       cell[0] = nw;
-      cell[right] = ne;
+      cell[1] = ne;
       cell[down] = sw;
-      cell[down + right] = se;
+      cell[down + 1] = se;
     };
     for (int64_t k = 0; k < count; ++k) {
-      if (HWY_UNLIKELY(group.any_outside[k] < 0)) {
+      if (!kPadded && HWY_UNLIKELY(batch.facts[k] != kAllTaps)) {
         flush();
         cell = nullptr;
-        for (int tap = 0; tap < 4; ++tap) {
-          if (group.sum_at[tap][k] >= 0) AddTap(group, tap, k, g[k], plane);
-        }
+        AddInside(batch, k, g[k], plane);
         continue;
       }
-      float* const next = plane + group.sum_at[0][k];
+      float* const next = plane + batch.sum[0][k];
       if (next != cell) {
-        if (cell != nullptr && next == cell + right) {
+        if (cell != nullptr && next == cell + 1) {
           cell[0] = nw;
           cell[down] = sw;
           nw = ne;
@@ -252,50 +388,98 @@ class PlanarImage {
           nw = next[0];
           sw = next[down];
         }
-        ne = next[right];
-        se = next[down + right];
+        ne = next[1];
+        se = next[down + 1];
         cell = next;
       }
-      nw = std::fma(group.weight[0][k], g[k], nw);
-      ne = std::fma(group.weight[1][k], g[k], ne);
-      sw = std::fma(group.weight[2][k], g[k], sw);
-      se = std::fma(group.weight[3][k], g[k], se);
+      nw = std::fma(batch.weight[0][k], g[k], nw);
+      ne = std::fma(batch.weight[1][k], g[k], ne);
+      sw = std::fma(batch.weight[2][k], g[k], sw);
+      se = std::fma(batch.weight[3][k], g[k], se);
     }
     flush();
   }
 
-  static HWY_INLINE void AddTap(const Group& group, int tap, int64_t k, float g, float* plane) {
-    float& sum = plane[group.sum_at[tap][k]];
-    sum = std::fma(group.weight[tap][k], g, sum);
+  // The same for both channels of paired planes; a register holds a column of the cell's sums.
+  HWY_INLINE void ScatterPairs(const Batch& batch, const float* HWY_RESTRICT g0,
+                               const float* HWY_RESTRICT g1, int64_t count) const {
+    const D dv;
+    HWY_ALIGN float g[2 * kBatch];
+    for (size_t i = 0; i < kBatch; i += hn::Lanes(dv)) {
+      hn::StoreInterleaved2(hn::LoadU(dv, g0 + i), hn::LoadU(dv, g1 + i), dv, g + 2 * i);
+    }
+    const Taps d;
+    const Pair pair;
+    const int64_t down = 2 * planes_.pitch;
+    auto west = hn::Zero(d);  // nw sw
+    auto east = west;
+    float* cell = nullptr;
+    const auto store = [&](float* to, hn::Vec<Taps> column) HWY_ATTR {
+      hn::StoreU(hn::LowerHalf(pair, column), pair, to);
+      hn::StoreU(hn::UpperHalf(pair, column), pair, to + down);
+    };
+    for (int64_t k = 0; k < count; ++k) {
+      float* const next = sums_ + 2 * int64_t{batch.pair[0][k]};
+      if (next != cell) {
+        if (cell != nullptr) store(cell, west);
+        if (cell != nullptr && next == cell + 2) {
+          west = east;
+        } else {
+          if (cell != nullptr) store(cell + 2, east);
+          west = LoadTaps(next, next + down);
+        }
+        east = LoadTaps(next + 2, next + 2 + down);
+        cell = next;
+      }
+      const auto weight = hn::Load(d, batch.weight[0] + 4 * k);
+      const auto grad = hn::LoadU(pair, g + 2 * k);
+      const auto both = hn::Combine(d, grad, grad);
+      west = hn::MulAdd(hn::DupEven(weight), both, west);
+      east = hn::MulAdd(hn::DupOdd(weight), both, east);
+    }
+    store(cell, west);
+    store(cell + 2, east);
   }
 
-  void StoreGridGrad(const Group& group, const float (*g)[kBatch], int64_t first,
+  // The taps of a point that are inside, one by one.
+  static void AddInside(const Batch& batch, int64_t k, float g, float* plane) {
+    for (int tap = 0; tap < 4; ++tap) {
+      if ((batch.facts[k] >> tap & 1) == 0) continue;
+      float& sum = plane[batch.sum[tap / 2][k] + batch.shift[k] + tap % 2];
+      sum = std::fma(batch.weight[tap][k], g, sum);
+    }
+  }
+
+  void StoreGridGrad(const Batch& batch, const float* const* g, int64_t first,
                      int64_t count) const {
     const D d;
     const DI di;
-    HWY_ALIGN float pairs[2 * kBatch];
+    HWY_ALIGN float values[C][4 * kBatch];
+    ReadTaps(batch, count, values);
+    const PointStrides& at = grid_grad_at_;
+    const bool in_place =
+        at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kBatch};
+    HWY_ALIGN float copy[2 * kBatch];
+    float* pairs = in_place ? grid_grad_ + 2 * first : copy;
     for (size_t i = 0; i < static_cast<size_t>(count); i += hn::Lanes(d)) {
+      const auto facts = hn::Load(di, batch.facts + i);
+      const bool plain = hn::AllTrue(di, hn::Eq(facts, hn::Set(di, kAllTaps)));
       V x;
       V y;
-      SumChannels(group, g, i, x, y);
-      const auto status = hn::Load(di, group.status + i);
-      const auto is = [&](int32_t value) HWY_ATTR {
-        return hn::RebindMask(d, hn::Eq(status, hn::Set(di, value)));
-      };
-      const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
-      const auto finish = [&](V sum, const float* slope) HWY_ATTR {
-        const V product = hn::Mul(hn::Add(hn::Zero(d), sum), hn::Load(d, slope + i));
-        return hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kOutside), product));
-      };
-      hn::StoreInterleaved2(finish(x, group.slope_x), finish(y, group.slope_y), d, pairs + 2 * i);
-    }
-    const PointStrides& at = grid_grad_at_;
-    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kBatch}) {
-      for (size_t i = 0; i < 2 * kBatch; i += hn::Lanes(d)) {
-        hn::StoreU(hn::Load(d, pairs + i), d, grid_grad_ + 2 * first + static_cast<int64_t>(i));
+      SumChannels(batch, g, values, i, plain, x, y);
+      x = hn::Mul(hn::Add(hn::Zero(d), x), hn::Load(d, batch.slope_x + i));
+      y = hn::Mul(hn::Add(hn::Zero(d), y), hn::Load(d, batch.slope_y + i));
+      if (HWY_UNLIKELY(!plain)) {
+        const auto is = [&](Facts fact) HWY_ATTR {
+          return hn::RebindMask(d, hn::TestBit(facts, hn::Set(di, fact)));
+        };
+        const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+        x = hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kInfinite), x));
+        y = hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kInfinite), y));
       }
-      return;
+      hn::StoreInterleaved2(x, y, d, pairs + 2 * i);
     }
+    if (in_place) return;
     for (int64_t k = 0; k < count; ++k) {
       float* to = grid_grad_ + at.OffsetOf(first + k);
       to[0] = pairs[2 * k];
@@ -303,48 +487,87 @@ class PlanarImage {
     }
   }
 
-  // The contract's tree over the lanes of a block: (0 + 2) + (1 + 3).
-  HWY_INLINE void SumChannels(const Group& group, const float (*g)[kBatch], size_t i, V& x,
+  // The values at every point's taps, four after each other: nw ne sw se of one channel, or,
+  // paired, both channels' nw ne, and both channels' sw se.
+  HWY_INLINE void ReadTaps(const Batch& batch, int64_t count, float (*to)[4 * kBatch]) const {
+    const Taps d;
+    if constexpr (kPaired) {
+      const int64_t down = 2 * planes_.pitch;
+      for (int64_t k = 0; k < count; ++k) {
+        const float* upper = values_ + 2 * int64_t{batch.pair[0][k]};
+        hn::Store(hn::LoadU(d, upper), d, to[0] + 4 * k);
+        hn::Store(hn::LoadU(d, upper + down), d, to[1] + 4 * k);
+      }
+      return;
+    }
+    for (int c = 0; c < C; ++c) {
+      const float* plane = ValuesOf(c);
+      for (int64_t k = 0; k < count; ++k) {
+        const float* upper = plane + batch.pair[0][k];
+        const float* lower = kPadded ? upper + planes_.pitch : plane + batch.pair[1][k];
+        hn::Store(LoadTaps(upper, lower), d, to[c] + 4 * k);
+      }
+    }
+  }
+
+  // The sums over the channels, before the slopes.
+  HWY_INLINE void SumChannels(const Batch& batch, const float* const* g,
+                              const float (*values)[4 * kBatch], size_t i, bool plain, V& x,
                               V& y) const {
     const D d;
-    Channel(group, g, 0, i, x, y);
-    if constexpr (C > 2) AddChannel(group, g, 2, i, x, y);
-    if constexpr (C > 1) {
-      V x1;
-      V y1;
-      Channel(group, g, 1, i, x1, y1);
-      if constexpr (C > 3) AddChannel(group, g, 3, i, x1, y1);
+    V nw, ne, sw, se;
+    hn::LoadInterleaved4(d, values[0] + 4 * i, nw, ne, sw, se);
+    if constexpr (C == 1) {
+      Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
+    } else {
+      V nw1, ne1, sw1, se1;
+      if constexpr (kPaired) {
+        const V nw_of_1 = ne;
+        ne = sw;
+        ne1 = se;
+        nw1 = nw_of_1;
+        hn::LoadInterleaved4(d, values[1] + 4 * i, sw, sw1, se, se1);
+      } else {
+        hn::LoadInterleaved4(d, values[1] + 4 * i, nw1, ne1, sw1, se1);
+      }
+      V x1, y1;
+      Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
+      Channel(batch, g[1], i, plain, nw1, ne1, sw1, se1, x1, y1);
       x = hn::Add(x, x1);
       y = hn::Add(y, y1);
     }
-    static_cast<void>(d);
   }
 
-  HWY_INLINE void AddChannel(const Group& group, const float (*g)[kBatch], int c, size_t i, V& x,
-                             V& y) const {
-    V x2;
-    V y2;
-    Channel(group, g, c, i, x2, y2);
-    x = hn::Add(x, x2);
-    y = hn::Add(y, y2);
-  }
-
-  HWY_INLINE void Channel(const Group& group, const float (*g)[kBatch], int c, size_t i, V& x,
-                          V& y) const {
+  HWY_INLINE void Channel(const Batch& batch, const float* g, size_t i, bool plain, V nw, V ne,
+                          V sw, V se, V& x, V& y) const {
     const D d;
-    const float* plane = input_ + c * p_.input_stride[1];
-    const V nw = GatherTap(group, 0, i, plane);
-    const V ne = GatherTap(group, 1, i, plane);
-    const V sw = GatherTap(group, 2, i, plane);
-    const V se = GatherTap(group, 3, i, plane);
-    const V grad = hn::Load(d, g[c] + i);
-    x = hn::Mul(grad, hn::MulAdd(hn::Sub(se, sw), hn::Load(d, group.ty + i),
-                                 hn::Mul(hn::Sub(ne, nw), hn::Load(d, group.uy + i))));
-    y = hn::Mul(grad, hn::MulAdd(hn::Sub(se, ne), hn::Load(d, group.tx + i),
-                                 hn::Mul(hn::Sub(sw, nw), hn::Load(d, group.ux + i))));
+    const DI di;
+    if (!kPadded && HWY_UNLIKELY(!plain)) {
+      const auto facts = hn::Load(di, batch.facts + i);
+      const auto shift = hn::Load(di, batch.shift + i);
+      const auto right = hn::RebindMask(d, hn::Eq(shift, hn::Set(di, 1)));
+      const auto left = hn::RebindMask(d, hn::Eq(shift, hn::Set(di, -1)));
+      const auto keep = [&](Facts tap, V value) HWY_ATTR {
+        return hn::IfThenElseZero(hn::RebindMask(d, hn::TestBit(facts, hn::Set(di, tap))), value);
+      };
+      const V first_nw = nw;
+      const V first_sw = sw;
+      nw = keep(kNw, hn::IfThenElse(right, ne, nw));
+      sw = keep(kSw, hn::IfThenElse(right, se, sw));
+      ne = keep(kNe, hn::IfThenElse(left, first_nw, ne));
+      se = keep(kSe, hn::IfThenElse(left, first_sw, se));
+    }
+    const V grad = hn::LoadU(d, g + i);
+    x = hn::Mul(grad, hn::MulAdd(hn::Sub(se, sw), hn::Load(d, batch.ty + i),
+                                 hn::Mul(hn::Sub(ne, nw), hn::Load(d, batch.uy + i))));
+    y = hn::Mul(grad, hn::MulAdd(hn::Sub(se, ne), hn::Load(d, batch.tx + i),
+                                 hn::Mul(hn::Sub(sw, nw), hn::Load(d, batch.ux + i))));
   }
 
   const Params& p_;
+  const PlanarGeometry& planes_;
+  float* values_;  // padded planes
+  float* sums_;
   PointGeometry<float> geometry_;
   PointStrides grid_at_;
   PointStrides grid_grad_at_;
@@ -356,36 +579,34 @@ class PlanarImage {
   float* grid_grad_;
 };
 
-template <int C>
-void RunChannels(const Params& p, int64_t n) {
+template <int C, bool kPadded>
+void RunImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* padded) {
   if (!p.want_grid_grad) {
-    PlanarImage<C, true, false>(p, n).Run();
+    PlanarImage<C, true, false, kPadded>(p, n, planes, padded).Run();
   } else if (p.want_input_grad) {
-    PlanarImage<C, true, true>(p, n).Run();
+    PlanarImage<C, true, true, kPadded>(p, n, planes, padded).Run();
   } else {
-    PlanarImage<C, false, true>(p, n).Run();
+    PlanarImage<C, false, true, kPadded>(p, n, planes, padded).Run();
+  }
+}
+
+template <bool kPadded>
+void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float* padded) {
+  if (p.shape.c == 1) {
+    RunImage<1, kPadded>(p, n, planes, padded);
+  } else {
+    RunImage<2, kPadded>(p, n, planes, padded);
   }
 }
 
 }  // namespace
 
-void RunPlanar(const Params& p) {
-  runtime::ParallelFor(p.shape.n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) {
-      switch (p.shape.c) {
-        case 1:
-          RunChannels<1>(p, n);
-          break;
-        case 2:
-          RunChannels<2>(p, n);
-          break;
-        case 3:
-          RunChannels<3>(p, n);
-          break;
-        default:
-          RunChannels<4>(p, n);
-          break;
-      }
+void RunPlanar(const Params& p, const PlanarGeometry& planes, void* workspace) {
+  runtime::ParallelForSlots(p.shape.n, planes.slots, [&](int slot, int64_t n) {
+    if (planes.plane > 0) {
+      RunChannels<true>(p, n, planes, static_cast<float*>(workspace) + slot * planes.image);
+    } else {
+      RunChannels<false>(p, n, planes, nullptr);
     }
   });
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cpu/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler_2d_backward_strip.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
 #include "cpu/highway.h"
@@ -30,7 +31,8 @@ template <class F>
 StripPass<F> NearestPass(int lanes);
 
 // Everything, where the plan chose BackwardPath::kPlanar.
-void RunPlanar(const ops::GridSampler2DBackwardParams& params);
+void RunPlanar(const ops::GridSampler2DBackwardParams& params, const PlanarGeometry& planes,
+               void* workspace);
 
 // Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
 // a cell that was just stored costs 1.4 times the whole pass.

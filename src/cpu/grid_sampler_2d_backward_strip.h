@@ -36,7 +36,7 @@ template <class F>
 struct StripJob : SlabPoints<F> {
   FetchGradOutput<F> fetch;
   const void* fetch_source;
-  // This block's sums (gx, gy) of point p at partial[2 * p]; the pair behind the last point takes
+  // This block's sums (gx, gy) of point p at partial[2 * p]; a pair behind the last point takes
   // what a second strip computes for its points.
   F* partial;
 };

@@ -112,7 +112,7 @@ struct SlabPoints {
   const int32_t* index;
   int64_t first;
   int64_t count;
-  int64_t points;  // of the image
+  int64_t foreign;  // number of the points whose gridGrad another strip owns
 };
 
 }  // namespace portacl::cpu

@@ -27,7 +27,8 @@ using PointTag = hn::CappedTag<F, kGroup>;
 template <class D>
 using IndexTag = hn::Rebind<int32_t, D>;
 
-// Truncates in-range coordinates.
+// Truncates coordinates. What does not fit becomes one of the least or greatest integers; on x86
+// without the four instructions that Highway spends on which of them.
 template <class D>
 HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
   const IndexTag<D> di;
@@ -35,6 +36,12 @@ HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
   if constexpr (sizeof(hn::TFromD<D>) == 8) {
     return hn::DemoteTo(di, v);
   } else {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (sizeof(v) == 64) return hn::Vec<IndexTag<D>>{_mm512_cvttps_epi32(v.raw)};
+#endif
+#if HWY_ARCH_X86
+    if constexpr (sizeof(v) == 32) return hn::Vec<IndexTag<D>>{_mm256_cvttps_epi32(v.raw)};
+#endif
     return hn::ConvertTo(di, v);
   }
 }

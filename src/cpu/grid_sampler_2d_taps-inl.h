@@ -27,9 +27,9 @@ HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, 
       job.index != nullptr
           ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))
           : hn::Iota(di, static_cast<int32_t>(job.first + first + static_cast<int64_t>(i)));
-  const auto nobody = hn::Set(di, static_cast<int32_t>(job.points));
+  const auto foreign = hn::Set(di, static_cast<int32_t>(job.foreign));
   const auto flag = ToIndex(d, hn::IfThenElseZero(second, hn::Set(d, F{1})));
-  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), nobody, number), di, targets + i);
+  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), foreign, number), di, targets + i);
 }
 
 // ---- bilinear ----------------------------------------------------------------------------------

@@ -130,7 +130,8 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
 
   const int64_t channels = pixels ? to.c : 1;  // inside a row
   const int64_t row_bytes = (to.w + from.w * from.h / to.h) * channels * element_size;
-  const int64_t step = mine->path == Path::kPermute ? lanes * std::max<int64_t>(mine->period, 1) : 64;
+  const int64_t step =
+      mine->path == Path::kPermute ? lanes * std::max<int64_t>(mine->period, 1) : 64;
   mine->tiling = CutNearest(to.n, to.c / channels, to.h, to.w, row_bytes, step);
   if (pixels) mine->tiling.c = mine->tiling.channels = to.c;
   const double bytes = static_cast<double>(row_bytes) *

@@ -38,7 +38,8 @@ struct NearestForwardPlan {
   // the same vector.
   //
   //   block b < repeated: index row b % period, sources from b / period * lanes on
-  //   others:             index row min(period, repeated) + b - repeated, sources from its window on
+  //   others:             index row min(period, repeated) + b - repeated, sources from its window
+  //   on
   int64_t row = 0;  // destination elements
   int64_t lanes = 0;
   int64_t blocks = 0;
