@@ -1,0 +1,77 @@
+"""Sphinx's configuration: script/docs builds the site from this folder into build/docs/html."""
+
+import re
+import sys
+from pathlib import Path
+
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert as to_mathml
+
+root = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(root / "python"))
+
+project = "portacl"
+author = "the portacl contributors"
+project_copyright = f"{author}; Apache-2.0"
+version = release = re.search(
+    r"project\(portacl VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text()
+).group(1)
+
+extensions = [
+    "myst_parser",
+    "breathe",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["images/ORIGIN.md"]
+suppress_warnings = ["config.cache"]
+
+# ---- Markdown, as GitHub reads it
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_fence_as_directive = ["math"]
+myst_heading_anchors = 4
+
+# ---- Python: the signatures and texts, without the compiled part
+autodoc_mock_imports = ["numpy", "torch", "portacl._core"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+
+# ---- C and C++: what Doxygen read
+breathe_projects = {"portacl": str(root / "build/docs/doxygen/xml")}
+breathe_default_project = "portacl"
+breathe_domain_by_extension = {"h": "cpp"}
+breathe_show_include = False
+breathe_show_enumvalue = True
+
+# ---- looks
+html_theme = "furo"
+html_title = f"portacl {version}"
+html_static_path = ["_static"]
+html_css_files = ["portacl.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#005a8d", "color-brand-content": "#005a8d"},
+    "dark_css_variables": {"color-brand-primary": "#7cc4f0", "color-brand-content": "#7cc4f0"},
+}
+
+
+# ---- formulas as MathML: no script, no network
+def visit_math(self, node):
+    self.body.append(to_mathml(node.astext()))
+    raise SkipNode
+
+
+def visit_math_block(self, node):
+    self.body.append(f'<div class="math">{to_mathml(node.astext(), display="block")}</div>\n')
+    raise SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+
+
+html_math_renderer = "mathml"

@@ -1,0 +1,339 @@
+"""Draws the figures of docs/ops into docs/images: taps, kinks, coordinates, padding.
+
+    python docs/draw_figures.py [DIR]
+
+Needs NumPy, matplotlib and Pillow (script/requirements/base.txt). The curves are computed by the
+formulas of the pages, not sketched.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+from PIL import Image
+
+DOCS = Path(__file__).parent
+BLUE, ORANGE, GREEN, RED, PURPLE, GREY = (
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#777777",
+)  # fmt: skip
+TINTS = ("#cfe4f3", "#fbe5bd", "#c9ebde", "#f3d9e6")
+
+plt.rcParams.update({
+    "font.size": 11, "axes.titlesize": 12, "axes.titlelocation": "left", "lines.linewidth": 1.8,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555",
+    "svg.hashsalt": "portacl", "figure.facecolor": "white",
+})  # fmt: skip
+
+
+def save(figure, folder, name):
+    how = {"metadata": {"Date": None}} if name.endswith("svg") else {"dpi": 100}
+    figure.savefig(folder / name, bbox_inches="tight", pad_inches=0.12, **how)
+    plt.close(figure)
+    print(folder / name)
+
+
+def cell(axes, x, y, width, text, color, height=1.0):
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=color, edgecolor="#555555"))
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center")
+
+
+# ---- nearest-exact -------------------------------------------------------------------------------
+
+
+def source(o, size_in, size_out):
+    """The index rule of nearest-exact where the sizes decide."""
+    ratio = np.float32(size_in) / np.float32(size_out)
+    return min(int(np.floor(np.float32((o + 0.5) * float(ratio)))), size_in - 1)
+
+
+def draw_sources(axes, size_in, size_out):
+    """GradOutput above, gradInput below, an arrow from every position to its source."""
+    length = 8.0
+    wide, narrow = length / size_in, length / size_out
+    sources = [source(o, size_in, size_out) for o in range(size_out)]
+    for i in range(size_in):
+        hit = i in sources
+        cell(axes, i * wide, 0, wide, str(i) if hit else f"{i}: 0", TINTS[i % 4] if hit else "white")
+    for o, src in enumerate(sources):
+        middle = (o + 0.5) * narrow
+        cell(axes, o * narrow, 2.6, narrow, str(o), TINTS[src % 4])
+        axes.add_patch(FancyArrowPatch((middle, 2.55), (middle, 1.05), arrowstyle="-|>",
+                                       mutation_scale=11, color=BLUE, linewidth=1.3))  # fmt: skip
+    axes.text(0, 3.75, "gradOutput", color=GREY)
+    axes.text(0, -0.55, "gradInput", color=GREY)
+    axes.set(xlim=(-0.1, length + 0.1), ylim=(-0.7, 4.2))
+    axes.axis("off")
+
+
+def nearest_exact_sources(folder):
+    figure, axes = plt.subplots(1, 3, figsize=(12.5, 2.9))
+    cases = ((4, 8, "scale 2: blocks of two"), (4, 6, "scale 1.5: blocks of one and two"),
+             (6, 4, "scale 2/3: two elements without a source"))  # fmt: skip
+    for panel, (size_in, size_out, title) in zip(axes, cases):
+        draw_sources(panel, size_in, size_out)
+        panel.set_title(title)
+    figure.subplots_adjust(wspace=0.08)
+    save(figure, folder, "nearest-exact-sources.svg")
+
+
+def nearest_exact_order(folder):
+    """A 4 x 5 gradInput over its 6 x 9 gradOutput; the block of one element, numbered."""
+    height, width, out_height, out_width = 4, 5, 6, 9
+    rows = [source(o, height, out_height) for o in range(out_height)]
+    columns = [source(o, width, out_width) for o in range(out_width)]
+    chosen = (1, 1)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 3.7), width_ratios=(9, 5))
+    count = 0
+    for oh, row in enumerate(rows):
+        for ow, column in enumerate(columns):
+            inside = (row, column) == chosen
+            count += inside
+            color = ORANGE if inside else TINTS[2 * (row % 2) + column % 2]
+            cell(left, ow, out_height - 1 - oh, 1, str(count) if inside else "", color)
+    for row in range(height):
+        for column in range(width):
+            inside = (row, column) == chosen
+            color = ORANGE if inside else TINTS[2 * (row % 2) + column % 2]
+            total = rows.count(row) * columns.count(column)
+            cell(right, column, height - 1 - row, 1, "sum" if inside else str(total), color)
+    left.set_title("gradOutput, 6 x 9: the order of one block's sum")
+    right.set_title("gradInput, 4 x 5: terms per element")
+    for panel in (left, right):
+        panel.autoscale_view()
+        panel.set_aspect("equal")
+        panel.axis("off")
+    save(figure, folder, "nearest-exact-order.svg")
+
+
+# ---- grid sampler --------------------------------------------------------------------------------
+
+
+def cubic(t):
+    """Weights of the four taps, and their derivatives, at fraction t (Keys, A = -0.75)."""
+    a = -0.75
+    near = lambda s: ((a + 2) * s - (a + 3)) * s * s + 1  # noqa: E731
+    far = lambda s: ((a * s - 5 * a) * s + 8 * a) * s - 4 * a  # noqa: E731
+    near_slope = lambda s: (3 * (a + 2) * s - 2 * (a + 3)) * s  # noqa: E731
+    far_slope = lambda s: (3 * a * s - 10 * a) * s + 8 * a  # noqa: E731
+    return (
+        np.array([far(t + 1), near(t), near(1 - t), far(2 - t)]),
+        np.array([far_slope(t + 1), near_slope(t), -near_slope(1 - t), -far_slope(2 - t)]),
+    )
+
+
+def pad(at, extent, padding):
+    """The padded coordinate and the factor m of the derivative (alignCorners = false)."""
+    last = extent - 1
+    if padding == "zeros":
+        return at, 1.0
+    if padding == "border":
+        return min(max(at, 0.0), last), float(0 < at < last)
+    distance = abs(at + 0.5)
+    folds, rest = divmod(distance, extent)
+    odd = folds % 2 == 1
+    reflected = (extent - rest if odd else rest) - 0.5
+    sign = 1.0 if (at < -0.5) == odd else -1.0
+    return min(max(reflected, 0.0), last), sign * (0 < reflected < last)
+
+
+def bilinear_1d(row, at):
+    """Value and derivative along one axis; taps outside count as 0."""
+    values = np.concatenate([[0.0], row, [0.0]])
+    first = int(np.clip(np.floor(at), -1, len(row) - 1)) if -1 <= at < len(row) else None
+    if first is None:
+        return 0.0, 0.0
+    low, high = values[first + 1], values[first + 2]
+    return low * (first + 1 - at) + high * (at - first), high - low
+
+
+def grid_sampler_coordinates(folder):
+    figure, axes = plt.subplots(1, 2, figsize=(11.5, 2.5), sharex=True)
+    for panel, align in zip(axes, (False, True)):
+        for i in range(4):
+            panel.add_patch(Rectangle((i - 0.5, -0.5), 1, 1, facecolor=TINTS[0], edgecolor=GREY))
+            panel.plot(i, 0, "o", color=BLUE)
+            panel.text(i + 0.09, 0.17, str(i), color=BLUE)
+        low, high = (0, 3) if align else (-0.5, 3.5)
+        panel.annotate("", (high, -0.95), (low, -0.95),
+                       arrowprops={"arrowstyle": "<->", "color": RED, "shrinkA": 0, "shrinkB": 0})
+        for x, at in ((-1, low), (0, 1.5), (1, high)):
+            panel.plot([at, at], [-1.06, 0.62], color=RED, linewidth=0.9, linestyle=":")
+            panel.text(at, -1.45, f"x = {x}", ha="center", color=RED)
+        panel.set_title(f"alignCorners = {str(align).lower()}")
+        panel.set(xlim=(-1, 4), ylim=(-1.6, 0.75))
+        panel.set_aspect("equal")
+        panel.axis("off")
+    figure.subplots_adjust(wspace=0.02)
+    save(figure, folder, "grid-sampler-coordinates.svg")
+
+
+def pixels(axes, low, high):
+    for y in range(low, high):
+        for x in range(low, high):
+            axes.plot(x, y, "o", color="#bbbbbb", markersize=5, zorder=1)
+    axes.set(xlim=(low - 0.6, high - 0.4), ylim=(high - 0.4, low - 0.6), xticks=[], yticks=[])
+    axes.set_aspect("equal")
+    axes.axis("off")
+
+
+def grid_sampler_taps(folder):
+    ix, iy = 1.3, 1.65
+    tx, ty = ix - 1, iy - 1
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.5, 4.3))
+
+    pixels(left, 1, 3)
+    # Each tap's weight is the area of the rectangle opposite to it.
+    areas = (((1, 1), tx, ty, "se", 3), ((ix, 1), 1 - tx, ty, "sw", 2),
+             ((1, iy), tx, 1 - ty, "ne", 1), ((ix, iy), 1 - tx, 1 - ty, "nw", 0))  # fmt: skip
+    for corner, width, height, name, tint in areas:
+        left.add_patch(Rectangle(corner, width, height, facecolor=TINTS[tint], edgecolor=GREY))
+        left.text(corner[0] + width / 2, corner[1] + height / 2, f"{width * height:.2f}",
+                  ha="center", va="center", fontsize=10)  # fmt: skip
+    for name, x, y in (("nw", 1, 1), ("ne", 2, 1), ("sw", 1, 2), ("se", 2, 2)):
+        tint = ("nw", "ne", "sw", "se").index(name)
+        left.plot(x, y, "o", color=TINTS[tint], markeredgecolor="#333333", markersize=13, zorder=3)
+        left.text(x + (0.1 if x == 2 else -0.1), y + (0.14 if y == 2 else -0.1), name,
+                  ha="left" if x == 2 else "right")  # fmt: skip
+    left.set_title("bilinear: 4 taps\nweight = area of the tap's colour")
+
+    pixels(middle, 0, 4)
+    middle.add_patch(Rectangle((0.5, 1.5), 1, 1, facecolor=TINTS[2], edgecolor=GREY))
+    middle.plot(1, 2, "o", color=GREEN, markeredgecolor="#333333", markersize=13, zorder=3)
+    middle.text(1.25, 2.3, "1", ha="center", va="center", fontsize=10)
+    middle.set_title("nearest: 1 tap\nhalves go to the even pixel")
+
+    pixels(right, 0, 4)
+    weights = np.outer(cubic(ty)[0], cubic(tx)[0])
+    for y in range(4):
+        for x in range(4):
+            weight = weights[y, x]
+            color = BLUE if weight >= 0 else RED
+            right.add_patch(Circle((x, y), 0.05 + 0.36 * np.sqrt(abs(weight)), color=color,
+                                   alpha=0.55, zorder=2, linewidth=0))  # fmt: skip
+            right.text(x, y + 0.47, f"{weight:+.3f}", ha="center", fontsize=8.5)
+    right.set_title("bicubic: 4 x 4 taps\narea = weight, red = negative")
+    for panel in (left, middle, right):
+        panel.plot(ix, iy, "*", color="black", markersize=13, zorder=4)
+    figure.subplots_adjust(wspace=0.06)
+    save(figure, folder, "grid-sampler-taps.svg")
+
+
+def grid_sampler_kinks(folder):
+    row = np.array([0.2, 0.9, 0.5, 0.7, 0.1])
+    cells = np.arange(1, 3)
+    figure, axes = plt.subplots(2, 3, figsize=(12.5, 4.8), sharex=True, sharey="row")
+    for column, mode in enumerate(("bilinear", "nearest", "bicubic")):
+        top, bottom = axes[:, column]
+        top.plot(range(1, 4), row[1:4], "o", color=GREY, zorder=3)
+        # Piece by piece, from pixel centre to pixel centre (nearest: from half to half).
+        for first in cells:
+            t = np.linspace(0, 1, 60)
+            if mode == "bilinear":
+                value = row[first] * (1 - t) + row[first + 1] * t
+                slope = np.full_like(t, row[first + 1] - row[first])
+            elif mode == "bicubic":
+                weights, slopes = cubic(t)
+                value, slope = (row[first - 1 : first + 3] @ w for w in (weights, slopes))
+            else:
+                value, slope = np.where(t < 0.5, row[first], row[first + 1]), 0 * t
+                value[np.argmin(abs(t - 0.5))] = np.nan
+            top.plot(first + t, value, color=BLUE)
+            bottom.plot(first + t, slope, color=ORANGE)
+            if mode == "bilinear":
+                bottom.plot(first, slope[0], "o", color=ORANGE, zorder=3)
+                bottom.plot(first + 1, slope[0], "o", color=ORANGE, markerfacecolor="white", zorder=2)
+        if mode == "nearest":
+            for at, tap in ((1.5, 2), (2.5, 2)):
+                other = 1 if at == 1.5 else 3
+                top.plot(at, row[tap], "o", color=BLUE, markersize=6)
+                top.plot(at, row[other], "o", color=BLUE, markerfacecolor="white", markersize=6)
+        top.set_title(mode)
+        top.set(ylim=(0.35, 1.05), xlim=(0.85, 3.15))
+        bottom.set(xlabel="ix", xticks=(1, 2, 3), ylim=(-1, 1))
+        bottom.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
+    axes[0, 0].set_ylabel("sampled value")
+    axes[1, 0].set_ylabel("its derivative by ix")
+    figure.align_ylabels()
+    figure.subplots_adjust(wspace=0.08, hspace=0.14)
+    save(figure, folder, "grid-sampler-kinks.svg")
+
+
+def photograph_with_padding(image, padding, low, high, size):
+    """The photograph sampled over [low, high] in pixels of its own, bilinear."""
+    extent = image.shape[0]
+    ticks = np.linspace(low, high, size)
+    at = np.array([pad(t, extent, padding)[0] for t in ticks])
+    first = np.floor(at).astype(int)
+
+    def tap(index):  # 0 outside
+        inside = (index >= 0) & (index < extent)
+        return np.clip(index, 0, extent - 1), inside
+
+    result = 0
+    for dy in (0, 1):
+        for dx in (0, 1):
+            (y, y_in), (x, x_in) = tap(first + dy), tap(first + dx)
+            wy, wx = (np.abs(1 - d - (at - first)) for d in (dy, dx))
+            weight = np.outer(wy * y_in, wx * x_in)[..., None]
+            result = result + weight * image[np.ix_(y, x)]
+    return result
+
+
+def grid_sampler_padding(folder):
+    photograph = Image.open(DOCS.parent / "tools/data/chelsea.png").convert("RGB")
+    image = np.asarray(photograph.resize((96, 96), Image.LANCZOS), float) / 255
+    row = np.array([0.3, 0.9, 0.5, 0.7])
+    extent = len(row)
+    ticks = np.arange(-5, 8.001, 0.01) + 1e-4
+    colors = (BLUE, ORANGE, GREEN)
+    figure, axes = plt.subplots(3, 3, figsize=(12.5, 8.6), height_ratios=(3.2, 1.9, 1.5))
+    for column, (padding, color) in enumerate(zip(("zeros", "border", "reflection"), colors)):
+        picture, coordinate, slope = axes[:, column]
+        scene = photograph_with_padding(image, padding, -0.9 * 96, 1.9 * 96, 270)
+        picture.imshow(scene, extent=(-0.9, 1.9, 1.9, -0.9), interpolation="nearest")
+        picture.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor="white", linewidth=1.6,
+                                    linestyle="--"))  # fmt: skip
+        picture.set_title(f"{column} {padding}")
+        picture.axis("off")
+
+        padded = [pad(t, extent, padding) for t in ticks]
+        values = [bilinear_1d(row, at) for at, _ in padded]
+        found = np.array([v for v, _ in values])
+        gradient = np.array([m * d for (_, m), (_, d) in zip(padded, values)])
+        gradient[np.r_[False, np.abs(np.diff(gradient)) > 0.05]] = np.nan  # jumps stay open
+        for panel in (coordinate, slope):
+            panel.axvspan(-0.5, extent - 0.5, color="#eeeeee", zorder=0)
+            panel.set(xlim=(ticks[0], ticks[-1]), xticks=range(-4, 8, 2))
+        coordinate.plot(ticks, found, color=color)
+        coordinate.plot(range(extent), row, "o", color="#444444", markersize=5)
+        coordinate.set(ylim=(-0.06, 1.05), xticklabels=[])
+        slope.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
+        slope.plot(ticks, gradient, color=color)
+        slope.set(ylim=(-1.05, 1.05), xlabel="ix")
+        if column:
+            coordinate.set_yticklabels([])
+            slope.set_yticklabels([])
+    axes[1, 0].set_ylabel("sampled value")
+    axes[2, 0].set_ylabel("derivative by ix")
+    figure.align_ylabels(axes[1:, 0])
+    figure.subplots_adjust(wspace=0.08, hspace=0.12)
+    save(figure, folder, "grid-sampler-padding.png")
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "images"
+    nearest_exact_sources(folder)
+    nearest_exact_order(folder)
+    grid_sampler_coordinates(folder)
+    grid_sampler_taps(folder)
+    grid_sampler_kinks(folder)
+    grid_sampler_padding(folder)
+
+
+if __name__ == "__main__":
+    main()
