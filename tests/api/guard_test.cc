@@ -9,7 +9,9 @@
 
 #include "aclnn/acl_meta.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "support/api/acl_fixture.h"
 #include "support/api/child_process.h"
+#include "support/api/grid_case.h"
 #include "support/api/runtime_fixture.h"
 
 namespace portacl_test {
@@ -103,6 +105,21 @@ TEST(GuardDeathTest, FreedMemoryIsNotHandedOutAgainSoon) {
       "byte 5 of a freed allocation");
 }
 
+// Work that is still on a stream when its memory is freed.
+TEST(GuardDeathTest, UseAfterFreeByAStream) {
+  EXPECT_GUARD_STOPS(
+      {
+        Blocker blocker;
+        blocker.Launch(program.stream);
+        aclrtMemsetAsync(program.device, kSize, 0, kSize, program.stream);
+        aclrtFree(program.device);
+        blocker.Release();
+        aclrtSynchronizeStream(program.stream);
+      },
+      "kernel or copy: (write|access) of device memory.*of a freed allocation of 1000 bytes\n.*use "
+      "after free: synchronise");
+}
+
 // A handler that the program had installed before is called after the message.
 TEST(GuardDeathTest, EarlierHandlersAreCalled) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
@@ -168,6 +185,41 @@ TEST(Guard, HostPointersAsTensorsAreRefused) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), CheckHostTensors());
 }
 
+// The grid sampler's reference kernel needs a workspace.
+void CheckHostWorkspaces() {
+  const GuardedProgram program;
+  Random random(5);
+  GridCase c(Element::kFloat, 1, 1, 4, 4, 3, 3);
+  c.Fill(GridKind::kRandom, random);
+  Tensor input_grad(Element::kFloat, c.input.shape());
+  Tensor grid_grad(Element::kFloat, c.grid.shape());
+  const DeviceTensor tensors[] = {DeviceTensor(&c.grad_output), DeviceTensor(&c.input),
+                                  DeviceTensor(&c.grid), DeviceTensor(&input_grad),
+                                  DeviceTensor(&grid_grad)};
+  GridCall call;
+  call.grad_output = tensors[0].args();
+  call.input = tensors[1].args();
+  call.grid = tensors[2].args();
+  call.input_grad = tensors[3].args();
+  call.grid_grad = tensors[4].args();
+  const Planned planned = call.Plan();
+  ASSERT_EQ(planned.status, 0) << TakeMessage();
+  ASSERT_GT(planned.workspace_size, 0u);
+  std::vector<char> plain(planned.workspace_size);
+  EXPECT_NE(call.Run(plain.data(), plain.size(), planned.executor, program.stream), 0);
+  EXPECT_THAT(TakeMessage(),
+              testing::AllOf(testing::HasSubstr("workspace"), testing::HasSubstr("host memory")));
+  const DeviceMemory workspace(planned.workspace_size);
+  EXPECT_EQ(call.Run(workspace.get(), workspace.size(), planned.executor, program.stream), 0)
+      << "the refused call has not used the executor up: " << TakeMessage();
+  EXPECT_EQ(aclrtSynchronizeStream(program.stream), 0);
+}
+
+TEST(Guard, HostPointersAsWorkspaceAreRefused) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}, {"PORTACL_IMPL", "ref"}}),
+                   CheckHostWorkspaces());
+}
+
 // ---- correct programs ---------------------------------------------------------------------------
 
 void CheckCorrectProgram() {
@@ -220,6 +272,9 @@ TEST(Guard, CorrectProgramsRunAsEver) {
   aclCreateIntArray(values, 2);
   MakeTensor({2, 2}, more);
   MakeTensor({2, 3}, more);
+  const TensorArgs from{{1, 1, 2, 2}, ACL_FLOAT, ACL_FORMAT_ND, program.device};
+  const TensorArgs to{{1, 1, 1, 1}, ACL_FLOAT, ACL_FORMAT_ND, more};
+  NearestCall::For(from, to).Plan();
   aclFinalize();
   std::exit(0);
 }
@@ -233,7 +288,8 @@ TEST(GuardDeathTest, FinalizeReportsLeaks) {
       },
       testing::ExitedWithCode(0),
       "not destroyed at aclFinalize: 2 device allocations \\(1024 bytes\\), 1 host allocations "
-      "\\(1000 bytes\\), 1 streams, 1 events, 2 tensors, 1 int arrays, 1 data buffers\n"
+      "\\(1000 bytes\\), 1 streams, 1 events, 2 tensors, 1 int arrays, 1 executors, 1 data "
+      "buffers\n"
       "(.|\n)*24 bytes of device memory at 0x[0-9a-f]+, allocated at:");
 }
 
