@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
 # docs/compatibility.md has a full row for every function that the library exports for programs
-# written for ACL, and each test that it names exists.
+# written for ACL, and each test that it names is in its file and in the list of its test program.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 page=docs/compatibility.md
 status=0
 fail() { echo "$page: $*"; status=1; }
+
+# runs FOLDER NAME: whether the program of tests/FOLDER has a test of that name.
+declare -A lists
+runs() {
+  local program=$PORTACL_BUILD_DIR/bin/portacl_$1_test
+  [ -n "${lists[$1]:-}" ] || lists[$1]=$("$program" --gtest_list_tests)
+  grep -Eq "^  $2(/|$)" <<<"${lists[$1]}"
+}
 
 while read -r name; do
   grep -q "^| \`$name\` |" "$page" || fail "no row for $name"
@@ -29,6 +37,7 @@ while IFS='|' read -r -a cells; do
     for name in "${names[@]}"; do
       name=${name// /}
       grep -Eq "^TEST(_F|_P)?\([A-Za-z0-9]+, $name\)" "$path" || fail "$path has no test $name"
+      runs "$(cut -d/ -f2 <<<"$path")" "$name" || fail "the program of $path does not run $name"
     done
   done
 done < <(sed -nE 's/^\| `.*_test\.(cc|sh).*/&/p; s/^\| [a-z].*_test\.cc.*/&/p' "$page" |
