@@ -8,6 +8,7 @@
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/nearest_oracle.h"
+#include "support/api/runtime_fixture.h"
 
 namespace portacl_test {
 namespace {
@@ -253,6 +254,42 @@ TEST_F(AclnnExecutor, ARepeatableExecutorMayBeEnqueuedWhileItRuns) {
   EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), 0) << "enqueued work still runs";
   EXPECT_EQ(aclrtSynchronizeStream(stream_), 0);
   ExpectRightResult();
+}
+
+// A run keeps the addresses that it was enqueued with, whatever happens before its turn comes.
+TEST_F(AclnnExecutor, AnUpdateDoesNotReachPendingRunsOnOtherStreams) {
+  Random random(62);
+  Tensor grad_output(Element::kFloat, {1, 2, 8, 6});
+  grad_output.FillUniform(random, -1, 1);
+  Tensor first(Element::kFloat, {1, 2, 4, 3});
+  Tensor second = first;
+  const std::vector<std::byte> untouched = first.bytes();
+  const Tensor want = NearestBackward(grad_output, first.shape());
+  const DeviceTensor from(&grad_output);
+  DeviceTensor to_first(&first);
+  DeviceTensor to_second(&second);
+  const NearestCall call = NearestCall::For(from.args(), to_first.args());
+  const Planned planned = call.Plan();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), 0);
+  const uint64_t size = planned.workspace_size;
+  const DeviceMemory workspaces[] = {DeviceMemory(size), DeviceMemory(size)};
+  const StreamHandle other;
+  Blocker blocker;
+  ASSERT_EQ(blocker.Launch(stream_), 0);
+  ASSERT_EQ(call.Run(workspaces[0].get(), size, planned.executor, stream_), 0);
+  const TensorHandle out = to_second.args().Make();
+  ASSERT_EQ(aclSetOutputTensorAddr(planned.executor, 0, out.get(), to_second.args().data), 0);
+  ASSERT_EQ(call.Run(workspaces[1].get(), size, planned.executor, other.get()), 0);
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), 0) << "enqueued work still runs";
+  ASSERT_EQ(aclrtSynchronizeStream(other.get()), 0);
+  to_second.Download();
+  EXPECT_TRUE(BitIdentical(second, want));
+  to_first.Download();
+  EXPECT_EQ(first.bytes(), untouched) << "the first run still waits";
+  blocker.Release();
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), 0);
+  to_first.Download();
+  EXPECT_TRUE(BitIdentical(first, want));
 }
 
 TEST_F(AclnnExecutor, ThreadsWithTheirOwnExecutorsDoNotDisturbEachOther) {
