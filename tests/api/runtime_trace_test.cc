@@ -198,6 +198,21 @@ TEST(RuntimeTrace, HasThePlanAndTheRunOfEachOperatorCall) {
   std::remove(path.c_str());
 }
 
+TEST(RuntimeTrace, TheDebugLogHasThePlanAndTheRunOfEachOperatorCall) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_LOG", "debug", 1);
+        RunOperators();
+        ExitWithResult();
+      },
+      testing::ExitedWithCode(0),
+      "plan aclnnUpsampleNearestExact2dBackward FLOAT .*\\[1, 2, 8, 6\\].* us\n(.|\n)*"
+      "kernel aclnnUpsampleNearestExact2dBackward FLOAT .* us\n(.|\n)*"
+      "plan UpsampleNearestExact2dGrad(.|\n)*kernel UpsampleNearestExact2dGrad(.|\n)*"
+      "plan portacl::(.|\n)*kernel portacl::");
+}
+
 TEST(RuntimeTrace, IsCompleteWhenTheProcessEndsWithoutFinalize) {
   const std::string path = TracePath("exit");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), RunProgram());
