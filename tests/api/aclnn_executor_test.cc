@@ -1,6 +1,7 @@
 // Executors and workspaces, over the three operators: what phase 2 accepts, and how often.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -67,6 +68,30 @@ TEST_F(AclnnExecutor, AOneShotExecutorServesOnce) {
   EXPECT_EQ(RunPlanned(planned), ACLNN_ERR_PARAM_INVALID);
   ExpectMessage({call_.op(), "executor"});
   EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(AclnnExecutor, OfThreadsThatRunOneOneShotExecutorOneSucceeds) {
+  for (int round = 0; round < 50; ++round) {
+    const Planned planned = call_.Plan();
+    const DeviceMemory workspace(planned.workspace_size);
+    std::atomic<int> served{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        ASSERT_EQ(aclrtSetDevice(0), 0);
+        const aclnnStatus status =
+            call_.Run(workspace.get(), planned.workspace_size, planned.executor, stream_);
+        if (status == 0) {
+          ++served;
+        } else {
+          EXPECT_EQ(status, ACLNN_ERR_PARAM_INVALID);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(served, 1);
+    EXPECT_EQ(aclrtSynchronizeStream(stream_), 0);
+  }
 }
 
 TEST_F(AclnnExecutor, ARepeatableExecutorServesUntilItIsDestroyed) {
