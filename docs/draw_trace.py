@@ -77,7 +77,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("trace")
     parser.add_argument("output")
-    parser.add_argument("--row", action="append", default=[], metavar="OLD=NEW", help="a row's name")
+    parser.add_argument(
+        "--row", action="append", default=[], metavar="OLD=NEW", help="a row's name"
+    )
     arguments = parser.parse_args()
     spans, names = read(arguments.trace)
     draw(spans, names, dict(pair.split("=", 1) for pair in arguments.row), arguments.output)
