@@ -26,7 +26,7 @@ extensions = [
     "sphinx_design",
 ]
 exclude_patterns = ["images/ORIGIN.md"]
-suppress_warnings = ["config.cache"]
+highlight_language = "none"  # of blocks that name none
 
 # ---- Markdown, as GitHub reads it
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -38,6 +38,7 @@ autodoc_mock_imports = ["numpy", "torch", "portacl._core"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+napoleon_use_rtype = False
 
 # ---- C and C++: what Doxygen read
 breathe_projects = {"portacl": str(root / "build/docs/doxygen/xml")}
@@ -70,7 +71,16 @@ def visit_math_block(self, node):
     raise SkipNode
 
 
+def adjust_page(app, page, template, context, doctree):
+    """Enums without a name have a number in the contents of the page; one page is Chinese."""
+    if "toc" in context:
+        context["toc"] = re.sub(r">@\d+<", ">enum<", context["toc"])
+    if page == "zh":
+        context["language"] = "zh"
+
+
 def setup(app):
+    app.connect("html-page-context", adjust_page)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
 
 

@@ -58,7 +58,8 @@ def draw_sources(axes, size_in, size_out):
     sources = [source(o, size_in, size_out) for o in range(size_out)]
     for i in range(size_in):
         hit = i in sources
-        cell(axes, i * wide, 0, wide, str(i) if hit else f"{i}: 0", TINTS[i % 4] if hit else "white")
+        text, color = (str(i), TINTS[i % 4]) if hit else (f"{i}: 0", "white")
+        cell(axes, i * wide, 0, wide, text, color)
     for o, src in enumerate(sources):
         middle = (o + 0.5) * narrow
         cell(axes, o * narrow, 2.6, narrow, str(o), TINTS[src % 4])
@@ -188,9 +189,9 @@ def grid_sampler_taps(folder):
 
     pixels(left, 1, 3)
     # Each tap's weight is the area of the rectangle opposite to it.
-    areas = (((1, 1), tx, ty, "se", 3), ((ix, 1), 1 - tx, ty, "sw", 2),
-             ((1, iy), tx, 1 - ty, "ne", 1), ((ix, iy), 1 - tx, 1 - ty, "nw", 0))  # fmt: skip
-    for corner, width, height, name, tint in areas:
+    areas = (((1, 1), tx, ty, 3), ((ix, 1), 1 - tx, ty, 2),
+             ((1, iy), tx, 1 - ty, 1), ((ix, iy), 1 - tx, 1 - ty, 0))  # fmt: skip
+    for corner, width, height, tint in areas:
         left.add_patch(Rectangle(corner, width, height, facecolor=TINTS[tint], edgecolor=GREY))
         left.text(corner[0] + width / 2, corner[1] + height / 2, f"{width * height:.2f}",
                   ha="center", va="center", fontsize=10)  # fmt: skip
@@ -245,8 +246,9 @@ def grid_sampler_kinks(folder):
             top.plot(first + t, value, color=BLUE)
             bottom.plot(first + t, slope, color=ORANGE)
             if mode == "bilinear":
-                bottom.plot(first, slope[0], "o", color=ORANGE, zorder=3)
-                bottom.plot(first + 1, slope[0], "o", color=ORANGE, markerfacecolor="white", zorder=2)
+                ends = {"marker": "o", "linestyle": "", "color": ORANGE}
+                bottom.plot(first, slope[0], zorder=3, **ends)
+                bottom.plot(first + 1, slope[0], markerfacecolor="white", zorder=2, **ends)
         if mode == "nearest":
             for at, tap in ((1.5, 2), (2.5, 2)):
                 other = 1 if at == 1.5 else 3
