@@ -94,9 +94,9 @@ HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
         hn::And(hn::Ge(y0, minus_one), hn::Le(y0, hn::Set(d, job.geometry.y.last)));
     const auto inside = hn::And(inside_x, inside_y);
     hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
-    // Row s - 1 belongs to the strip above, row -1 of the first strip to nobody else.
-    const auto second =
-        job.first_row == 0 ? hn::MaskFromVec(hn::Zero(d)) : hn::And(inside, hn::Lt(y0, first_row));
+    // Row s - 1 belongs to the strip above, which has the point as well, wherever its column is;
+    // row -1 of the first strip to nobody else.
+    const auto second = job.first_row == 0 ? hn::MaskFromVec(hn::Zero(d)) : hn::Lt(y0, first_row);
     StoreTargets(job, first, i, second, group->target);
   }
 }

@@ -48,8 +48,7 @@ inline std::string SchemaError(const nlohmann::json& value, const nlohmann::json
       }
     } else if (keyword == "items") {
       for (size_t i = 0; value.is_array() && i < value.size(); ++i) {
-        const std::string error =
-            SchemaError(value[i], rule, path + "[" + std::to_string(i) + "]");
+        const std::string error = SchemaError(value[i], rule, path + "[" + std::to_string(i) + "]");
         if (!error.empty()) return error;
       }
     } else if (keyword == "anyOf") {
