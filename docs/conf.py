@@ -72,9 +72,11 @@ def visit_math_block(self, node):
 
 
 def adjust_page(app, page, template, context, doctree):
-    """Enums without a name have a number in the contents of the page; one page is Chinese."""
+    """Names enums that have only a number; opens linked files; says that one page is Chinese."""
     if "toc" in context:
         context["toc"] = re.sub(r">@\d+<", ">enum<", context["toc"])
+    if "body" in context:
+        context["body"] = context["body"].replace(' download=""', "")
     if page == "zh":
         context["language"] = "zh"
 
