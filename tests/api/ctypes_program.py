@@ -1,5 +1,5 @@
-"""A program of Python's ctypes on the C API: a nearest-exact gradient through both phases, an error's
-message, an executor's second use and the errors of destroyed handles. Prints "ok"."""
+"""A program of ctypes on the C API: a nearest-exact gradient through both phases, the message of an
+error, the second use of an executor and the errors of destroyed handles. Prints "ok"."""
 
 import ctypes
 import os
