@@ -24,10 +24,13 @@ endfunction()
 install(TARGETS portacl EXPORT portaclDebianTargets LIBRARY DESTINATION "${debian_lib}"
         COMPONENT debian EXCLUDE_FROM_ALL INCLUDES DESTINATION include)
 install_debian(DIRECTORY include/portacl "${PORTACL_GENERATED_INCLUDE}/portacl" DESTINATION include)
+# Not the install tree's folder: CMake writes files of the same name and folder over each other.
+set(debian_package_dir "${debian_lib}/cmake/portacl")
 install_debian(EXPORT portaclDebianTargets FILE portaclTargets.cmake NAMESPACE portacl::
-               DESTINATION "${package_dir}")
+               DESTINATION "${debian_package_dir}")
 install_debian(FILES "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
-                     "${PROJECT_BINARY_DIR}/portaclConfigVersion.cmake" DESTINATION "${package_dir}")
+                     "${PROJECT_BINARY_DIR}/portaclConfigVersion.cmake"
+               DESTINATION "${debian_package_dir}")
 install_debian(FILES LICENSE DESTINATION share/doc/portacl RENAME copyright)
 if(TARGET portacl_cli)
   install_debian(TARGETS portacl_cli RUNTIME DESTINATION bin)

@@ -8,11 +8,16 @@ export LD_LIBRARY_PATH=$home/lib64
 vendor_libraries=(-lascendcl -lnnopbase -lopapi)
 
 # build OUTPUT SOURCE OPTIONS...: compiles and links as a user does, with the language's compiler.
+# Debian's g++ takes C++17 by itself, its clang does not.
 build() {
-  local output=$1 source=$2 compiler=${CXX:-g++}
+  local output=$1 source=$2 compiler=${CXX:-g++} standard=()
   shift 2
-  if [[ $source == *.c ]]; then compiler=${CC:-gcc}; fi
-  "$compiler" "$source" -I"$home/include" -L"$home/lib64" "$@" -o "$output"
+  if [[ $source == *.c ]]; then
+    compiler=${CC:-gcc}
+  elif "$compiler" --version | grep -q clang; then
+    standard=(-std=c++17)
+  fi
+  "$compiler" "$source" "${standard[@]}" -I"$home/include" -L"$home/lib64" "$@" -o "$output"
 }
 
 # expect NAME PROGRAM: runs it and compares its output with expected/NAME.txt.
