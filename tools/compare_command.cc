@@ -88,7 +88,7 @@ std::string CompareJson(const Comparison& result) {
                                        {"largest_difference", result.largest_difference},
                                        {"not_finite", result.not_finite},
                                        {"worst_index", result.worst}};
-  return json.dump(2) + "\n";
+  return JsonText(json);
 }
 
 int RunCompare(const CompareOptions& options) {

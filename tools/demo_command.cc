@@ -186,7 +186,7 @@ int RunDemo(const DemoOptions& options) {
   const int written = WritePictures(folder, MakeSheet(scenes, cases, failures));
   const std::string sheet_path = (folder / "contact-sheet.png").string();
   if (options.json) {
-    Print(DemoJson(scenes, cases, failures, sheet_path).dump(2) + "\n");
+    Print(JsonText(DemoJson(scenes, cases, failures, sheet_path)));
   } else {
     Print(CaseTable(cases) + "\n" + CheckTable(scenes) + "\n");
     Print(fmt::format("{} pictures in {}; begin with {}\n", written, options.folder,

@@ -67,6 +67,13 @@ double FlowReference(const HostTensor& vectors) {
   return *nth;
 }
 
+bool HasNotFinite(const HostTensor& vectors) {
+  for (int64_t i = 0; i < vectors.count(); ++i) {
+    if (!std::isfinite(vectors.Get(i))) return true;
+  }
+  return false;
+}
+
 Image FlowPicture(const HostTensor& vectors, double reference) {
   CheckShape(vectors);
   const int height = static_cast<int>(vectors.extent(1));
@@ -119,9 +126,10 @@ Image FlowPictureWithLegend(const HostTensor& vectors, const std::string& title)
   canvas.DrawText(centre_x - TextWidth("down (+y)", text) / 2, centre_y + 86, "down (+y)", text);
   canvas.DrawText(centre_x + 70, centre_y + 5, "+x", text);
   canvas.DrawText(centre_x - 70 - TextWidth("\u2212x", text), centre_y + 5, "\u2212x", text);
-  const std::string lines[] = {"Colour: direction", "White: no gradient",
-                               fmt::format("Rim: length {:.3g}", reference),
-                               "Half way: a quarter of it", "Darker: longer"};
+  std::vector<std::string> lines = {"Colour: direction", "White: no gradient",
+                                    fmt::format("Rim: length {:.3g}", reference),
+                                    "Half way: a quarter of it", "Darker: longer"};
+  if (HasNotFinite(vectors)) lines.emplace_back("Black: NaN or infinity");
   double y = centre_y + 116;
   for (const std::string& line : lines) {
     canvas.DrawText(centre_x - TextWidth(line, text) / 2, y, line, text);

@@ -17,6 +17,9 @@ Colour FlowColour(double x, double y);
 // (1, H, W, 2), at least the smallest number above 0. Vectors that are not finite do not count.
 double FlowReference(const HostTensor& vectors);
 
+// Whether a vector of the tensor is drawn black.
+bool HasNotFinite(const HostTensor& vectors);
+
 // A tensor (1, H, W, 2) as a picture; not finite is black. Throws BadInput for other shapes.
 Image FlowPicture(const HostTensor& vectors, double reference);
 

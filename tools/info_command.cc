@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,25 @@ std::string WordOf(const Json& value) {
   return words.empty() ? "none" : words;
 }
 
+// Refuses a PORTACL_PROFILE that every operator of the aclnn API refuses.
+void CheckProfile() {
+  const char* profile = std::getenv("PORTACL_PROFILE");
+  if (profile == nullptr || *profile == '\0' || portaclSetProfile(profile) == PORTACL_OK) return;
+  throw BadInput(fmt::format("PORTACL_PROFILE is \"{}\": {}", profile, portaclGetErrorMessage()));
+}
+
+// The forced implementation, with a word where no operator can have it.
+std::string ImplText(const Json& info) {
+  const std::string forced = info.value("impl", "");
+  if (forced.empty()) return "the best available";
+  for (const Json& kernels : info.value("operators", Json::object())) {
+    for (const Json& kernel : kernels) {
+      if (kernel.value("name", "") == forced && kernel.value("available", false)) return forced;
+    }
+  }
+  return forced + " (not on this machine)";
+}
+
 // "avx512, avx2, ref"; those that this CPU cannot run in brackets.
 std::string KernelList(const Json& kernels) {
   std::string list;
@@ -49,8 +69,7 @@ std::string InfoText(const Json& info) {
     if (key == "operators") continue;
     std::string label = key;
     std::replace(label.begin(), label.end(), '_', ' ');
-    const bool unforced = key == "impl" && WordOf(value).empty();
-    table.AddRow({label, unforced ? "the best available" : WordOf(value)});
+    table.AddRow({label, key == "impl" ? ImplText(info) : WordOf(value)});
   }
   std::string text = table.Text();
   if (!info.contains("operators")) return text;
@@ -70,7 +89,8 @@ void AddInfoCommand(CLI::App& app, Action& action) {
   info->add_flag("--json", *json, "print a JSON object");
   info->callback([json, &action] {
     action = [json] {
-      Print(*json ? LibraryInfo().dump(2) + "\n" : InfoText(LibraryInfo()));
+      CheckProfile();
+      Print(*json ? JsonText(LibraryInfo()) : InfoText(LibraryInfo()));
       return kExitOk;
     };
   });

@@ -180,8 +180,8 @@ HostTensor ReadNpy(const std::string& path) {
   const uint64_t count = static_cast<uint64_t>(CountElements(header.shape, path));
   if (count > file.remaining() / ElementSize(dtype)) {
     throw BadInput(fmt::format(
-        "{}: truncated: {} {} elements need {} bytes each, but {} bytes are left", path,
-        ToString(header.shape), DataTypeName(dtype), ElementSize(dtype), file.remaining()));
+        "{}: truncated: {} {} elements need {} times {} bytes, but {} are left", path,
+        ToString(header.shape), DataTypeName(dtype), count, ElementSize(dtype), file.remaining()));
   }
   HostTensor tensor(dtype, header.shape, path, header.fortran_order);
   if (file.remaining() != tensor.bytes()) {

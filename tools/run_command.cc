@@ -177,7 +177,7 @@ int Run(const RunOptions& options) {
       result.note = SaveTensor(result.file, *result.tensor, result.style, range);
     }
   }
-  Print(options.json ? ReportJson(options, job, report, results).dump(2) + "\n"
+  Print(options.json ? JsonText(ReportJson(options, job, report, results))
                      : Report(options, job, report, results));
   return kExitOk;
 }

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "tools/cli_error.h"
+#include "tools/file_io.h"
 #include "tools/grids.h"
 #include "tools/parse.h"
 #include "tools/tensor_io.h"
@@ -149,10 +152,40 @@ HostTensor LoadGrid(const RunOptions& options, const Job& job) {
   if (const std::optional<GridSpec> spec = ParseGridSpec(options.grid)) {
     return MakeGrid(*spec, frame, job.input.dtype());
   }
+  const std::string extension = Extension(options.grid);
+  const bool raw = extension == "bin";
+  if (!raw && extension != "npy") {
+    throw BadInput(fmt::format(
+        "--grid {}: wanted identity, rotate:DEGREES, lens:STRENGTH, random:SEED or a .npy or .bin "
+        "file",
+        options.grid));
+  }
   std::optional<Shape> shape;
-  const bool raw = options.grid.size() > 4 && options.grid.ends_with(".bin");
   if (sized || raw) shape = Shape{frame.batch, frame.out_height, frame.out_width, 2};
   return LoadTensor({"--grid", options.grid, job.input.dtype(), shape});
+}
+
+// Whether two paths name one file, also where it does not exist yet.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  const auto path_a = std::filesystem::weakly_canonical(a, failed);
+  const auto path_b = std::filesystem::weakly_canonical(b, failed);
+  return a == b || (!failed && path_a == path_b);
+}
+
+// The files of the results: only of results that are made, and one for each.
+void CheckResultFiles(const RunOptions& options, const Mask& mask) {
+  const std::string& input_grad = options.input_grad_file;
+  const std::string& grid_grad = options.grid_grad_file;
+  if (!mask.input_grad && !input_grad.empty()) {
+    throw BadInput("--input-grad: the mask leaves inputGrad out");
+  }
+  if (!mask.grid_grad && !grid_grad.empty()) {
+    throw BadInput("--grid-grad: the mask leaves gridGrad out");
+  }
+  if (!input_grad.empty() && !grid_grad.empty() && IsSameFile(input_grad, grid_grad)) {
+    throw BadInput(fmt::format("--input-grad and --grid-grad are the same file {}", grid_grad));
+  }
 }
 
 void BuildGridSampler(const RunOptions& options, Job& job) {
@@ -167,12 +200,7 @@ void BuildGridSampler(const RunOptions& options, Job& job) {
   job.padding = ParsePadding(options.padding);
   job.align_corners = options.align_corners;
   const Mask mask = ParseMask(options.mask);
-  if (!mask.input_grad && !options.input_grad_file.empty()) {
-    throw BadInput("--input-grad: the mask leaves inputGrad out");
-  }
-  if (!mask.grid_grad && !options.grid_grad_file.empty()) {
-    throw BadInput("--grid-grad: the mask leaves gridGrad out");
-  }
+  CheckResultFiles(options, mask);
   job.input = LoadTensor({"--input", options.input, WantedDataType(options), WantedShape(options)});
   if (job.input.shape().size() != 4) {
     throw BadInput(fmt::format("--input: wanted [N, C, H, W], but the shape is {}",

@@ -113,7 +113,9 @@ std::string SaveTensor(const std::string& path, const HostTensor& tensor, Pictur
   }
   if (style == PictureStyle::kFlow) {
     WriteImage(path, FlowPictureWithLegend(tensor, "gridGrad"));
-    return "colour = direction, see the legend in the picture";
+    return HasNotFinite(tensor)
+               ? "colour = direction, black = NaN or infinity, see the legend in the picture"
+               : "colour = direction, see the legend in the picture";
   }
   const ValueRange used = range.value_or(AutomaticRange(tensor));
   WriteImage(path, TensorToImage(tensor, used, path));

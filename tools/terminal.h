@@ -2,6 +2,7 @@
 #ifndef PORTACL_TOOLS_TERMINAL_H_
 #define PORTACL_TOOLS_TERMINAL_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,10 @@ std::string SecondsText(double seconds);
 
 // Writes to standard output; throws RuntimeFailure where that fails (a full disk, a closed pipe).
 void Print(const std::string& text);
+
+// The object as indented text. Paths need not be UTF-8; JSON must be, so U+FFFD stands for bytes
+// that are not.
+std::string JsonText(const nlohmann::ordered_json& json);
 
 }  // namespace portacl::cli
 

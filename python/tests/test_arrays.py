@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.resources
+import os
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -60,6 +65,74 @@ def test_repeated_elements(arrays):
     got = portacl.grid_sampler_2d_backward(ones, x, grid)
     want = portacl.grid_sampler_2d_backward(np.ones_like(grad), x, grid)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+
+
+def run_program(program, *arguments, **environment):
+    """Output of a Python program in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+NO_COPY_PROGRAM = """
+import resource, sys
+import numpy as np, portacl
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+last = np.ones((1, 1024, 1024, 16), np.float32)  # 64 MiB
+views = {
+    "row-major": last.reshape(1, 16, 1024, 1024),
+    "transposed": np.moveaxis(last, -1, 1).swapaxes(2, 3),
+    "flipped": last.reshape(1, 16, 1024, 1024)[:, ::-1, ::-1, ::-1],
+    "stepped": last.reshape(1, 8, 1024, 2048)[..., ::2],
+}
+x = views[sys.argv[1]]
+g = np.ones((1, x.shape[1], 8, 8), np.float32)
+grid = np.zeros((1, 8, 8, 2), np.float32)
+portacl.set_num_threads(1)
+portacl.upsample_nearest_exact(g, (2, 2))  # what a first call sets up
+portacl.grid_sampler_2d(g, grid)
+before = peak()
+portacl.upsample_nearest_exact(x, (8, 8))
+portacl.upsample_nearest_exact_backward(x, (*x.shape[:2], 8, 8))
+portacl.grid_sampler_2d_backward(g, x, grid, output_mask=(False, True))
+between = peak()
+portacl.grid_sampler_2d(x, grid)  # its kernel works on its own copy, row-major or not
+print(between - before, peak() - between - (x.nbytes >> 20))
+"""
+
+
+@pytest.mark.parametrize("layout", ["row-major", "transposed", "flipped", "stepped"])
+def test_strided_inputs_are_not_copied(layout):
+    """An input of 64 MiB adds far less than itself to the process's peak."""
+    added = run_program(NO_COPY_PROGRAM, layout, PORTACL_POOL_MB="0").split()
+    assert all(int(mebibytes) < 16 for mebibytes in added), added
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_dtypes_of_grid_sampler(arrays, dtype):
+    """Rounded inputs, computed in float32 (float64) and rounded once."""
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    rounded = [a.astype(dtype) for a in arrays]
+    wanted = portacl.grid_sampler_2d_backward(*(a.astype(np.float64) for a in rounded))
+    got = portacl.grid_sampler_2d_backward(*rounded)
+    epsilon = {2: 2.0**-8 if dtype != "float16" else 2.0**-11, 4: 2.0**-22, 8: 2.0**-50}
+    for a, b in zip(got, wanted):
+        assert a.dtype == rounded[0].dtype
+        error = np.abs(a.astype(np.float64) - b)
+        assert (error <= 2 * epsilon[a.dtype.itemsize] * (np.abs(b) + np.abs(b).max())).all()
+    forward = portacl.grid_sampler_2d(*rounded[1:])
+    assert forward.dtype == rounded[0].dtype
 
 
 def test_bfloat16_of_ml_dtypes(rng):
@@ -151,6 +224,22 @@ def test_read_only_and_overlapping_results(arrays):
         portacl.grid_sampler_2d_backward(*arrays, out=(repeated, np.empty_like(grid)))
 
 
+def test_read_only_and_overlapping_results_of_resizing():
+    memory = np.zeros(128, np.float32)
+    whole, half = memory.reshape(1, 2, 8, 8), memory[:32].reshape(1, 2, 4, 4)
+    frozen = np.empty((1, 2, 4, 4), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="overlap"):
+        portacl.upsample_nearest_exact_backward(whole, half.shape, out=half)
+    with pytest.raises(ValueError, match="overlap"):
+        portacl.upsample_nearest_exact(half, (8, 8), out=whole)
+    with pytest.raises(ValueError, match="read-only"):
+        portacl.upsample_nearest_exact_backward(whole, frozen.shape, out=frozen)
+    with pytest.raises(ValueError, match="read-only"):
+        portacl.upsample_nearest_exact(whole, (4, 4), out=frozen)
+    assert not memory.any()
+
+
 def test_refusals(arrays):
     grad, x, grid = arrays
     cases = [
@@ -207,8 +296,94 @@ def test_large_results_come_from_the_pool():
     assert address in [a.ctypes.data for a in again]
 
 
+def test_pool_is_bounded():
+    """Blocks above the bound go back to the system when their array dies, the oldest first."""
+    program = """
+import numpy as np, portacl
+x = np.ones((1, 1, 512, 512), np.float32)
+kept = lambda: portacl.info()["result_pool"]["kept_bytes"] >> 20
+results = [portacl.upsample_nearest_exact(x, (1024, 1024)) for _ in range(4)]  # 4 MiB each
+counts = [kept()]
+while results:
+    results.pop()
+    counts.append(kept())
+larger = portacl.upsample_nearest_exact(x, (2048, 2048))  # 16 MiB
+assert larger.all()
+del larger
+print(*counts, kept(), portacl.info()["result_pool"]["limit_bytes"] >> 20)
+"""
+    assert run_program(program, PORTACL_POOL_MB="8").split() == ["0", "4", "8", "8", "8", "8", "8"]
+
+
+def test_pool_is_used_again_by_changing_sizes():
+    """A program whose shapes change keeps no more than the bound and stays right."""
+    program = """
+import numpy as np, portacl
+for extent in list(range(600, 1500, 50)) * 2:
+    y = portacl.upsample_nearest_exact(np.full((1, 1, 9, 9), extent, np.float32), (extent, extent))
+    assert (y == extent).all()
+    del y
+    assert portacl.info()["result_pool"]["kept_bytes"] <= 12 << 20
+"""
+    run_program(program, PORTACL_POOL_MB="12")
+
+
+def mapping_of(address):
+    """Lines of /proc/self/smaps about the mapping that holds an address."""
+    lines, inside = [], False
+    with open("/proc/self/smaps") as smaps:
+        for line in smaps:
+            head = line.split(" ", 1)[0]
+            if "-" in head and ":" not in head:
+                begin, end = (int(part, 16) for part in head.split("-"))
+                inside = begin <= address < end
+            if inside:
+                lines.append(line)
+    return lines
+
+
+def test_pool_asks_for_huge_pages():
+    if portacl.info()["result_pool"]["limit_bytes"] < 8 << 20:
+        pytest.skip("the pool is off (PORTACL_POOL_MB)")
+    result = portacl.upsample_nearest_exact(np.ones((1, 1, 4, 4), np.float32), (1024, 1024))
+    flags = [line for line in mapping_of(result.ctypes.data) if line.startswith("VmFlags")]
+    if not flags:
+        pytest.skip("this kernel does not tell the flags of a mapping")
+    assert "hg" in flags[0].split()
+
+
+def test_gil_is_released():
+    """Another Python thread runs while a call computes, though no bytecode is interrupted."""
+    x = np.ones((1, 8, 512, 512), np.float32)
+    grid = np.zeros((1, 1024, 1024, 2), np.float32)
+    out = np.empty((1, 8, 1024, 1024), np.float32)
+    portacl.set_num_threads(1)
+    portacl.grid_sampler_2d(x, grid, interpolation="bicubic", out=out)
+    ticks, seen, done = [0], [], threading.Event()
+
+    def work():
+        for _ in range(20):
+            before = ticks[0]
+            portacl.grid_sampler_2d(x, grid, interpolation="bicubic", out=out)
+            seen.append(ticks[0] - before)
+        done.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(60)  # only who gives the GIL away lets others run
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not done.is_set():
+            time.sleep(1e-3)
+            ticks[0] += 1
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sum(seen) > 0
+
+
 def test_threads_of_python(arrays):
-    """The GIL is released, so calls from several threads run and agree."""
+    """Calls from several threads run and agree."""
     wanted = portacl.grid_sampler_2d_backward(*arrays)
     bad = []
 
@@ -229,4 +404,25 @@ def test_threads_of_python(arrays):
 def test_info():
     facts = portacl.info()
     assert facts["version"] == portacl.__version__
-    assert set(facts["operators"]) >= {"grid_sampler_2d_backward", "upsample_nearest_exact"}
+    assert set(facts["operators"]) == {
+        *("grid_sampler_2d", "grid_sampler_2d_backward"),
+        *("upsample_nearest_exact", "upsample_nearest_exact_backward"),
+    }
+    assert facts["threads"] == portacl.get_num_threads()
+    assert set(facts["result_pool"]) == {"kept_bytes", "limit_bytes"}
+
+
+def test_forward_has_the_kernels_of_backward():
+    """Vectorised for the same instruction sets."""
+    kernels = {
+        name: [kernel["name"] for kernel in rows]
+        for name, rows in portacl.info()["operators"].items()
+    }
+    for name in ("grid_sampler_2d", "upsample_nearest_exact"):
+        assert kernels[name] == kernels[f"{name}_backward"]
+
+
+def test_package_is_typed():
+    files = importlib.resources.files("portacl")
+    assert (files / "py.typed").is_file()
+    assert "def grid_sampler_2d_backward(" in (files / "_core.pyi").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,6 +160,64 @@ def test_compiled_code_uses_the_kernels():
         compiled = torch.compile(step, backend="aot_eager")
         got = torch.autograd.grad(compiled(*leaves), leaves)
     assert all(torch.equal(a, b) for a, b in zip(got, wanted))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="Inductor needs a C++ compiler")
+def test_inductor_uses_the_kernels():
+    """torch.compile as most call it."""
+    x, grid = make()
+    weights = torch.randn(2, 3, 20, 21)
+
+    def step(x, grid):  # linear in y: Inductor rounds the forward direction in its own way
+        y = F.grid_sample(x, grid, align_corners=False)
+        return (F.interpolate(y, (20, 21), mode="nearest-exact") * weights).sum()
+
+    with pt.accelerated():
+        leaves = [x.requires_grad_(), grid.requires_grad_()]
+        wanted = torch.autograd.grad(step(*leaves), leaves)
+        with torch.profiler.profile() as profile:
+            got = torch.autograd.grad(torch.compile(step, fullgraph=True)(*leaves), leaves)
+    assert any("grid_sampler_2d_backward" in event.key for event in profile.key_averages())
+    assert all(torch.equal(a, b) for a, b in zip(got, wanted))
+
+
+def test_autocast_and_deterministic_algorithms():
+    x, grid = make()
+    leaves = [x.bfloat16().requires_grad_(), grid.requires_grad_()]
+
+    def step():
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = F.grid_sample(*leaves, align_corners=False)
+            z = F.interpolate(y, scale_factor=2, mode="nearest-exact")
+        return torch.autograd.grad(z.float().square().sum(), leaves)
+
+    wanted = step()
+    torch.use_deterministic_algorithms(True)
+    try:
+        with pt.accelerated():
+            got, again = step(), step()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    for a, b, c in zip(got, wanted, again):
+        assert a.dtype == b.dtype and torch.equal(a, c)
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_is_nearer_to_float64_than_stock(dtype):
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn((2, 8, 32, 32), generator=generator).to(dtype)
+    grid = (torch.rand((2, 32, 32, 2), generator=generator) * 2.4 - 1.2).to(dtype)
+    grad = torch.randn((2, 8, 32, 32), generator=generator).to(dtype)
+
+    def backward(*tensors):
+        return aten.grid_sampler_2d_backward(*tensors, 0, 0, False, (True, True))
+
+    exact, stock = backward(grad.double(), x.double(), grid.double()), backward(grad, x, grid)
+    with pt.accelerated():
+        mine = backward(grad, x, grid)
+    for best, own, other in zip(exact, mine, stock):
+        assert (own.double() - best).abs().mean() < 0.7 * (other.double() - best).abs().mean()
 
 
 def test_bits_do_not_depend_on_threads():

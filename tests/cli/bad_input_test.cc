@@ -118,6 +118,9 @@ TEST_F(BadInputTest, GridsThatAreMalformed) {
   grid("lens:inf", "not a finite number");
   grid("random:1.5", "seed");
   grid("spiral:3", "--grid spiral:3");
+  for (const std::string word : {"spiral:3", "identity:1", "rotated", "x.txt"}) {
+    grid(word, "wanted identity, rotate:DEGREES, lens:STRENGTH, random:SEED or a .npy");
+  }
   grid("three.npy", "--grid: wanted [N, OH, OW, 2]");
   grid("half.npy", "holds float16, but float32 is wanted");
   ExpectSampler({"--input", "g.npy"}, "--grid is needed");
@@ -187,6 +190,9 @@ TEST_F(BadInputTest, ResultsThatHaveNoPlace) {
   ExpectSampler(
       {"--input", "g.npy", "--grid", "identity", "--mask", "0,1", "--input-grad", "o.npy"},
       "the mask leaves inputGrad out");
+  ExpectSampler(
+      {"--input", "g.npy", "--grid", "identity", "--input-grad", "o.npy", "--grid-grad", "./o.npy"},
+      "--input-grad and --grid-grad are the same file");
   ExpectBadInput(Run({"demo", "g.npy"}), "g.npy");
 }
 

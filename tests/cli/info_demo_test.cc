@@ -38,6 +38,14 @@ TEST_F(InfoTest, TheEnvironmentIsShown) {
   EXPECT_THAT(outcome.out, testing::ContainsRegex("threads +3"));
 }
 
+TEST_F(InfoTest, AnEnvironmentThatOperatorsRefuseDoesNotLookUsable) {
+  ExpectBadInput(Run({"info"}, "PORTACL_PROFILE=atlas-9"), "PORTACL_PROFILE is \"atlas-9\"");
+  ExpectBadInput(Run({"info", "--json"}, "PORTACL_PROFILE=atlas-9"), "atlas-a2");
+  EXPECT_THAT(Run({"info"}, "PORTACL_IMPL=neo").out,
+              testing::ContainsRegex("impl +neo \\(not on this machine\\)"));
+  EXPECT_THAT(Run({"info"}, "PORTACL_IMPL=ref").out, testing::ContainsRegex("impl +ref\n"));
+}
+
 TEST_F(InfoTest, HelpIsThereForEveryCommand) {
   for (const std::string command : {"run", "info", "compare", "demo"}) {
     const Outcome outcome = Run({command, "--help"});

@@ -104,6 +104,15 @@ TEST_F(PictureTest, GridGradIsDrawnWithALegend) {
   EXPECT_GT(shape[3].get<int>(), 256 + 100) << "the legend stands beside the picture";
 }
 
+TEST_F(PictureTest, GridGradThatIsNotFiniteIsSaid) {
+  const float nan = std::nanf("");
+  Write("grid.bin", Bytes<float>({0, 0, nan, 0}));
+  const Outcome outcome =
+      Run({"run", "grid_sampler_2d_backward", "--input", "random:1", "--shape", "1,1,1,2", "--grid",
+           "grid.bin", "--dtype", "float32", "--grid-grad", "flow.png"});
+  EXPECT_THAT(outcome.out, testing::HasSubstr("black = NaN or infinity"));
+}
+
 TEST_F(PictureTest, TheRangeOfAPictureIsSaid) {
   const auto text = [&](const std::string& source) {
     return Run({"run", "upsample_nearest_exact2d_backward", "--grad-output", source, "--shape",

@@ -185,6 +185,14 @@ TEST_F(RunTest, ChecksumIsFnv1aOverTheElementsBytes) {
             Fnv1a(Bytes(ExpectedOfCounting())));
 }
 
+TEST_F(RunTest, FileNamesThatAreNotUtf8GiveValidJson) {
+  const std::string name = "o\xff.bin";
+  const auto report = RunJson({"run", "upsample_nearest_exact2d_backward", "--shape", "1,1,2,2",
+                               "--size", "1,1", "--grad-input", name});
+  EXPECT_EQ(TensorNamed(report, "grad_input").value("file", ""), "o\xef\xbf\xbd.bin");
+  EXPECT_EQ(Read(name).size(), sizeof(float));
+}
+
 TEST_F(RunTest, ChecksumTakesEveryNanForTheSame) {
   const auto checksum = [&](const std::string& dtype, const std::string& bytes) {
     Write("g.bin", bytes);
