@@ -167,10 +167,11 @@ HostTensor LoadGrid(const RunOptions& options, const Job& job) {
 
 // Whether two paths name one file, also where it does not exist yet.
 bool IsSameFile(const std::string& a, const std::string& b) {
-  std::error_code failed;
-  const auto path_a = std::filesystem::weakly_canonical(a, failed);
-  const auto path_b = std::filesystem::weakly_canonical(b, failed);
-  return a == b || (!failed && path_a == path_b);
+  const auto resolve = [](const std::string& path) {
+    std::error_code ignored;  // an empty path then; writing the file will say why
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  return a == b || (resolve(a) == resolve(b) && !resolve(a).empty());
 }
 
 // The files of the results: only of results that are made, and one for each.
