@@ -1,6 +1,7 @@
 # Shared by the scripts: sourced, never run. Puts the caller into the repository root.
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
+HOME=${HOME:-~}  # services and containers may come without it
 jobs=${PORTACL_JOBS:-$(nproc 2>/dev/null || echo 2)}
 
 say() { printf '== %s\n' "$*"; }

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# script/setup where it cannot install: without root, without a network, without Debian, without
+# PyPI. Each time it names what is missing and ends with status 3; a second run is quick.
+set -euo pipefail
+setup=$PORTACL_SOURCE_DIR/script/setup
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+unset PORTACL_SKIP_PACKAGES
+
+# fake NAME COMMAND: a program in $folder/bin, which is first in PATH.
+mkdir "$folder/bin"
+fake() {
+  printf '#!/bin/sh\n%s\n' "$2" >"$folder/bin/$1"
+  chmod +x "$folder/bin/$1"
+}
+
+# refused WHAT TEXT... -- COMMAND...: status 3 and every TEXT on standard error.
+refused() {
+  local what=$1 texts=() status=0 text
+  shift
+  while [ "$1" != -- ]; do texts+=("$1"); shift; done
+  shift
+  "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
+  [ $status -eq 3 ] || { echo "$what: status $status"; cat "$folder/out" "$folder/err"; exit 1; }
+  for text in "${texts[@]}"; do
+    grep -qF -- "$text" "$folder/err" || { echo "$what: no '$text' in:"; cat "$folder/err"; exit 1; }
+  done
+  echo "ok $what"
+}
+
+fake dpkg-query 'exit 0'  # nothing is installed
+fake apt-get 'echo "E: Temporary failure resolving deb.debian.org" >&2; exit 100'
+fake id 'echo 0'
+refused "root without a network" "Temporary failure resolving" "Could not install: g++ cmake" \
+  "apt-get install -y --no-install-recommends g++ cmake" -- env PATH="$folder/bin:$PATH" "$setup"
+
+fake id 'echo 1000'
+fake apt-get 'echo "must not be called" >&2; exit 100'
+refused "not root" "Missing Debian packages: g++ cmake" "sudo sh -c 'apt-get update" \
+  -- env PATH="$folder/bin:$PATH" "$setup"
+if grep -q "must not be called" "$folder/err"; then echo "apt-get was called"; exit 1; fi
+
+mkdir "$folder/few"
+for program in bash sed awk dirname basename nproc; do
+  ln -s "$(command -v "$program")" "$folder/few/"
+done
+refused "not Debian" "not a Debian system" "PORTACL_SKIP_PACKAGES=1" "libhwy-dev" \
+  -- env PATH="$folder/few" bash "$setup"
+
+refused "no PyPI" "script/requirements/base.txt" "numpy>=" "PIP_INDEX_URL" \
+  -- env PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/cache" PIP_CONFIG_FILE=/dev/null \
+  PIP_INDEX_URL=http://127.0.0.1:9/simple PIP_RETRIES=0 PIP_NO_CACHE_DIR=1 "$setup"
+if [ -n "$(find "$folder/cache" -name .complete)" ]; then
+  echo "a broken environment counts as complete"
+  exit 1
+fi
+
+# Services and containers may run without HOME.
+venv=$(env -u HOME -u XDG_CACHE_HOME -u PORTACL_CACHE "$setup" --print-venv)
+case $venv in
+  /*/.cache/portacl/venv-*) echo "ok no HOME" ;;
+  *) echo "without HOME the environment would be $venv"; exit 1 ;;
+esac
