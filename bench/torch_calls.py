@@ -52,12 +52,15 @@ def parse_arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--clock", choices=("wall", "cpu"), default="wall")
-    add("--repeat", type=int, default=9, help="samples of each, interleaved (9)")
+    add("--repeat", type=int, help="samples of each, interleaved (9; 3 with --quick)")
+    add("--quick", action="store_true", help="small results and few samples")
     add("--json", type=pathlib.Path, metavar="FILE", help="write the numbers")
     add("--from", type=pathlib.Path, dest="source", metavar="JSON", help="do not measure")
     add("--plot", type=pathlib.Path, metavar="PNG", help="draw the part on memory")
     add("--worker", choices=("calls", "memory"), help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.repeat = options.repeat or (3 if options.quick else 9)
+    return options
 
 
 def tiny_calls() -> dict[str, Call]:
@@ -75,13 +78,14 @@ def tiny_calls() -> dict[str, Call]:
     }
 
 
-def memory_calls() -> dict[str, Call]:
+def memory_calls(quick: bool) -> dict[str, Call]:
     """Calls whose result is new memory each time, dead before the next one, as in training."""
     import torch
 
     aten = torch.ops.aten
     calls: dict[str, Call] = {}
-    for mib in POOL_SIZES_MIB:
+    sizes = POOL_SIZES_MIB[:2] if quick else POOL_SIZES_MIB
+    for mib in sizes:
         # x2 of 32 channels; the gradient has `mib` MiB of float32.
         h = 64
         w = mib * MIB // (4 * 32 * h)
@@ -89,7 +93,7 @@ def memory_calls() -> dict[str, Call]:
         calls[f"{NEAREST} {mib}"] = lambda grad=grad, h=h, w=w: (
             aten._upsample_nearest_exact2d_backward(grad, (2 * h, 2 * w), (1, 32, h, w))
         )
-    for mib in POOL_SIZES_MIB[:-1]:
+    for mib in sizes[:3]:
         h = 64
         w = mib * MIB // (4 * 32 * h)
         x = torch.ones(1, 32, h, w)
@@ -138,7 +142,7 @@ def work(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     portacl.set_num_threads(1)
-    calls = tiny_calls() if options.worker == "calls" else memory_calls()
+    calls = tiny_calls() if options.worker == "calls" else memory_calls(options.quick)
     found = measure(calls, options.repeat, options.clock)
     print(json.dumps({"found": found, "torch": torch.__version__}))
 
@@ -148,6 +152,7 @@ def run_worker(part: str, options: argparse.Namespace, **environment: str) -> di
         [
             *(sys.executable, __file__, "--worker", part),
             *("--clock", options.clock, "--repeat", str(options.repeat)),
+            *(["--quick"] if options.quick else []),
         ],
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         stdout=subprocess.PIPE,

@@ -32,7 +32,7 @@ def run(name, *arguments):
 
 def test_torch_calls(tmp_path):
     file, plot = tmp_path / "calls.json", tmp_path / "calls.png"
-    text = run("torch_calls.py", "--clock", "cpu", "--repeat", 3, "--json", file, "--plot", plot)
+    text = run("torch_calls.py", "--clock", "cpu", "--quick", "--json", file, "--plot", plot)
     assert "| pool |" in text and plot.stat().st_size > 10_000
     result = json.loads(file.read_text())
     assert len(result["calls"]) == 3
@@ -45,7 +45,7 @@ def test_torch_calls(tmp_path):
 def test_speed_plot(tmp_path):
     """bench/compare.py --plots."""
     run(
-        *("compare.py", "--filter", "^(only_grid_grad|pyramid_25x42)$", "--repeat", 2),
+        *("compare.py", "--filter", "^(only_grid_grad|pyramid_25x42) ", "--repeat", 2),
         *("--threads", 1, "--clock", "cpu", "--plots", tmp_path, "--peers", "portacl", "torch"),
     )
     drawn = {path.name for path in tmp_path.iterdir()}
