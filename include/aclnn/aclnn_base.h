@@ -8,18 +8,20 @@
  * may be destroyed between the phases, device memory must stay until the work is done. Executors:
  * see aclSetAclOpExecutorRepeatable() in acl_meta.h.
  *
- * Phase 1 makes the operator's own checks first, in the order of its table, then these for every
- * tensor that is read or written:
+ * Phase 1 refuses null pointers (161001), then a tensor or array that was never created or is
+ * already destroyed (161002). It makes the operator's own checks next, in the order of its table,
+ * then these for every tensor that is read or written:
  *   161001  the data address is null although the tensor has elements
  *   161002  the view leaves its storage
+ *   161002  the address is not a multiple of the element's size
  *   161002  the address lies in a known device allocation that is too small for the storage
  *   161002  two elements of an output share an address
  *   161002  an output overlaps an input or the other output (outputs that interleave without
  *           touching are fine)
- *   161002  a tensor, array or executor that was never created or is already destroyed
  * Phase 2:
  *   161001  the executor is null, or the workspace is null although its size is more than 0
- *   161002  the workspace is smaller than planned, or the executor, not being repeatable, was used
+ *   161002  the workspace is smaller than planned, or the executor is no live one: not being
+ *           repeatable it was used, or it was destroyed or never created
  *   361001  the runtime refuses the work, for example for lack of a current context
  *
  * A refused call writes to no tensor, sets *workspaceSize = 0 and *executor = null where those

@@ -87,7 +87,9 @@ enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
 /* ---- plans: check once, run often --------------------------------------------------------- */
 
 /** A checked call with its index tables, kernel choice and workspace layout. Immutable: any number
- *  of threads may run one plan at a time, each with its own tensors and workspace. */
+ *  of threads may run one plan at a time, each with its own tensors and workspace. A null plan is
+ * an error or, to free, nothing; a pointer that is no plan is not noticed, other than with the
+ * handles of the ACL headers. */
 typedef struct portaclPlan portaclPlan;
 
 /** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o], elements without a source 0.

@@ -127,6 +127,18 @@ TEST_F(AclnnMemory, AnAddressInsideAnAllocationCountsFromThere) {
   ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"out", "allocation"});
 }
 
+TEST_F(AclnnMemory, AnAddressMustBeAlignedToItsElements) {
+  const DeviceMemory room(4096);
+  for (const int at : {1, 2, 3}) {
+    NearestCall call = Good();
+    call.grad_output.data = static_cast<char*>(room.get()) + at;
+    ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"gradOutput", "not aligned", "4 bytes"});
+    call = Good();
+    call.out.data = static_cast<char*>(room.get()) + at;
+    ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"out", "not aligned", "4 bytes"});
+  }
+}
+
 TEST_F(AclnnMemory, OutputsThatOverlapThemselvesAreRefused) {
   struct View {
     Shape strides;
