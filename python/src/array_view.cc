@@ -148,7 +148,13 @@ bool ArrayView::FromNumpyBfloat16(nb::handle object) {
 
 bool ArrayView::FromCapsule(nb::handle object) {
   if (!nb::hasattr(object, "__dlpack__")) return false;
-  const nb::object method = object.attr("__dlpack__");
+  // PyTorch before 2.10 has no exchange table, and refuses to export what requires grad. That no
+  // gradient is lost is settled before this call (describe() in _arrays.py, autograd's formulas).
+  nb::object detached = nb::borrow(object);
+  if (nb::getattr(object, "requires_grad", nb::none()).is(Py_True)) {
+    detached = object.attr("detach")();
+  }
+  const nb::object method = detached.attr("__dlpack__");
   nb::object capsule;
   try {
     capsule = method(nb::arg("max_version") = nb::make_tuple(1, 3));

@@ -30,6 +30,24 @@ class OnlyDlpack:
         return self._array.__dlpack_device__()
 
 
+class NeedsDetach:
+    """Like a tensor of PyTorch before 2.10 that requires grad: DLPack only after detach()."""
+
+    requires_grad = True
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **keywords):
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+    def detach(self):
+        return OnlyDlpack(self._array)
+
+
 @pytest.fixture
 def arrays(rng):
     """grad_output, input, grid."""
@@ -152,6 +170,12 @@ def test_dlpack_objects(arrays, old):
     wanted = portacl.grid_sampler_2d_backward(*arrays)
     got = portacl.grid_sampler_2d_backward(*(OnlyDlpack(a, old) for a in arrays))
     assert all(isinstance(a, np.ndarray) for a in got)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(got, wanted))
+
+
+def test_objects_that_must_be_detached(arrays):
+    wanted = portacl.grid_sampler_2d_backward(*arrays)
+    got = portacl.grid_sampler_2d_backward(*map(NeedsDetach, arrays))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(got, wanted))
 
 

@@ -66,13 +66,15 @@ def test_interpolate_1d_and_scale_factor():
 
 
 @pytest.mark.parametrize("mode,padding,align", MODES)
-def test_first_and_second_derivatives_of_grid_sample(mode, padding, align):
+def test_first_and_second_derivatives_of_grid_sample(mode, padding, align, second_order):
     x, grid = make((1, 2, 4, 3), (2, 3), torch.float64)
 
     def function(x, grid):
         return pt.grid_sample(x, grid, mode, padding, align)
 
     assert torch.autograd.gradcheck(function, (x, grid))
+    if not second_order:
+        pytest.skip(f"PyTorch {torch.__version__} has no second order of grid_sample")
     assert torch.autograd.gradgradcheck(function, (x, grid))
     assert torch.autograd.gradgradcheck(lambda x: function(x, grid.detach()), (x,))
     assert torch.autograd.gradgradcheck(lambda grid: function(x.detach(), grid), (grid,))
@@ -110,9 +112,10 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("name,arguments", CHECKS)
-def test_opcheck(name, arguments):
+def test_opcheck(name, arguments, second_order):
     operator = getattr(torch.ops.portacl, name).default
-    torch.library.opcheck(operator, arguments(*make()))
+    differentiable = second_order or name != "grid_sampler_2d_backward"
+    torch.library.opcheck(operator, arguments(*make(grad=differentiable)))
 
 
 def test_compile():

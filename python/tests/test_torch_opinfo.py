@@ -57,7 +57,7 @@ def test_same_gradients(op, dtype):
 
 
 @pytest.mark.parametrize("op", OPS, ids=IDS)
-def test_gradcheck(op):
+def test_gradcheck(op, second_order):
     """Like PyTorch's test_fn_grad and test_fn_gradgrad."""
     with pt.accelerated():
         for sample in op.sample_inputs("cpu", torch.float64, requires_grad=True):
@@ -67,4 +67,5 @@ def test_gradcheck(op):
                 return op(sample.input, *sample.args, **sample.kwargs)
 
             assert torch.autograd.gradcheck(function, leaves, fast_mode=True)
-            assert torch.autograd.gradgradcheck(function, leaves, fast_mode=True)
+            if second_order or "interpolate" in op.name:
+                assert torch.autograd.gradgradcheck(function, leaves, fast_mode=True)

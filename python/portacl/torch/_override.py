@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Optional
 
@@ -82,8 +83,11 @@ def _apply() -> None:
     wanted = _enabled or _blocks > 0
     if wanted and _library is None:
         library = torch.library.Library("aten", "IMPL")
-        for name, kernel in _KERNELS.items():
-            library.impl(name, kernel, "CPU")
+        with warnings.catch_warnings():
+            # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
+            warnings.filterwarnings("ignore", "Warning only once for all operators")
+            for name, kernel in _KERNELS.items():
+                library.impl(name, kernel, "CPU")
         _library = library
     elif not wanted and _library is not None:
         _library._destroy()  # PyTorch's own kernels come back
