@@ -144,21 +144,24 @@ class Checker {
     return {};
   }
 
-  Status Modes() const {
+  // One of the modes 0, 1 and, in profile open, 2, which the graph operator calls by `words`.
+  Status Mode(const char* name, int64_t mode, const std::array<const char*, 3>& words) const {
     const bool all = extended();
-    const std::pair<const char*, int64_t> modes[] = {{names_.interpolation, call_.interpolation},
-                                                     {names_.padding, call_.padding}};
-    const std::array<const char*, 2> choices = {
-        all ? "0 (bilinear), 1 (nearest) or 2 (bicubic)"
-            : "0 (bilinear) or 1 (nearest); profile open also has 2 (bicubic)",
-        all ? "0 (zeros), 1 (border) or 2 (reflection)"
-            : "0 (zeros) or 1 (border); profile open also has 2 (reflection)"};
-    for (size_t i = 0; i < 2; ++i) {
-      const auto& [name, mode] = modes[i];
-      if (mode >= 0 && mode <= (all ? 2 : 1)) continue;
-      return refusals_.Refuse(call_.surface == Surface::kGraph ? Rule::kAttribute : Rule::kOther,
-                              "{} is {}, but must be {}", name, mode, choices[i]);
+    if (mode >= 0 && mode <= (all ? 2 : 1)) return {};
+    if (call_.surface == Surface::kGraph && mode == 2) {
+      return refusals_.Refuse(Rule::kAttribute,
+                              "{} is \"{}\", but must be {} or {}; profile open also has {}", name,
+                              words[2], words[0], words[1], words[2]);
     }
+    return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be 0 ({}){} 1 ({}){} 2 ({})",
+                            name, mode, words[0], all ? "," : " or", words[1],
+                            all ? " or" : "; profile open also has", words[2]);
+  }
+
+  Status Modes() const {
+    PORTACL_RETURN_IF_ERROR(
+        Mode(names_.interpolation, call_.interpolation, {"bilinear", "nearest", "bicubic"}));
+    PORTACL_RETURN_IF_ERROR(Mode(names_.padding, call_.padding, {"zeros", "border", "reflection"}));
     if (call_.output_mask->size() == 2) return {};
     return refusals_.Refuse(Rule::kOther,
                             "{} has {} elements, but must have 2 (inputGrad, gridGrad)",
