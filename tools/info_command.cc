@@ -41,7 +41,7 @@ void CheckProfile() {
 
 // The forced implementation, with a word where no operator can have it.
 std::string ImplText(const Json& info) {
-  const std::string forced = info.value("impl", "");
+  std::string forced = info.value("impl", "");
   if (forced.empty()) return "the best available";
   for (const Json& kernels : info.value("operators", Json::object())) {
     for (const Json& kernel : kernels) {
