@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json LibraryInfo() {
-  const Json info = Json::parse(portaclGetInfo(), nullptr, /*allow_exceptions=*/false);
+  Json info = Json::parse(portaclGetInfo(), nullptr, /*allow_exceptions=*/false);
   if (!info.is_object()) throw RuntimeFailure("portaclGetInfo() did not return a JSON object");
   return info;
 }

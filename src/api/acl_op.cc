@@ -90,7 +90,7 @@ Status PlanNearest(const GraphOperator& op, const Tensors& tensors,
   ops::UpsampleNearestExactBackwardCall call;
   call.op = kNearest;
   call.surface = ops::Surface::kGraph;
-  call.grad_output = &tensors[0];
+  call.grad_output = tensors.data();
   call.grad_input = &tensors[1];
   call.output_size = &output_size;
   call.input_size = &input_size;
@@ -110,7 +110,7 @@ Status PlanGridSampler(const GraphOperator& op, const Tensors& tensors,
   PORTACL_RETURN_IF_ERROR(
       ReadMode(op, "padding_mode", {"zeros", "border", "reflection"}, &call.padding));
   PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "align_corners", "bool", false, &call.align_corners));
-  call.grad_output = &tensors[0];
+  call.grad_output = tensors.data();
   call.input = &tensors[1];
   call.grid = &tensors[2];
   call.output_mask = &both;
