@@ -226,7 +226,7 @@ HWY_NOINLINE void SumTileInRegisters(const Params& p, const Tile<T>& t) {
 
 // With vectors of the largest size that a row fills; a row has MinRatioColumns() at least.
 template <int kRatio, class T, class D>
-void ChooseWidth(D d, const Params& p, const Tile<T>& t) {
+void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
 #if HWY_ARCH_X86
   if constexpr (sizeof(hn::Vec<D>) > 16) {
     if (t.box.j1 - t.box.j0 < static_cast<int64_t>(hn::Lanes(d))) {
@@ -616,6 +616,8 @@ struct WideRow {
 // Short rows and any strides: a lane per destination, whatever row and plane it is in.
 template <bool kContiguous, class T>
 struct WideGroup {
+  explicit WideGroup(const Tile<T>& of) : tile(of) {}
+
   const Tile<T>& tile;
   size_t used = 0;
   WideLanes<T> lanes;
@@ -669,12 +671,14 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
   const int64_t* begin = p.w.begin;
   const int64_t n = t.box.j1 - t.box.j0;
   if (kContiguous && t.to_column == 1 && n >= static_cast<int64_t>(hn::Lanes(BlockTag<T>()))) {
-    return SumTileByRow(
-        p, t,
-        WideRow<T>{
-            .begin = begin + t.box.j0, .n = n, .ratio = p.w.ratio, .first_column = t.first_column});
+    return SumTileByRow(p, t,
+                        WideRow<T>{.begin = begin + t.box.j0,
+                                   .n = n,
+                                   .ratio = p.w.ratio,
+                                   .first_column = t.first_column,
+                                   .fetch_ahead = t.by_row});
   }
-  WideGroup<kContiguous, T> group{.tile = t};
+  WideGroup<kContiguous, T> group(t);
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) {
     for (int64_t j = t.box.j0; j < t.box.j1; ++j) {
       group.Append(from + (begin[j] - t.first_column) * t.from_column, rows,
