@@ -450,3 +450,10 @@ def test_package_is_typed():
     files = importlib.resources.files("portacl")
     assert (files / "py.typed").is_file()
     assert "def grid_sampler_2d_backward(" in (files / "_core.pyi").read_text()
+
+
+def test_torch_module_says_what_it_needs():
+    program = "import sys; sys.modules['torch'] = None; import portacl.torch"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "ImportError: portacl.torch needs PyTorch 2.6 or newer" in result.stderr

@@ -4,7 +4,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -13,7 +15,15 @@ namespace {
 
 spdlog::level::level_enum LevelFromEnvironment() {
   if (const char* own = std::getenv("PORTACL_LOG"); own != nullptr && *own != '\0') {
-    return spdlog::level::from_str(own);  // unknown words mean off
+    const auto level = spdlog::level::from_str(own);  // unknown words mean off
+    if (level == spdlog::level::off && std::strcmp(own, "off") != 0) {
+      std::fprintf(
+          stderr,
+          "portacl: PORTACL_LOG is '%s', but must be trace, debug, info, warn, err or off: "
+          "ignored\n",
+          own);
+    }
+    return level;
   }
   if (const char* vendor = std::getenv("ASCEND_GLOBAL_LOG_LEVEL")) {
     switch (*vendor) {

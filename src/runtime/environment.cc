@@ -2,8 +2,9 @@
 #include "runtime/environment.h"
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "base/checked.h"
@@ -14,6 +15,12 @@ namespace {
 const char* Value(const char* name) {
   const char* const text = std::getenv(name);
   return text != nullptr ? text : "";
+}
+
+// A mistyped switch must not pass for one that is off. The log may be off: straight to stderr.
+void Complain(const char* name, const std::string& wanted) {
+  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", name, Value(name),
+               wanted.c_str());
 }
 
 size_t Unit(std::string_view suffix) {
@@ -28,22 +35,33 @@ size_t Unit(std::string_view suffix) {
 
 int64_t EnvironmentInteger(const char* name, int64_t low, int64_t high, int64_t fallback) {
   const std::string_view text = Value(name);
+  if (text.empty()) return fallback;
   int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return whole && number >= low && number <= high ? number : fallback;
+  if (whole && number >= low && number <= high) return number;
+  Complain(name, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+  return fallback;
 }
 
 size_t EnvironmentBytes(const char* name, size_t fallback) {
   const std::string_view text = Value(name);
+  if (text.empty()) return fallback;
   size_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc()) return fallback;
-  const size_t unit = Unit(text.substr(static_cast<size_t>(parsed.ptr - text.data())));
-  size_t bytes = 0;
-  return unit != 0 && base::CheckedMul(number, unit, &bytes) ? bytes : fallback;
+  if (parsed.ec == std::errc()) {
+    const size_t unit = Unit(text.substr(static_cast<size_t>(parsed.ptr - text.data())));
+    size_t bytes = 0;
+    if (unit != 0 && base::CheckedMul(number, unit, &bytes)) return bytes;
+  }
+  Complain(name, "a number of bytes such as 64K, 256M or 2G");
+  return fallback;
 }
 
-bool EnvironmentFlag(const char* name) { return std::strcmp(Value(name), "1") == 0; }
+bool EnvironmentFlag(const char* name) {
+  const std::string_view text = Value(name);
+  if (!text.empty() && text != "0" && text != "1") Complain(name, "0 or 1");
+  return text == "1";
+}
 
 }  // namespace portacl::runtime

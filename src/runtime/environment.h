@@ -7,13 +7,14 @@
 
 namespace portacl::runtime {
 
-// A decimal integer in [low, high]; `fallback` where the variable is not set or is anything else.
+// A decimal integer in [low, high]; `fallback` where the variable is not set, or, with a line on
+// stderr, is anything else.
 int64_t EnvironmentInteger(const char* name, int64_t low, int64_t high, int64_t fallback);
 
 // A number of bytes, with an optional suffix K, M or G (powers of 1024); likewise.
 size_t EnvironmentBytes(const char* name, size_t fallback);
 
-// True where the variable is "1".
+// True where the variable is "1"; other values than "0" are named on stderr.
 bool EnvironmentFlag(const char* name);
 
 }  // namespace portacl::runtime

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <shared_mutex>
 
+#include "runtime/environment.h"
 #include "runtime/fp_env.h"
 
 // The thread sanitizer's build compiles this file alone without instrumentation (see
@@ -45,13 +45,8 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 }
 
 int DefaultThreads() {
-  if (const char* text = std::getenv("PORTACL_NUM_THREADS")) {
-    char* end = nullptr;
-    const long wanted = std::strtol(text, &end, 10);
-    if (end != text && *end == '\0' && wanted >= 1 && wanted <= kMaxThreads) {
-      return static_cast<int>(wanted);
-    }
-  }
+  const int64_t wanted = EnvironmentInteger("PORTACL_NUM_THREADS", 1, kMaxThreads, 0);
+  if (wanted > 0) return static_cast<int>(wanted);
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) {

@@ -52,5 +52,29 @@ TEST_F(EnvironmentVariable, FlagsAreOne) {
   EXPECT_FALSE(EnvironmentFlag(kName));
 }
 
+TEST_F(EnvironmentVariable, WhatIsNoValueIsNamedOnStderr) {
+  const auto said = [](auto read) {
+    testing::internal::CaptureStderr();
+    read();
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto integer = [] { EnvironmentInteger(kName, 1, 64, 7); };
+  const auto bytes = [] { EnvironmentBytes(kName, 5); };
+  const auto flag = [] { EnvironmentFlag(kName); };
+  EXPECT_EQ(said(integer) + said(bytes) + said(flag), "");
+  Set("");
+  EXPECT_EQ(said(integer) + said(bytes) + said(flag), "");
+  Set("yes");
+  EXPECT_EQ(said(integer),
+            "portacl: PORTACL_TEST_VARIABLE is 'yes', but must be an integer from 1 to 64: "
+            "ignored\n");
+  EXPECT_EQ(said(bytes),
+            "portacl: PORTACL_TEST_VARIABLE is 'yes', but must be a number of bytes such as 64K, "
+            "256M or 2G: ignored\n");
+  EXPECT_EQ(said(flag), "portacl: PORTACL_TEST_VARIABLE is 'yes', but must be 0 or 1: ignored\n");
+  Set("0");
+  EXPECT_EQ(said(flag), "");
+}
+
 }  // namespace
 }  // namespace portacl::runtime

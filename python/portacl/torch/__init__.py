@@ -6,6 +6,11 @@ safe against NaN without a change. ``grid_sample`` and ``interpolate_nearest_exa
 kernels in both directions, whether ``enable()`` was called or not.
 """
 
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as _missing:
+    raise ImportError("portacl.torch needs PyTorch 2.6 or newer (pip install torch)") from _missing
+
 from ._functional import grid_sample, interpolate_nearest_exact
 from ._override import accelerated, disable, enable, is_enabled
 
