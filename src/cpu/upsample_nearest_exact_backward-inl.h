@@ -442,7 +442,7 @@ struct WideLanes {
 // kColumns elements, `step` apart; the first n of them where n is smaller, zeros behind.
 template <bool kContiguous, class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
-  const auto columns = static_cast<int64_t>(hn::MaxLanes(d));
+  const auto columns = static_cast<int64_t>(hn::Lanes(d));
   if (n <= 0) return hn::Zero(d);
   if constexpr (kContiguous) {
     return n >= columns ? hn::LoadU(d, from) : LoadFirst(d, from, static_cast<size_t>(n));
@@ -458,7 +458,8 @@ HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
 template <class T, bool kContiguous, class D, class Where, class Count>
 HWY_INLINE hn::Vec<D> GatherBlocks(D d, int64_t step, size_t lane, const Where& where,
                                    const Count& count) {
-  if constexpr (hn::MaxLanes(d) == kColumns<T>) {
+  // Where the vector length is not known, it is one block.
+  if constexpr (HWY_HAVE_SCALABLE || hn::MaxLanes(d) == kColumns<T>) {
     const auto* from = reinterpret_cast<const hn::TFromD<D>*>(where(lane));
     return LoadColumns<kContiguous>(d, from, step, count(lane));
   } else {
