@@ -134,17 +134,6 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
   return false;
 }
 
-// True where every row of destinations starts at a multiple of a cache line from the first one.
-// Rows that end inside a line would mix both kinds of stores in it: far slower than either.
-bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t element_size) {
-  const std::array<int64_t, 4> extent = {to.n, to.c, to.h, to.w};
-  for (size_t axis = 0; axis < 4; ++axis) {
-    if (axis == inner_axis || extent[axis] == 1) continue;
-    if (to.stride[axis] * element_size % 64 != 0) return false;
-  }
-  return true;
-}
-
 const char* PathName(const NearestBackwardPlan& plan) {
   if (plan.pack_from || plan.pack_to) return "packed";
   switch (plan.path) {

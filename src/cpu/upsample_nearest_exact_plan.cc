@@ -76,16 +76,6 @@ void ChoosePath(const Params& p, const NearestSide& from, const NearestSide& to,
   }
 }
 
-// Whether every destination row starts at a multiple of a cache line from the first one.
-bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t element_size) {
-  const std::array<int64_t, 4> extent = {to.n, to.c, to.h, to.w};
-  for (size_t axis = 0; axis < 4; ++axis) {
-    if (axis == inner_axis || extent[axis] == 1) continue;
-    if (to.stride[axis] * element_size % 64 != 0) return false;
-  }
-  return true;
-}
-
 const char* PathName(Path path) {
   switch (path) {
     case Path::kCopy:

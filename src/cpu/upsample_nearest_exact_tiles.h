@@ -122,6 +122,17 @@ inline int64_t NearestStreamBytes() {
   return bytes;
 }
 
+// True where every row of destinations starts at a multiple of a cache line from the first one.
+// Rows that end inside a line would mix both kinds of stores in it: far slower than either.
+inline bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t element_size) {
+  const std::array<int64_t, 4> extent = {to.n, to.c, to.h, to.w};
+  for (size_t axis = 0; axis < 4; ++axis) {
+    if (axis == inner_axis || extent[axis] == 1) continue;
+    if (to.stride[axis] * element_size % 64 != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace portacl::cpu
 
 #endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
