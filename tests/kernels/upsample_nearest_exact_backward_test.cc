@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -58,21 +57,13 @@ std::string Check(const NearestCase& c) {
   return first_path;
 }
 
-uint64_t Seed() {
-  const char* text = std::getenv("PORTACL_TEST_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20240611;
-}
-
-int Repetitions(int normal) {
-  const char* text = std::getenv("PORTACL_TEST_REPETITIONS");
-  return text != nullptr ? std::atoi(text) : normal;
-}
+constexpr uint64_t kSeed = 20240611;
 
 TEST(UpsampleNearestExactBackwardKernels, EqualReferenceOnRandomCases) {
-  std::mt19937_64 rng(Seed());
+  std::mt19937_64 rng(Seed(kSeed));
   for (int i = 0; i < Repetitions(6000); ++i) {
     Check(RandomNearestCase(rng, 20000));
-    if (HasFailure()) FAIL() << "case " << i << " of PORTACL_TEST_SEED=" << Seed();
+    if (HasFailure()) FAIL() << "case " << i << " of PORTACL_TEST_SEED=" << Seed(kSeed);
   }
 }
 

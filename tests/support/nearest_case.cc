@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstdlib>
 
 #include <algorithm>
 #include <cmath>
@@ -249,6 +250,16 @@ NearestCase RandomNearestCase(std::mt19937_64& rng, int64_t max_elements) {
   c.offset = c.at_end ? 0 : static_cast<size_t>(below(20));
   c.finite = below(4) != 0;
   return c;
+}
+
+uint64_t Seed(uint64_t otherwise) {
+  const char* text = std::getenv("PORTACL_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+int Repetitions(int otherwise) {
+  const char* text = std::getenv("PORTACL_TEST_REPETITIONS");
+  return text != nullptr ? std::atoi(text) : otherwise;
 }
 
 }  // namespace portacl::test

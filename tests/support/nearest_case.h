@@ -102,6 +102,10 @@ NearestCase RandomNearestCase(std::mt19937_64& rng, int64_t max_elements);
 inline constexpr base::DType kFloatingTypes[] = {base::DType::kFloat, base::DType::kFloat16,
                                                  base::DType::kBFloat16, base::DType::kDouble};
 
+// PORTACL_TEST_SEED and PORTACL_TEST_REPETITIONS, or what is given.
+uint64_t Seed(uint64_t otherwise);
+int Repetitions(int otherwise);
+
 }  // namespace portacl::test
 
 #endif  // PORTACL_TESTS_SUPPORT_NEAREST_CASE_H_
