@@ -354,6 +354,18 @@ HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stre
   StoreNarrow(v1, d, to + hn::Lanes(d));
 }
 
+// The same for Lanes(d) elements that begin a line; past the caches where they fill it.
+template <class D, class T>
+HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
+#if HWY_ARCH_X86
+  if constexpr (sizeof(hn::Vec<D>) == kStreamAlignment && sizeof(T) == sizeof(hn::TFromD<D>)) {
+    if (stream) return hn::Stream(v, d, to);
+  }
+#endif
+  static_cast<void>(stream);
+  StoreNarrow(v, d, to);
+}
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET

@@ -10,7 +10,8 @@
 //   permute        at most 4 columns per destination         in-register permutation by index table
 //   wide           more columns per destination              a lane per destination, blocks
 //                                                            transposed in registers
-//   channels_last  C contiguous                              a lane per channel
+//   channels_last  C contiguous                              a lane per channel; large cells source
+//                                                            row by source row
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides.
@@ -32,6 +33,7 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
+#include "cpu/fetch.h"
 #include "cpu/highway.h"
 #include "cpu/simd-inl.h"
 #include "cpu/upsample_nearest_exact_backward_plan.h"
@@ -82,6 +84,21 @@ void ClearElements(T* to, int64_t n) {
   std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
 }
 
+// Zeros for n elements. `stream`: see StoreNarrow2; a rest that fills no line is stored as usual.
+template <class D, class T>
+HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+    StoreNarrow2(hn::Zero(d), hn::Zero(d), d, to + j, stream);
+  }
+  if (j + lanes <= n) {
+    StoreNarrowLine(hn::Zero(d), d, to + j, stream);
+    j += lanes;
+  }
+  if (j < n) ClearElements(to + j, n - j);
+}
+
 // Memory for the sums of a stretch of a destination row, in L1.
 inline constexpr int64_t kSumBytes = int64_t{8} << 10;
 
@@ -92,6 +109,7 @@ inline constexpr int64_t kSumBytes = int64_t{8} << 10;
 //   Add<kFirst, kLast>(from, first, end, sums, to, stream)
 //
 // kFirst: the sums start from +0. kLast: they are complete and go to `to`, not back to `sums`.
+// `Offset(b)`: where the sources of block b start, in elements from `from`.
 template <class T, class Row>
 HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row) {
   using S = base::ComputeType<T>;
@@ -106,17 +124,23 @@ HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row
         if (rows == 1) {
           row.template Add<true, true>(from, first, end, sums, to, stream);
         } else {
-          row.Clear(first, end, to);
+          row.Clear(first, end, to, stream);
         }
         continue;
       }
+      const int64_t offset = row.Offset(first);
+      const int64_t length = row.Offset(end) - offset;
       const T* at = from;
+      FetchPagesAhead(at + offset, length);
       row.template Add<true, false>(at, first, end, sums, to, stream);
       for (int64_t r = 2; r < rows; ++r) {
         at += t.from_row;
+        FetchPagesAhead(at + offset, length);
         row.template Add<false, false>(at, first, end, sums, to, stream);
       }
-      row.template Add<false, true>(at + t.from_row, first, end, sums, to, stream);
+      at += t.from_row;
+      FetchPagesAhead(at + offset, length);
+      row.template Add<false, true>(at, first, end, sums, to, stream);
     }
   });
 }
@@ -153,6 +177,7 @@ struct RatioRow {
   int64_t stride;  // of source rows
 
   int64_t Blocks() const { return (n + Lanes() - 1) / Lanes(); }
+  int64_t Offset(int64_t b) const { return kRatio * std::min(b * Lanes(), n); }
 
   // Adds one source row to the sums of blocks [first, end), see SumTileByRow.
   template <bool kFirst, bool kLast>
@@ -178,7 +203,7 @@ struct RatioRow {
       const auto sum =
           AddSources<kRatio>(d, from + kRatio * j, kFirst ? hn::Zero(d) : hn::Load(d, sums));
       if constexpr (kLast) {
-        StoreNarrow(sum, d, to + j);
+        StoreNarrowLine(sum, d, to + j, stream && b < whole);
       } else {
         hn::Store(sum, d, sums);
       }
@@ -186,9 +211,9 @@ struct RatioRow {
   }
 
   // Destinations without a source.
-  void Clear(int64_t first, int64_t end, T* to) const {
+  void Clear(int64_t first, int64_t end, T* to, bool stream) const {
     const int64_t j = std::min(first * Lanes(), n - Lanes());
-    ClearElements(to + j, std::min(end * Lanes(), n) - j);
+    ClearRow(D(), to + j, std::min(end * Lanes(), n) - j, stream);
   }
 
   // A whole destination row with its sums in registers.
@@ -347,6 +372,10 @@ struct PermutedRow {
   const Tile<T>& tile;
 
   int64_t Blocks() const { return (tile.box.j1 + Lanes() - 1) / Lanes() - FirstBlock(); }
+  int64_t Offset(int64_t b) const {
+    if (b == Blocks()) return tile.end_column - tile.first_column;
+    return plan.window[static_cast<size_t>(FirstBlock() + b)] - tile.first_column;
+  }
 
   template <bool kFirst, bool kLast>
   HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
@@ -371,14 +400,14 @@ struct PermutedRow {
       } else if constexpr (kPartial) {
         StoreNarrowFirst(sum, d, to + Column(b), static_cast<size_t>(std::min(Lanes(), Left(b))));
       } else {
-        StoreNarrow(sum, d, to + Column(b));
+        StoreNarrowLine(sum, d, to + Column(b), stream && b < whole);
       }
     }
   }
 
-  void Clear(int64_t first, int64_t end, T* to) const {
+  void Clear(int64_t first, int64_t end, T* to, bool stream) const {
     const int64_t last = Column(end - 1) + std::min(Lanes(), Left(end - 1));
-    ClearElements(to + Column(first), last - Column(first));
+    ClearRow(D(), to + Column(first), last - Column(first), stream);
   }
 
  private:
@@ -399,14 +428,50 @@ struct PermutedRow {
   }
 };
 
+// Tiles of one block, such as small planes: sums in registers read memory forward just as well.
+template <int kVectors, bool kFull, bool kPartial, class T>
+HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardPlan& plan,
+                                const Tile<T>& t) {
+  const ComputeTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t block = t.box.j0 / lanes;
+  const int64_t readable = t.end_column - t.first_column;
+  const int8_t* index = plan.index.data() + block * kVectors * lanes;
+  const int64_t column = plan.BlockColumn(block) - t.box.j0;
+  const int64_t n = std::min(lanes, t.box.j1 - t.box.j0 - column);
+  const bool stream =
+      t.stream && n == lanes && reinterpret_cast<uintptr_t>(t.to + column) % kStreamAlignment == 0;
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    auto sum = hn::Zero(d);
+    for (int64_t r = 0; r < rows; ++r, from += t.from_row) {
+      sum = AddPermuted<kVectors, kFull, kPartial>(d, from, readable, index, sum);
+    }
+    if (n == lanes) {
+      StoreNarrowLine(sum, d, to + column, stream);
+    } else {
+      StoreNarrowFirst(sum, d, to + column, static_cast<size_t>(n));
+    }
+  });
+}
+
+template <int kVectors, bool kFull, bool kPartial, class T>
+void SumPermutedTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
+  const PermutedRow<kVectors, kFull, kPartial, T> row{plan, t};
+  if (row.Blocks() == 1) {
+    SumNarrowTile<kVectors, kFull, kPartial>(p, plan, t);
+  } else {
+    SumTileByRow(p, t, row);
+  }
+}
+
 template <int kVectors, class T>
 void ChoosePermuted(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
   if (plan.partial) {
-    SumTileByRow(p, t, PermutedRow<kVectors, false, true, T>{plan, t});
+    SumPermutedTile<kVectors, false, true>(p, plan, t);
   } else if (plan.full) {
-    SumTileByRow(p, t, PermutedRow<kVectors, true, false, T>{plan, t});
+    SumPermutedTile<kVectors, true, false>(p, plan, t);
   } else {
-    SumTileByRow(p, t, PermutedRow<kVectors, false, false, T>{plan, t});
+    SumPermutedTile<kVectors, false, false>(p, plan, t);
   }
 }
 
@@ -575,6 +640,7 @@ struct WideRow {
   bool fetch_ahead;
 
   int64_t Blocks() const { return (n + Lanes() - 1) / Lanes(); }
+  int64_t Offset(int64_t b) const { return begin[std::min(b * Lanes(), n)] - first_column; }
 
   template <bool kFirst, bool kLast>
   HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
@@ -597,7 +663,7 @@ struct WideRow {
     }
   }
 
-  void Clear(int64_t first, int64_t end, T* to) const {
+  void Clear(int64_t first, int64_t end, T* to, bool /*stream*/) const {
     const int64_t j = std::min(first * Lanes(), n - Lanes());
     ClearElements(to + j, std::min(end * Lanes(), n) - j);
   }
@@ -691,8 +757,109 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
 
 // ---- channels_last ------------------------------------------------------------------------------
 
-// What adds source rows to the sums of a destination row whose pixels are `channels` elements. A
-// block is a pixel.
+// Sums the cell of one destination pixel: rows x columns source pixels of `channels` elements, few
+// enough for a stream of memory each. Sums stay in registers. kFetch: fetches the sources of a
+// later pixel, line by line: so many streams at once are more than the prefetchers follow.
+template <class T, bool kFetch>
+struct PixelCell {
+  using D = ComputeTag<T>;
+  using V = hn::Vec<D>;
+  // How far ahead of the sources of a row to fetch; at least two destination pixels.
+  static constexpr int64_t kFetchElements = 2048 / static_cast<int64_t>(sizeof(T));
+  int64_t channels;
+  int64_t row_stride, column_stride;  // of sources
+
+  HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
+    if (rows == 0 || columns == 0) return ClearElements(to, channels);
+    const D d;
+    const int64_t step = columns * column_stride;  // 0 where a pixel is expanded
+    const int64_t ahead = step * std::max<int64_t>(2, kFetchElements / std::max<int64_t>(step, 1));
+    int64_t c = 0;
+    for (; c + 4 * Lanes() <= channels; c += 4 * Lanes()) {
+      V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+      ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
+        sum0 = Add<0>(sum0, at, ahead);
+        sum1 = Add<1>(sum1, at, ahead);
+        sum2 = Add<2>(sum2, at, ahead);
+        sum3 = Add<3>(sum3, at, ahead);
+      });
+      StoreNarrow2(sum0, sum1, d, to + c, stream);
+      StoreNarrow2(sum2, sum3, d, to + c + 2 * Lanes(), stream);
+    }
+    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+      V sum0 = hn::Zero(d), sum1 = sum0;
+      ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
+        sum0 = Add<0>(sum0, at, ahead);
+        sum1 = Add<1>(sum1, at, ahead);
+      });
+      StoreNarrow2(sum0, sum1, d, to + c, stream);
+    }
+    for (; c < channels; c += Lanes()) {
+      if (channels < Lanes()) return SumShort(from, rows, columns, to);
+      const int64_t last = std::min(c, channels - Lanes());  // overlaps its neighbour
+      V sum = hn::Zero(d);
+      ForSources(from + last, rows, columns,
+                 [&](const T* at) HWY_ATTR { sum = Add<0>(sum, at, ahead); });
+      StoreNarrow(sum, d, to + last);
+    }
+  }
+
+ private:
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+  // sum + vector kVector of a source; fetches each line that begins with a vector once.
+  template <size_t kVector>
+  static HWY_INLINE V Add(V sum, const T* at, int64_t ahead) {
+    const D d;
+    constexpr size_t kBytes = hn::MaxLanes(d) * sizeof(T);
+    const T* from = at + static_cast<int64_t>(kVector) * Lanes();
+    if constexpr (kFetch && kVector * kBytes % 64 == 0) __builtin_prefetch(from + ahead, 0, 2);
+    return hn::Add(sum, LoadWide(d, from));
+  }
+
+  // Calls use(source pixel) in row-major order.
+  template <class Use>
+  HWY_INLINE void ForSources(const T* from, int64_t rows, int64_t columns, const Use& use) const {
+    if (rows == 2 && columns == 2) {
+      use(from);
+      use(from + column_stride);
+      use(from + row_stride);
+      use(from + row_stride + column_stride);
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r, from += row_stride) {
+      const T* at = from;
+      for (int64_t x = 0; x < columns; ++x, at += column_stride) use(at);
+    }
+  }
+
+  // A pixel of fewer channels than a vector has lanes.
+  HWY_INLINE void SumShort(const T* from, int64_t rows, int64_t columns, T* to) const {
+    const D d;
+    const auto n = static_cast<size_t>(channels);
+    V sum = hn::Zero(d);
+    ForSources(from, rows, columns,
+               [&](const T* at) HWY_ATTR { sum = hn::Add(sum, LoadWideFirst(d, at, n)); });
+    StoreNarrowFirst(sum, d, to, n);
+  }
+};
+
+template <bool kFetch, class T>
+HWY_NOINLINE void SumTileByPixel(const Params& p, const Tile<T>& t) {
+  const int64_t* begin = p.w.begin;
+  const PixelCell<T, kFetch> cell{
+      .channels = t.box.c1 - t.box.c0, .row_stride = t.from_row, .column_stride = t.from_column};
+  const bool stream = t.stream && reinterpret_cast<uintptr_t>(t.to) % kStreamAlignment == 0;
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
+      cell.Sum(from + (begin[j] - t.first_column) * t.from_column, rows, begin[j + 1] - begin[j],
+               to, stream);
+    }
+  });
+}
+
+// What adds source rows to the sums of a destination row whose pixels are `channels` elements, for
+// cells of many pixels. A block is a pixel.
 template <class T>
 struct PixelRow {
   using D = ComputeTag<T>;
@@ -709,6 +876,9 @@ struct PixelRow {
   }
 
   int64_t Blocks() const { return tile.box.j1 - tile.box.j0; }
+  int64_t Offset(int64_t b) const {
+    return (begin_w[tile.box.j0 + b] - tile.first_column) * tile.from_column;
+  }
 
   template <bool kFirst, bool kLast>
   HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
@@ -720,7 +890,7 @@ struct PixelRow {
     }
   }
 
-  void Clear(int64_t first, int64_t end, T* to) const {
+  void Clear(int64_t first, int64_t end, T* to, bool /*stream*/) const {
     for (int64_t b = first; b < end; ++b) ClearElements(to + b * tile.to_column, channels);
   }
 
@@ -832,7 +1002,9 @@ void SumTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t)
       return SumTileWide<true>(p, t);
     case NearestBackwardPath::kWideStrided:
       return SumTileWide<false>(p, t);
-    case NearestBackwardPath::kChannelsLast:
+    case NearestBackwardPath::kPixels:
+      return t.by_row ? SumTileByPixel<true>(p, t) : SumTileByPixel<false>(p, t);
+    case NearestBackwardPath::kPixelsByRow:
       return SumTileByRow(p, t, PixelRow<T>(p, t));
   }
 }
@@ -854,7 +1026,7 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index
           .to_row = to[2],
           .to_column = to[3],
           .box = box,
-          .planes = plan.path == NearestBackwardPath::kChannelsLast ? 1 : box.c1 - box.c0,
+          .planes = plan.IsChannelsLast() ? 1 : box.c1 - box.c0,
           .first_column = first,
           .end_column = end,
           .by_row = plan.by_row,

@@ -129,6 +129,14 @@ const PathCase kLarge[] = {
       .from = Layout::kChannelsLast,
       .to = Layout::kChannelsLast},
      "channels_last"},
+    {{.c = 37,
+      .h_in = 9,
+      .h_out = 45,
+      .w_in = 9,
+      .w_out = 43,
+      .from = Layout::kChannelsLast,
+      .to = Layout::kChannelsLast},
+     "channels_last"},
     {{.c = 9, .h_in = 130, .h_out = 260, .w_in = 130, .w_out = 260, .from = Layout::kTransposed},
      "packed"},
     {{.c = 9, .h_in = 130, .h_out = 200, .w_in = 130, .w_out = 200, .to = Layout::kChannelsLast},
@@ -146,6 +154,47 @@ TEST(UpsampleNearestExactBackwardKernels, DoNotDependOnThreads) {
     }
   }
   runtime::SetNumThreads(0);
+}
+
+// Beyond the caches the kernels read memory strictly forward, fetch it ahead and store past the
+// caches: the bytes are the same. 20 MB and 42 MB.
+TEST(UpsampleNearestExactBackwardKernels, EqualReferenceBeyondTheCaches) {
+  const PathCase kCases[] = {
+      {{.c = 64, .h_in = 128, .h_out = 128, .w_in = 320, .w_out = 320}, "x1"},
+      {{.c = 32, .h_in = 128, .h_out = 256, .w_in = 256, .w_out = 512}, "x2"},
+      {{.c = 16, .h_in = 160, .h_out = 480, .w_in = 144, .w_out = 432}, "x3"},
+      {{.c = 8, .h_in = 128, .h_out = 512, .w_in = 144, .w_out = 576}, "x4"},
+      {{.c = 16, .h_in = 300, .h_out = 391, .w_in = 304, .w_out = 407}, "permute"},
+      {{.c = 9000, .h_in = 16, .h_out = 6, .w_in = 16, .w_out = 6}, "permute"},
+      {{.c = 7000, .h_in = 16, .h_out = 6, .w_in = 17, .w_out = 6}, "permute"},
+      {{.w_in = 9000, .w_out = 2304000}, "wide"},
+      {{.c = 80,
+        .h_in = 96,
+        .h_out = 192,
+        .w_in = 96,
+        .w_out = 192,
+        .from = Layout::kChannelsLast,
+        .to = Layout::kChannelsLast},
+       "channels_last"},
+      {{.c = 100,
+        .h_in = 30,
+        .h_out = 170,
+        .w_in = 30,
+        .w_out = 170,
+        .from = Layout::kChannelsLast,
+        .to = Layout::kChannelsLast},
+       "channels_last"},
+  };
+  for (const PathCase& each : kCases) {
+    NearestCase c = each.params;
+    EXPECT_EQ(Check(c), each.path) << c;
+    c.dtype = base::DType::kBFloat16;
+    c.n = 2;
+    Check(c);
+    c.dtype = base::DType::kDouble;
+    c.n = 1;
+    Check(c);
+  }
 }
 
 TEST(UpsampleNearestExactBackwardKernels, TakeTheExpectedPath) {

@@ -105,9 +105,9 @@ ops::NearestAxis NearestTable::axis() const {
 }
 
 const char* LayoutName(Layout layout) {
-  static constexpr const char* kNames[] = {"contiguous",  "channels_last", "transposed",
-                                           "padded_rows", "padded_pixels", "stepped",
-                                           "reversed",    "reversed_rows", "expanded"};
+  static constexpr const char* kNames[] = {
+      "contiguous", "channels_last", "transposed",    "padded_rows", "padded_pixels",
+      "stepped",    "reversed",      "reversed_rows", "expanded",    "expanded_pixel"};
   return kNames[static_cast<size_t>(layout)];
 }
 
@@ -130,6 +130,8 @@ std::array<int64_t, 4> LayoutStrides(Layout layout, const Shape& s) {
       return {c * h * w, h * w, -w, 1};
     case Layout::kExpanded:
       return {0, 0, 0, 0};
+    case Layout::kExpandedPixel:
+      return {0, 1, 0, 0};
     default:
       return {c * h * w, h * w, w, 1};
   }
@@ -244,7 +246,7 @@ NearestCase RandomNearestCase(std::mt19937_64& rng, int64_t max_elements) {
     c.from = pick(kAllLayouts);
     do {
       c.to = pick(kAllLayouts);
-    } while (c.to == Layout::kExpanded);
+    } while (IsExpanded(c.to));
   }
   c.at_end = below(2) == 0;
   c.offset = c.at_end ? 0 : static_cast<size_t>(below(20));

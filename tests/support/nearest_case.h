@@ -32,19 +32,24 @@ class NearestTable {
 enum class Layout {
   kContiguous,
   kChannelsLast,
-  kTransposed,    // H is the dense axis
-  kPaddedRows,    // contiguous rows with gaps between rows and planes
-  kPaddedPixels,  // channels last, with gaps between pixels and rows
-  kStepped,       // every second element of a row
-  kReversed,      // contiguous, walked backwards along H and W
-  kReversedRows,  // contiguous, walked backwards along H
-  kExpanded,      // all strides 0; sources only
+  kTransposed,     // H is the dense axis
+  kPaddedRows,     // contiguous rows with gaps between rows and planes
+  kPaddedPixels,   // channels last, with gaps between pixels and rows
+  kStepped,        // every second element of a row
+  kReversed,       // contiguous, walked backwards along H and W
+  kReversedRows,   // contiguous, walked backwards along H
+  kExpanded,       // all strides 0; sources only
+  kExpandedPixel,  // one pixel of contiguous channels for all; sources only
 };
 inline constexpr Layout kAllLayouts[] = {
-    Layout::kContiguous, Layout::kChannelsLast, Layout::kTransposed,
-    Layout::kPaddedRows, Layout::kPaddedPixels, Layout::kStepped,
-    Layout::kReversed,   Layout::kReversedRows, Layout::kExpanded,
+    Layout::kContiguous,   Layout::kChannelsLast,  Layout::kTransposed, Layout::kPaddedRows,
+    Layout::kPaddedPixels, Layout::kStepped,       Layout::kReversed,   Layout::kReversedRows,
+    Layout::kExpanded,     Layout::kExpandedPixel,
 };
+// Several elements share a place in memory: for sources only.
+inline constexpr bool IsExpanded(Layout layout) {
+  return layout == Layout::kExpanded || layout == Layout::kExpandedPixel;
+}
 const char* LayoutName(Layout layout);
 
 using Shape = std::array<int64_t, 4>;

@@ -1,0 +1,31 @@
+// Software prefetch of memory that is read forward. Plain C++, the same for every instruction set.
+#ifndef PORTACL_CPU_FETCH_H_
+#define PORTACL_CPU_FETCH_H_
+
+#include <hwy/base.h>
+
+#include <cstdint>
+
+namespace portacl::cpu {
+
+// Of every page that starts inside the n elements at `from`: fetches the first lines of the page
+// some pages further on. Prefetchers stop at the end of a (physical) page: the first lines of the
+// next one, and its address translation, are waited for in full, at every page of 4 KiB. Fetching
+// beyond the end of a tensor does no harm. Always inline: GCC takes a function that only fetches
+// for one without effect and drops its calls.
+template <class T>
+HWY_INLINE void FetchPagesAhead(const T* from, int64_t n) {
+  constexpr uintptr_t kPage = 4096, kAhead = 4 * kPage, kLine = 64;
+  constexpr int kLines = 4;
+  const auto begin = reinterpret_cast<uintptr_t>(from);
+  const uintptr_t end = begin + static_cast<uintptr_t>(n) * sizeof(T);
+  for (uintptr_t page = (begin + kPage - 1) & ~(kPage - 1); page < end; page += kPage) {
+    for (int line = 0; line < kLines; ++line) {
+      __builtin_prefetch(reinterpret_cast<const char*>(page + kAhead + line * kLine), 0, 2);
+    }
+  }
+}
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_FETCH_H_
