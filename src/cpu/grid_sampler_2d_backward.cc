@@ -6,6 +6,8 @@
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward.cc"
 #include "cpu/highway.h"
 // Highway first.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -61,6 +63,7 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   const F* rows = static_cast<const F*>(source);
   for (int64_t k = 0; k < count; ++k) {
     const F* row = rows + (index != nullptr ? index[k] : first + k) * L;
+    if (index != nullptr) __builtin_prefetch(rows + int64_t{index[k + kFetchAhead]} * L, 0, 2);
     for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
       hn::Store(hn::Load(d, row + lane), d, to + k * L + lane);
     }
@@ -483,10 +486,15 @@ class Backward {
     T* base = static_cast<T*>(p_.input_grad) + n * p_.input_grad_stride[0] +
               16 * block * p_.input_grad_stride[1];
     for (int64_t y = first_row; y < end_row; ++y) {
-      const Planar<T> to = {base + y * p_.input_grad_stride[2], p_.input_grad_stride[1],
-                            s_.w == 1 ? 1 : p_.input_grad_stride[3], ChannelsOf(block), s_.w};
+      const Planar<T> to = {base + y * p_.input_grad_stride[2],
+                            p_.input_grad_stride[1],
+                            s_.w == 1 ? 1 : p_.input_grad_stride[3],
+                            ChannelsOf(block),
+                            s_.w,
+                            g_.stream};
       WritePixels<T, L>(sums + ((y - first_row + 2) * g_.pitch + 1) * cell, cell, to);
     }
+    if (g_.stream) hwy::FlushStream();
   }
 
   // ---- gridGrad ---------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <bit>
 #include <memory>
 
+#include "cpu/caches.h"
 #include "cpu/grid_sampler_2d_layout.h"
 #include "runtime/parallel.h"
 
@@ -112,7 +113,7 @@ int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry&
 
 void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->slab_bytes = static_cast<uint64_t>(g->slab_rows * g->pitch * sizes.cell + 63) / 64 * 64;
-  const int64_t margin = int64_t{kGroup};  // vectors read up to a group past the end
+  const int64_t margin = kFetchAhead + int64_t{kGroup};
   // A point near the edge of a strip is in two lists.
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
@@ -192,6 +193,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
   g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
   g->by_image = ByImage(s, threads);
+  g->stream = s.n * s.c * s.h * s.w * base::DTypeSize(s.dtype) > LastLevelCacheBytes();
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
   g->chunk_points = (chunk + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup};
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;

@@ -12,6 +12,9 @@ namespace portacl::cpu {
 // Points behind the last one, for each slot: as many as keep two slots off the same cache line.
 inline constexpr int64_t kForeignPoints = 8;
 
+// How many points ahead gathered gradOutput is fetched; a list may be read so far past its end.
+inline constexpr int64_t kFetchAhead = 32;
+
 // Channels are handled in blocks of 16 lanes; the last block has 4, 8 or 16 lanes, planes of input
 // and inputGrad in row strips whose slab (see grid_sampler_2d_backward_strip.h) fits the L2 cache.
 //
@@ -38,6 +41,7 @@ struct BackwardGeometry {
   int64_t slab_rows;
   int slots;
   bool by_image;
+  bool stream;           // inputGrad is larger than the caches: written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
   int64_t chunks;
   int64_t partial_points;

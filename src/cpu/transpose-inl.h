@@ -174,6 +174,7 @@ struct Planar {
   int64_t pixel_stride;
   int64_t channels;  // 1 to L
   int64_t pixels;
+  bool stream = false;  // written past the caches where lines are whole; ends with FlushStream()
 };
 
 // What follows a pixel's L lanes in scratch: nothing, or L lanes to be cleared ([in | gi]).
@@ -201,8 +202,11 @@ HWY_INLINE void ReadTile(const Planar<const T>& from, int64_t c0, int64_t x0, in
   TransposeRows(
       d,
       [&](size_t i) PORTACL_INLINE_LAMBDA {
-        if constexpr (kWhole)
-          return LoadWide(d, source + static_cast<int64_t>(i) * from.channel_stride);
+        if constexpr (kWhole) {
+          const T* whole = source + static_cast<int64_t>(i) * from.channel_stride;
+          __builtin_prefetch(whole + 192, 0, 2);
+          return LoadWide(d, whole);
+        }
         if (static_cast<int64_t>(i) >= channels) return hn::Zero(d);
         const T* row = source + static_cast<int64_t>(i) * from.channel_stride;
         return pixels >= kBlockLanes<F, L> ? LoadWide(d, row)
@@ -236,6 +240,7 @@ void ReadPixelsInner(const Planar<const T>& from, F* HWY_RESTRICT to, int64_t st
   for (int64_t x = 0; x < from.pixels; ++x) {
     for (int64_t c = 0; c < L; c += N) {
       const T* source = from.base + x * from.pixel_stride + c;
+      __builtin_prefetch(source + 24 * from.pixel_stride, 0, 2);
       const int64_t count = std::max<int64_t>(0, from.channels - c);
       const auto v =
           count >= N ? LoadWide(d, source) : LoadWideFirst(d, source, static_cast<size_t>(count));
@@ -262,7 +267,7 @@ HWY_NOINLINE void ReadPixels(const Planar<const T>& from, F* to, int64_t step) {
 
 // ---- pixels -> planar, each element rounded once ------------------------------------------------
 
-template <class T, int L, bool kWhole, class F = base::ComputeType<T>>
+template <class T, int L, bool kWhole, bool kStream, class F = base::ComputeType<T>>
 HWY_INLINE void WriteTile(const F* HWY_RESTRICT from, int64_t step, const Planar<T>& to, int64_t c0,
                           int64_t x0, int64_t pixels) {
   const BlockTag<F, L> d;
@@ -277,7 +282,7 @@ HWY_INLINE void WriteTile(const F* HWY_RESTRICT from, int64_t step, const Planar
       [&](size_t j, hn::Vec<BlockTag<F, L>> v) PORTACL_INLINE_LAMBDA {
         T* row = target + static_cast<int64_t>(j) * to.channel_stride;
         if constexpr (kWhole) {
-          StoreNarrow(v, d, row);
+          StoreNarrowLine(v, d, row, kStream);
         } else if (static_cast<int64_t>(j) < channels) {
           if (pixels >= kBlockLanes<F, L>) {
             StoreNarrow(v, d, row);
@@ -288,28 +293,40 @@ HWY_INLINE void WriteTile(const F* HWY_RESTRICT from, int64_t step, const Planar
       });
 }
 
-template <class T, int L, bool kWhole, class F = base::ComputeType<T>>
+template <class T, int L, bool kWhole, bool kStream, class F = base::ComputeType<T>>
 void WritePixelsTiled(const F* from, int64_t step, const Planar<T>& to) {
   constexpr int64_t N = kBlockLanes<F, L>;
   for (int64_t x = 0; x < to.pixels; x += N) {
     const int64_t x0 = std::max<int64_t>(0, std::min(x, to.pixels - N));
     for (int64_t c = 0; c < L; c += N) {
       if (c >= to.channels) break;
-      WriteTile<T, L, kWhole>(from, step, to, c, x0, to.pixels - x0);
+      WriteTile<T, L, kWhole, kStream>(from, step, to, c, x0, to.pixels - x0);
     }
   }
+}
+
+// True where every N pixels of a channel are a cache line.
+template <int64_t N, class T>
+bool HasWholeLines(const Planar<T>& to) {
+  constexpr int64_t kLine = static_cast<int64_t>(kStreamAlignment);
+  return N * int64_t{sizeof(T)} == kLine && to.pixels % N == 0 &&
+         to.channel_stride * int64_t{sizeof(T)} % kLine == 0 &&
+         reinterpret_cast<uintptr_t>(to.base) % kStreamAlignment == 0;
 }
 
 template <class T, int L, class F = base::ComputeType<T>>
 void WritePixelsInner(const F* from, int64_t step, const Planar<T>& to) {
   constexpr int64_t N = kBlockLanes<F, L>;
   const BlockTag<F, L> d;
+  const bool stream = to.stream && N * sizeof(T) == kStreamAlignment &&
+                      to.pixel_stride * sizeof(T) % kStreamAlignment == 0 &&
+                      reinterpret_cast<uintptr_t>(to.base) % kStreamAlignment == 0;
   for (int64_t x = 0; x < to.pixels; ++x) {
     for (int64_t c = 0; c < to.channels; c += N) {
       T* target = to.base + x * to.pixel_stride + c;
       const auto v = hn::LoadU(d, from + x * step + c);
       if (to.channels - c >= N) {
-        StoreNarrow(v, d, target);
+        StoreNarrowLine(v, d, target, stream);
       } else {
         StoreNarrowFirst(v, d, target, static_cast<size_t>(to.channels - c));
       }
@@ -321,9 +338,13 @@ template <class T, int L, class F = base::ComputeType<T>>
 HWY_NOINLINE void WritePixels(const F* from, int64_t step, const Planar<T>& to) {
   if (to.pixel_stride == 1) {
     if (to.channels == L && to.pixels >= kBlockLanes<F, L>) {
-      WritePixelsTiled<T, L, true>(from, step, to);
+      if (to.stream && HasWholeLines<kBlockLanes<F, L>>(to)) {
+        WritePixelsTiled<T, L, true, true>(from, step, to);
+      } else {
+        WritePixelsTiled<T, L, true, false>(from, step, to);
+      }
     } else {
-      WritePixelsTiled<T, L, false>(from, step, to);
+      WritePixelsTiled<T, L, false, false>(from, step, to);
     }
   } else if (to.channel_stride == 1) {
     WritePixelsInner<T, L>(from, step, to);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cpu/caches.h"
 namespace portacl::cpu {
 namespace {
 
@@ -194,7 +195,7 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   const double bytes = static_cast<double>(row_bytes) *
                        static_cast<double>(to.n * to.c / channels) * static_cast<double>(p.h.in);
   mine->by_row = bytes > kByRowBytes;
-  mine->stream = target.can_stream && bytes > static_cast<double>(NearestStreamBytes()) &&
+  mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size);
 
   plan->path = PathName(*mine);

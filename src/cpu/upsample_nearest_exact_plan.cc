@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "cpu/caches.h"
+
 namespace portacl::cpu {
 namespace {
 
@@ -126,7 +128,7 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
   if (pixels) mine->tiling.c = mine->tiling.channels = to.c;
   const double bytes = static_cast<double>(row_bytes) *
                        static_cast<double>(to.n * to.c / channels) * static_cast<double>(to.h);
-  mine->stream = can_stream && bytes > static_cast<double>(NearestStreamBytes()) &&
+  mine->stream = can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
 
   plan->path = PathName(mine->path);

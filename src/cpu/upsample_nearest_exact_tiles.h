@@ -3,8 +3,6 @@
 #ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
 #define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -110,16 +108,6 @@ inline NearestTiling CutNearest(int64_t n, int64_t c, int64_t h, int64_t w, int6
   t.grain = 1 + static_cast<int64_t>(static_cast<double>(kNearestGrainBytes) /
                                      (bytes / static_cast<double>(boxes) + 1));
   return t;
-}
-
-// A call that moves more bytes than this writes its result past the caches: the lines would be
-// evicted before anyone reads them, and fetching them for ownership costs a third of the traffic.
-inline int64_t NearestStreamBytes() {
-  static const int64_t bytes = [] {
-    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return l3 > 0 ? int64_t{l3} : int64_t{32} << 20;
-  }();
-  return bytes;
 }
 
 // True where every row of destinations starts at a multiple of a cache line from the first one.
