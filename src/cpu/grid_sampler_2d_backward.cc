@@ -76,6 +76,17 @@ void Clear(F* from, int64_t count) {
   std::memset(from, 0, static_cast<size_t>(count) * sizeof(F));
 }
 
+// How an image's points wander through its strips.
+enum class PointOrder {
+  kSmooth,  // neighbours stay together: lists of groups
+  kMixed,   // lists of points
+  kRandom,  // ... that jump: reading gradOutput in their order would touch memory at random
+};
+
+// What the strips' lists hold: groups of points, or points; the latter's gradOutput may have been
+// gathered before.
+enum class Lists { kGroups, kPoints, kGathered };
+
 template <class T>
 class Backward {
  public:
@@ -146,15 +157,16 @@ class Backward {
   void RunImage(int64_t n, int slot) const {
     const Scratch scratch = ScratchOf(slot);
     if (p_.want_input_grad || slopes_) {
-      const bool random = ListPoints(n, scratch);
-      if (random && g_.group_blocks > 0) {
+      const PointOrder order = ListPoints(n, scratch);
+      if (order == PointOrder::kRandom && g_.group_blocks > 0) {
         for (int64_t block = 0; block < g_.blocks; block += g_.group_blocks) {
           const int64_t end = std::min(block + g_.group_blocks, g_.blocks);
           GatherBlocks(n, block, end, scratch);
-          RunStrips(n, block, end, scratch, true, slot);
+          RunStrips(n, block, end, scratch, Lists::kGathered, slot);
         }
       } else {
-        RunStrips(n, 0, g_.blocks, scratch, false, slot);
+        const Lists lists = order == PointOrder::kSmooth ? Lists::kGroups : Lists::kPoints;
+        RunStrips(n, 0, g_.blocks, scratch, lists, slot);
       }
     }
     if (p_.want_grid_grad) FinishGridGrad(n, scratch);
@@ -214,9 +226,9 @@ class Backward {
     high = hn::IfThenZeroElse(none, high);
   }
 
-  // Fills the lists. True where the points jump from strip to strip, so that reading gradOutput in
-  // the lists' order would touch memory at random.
-  bool ListPoints(int64_t n, const Scratch& scratch) const {
+  // Fills the lists of the strips, of groups where few groups touch more than one strip, else of
+  // points.
+  PointOrder ListPoints(int64_t n, const Scratch& scratch) const {
     const T* grid = GridOf(n);
     if (g_.strips == 1) {
       ForChunks([&](int64_t, int64_t first, int64_t last) {
@@ -224,7 +236,10 @@ class Backward {
           LocatePoints(grid, p, last, scratch.x + p, scratch.y + p);
         }
       });
-      return false;
+      return PointOrder::kMixed;
+    }
+    if (s_.interpolation != Interpolation::kBicubic && ListGroups(grid, scratch)) {
+      return PointOrder::kSmooth;
     }
     ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
       CountChunk(grid, first, last, scratch.cursor + chunk * g_.strips);
@@ -236,8 +251,89 @@ class Backward {
           PlaceChunk(grid, first, last, scratch, scratch.cursor + chunk * g_.strips),
           std::memory_order_relaxed);
     });
-    return split_groups.load(std::memory_order_relaxed) * int64_t{kGroup} * 2 > g_.points;
+    const int64_t split_points = split_groups.load(std::memory_order_relaxed) * int64_t{kGroup};
+    return 2 * split_points > g_.points ? PointOrder::kRandom : PointOrder::kMixed;
   }
+
+  // ---- lists of groups --------------------------------------------------------------------------
+
+  int64_t Groups() const { return (g_.points + int64_t{kGroup} - 1) / int64_t{kGroup}; }
+  // In the memory for the points' numbers: the first and last strip of each group, then the lists.
+  static int32_t* StripRanges(const Scratch& scratch) { return scratch.index; }
+  int32_t* GroupLists(const Scratch& scratch) const { return scratch.index + 2 * Groups(); }
+
+  // Locates all points and lists their groups. False, and no lists, as soon as a group touches more
+  // than one and a half strips on average.
+  bool ListGroups(const T* grid, const Scratch& scratch) const {
+    std::atomic<bool> smooth{true};
+    ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      if (!smooth.load(std::memory_order_relaxed)) return;
+      if (!CountGroups(grid, first, last, scratch, scratch.cursor + chunk * g_.strips)) {
+        smooth.store(false, std::memory_order_relaxed);
+      }
+    });
+    if (!smooth.load(std::memory_order_relaxed)) return false;
+    StartCursors(scratch.cursor);
+    ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      PlaceGroups(first, last, scratch, scratch.cursor + chunk * g_.strips);
+    });
+    return true;
+  }
+
+  bool CountGroups(const T* grid, int64_t first, int64_t last, const Scratch& scratch,
+                   int32_t* counts) const {
+    std::fill_n(counts, g_.strips, 0);
+    int64_t left = 64;  // entries beyond one and a half for each group, doubled
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      LocatePoints(grid, p, last, scratch.x + p, scratch.y + p);
+      int32_t* range = StripRanges(scratch) + p / int64_t{kGroup} * 2;
+      StripRange(scratch.y + p, range);
+      left += 3 - 2 * (range[1] - range[0] + 1);
+      if (left < 0) return false;
+      for (int32_t strip = range[0]; strip <= range[1]; ++strip) ++counts[strip];
+    }
+    return true;
+  }
+
+  void PlaceGroups(int64_t first, int64_t last, const Scratch& scratch, int32_t* cursor) const {
+    int32_t* lists = GroupLists(scratch);
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      const int64_t group = p / int64_t{kGroup};
+      const int32_t* range = StripRanges(scratch) + group * 2;
+      for (int32_t strip = range[0]; strip <= range[1]; ++strip) {
+        lists[cursor[strip]++] = static_cast<int32_t>(group);
+      }
+    }
+  }
+
+  // The first and the last strip that a group touches, bilinear or nearest.
+  void StripRange(const F* y, int32_t* range) const {
+    const PointTag<F> d;
+    auto low = hn::LoadU(d, y);
+    auto high = low;
+    for (size_t i = hn::Lanes(d); i < kGroup; i += hn::Lanes(d)) {
+      const auto at = hn::LoadU(d, y + i);
+      low = hn::Min(low, at);
+      high = hn::Max(high, at);
+    }
+    low = hn::MinOfLanes(d, low);
+    high = hn::MaxOfLanes(d, high);
+    if (s_.interpolation == Interpolation::kNearest) {
+      low = hn::Round(low);
+      high = hn::Round(high);
+    } else {
+      low = hn::Floor(low);
+      high = hn::Add(hn::Floor(high), hn::Set(d, F{1}));
+    }
+    const auto bottom = hn::Set(d, geometry_.y.last);
+    const auto strip = [&](auto row) HWY_ATTR {
+      return static_cast<int32_t>(hn::GetLane(hn::Clamp(row, hn::Zero(d), bottom))) >> g_.shift;
+    };
+    range[0] = strip(low);
+    range[1] = strip(high);
+  }
+
+  // ---- lists of points --------------------------------------------------------------------------
 
   void CountChunk(const T* grid, int64_t first, int64_t last, int32_t* counts) const {
     HWY_ALIGN F x[kGroup];
@@ -375,13 +471,13 @@ class Backward {
 
   // ---- strips -----------------------------------------------------------------------------------
 
-  void RunStrips(int64_t n, int64_t begin, int64_t end, const Scratch& scratch, bool gathered,
+  void RunStrips(int64_t n, int64_t begin, int64_t end, const Scratch& scratch, Lists lists,
                  int image_slot) const {
     const int64_t tasks = (end - begin) * g_.strips;
     const auto task = [&](int slot, int64_t i) {
       const int64_t block = begin + i / g_.strips;
       WithLanes(block, [&](auto lanes) {
-        RunStrip<lanes>(n, block, i % g_.strips, scratch, gathered, slot);
+        RunStrip<lanes>(n, block, i % g_.strips, scratch, lists, slot);
       });
     };
     if (g_.by_image) {
@@ -392,7 +488,7 @@ class Backward {
   }
 
   template <int L>
-  void RunStrip(int64_t n, int64_t block, int64_t strip, const Scratch& scratch, bool gathered,
+  void RunStrip(int64_t n, int64_t block, int64_t strip, const Scratch& scratch, Lists lists,
                 int slot) const {
     F* slab = reinterpret_cast<F*>(memory_ + static_cast<uint64_t>(slot) * g_.slab_bytes);
     const int64_t first_row = g_.strips == 1 ? 0 : strip << g_.shift;
@@ -402,30 +498,37 @@ class Backward {
     job.geometry = geometry_;
     job.pitch = g_.pitch;
     job.first_row = first_row;
+    job.end_row = end_row;
     job.slab = slab;
     job.fetch = FetchPoints<T, L>;
     job.fetch_source = &grad_output;
-    if (gathered) {
+    if (lists == Lists::kGathered) {
       job.fetch = FetchGathered<F, L>;
       job.fetch_source = GatheredOf(block, scratch);
     }
     job.foreign = g_.points + slot * kForeignPoints;
     job.partial = scratch.partial + block * g_.partial_points * 2;
-    SetEntries(strip, scratch, &job);
+    SetEntries(strip, scratch, lists, &job);
     LoadSlab<L>(n, block, first_row, end_row, slab);
     if (job.count > 0) Pass<L>()(job);
     if (p_.want_input_grad) FlushSlab<L>(n, block, first_row, end_row, slab);
   }
 
-  void SetEntries(int64_t strip, const Scratch& scratch, StripJob<F>* job) const {
+  void SetEntries(int64_t strip, const Scratch& scratch, Lists lists, StripJob<F>* job) const {
+    job->x = scratch.x;
+    job->y = scratch.y;
+    job->points = g_.points;
     if (g_.strips == 1) {
-      job->x = scratch.x;
-      job->y = scratch.y;
       job->count = g_.points;
       return;
     }
     const int32_t* ends = scratch.cursor + g_.chunks * g_.strips;
     const int32_t first = strip == 0 ? 0 : ends[strip - 1];
+    if (lists == Lists::kGroups) {
+      job->groups = GroupLists(scratch) + first;
+      job->count = ends[strip] - first;
+      return;
+    }
     job->x = scratch.x + first;
     job->y = scratch.y + first;
     job->index = scratch.index + first;

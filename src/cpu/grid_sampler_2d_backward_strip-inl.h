@@ -137,8 +137,13 @@ template <class Cell, class Prepare, class Point>
 HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& prepare,
                           const Point& point) {
   HWY_ALIGN typename Cell::F g[kGroup * Cell::L];
-  for (int64_t first = 0; first < job.count; first += int64_t{kGroup}) {
-    const int64_t count = std::min<int64_t>(int64_t{kGroup}, job.count - first);
+  constexpr int64_t kSize = int64_t{kGroup};
+  const bool listed = job.groups != nullptr;
+  const int64_t groups = listed ? job.count : (job.count + kSize - 1) / kSize;
+  const int64_t end = listed ? job.points : job.count;
+  for (int64_t i = 0; i < groups; ++i) {
+    const int64_t first = (listed ? int64_t{job.groups[i]} : i) * kSize;
+    const int64_t count = std::min(kSize, end - first);
     prepare(first);
     job.fetch(job.fetch_source, job.first + first,
               job.index == nullptr ? nullptr : job.index + first, count, g);

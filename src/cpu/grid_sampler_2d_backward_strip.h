@@ -34,6 +34,11 @@ using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_
 
 template <class F>
 struct StripJob : SlabPoints<F> {
+  // Null, or numbers of whole groups of points, in ascending order: group q is the points from
+  // q * kGroup on, whether the strip touches them all or not; `count` counts groups, x and y are
+  // those of all points, and there is no index.
+  const int32_t* groups;
+  int64_t points;  // of the image
   FetchGradOutput<F> fetch;
   const void* fetch_source;
   // This block's sums (gx, gy) of point p at partial[2 * p]; a pair behind the last point takes

@@ -104,7 +104,8 @@ struct SlabPoints {
   PointGeometry<F> geometry;
   int64_t pitch;
   int64_t first_row;
-  F* slab;  // cell (0, 0)
+  int64_t end_row;  // of the strip, without its halo
+  F* slab;          // cell (0, 0)
   // Padded coordinates, readable up to the next multiple of kGroup, and the points' numbers; a null
   // index means first, first + 1, ...
   const F* x;

@@ -16,10 +16,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The number under which a group's sums are stored: the point's own, or the one behind the last
-// point where `second` says that another strip owns the point's gridGrad.
+// The number under which a group's sums are stored: the point's own where the strip owns its
+// gridGrad, else one behind the last point.
 template <class F, class M>
-HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M second,
+HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M owned,
                              int32_t* HWY_RESTRICT targets) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
@@ -28,8 +28,8 @@ HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, 
           ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))
           : hn::Iota(di, static_cast<int32_t>(job.first + first + static_cast<int64_t>(i)));
   const auto foreign = hn::Set(di, static_cast<int32_t>(job.foreign));
-  const auto flag = ToIndex(d, hn::IfThenElseZero(second, hn::Set(d, F{1})));
-  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), foreign, number), di, targets + i);
+  const auto flag = ToIndex(d, hn::IfThenElseZero(owned, hn::Set(d, F{1})));
+  hn::StoreU(hn::IfThenElse(hn::Ne(flag, hn::Zero(di)), number, foreign), di, targets + i);
 }
 
 // ---- bilinear ----------------------------------------------------------------------------------
@@ -71,6 +71,7 @@ HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
   const auto one = hn::Set(d, F{1});
   const auto minus_one = hn::Set(d, F{-1});
   const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
+  const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
     const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));
     const auto y = hn::LoadU(d, job.y + first + static_cast<int64_t>(i));
@@ -90,14 +91,15 @@ HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
     hn::Store(uy, d, group->uy + i);
     const auto inside_x =
         hn::And(hn::Ge(x0, minus_one), hn::Le(x0, hn::Set(d, job.geometry.x.last)));
-    const auto inside_y =
-        hn::And(hn::Ge(y0, minus_one), hn::Le(y0, hn::Set(d, job.geometry.y.last)));
+    // With a tap in a row of this strip; y0 <= last where the strip is the last one.
+    const auto inside_y = hn::And(hn::Ge(y0, hn::Sub(first_row, one)), hn::Lt(y0, end_row));
     const auto inside = hn::And(inside_x, inside_y);
     hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
-    // Row s - 1 belongs to the strip above, which has the point as well, wherever its column is;
-    // row -1 of the first strip to nobody else.
-    const auto second = job.first_row == 0 ? hn::MaskFromVec(hn::Zero(d)) : hn::Lt(y0, first_row);
-    StoreTargets(job, first, i, second, group->target);
+    // The strip of the upper tap owns the point, the strip of the nearest row where that is
+    // outside.
+    const auto row = hn::Min(hn::Max(y0, hn::Zero(d)), hn::Set(d, job.geometry.y.last));
+    const auto owned = hn::And(hn::Ge(row, first_row), hn::Lt(row, end_row));
+    StoreTargets(job, first, i, owned, group->target);
   }
 }
 
@@ -108,11 +110,13 @@ HWY_NOINLINE void PrepareNearest(const SlabPoints<F>& job, int64_t first,
                                  int32_t* HWY_RESTRICT cells) {
   const PointTag<F> d;
   const auto zero = hn::Zero(d);
+  const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
+  const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
     const auto x = hn::Round(hn::LoadU(d, job.x + first + static_cast<int64_t>(i)));
     const auto y = hn::Round(hn::LoadU(d, job.y + first + static_cast<int64_t>(i)));
     const auto inside_x = hn::And(hn::Ge(x, zero), hn::Le(x, hn::Set(d, job.geometry.x.last)));
-    const auto inside_y = hn::And(hn::Ge(y, zero), hn::Le(y, hn::Set(d, job.geometry.y.last)));
+    const auto inside_y = hn::And(hn::Ge(y, first_row), hn::Lt(y, end_row));
     hn::Store(CellOf(d, x, y, hn::And(inside_x, inside_y), job.pitch, job.first_row),
               IndexTag<PointTag<F>>(), cells + i);
   }
@@ -206,7 +210,7 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
       hn::Store(hn::Mul(hn::Load(d, group->wx[tap % 4] + i), hn::Load(d, group->wy[tap / 4] + i)),
                 d, group->weight[tap] + i);
     }
-    StoreTargets(job, first, i, second, group->target);
+    StoreTargets(job, first, i, hn::Not(second), group->target);
   }
 }
 
