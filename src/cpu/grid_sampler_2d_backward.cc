@@ -473,17 +473,23 @@ class Backward {
 
   void RunStrips(int64_t n, int64_t begin, int64_t end, const Scratch& scratch, Lists lists,
                  int image_slot) const {
-    const int64_t tasks = (end - begin) * g_.strips;
-    const auto task = [&](int slot, int64_t i) {
-      const int64_t block = begin + i / g_.strips;
-      WithLanes(block, [&](auto lanes) {
-        RunStrip<lanes>(n, block, i % g_.strips, scratch, lists, slot);
-      });
+    const int64_t blocks = end - begin;
+    const auto run_strip = [&](int slot, int64_t block, int64_t strip) {
+      WithLanes(block, [&](auto lanes) { RunStrip<lanes>(n, block, strip, scratch, lists, slot); });
+    };
+    const auto run_block = [&](int slot, int64_t i) {
+      for (int64_t strip = 0; strip < g_.strips; ++strip) run_strip(slot, begin + i, strip);
     };
     if (g_.by_image) {
-      for (int64_t i = 0; i < tasks; ++i) task(image_slot, i);
+      for (int64_t i = 0; i < blocks; ++i) run_block(image_slot, i);
+    } else if (blocks % g_.slots == 0) {
+      // On a random grid, the gridGrad sums of a block's strips are stored side by side: threads in
+      // different strips would take the cache lines from each other.
+      runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
-      runtime::ParallelForSlots(tasks, g_.slots, task);
+      runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {
+        run_strip(slot, begin + i / g_.strips, i % g_.strips);
+      });
     }
   }
 

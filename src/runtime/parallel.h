@@ -2,6 +2,7 @@
 #ifndef PORTACL_RUNTIME_PARALLEL_H_
 #define PORTACL_RUNTIME_PARALLEL_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -41,16 +42,20 @@ void ParallelFor(int64_t count, int64_t grain, Body&& body) {
 // Runs body(slot, index) for every index in [0, count), on at most `slots` threads at a time;
 // 0 <= slot < slots, and no two bodies that run at the same time have the same slot: the index of
 // scratch memory that a plan booked `slots` times (usually NumThreads() at planning time, which may
-// have changed since). Indices are handed out one by one, in ascending order.
+// have changed since). Indices are handed out in ascending order, in runs that get shorter towards
+// the end: neighbours share pages and cache lines, which two threads should not fight for.
 template <class Body>
 void ParallelForSlots(int64_t count, int slots, Body&& body) {
   std::atomic<int64_t> next{0};
   const int64_t lanes = count < slots ? count : slots;
   ParallelFor(lanes, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
-      for (int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
-           i = next.fetch_add(1, std::memory_order_relaxed)) {
-        body(static_cast<int>(slot), i);
+      int64_t first = next.load(std::memory_order_relaxed);
+      while (first < count) {
+        const int64_t last = first + std::max<int64_t>(1, (count - first) / (4 * lanes));
+        if (!next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
+        for (int64_t i = first; i < last; ++i) body(static_cast<int>(slot), i);
+        first = next.load(std::memory_order_relaxed);
       }
     }
   });
