@@ -117,7 +117,11 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   // A point near the edge of a strip is in two lists.
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
-  g->partial_points = g->points + (lists ? g->slots * kForeignPoints : 0);
+  // Whole cache lines.
+  g->partial_points =
+      (g->points + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup} +
+      (lists ? (g->slots * kForeignPoints + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup}
+             : 0);
   Arena image;
   g->x_offset = image.Take(entries * sizes.compute);
   g->y_offset = image.Take(entries * sizes.compute);
