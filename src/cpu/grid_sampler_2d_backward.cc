@@ -490,9 +490,19 @@ class Backward {
       WithLanes(block, [&](auto lanes) {
         ForChunks([&](int64_t, int64_t first, int64_t last) {
           for (int64_t p = first; p < last; p += 64) {
-            FetchPoints<T, lanes>(&from, p, nullptr, std::min<int64_t>(64, last - p),
-                                  to + p * lanes);
+            const int64_t count = std::min<int64_t>(64, last - p);
+            if (!Shared()) {
+              FetchPoints<T, lanes>(&from, p, nullptr, count, to + p * lanes);
+              continue;
+            }
+            HWY_ALIGN F points[64 * lanes];
+            FetchPoints<T, lanes>(&from, p, nullptr, count, points);
+            const BlockTag<F, lanes> d;
+            for (int64_t i = 0; i < count * lanes; i += kBlockLanes<F, lanes>) {
+              hn::Stream(hn::Load(d, points + i), d, to + p * lanes + i);
+            }
           }
+          if (kCanShare) hwy::FlushStream();
         });
       });
     }
