@@ -102,7 +102,15 @@ def main() -> int:
         _measure_here(options)
         return 0
     _ensure_packages(measuring=not options.sources)
-    from portacl_bench import report, results  # noqa: PLC0415 (needs the packages)
+    from portacl_bench import cases, report, results  # noqa: PLC0415 (needs the packages)
+
+    if not options.sources and "shapes" in options.suite and not cases.load(options.filter):
+        print(
+            f"bench/compare.py: --filter {options.filter} matches no name, operator, class or dtype "
+            "in bench/shapes.json",
+            file=sys.stderr,
+        )
+        return 2
 
     if options.sources:
         result = results.merge([json.loads(path.read_text()) for path in options.sources])

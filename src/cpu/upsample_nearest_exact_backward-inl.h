@@ -428,28 +428,36 @@ struct PermutedRow {
   }
 };
 
-// Tiles of one block, such as small planes: sums in registers read memory forward just as well.
-template <int kVectors, bool kFull, bool kPartial, class T>
+// Tiles of one or two blocks, such as small planes: sums in registers read memory forward as well.
+template <int kVectors, bool kFull, bool kPartial, bool kTwo, class T>
 HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardPlan& plan,
                                 const Tile<T>& t) {
   const ComputeTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t block = t.box.j0 / lanes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t columns = t.box.j1 - t.box.j0;
+  const int64_t first = t.box.j0 / lanes;
+  const int64_t second = kTwo ? first + 1 : first;
+  const int64_t window = plan.window[static_cast<size_t>(second)] - t.first_column;
+  const int64_t column = plan.BlockColumn(second) - t.box.j0;
   const int64_t readable = t.end_column - t.first_column;
-  const int8_t* index = plan.index.data() + block * kVectors * lanes;
-  const int64_t column = plan.BlockColumn(block) - t.box.j0;
-  const int64_t n = std::min(lanes, t.box.j1 - t.box.j0 - column);
-  const bool stream =
-      t.stream && n == lanes && reinterpret_cast<uintptr_t>(t.to + column) % kStreamAlignment == 0;
-  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+  const auto sum_block = [&](const T* from, int64_t rows, int64_t block, int64_t at) HWY_ATTR {
+    const int8_t* index = plan.index.data() + block * kVectors * lanes;
     auto sum = hn::Zero(d);
     for (int64_t r = 0; r < rows; ++r, from += t.from_row) {
-      sum = AddPermuted<kVectors, kFull, kPartial>(d, from, readable, index, sum);
+      sum = AddPermuted<kVectors, kFull, kPartial>(d, from + at, readable - at, index, sum);
     }
-    if (n == lanes) {
-      StoreNarrowLine(sum, d, to + column, stream);
+    return sum;
+  };
+  const bool stream = t.stream && reinterpret_cast<uintptr_t>(t.to) % kStreamAlignment == 0;
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    const auto sum = sum_block(from, rows, first, 0);
+    if (kTwo && columns == 2 * lanes) {
+      StoreNarrow2(sum, sum_block(from, rows, second, window), d, to, stream);
+    } else if (!kTwo && columns < lanes) {
+      StoreNarrowFirst(sum, d, to, static_cast<size_t>(columns));
     } else {
-      StoreNarrowFirst(sum, d, to + column, static_cast<size_t>(n));
+      StoreNarrowLine(sum, d, to, stream && !kTwo);
+      if (kTwo) StoreNarrow(sum_block(from, rows, second, window), d, to + column);
     }
   });
 }
@@ -457,10 +465,13 @@ HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardPlan& plan
 template <int kVectors, bool kFull, bool kPartial, class T>
 void SumPermutedTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
   const PermutedRow<kVectors, kFull, kPartial, T> row{plan, t};
-  if (row.Blocks() == 1) {
-    SumNarrowTile<kVectors, kFull, kPartial>(p, plan, t);
-  } else {
-    SumTileByRow(p, t, row);
+  switch (row.Blocks()) {
+    case 1:
+      return SumNarrowTile<kVectors, kFull, kPartial, false>(p, plan, t);
+    case 2:
+      return SumNarrowTile<kVectors, kFull, kPartial, true>(p, plan, t);
+    default:
+      return SumTileByRow(p, t, row);
   }
 }
 
