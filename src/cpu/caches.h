@@ -2,18 +2,34 @@
 #ifndef PORTACL_CPU_CACHES_H_
 #define PORTACL_CPU_CACHES_H_
 
-#include <unistd.h>
-
 #include <cstdint>
+#include <cstdio>
 
 namespace portacl::cpu {
 
-// Results larger than this are written past the caches: their lines would be evicted before anyone
-// reads them, and fetching them for ownership costs a third of the traffic.
+// Bytes of the last cache level that the first CPU uses, 32 MiB where the kernel does not say.
+// Calls that move more (nearest-exact), or whose inputGrad is larger (grid sampler), write their
+// results past the caches: the lines would be evicted before anyone reads them, and fetching them
+// for ownership costs a third of the traffic.
+//
+// From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
+// virtual machine or a process has no access to.
 inline int64_t LastLevelCacheBytes() {
   static const int64_t bytes = [] {
-    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return l3 > 0 ? int64_t{l3} : int64_t{32} << 20;
+    int64_t largest = 0;
+    for (int index = 0; index < 8; ++index) {
+      char path[64];
+      std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+      std::FILE* file = std::fopen(path, "re");
+      if (file == nullptr) break;
+      long kilobytes = 0;
+      if (std::fscanf(file, "%ldK", &kilobytes) == 1 && kilobytes > 0 &&
+          int64_t{kilobytes} << 10 > largest) {
+        largest = int64_t{kilobytes} << 10;
+      }
+      std::fclose(file);
+    }
+    return largest > 0 ? largest : int64_t{32} << 20;
   }();
   return bytes;
 }

@@ -63,7 +63,11 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   const F* rows = static_cast<const F*>(source);
   for (int64_t k = 0; k < count; ++k) {
     const F* row = rows + (index != nullptr ? index[k] : first + k) * L;
-    if (index != nullptr) __builtin_prefetch(rows + int64_t{index[k + kFetchAhead]} * L, 0, 2);
+    if (index != nullptr) {  // behind the list's end any number, but a place that nobody reads
+      const int64_t offset = int64_t{index[k + kFetchAhead]} * L * int64_t{sizeof(F)};
+      const auto later = reinterpret_cast<uintptr_t>(rows) + static_cast<uintptr_t>(offset);
+      __builtin_prefetch(reinterpret_cast<const void*>(later), 0, 2);
+    }
     for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
       hn::Store(hn::Load(d, row + lane), d, to + k * L + lane);
     }
@@ -79,7 +83,7 @@ void Clear(F* from, int64_t count) {
 // How an image's points wander through its strips.
 enum class PointOrder {
   kSmooth,  // neighbours stay together: lists of groups
-  kMixed,   // lists of points
+  kMixed,   // lists of points, or one strip, which needs none
   kRandom,  // ... that jump: reading gradOutput in their order would touch memory at random
 };
 
@@ -287,8 +291,8 @@ class Backward {
   static int32_t* StripRanges(const Scratch& scratch) { return scratch.index; }
   int32_t* GroupLists(const Scratch& scratch) const { return scratch.index + 2 * Groups(); }
 
-  // Locates all points and lists their groups. False, and no lists, as soon as a group touches more
-  // than one and a half strips on average.
+  // Locates all points and lists their groups. False, and no lists, as soon as a chunk's groups
+  // touch more than one and a half strips on average (and 32 more in all).
   bool ListGroups(const T* grid, const Scratch& scratch) const {
     std::atomic<bool> smooth{true};
     ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
@@ -317,11 +321,11 @@ class Backward {
       int32_t* range = StripRanges(scratch) + p / int64_t{kGroup} * 2;
       StripRange(y, range);
       left += 3 - 2 * (range[1] - range[0] + 1);
-      if (left < 0) return false;
+      if (left < 0) break;
       for (int32_t strip = range[0]; strip <= range[1]; ++strip) ++counts[strip];
     }
     if (kCanShare) hwy::FlushStream();
-    return true;
+    return left >= 0;
   }
 
   void PlaceGroups(int64_t first, int64_t last, const Scratch& scratch, int32_t* cursor) const {
@@ -488,7 +492,7 @@ class Backward {
       const GradOutputBlock<T> from = GradOutputOf(n, block);
       F* to = GatheredOf(block, scratch);
       WithLanes(block, [&](auto lanes) {
-        ForChunks([&](int64_t, int64_t first, int64_t last) {
+        ForChunks([&](int64_t, int64_t first, int64_t last) HWY_ATTR {
           for (int64_t p = first; p < last; p += 64) {
             const int64_t count = std::min<int64_t>(64, last - p);
             if (!Shared()) {

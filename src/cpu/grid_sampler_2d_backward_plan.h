@@ -23,12 +23,16 @@ inline constexpr int64_t kFetchAhead = 32;
 //
 //   slab[slots]                              one per running (image, block, strip)
 //   image scratch[by_image ? slots : 1]:
-//     x, y                                   padded coordinates of the points, in lists by strip
-//     index                                  numbers of the points in the lists (strips > 1)
-//     cursor[chunks][strips]                 where a chunk of points goes in each list (strips > 1)
-//     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and for
-//     each
-//                                            slot kForeignPoints that nobody reads
+//     x, y                                   padded coordinates of the points, in their own order
+//                                            or in lists by strip
+//     index                                  strips > 1: numbers of the points in the lists, or the
+//                                            first and last strip of each group of kGroup points
+//                                            and the lists of groups (at most 4 groups + 34 of the
+//                                            2 points + 48 entries: see CountGroups)
+//     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
+//                                            lists' ends
+//     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
+//                                            kForeignPoints for each slot that nobody reads
 //     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
 struct BackwardGeometry {
   int64_t points;

@@ -15,8 +15,10 @@
 //   one; dots are cells outside the image: values are 0, sums are garbage nobody reads.
 //
 // A point whose taps reach into a second strip is in both strips' lists: each strip adds to its own
-// rows, so every sum sees its points in ascending order; the first of the two, which also holds the
-// other's values in its halo, computes gridGrad.
+// rows, so every sum sees its points in ascending order. The strip of the upper taps (of the
+// nearest row where they are outside the image), which also holds the other's values in its halo,
+// computes gridGrad. Lists of groups hold points that do not touch the strip as well: they add to
+// cell 0.
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
 
@@ -41,8 +43,8 @@ struct StripJob : SlabPoints<F> {
   int64_t points;  // of the image
   FetchGradOutput<F> fetch;
   const void* fetch_source;
-  // This block's sums (gx, gy) of point p at partial[2 * p]; a pair behind the last point takes
-  // what a second strip computes for its points.
+  // This block's sums (gx, gy) of point p at partial[2 * p]; pairs behind the last point take those
+  // of points whose gridGrad another strip owns.
   F* partial;
 };
 

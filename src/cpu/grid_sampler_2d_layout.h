@@ -112,7 +112,7 @@ struct SlabPoints {
   const F* y;
   const int32_t* index;
   int64_t first;
-  int64_t count;
+  int64_t count;    // of points (of groups: see StripJob)
   int64_t foreign;  // number of the points whose gridGrad another strip owns
 };
 

@@ -28,6 +28,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -84,10 +85,12 @@ void ClearElements(T* to, int64_t n) {
   std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
 }
 
-// Zeros for n elements. `stream`: see StoreNarrow2; a rest that fills no line is stored as usual.
+// Zeros for n elements. `stream`: past the caches where lines allow; `to` is inside a line where
+// the last block of a row alone is cleared.
 template <class D, class T>
 HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  stream = stream && reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0;
   int64_t j = 0;
   for (; j + 2 * lanes <= n; j += 2 * lanes) {
     StoreNarrow2(hn::Zero(d), hn::Zero(d), d, to + j, stream);
@@ -784,7 +787,8 @@ struct PixelCell {
     if (rows == 0 || columns == 0) return ClearElements(to, channels);
     const D d;
     const int64_t step = columns * column_stride;  // 0 where a pixel is expanded
-    const int64_t ahead = step * std::max<int64_t>(2, kFetchElements / std::max<int64_t>(step, 1));
+    const int64_t distance = std::max<int64_t>(std::abs(step), 1);
+    const int64_t ahead = step * std::max<int64_t>(2, kFetchElements / distance);
     int64_t c = 0;
     for (; c + 4 * Lanes() <= channels; c += 4 * Lanes()) {
       V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;

@@ -156,8 +156,9 @@ TEST(UpsampleNearestExactBackwardKernels, DoNotDependOnThreads) {
   runtime::SetNumThreads(0);
 }
 
-// Beyond the caches the kernels read memory strictly forward, fetch it ahead and store past the
-// caches: the bytes are the same. 20 MB and 42 MB.
+// Beyond the caches the kernels read memory strictly forward and fetch it ahead (from 16 MiB) and
+// store past the caches (from the last level's size): the bytes are the same. 20 to 50 MB, double
+// the twofold.
 TEST(UpsampleNearestExactBackwardKernels, EqualReferenceBeyondTheCaches) {
   const PathCase kCases[] = {
       {{.c = 64, .h_in = 128, .h_out = 128, .w_in = 320, .w_out = 320}, "x1"},
@@ -168,6 +169,23 @@ TEST(UpsampleNearestExactBackwardKernels, EqualReferenceBeyondTheCaches) {
       {{.c = 9000, .h_in = 16, .h_out = 6, .w_in = 16, .w_out = 6}, "permute"},
       {{.c = 7000, .h_in = 16, .h_out = 6, .w_in = 17, .w_out = 6}, "permute"},
       {{.w_in = 9000, .w_out = 2304000}, "wide"},
+      // Rows without a source; the last block overlaps its neighbour and is cleared by itself.
+      {{.c = 16,
+        .h_in = 256,
+        .h_out = 128,
+        .w_in = 2049,
+        .w_out = 2049,
+        .to = Layout::kPaddedLines,
+        .at_end = false},
+       "x1"},
+      {{.c = 16,
+        .h_in = 256,
+        .h_out = 128,
+        .w_in = 2049,
+        .w_out = 2500,
+        .to = Layout::kPaddedLines,
+        .at_end = false},
+       "permute"},
       {{.c = 80,
         .h_in = 96,
         .h_out = 192,

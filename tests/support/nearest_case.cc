@@ -105,9 +105,10 @@ ops::NearestAxis NearestTable::axis() const {
 }
 
 const char* LayoutName(Layout layout) {
-  static constexpr const char* kNames[] = {
-      "contiguous", "channels_last", "transposed",    "padded_rows", "padded_pixels",
-      "stepped",    "reversed",      "reversed_rows", "expanded",    "expanded_pixel"};
+  static constexpr const char* kNames[] = {"contiguous",  "channels_last", "transposed",
+                                           "padded_rows", "padded_lines",  "padded_pixels",
+                                           "stepped",     "reversed",      "reversed_rows",
+                                           "expanded",    "expanded_pixel"};
   return kNames[static_cast<size_t>(layout)];
 }
 
@@ -120,6 +121,10 @@ std::array<int64_t, 4> LayoutStrides(Layout layout, const Shape& s) {
       return {c * h * w, h * w, 1, h};
     case Layout::kPaddedRows:
       return {c * (h * (w + 3) + 5), h * (w + 3) + 5, w + 3, 1};
+    case Layout::kPaddedLines: {
+      const int64_t row = (w / 64 + 1) * 64;
+      return {c * h * row, h * row, row, 1};
+    }
     case Layout::kPaddedPixels:
       return {h * (w * (c + 2) + 3), 1, w * (c + 2) + 3, c + 2};
     case Layout::kStepped:

@@ -34,6 +34,7 @@ enum class Layout {
   kChannelsLast,
   kTransposed,     // H is the dense axis
   kPaddedRows,     // contiguous rows with gaps between rows and planes
+  kPaddedLines,    // ... every row starts at a multiple of 128 bytes from the first
   kPaddedPixels,   // channels last, with gaps between pixels and rows
   kStepped,        // every second element of a row
   kReversed,       // contiguous, walked backwards along H and W
@@ -42,9 +43,9 @@ enum class Layout {
   kExpandedPixel,  // one pixel of contiguous channels for all; sources only
 };
 inline constexpr Layout kAllLayouts[] = {
-    Layout::kContiguous,   Layout::kChannelsLast,  Layout::kTransposed, Layout::kPaddedRows,
-    Layout::kPaddedPixels, Layout::kStepped,       Layout::kReversed,   Layout::kReversedRows,
-    Layout::kExpanded,     Layout::kExpandedPixel,
+    Layout::kContiguous,   Layout::kChannelsLast, Layout::kTransposed,    Layout::kPaddedRows,
+    Layout::kPaddedLines,  Layout::kPaddedPixels, Layout::kStepped,       Layout::kReversed,
+    Layout::kReversedRows, Layout::kExpanded,     Layout::kExpandedPixel,
 };
 // Several elements share a place in memory: for sources only.
 inline constexpr bool IsExpanded(Layout layout) {
