@@ -39,6 +39,12 @@ int64_t Halo(ops::Interpolation interpolation) {
   }
 }
 
+// Points, rounded up to whole groups.
+int64_t WholeGroups(int64_t points) {
+  constexpr int64_t kSize = int64_t{kGroup};
+  return (points + kSize - 1) / kSize * kSize;
+}
+
 struct Sizes {
   int64_t element;  // of the tensors
   int64_t compute;  // of the scratch
@@ -118,10 +124,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
   // Whole cache lines.
-  g->partial_points =
-      (g->points + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup} +
-      (lists ? (g->slots * kForeignPoints + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup}
-             : 0);
+  g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
   Arena image;
   g->x_offset = image.Take(entries * sizes.compute);
   g->y_offset = image.Take(entries * sizes.compute);
@@ -199,7 +202,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   g->by_image = ByImage(s, threads);
   g->stream = s.n * s.c * s.h * s.w * base::DTypeSize(s.dtype) > LastLevelCacheBytes();
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
-  g->chunk_points = (chunk + int64_t{kGroup} - 1) / int64_t{kGroup} * int64_t{kGroup};
+  g->chunk_points = WholeGroups(chunk);
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;
   if (const Sizes sizes = SizesOf(p, g->lanes); sizes.cell > 0) {
     ChooseStrips(p, sizes, threads, g.get());

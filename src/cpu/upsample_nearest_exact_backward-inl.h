@@ -61,7 +61,7 @@ struct Tile {
   int64_t first_column;  // source column at `from`
   int64_t end_column;    // sources up to here may be read
   bool by_row;           // large: read memory strictly forward
-  bool stream;           // store past the caches where alignment allows
+  bool stream;           // store past the caches; `to` has kStreamAlignment
 };
 
 // Calls row(from, source_rows, to) for every destination row of a tile.
@@ -119,15 +119,14 @@ HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row
   HWY_ALIGN S sums[kSumBytes / sizeof(S)];
   const int64_t blocks = row.Blocks();
   const int64_t stretch = std::max<int64_t>(1, kSumBytes / sizeof(S) / row.slots);
-  const bool stream = t.stream && reinterpret_cast<uintptr_t>(t.to) % kStreamAlignment == 0;
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
     for (int64_t first = 0; first < blocks; first += stretch) {
       const int64_t end = std::min(first + stretch, blocks);
       if (rows <= 1) {
         if (rows == 1) {
-          row.template Add<true, true>(from, first, end, sums, to, stream);
+          row.template Add<true, true>(from, first, end, sums, to, t.stream);
         } else {
-          row.Clear(first, end, to, stream);
+          row.Clear(first, end, to, t.stream);
         }
         continue;
       }
@@ -135,15 +134,15 @@ HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row
       const int64_t length = row.Offset(end) - offset;
       const T* at = from;
       FetchPagesAhead(at + offset, length);
-      row.template Add<true, false>(at, first, end, sums, to, stream);
+      row.template Add<true, false>(at, first, end, sums, to, t.stream);
       for (int64_t r = 2; r < rows; ++r) {
         at += t.from_row;
         FetchPagesAhead(at + offset, length);
-        row.template Add<false, false>(at, first, end, sums, to, stream);
+        row.template Add<false, false>(at, first, end, sums, to, t.stream);
       }
       at += t.from_row;
       FetchPagesAhead(at + offset, length);
-      row.template Add<false, true>(at, first, end, sums, to, stream);
+      row.template Add<false, true>(at, first, end, sums, to, t.stream);
     }
   });
 }
@@ -451,15 +450,14 @@ HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardPlan& plan
     }
     return sum;
   };
-  const bool stream = t.stream && reinterpret_cast<uintptr_t>(t.to) % kStreamAlignment == 0;
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
     const auto sum = sum_block(from, rows, first, 0);
     if (kTwo && columns == 2 * lanes) {
-      StoreNarrow2(sum, sum_block(from, rows, second, window), d, to, stream);
+      StoreNarrow2(sum, sum_block(from, rows, second, window), d, to, t.stream);
     } else if (!kTwo && columns < lanes) {
       StoreNarrowFirst(sum, d, to, static_cast<size_t>(columns));
     } else {
-      StoreNarrowLine(sum, d, to, stream && !kTwo);
+      StoreNarrowLine(sum, d, to, t.stream && !kTwo);
       if (kTwo) StoreNarrow(sum_block(from, rows, second, window), d, to + column);
     }
   });
@@ -864,11 +862,10 @@ HWY_NOINLINE void SumTileByPixel(const Params& p, const Tile<T>& t) {
   const int64_t* begin = p.w.begin;
   const PixelCell<T, kFetch> cell{
       .channels = t.box.c1 - t.box.c0, .row_stride = t.from_row, .column_stride = t.from_column};
-  const bool stream = t.stream && reinterpret_cast<uintptr_t>(t.to) % kStreamAlignment == 0;
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
     for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
       cell.Sum(from + (begin[j] - t.first_column) * t.from_column, rows, begin[j + 1] - begin[j],
-               to, stream);
+               to, t.stream);
     }
   });
 }
@@ -1030,13 +1027,15 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index
   const auto [first, end] = plan.SourceColumns(p.w, box.j0, box.j1);
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
+  T* const first_to = static_cast<T*>(p.grad_input) + box.n * to[0] + box.c0 * to[1] +
+                      box.i0 * to[2] + box.j0 * to[3];
+  const bool aligned = reinterpret_cast<uintptr_t>(first_to) % kStreamAlignment == 0;
   return {.from = static_cast<const T*>(p.grad_output) + box.n * from[0] + box.c0 * from[1] +
                   p.h.begin[box.i0] * from[2] + first * from[3],
           .from_plane = from[1],
           .from_row = from[2],
           .from_column = from[3],
-          .to = static_cast<T*>(p.grad_input) + box.n * to[0] + box.c0 * to[1] + box.i0 * to[2] +
-                box.j0 * to[3],
+          .to = first_to,
           .to_plane = to[1],
           .to_row = to[2],
           .to_column = to[3],
@@ -1045,7 +1044,7 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index
           .first_column = first,
           .end_column = end,
           .by_row = plan.by_row,
-          .stream = plan.stream};
+          .stream = plan.stream && aligned};
 }
 
 // The same tile with contiguous rows on the stack, on the sides where W is not contiguous. The plan

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cpu/caches.h"
+
 namespace portacl::cpu {
 namespace {
 
