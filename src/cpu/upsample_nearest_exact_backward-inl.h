@@ -10,8 +10,7 @@
 //   permute        at most 4 columns per destination         in-register permutation by index table
 //   wide           more columns per destination              a lane per destination, blocks
 //                                                            transposed in registers
-//   channels_last  C contiguous                              a lane per channel; large cells source
-//                                                            row by source row
+//   channels_last  C contiguous                              a lane per channel
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides.
@@ -769,32 +768,52 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
 
 // ---- channels_last ------------------------------------------------------------------------------
 
-// Sums the cell of one destination pixel: rows x columns source pixels of `channels` elements, few
-// enough for a stream of memory each. Sums stay in registers. kFetch: fetches the sources of a
-// later pixel, line by line: so many streams at once are more than the prefetchers follow.
+// Where several source pixels share a page of 4 KiB and are too many for registers, reading them in
+// turn costs a third of the speed: they are read one after the other, see SumTileByPixel.
+template <class T>
+inline constexpr int64_t kHalfPage = 2048 / static_cast<int64_t>(sizeof(T));
+
+// How far ahead the source pixels of a row are fetched, in elements: every line by an instruction,
+// as prefetchers do not follow short stretches of several rows in turn. 1 KiB; what is fetched
+// 4 KiB ahead comes at three quarters of the speed. Of large pixels, each a stream of its own, the
+// same line some pixels on.
+template <class T>
+int64_t PixelFetchDistance(int64_t column_stride) {
+  constexpr int64_t kElements = kHalfPage<T> / 2;
+  const int64_t pixel = std::abs(column_stride);
+  if (pixel > kHalfPage<T>) return 4 * column_stride;
+  if (pixel >= kElements) return kElements;
+  return pixel == 0 ? 0 : column_stride * (kElements / pixel);  // 0: an expanded pixel
+}
+
+// Fetches the one or two lines that kBytes bytes at `from` are in.
+template <size_t kBytes, class T>
+HWY_INLINE void FetchLines(const T* from) {
+  const char* bytes = reinterpret_cast<const char*>(from);
+  __builtin_prefetch(bytes, 0, 2);
+  if constexpr (kBytes > 64) __builtin_prefetch(bytes + 64, 0, 2);
+}
+
+// Sums the cell of one destination pixel, rows x columns source pixels, with the sums in registers.
+// kFetch: memory is read from further than the caches.
 template <class T, bool kFetch>
-struct PixelCell {
+struct RegisterPixelCell {
   using D = ComputeTag<T>;
   using V = hn::Vec<D>;
-  // How far ahead of the sources of a row to fetch; at least two destination pixels.
-  static constexpr int64_t kFetchElements = 2048 / static_cast<int64_t>(sizeof(T));
   int64_t channels;
   int64_t row_stride, column_stride;  // of sources
+  int64_t ahead;                      // see PixelFetchDistance
 
   HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
-    if (rows == 0 || columns == 0) return ClearElements(to, channels);
     const D d;
-    const int64_t step = columns * column_stride;  // 0 where a pixel is expanded
-    const int64_t distance = std::max<int64_t>(std::abs(step), 1);
-    const int64_t ahead = step * std::max<int64_t>(2, kFetchElements / distance);
     int64_t c = 0;
     for (; c + 4 * Lanes() <= channels; c += 4 * Lanes()) {
       V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
       ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
-        sum0 = Add<0>(sum0, at, ahead);
-        sum1 = Add<1>(sum1, at, ahead);
-        sum2 = Add<2>(sum2, at, ahead);
-        sum3 = Add<3>(sum3, at, ahead);
+        sum0 = Add<0>(sum0, at);
+        sum1 = Add<1>(sum1, at);
+        sum2 = Add<2>(sum2, at);
+        sum3 = Add<3>(sum3, at);
       });
       StoreNarrow2(sum0, sum1, d, to + c, stream);
       StoreNarrow2(sum2, sum3, d, to + c + 2 * Lanes(), stream);
@@ -802,8 +821,8 @@ struct PixelCell {
     for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
       V sum0 = hn::Zero(d), sum1 = sum0;
       ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
-        sum0 = Add<0>(sum0, at, ahead);
-        sum1 = Add<1>(sum1, at, ahead);
+        sum0 = Add<0>(sum0, at);
+        sum1 = Add<1>(sum1, at);
       });
       StoreNarrow2(sum0, sum1, d, to + c, stream);
     }
@@ -811,9 +830,8 @@ struct PixelCell {
       if (channels < Lanes()) return SumShort(from, rows, columns, to);
       const int64_t last = std::min(c, channels - Lanes());  // overlaps its neighbour
       V sum = hn::Zero(d);
-      ForSources(from + last, rows, columns,
-                 [&](const T* at) HWY_ATTR { sum = Add<0>(sum, at, ahead); });
-      StoreNarrow(sum, d, to + last);
+      ForSources(from + last, rows, columns, [&](const T* at) HWY_ATTR { sum = Add<0>(sum, at); });
+      StoreNarrowLine(sum, d, to + last, stream && last == c);
     }
   }
 
@@ -822,11 +840,11 @@ struct PixelCell {
 
   // sum + vector kVector of a source; fetches each line that begins with a vector once.
   template <size_t kVector>
-  static HWY_INLINE V Add(V sum, const T* at, int64_t ahead) {
+  HWY_INLINE V Add(V sum, const T* at) const {
     const D d;
     constexpr size_t kBytes = hn::MaxLanes(d) * sizeof(T);
     const T* from = at + static_cast<int64_t>(kVector) * Lanes();
-    if constexpr (kFetch && kVector * kBytes % 64 == 0) __builtin_prefetch(from + ahead, 0, 2);
+    if constexpr (kFetch && kVector * kBytes % 64 == 0) FetchLines<kBytes>(from + ahead);
     return hn::Add(sum, LoadWide(d, from));
   }
 
@@ -857,78 +875,40 @@ struct PixelCell {
   }
 };
 
-template <bool kFetch, class T>
-HWY_NOINLINE void SumTileByPixel(const Params& p, const Tile<T>& t) {
-  const int64_t* begin = p.w.begin;
-  const PixelCell<T, kFetch> cell{
-      .channels = t.box.c1 - t.box.c0, .row_stride = t.from_row, .column_stride = t.from_column};
-  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
-    for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
-      cell.Sum(from + (begin[j] - t.first_column) * t.from_column, rows, begin[j + 1] - begin[j],
-               to, t.stream);
-    }
-  });
-}
-
-// What adds source rows to the sums of a destination row whose pixels are `channels` elements, for
-// cells of many pixels. A block is a pixel.
-template <class T>
-struct PixelRow {
+// The same source pixel by source pixel, with the sums in memory (L1): a row of sources is read
+// strictly forward.
+template <class T, bool kFetch>
+struct ForwardPixelCell {
   using D = ComputeTag<T>;
   using S = hn::TFromD<D>;
-  const int64_t* begin_w;
-  const Tile<T>& tile;
-  int64_t channels;
-  int64_t slots;
+  static constexpr size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(T);
+  int64_t channels;                   // Lanes at least
+  int64_t row_stride, column_stride;  // of sources
+  int64_t ahead;                      // see PixelFetchDistance
 
-  PixelRow(const Params& p, const Tile<T>& t)
-      : begin_w(p.w.begin), tile(t), channels(t.box.c1 - t.box.c0) {
-    const auto max_lanes = static_cast<int64_t>(hn::MaxLanes(D()));
-    slots = (channels / Lanes() + 1) * max_lanes;
-  }
-
-  int64_t Blocks() const { return tile.box.j1 - tile.box.j0; }
-  int64_t Offset(int64_t b) const {
-    return (begin_w[tile.box.j0 + b] - tile.first_column) * tile.from_column;
-  }
-
-  template <bool kFirst, bool kLast>
-  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
-                      bool stream) const {
-    for (int64_t b = first; b < end; ++b, sums += slots) {
-      const int64_t j = tile.box.j0 + b;
-      AddPixels<kFirst, kLast>(from + (begin_w[j] - tile.first_column) * tile.from_column,
-                               begin_w[j + 1] - begin_w[j], sums, to + b * tile.to_column, stream);
+  HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
+    HWY_ALIGN S sums[kNearestMaxPixel + hn::MaxLanes(D())];
+    const int64_t count = rows * columns;
+    if (count == 1) return AddPixel<true, true>(from, sums, to, stream);
+    AddPixel<true, false>(from, sums, to, stream);
+    const T* at = from;
+    for (int64_t i = 1, x = 0;; ++i) {
+      if (++x < columns) {
+        at += column_stride;
+      } else {
+        x = 0;
+        at = from += row_stride;
+      }
+      if (i + 1 == count) break;
+      AddPixel<false, false>(at, sums, to, stream);
     }
-  }
-
-  void Clear(int64_t first, int64_t end, T* to, bool /*stream*/) const {
-    for (int64_t b = first; b < end; ++b) ClearElements(to + b * tile.to_column, channels);
+    AddPixel<false, true>(at, sums, to, stream);
   }
 
  private:
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 
-  // Adds `columns` source pixels, in order, to one destination pixel.
-  template <bool kFirst, bool kLast>
-  HWY_INLINE void AddPixels(const T* from, int64_t columns, S* HWY_RESTRICT sums, T* to,
-                            bool stream) const {
-    if (columns <= 1) {
-      if (columns == 1) {
-        AddPixel<kFirst, kLast>(from, sums, to, stream);
-      } else if (kLast) {
-        ClearElements(to, channels);
-      }
-      return;
-    }
-    AddPixel<kFirst, false>(from, sums, to, stream);
-    for (int64_t x = 2; x < columns; ++x) {
-      from += tile.from_column;
-      AddPixel<false, false>(from, sums, to, stream);
-    }
-    AddPixel<false, kLast>(from + tile.from_column, sums, to, stream);
-  }
-
+  // kFirst: the sums start from +0. kLast: they are complete and go to `to`, not back to `sums`.
   template <bool kFirst, bool kLast>
   HWY_INLINE void AddPixel(const T* from, S* HWY_RESTRICT sums, T* to, bool stream) const {
     const D d;
@@ -936,18 +916,22 @@ struct PixelRow {
       return hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums + slot), LoadWide(d, from + c));
     };
     int64_t c = 0;
-    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
-      const auto sum0 = add(c, c);
-      const auto sum1 = add(c + Lanes(), c + Lanes());
-      if constexpr (kLast) {
+    if constexpr (kLast) {
+      for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+        if constexpr (kFetch) FetchLines<2 * kVectorBytes>(from + c + ahead);
+        const auto sum0 = add(c, c);
+        const auto sum1 = add(c + Lanes(), c + Lanes());
         StoreNarrow2(sum0, sum1, d, to + c, stream);
-      } else {
-        hn::Store(sum0, d, sums + c);
-        hn::Store(sum1, d, sums + c + Lanes());
+      }
+    } else {
+      // One vector at a time: the compiler would load of two the second first, which prefetchers
+      // do not follow.
+      for (; c + Lanes() <= channels; c += Lanes()) {
+        if constexpr (kFetch) FetchLines<kVectorBytes>(from + c + ahead);
+        hn::Store(add(c, c), d, sums + c);
       }
     }
     for (; c < channels; c += Lanes()) {
-      if (channels < Lanes()) return AddChannels<kFirst, kLast>(from, sums, to);
       const int64_t at = std::min(c, channels - Lanes());  // overlaps its neighbour
       const auto sum = add(c, at);
       if constexpr (kLast) {
@@ -957,20 +941,37 @@ struct PixelRow {
       }
     }
   }
-
-  // A pixel of fewer channels than a vector has lanes.
-  template <bool kFirst, bool kLast>
-  HWY_INLINE void AddChannels(const T* from, S* HWY_RESTRICT sums, T* to) const {
-    const D d;
-    const auto n = static_cast<size_t>(channels);
-    const auto sum = hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums), LoadWideFirst(d, from, n));
-    if constexpr (kLast) {
-      StoreNarrowFirst(sum, d, to, n);
-    } else {
-      hn::Store(sum, d, sums);
-    }
-  }
 };
+
+template <class Cell, class T>
+HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
+  const int64_t* begin = p.w.begin;
+  const int64_t channels = t.box.c1 - t.box.c0;
+  const Cell cell{.channels = channels,
+                  .row_stride = t.from_row,
+                  .column_stride = t.from_column,
+                  .ahead = PixelFetchDistance<T>(t.from_column)};
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
+      const int64_t columns = begin[j + 1] - begin[j];
+      if (rows == 0 || columns == 0) {
+        ClearElements(to, channels);
+      } else {
+        cell.Sum(from + (begin[j] - t.first_column) * t.from_column, rows, columns, to, t.stream);
+      }
+    }
+  });
+}
+
+template <bool kFetch, class T>
+void SumTileByPixel(const Params& p, const Tile<T>& t) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>()));
+  if (t.box.c1 - t.box.c0 > 4 * lanes && std::abs(t.from_column) <= kHalfPage<T>) {
+    SumPixels<ForwardPixelCell<T, kFetch>>(p, t);
+  } else {
+    SumPixels<RegisterPixelCell<T, kFetch>>(p, t);
+  }
+}
 
 // ---- packing ------------------------------------------------------------------------------------
 
@@ -1016,8 +1017,6 @@ void SumTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t)
       return SumTileWide<false>(p, t);
     case NearestBackwardPath::kPixels:
       return t.by_row ? SumTileByPixel<true>(p, t) : SumTileByPixel<false>(p, t);
-    case NearestBackwardPath::kPixelsByRow:
-      return SumTileByRow(p, t, PixelRow<T>(p, t));
   }
 }
 
@@ -1040,7 +1039,7 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index
           .to_row = to[2],
           .to_column = to[3],
           .box = box,
-          .planes = plan.IsChannelsLast() ? 1 : box.c1 - box.c0,
+          .planes = plan.path == NearestBackwardPath::kPixels ? 1 : box.c1 - box.c0,
           .first_column = first,
           .end_column = end,
           .by_row = plan.by_row,

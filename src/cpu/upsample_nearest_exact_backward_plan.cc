@@ -14,7 +14,6 @@ using Path = NearestBackwardPath;
 constexpr int64_t kMaxVectors = 4;
 // A call that moves more bytes than this comes from beyond L2, where reading forward pays.
 constexpr double kByRowBytes = 16 << 20;
-constexpr int64_t kMaxCellPixels = 16;
 constexpr int64_t kMaxWindow = 128;  // places that an int8_t can name
 
 // The fewest and most sources of one destination of an axis.
@@ -77,8 +76,7 @@ void UseWide(NearestBackwardPlan& plan) {
 void ChoosePath(const Params& p, const NearestBackwardTarget& target, NearestBackwardPlan& plan) {
   const bool channels_last = p.c > 1 && plan.from_stride[1] == 1 && plan.to_stride[1] == 1;
   if (channels_last) {
-    const int64_t most = CountRange(p.h).second * CountRange(p.w).second;
-    plan.path = most <= kMaxCellPixels ? Path::kPixels : Path::kPixelsByRow;
+    plan.path = Path::kPixels;
     return;
   }
   plan.pack_from = plan.from_stride[3] != 1;
@@ -153,7 +151,6 @@ const char* PathName(const NearestBackwardPlan& plan) {
     case Path::kWideStrided:
       return "wide";
     case Path::kPixels:
-    case Path::kPixelsByRow:
       return "channels_last";
     default:
       return "permute";
@@ -176,7 +173,7 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   ChoosePath(p, target, *mine);
 
   // Bytes that one destination row moves: itself and its sources.
-  const bool pixels = mine->IsChannelsLast();
+  const bool pixels = mine->path == Path::kPixels;
   const int64_t channels = pixels ? to.c : 1;
   const int64_t source_row = p.w.out * p.h.out / p.h.in;
   const int64_t row_bytes = (p.w.in + source_row) * channels * element_size;

@@ -28,7 +28,6 @@ enum class NearestBackwardPath {
   kWide,
   kWideStrided,  // W of gradOutput not contiguous
   kPixels,       // channels_last
-  kPixelsByRow,  // ... with many source pixels for a destination
 };
 
 // Stack of a thread while it packs a tile whose rows are not contiguous.
@@ -67,10 +66,6 @@ struct NearestBackwardPlan {
   bool full = false;     // every column has vectors - 1 or `vectors` sources; not partial
   std::vector<int64_t> window;
   std::vector<int8_t> index;
-
-  bool IsChannelsLast() const {
-    return path == NearestBackwardPath::kPixels || path == NearestBackwardPath::kPixelsByRow;
-  }
 
   // The last block ends with the row and overlaps its neighbour.
   int64_t BlockColumn(int64_t block) const {
