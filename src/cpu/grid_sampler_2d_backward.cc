@@ -123,6 +123,7 @@ class Backward {
     F* y;
     int32_t* index;
     int32_t* cursor;
+    int32_t* place;
     F* partial;
     F* gathered;
   };
@@ -133,6 +134,7 @@ class Backward {
             reinterpret_cast<F*>(base + g_.y_offset),
             g_.strips > 1 ? reinterpret_cast<int32_t*>(base + g_.index_offset) : nullptr,
             reinterpret_cast<int32_t*>(base + g_.cursor_offset),
+            reinterpret_cast<int32_t*>(base + g_.place_offset),
             reinterpret_cast<F*>(base + g_.partial_offset),
             reinterpret_cast<F*>(base + g_.gathered_offset)};
   }
@@ -160,8 +162,10 @@ class Backward {
 
   void RunImage(int64_t n, int slot) const {
     const Scratch scratch = ScratchOf(slot);
+    bool in_lists = false;
     if (p_.want_input_grad || slopes_) {
       const PointOrder order = ListPoints(n, scratch);
+      in_lists = g_.in_lists && order != PointOrder::kSmooth;
       if (order == PointOrder::kRandom && g_.group_blocks > 0) {
         for (int64_t block = 0; block < g_.blocks; block += g_.group_blocks) {
           const int64_t end = std::min(block + g_.group_blocks, g_.blocks);
@@ -173,7 +177,7 @@ class Backward {
         RunStrips(n, 0, g_.blocks, scratch, lists, slot);
       }
     }
-    if (p_.want_grid_grad) FinishGridGrad(n, scratch);
+    if (p_.want_grid_grad) FinishGridGrad(n, scratch, in_lists);
   }
 
   // ---- the points' lists ------------------------------------------------------------------------
@@ -418,14 +422,14 @@ class Backward {
       StripsOf(y, low, high);
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
       if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
-        PlaceGroup(p, x, y, scratch, &cursor[low[0]]);
         if (high[0] != low[0]) PlaceGroup(p, x, y, scratch, &cursor[high[0]]);
+        PlaceGroup(p, x, y, scratch, &cursor[low[0]]);
         continue;
       }
       ++split;
       for (int64_t k = 0; k < count; ++k) {
-        PlacePoint(p + k, x[k], y[k], scratch, &cursor[low[k]]);
         if (high[k] != low[k]) PlacePoint(p + k, x[k], y[k], scratch, &cursor[high[k]]);
+        PlacePoint(p + k, x[k], y[k], scratch, &cursor[low[k]]);
       }
     }
     return split;
@@ -440,23 +444,26 @@ class Backward {
     return hn::AllTrue(d, same);
   }
 
-  static void PlaceGroup(int64_t p, const F* x, const F* y, const Scratch& scratch,
-                         int32_t* cursor) {
+  // The strip with the first row that a point touches owns its gridGrad: it is placed there last.
+  void PlaceGroup(int64_t p, const F* x, const F* y, const Scratch& scratch,
+                  int32_t* cursor) const {
     const int32_t at = *cursor;
     std::memcpy(scratch.x + at, x, kGroup * sizeof(F));
     std::memcpy(scratch.y + at, y, kGroup * sizeof(F));
     for (size_t k = 0; k < kGroup; ++k) {
       scratch.index[at + static_cast<int32_t>(k)] =
           static_cast<int32_t>(p) + static_cast<int32_t>(k);
+      if (g_.in_lists) scratch.place[p + static_cast<int64_t>(k)] = at + static_cast<int32_t>(k);
     }
     *cursor = at + int32_t{kGroup};
   }
 
-  static void PlacePoint(int64_t p, F x, F y, const Scratch& scratch, int32_t* cursor) {
+  void PlacePoint(int64_t p, F x, F y, const Scratch& scratch, int32_t* cursor) const {
     const int32_t at = (*cursor)++;
     scratch.x[at] = x;
     scratch.y[at] = y;
     scratch.index[at] = static_cast<int32_t>(p);
+    if (g_.in_lists) scratch.place[p] = at;
   }
 
   // ---- gradOutput -------------------------------------------------------------------------------
@@ -582,6 +589,10 @@ class Backward {
     job->y = scratch.y + first;
     job->index = scratch.index + first;
     job->count = ends[strip] - first;
+    if (g_.in_lists) {
+      job->in_lists = true;
+      job->partial += 2 * int64_t{first};
+    }
   }
 
   template <int L>
@@ -651,25 +662,23 @@ class Backward {
 
   // ---- gridGrad ---------------------------------------------------------------------------------
 
-  void FinishGridGrad(int64_t n, const Scratch& scratch) const {
+  void FinishGridGrad(int64_t n, const Scratch& scratch, bool in_lists) const {
     T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
     ForChunks([&](int64_t, int64_t first, int64_t last) {
       HWY_ALIGN F x[kGroup] = {};
       HWY_ALIGN F y[kGroup] = {};
       for (int64_t p = first; p < last; p += int64_t{kGroup}) {
         const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
-        if (slopes_) FinishGroup(n, p, count, scratch.partial, x, y);
+        if (slopes_) FinishGroup(n, p, count, scratch, in_lists, x, y);
         StoreGridGrad(x, y, p, count, out);
       }
       if (kCanShare) hwy::FlushStream();
     });
   }
 
-  // Adds the blocks' sums in ascending order, times the coordinate's slope.
-  void FinishGroup(int64_t n, int64_t first, int64_t count, F* partial, F* x, F* y) const {
+  // The totals of a group over the blocks, in ascending order of the blocks.
+  void SumInOrder(int64_t first, int64_t count, F* partial, F* sum_x, F* sum_y) const {
     const PointTag<F> d;
-    HWY_ALIGN F sum_x[kGroup] = {};
-    HWY_ALIGN F sum_y[kGroup] = {};
     for (int64_t block = 0; block < g_.blocks; ++block) {
       F* sums = partial + (block * g_.partial_points + first) * 2;
       if (count == int64_t{kGroup}) {
@@ -687,6 +696,41 @@ class Backward {
         sum_x[k] += sums[2 * k];
         sum_y[k] += sums[2 * k + 1];
       }
+    }
+  }
+
+  // The same where the sums are in the order of the lists.
+  void SumFromLists(int64_t first, int64_t count, const Scratch& scratch, F* sum_x,
+                    F* sum_y) const {
+    const hn::CappedTag<F, 2> pair;
+    for (int64_t k = 0; k < count; ++k) {
+      const int32_t* place = scratch.place + first + k;
+      // Behind the last point any number, but a place that nobody reads.
+      const int64_t later = int64_t{place[kFetchAhead]} * 2 * int64_t{sizeof(F)};
+      const F* sums = scratch.partial;
+      auto total = hn::Zero(pair);
+      for (int64_t block = 0; block < g_.blocks; ++block, sums += 2 * g_.partial_points) {
+        const auto ahead = reinterpret_cast<uintptr_t>(sums) + static_cast<uintptr_t>(later);
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 3);
+        total = hn::Add(total, hn::LoadU(pair, sums + 2 * int64_t{*place}));
+      }
+      HWY_ALIGN F both[2];
+      hn::Store(total, pair, both);
+      sum_x[k] = both[0];
+      sum_y[k] = both[1];
+    }
+  }
+
+  // The totals over the blocks, times the coordinate's slope.
+  void FinishGroup(int64_t n, int64_t first, int64_t count, const Scratch& scratch, bool in_lists,
+                   F* x, F* y) const {
+    const PointTag<F> d;
+    HWY_ALIGN F sum_x[kGroup] = {};
+    HWY_ALIGN F sum_y[kGroup] = {};
+    if (in_lists) {
+      SumFromLists(first, count, scratch, sum_x, sum_y);
+    } else {
+      SumInOrder(first, count, scratch.partial, sum_x, sum_y);
     }
     HWY_ALIGN F grid_x[kGroup];
     HWY_ALIGN F grid_y[kGroup];

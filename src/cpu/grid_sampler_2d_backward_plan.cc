@@ -22,6 +22,8 @@ constexpr int64_t kPaddedBytes =
     768 << 10;  // of an image's planes: they share the L2 cache with the points
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
+// Below this storing gridGrad's sums of a block at random stays in the L2 cache.
+constexpr int64_t kTotalsBytes = 512 << 10;
 
 bool Serves(const Params& p) {
   if (p.shape.n == 0 || p.shape.c == 0) return false;
@@ -123,13 +125,19 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   // A point near the edge of a strip is in two lists.
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
+  // Stored in the points' own order, each sum of a random grid would wait for a line of its own. Of
+  // few channels the memory would weigh too much.
+  g->in_lists =
+      lists && p.want_grid_grad && g->lanes == 16 && g->points * 2 * sizes.compute > kTotalsBytes;
   // Whole cache lines.
   g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
+  if (g->in_lists) g->partial_points = std::max(g->partial_points, WholeGroups(2 * g->points));
   Arena image;
   g->x_offset = image.Take(entries * sizes.compute);
   g->y_offset = image.Take(entries * sizes.compute);
   g->index_offset = image.Take(lists ? entries * 4 : 0);
   g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
+  g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
   g->partial_offset =
       image.Take(p.want_grid_grad ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
   const int64_t images = g->by_image ? g->slots : 1;

@@ -31,8 +31,11 @@ inline constexpr int64_t kFetchAhead = 32;
 //                                            2 points + 48 entries: see CountGroups)
 //     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
 //                                            lists' ends
+//     place[points]                          in_lists: where each point stands in the lists; of two
+//                                            places that of the strip that owns its gridGrad
 //     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
-//                                            kForeignPoints for each slot that nobody reads
+//                                            kForeignPoints for each slot that nobody reads; or
+//                                            in the order of the lists
 //     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
 struct BackwardGeometry {
   int64_t points;
@@ -48,6 +51,7 @@ struct BackwardGeometry {
   bool stream;           // inputGrad is larger than the caches: written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
   int64_t chunks;
+  bool in_lists;  // lists of points have gridGrad's sums in their own order
   int64_t partial_points;
   int64_t group_blocks;  // blocks whose gradOutput is gathered at a time, 0: never
   // Bytes.
@@ -58,6 +62,7 @@ struct BackwardGeometry {
   uint64_t y_offset;
   uint64_t index_offset;
   uint64_t cursor_offset;
+  uint64_t place_offset;
   uint64_t partial_offset;
   uint64_t gathered_offset;
 };

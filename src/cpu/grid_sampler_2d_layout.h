@@ -114,6 +114,7 @@ struct SlabPoints {
   int64_t first;
   int64_t count;    // of points (of groups: see StripJob)
   int64_t foreign;  // number of the points whose gridGrad another strip owns
+  bool in_lists;    // gridGrad's sums are in the order of the points given here
 };
 
 }  // namespace portacl::cpu

@@ -23,6 +23,11 @@ HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, 
                              int32_t* HWY_RESTRICT targets) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
+  if (job.in_lists) {
+    hn::StoreU(hn::Iota(di, static_cast<int32_t>(first + static_cast<int64_t>(i))), di,
+               targets + i);
+    return;
+  }
   const auto number =
       job.index != nullptr
           ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))

@@ -131,6 +131,28 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryLayoutAndMask) {
   }
 }
 
+// From 512 KiB of sums for a block on, gridGrad's are kept in the order of the strips' lists; the
+// points of a smooth bicubic grid are in such lists as well.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithManyPointsInLists) {
+  Random random(7);
+  for (const Element element : {Element::kFloat, Element::kDouble, Element::kBFloat16}) {
+    const int64_t rows = element == Element::kDouble ? 130 : 260;
+    for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth}) {
+      for (const int interpolation : {0, 2}) {
+        GridCase c(element, 1, 20, 121, 110, rows, 261);
+        c.Fill(kind, random);
+        GridMode mode;
+        mode.interpolation = interpolation;
+        mode.padding = static_cast<int>(random.Integer(0, 2));
+        mode.align_corners = random.Coin();
+        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous, {1, 2, 3});
+        ExpectSameBits(c, mode, {false, true}, Layout::kContiguous, {3});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // Small forms of the benchmark's shape classes, and sizes around the vectors' lengths.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryShapeClass) {
   const std::vector<Dims> shapes = {
