@@ -35,6 +35,8 @@ PEERS = (
     "nt-copy",
     "memset",
     "nt-fill",
+    "mix",
+    "nt-mix",
 )
 DEFAULT_PEERS = [p for p in PEERS if p != "portacl-plan"]
 QUICK_PEERS = [p for p in DEFAULT_PEERS if p != "jax"]

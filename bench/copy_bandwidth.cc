@@ -1,5 +1,7 @@
 // How fast this machine copies and fills memory with 1 to N threads: the yardstick of compare.py,
 // which loads this file as a library. Modes: C library (memcpy, memset) and non-temporal stores.
+// Two more modes read and write different numbers of bytes, as a gradient does: each line written
+// is the sum of the lines read since the last one.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +15,14 @@
 
 namespace {
 
-enum Mode : int32_t { kMemcpy = 0, kStreamCopy = 1, kMemset = 2, kStreamFill = 3 };
+enum Mode : int32_t {
+  kMemcpy = 0,
+  kStreamCopy = 1,
+  kMemset = 2,
+  kStreamFill = 3,
+  kMix = 4,
+  kStreamMix = 5,
+};
 
 constexpr size_t kLine = 64;
 
@@ -61,6 +70,86 @@ void Plain(char* dst, const char* src, size_t bytes) {
   }
 }
 
+#if defined(__x86_64__)
+
+// Every page ahead is touched early, as prefetchers stop at the end of a page.
+inline void FetchPagesAhead(const char* from, const char* to) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t page = (reinterpret_cast<uintptr_t>(from) + kPage - 1) & ~(kPage - 1);
+  if (page >= reinterpret_cast<uintptr_t>(to)) return;
+  for (size_t line = 0; line < 4; ++line) {
+    _mm_prefetch(reinterpret_cast<const char*>(page + 4 * kPage + line * kLine), _MM_HINT_T1);
+  }
+}
+
+__attribute__((target("avx512f"))) void MixLines512(char* dst, size_t dst_lines, const char* src,
+                                                    size_t src_lines, bool stream) {
+  size_t read = 0;
+  for (size_t i = 0; i < dst_lines; ++i) {
+    const size_t end = (i + 1) * src_lines / dst_lines;
+    FetchPagesAhead(src + read * kLine, src + end * kLine);
+    __m512i sum = _mm512_setzero_si512();
+    for (; read < end; ++read) {
+      sum = _mm512_add_epi32(sum, _mm512_loadu_si512(src + read * kLine));
+    }
+    auto* to = reinterpret_cast<__m512i*>(dst + i * kLine);
+    if (stream) {
+      _mm512_stream_si512(to, sum);
+    } else {
+      _mm512_store_si512(to, sum);
+    }
+  }
+}
+
+__attribute__((target("avx2"))) void MixLines256(char* dst, size_t dst_lines, const char* src,
+                                                 size_t src_lines, bool stream) {
+  size_t read = 0;
+  for (size_t i = 0; i < dst_lines; ++i) {
+    const size_t end = (i + 1) * src_lines / dst_lines;
+    FetchPagesAhead(src + read * kLine, src + end * kLine);
+    __m256i low = _mm256_setzero_si256(), high = low;
+    for (; read < end; ++read) {
+      const auto* from = reinterpret_cast<const __m256i*>(src + read * kLine);
+      low = _mm256_add_epi32(low, _mm256_loadu_si256(from));
+      high = _mm256_add_epi32(high, _mm256_loadu_si256(from + 1));
+    }
+    auto* to = reinterpret_cast<__m256i*>(dst + i * kLine);
+    if (stream) {
+      _mm256_stream_si256(to, low);
+      _mm256_stream_si256(to + 1, high);
+    } else {
+      _mm256_store_si256(to, low);
+      _mm256_store_si256(to + 1, high);
+    }
+  }
+}
+
+// Whole lines only; dst is aligned to a line.
+void Mix(char* dst, size_t dst_bytes, const char* src, size_t src_bytes, bool stream) {
+  static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+  const auto lines = has_avx512 ? MixLines512 : MixLines256;
+  lines(dst, dst_bytes / kLine, src, src_bytes / kLine, stream);
+  if (stream) _mm_sfence();
+}
+
+#else
+
+void Mix(char* dst, size_t dst_bytes, const char* src, size_t src_bytes, bool) {
+  const size_t dst_lines = dst_bytes / kLine, src_lines = src_bytes / kLine;
+  size_t read = 0;
+  for (size_t i = 0; i < dst_lines; ++i) {
+    uint32_t sum[kLine / sizeof(uint32_t)] = {};
+    for (const size_t end = (i + 1) * src_lines / dst_lines; read < end; ++read) {
+      uint32_t line[kLine / sizeof(uint32_t)];
+      std::memcpy(line, src + read * kLine, kLine);
+      for (size_t j = 0; j < kLine / sizeof(uint32_t); ++j) sum[j] += line[j];
+    }
+    std::memcpy(dst + i * kLine, sum, kLine);
+  }
+}
+
+#endif
+
 void Work(Mode mode, char* dst, const char* src, size_t bytes) {
   if (mode == kMemset || mode == kStreamFill) src = nullptr;
   size_t done = 0;
@@ -88,11 +177,10 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  void Run(Mode mode, void* dst, const void* src, size_t bytes) {
+  void Run(Mode mode, void* dst, size_t dst_bytes, const void* src, size_t src_bytes) {
     mode_ = mode;
-    dst_ = static_cast<char*>(dst);
-    src_ = static_cast<const char*>(src);
-    bytes_ = bytes;
+    dst_ = {static_cast<char*>(dst), dst_bytes};
+    src_ = {const_cast<char*>(static_cast<const char*>(src)), src_bytes};
     pending_.store(threads_ - 1, std::memory_order_relaxed);
     Start();
     Part(0);
@@ -105,12 +193,28 @@ class Team {
     ticket_.notify_all();
   }
 
+  struct Range {
+    char* begin = nullptr;
+    size_t bytes = 0;
+  };
+
+  // Part i of the threads' equal parts, cut at lines.
+  Range Cut(Range all, int32_t i) const {
+    const size_t lines = (all.bytes + kLine - 1) / kLine;
+    const auto at = [&](int32_t k) {
+      const size_t line = lines * static_cast<size_t>(k) / static_cast<size_t>(threads_);
+      return line * kLine < all.bytes ? line * kLine : all.bytes;
+    };
+    return {all.begin + at(i), at(i + 1) - at(i)};
+  }
+
   void Part(int32_t i) const {
-    const size_t lines = (bytes_ + kLine - 1) / kLine;
-    const size_t begin = lines * static_cast<size_t>(i) / static_cast<size_t>(threads_) * kLine;
-    size_t end = lines * static_cast<size_t>(i + 1) / static_cast<size_t>(threads_) * kLine;
-    if (end > bytes_) end = bytes_;
-    if (begin < end) Work(mode_, dst_ + begin, src_ + begin, end - begin);
+    const Range dst = Cut(dst_, i), src = Cut(src_, i);
+    if (mode_ == kMix || mode_ == kStreamMix) {
+      Mix(dst.begin, dst.bytes, src.begin, src.bytes, mode_ == kStreamMix);
+    } else if (dst.bytes > 0) {
+      Work(mode_, dst.begin, src.begin, dst.bytes);
+    }
   }
 
   void Serve(int32_t i) {
@@ -134,9 +238,7 @@ class Team {
   std::atomic<int32_t> pending_{0};
   std::atomic<bool> stop_{false};
   Mode mode_ = kMemcpy;
-  char* dst_ = nullptr;
-  const char* src_ = nullptr;
-  size_t bytes_ = 0;
+  Range dst_, src_;
 };
 
 }  // namespace
@@ -149,5 +251,11 @@ EXPORT void portacl_copy_destroy(void* team) { delete static_cast<Team*>(team); 
 
 // Copies (modes 0, 1) or zeroes (modes 2, 3) `bytes` bytes.
 EXPORT void portacl_copy_run(void* team, int32_t mode, void* dst, const void* src, size_t bytes) {
-  static_cast<Team*>(team)->Run(static_cast<Mode>(mode), dst, src, bytes);
+  static_cast<Team*>(team)->Run(static_cast<Mode>(mode), dst, bytes, src, bytes);
+}
+
+// Reads src_bytes and writes dst_bytes (modes 4, 5), whole lines only. dst is aligned to a line.
+EXPORT void portacl_copy_mix(void* team, int32_t mode, void* dst, size_t dst_bytes, const void* src,
+                             size_t src_bytes) {
+  static_cast<Team*>(team)->Run(static_cast<Mode>(mode), dst, dst_bytes, src, src_bytes);
 }

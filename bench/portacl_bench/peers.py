@@ -321,6 +321,7 @@ def _numpy(array: Any) -> Any:
 
 
 COPY_MODES = {"memcpy": 0, "nt-copy": 1, "memset": 2, "nt-fill": 3}
+MIX_MODES = {"mix": 4, "nt-mix": 5}
 
 
 class Copier:
@@ -337,6 +338,12 @@ class Copier:
             ctypes.c_void_p,
             ctypes.c_void_p,
             ctypes.c_size_t,
+        ]
+        c.portacl_copy_mix.restype = None
+        c.portacl_copy_mix.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_int32,
+            *(ctypes.c_void_p, ctypes.c_size_t) * 2,
         ]
         self._c = c
         self._team = c.portacl_copy_create(threads)
@@ -357,6 +364,19 @@ class Copier:
         return Runner(mode, call, None, {"bytes": moved})
 
 
+    def mix(self, mode: str, source: torch.Tensor, target: torch.Tensor) -> Runner:
+        """Reads all of `source` and writes all of `target`, evenly mixed."""
+        arguments = [x for t in (target, source) for x in (t.data_ptr(), t.nbytes)]
+        number, run, team = MIX_MODES[mode], self._c.portacl_copy_mix, self._team
+        keep = (source, target)
+
+        def call() -> Any:
+            run(team, number, *arguments)
+            return keep
+
+        return Runner(mode, call, None, {"bytes": source.nbytes + target.nbytes})
+
+
 class Copy:
     """A copy that moves as many bytes as the tensors of the case have."""
 
@@ -365,6 +385,21 @@ class Copy:
 
     def prepare(self, problem: Problem) -> Runner:
         return self._copier.runner(self.name, problem.case.bytes)
+
+
+class Mix:
+    """Reads gradOutput and writes as many bytes as gradInput has, and does nothing else: what the
+    memory allows for this share of reads, from the same pages."""
+
+    def __init__(self, copier: Copier, mode: str) -> None:
+        self.name, self._copier = mode, copier
+
+    def prepare(self, problem: Problem) -> Runner:
+        if problem.case.is_grid:
+            raise UnsupportedError("the grid sampler does not read its tensors in order")
+        target = problem.empty_outputs()[0]
+        assert target is not None
+        return self._copier.mix(self.name, problem.grad_output, target.zero_())
 
 
 class Fill:

@@ -83,6 +83,7 @@ def _columns(operator: str, rows: list[Row]) -> list[tuple[str, Cell]]:
     ]
     if operator == cases.NEAREST:
         columns.append(("of copy", lambda r: _percent(results.of_copy(r))))
+        columns.append(("of mix", lambda r: _percent(results.of_mix(r))))
     else:
         columns.append(("of fill", lambda r: _percent(results.of_fill(r))))
     every = [record for row in rows for record in row.by_threads.values()]

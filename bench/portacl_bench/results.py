@@ -48,6 +48,12 @@ def of_copy(record: Record) -> float | None:
     return copy / ours if copy and ours else None
 
 
+def of_mix(record: Record) -> float | None:
+    """Bandwidth as a share of a loop that only reads and writes the same bytes."""
+    mix, ours = fastest_copy(record, ("mix", "nt-mix")), seconds(record, "portacl")
+    return mix / ours if mix and ours else None
+
+
 def of_fill(record: Record) -> float | None:
     """Share of the time that zeroing as many bytes as are written takes."""
     fill, ours = fastest_copy(record, ("memset", "nt-fill")), seconds(record, "portacl")

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import pathlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -27,10 +28,9 @@ def build_peers(
     copier: peers.Copier | None = None
     for name in names:
         try:
-            if name in peers.COPY_MODES:
+            if name in peers.COPY_MODES or name in peers.MIX_MODES:
                 copier = copier or peers.Copier(folder / "libportacl_bench_copy.so", threads)
-                kind = peers.Fill if name in ("memset", "nt-fill") else peers.Copy
-                found.append(kind(copier, name))
+                found.append(_MACHINE[name](copier, name))
             elif name == "onednn":
                 onednn = peers.OneDnn(folder / "libportacl_bench_onednn.so")
                 versions["oneDNN"] = onednn.version()
@@ -43,6 +43,13 @@ def build_peers(
         except (OSError, ImportError) as error:
             missing[name] = str(error)
     return found, versions, missing
+
+
+_MACHINE: dict[str, Callable[[peers.Copier, str], peers.Peer]] = {
+    **dict.fromkeys(("memcpy", "nt-copy"), peers.Copy),
+    **dict.fromkeys(("memset", "nt-fill"), peers.Fill),
+    **dict.fromkeys(("mix", "nt-mix"), peers.Mix),
+}
 
 
 def _own_or_torch(name: str, lib: native.Library) -> peers.Peer:
