@@ -232,15 +232,17 @@ class Backward {
         low = hn::Clamp(row, zero, bottom);
         high = hn::Clamp(hn::Add(row, hn::Set(d, F{1})), zero, bottom);
       } else {
-        CubicRows(d, hn::Floor(at), low, high);
+        CubicRows(d, at, low, high);
       }
       hn::StoreU(hn::ShiftRightSame(ToIndex(d, low), g_.shift), di, first_strip + i);
       hn::StoreU(hn::ShiftRightSame(ToIndex(d, high), g_.shift), di, last_strip + i);
     }
   }
 
+  // The first and last row that the points at y touch, the nearest row where they touch none.
   template <class D, class V = hn::Vec<D>>
-  void CubicRows(D d, V row, V& low, V& high) const {
+  void CubicRows(D d, V y, V& low, V& high) const {
+    const V row = hn::Floor(y);
     const V bottom = hn::Set(d, geometry_.y.last);
     low = bottom;
     high = hn::Set(d, F{-1});
@@ -250,9 +252,10 @@ class Backward {
       high = hn::Max(high, at);
       low = hn::Min(low, hn::IfThenElse(hn::Lt(at, hn::Zero(d)), bottom, at));
     }
-    const auto none = hn::Lt(high, hn::Zero(d));  // no tap inside: the first strip takes it
-    low = hn::IfThenZeroElse(none, low);
-    high = hn::IfThenZeroElse(none, high);
+    const auto none = hn::Lt(high, hn::Zero(d));
+    const V nearest = NearestRow(d, row, bottom);
+    low = hn::IfThenElse(none, nearest, low);
+    high = hn::IfThenElse(none, nearest, high);
   }
 
   // Fills the lists of the strips, of groups where few groups touch more than one strip, else of
@@ -271,9 +274,7 @@ class Backward {
       });
       return PointOrder::kMixed;
     }
-    if (s_.interpolation != Interpolation::kBicubic && ListGroups(grid, scratch)) {
-      return PointOrder::kSmooth;
-    }
+    if (ListGroups(grid, scratch)) return PointOrder::kSmooth;
     ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
       CountChunk(grid, first, last, scratch.cursor + chunk * g_.strips);
     });
@@ -343,26 +344,49 @@ class Backward {
     }
   }
 
-  // The first and the last strip that a group touches, bilinear or nearest.
+  // The first and the last strip that a group touches.
   void StripRange(const F* y, int32_t* range) const {
     const PointTag<F> d;
-    auto low = hn::LoadU(d, y);
-    auto high = low;
-    for (size_t i = hn::Lanes(d); i < kGroup; i += hn::Lanes(d)) {
+    const auto zero = hn::Zero(d);
+    const auto bottom = hn::Set(d, geometry_.y.last);
+    auto low = bottom;
+    auto high = zero;
+    const auto extend = [&](auto first, auto last) HWY_ATTR {
+      low = hn::Min(low, first);
+      high = hn::Max(high, last);
+    };
+    const bool bicubic = s_.interpolation == Interpolation::kBicubic;
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
       const auto at = hn::LoadU(d, y + i);
-      low = hn::Min(low, at);
-      high = hn::Max(high, at);
+      const auto usable = bicubic ? hn::IfThenElseZero(hn::Eq(at, at), at) : at;
+      extend(usable, usable);
     }
     low = hn::MinOfLanes(d, low);
     high = hn::MaxOfLanes(d, high);
     if (s_.interpolation == Interpolation::kNearest) {
       low = hn::Round(low);
       high = hn::Round(high);
-    } else {
+    } else if (!bicubic) {
       low = hn::Floor(low);
       high = hn::Add(hn::Floor(high), hn::Set(d, F{1}));
+    } else {
+      low = hn::Sub(hn::Floor(low), hn::Set(d, F{1}));
+      high = hn::Add(hn::Floor(high), hn::Set(d, F{2}));
+      // Taps that are reflected go elsewhere.
+      if (s_.padding == ops::Padding::kReflection &&
+          (hn::GetLane(low) < 0 || hn::GetLane(high) > geometry_.y.last)) {
+        low = bottom;
+        high = zero;
+        for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+          auto first = zero;
+          auto last = zero;
+          CubicRows(d, hn::LoadU(d, y + i), first, last);
+          extend(first, last);
+        }
+        low = hn::MinOfLanes(d, low);
+        high = hn::MaxOfLanes(d, high);
+      }
     }
-    const auto bottom = hn::Set(d, geometry_.y.last);
     const auto strip = [&](auto row) HWY_ATTR {
       return static_cast<int32_t>(hn::GetLane(hn::Clamp(row, hn::Zero(d), bottom))) >> g_.shift;
     };

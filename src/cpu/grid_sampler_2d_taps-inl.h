@@ -185,12 +185,21 @@ HWY_INLINE void StoreWeights(D d, V t, size_t i, F (*weight)[kGroup], F (*slope)
   hn::Store(hn::Neg(CubicFarSlope(d, far_high)), d, slope[3] + i);
 }
 
+// The image's nearest row to row y, a whole number; 0 for NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V NearestRow(D d, V y, V last) {
+  const V usable = hn::IfThenElseZero(hn::Eq(y, y), y);
+  return hn::Min(hn::Max(usable, hn::Zero(d)), last);
+}
+
 // Not inlined, so that the weights are loaded in the pass, not extracted from registers.
 template <class F>
 HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, BicubicGroup<F>* group) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
   const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
+  const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
+  const auto halo_end = hn::Add(end_row, Constant(d, 3));
   const auto pitch = hn::Set(di, static_cast<int32_t>(job.pitch));
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
     const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));
@@ -199,14 +208,19 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
     const auto y0 = hn::Floor(y);
     StoreWeights(d, hn::Sub(x, x0), i, group->wx, group->dx);
     StoreWeights(d, hn::Sub(y, y0), i, group->wy, group->dy);
-    auto second = hn::MaskFromVec(hn::Zero(d));
+    // The strip of the first row with a tap owns the point, that of the nearest row where there is
+    // none.
+    auto lowest = hn::Set(d, job.geometry.y.last);
+    auto none = hn::Eq(lowest, lowest);
     for (int tap = 0; tap < 4; ++tap) {
       const auto step = hn::Set(d, static_cast<F>(tap - 1));
       const auto column = CubicTap(d, hn::Add(x0, step), job.geometry.x, job.geometry.rule);
       hn::Store(ToIndex(d, hn::Add(column, Constant(d, 1))), di, group->column[tap] + i);
       const auto row = CubicTap(d, hn::Add(y0, step), job.geometry.y, job.geometry.rule);
-      const auto own = hn::Ge(row, first_row);  // or in the halo
-      second = hn::Or(second, hn::And(hn::Lt(row, first_row), hn::Ge(row, hn::Zero(d))));
+      const auto own = hn::And(hn::Ge(row, first_row), hn::Lt(row, halo_end));
+      const auto inside = hn::Ge(row, hn::Zero(d));
+      lowest = hn::IfThenElse(inside, hn::Min(lowest, row), lowest);
+      none = hn::AndNot(inside, none);
       const auto slab_row = hn::Add(hn::Sub(row, first_row), Constant(d, 2));
       hn::Store(hn::Mul(ToIndex(d, hn::IfThenElseZero(own, slab_row)), pitch), di,
                 group->row[tap] + i);
@@ -215,7 +229,9 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
       hn::Store(hn::Mul(hn::Load(d, group->wx[tap % 4] + i), hn::Load(d, group->wy[tap / 4] + i)),
                 d, group->weight[tap] + i);
     }
-    StoreTargets(job, first, i, hn::Not(second), group->target);
+    lowest = hn::IfThenElse(none, NearestRow(d, y0, hn::Set(d, job.geometry.y.last)), lowest);
+    const auto owned = hn::And(hn::Ge(lowest, first_row), hn::Lt(lowest, end_row));
+    StoreTargets(job, first, i, owned, group->target);
   }
 }
 

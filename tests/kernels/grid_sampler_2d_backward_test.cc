@@ -215,6 +215,31 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) 
   }
 }
 
+// Few of them on a smooth grid whose image has several strips: lists of groups hold points that
+// touch no row, or a strip far away.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGrids) {
+  Random random(8);
+  for (const Element element : {Element::kFloat, Element::kDouble}) {
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t channels : {3, 17}) {
+        GridCase c(element, 1, channels, 200, 140, 90, 64);
+        c.Fill(GridKind::kSmooth, random);
+        const auto strange = StrangeCoordinates(element);
+        for (int i = 0; i < 20; ++i) {
+          const double far = static_cast<double>(random.Integer(-300, 300)) / 100;
+          const int64_t at = random.Integer(0, c.grid.size() - 1);
+          const auto which =
+              static_cast<size_t>(random.Integer(0, static_cast<int64_t>(strange.size()) - 1));
+          c.grid.Set(at, random.Coin() ? far : strange[which]);
+        }
+        SCOPED_TRACE(channels);
+        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous, {1, 3});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
