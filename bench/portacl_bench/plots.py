@@ -98,11 +98,16 @@ def _copy_share(result: Record) -> Figure | None:
         share = results.of_copy(record)
         return share * 100 if share else None
 
+    def mix(record: Record) -> float | None:
+        share = results.mix_of_copy(record)
+        return share * 100 if share else None
+
     rows = results.rows(result, cases.NEAREST)
     rows = [r for r in rows if any(map(value, r.by_threads.values()))]
     if not rows:
         return None
-    figure, axes = _bar_figure(result, rows, value, "{:.0f} %", log=False)
+    label = "a loop that reads and writes the same bytes, and does nothing else"
+    figure, axes = _bar_figure(result, rows, value, "{:.0f} %", log=False, mark=(label, mix))
     axes.set_xlabel("bandwidth, % of the faster of memcpy and a non-temporal copy of as many bytes")
     for percent, text in ((70, "70"), (90, "90"), (100, "copy")):
         axes.axvline(percent, color=RED if percent < 100 else "black", linewidth=1, linestyle=":")
@@ -118,23 +123,38 @@ def _bar_figure(
     value: Callable[[Record], float | None],
     text: str,
     log: bool,
+    mark: tuple[str, Callable[[Record], float | None]] | None = None,
 ) -> tuple[Figure, Axes]:
-    """Horizontal bars, the best row on top, one bar per number of threads."""
+    """Horizontal bars, the best row on top, one bar per number of threads; `mark`: label and value
+    of a tick on each bar."""
     counts = results.thread_counts(result.get("shapes", []))
     rows = sorted(rows, key=lambda r: max((value(x) or 0) for x in r.by_threads.values()))
     figure, axes = plt.subplots(figsize=(9.5, 1.6 + 0.13 * (len(counts) + 0.5) * len(rows)))
     height = 0.8 / len(counts)
+    ticks = []
     for index, count in enumerate(counts):
         places, values = [], []
         for place, row in enumerate(rows):
             if count in row.by_threads and (number := value(row.by_threads[count])):
                 places.append(place + 0.4 - height * (index + 0.5))
                 values.append(number)
+                if mark and (tick := mark[1](row.by_threads[count])):
+                    ticks.append((tick, places[-1]))
         colour = THREAD_COLOURS[index % len(THREAD_COLOURS)]
         bars = axes.barh(places, values, height * 0.92, color=colour, label=_threads_text(count))
+        if mark:  # room for the ticks: the numbers stand in the bars
+            for place, number in zip(places, values):
+                axes.text(
+                    1, place, text.format(number), fontsize=7, color="white", va="center_baseline"
+                )
+            continue
         labels = axes.bar_label(bars, [text.format(v) for v in values], padding=2, fontsize=7)
         for written in labels:  # readable across the lines
             written.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.4})
+    if mark and ticks:
+        axes.scatter(
+            *zip(*ticks), marker="|", s=90, linewidths=1.6, color="black", label=mark[0], zorder=3
+        )
     axes.set_yticks(range(len(rows)), [results.label(r.case) for r in rows], fontsize=8)
     axes.set_ylim(-0.6, len(rows) - 0.4)
     if log:

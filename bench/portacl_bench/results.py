@@ -54,6 +54,12 @@ def of_mix(record: Record) -> float | None:
     return mix / ours if mix and ours else None
 
 
+def mix_of_copy(record: Record) -> float | None:
+    """That loop's bandwidth as a share of a copy of the same bytes."""
+    mix, copy = fastest_copy(record, ("mix", "nt-mix")), fastest_copy(record)
+    return copy / mix if mix and copy else None
+
+
 def of_fill(record: Record) -> float | None:
     """Share of the time that zeroing as many bytes as are written takes."""
     fill, ours = fastest_copy(record, ("memset", "nt-fill")), seconds(record, "portacl")

@@ -49,6 +49,7 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
     rt::Work work;
     work.name = "host function";
     work.category = "callback";
+    work.own_thread = true;
     work.run = [fn, args] {
       fn(args);
       return Status();

@@ -14,6 +14,9 @@ struct Work {
   // True where the work is so short (a few microseconds) that it may run on the calling thread when
   // the stream is idle: handing it to another thread would cost more.
   bool small = false;
+  // True for the user's code: it runs on the stream's own thread and on no other, whose device,
+  // locks and thread-local state it would share.
+  bool own_thread = false;
   // Runs at most once, in the stream's order, inside an FpEnvironment. It is destroyed without
   // having run where the stream is aborted or stops on an earlier failure. A failed status is
   // reported where the stream is synchronised.

@@ -1,5 +1,6 @@
-// A stream: a queue of tasks that run one after the other, on the stream's own thread or, where
-// they are small and nothing is before them, on the thread that enqueues them.
+// A stream: a queue of tasks that run one after the other, on the stream's own thread; where they
+// are small and nothing is before them, on the thread that enqueues them; and where it would only
+// wait for them, on the thread that synchronises.
 #ifndef PORTACL_RUNTIME_STREAM_QUEUE_H_
 #define PORTACL_RUNTIME_STREAM_QUEUE_H_
 
@@ -66,6 +67,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
 
   base::Status RefuseFromOwnTask() const;
   bool HeadReady() const;
+  void Help(uint64_t target, Lock& lock);
   void Execute(Task task, Lock& lock);
   base::Status Run(Task& task) const;
   void DropQueue(Lock& lock);

@@ -56,14 +56,18 @@ class StreamQueue : public testing::Test {
 
 TEST_F(StreamQueue, SmallWorkRunsOnTheCallingThreadOfAnIdleStream) {
   std::thread::id small;
-  std::thread::id big;
   ASSERT_TRUE(
       Run("small", true, [&] { return small = std::this_thread::get_id(), Status(); }).ok());
   EXPECT_EQ(small, std::this_thread::get_id()) << "it has run when Launch returns";
-  ASSERT_TRUE(Run("big", false, [&] { return big = std::this_thread::get_id(), Status(); }).ok());
+  const auto launched = std::make_shared<Gate>();
+  bool later = false;
+  ASSERT_TRUE(Run("big", false, [&] {
+                later = launched->WaitUntil(DeadlineAfter(10'000));
+                return Status();
+              }).ok());
+  launched->Open();
   ASSERT_TRUE(Synchronize().ok());
-  EXPECT_NE(big, std::thread::id());
-  EXPECT_NE(big, std::this_thread::get_id());
+  EXPECT_TRUE(later) << "Launch waited for it";
 }
 
 TEST_F(StreamQueue, TheFirstErrorIsKeptWithTheNameOfItsTask) {
@@ -160,6 +164,76 @@ TEST_F(StreamQueue, SmallAndBigWorkKeepTheirOrder) {
   ASSERT_TRUE(Synchronize().ok());
   ASSERT_EQ(order.size(), static_cast<size_t>(kCalls));
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+// Which thread is first depends on the machine's load; a thousand times the worker is not.
+TEST_F(StreamQueue, ASynchronisingThreadRunsWhatIsWaiting) {
+  const auto caller = std::this_thread::get_id();
+  bool helped = false;
+  for (int i = 0; i < 1000 && !helped; ++i) {
+    ASSERT_TRUE(Run("big", false, [&] {
+                  helped = std::this_thread::get_id() == caller;
+                  return Status();
+                }).ok());
+    ASSERT_TRUE(Synchronize().ok());
+  }
+  EXPECT_TRUE(helped);
+}
+
+TEST_F(StreamQueue, TheUsersCodeRunsOnTheStreamsOwnThreadOnly) {
+  const auto caller = std::this_thread::get_id();
+  std::vector<std::thread::id> ran;
+  for (int i = 0; i < 200; ++i) {
+    Work work;
+    work.name = "host function";
+    work.own_thread = true;
+    work.run = [&] {
+      ran.push_back(std::this_thread::get_id());
+      return Status();
+    };
+    ASSERT_TRUE(Launch(handle_, std::move(work)).ok());
+    ASSERT_TRUE(Synchronize().ok());
+  }
+  EXPECT_EQ(ran.size(), 200U);
+  EXPECT_THAT(ran, testing::Each(testing::Ne(caller)));
+}
+
+// Tasks that two threads enqueue and both wait for, with the user's code between them: each once,
+// in each thread's order, none beside another.
+TEST_F(StreamQueue, ThreadsThatHelpKeepTheOrder) {
+  constexpr int kRounds = 300;
+  std::vector<int> order[2];
+  int running = 0;
+  int overlaps = 0;
+  const auto enqueue_and_wait = [&](int thread) {
+    for (int i = 0; i < kRounds; ++i) {
+      for (int part = 0; part < 3; ++part) {
+        Work work;
+        work.name = "part";
+        work.own_thread = part == 1;
+        work.run = [&, thread, i, part] {
+          if (++running != 1) ++overlaps;
+          order[thread].push_back(3 * i + part);
+          --running;
+          return Status();
+        };
+        ASSERT_TRUE(Launch(handle_, std::move(work)).ok());
+      }
+      ASSERT_TRUE(Synchronize().ok());
+      ASSERT_GE(order[thread].size(), static_cast<size_t>(3 * i + 3));
+    }
+  };
+  std::thread other([&] {
+    ASSERT_TRUE(SetDevice(0).ok());
+    enqueue_and_wait(1);
+  });
+  enqueue_and_wait(0);
+  other.join();
+  EXPECT_EQ(overlaps, 0);
+  for (const auto& each : order) {
+    ASSERT_EQ(each.size(), static_cast<size_t>(3 * kRounds));
+    EXPECT_TRUE(std::is_sorted(each.begin(), each.end()));
+  }
 }
 
 TEST_F(StreamQueue, AClosedStreamRefusesWork) {
