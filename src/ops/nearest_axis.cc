@@ -1,9 +1,6 @@
 // The index rule and the table made from it.
 #include "ops/nearest_axis.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace portacl::ops {
 namespace {
 
@@ -14,10 +11,14 @@ constexpr int64_t kFloatIndices = int64_t{1} << 24;
 // from the place where the ideal ratio puts it, since the rounded rule is off by a few at most.
 int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t from, int64_t out,
                       double outputs_per_input) {
-  const double guess = std::ceil(static_cast<double>(i) * outputs_per_input - 0.5);
-  int64_t at = guess <= static_cast<double>(from)  ? from
-               : guess >= static_cast<double>(out) ? out
-                                                   : static_cast<int64_t>(guess);
+  const double guess = static_cast<double>(i) * outputs_per_input - 0.5;  // rounded up
+  int64_t at = from;
+  if (guess >= static_cast<double>(out)) {
+    at = out;
+  } else if (guess > static_cast<double>(from)) {
+    at = static_cast<int64_t>(guess);
+    if (static_cast<double>(at) < guess) ++at;
+  }
   int64_t low = from;  // rule(low - 1) < i, or low == from
   int64_t high = out;  // rule(high) >= i, or high == out
   for (int64_t step = 1; low < high; step *= 2) {
@@ -58,8 +59,8 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale)
 int64_t NearestIndexRule::operator()(int64_t o) const {
   double at = (static_cast<double>(o) + 0.5) * ratio_;
   if (in_float_) at = static_cast<double>(static_cast<float>(at));
-  at = std::floor(at);
-  // Compared before the conversion: a tiny scale makes the ratio infinite.
+  // Never negative, so that the conversion is the floor (a call of the C library's costs more than
+  // the rest). Compared before it: a tiny scale makes the ratio infinite.
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
 }
 
