@@ -47,6 +47,11 @@ int64_t WholeGroups(int64_t points) {
   return (points + kSize - 1) / kSize * kSize;
 }
 
+// Whether gridGrad is wanted and not identically 0.
+bool WantsSlopes(const Params& p) {
+  return p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
+}
+
 struct Sizes {
   int64_t element;  // of the tensors
   int64_t compute;  // of the scratch
@@ -56,8 +61,7 @@ struct Sizes {
 Sizes SizesOf(const Params& p, int lanes) {
   const int64_t element = base::DTypeSize(p.shape.dtype);
   const int64_t compute = std::max<int64_t>(element, 4);
-  const bool grid_grad = p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
-  return {element, compute, lanes * compute * (int{p.want_input_grad} + int{grid_grad})};
+  return {element, compute, lanes * compute * (int{p.want_input_grad} + int{WantsSlopes(p)})};
 }
 
 // Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
@@ -127,8 +131,8 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   const bool lists = g->strips > 1;
   // Stored in the points' own order, each sum of a random grid would wait for a line of its own. Of
   // few channels the memory would weigh too much.
-  g->in_lists =
-      lists && p.want_grid_grad && g->lanes == 16 && g->points * 2 * sizes.compute > kTotalsBytes;
+  const bool totals = WantsSlopes(p);  // gridGrad is made from them
+  g->in_lists = lists && totals && g->lanes == 16 && g->points * 2 * sizes.compute > kTotalsBytes;
   // Whole cache lines.
   g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
   if (g->in_lists) g->partial_points = std::max(g->partial_points, WholeGroups(2 * g->points));
@@ -139,7 +143,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
   g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
   g->partial_offset =
-      image.Take(p.want_grid_grad ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
+      image.Take(totals ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
   const int64_t images = g->by_image ? g->slots : 1;
   const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
   const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
