@@ -142,8 +142,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->index_offset = image.Take(lists ? entries * 4 : 0);
   g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
   g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
-  g->partial_offset =
-      image.Take(totals ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
+  g->partial_offset = image.Take(totals ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
   const int64_t images = g->by_image ? g->slots : 1;
   const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
   const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
