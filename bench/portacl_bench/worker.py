@@ -168,21 +168,26 @@ def _shapes(session: Session, options: argparse.Namespace) -> list[Record]:
 
 
 def _sizes(session: Session, options: argparse.Namespace) -> list[Record]:
-    """Growing sizes, as far as the memory reaches (tensors, workspace and PyTorch's outputs)."""
-    names = ("portacl", "torch")
-    small = dataclasses.replace(
-        session, peers=[p for p in session.peers if p.name in names], verify=False
-    )
+    """Growing sizes, as far as the memory reaches (tensors, workspace and PyTorch's outputs).
+
+    PyTorch is left out from the size on where one call would take longer than --max-seconds.
+    """
     records = []
     for series in cases.series():
+        names = ["portacl", "torch"]
         for step in range(0, 9):
             elements = 10 ** (5 + step / 2)
             case = series.at(elements)
             if elements > options.max_elements or 3 * case.footprint > machine.available_memory():
                 break
+            chosen = [p for p in session.peers if p.name in names]
+            small = dataclasses.replace(session, peers=chosen, verify=False)
             record = {"series": series.name, **small.run(case)}
             records.append(record)
             _progress(case.name, record)
+            seconds = record["peers"].get("torch", {}).get("median", 0)
+            if seconds * 10**0.5 > options.max_seconds:
+                names = ["portacl"]
     return records
 
 
