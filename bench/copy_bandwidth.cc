@@ -70,6 +70,19 @@ void Plain(char* dst, const char* src, size_t bytes) {
   }
 }
 
+void MixLinesPlain(char* dst, size_t dst_lines, const char* src, size_t src_lines, bool) {
+  size_t read = 0;
+  for (size_t i = 0; i < dst_lines; ++i) {
+    uint32_t sum[kLine / sizeof(uint32_t)] = {};
+    for (const size_t end = (i + 1) * src_lines / dst_lines; read < end; ++read) {
+      uint32_t line[kLine / sizeof(uint32_t)];
+      std::memcpy(line, src + read * kLine, kLine);
+      for (size_t j = 0; j < kLine / sizeof(uint32_t); ++j) sum[j] += line[j];
+    }
+    std::memcpy(dst + i * kLine, sum, kLine);
+  }
+}
+
 #if defined(__x86_64__)
 
 // Every page ahead is touched early, as prefetchers stop at the end of a page.
@@ -124,31 +137,22 @@ __attribute__((target("avx2"))) void MixLines256(char* dst, size_t dst_lines, co
   }
 }
 
+#endif
+
 // Whole lines only; dst is aligned to a line.
 void Mix(char* dst, size_t dst_bytes, const char* src, size_t src_bytes, bool stream) {
+  auto* lines = MixLinesPlain;
+#if defined(__x86_64__)
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
   static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
-  const auto lines = has_avx512 ? MixLines512 : MixLines256;
-  lines(dst, dst_bytes / kLine, src, src_bytes / kLine, stream);
-  if (stream) _mm_sfence();
-}
-
-#else
-
-void Mix(char* dst, size_t dst_bytes, const char* src, size_t src_bytes, bool) {
-  const size_t dst_lines = dst_bytes / kLine, src_lines = src_bytes / kLine;
-  size_t read = 0;
-  for (size_t i = 0; i < dst_lines; ++i) {
-    uint32_t sum[kLine / sizeof(uint32_t)] = {};
-    for (const size_t end = (i + 1) * src_lines / dst_lines; read < end; ++read) {
-      uint32_t line[kLine / sizeof(uint32_t)];
-      std::memcpy(line, src + read * kLine, kLine);
-      for (size_t j = 0; j < kLine / sizeof(uint32_t); ++j) sum[j] += line[j];
-    }
-    std::memcpy(dst + i * kLine, sum, kLine);
-  }
-}
-
+  if (has_avx2) lines = MixLines256;
+  if (has_avx512) lines = MixLines512;
 #endif
+  lines(dst, dst_bytes / kLine, src, src_bytes / kLine, stream);
+#if defined(__x86_64__)
+  if (stream) _mm_sfence();
+#endif
+}
 
 void Work(Mode mode, char* dst, const char* src, size_t bytes) {
   if (mode == kMemset || mode == kStreamFill) src = nullptr;

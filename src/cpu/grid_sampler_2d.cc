@@ -207,7 +207,8 @@ class Sampling {
     HWY_ALIGN F x[kGroup];
     HWY_ALIGN F y[kGroup];
     HWY_ALIGN F sums[kGroup * L];
-    SlabPoints<F> points = {geometry_, g_.pitch, 0, s_.h, slab, x, y, nullptr, 0, 0, 0};
+    SlabPoints<F> points = {geometry_, g_.pitch, 0, s_.h, s_.h, slab, x,
+                            y,         nullptr,  0, 0,    0,    false};
     Sum sum;
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});

@@ -372,9 +372,11 @@ class Backward {
     } else {
       low = hn::Sub(hn::Floor(low), hn::Set(d, F{1}));
       high = hn::Add(hn::Floor(high), hn::Set(d, F{2}));
-      // Taps that are reflected go elsewhere.
+      // Taps that are reflected go elsewhere, and where a float has no half pixels all of them are.
+      constexpr F kHalves = sizeof(F) == 4 ? F{1 << 23} : F{int64_t{1} << 52};
       if (s_.padding == ops::Padding::kReflection &&
-          (hn::GetLane(low) < 0 || hn::GetLane(high) > geometry_.y.last)) {
+          (hn::GetLane(low) < 0 || hn::GetLane(high) > geometry_.y.last ||
+           geometry_.y.size > kHalves)) {
         low = bottom;
         high = zero;
         for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
@@ -557,8 +559,8 @@ class Backward {
     if (g_.by_image) {
       for (int64_t i = 0; i < blocks; ++i) run_block(image_slot, i);
     } else if (blocks % g_.slots == 0) {
-      // On a random grid, the gridGrad sums of a block's strips are stored side by side: threads in
-      // different strips would take the cache lines from each other.
+      // On a random grid, the gridGrad sums of a block's strips are stored side by side (but
+      // in_lists): threads in different strips would take the cache lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {
@@ -579,6 +581,7 @@ class Backward {
     job.pitch = g_.pitch;
     job.first_row = first_row;
     job.end_row = end_row;
+    job.halo_end = first_row + g_.slab_rows - 2;
     job.slab = slab;
     job.fetch = FetchPoints<T, L>;
     job.fetch_source = &grad_output;

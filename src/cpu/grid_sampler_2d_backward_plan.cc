@@ -30,14 +30,16 @@ bool Serves(const Params& p) {
   return ServesPlane(p.shape) && (p.want_input_grad || p.want_grid_grad);
 }
 
-int64_t Halo(ops::Interpolation interpolation) {
-  switch (interpolation) {
+// Rows behind a strip that points touch which touch the strip. Four taps are up to five rows apart
+// where floats are 2 and 4 apart, far outside the image, and reflected into it.
+int64_t Halo(const ops::GridSampler2DShape& s) {
+  switch (s.interpolation) {
     case ops::Interpolation::kNearest:
       return 0;
     case ops::Interpolation::kBilinear:
       return 1;
     default:
-      return 3;
+      return s.padding == ops::Padding::kReflection ? 4 : 3;
   }
 }
 
@@ -90,7 +92,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, BackwardGeom
     rows = int64_t{1} << g->shift;
     g->strips = (s.h + rows - 1) / rows;
   }
-  g->slab_rows = rows + 2 + Halo(s.interpolation);
+  g->slab_rows = rows + 2 + Halo(s);
 }
 
 // Hands out offsets in multiples of a cache line.

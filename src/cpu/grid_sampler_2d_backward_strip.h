@@ -9,7 +9,7 @@
 //   row 2      .      row s      .       own rows: inputGrad is flushed from here
 //   ...
 //   row S+1    .      row s+S-1  .
-//   row S+2..  .      row s+S..  .       halo (bilinear 1, bicubic 3): values only; zero below the
+//   row S+2..  .      row s+S..  .       halo (see Halo()): values only; zero below the
 //                                        image
 //   cell = [L values of input | L sums of inputGrad], only the wanted half where the mask drops
 //   one; dots are cells outside the image: values are 0, sums are garbage nobody reads.
@@ -17,8 +17,8 @@
 // A point whose taps reach into a second strip is in both strips' lists: each strip adds to its own
 // rows, so every sum sees its points in ascending order. The strip of the upper taps (of the
 // nearest row where they are outside the image), which also holds the other's values in its halo,
-// computes gridGrad. Lists of groups hold points that do not touch the strip as well: they add to
-// cell 0.
+// owns gridGrad. Lists of groups hold points that do not touch the strip as well: they add to cells
+// of row 0 or of the halo.
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
 
@@ -44,7 +44,7 @@ struct StripJob : SlabPoints<F> {
   FetchGradOutput<F> fetch;
   const void* fetch_source;
   // This block's sums (gx, gy) of point p at partial[2 * p]; pairs behind the last point take those
-  // of points whose gridGrad another strip owns.
+  // of points whose gridGrad another strip owns. in_lists: of the job's point k at partial[2 * k].
   F* partial;
 };
 

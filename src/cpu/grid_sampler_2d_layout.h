@@ -86,7 +86,8 @@ inline bool ServesPlane(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMaxPlane = int64_t{1} << 30;
   if (s.oh == 0 || s.ow == 0 || s.h > kMaxExtent || s.w > kMaxExtent) return false;
   if (s.oh > kMaxPlane || s.ow > kMaxPlane) return false;
-  return s.h * s.w <= kMaxPlane && s.oh * s.ow <= kMaxPlane;
+  // Two lists may hold a point, and their positions are counted in 32 bits as well.
+  return s.h * s.w <= kMaxPlane && s.oh * s.ow < kMaxPlane;
 }
 
 // Threads take whole images where that shares the work evenly, or where an image is too little work
@@ -104,8 +105,9 @@ struct SlabPoints {
   PointGeometry<F> geometry;
   int64_t pitch;
   int64_t first_row;
-  int64_t end_row;  // of the strip, without its halo
-  F* slab;          // cell (0, 0)
+  int64_t end_row;   // of the strip, without its halo
+  int64_t halo_end;  // the first row behind the slab
+  F* slab;           // cell (0, 0)
   // Padded coordinates, readable up to the next multiple of kGroup, and the points' numbers; a null
   // index means first, first + 1, ...
   const F* x;
@@ -114,7 +116,7 @@ struct SlabPoints {
   int64_t first;
   int64_t count;    // of points (of groups: see StripJob)
   int64_t foreign;  // number of the points whose gridGrad another strip owns
-  bool in_lists;    // gridGrad's sums are in the order of the points given here
+  bool in_lists;    // gridGrad's sums are in the order of the points given here, owned or not
 };
 
 }  // namespace portacl::cpu

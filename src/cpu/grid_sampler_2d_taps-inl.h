@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // The number under which a group's sums are stored: the point's own where the strip owns its
-// gridGrad, else one behind the last point.
+// gridGrad, else one behind the last point; in_lists the position in the list.
 template <class F, class M>
 HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M owned,
                              int32_t* HWY_RESTRICT targets) {
@@ -199,7 +199,7 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
   const IndexTag<PointTag<F>> di;
   const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
   const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
-  const auto halo_end = hn::Add(end_row, Constant(d, 3));
+  const auto halo_end = hn::Set(d, static_cast<F>(job.halo_end));
   const auto pitch = hn::Set(di, static_cast<int32_t>(job.pitch));
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
     const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));

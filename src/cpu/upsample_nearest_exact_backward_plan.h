@@ -46,7 +46,7 @@ struct NearestBackwardTarget {
 
 struct NearestBackwardPlan {
   NearestBackwardPath path = NearestBackwardPath::kX1;
-  bool by_row = false;     // too large for the caches: read memory strictly forward
+  bool by_row = false;     // too large for the caches: read memory strictly forward, fetch ahead
   bool stream = false;     // ... and write past them
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous

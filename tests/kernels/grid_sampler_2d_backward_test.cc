@@ -225,8 +225,10 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGri
         GridCase c(element, 1, channels, 200, 140, 90, 64);
         c.Fill(GridKind::kSmooth, random);
         const auto strange = StrangeCoordinates(element);
-        for (int i = 0; i < 20; ++i) {
-          const double far = static_cast<double>(random.Integer(-300, 300)) / 100;
+        for (int i = 0; i < 60; ++i) {
+          // Up to three images away, or where floats are up to 8 pixels apart.
+          const int64_t most = random.Coin() ? 300 : int64_t{1} << 26;
+          const double far = static_cast<double>(random.Integer(-most, most)) / 100;
           const int64_t at = random.Integer(0, c.grid.size() - 1);
           const auto which =
               static_cast<size_t>(random.Integer(0, static_cast<int64_t>(strange.size()) - 1));
