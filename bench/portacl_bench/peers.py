@@ -363,7 +363,6 @@ class Copier:
 
         return Runner(mode, call, None, {"bytes": moved})
 
-
     def mix(self, mode: str, source: torch.Tensor, target: torch.Tensor) -> Runner:
         """Reads all of `source` and writes all of `target`, evenly mixed."""
         arguments = [x for t in (target, source) for x in (t.data_ptr(), t.nbytes)]

@@ -94,13 +94,14 @@ def _mean_text(result: Record, rows: Sequence[Row], value: Callable[[Record], fl
 def _copy_share(result: Record) -> Figure | None:
     """nearest-exact: bandwidth as a share of a copy of the same bytes."""
 
-    def value(record: Record) -> float | None:
-        share = results.of_copy(record)
+    def percent(share: float | None) -> float | None:
         return share * 100 if share else None
 
+    def value(record: Record) -> float | None:
+        return percent(results.of_copy(record))
+
     def mix(record: Record) -> float | None:
-        share = results.mix_of_copy(record)
-        return share * 100 if share else None
+        return percent(results.mix_of_copy(record))
 
     rows = results.rows(result, cases.NEAREST)
     rows = [r for r in rows if any(map(value, r.by_threads.values()))]

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import cases, check, data, machine, native, peers, timing
+from . import cases, check, data, machine, native, peers, results, timing
 from .peers import Runner
 
 Record = dict[str, Any]
@@ -185,8 +185,7 @@ def _sizes(session: Session, options: argparse.Namespace) -> list[Record]:
             record = {"series": series.name, **small.run(case)}
             records.append(record)
             _progress(case.name, record)
-            seconds = record["peers"].get("torch", {}).get("median", 0)
-            if seconds * 10**0.5 > options.max_seconds:
+            if (results.seconds(record, "torch") or 0) * 10**0.5 > options.max_seconds:
                 names = ["portacl"]
     return records
 

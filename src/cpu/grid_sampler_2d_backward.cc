@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/dispatch.h"
+#include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "runtime/parallel.h"
@@ -63,10 +64,8 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   const F* rows = static_cast<const F*>(source);
   for (int64_t k = 0; k < count; ++k) {
     const F* row = rows + (index != nullptr ? index[k] : first + k) * L;
-    if (index != nullptr) {  // behind the list's end any number, but a place that nobody reads
-      const int64_t offset = int64_t{index[k + kFetchAhead]} * L * int64_t{sizeof(F)};
-      const auto later = reinterpret_cast<uintptr_t>(rows) + static_cast<uintptr_t>(offset);
-      __builtin_prefetch(reinterpret_cast<const void*>(later), 0, 2);
+    if (index != nullptr) {  // behind the list's end any number
+      FetchElement<2>(rows, int64_t{index[k + kFetchAhead]} * L);
     }
     for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
       hn::Store(hn::Load(d, row + lane), d, to + k * L + lane);
@@ -390,7 +389,7 @@ class Backward {
       }
     }
     const auto strip = [&](auto row) HWY_ATTR {
-      return static_cast<int32_t>(hn::GetLane(hn::Clamp(row, hn::Zero(d), bottom))) >> g_.shift;
+      return static_cast<int32_t>(hn::GetLane(hn::Clamp(row, zero, bottom))) >> g_.shift;
     };
     range[0] = strip(low);
     range[1] = strip(high);
@@ -732,13 +731,11 @@ class Backward {
     const hn::CappedTag<F, 2> pair;
     for (int64_t k = 0; k < count; ++k) {
       const int32_t* place = scratch.place + first + k;
-      // Behind the last point any number, but a place that nobody reads.
-      const int64_t later = int64_t{place[kFetchAhead]} * 2 * int64_t{sizeof(F)};
+      const int64_t later = place[kFetchAhead];  // behind the last point any number
       const F* sums = scratch.partial;
       auto total = hn::Zero(pair);
       for (int64_t block = 0; block < g_.blocks; ++block, sums += 2 * g_.partial_points) {
-        const auto ahead = reinterpret_cast<uintptr_t>(sums) + static_cast<uintptr_t>(later);
-        __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 3);
+        FetchElement<3>(sums, 2 * later);
         total = hn::Add(total, hn::LoadU(pair, sums + 2 * int64_t{*place}));
       }
       HWY_ALIGN F both[2];

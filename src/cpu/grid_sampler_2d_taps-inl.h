@@ -189,7 +189,7 @@ HWY_INLINE void StoreWeights(D d, V t, size_t i, F (*weight)[kGroup], F (*slope)
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V NearestRow(D d, V y, V last) {
   const V usable = hn::IfThenElseZero(hn::Eq(y, y), y);
-  return hn::Min(hn::Max(usable, hn::Zero(d)), last);
+  return hn::Clamp(usable, hn::Zero(d), last);
 }
 
 // Not inlined, so that the weights are loaded in the pass, not extracted from registers.

@@ -916,19 +916,15 @@ struct ForwardPixelCell {
       return hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums + slot), LoadWide(d, from + c));
     };
     int64_t c = 0;
-    if constexpr (kLast) {
-      for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
-        if constexpr (kFetch) FetchLines<2 * kVectorBytes>(from + c + ahead);
-        const auto sum0 = add(c, c);
-        const auto sum1 = add(c + Lanes(), c + Lanes());
+    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+      if constexpr (kFetch) FetchLines<2 * kVectorBytes>(from + c + ahead);
+      const auto sum0 = add(c, c);
+      const auto sum1 = add(c + Lanes(), c + Lanes());
+      if constexpr (kLast) {
         StoreNarrow2(sum0, sum1, d, to + c, stream);
-      }
-    } else {
-      // One vector at a time: the compiler would load of two the second first, which prefetchers
-      // do not follow.
-      for (; c + Lanes() <= channels; c += Lanes()) {
-        if constexpr (kFetch) FetchLines<kVectorBytes>(from + c + ahead);
-        hn::Store(add(c, c), d, sums + c);
+      } else {
+        hn::Store(sum0, d, sums + c);
+        hn::Store(sum1, d, sums + c + Lanes());
       }
     }
     for (; c < channels; c += Lanes()) {

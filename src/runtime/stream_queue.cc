@@ -59,7 +59,8 @@ base::Status Stream::Enqueue(Task task) {
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
   if (task.after != nullptr && task.after->is_open()) task.after.reset();
-  if (task.work.small && task.after == nullptr && queue_.empty() && !busy_) {
+  const bool here = task.work.small && !task.work.own_thread;
+  if (here && task.after == nullptr && queue_.empty() && !busy_) {
     ++enqueued_;
     Execute(std::move(task), lock);
     const bool more = !queue_.empty();
@@ -163,7 +164,7 @@ void Stream::Help(uint64_t target, Lock& lock) {
     helped = true;
   }
   // The worker may have found the stream busy and gone back to sleep.
-  if (helped && !queue_.empty() && !busy_) work_ready_.notify_one();
+  if (helped && !queue_.empty()) work_ready_.notify_one();
 }
 
 // Runs or drops one task; the caller holds the lock and no other task is running.
