@@ -14,7 +14,9 @@ namespace portacl::cpu {
 //
 // From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
 // virtual machine or a process has no access to.
+inline int64_t last_level_cache_bytes_for_tests = 0;  // not 0: sends small calls past the caches
 inline int64_t LastLevelCacheBytes() {
+  if (last_level_cache_bytes_for_tests != 0) return last_level_cache_bytes_for_tests;
   static const int64_t bytes = [] {
     int64_t largest = 0;
     for (int index = 0; index < 8; ++index) {

@@ -1,6 +1,8 @@
 // How a call is cut into strips, blocks and slots, and what scratch memory that takes.
 #include "cpu/grid_sampler_2d_backward_plan.h"
 
+#include <hwy/base.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,8 +20,9 @@ using Params = ops::GridSampler2DBackwardParams;
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kMaxPlanarChannels = 2;
-constexpr int64_t kPaddedBytes =
-    768 << 10;  // of an image's planes: they share the L2 cache with the points
+// Of an image's planes, which share the L2 cache with the points.
+constexpr int64_t kPlanesBytes = 768 << 10;
+constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
 // Below this storing gridGrad's sums of a block at random stays in the L2 cache.
@@ -52,6 +55,15 @@ int64_t WholeGroups(int64_t points) {
 // Whether gridGrad is wanted and not identically 0.
 bool WantsSlopes(const Params& p) {
   return p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
+}
+
+// Bytes of all tensors.
+int64_t TensorBytes(const Params& p) {
+  const auto& s = p.shape;
+  const int64_t points = s.oh * s.ow;
+  return s.n * base::DTypeSize(s.dtype) *
+         (s.c * (points + (1 + int64_t{p.want_input_grad}) * s.h * s.w) +
+          2 * points * (1 + int64_t{p.want_grid_grad}));
 }
 
 struct Sizes {
@@ -113,13 +125,10 @@ class Arena {
 // below 1.5 times the tensors.
 int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry& g,
                     int64_t other_bytes) {
-  const auto& s = p.shape;
   const int64_t block = g.points * g.lanes * sizes.compute;
   if (g.strips == 1 || block <= kGatherBytes) return 0;
   const int64_t images = g.by_image ? g.slots : 1;
-  const int64_t tensors = s.n * sizes.element *
-                          (s.c * (g.points + (1 + int64_t{p.want_input_grad}) * s.h * s.w) +
-                           2 * g.points * (1 + int64_t{p.want_grid_grad}));
+  const int64_t tensors = TensorBytes(p);
   const int64_t left = (tensors + tensors / 2 - other_bytes) / (block * images);
   const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks, g.slots);
   return std::clamp<int64_t>(left, 0, useful);
@@ -164,7 +173,7 @@ bool HasDenseRows(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>
 // Whether copies of the planes pay: they fit the L2 cache, and enough points use them.
 bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
   const auto& s = p.shape;
-  return g.image * int64_t{sizeof(float)} <= kPaddedBytes && s.oh * s.ow * 32 >= s.h * s.w;
+  return g.image * int64_t{sizeof(float)} <= kPlanesBytes && s.oh * s.ow * 32 >= s.h * s.w;
 }
 
 PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
@@ -180,6 +189,21 @@ PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
   return g;
 }
 
+// Where the points touch most lines of the planes, a thread does not wait for each of them: it
+// reads the next image's input ahead, and adds in the caches what it then writes past them.
+void ChooseTraffic(const Params& p, PlanarGeometry* g) {
+  const auto& s = p.shape;
+  const int64_t elements = s.c * s.h * s.w;
+  const bool most_lines = s.oh * s.ow * 64 >= s.h * s.w;
+  if (!most_lines || elements * 2 * int64_t{sizeof(float)} > kPlanesBytes) return;
+  const auto is_dense = [&](const std::array<int64_t, 4>& stride) {
+    return stride[2] == s.w && (s.c == 1 || stride[1] == s.h * s.w);
+  };
+  g->fetch_input = p.want_grid_grad && is_dense(p.input_stride);
+  g->stage_sums = g->stream && p.want_input_grad && is_dense(p.input_grad_stride);
+  if (g->stage_sums) g->image = (elements / kLineElements + 2) * kLineElements;
+}
+
 bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
   if (s.dtype != base::DType::kFloat || s.interpolation != ops::Interpolation::kBilinear ||
@@ -187,11 +211,14 @@ bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
     return false;
   }
   PlanarGeometry g = PlanarGeometryOf(p, threads);
+  const bool in_memory = TensorBytes(p) > LastLevelCacheBytes();
+  g.stream = HWY_ARCH_X86 && in_memory;
   if (!PadsPlanes(p, g)) {
     const bool dense = s.w >= 2 && HasDenseRows(s, p.input_stride) &&
                        (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
     if (!dense) return false;
     g.plane = g.image = 0;
+    if (in_memory) ChooseTraffic(p, &g);
   }
   plan->path = g.plane > 0 ? "padded" : "planar";
   plan->path_id = static_cast<int32_t>(BackwardPath::kPlanar);

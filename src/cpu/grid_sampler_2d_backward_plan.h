@@ -67,14 +67,21 @@ struct BackwardGeometry {
   uint64_t gathered_offset;
 };
 
-// Float, bilinear, few channels, an image per thread. Workspace: for each slot the image's planes
-// with a border around them, of input if gridGrad is wanted and of inputGrad if that is. Row r of
-// an image is row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
+// Float, bilinear, few channels, an image per thread: in copies of the planes with a border around
+// them, or on the planes themselves. Workspace, for each slot:
+//
+//   padded planes  of input if gridGrad is wanted, and of inputGrad if that is. Row r of an image
+//   is
+//                  row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0
+//   or sums        stage_sums: of an image's inputGrad, in its own order, at its place in a line
 struct PlanarGeometry {
   int slots;
-  int64_t pitch;  // elements of a row
-  int64_t plane;  // elements; 0: works on the tensors themselves, without workspace
-  int64_t image;  // elements of a slot
+  int64_t pitch;     // elements of a padded row
+  int64_t plane;     // elements of a padded plane; 0: works on the planes themselves
+  int64_t image;     // elements of a slot
+  bool stream;       // the tensors are larger than the caches: results are written past them
+  bool stage_sums;   // ... inputGrad, after it was summed in the slot
+  bool fetch_input;  // of the next image while this one is computed
 };
 
 // KernelPlan::path_id; the geometry is plan->table.

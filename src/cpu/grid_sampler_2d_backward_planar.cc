@@ -5,10 +5,13 @@
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward_planar.cc"
 #include "cpu/highway.h"
 // Highway first.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "runtime/parallel.h"
 
@@ -68,8 +71,8 @@ HWY_INLINE hn::Mask<DI> IsBelow(hn::Vec<DI> at, hn::Vec<DI> extent) {
 
 template <bool kPadded, bool kPaired>
 HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geometry, int64_t pitch,
-                               const float* HWY_RESTRICT grid_x, const float* HWY_RESTRICT grid_y,
-                               size_t count, Batch* HWY_RESTRICT batch) {
+                               const float* HWY_RESTRICT grid, size_t count,
+                               Batch* HWY_RESTRICT batch) {
   const D d;
   const DI di;
   const auto no_index = hn::Zero(di);
@@ -89,10 +92,11 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
     auto infinite = unusable;
     V slope_x = hn::Zero(d);
     V slope_y = hn::Zero(d);
-    V x =
-        Locate(d, hn::Load(d, grid_x + i), geometry.x, geometry.rule, slope_x, unusable, infinite);
-    V y =
-        Locate(d, hn::Load(d, grid_y + i), geometry.y, geometry.rule, slope_y, unusable, infinite);
+    V x;
+    V y;
+    LoadDeinterleaved2(d, grid + 2 * i, x, y);
+    x = Locate(d, x, geometry.x, geometry.rule, slope_x, unusable, infinite);
+    y = Locate(d, y, geometry.y, geometry.rule, slope_y, unusable, infinite);
     const auto none = hn::Or(unusable, infinite);
     x = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), x);
     y = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), y);
@@ -164,6 +168,19 @@ HWY_INLINE hn::Vec<Taps> LoadTaps(const float* upper, const float* lower) {
   return hn::Combine(Taps(), hn::LoadU(pair, lower), hn::LoadU(pair, upper));
 }
 
+// Elements between the start of a cache line and `at`.
+HWY_INLINE int64_t LineOffset(const float* at) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kStreamAlignment / sizeof *at);
+}
+
+// hn::StoreInterleaved2 past the caches.
+HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
+  HWY_ALIGN float pairs[2 * hn::MaxLanes(D())];
+  hn::StoreInterleaved2(x, y, d, pairs);
+  hn::Stream(hn::Load(d, pairs), d, to);
+  hn::Stream(hn::Load(d, pairs + hn::Lanes(d)), d, to + hn::Lanes(d));
+}
+
 // Copies n elements, `step` apart in one image row, to a row of a padded plane, and back.
 HWY_INLINE void CopyRow(const float* from, int64_t from_step, float* to, int64_t to_step,
                         int64_t n) {
@@ -180,7 +197,15 @@ HWY_INLINE void CopyRow(const float* from, int64_t from_step, float* to, int64_t
   for (; i < n; ++i) to[i * to_step] = from[i * from_step];
 }
 
-// The same for paired planes, whose pixels hold two channels.
+// A row of whole lines past the caches.
+HWY_INLINE void StreamRow(const float* from, float* to, int64_t n) {
+  const D d;
+  for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d))) {
+    hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  }
+}
+
+// CopyRow for paired planes, whose pixels hold two channels.
 HWY_INLINE void PairRows(const float* from0, const float* from1, int64_t step, float* to,
                          int64_t n) {
   int64_t i = 0;
@@ -223,12 +248,10 @@ class PlanarImage {
   static constexpr bool kPaired = kPadded && C == 2;
 
  public:
-  // `padded`: room for C planes of each that is used, values and sums. Null unless kPadded.
-  PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* padded)
+  // `slot`: planes.image elements.
+  PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot)
       : p_(p),
         planes_(planes),
-        values_(padded),
-        sums_(padded + (kGridGrad ? C * planes.plane : 0)),
         geometry_(PointGeometryOf<float>(p.shape)),
         grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
         grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
@@ -241,17 +264,23 @@ class PlanarImage {
         input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
                                : nullptr),
         grid_grad_(kGridGrad ? static_cast<float*>(p.grid_grad) + n * p.grid_grad_stride[0]
-                             : nullptr) {}
+                             : nullptr),
+        values_(slot),
+        sums_(slot + (kGridGrad ? C * planes.plane : 0)) {
+    if constexpr (!kPadded && kInputGrad) {
+      sums_ = planes.stage_sums ? slot + LineOffset(input_grad_) : input_grad_;
+    }
+  }
 
   void Run() const {
     if constexpr (kPadded) {
       FillPaddedPlanes();
-    } else if constexpr (kInputGrad) {
-      ClearInputGrad();
+    } else {
+      if constexpr (kGridGrad) FetchNextInput();
+      if constexpr (kInputGrad) ClearSums();
     }
     const int64_t points = p_.shape.oh * p_.shape.ow;
-    HWY_ALIGN float grid_x[kBatch] = {};
-    HWY_ALIGN float grid_y[kBatch] = {};
+    HWY_ALIGN float grid[2 * kBatch] = {};
     HWY_ALIGN float copy[C][kBatch];
     const float* g[C];
     Batch batch;
@@ -259,8 +288,7 @@ class PlanarImage {
     batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
     for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
       const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);
-      ReadPoints(first, count, grid_x, grid_y);
-      PrepareBatch<kPadded, kPaired>(p_, geometry_, planes_.pitch, grid_x, grid_y,
+      PrepareBatch<kPadded, kPaired>(p_, geometry_, planes_.pitch, Grid(first, count, grid),
                                      static_cast<size_t>(count), &batch);
       for (int c = 0; c < C; ++c) g[c] = GradOutput(c, first, count, copy[c]);
       if constexpr (kGridGrad) StoreGridGrad(batch, g, first, count);
@@ -272,12 +300,18 @@ class PlanarImage {
         }
       }
     }
-    if constexpr (kPadded && kInputGrad) StorePaddedSums();
+    if constexpr (kInputGrad) {
+      if constexpr (kPadded) {
+        StorePaddedSums();
+      } else if (planes_.stage_sums) {
+        StreamSums();
+      }
+    }
   }
 
  private:
   const float* ValuesOf(int c) const { return kPadded ? values_ : input_ + c * p_.input_stride[1]; }
-  float* SumsOf(int c) const { return kPadded ? sums_ : input_grad_ + c * p_.input_grad_stride[1]; }
+  float* SumsOf(int c) const { return kPadded ? sums_ : sums_ + c * p_.input_grad_stride[1]; }
 
   static void Clear(float* from, int64_t count) {
     std::memset(from, 0, static_cast<size_t>(count) * sizeof(float));
@@ -309,21 +343,37 @@ class PlanarImage {
 
   void StorePaddedSums() const {
     const auto& stride = p_.input_grad_stride;
+    constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
+    const bool stream = planes_.stream && stride[3] == 1 && p_.shape.w % kLine == 0 &&
+                        stride[2] % kLine == 0 && LineOffset(input_grad_) == 0;
     for (int64_t y = 0; y < p_.shape.h; ++y) {
       const float* row = PaddedRow(sums_, y);
       float* to = input_grad_ + y * stride[2];
       if constexpr (kPaired) {
         PartRows(row, to, to + stride[1], stride[3], p_.shape.w);
+      } else if (stream) {
+        StreamRow(row, to, p_.shape.w);
       } else {
         CopyRow(row, 1, to, stride[3], p_.shape.w);
       }
     }
   }
 
-  void ClearInputGrad() const {
+  // ---- on the planes themselves -----------------------------------------------------------------
+
+  // Behind the last image there is nothing, which does no harm. Inline: see FetchPagesAhead().
+  HWY_INLINE void FetchNextInput() const {
+    if (!planes_.fetch_input) return;
+    const int64_t elements = C * p_.shape.h * p_.shape.w;
+    for (int64_t i = 0; i < elements; i += int64_t{kStreamAlignment / sizeof(float)}) {
+      FetchElement<2>(input_, p_.input_stride[0] + i);
+    }
+  }
+
+  void ClearSums() const {
     const auto& stride = p_.input_grad_stride;
     for (int64_t c = 0; c < C; ++c) {
-      float* plane = input_grad_ + c * stride[1];
+      float* plane = SumsOf(c);
       if (stride[2] == p_.shape.w) {
         Clear(plane, p_.shape.h * p_.shape.w);
         continue;
@@ -332,13 +382,38 @@ class PlanarImage {
     }
   }
 
-  // Whole groups; the rest of the batch stays as it is, and counts for nothing.
-  void ReadPoints(int64_t first, int64_t count, float* HWY_RESTRICT grid_x,
-                  float* HWY_RESTRICT grid_y) const {
-    for (int64_t k = 0; k < count; k += int64_t{kGroup}) {
-      ReadGrid<float>(grid_at_, grid_, first + k, std::min<int64_t>(int64_t{kGroup}, count - k),
-                      grid_x + k, grid_y + k);
+  // Writes the staged sums, whole lines past the caches; to be ended with FlushStream().
+  void StreamSums() const {
+    constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
+    const hn::CappedTag<float, static_cast<size_t>(kLine)> d;
+    const int64_t elements = C * p_.shape.h * p_.shape.w;
+    const int64_t first = std::min(elements, (kLine - LineOffset(input_grad_)) % kLine);
+    const int64_t last = first + (elements - first) / kLine * kLine;
+    std::copy(sums_, sums_ + first, input_grad_);
+    for (int64_t i = first; i < last; i += static_cast<int64_t>(hn::Lanes(d))) {
+      hn::Stream(hn::Load(d, sums_ + i), d, input_grad_ + i);
     }
+    std::copy(sums_ + last, sums_ + elements, input_grad_ + last);
+  }
+
+  // ---- points -----------------------------------------------------------------------------------
+
+  // x and y of a batch's points: in place where they are contiguous. The rest of the batch stays as
+  // it is, and counts for nothing.
+  const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
+    const PointStrides& at = grid_at_;
+    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1) {
+      const float* from = grid_ + 2 * first;
+      if (count == int64_t{kBatch}) return from;
+      std::copy(from, from + 2 * count, copy);
+      return copy;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      const float* from = grid_ + at.OffsetOf(first + k);
+      copy[2 * k] = from[0];
+      copy[2 * k + 1] = from[at.channel_stride];
+    }
+    return copy;
   }
 
   // gradOutput of a batch: in place where it is contiguous.
@@ -357,47 +432,55 @@ class PlanarImage {
   HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count,
                           float* plane) const {
     const int64_t down = kPadded ? planes_.pitch : p_.input_grad_stride[2];
+    float* const lower = plane + down;
     float nw = 0;
     float ne = 0;
     float sw = 0;
     float se = 0;
-    float* cell = nullptr;  // of the sums in registers
-    const auto flush = [&]() HWY_ATTR {
-      if (cell == nullptr) return;
-      cell[0] = nw;
-      cell[1] = ne;
-      cell[down] = sw;
-      cell[down + 1] = se;
-    };
-    for (int64_t k = 0; k < count; ++k) {
+    constexpr int32_t kNone = -2;
+    int32_t cell = kNone;  // of the sums in registers
+    const auto add = [&](int64_t k) PORTACL_INLINE_LAMBDA {
+      const int32_t next = batch.sum[0][k];
       if (!kPadded && HWY_UNLIKELY(batch.facts[k] != kAllTaps)) {
-        flush();
-        cell = nullptr;
+        if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
+        cell = kNone;
         AddInside(batch, k, g[k], plane);
-        continue;
+        return;
       }
-      float* const next = plane + batch.sum[0][k];
       if (next != cell) {
-        if (cell != nullptr && next == cell + 1) {
-          cell[0] = nw;
-          cell[down] = sw;
+        if (next == cell + 1) {
+          plane[cell] = nw;
+          lower[cell] = sw;
           nw = ne;
           sw = se;
         } else {
-          flush();
-          nw = next[0];
-          sw = next[down];
+          if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
+          nw = plane[next];
+          sw = lower[next];
         }
-        ne = next[1];
-        se = next[down + 1];
+        ne = plane[next + 1];
+        se = lower[next + 1];
         cell = next;
       }
       nw = std::fma(batch.weight[0][k], g[k], nw);
       ne = std::fma(batch.weight[1][k], g[k], ne);
       sw = std::fma(batch.weight[2][k], g[k], sw);
       se = std::fma(batch.weight[3][k], g[k], se);
+    };
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+      Unroll<4>([&](auto i) PORTACL_INLINE_LAMBDA { add(k + static_cast<int64_t>(i)); });
     }
-    flush();
+    for (; k < count; ++k) add(k);
+    if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
+  }
+
+  static HWY_INLINE void StoreCell(float* plane, float* lower, int32_t cell, float nw, float ne,
+                                   float sw, float se) {
+    plane[cell] = nw;
+    plane[cell + 1] = ne;
+    lower[cell] = sw;
+    lower[cell + 1] = se;
   }
 
   // The same for both channels of paired planes; a register holds a column of the cell's sums.
@@ -461,6 +544,7 @@ class PlanarImage {
         at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kBatch};
     HWY_ALIGN float copy[2 * kBatch];
     float* pairs = in_place ? grid_grad_ + 2 * first : copy;
+    const bool stream = planes_.stream && in_place && LineOffset(pairs) == 0;
     for (size_t i = 0; i < static_cast<size_t>(count); i += hn::Lanes(d)) {
       const auto facts = hn::Load(di, batch.facts + i);
       const bool plain = hn::AllTrue(di, hn::Eq(facts, hn::Set(di, kAllTaps)));
@@ -477,7 +561,11 @@ class PlanarImage {
         x = hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kInfinite), x));
         y = hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kInfinite), y));
       }
-      hn::StoreInterleaved2(x, y, d, pairs + 2 * i);
+      if (stream) {
+        StreamInterleaved2(d, x, y, pairs + 2 * i);
+      } else {
+        hn::StoreInterleaved2(x, y, d, pairs + 2 * i);
+      }
     }
     if (in_place) return;
     for (int64_t k = 0; k < count; ++k) {
@@ -487,26 +575,45 @@ class PlanarImage {
     }
   }
 
-  // The values at every point's taps, four after each other: nw ne sw se of one channel, or,
-  // paired, both channels' nw ne, and both channels' sw se.
+  // The values at every point's taps, in fours: nw ne sw se of one channel, or, paired, both
+  // channels' nw ne, and both channels' sw se. The fours of a vector of points stand in an order
+  // from which LoadTransposed gets vectors of nw, of ne, ...: points 0, 4, 8, ..., then 1, 5, ...
   HWY_INLINE void ReadTaps(const Batch& batch, int64_t count, float (*to)[4 * kBatch]) const {
+    const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
+    for (int64_t i = 0; i < count; i += lanes) {
+      for (int64_t block = 0; block < lanes; block += 4) {
+        Unroll<4>([&](auto unrolled) PORTACL_INLINE_LAMBDA {
+          const auto k = static_cast<int64_t>(unrolled);
+          ReadPoint(batch, i + block + k, 4 * i + k * lanes + block, to);
+        });
+      }
+    }
+  }
+
+  static HWY_INLINE void LoadTransposed(const float* from, V& nw, V& ne, V& sw, V& se) {
+    const D d;
+    const auto lanes = hn::Lanes(d);
+    nw = hn::Load(d, from);
+    ne = hn::Load(d, from + lanes);
+    sw = hn::Load(d, from + 2 * lanes);
+    se = hn::Load(d, from + 3 * lanes);
+    TransposeIn128(d, nw, ne, sw, se);
+  }
+
+  HWY_INLINE void ReadPoint(const Batch& batch, int64_t k, int64_t slot,
+                            float (*to)[4 * kBatch]) const {
     const Taps d;
     if constexpr (kPaired) {
-      const int64_t down = 2 * planes_.pitch;
-      for (int64_t k = 0; k < count; ++k) {
-        const float* upper = values_ + 2 * int64_t{batch.pair[0][k]};
-        hn::Store(hn::LoadU(d, upper), d, to[0] + 4 * k);
-        hn::Store(hn::LoadU(d, upper + down), d, to[1] + 4 * k);
-      }
+      const float* upper = values_ + 2 * int64_t{batch.pair[0][k]};
+      hn::Store(hn::LoadU(d, upper), d, to[0] + slot);
+      hn::Store(hn::LoadU(d, upper + 2 * planes_.pitch), d, to[1] + slot);
       return;
     }
     for (int c = 0; c < C; ++c) {
       const float* plane = ValuesOf(c);
-      for (int64_t k = 0; k < count; ++k) {
-        const float* upper = plane + batch.pair[0][k];
-        const float* lower = kPadded ? upper + planes_.pitch : plane + batch.pair[1][k];
-        hn::Store(LoadTaps(upper, lower), d, to[c] + 4 * k);
-      }
+      const float* upper = plane + batch.pair[0][k];
+      const float* lower = kPadded ? upper + planes_.pitch : plane + batch.pair[1][k];
+      hn::Store(LoadTaps(upper, lower), d, to[c] + slot);
     }
   }
 
@@ -516,7 +623,7 @@ class PlanarImage {
                               V& y) const {
     const D d;
     V nw, ne, sw, se;
-    hn::LoadInterleaved4(d, values[0] + 4 * i, nw, ne, sw, se);
+    LoadTransposed(values[0] + 4 * i, nw, ne, sw, se);
     if constexpr (C == 1) {
       Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
     } else {
@@ -526,9 +633,9 @@ class PlanarImage {
         ne = sw;
         ne1 = se;
         nw1 = nw_of_1;
-        hn::LoadInterleaved4(d, values[1] + 4 * i, sw, sw1, se, se1);
+        LoadTransposed(values[1] + 4 * i, sw, sw1, se, se1);
       } else {
-        hn::LoadInterleaved4(d, values[1] + 4 * i, nw1, ne1, sw1, se1);
+        LoadTransposed(values[1] + 4 * i, nw1, ne1, sw1, se1);
       }
       V x1, y1;
       Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
@@ -566,8 +673,6 @@ class PlanarImage {
 
   const Params& p_;
   const PlanarGeometry& planes_;
-  float* values_;  // padded planes
-  float* sums_;
   PointGeometry<float> geometry_;
   PointStrides grid_at_;
   PointStrides grid_grad_at_;
@@ -577,38 +682,45 @@ class PlanarImage {
   const float* grid_;
   float* input_grad_;
   float* grid_grad_;
+  float* values_;  // of padded planes
+  float* sums_;    // of padded planes, staged, or inputGrad itself
 };
 
 template <int C, bool kPadded>
-void RunImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* padded) {
+void RunImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot) {
   if (!p.want_grid_grad) {
-    PlanarImage<C, true, false, kPadded>(p, n, planes, padded).Run();
+    PlanarImage<C, true, false, kPadded>(p, n, planes, slot).Run();
   } else if (p.want_input_grad) {
-    PlanarImage<C, true, true, kPadded>(p, n, planes, padded).Run();
+    PlanarImage<C, true, true, kPadded>(p, n, planes, slot).Run();
   } else {
-    PlanarImage<C, false, true, kPadded>(p, n, planes, padded).Run();
+    PlanarImage<C, false, true, kPadded>(p, n, planes, slot).Run();
   }
 }
 
 template <bool kPadded>
-void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float* padded) {
+void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot) {
   if (p.shape.c == 1) {
-    RunImage<1, kPadded>(p, n, planes, padded);
+    RunImage<1, kPadded>(p, n, planes, slot);
   } else {
-    RunImage<2, kPadded>(p, n, planes, padded);
+    RunImage<2, kPadded>(p, n, planes, slot);
   }
 }
 
 }  // namespace
 
 void RunPlanar(const Params& p, const PlanarGeometry& planes, void* workspace) {
-  runtime::ParallelForSlots(p.shape.n, planes.slots, [&](int slot, int64_t n) {
-    if (planes.plane > 0) {
-      RunChannels<true>(p, n, planes, static_cast<float*>(workspace) + slot * planes.image);
-    } else {
-      RunChannels<false>(p, n, planes, nullptr);
+  const auto run = [&](int slot, int64_t first, int64_t last) {
+    float* const memory = static_cast<float*>(workspace) + slot * planes.image;
+    for (int64_t n = first; n < last; ++n) {
+      if (planes.plane > 0) {
+        RunChannels<true>(p, n, planes, memory);
+      } else {
+        RunChannels<false>(p, n, planes, memory);
+      }
     }
-  });
+    if (planes.stream) hwy::FlushStream();
+  };
+  runtime::ParallelForRanges(p.shape.n, planes.slots, run);
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

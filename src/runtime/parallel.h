@@ -39,13 +39,14 @@ void ParallelFor(int64_t count, int64_t grain, Body&& body) {
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-// Runs body(slot, index) for every index in [0, count), on at most `slots` threads at a time;
-// 0 <= slot < slots, and no two bodies that run at the same time have the same slot: the index of
-// scratch memory that a plan booked `slots` times (usually NumThreads() at planning time, which may
-// have changed since). Indices are handed out in ascending order, in runs that get shorter towards
-// the end: neighbours share pages and cache lines, which two threads should not fight for.
+// Runs body(slot, first, last) for ranges that make up [0, count), on at most `slots` threads at a
+// time; 0 <= slot < slots, and no two bodies that run at the same time have the same slot: the
+// index of scratch memory that a plan booked `slots` times (usually NumThreads() at planning time,
+// which may have changed since). Indices are handed out in ascending order, in ranges that get
+// shorter towards the end: neighbours share pages and cache lines, which two threads should not
+// fight for.
 template <class Body>
-void ParallelForSlots(int64_t count, int slots, Body&& body) {
+void ParallelForRanges(int64_t count, int slots, Body&& body) {
   std::atomic<int64_t> next{0};
   const int64_t lanes = count < slots ? count : slots;
   ParallelFor(lanes, 1, [&](int64_t begin, int64_t end) {
@@ -54,10 +55,18 @@ void ParallelForSlots(int64_t count, int slots, Body&& body) {
       while (first < count) {
         const int64_t last = first + std::max<int64_t>(1, (count - first) / (4 * lanes));
         if (!next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
-        for (int64_t i = first; i < last; ++i) body(static_cast<int>(slot), i);
+        body(static_cast<int>(slot), first, last);
         first = next.load(std::memory_order_relaxed);
       }
     }
+  });
+}
+
+// The same for body(slot, index), one index after the other.
+template <class Body>
+void ParallelForSlots(int64_t count, int slots, Body&& body) {
+  ParallelForRanges(count, slots, [&](int slot, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) body(slot, i);
   });
 }
 

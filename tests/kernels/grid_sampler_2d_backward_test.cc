@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/caches.h"
 #include "cpu/grid_sampler_2d_backward.h"
 #include "ref/grid_sampler_2d_backward.h"
 #include "runtime/parallel.h"
@@ -44,7 +45,10 @@ testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
 
 class GridSamplerBackwardKernels : public testing::Test {
  protected:
-  ~GridSamplerBackwardKernels() override { portacl::runtime::SetNumThreads(0); }
+  ~GridSamplerBackwardKernels() override {
+    portacl::runtime::SetNumThreads(0);
+    portacl::cpu::last_level_cache_bytes_for_tests = 0;
+  }
 
   // Runs every kernel with each number of threads and compares all bits with the reference's.
   static void ExpectSameBits(const GridCase& c, const GridMode& mode, Mask mask,
@@ -242,6 +246,35 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGri
         if (HasFailure()) return;
       }
     }
+  }
+}
+
+// Results of tensors that are larger than the caches are written past them, whole lines at a time,
+// and few channels' sums may be staged in the workspace.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceBeyondTheCaches) {
+  portacl::cpu::last_level_cache_bytes_for_tests = 1;
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  const auto modes = AllGridModes();
+  for (int64_t round = 0; round < ByRunLength(240, 60); ++round) {
+    // As many points as touch most lines, more, and fewer; rows of whole lines or not.
+    const int64_t width = random.Coin() ? 16 * random.Integer(1, 5) : random.Integer(2, 80);
+    const int64_t lines = random.Integer(4, 60) * width / 32 + 1;
+    const Dims d = {random.Integer(1, 9),  random.Coin() ? random.Integer(1, 2) : 16,
+                    random.Integer(8, 60), width,
+                    random.Integer(1, 3),  lines};
+    SCOPED_TRACE("round " + std::to_string(round) + " " + ToString(d));
+    const Layout layout =
+        random.Coin() ? Layout::kContiguous : kOutputLayouts[static_cast<size_t>(round % 7)];
+    GridCase c(Element::kFloat, d.n, d.c, d.h, d.w, d.oh, d.ow, layout);
+    c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
+    GridMode mode = modes[static_cast<size_t>(round) % modes.size()];
+    if (random.Coin()) mode.interpolation = 0;
+    const int64_t mask = random.Coin() ? 3 : random.Integer(1, 2);
+    ExpectSameBits(c, mode, {(mask & 1) != 0, (mask & 2) != 0}, layout,
+                   {1, static_cast<int>(random.Integer(2, 7))});
+    if (HasFailure()) return;
   }
 }
 
