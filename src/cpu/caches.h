@@ -8,9 +8,8 @@
 namespace portacl::cpu {
 
 // Bytes of the last cache level that the first CPU uses, 32 MiB where the kernel does not say.
-// Calls that move more (nearest-exact), or whose inputGrad is larger (grid sampler), write their
-// results past the caches: the lines would be evicted before anyone reads them, and fetching them
-// for ownership costs a third of the traffic.
+// Calls that move more write their results past the caches: the lines would be evicted before
+// anyone reads them, and fetching them for ownership costs a third of the traffic.
 //
 // From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
 // virtual machine or a process has no access to.

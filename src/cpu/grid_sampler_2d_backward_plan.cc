@@ -240,7 +240,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
   g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
   g->by_image = ByImage(s, threads);
-  g->stream = s.n * s.c * s.h * s.w * base::DTypeSize(s.dtype) > LastLevelCacheBytes();
+  g->stream = TensorBytes(p) > LastLevelCacheBytes();
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
   g->chunk_points = WholeGroups(chunk);
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;

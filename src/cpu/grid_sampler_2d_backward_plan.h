@@ -48,7 +48,7 @@ struct BackwardGeometry {
   int64_t slab_rows;
   int slots;
   bool by_image;
-  bool stream;           // inputGrad is larger than the caches: written past them
+  bool stream;           // the tensors are larger than the caches: results are written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
   int64_t chunks;
   bool in_lists;  // lists of points have gridGrad's sums in their own order
