@@ -7,6 +7,7 @@
 #define PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cpu/grid_sampler_2d_point-inl.h"
@@ -192,6 +193,51 @@ HWY_INLINE V NearestRow(D d, V y, V last) {
   return hn::Clamp(usable, hn::Zero(d), last);
 }
 
+// The cells of points whose taps are all inside, from column x0 - 1 and row `lowest` on.
+template <class D, class F, class V = hn::Vec<D>>
+HWY_INLINE void StoreSquare(D d, const SlabPoints<F>& job, V x0, V lowest, size_t i,
+                            BicubicGroup<F>* group) {
+  const IndexTag<D> di;
+  const auto pitch = hn::Set(di, static_cast<int32_t>(job.pitch));
+  auto column = ToIndex(d, x0);  // cell 0 is left of the image
+  auto row =
+      hn::Mul(ToIndex(d, hn::Sub(lowest, hn::Set(d, static_cast<F>(job.first_row - 2)))), pitch);
+  for (int tap = 0; tap < 4; ++tap) {
+    hn::Store(column, di, group->column[tap] + i);
+    hn::Store(row, di, group->row[tap] + i);
+    column = hn::Add(column, hn::Set(di, 1));
+    row = hn::Add(row, pitch);
+  }
+}
+
+// The cells of any points. Returns the first row with a tap, that of the nearest row where there is
+// none.
+template <class D, class F, class V = hn::Vec<D>>
+HWY_INLINE V StoreTaps(D d, const SlabPoints<F>& job, V x0, V y0, size_t i,
+                       BicubicGroup<F>* group) {
+  const IndexTag<D> di;
+  const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
+  const auto halo_end = hn::Set(d, static_cast<F>(job.halo_end));
+  const auto pitch = hn::Set(di, static_cast<int32_t>(job.pitch));
+  const auto bottom = hn::Set(d, job.geometry.y.last);
+  auto lowest = bottom;
+  auto none = hn::Eq(lowest, lowest);
+  for (int tap = 0; tap < 4; ++tap) {
+    const auto step = hn::Set(d, static_cast<F>(tap - 1));
+    const auto column = CubicTap(d, hn::Add(x0, step), job.geometry.x, job.geometry.rule);
+    hn::Store(ToIndex(d, hn::Add(column, Constant(d, 1))), di, group->column[tap] + i);
+    const auto row = CubicTap(d, hn::Add(y0, step), job.geometry.y, job.geometry.rule);
+    const auto own = hn::And(hn::Ge(row, first_row), hn::Lt(row, halo_end));
+    const auto inside = hn::Ge(row, hn::Zero(d));
+    lowest = hn::IfThenElse(inside, hn::Min(lowest, row), lowest);
+    none = hn::AndNot(inside, none);
+    const auto slab_row = hn::Add(hn::Sub(row, first_row), Constant(d, 2));
+    hn::Store(hn::Mul(ToIndex(d, hn::IfThenElseZero(own, slab_row)), pitch), di,
+              group->row[tap] + i);
+  }
+  return hn::IfThenElse(none, NearestRow(d, y0, bottom), lowest);
+}
+
 // Not inlined, so that the weights are loaded in the pass, not extracted from registers.
 template <class F>
 HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, BicubicGroup<F>* group) {
@@ -199,8 +245,12 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
   const IndexTag<PointTag<F>> di;
   const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
   const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
-  const auto halo_end = hn::Set(d, static_cast<F>(job.halo_end));
-  const auto pitch = hn::Set(di, static_cast<int32_t>(job.pitch));
+  // With all 16 taps inside both the image and the slab. Far beyond, reflected taps are rounded.
+  constexpr F kExact = F{1 << 22};
+  const auto last_x = hn::Set(d, std::min(job.geometry.x.last - F{2}, kExact));
+  const auto last_y =
+      hn::Set(d, std::min({job.geometry.y.last, static_cast<F>(job.halo_end - 1), kExact}) - F{2});
+  const auto one = Constant(d, 1);
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
     const auto x = hn::LoadU(d, job.x + first + static_cast<int64_t>(i));
     const auto y = hn::LoadU(d, job.y + first + static_cast<int64_t>(i));
@@ -208,28 +258,18 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
     const auto y0 = hn::Floor(y);
     StoreWeights(d, hn::Sub(x, x0), i, group->wx, group->dx);
     StoreWeights(d, hn::Sub(y, y0), i, group->wy, group->dy);
-    // The strip of the first row with a tap owns the point, that of the nearest row where there is
-    // none.
-    auto lowest = hn::Set(d, job.geometry.y.last);
-    auto none = hn::Eq(lowest, lowest);
-    for (int tap = 0; tap < 4; ++tap) {
-      const auto step = hn::Set(d, static_cast<F>(tap - 1));
-      const auto column = CubicTap(d, hn::Add(x0, step), job.geometry.x, job.geometry.rule);
-      hn::Store(ToIndex(d, hn::Add(column, Constant(d, 1))), di, group->column[tap] + i);
-      const auto row = CubicTap(d, hn::Add(y0, step), job.geometry.y, job.geometry.rule);
-      const auto own = hn::And(hn::Ge(row, first_row), hn::Lt(row, halo_end));
-      const auto inside = hn::Ge(row, hn::Zero(d));
-      lowest = hn::IfThenElse(inside, hn::Min(lowest, row), lowest);
-      none = hn::AndNot(inside, none);
-      const auto slab_row = hn::Add(hn::Sub(row, first_row), Constant(d, 2));
-      hn::Store(hn::Mul(ToIndex(d, hn::IfThenElseZero(own, slab_row)), pitch), di,
-                group->row[tap] + i);
+    auto lowest = hn::Sub(y0, one);
+    const auto inside_x = hn::And(hn::Ge(x0, one), hn::Le(x0, last_x));
+    const auto inside_y = hn::And(hn::Ge(lowest, first_row), hn::Le(y0, last_y));
+    if (HWY_LIKELY(hn::AllTrue(d, hn::And(inside_x, inside_y)))) {
+      StoreSquare(d, job, x0, lowest, i, group);
+    } else {
+      lowest = StoreTaps(d, job, x0, y0, i, group);
     }
     for (int tap = 0; tap < 16; ++tap) {
       hn::Store(hn::Mul(hn::Load(d, group->wx[tap % 4] + i), hn::Load(d, group->wy[tap / 4] + i)),
                 d, group->weight[tap] + i);
     }
-    lowest = hn::IfThenElse(none, NearestRow(d, y0, hn::Set(d, job.geometry.y.last)), lowest);
     const auto owned = hn::And(hn::Ge(lowest, first_row), hn::Lt(lowest, end_row));
     StoreTargets(job, first, i, owned, group->target);
   }
