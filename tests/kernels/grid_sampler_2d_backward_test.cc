@@ -141,6 +141,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithManyPointsInLists) {
   Random random(7);
   for (const Element element : {Element::kFloat, Element::kDouble, Element::kBFloat16}) {
     const int64_t rows = element == Element::kDouble ? 130 : 260;
+    if (ShortRun() && element != Element::kFloat) continue;
     for (const int smooth_share : {0, 50, 100}) {
       for (const int interpolation : {0, 2}) {
         GridCase c(element, 1, 20, 121, 110, rows, 261);
@@ -181,7 +182,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryShapeClass) {
         mode.interpolation = interpolation;
         mode.padding = static_cast<int>(random.Integer(0, 2));
         mode.align_corners = random.Coin();
-        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous, {1, 2, 3, 7});
+        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous,
+                       ShortRun() ? std::vector<int>{1, 3} : std::vector<int>{1, 2, 3, 7});
         if (HasFailure()) return;
       }
     }
@@ -227,6 +229,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) 
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGrids) {
   Random random(8);
   for (const Element element : {Element::kFloat, Element::kDouble}) {
+    if (ShortRun() && element != Element::kFloat) continue;
     for (const GridMode& mode : AllGridModes()) {
       for (const int64_t channels : {3, 17}) {
         GridCase c(element, 1, channels, 200, 140, 90, 64);
