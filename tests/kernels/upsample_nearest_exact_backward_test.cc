@@ -9,6 +9,7 @@
 
 #include "ref/upsample_nearest_exact_backward.h"
 #include "runtime/parallel.h"
+#include "support/api/random.h"
 #include "support/nearest_case.h"
 
 namespace portacl::test {
@@ -145,7 +146,7 @@ const PathCase kLarge[] = {
 
 TEST(UpsampleNearestExactBackwardKernels, DoNotDependOnThreads) {
   for (const int threads : {1, 2, 3, 7}) {
-    if (ShortRun() && threads != 3) continue;
+    if (portacl_test::ShortRun() && threads != 3) continue;
     ASSERT_TRUE(runtime::SetNumThreads(threads));
     for (PathCase c : kLarge) {
       for (const base::DType dtype : kFloatingTypes) {
@@ -235,7 +236,7 @@ TEST(UpsampleNearestExactBackwardKernels, EqualReferenceBeyondTheCaches) {
     c.dtype = base::DType::kBFloat16;
     c.n = 2;
     Check(c);
-    if (ShortRun()) continue;
+    if (portacl_test::ShortRun()) continue;
     c.dtype = base::DType::kDouble;
     c.n = 1;
     Check(c);
