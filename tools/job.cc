@@ -50,6 +50,14 @@ std::string OperatorNames() {
   return names;
 }
 
+std::string OperatorList() {
+  std::string names;
+  for (const OperatorEntry& entry : kOperators) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  return names;
+}
+
 bool IsUpsample(Operator op) { return op != Operator::kGridSampler2dBackward; }
 
 std::vector<NamedTensor> Inputs(const Job& job) {

@@ -28,6 +28,8 @@ std::optional<Operator> ParseOperator(const std::string& name);
 
 // The names that ParseOperator takes, one line each with its aliases.
 std::string OperatorNames();
+// Their first names in one line.
+std::string OperatorList();
 
 bool IsUpsample(Operator op);
 

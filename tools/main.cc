@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
@@ -26,17 +27,27 @@ int Complain(int code, const std::string& message) {
 }
 
 // CLI11 would only say that a command is required.
-void CheckCommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
+void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0].starts_with('-')) return;
   std::string names;
   for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return;
-    names += (names.empty() ? "" : ", ") + command->get_name();
+    if (command->get_name() == arguments[0]) return;
+    names += command->get_name() + ", ";
   }
-  throw BadInput(fmt::format("unknown command '{}'; there are {}", argv[1], names));
+  throw BadInput(fmt::format("unknown command '{}'; there are {}help", arguments[0], names));
 }
 
-int Main(int argc, char** argv) {
+// `help` and `help COMMAND` are --help and COMMAND --help.
+std::vector<std::string> ArgumentsOf(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  return arguments;
+}
+
+int Main(const std::vector<std::string>& arguments) {
   CLI::App app("Gradients of image resampling (aclnn operators) on any machine.", "portacl");
   Action action;
   app.set_version_flag("--version", std::string("portacl ") + portaclGetVersion());
@@ -47,9 +58,9 @@ int Main(int argc, char** argv) {
   AddInfoCommand(app, action);
   AddCompareCommand(app, action);
   AddDemoCommand(app, action);
-  CheckCommand(app, argc, argv);
+  CheckCommand(app, arguments);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return Complain(kExitBadInput, std::string(error.what()) + " (--help lists what there is)");
@@ -63,7 +74,7 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace portacl::cli;
   try {
-    return Main(argc, argv);
+    return Main(ArgumentsOf(argc, argv));
   } catch (const BadInput& error) {
     return Complain(kExitBadInput, error.what());
   } catch (const std::bad_alloc&) {

@@ -227,8 +227,7 @@ void BuildGridSampler(const RunOptions& options, Job& job) {
 Job BuildJob(const RunOptions& options) {
   const std::optional<Operator> op = ParseOperator(options.op);
   if (!op) {
-    throw BadInput(
-        fmt::format("unknown operator '{}' (portacl run --help lists them)", options.op));
+    throw BadInput(fmt::format("unknown operator '{}'; there are {}", options.op, OperatorList()));
   }
   Job job;
   job.op = *op;

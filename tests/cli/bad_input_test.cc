@@ -36,7 +36,9 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({}, {}, "subcommand");
   Expect({"runn"}, {}, "unknown command 'runn'");
   Expect({"run"}, {}, "operator");
+  Expect({"help", "runn"}, {}, "unknown command 'runn'");
   Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
+  Expect({"run", "conv2d"}, {}, "grid_sampler_2d_backward");
   Expect({"info", "--frobnicate"}, {}, "--frobnicate");
   Expect({"compare", "g.npy"}, {}, "G");
   ExpectUpsample({"--grad-output"}, "--grad-output");

@@ -53,6 +53,8 @@ TEST_F(InfoTest, HelpIsThereForEveryCommand) {
     EXPECT_THAT(outcome.out, HasSubstr("Usage: portacl " + command));
   }
   EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes: 0 ok, 1"));
+  EXPECT_EQ(Run({"help"}).out, Run({"--help"}).out);
+  EXPECT_EQ(Run({"help", "run"}).out, Run({"run", "--help"}).out);
 }
 
 // Width and height of a PNG file.
