@@ -37,9 +37,13 @@ if(PORTACL_SANITIZE)
   add_compile_options(-fsanitize=${PORTACL_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -g1)
   # Callers may pass any int as a C enum, and the tests do: refused by the checks, not by the sanitizer.
-  # AddressSanitizer finds null pointers and objects left behind as well, in a fifth less compile time.
   if(PORTACL_SANITIZE MATCHES "undefined")
-    add_compile_options(-fno-sanitize=enum,null,object-size)
+    add_compile_options(-fno-sanitize=enum)
+  endif()
+  # Accesses through null and beyond an object are found by AddressSanitizer as well: a fifth less time
+  # to compile.
+  if(PORTACL_SANITIZE MATCHES "address" AND PORTACL_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize=null,object-size)
   endif()
   # GCC 12 warns wrongly of std::function inside std::regex when a sanitizer is on.
   add_compile_options(-Wno-maybe-uninitialized)

@@ -3,7 +3,7 @@
 
 for argument in "$@"; do
   case $argument in
-    --short) export PORTACL_TEST_SHORT=1 RC_PARAMS=max_success=25 ;;
+    --short) export PORTACL_TEST_SHORT=1 RC_PARAMS="max_success=25 ${RC_PARAMS:-}" ;;
     -h | --help) usage; exit 0 ;;
     *) die "unknown argument '$argument' (--help lists them)" 2 ;;
   esac

@@ -57,13 +57,19 @@ bool WantsSlopes(const Params& p) {
   return p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
 }
 
-// Bytes of all tensors.
-int64_t TensorBytes(const Params& p) {
+// Bytes of the call's tensors, of expanded ones as well: may exceed 2^63.
+double TensorBytes(const Params& p) {
   const auto& s = p.shape;
-  const int64_t points = s.oh * s.ow;
-  return s.n * base::DTypeSize(s.dtype) *
-         (s.c * (points + (1 + int64_t{p.want_input_grad}) * s.h * s.w) +
-          2 * points * (1 + int64_t{p.want_grid_grad}));
+  const auto points = static_cast<double>(s.oh * s.ow);
+  const auto pixels = static_cast<double>(s.h * s.w);
+  const int planes = 1 + int{p.want_input_grad};
+  return static_cast<double>(s.n) * static_cast<double>(base::DTypeSize(s.dtype)) *
+         (static_cast<double>(s.c) * (points + planes * pixels) +
+          2 * points * (1 + int{p.want_grid_grad}));
+}
+
+bool ExceedsCaches(const Params& p) {
+  return TensorBytes(p) > static_cast<double>(LastLevelCacheBytes());
 }
 
 struct Sizes {
@@ -128,10 +134,10 @@ int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry&
   const int64_t block = g.points * g.lanes * sizes.compute;
   if (g.strips == 1 || block <= kGatherBytes) return 0;
   const int64_t images = g.by_image ? g.slots : 1;
-  const int64_t tensors = TensorBytes(p);
-  const int64_t left = (tensors + tensors / 2 - other_bytes) / (block * images);
+  const double left = 1.5 * TensorBytes(p) - static_cast<double>(other_bytes);
   const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks, g.slots);
-  return std::clamp<int64_t>(left, 0, useful);
+  const double blocks = left / static_cast<double>(block * images);
+  return static_cast<int64_t>(std::clamp(blocks, 0.0, static_cast<double>(useful)));
 }
 
 void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
@@ -189,8 +195,9 @@ PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
   return g;
 }
 
-// Where the points touch most lines of the planes, a thread does not wait for each of them: it
-// reads the next image's input ahead, and adds in the caches what it then writes past them.
+// Planes that are not worth a padded copy may still have most of their lines touched, with a point
+// for every two to four lines: a thread does not wait for each, it reads the next image's input
+// ahead, and adds in the caches what it then writes past them.
 void ChooseTraffic(const Params& p, PlanarGeometry* g) {
   const auto& s = p.shape;
   const int64_t elements = s.c * s.h * s.w;
@@ -211,7 +218,7 @@ bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
     return false;
   }
   PlanarGeometry g = PlanarGeometryOf(p, threads);
-  const bool in_memory = TensorBytes(p) > LastLevelCacheBytes();
+  const bool in_memory = ExceedsCaches(p);
   g.stream = HWY_ARCH_X86 && in_memory;
   if (!PadsPlanes(p, g)) {
     const bool dense = s.w >= 2 && HasDenseRows(s, p.input_stride) &&
@@ -240,7 +247,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
   g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
   g->by_image = ByImage(s, threads);
-  g->stream = TensorBytes(p) > LastLevelCacheBytes();
+  g->stream = ExceedsCaches(p);
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
   g->chunk_points = WholeGroups(chunk);
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;

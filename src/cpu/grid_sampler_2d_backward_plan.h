@@ -48,7 +48,7 @@ struct BackwardGeometry {
   int64_t slab_rows;
   int slots;
   bool by_image;
-  bool stream;           // the tensors are larger than the caches: results are written past them
+  bool stream;           // the tensors are larger than the caches: inputGrad is written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
   int64_t chunks;
   bool in_lists;  // lists of points have gridGrad's sums in their own order
@@ -70,10 +70,11 @@ struct BackwardGeometry {
 // Float, bilinear, few channels, an image per thread: in copies of the planes with a border around
 // them, or on the planes themselves. Workspace, for each slot:
 //
-//   padded planes  of input if gridGrad is wanted, and of inputGrad if that is. Row r of an image
+//   padded planes: of input if gridGrad is wanted, and of inputGrad if that is. Row r of an image
 //   is
-//                  row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0
-//   or sums        stage_sums: of an image's inputGrad, in its own order, at its place in a line
+//     row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
+//   or, with stage_sums, an image's inputGrad, which begins as far into a cache line as the
+//   tensor's.
 struct PlanarGeometry {
   int slots;
   int64_t pitch;     // elements of a padded row

@@ -168,6 +168,9 @@ HWY_INLINE hn::Vec<Taps> LoadTaps(const float* upper, const float* lower) {
   return hn::Combine(Taps(), hn::LoadU(pair, lower), hn::LoadU(pair, upper));
 }
 
+// Elements of a cache line.
+inline constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
+
 // Elements between the start of a cache line and `at`.
 HWY_INLINE int64_t LineOffset(const float* at) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kStreamAlignment / sizeof *at);
@@ -177,8 +180,7 @@ HWY_INLINE int64_t LineOffset(const float* at) {
 HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
   HWY_ALIGN float pairs[2 * hn::MaxLanes(D())];
   hn::StoreInterleaved2(x, y, d, pairs);
-  hn::Stream(hn::Load(d, pairs), d, to);
-  hn::Stream(hn::Load(d, pairs + hn::Lanes(d)), d, to + hn::Lanes(d));
+  StoreNarrow2(hn::Load(d, pairs), hn::Load(d, pairs + hn::Lanes(d)), d, to, true);
 }
 
 // Copies n elements, `step` apart in one image row, to a row of a padded plane, and back.
@@ -252,6 +254,7 @@ class PlanarImage {
   PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot)
       : p_(p),
         planes_(planes),
+        fetch_next_(planes.fetch_input && n + 1 < p.shape.n),
         geometry_(PointGeometryOf<float>(p.shape)),
         grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
         grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
@@ -276,7 +279,9 @@ class PlanarImage {
     if constexpr (kPadded) {
       FillPaddedPlanes();
     } else {
-      if constexpr (kGridGrad) FetchNextInput();
+      if constexpr (kGridGrad) {
+        if (fetch_next_) FetchNextInput();
+      }
       if constexpr (kInputGrad) ClearSums();
     }
     const int64_t points = p_.shape.oh * p_.shape.ow;
@@ -343,7 +348,6 @@ class PlanarImage {
 
   void StorePaddedSums() const {
     const auto& stride = p_.input_grad_stride;
-    constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
     const bool stream = planes_.stream && stride[3] == 1 && p_.shape.w % kLine == 0 &&
                         stride[2] % kLine == 0 && LineOffset(input_grad_) == 0;
     for (int64_t y = 0; y < p_.shape.h; ++y) {
@@ -361,18 +365,17 @@ class PlanarImage {
 
   // ---- on the planes themselves -----------------------------------------------------------------
 
-  // Behind the last image there is nothing, which does no harm. Inline: see FetchPagesAhead().
+  // Inline: see FetchPagesAhead().
   HWY_INLINE void FetchNextInput() const {
-    if (!planes_.fetch_input) return;
     const int64_t elements = C * p_.shape.h * p_.shape.w;
-    for (int64_t i = 0; i < elements; i += int64_t{kStreamAlignment / sizeof(float)}) {
+    for (int64_t i = 0; i < elements; i += kLine) {
       FetchElement<2>(input_, p_.input_stride[0] + i);
     }
   }
 
   void ClearSums() const {
     const auto& stride = p_.input_grad_stride;
-    for (int64_t c = 0; c < C; ++c) {
+    for (int c = 0; c < C; ++c) {
       float* plane = SumsOf(c);
       if (stride[2] == p_.shape.w) {
         Clear(plane, p_.shape.h * p_.shape.w);
@@ -384,8 +387,7 @@ class PlanarImage {
 
   // Writes the staged sums, whole lines past the caches; to be ended with FlushStream().
   void StreamSums() const {
-    constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
-    const hn::CappedTag<float, static_cast<size_t>(kLine)> d;
+    const D d;
     const int64_t elements = C * p_.shape.h * p_.shape.w;
     const int64_t first = std::min(elements, (kLine - LineOffset(input_grad_)) % kLine);
     const int64_t last = first + (elements - first) / kLine * kLine;
@@ -437,8 +439,8 @@ class PlanarImage {
     float ne = 0;
     float sw = 0;
     float se = 0;
-    constexpr int32_t kNone = -2;
-    int32_t cell = kNone;  // of the sums in registers
+    constexpr int32_t kNone = -2;  // nor is its neighbour, -1, a cell
+    int32_t cell = kNone;          // of the sums in registers
     const auto add = [&](int64_t k) PORTACL_INLINE_LAMBDA {
       const int32_t next = batch.sum[0][k];
       if (!kPadded && HWY_UNLIKELY(batch.facts[k] != kAllTaps)) {
@@ -621,7 +623,6 @@ class PlanarImage {
   HWY_INLINE void SumChannels(const Batch& batch, const float* const* g,
                               const float (*values)[4 * kBatch], size_t i, bool plain, V& x,
                               V& y) const {
-    const D d;
     V nw, ne, sw, se;
     LoadTransposed(values[0] + 4 * i, nw, ne, sw, se);
     if constexpr (C == 1) {
@@ -673,6 +674,7 @@ class PlanarImage {
 
   const Params& p_;
   const PlanarGeometry& planes_;
+  bool fetch_next_;
   PointGeometry<float> geometry_;
   PointStrides grid_at_;
   PointStrides grid_grad_at_;

@@ -242,7 +242,6 @@ HWY_INLINE V StoreTaps(D d, const SlabPoints<F>& job, V x0, V y0, size_t i,
 template <class F>
 HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, BicubicGroup<F>* group) {
   const PointTag<F> d;
-  const IndexTag<PointTag<F>> di;
   const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
   const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
   // With all 16 taps inside both the image and the slab. Far beyond, reflected taps are rounded.

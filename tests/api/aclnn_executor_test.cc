@@ -288,7 +288,7 @@ TEST_F(AclnnExecutor, AnUpdateDoesNotReachPendingRunsOnOtherStreams) {
   grad_output.FillUniform(random, -1, 1);
   Tensor first(Element::kFloat, {1, 2, 4, 3});
   Tensor second = first;
-  const std::vector<std::byte> untouched = first.bytes();
+  const LineBytes untouched = first.bytes();
   const Tensor want = NearestBackward(grad_output, first.shape());
   const DeviceTensor from(&grad_output);
   DeviceTensor to_first(&first);

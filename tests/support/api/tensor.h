@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <new>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -40,6 +41,21 @@ inline std::ostream& operator<<(std::ostream& out, Layout layout) { return out <
 int64_t ProductOf(const Shape& shape);
 std::string ToString(const Shape& shape);
 
+// Memory that begins a cache line, as tensors of real programs do: kernels may write whole lines at
+// once there, and at Layout::kOffset not.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+  void deallocate(T* p, size_t) { ::operator delete(p, kLine); }
+  friend bool operator==(LineAllocator, LineAllocator) { return true; }
+};
+using LineBytes = std::vector<std::byte, LineAllocator<std::byte>>;
+
 class Tensor {
  public:
   Tensor(Element element, Shape shape, Layout layout = Layout::kContiguous);
@@ -62,8 +78,8 @@ class Tensor {
 
   // Storage with the red zones before and behind it, for copies to and from a device.
   static constexpr size_t kRedZone = 256;
-  std::vector<std::byte>& bytes() { return bytes_; }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
+  LineBytes& bytes() { return bytes_; }
+  const LineBytes& bytes() const { return bytes_; }
 
   // `index` counts the view's elements row-major, whatever the strides.
   double Get(int64_t index) const { return Load(element_, Address(index)); }
@@ -99,7 +115,7 @@ class Tensor {
   Shape strides_;
   int64_t offset_ = 0;
   int64_t storage_ = 0;
-  std::vector<std::byte> bytes_;
+  LineBytes bytes_;
 };
 
 // Element by element, NaN equal to NaN.
