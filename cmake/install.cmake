@@ -10,6 +10,12 @@ if(TARGET portacl_cli)
   install(TARGETS portacl_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
+# What is installed, without tests and benchmarks.
+add_custom_target(portacl_product DEPENDS portacl)
+if(TARGET portacl_cli)
+  add_dependencies(portacl_product portacl_cli)
+endif()
+
 # Names that vendor programs link. They are symbolic links to one file, so a program that loads
 # several of them still gets one library with one state.
 set(compat_dir "${PROJECT_BINARY_DIR}/compat")

@@ -60,13 +60,17 @@ int main(void) {
       aclCreateTensor(kSmall, 3, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, kSmall, 3, toDevice);
 
   status = Run(gradOutput, out, -1.0, stream);
-  printf("scales -1: %d: %s\n", status, aclGetRecentErrMsg());
+  printf("refused on purpose, scales -1: %d: %s\n", status, aclGetRecentErrMsg());
 
   status = Run(gradOutput, out, 0.0, stream);
   if (status == ACLNN_SUCCESS) {
     status = aclrtMemcpy(to, sizeof(to), toDevice, sizeof(to), ACL_MEMCPY_DEVICE_TO_HOST);
   }
-  printf("scales 0: %d: %g %g %g\n", status, (double)to[0], (double)to[1], (double)to[2]);
+  if (status == ACLNN_SUCCESS) {
+    printf("scales 0: %g %g %g\n", (double)to[0], (double)to[1], (double)to[2]);
+  } else {
+    printf("scales 0: %d: %s\n", status, aclGetRecentErrMsg());
+  }
 
   aclDestroyTensor(gradOutput);
   aclDestroyTensor(out);

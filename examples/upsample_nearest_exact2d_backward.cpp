@@ -28,7 +28,10 @@ int main() {
   ACL_EXAMPLE_CHECK(aclnnUpsampleNearestExact2dBackward(workspace.data(), workspace_size, executor,
                                                         device.stream()));
   device.Synchronize();
-  example::Print("gradient of the image", to.Read(), 4);
+  example::Print("gradOutput, 4 x 2", from.Read(), 2);
+  example::Print(
+      "out, 8 x 4: scales of 2 say that 4 x 2 pixels came from 2 x 1, so only those receive sums",
+      to.Read(), 4);
 
   aclDestroyIntArray(output_sizes);
   aclDestroyIntArray(input_sizes);

@@ -40,7 +40,7 @@ std::optional<GridSpec> ParseGridSpec(const std::string& text) {
   const std::string kind = text.substr(0, colon);
   const bool known = kind == "rotate" || kind == "lens" || kind == "random";
   if (!known) return std::nullopt;
-  if (colon == std::string::npos) {
+  if (colon == std::string::npos || colon + 1 == text.size()) {
     throw BadInput(fmt::format("--grid {}: a value is missing, for example {}:{}", kind, kind,
                                kind == "rotate" ? "15"
                                : kind == "lens" ? "0.3"

@@ -42,6 +42,11 @@ std::optional<Operator> ParseOperator(const std::string& name) {
   return std::nullopt;
 }
 
+bool IsVendorName(const std::string& name) {
+  return std::any_of(std::begin(kOperators), std::end(kOperators),
+                     [&](const OperatorEntry& entry) { return name == entry.alias; });
+}
+
 std::string OperatorNames() {
   std::string names;
   for (const OperatorEntry& entry : kOperators) {

@@ -26,6 +26,9 @@ const char* OperatorName(Operator op);
 // Takes these names, those of the aclnn functions and those of the graph operator.
 std::optional<Operator> ParseOperator(const std::string& name);
 
+// Whether the name is that of an aclnn function or of the graph operator.
+bool IsVendorName(const std::string& name);
+
 // The names that ParseOperator takes, one line each with its aliases.
 std::string OperatorNames();
 // Their first names in one line.

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -142,14 +143,26 @@ nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
   return json;
 }
 
-void ApplySettings(const RunOptions& options) {
+// That of the option, of the environment, or what the operator's name stands for.
+std::string ProfileOf(const RunOptions& options) {
   static constexpr std::string_view kProfiles[] = {"native", "atlas-a2", "atlas-a3",
                                                    "atlas-training", "open"};
-  if (std::find(std::begin(kProfiles), std::end(kProfiles), options.profile) ==
-      std::end(kProfiles)) {
-    throw BadInput(fmt::format("--profile: '{}' is not one of {}", options.profile,
-                               fmt::join(kProfiles, ", ")));
+  std::string profile = options.profile;
+  const char* source = "--profile";
+  if (const char* variable = std::getenv("PORTACL_PROFILE");
+      profile.empty() && variable != nullptr && *variable != '\0') {
+    profile = variable;
+    source = "PORTACL_PROFILE";
   }
+  if (profile.empty()) profile = IsVendorName(options.op) ? portaclGetProfile() : "native";
+  if (std::find(std::begin(kProfiles), std::end(kProfiles), profile) == std::end(kProfiles)) {
+    throw BadInput(
+        fmt::format("{}: '{}' is not one of {}", source, profile, fmt::join(kProfiles, ", ")));
+  }
+  return profile;
+}
+
+void ApplySettings(const RunOptions& options) {
   ThrowOnStatus(portaclSetNumThreads(options.threads), "portaclSetNumThreads",
                 portaclGetErrorMessage());
   if (!options.impl.empty()) {
@@ -157,8 +170,9 @@ void ApplySettings(const RunOptions& options) {
   }
 }
 
-int Run(const RunOptions& options) {
+int Run(RunOptions options) {
   const std::optional<ValueRange> range = ParseRange(options.range);
+  options.profile = ProfileOf(options);
   ApplySettings(options);
   Job job = BuildJob(options);
   std::vector<Result> results = Results(options, job);
@@ -241,7 +255,8 @@ void AddResultOptions(CLI::App& run, RunOptions& options) {
 void AddExecutionOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Execution";
   run.add_option("--profile", options.profile,
-                 "native: the C++ API; otherwise the aclnn C API under this profile")
+                 "native: the C++ API; otherwise the aclnn C API under this profile (default: "
+                 "PORTACL_PROFILE; else native, for the vendor's names atlas-a2)")
       ->type_name("native|atlas-a2|atlas-a3|atlas-training|open")
       ->group(group);
   run.add_option("--impl", options.impl, "force one kernel family (portacl info lists them)")

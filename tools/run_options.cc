@@ -227,7 +227,10 @@ void BuildGridSampler(const RunOptions& options, Job& job) {
 Job BuildJob(const RunOptions& options) {
   const std::optional<Operator> op = ParseOperator(options.op);
   if (!op) {
-    throw BadInput(fmt::format("unknown operator '{}'; there are {}", options.op, OperatorList()));
+    throw BadInput(
+        fmt::format("unknown operator '{}'; there are {}, and their aclnn names (forward "
+                    "functions: C++ and Python)",
+                    options.op, OperatorList()));
   }
   Job job;
   job.op = *op;

@@ -20,7 +20,7 @@ struct RunOptions {
   std::string grad_input_file, input_grad_file, grid_grad_file;  // results
   std::string range;
 
-  std::string profile = "native";
+  std::string profile;
   std::string impl;
   int threads = 0;  // 0: the library's default
   int repeat = 1;

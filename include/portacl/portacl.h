@@ -152,6 +152,10 @@ PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 #ifdef __cplusplus
 } /* extern "C" */
 
+#if __cplusplus < 201703L
+#error "the C++ part of portacl/portacl.h needs C++17"
+#endif
+
 #include <initializer_list>
 #include <string>
 #include <utility>

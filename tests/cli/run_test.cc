@@ -66,6 +66,24 @@ TEST_F(RunTest, TheApiThatWasCalledIsNamed) {
             "aclopCompileAndExecute UpsampleNearestExact2dGrad");
 }
 
+TEST_F(RunTest, TheDefaultProfileIsThatOfTheEnvironmentOrOfTheName) {
+  WriteCounting();
+  const auto profile = [&](const std::string& op, const std::string& prefix) {
+    const Outcome outcome =
+        Run({"run", op, "--grad-output", "g.npy", "--size", "2,1", "--json"}, prefix);
+    return outcome.exit_code == 0 ? nlohmann::json::parse(outcome.out).value("profile", "")
+                                  : outcome.err;
+  };
+  EXPECT_EQ(profile("upsample_nearest_exact2d_backward", ""), "native");
+  EXPECT_EQ(profile("aclnnUpsampleNearestExact2dBackward", ""), "atlas-a2");
+  EXPECT_EQ(profile("upsample_nearest_exact2d_backward", "PORTACL_PROFILE=open"), "open");
+  EXPECT_EQ(profile("aclnnUpsampleNearestExact2dBackward", "PORTACL_PROFILE=native"), "native");
+  EXPECT_THAT(profile("upsample_nearest_exact2d_backward", "PORTACL_PROFILE=atlas-training"),
+              testing::HasSubstr("161002"));
+  EXPECT_THAT(profile("upsample_nearest_exact2d_backward", "PORTACL_PROFILE=x"),
+              testing::HasSubstr("PORTACL_PROFILE: 'x' is not one of native"));
+}
+
 TEST_F(RunTest, ProfilesDecideWhatIsAccepted) {
   WriteCounting();
   ExpectBadInput(Run({"run", "upsample_nearest_exact2d_backward", "--grad-output", "g.npy",
