@@ -141,8 +141,9 @@ def _bar_figure(
         bars = axes.barh(places, values, height * 0.92, color=colour, label=_threads_text(count))
         if mark:  # room for the ticks: the numbers stand in the bars
             for place, number in zip(places, values):
+                written = "white" if colour == BLUE else "black"
                 axes.text(
-                    1, place, text.format(number), fontsize=7, color="white", va="center_baseline"
+                    1, place, text.format(number), fontsize=7, color=written, va="center_baseline"
                 )
             continue
         labels = axes.bar_label(bars, [text.format(v) for v in values], padding=2, fontsize=7)
