@@ -585,6 +585,7 @@ class Backward {
     job.fetch = FetchPoints<T, L>;
     job.fetch_source = &grad_output;
     if (lists == Lists::kGathered) {
+      job.random = true;
       job.fetch = FetchGathered<F, L>;
       job.fetch_source = GatheredOf(block, scratch);
     }

@@ -16,6 +16,16 @@ struct Bilinear {
   using D = typename Cell::Tag;
   using V = hn::Vec<D>;
 
+  // g times the slopes of the value along x and y.
+  template <class DV, class VV = hn::Vec<DV>>
+  static HWY_INLINE void Slopes(DV d, const BilinearGroup<F>& group, int64_t k, VV g, VV nw, VV ne,
+                                VV sw, VV se, VV& x, VV& y) {
+    x = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), hn::Set(d, group.ty[k]),
+                              hn::Mul(hn::Sub(ne, nw), hn::Set(d, group.uy[k]))));
+    y = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), hn::Set(d, group.tx[k]),
+                              hn::Mul(hn::Sub(sw, nw), hn::Set(d, group.ux[k]))));
+  }
+
   // One vector of channels of one point.
   static HWY_INLINE void Add(const BilinearGroup<F>& group, int64_t k, F* HWY_RESTRICT upper,
                              F* HWY_RESTRICT lower, V g, V& x, V& y) {
@@ -27,18 +37,12 @@ struct Bilinear {
       AddTo(d, lower + Cell::kSums + Cell::kSize, hn::Set(d, group.se[k]), g);
     }
     if constexpr (Cell::kGridGrad) {
-      const V nw = hn::Load(d, upper);
-      const V ne = hn::Load(d, upper + Cell::kSize);
-      const V sw = hn::Load(d, lower);
-      const V se = hn::Load(d, lower + Cell::kSize);
-      x = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), hn::Set(d, group.ty[k]),
-                                hn::Mul(hn::Sub(ne, nw), hn::Set(d, group.uy[k]))));
-      y = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), hn::Set(d, group.tx[k]),
-                                hn::Mul(hn::Sub(sw, nw), hn::Set(d, group.ux[k]))));
+      Slopes(d, group, k, g, hn::Load(d, upper), hn::Load(d, upper + Cell::kSize),
+             hn::Load(d, lower), hn::Load(d, lower + Cell::kSize), x, y);
     }
   }
 
-  static void Run(const StripJob<F>& job) {
+  static void RunInMemory(const StripJob<F>& job) {
     BilinearGroup<F> group;
     const int64_t row = job.pitch * Cell::kSize;
     ForGroups<Cell>(
@@ -52,6 +56,86 @@ struct Bilinear {
               },
               job.partial + 2 * int64_t{group.target[k]});
         });
+  }
+
+  // The same where a cell's sums are one vector of 512 bits: values and sums of a point's four
+  // cells stay in registers while points stay in them or move on to the next column. Where points
+  // jump, all are stored and loaded again, which is not worth it.
+  static constexpr bool kFitsRegisters = kBlockBytes == 64 && Cell::L * sizeof(F) == kBlockBytes &&
+                                         Cell::kInputGrad && Cell::kGridGrad;
+
+  static void RunInRegisters(const StripJob<F>& job) {
+    constexpr int64_t kNext = Cell::kSize;
+    constexpr int64_t kSums = Cell::kSums;
+    const BlockTag<F, Cell::L> d;
+    BilinearGroup<F> group;
+    const int64_t row = job.pitch * kNext;
+    int32_t cell = 0;  // of slab row 0, which is nowhere
+    F* upper = job.slab;
+    F* lower = upper + row;
+    auto nw = hn::Load(d, upper);
+    auto ne = hn::Load(d, upper + kNext);
+    auto sw = hn::Load(d, lower);
+    auto se = hn::Load(d, lower + kNext);
+    auto nw_sum = hn::Load(d, upper + kSums);
+    auto ne_sum = hn::Load(d, upper + kNext + kSums);
+    auto sw_sum = hn::Load(d, lower + kSums);
+    auto se_sum = hn::Load(d, lower + kNext + kSums);
+    const auto store_west = [&]() PORTACL_INLINE_LAMBDA {
+      hn::Store(nw_sum, d, upper + kSums);
+      hn::Store(sw_sum, d, lower + kSums);
+    };
+    const auto store_east = [&]() PORTACL_INLINE_LAMBDA {
+      hn::Store(ne_sum, d, upper + kNext + kSums);
+      hn::Store(se_sum, d, lower + kNext + kSums);
+    };
+    const auto move_to = [&](int32_t next) PORTACL_INLINE_LAMBDA {
+      store_west();
+      if (next == cell + 1) {
+        upper += kNext;
+        lower += kNext;
+        nw = ne;
+        sw = se;
+        nw_sum = ne_sum;
+        sw_sum = se_sum;
+      } else {
+        store_east();
+        upper = job.slab + next * kNext;
+        lower = upper + row;
+        nw = hn::Load(d, upper);
+        sw = hn::Load(d, lower);
+        nw_sum = hn::Load(d, upper + kSums);
+        sw_sum = hn::Load(d, lower + kSums);
+      }
+      ne = hn::Load(d, upper + kNext);
+      se = hn::Load(d, lower + kNext);
+      ne_sum = hn::Load(d, upper + kNext + kSums);
+      se_sum = hn::Load(d, lower + kNext + kSums);
+      cell = next;
+    };
+    ForGroups<Cell>(
+        job, [&](int64_t first) HWY_ATTR { PrepareBilinear(job, first, &group); },
+        [&](int64_t k, const F* HWY_RESTRICT g) HWY_ATTR {
+          if (group.cell[k] != cell) move_to(group.cell[k]);
+          const auto grad = hn::Load(d, g);
+          nw_sum = hn::MulAdd(hn::Set(d, group.nw[k]), grad, nw_sum);
+          ne_sum = hn::MulAdd(hn::Set(d, group.ne[k]), grad, ne_sum);
+          sw_sum = hn::MulAdd(hn::Set(d, group.sw[k]), grad, sw_sum);
+          se_sum = hn::MulAdd(hn::Set(d, group.se[k]), grad, se_sum);
+          auto x = grad;
+          auto y = grad;
+          Slopes(d, group, k, grad, nw, ne, sw, se, x, y);
+          StoreTreeSums(d, x, y, job.partial + 2 * int64_t{group.target[k]});
+        });
+    store_west();
+    store_east();
+  }
+
+  static void Run(const StripJob<F>& job) {
+    if constexpr (kFitsRegisters) {
+      if (!job.random) return RunInRegisters(job);
+    }
+    RunInMemory(job);
   }
 };
 

@@ -35,7 +35,8 @@ void RunPlanar(const ops::GridSampler2DBackwardParams& params, const PlanarGeome
                void* workspace);
 
 // Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
-// a cell that was just stored costs 1.4 times the whole pass.
+// a cell that was just stored costs 1.4 times the whole pass. Sums that stay in registers may be
+// longer.
 inline constexpr int kCellBytes = kBlockBytes < 32 ? kBlockBytes : 32;
 template <class F, int L>
 inline constexpr int kCellLanes = L < kCellBytes / int{sizeof(F)} ? L : kCellBytes / int{sizeof(F)};

@@ -41,6 +41,7 @@ struct StripJob : SlabPoints<F> {
   // those of all points, and there is no index.
   const int32_t* groups;
   int64_t points;  // of the image
+  bool random;     // neighbours in the list are not neighbours in the image
   FetchGradOutput<F> fetch;
   const void* fetch_source;
   // This block's sums (gx, gy) of point p at partial[2 * p]; pairs behind the last point take those
