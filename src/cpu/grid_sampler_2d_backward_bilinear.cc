@@ -58,12 +58,12 @@ struct Bilinear {
         });
   }
 
-  // The same where a cell's sums are one vector of 512 bits: values and sums of a point's four
-  // cells stay in registers while points stay in them or move on to the next column. Where points
-  // jump, all are stored and loaded again, which is not worth it.
+  // A cell's sums are one vector of 512 bits.
   static constexpr bool kFitsRegisters = kBlockBytes == 64 && Cell::L * sizeof(F) == kBlockBytes &&
                                          Cell::kInputGrad && Cell::kGridGrad;
 
+  // The same with the values and sums of a point's four cells in registers while points stay in
+  // them or move on to the next column. Where a point jumps, all are stored and loaded again.
   static void RunInRegisters(const StripJob<F>& job) {
     constexpr int64_t kNext = Cell::kSize;
     constexpr int64_t kSums = Cell::kSums;

@@ -41,7 +41,7 @@ struct StripJob : SlabPoints<F> {
   // those of all points, and there is no index.
   const int32_t* groups;
   int64_t points;  // of the image
-  bool random;     // neighbours in the list are not neighbours in the image
+  bool random;     // a random grid's points, whose gradOutput was gathered: most of them jump
   FetchGradOutput<F> fetch;
   const void* fetch_source;
   // This block's sums (gx, gy) of point p at partial[2 * p]; pairs behind the last point take those
