@@ -7,13 +7,15 @@
 
 namespace portacl::cpu {
 
+// Not 0: what LastLevelCacheBytes() answers, so that tests send small calls past the caches.
+inline int64_t last_level_cache_bytes_for_tests = 0;
+
 // Bytes of the last cache level that the first CPU uses, 32 MiB where the kernel does not say.
 // Calls that move more write their results past the caches: the lines would be evicted before
 // anyone reads them, and fetching them for ownership costs a third of the traffic.
 //
 // From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
 // virtual machine or a process has no access to.
-inline int64_t last_level_cache_bytes_for_tests = 0;  // not 0: sends small calls past the caches
 inline int64_t LastLevelCacheBytes() {
   if (last_level_cache_bytes_for_tests != 0) return last_level_cache_bytes_for_tests;
   static const int64_t bytes = [] {
