@@ -250,12 +250,24 @@ HWY_NOINLINE void SumTileInRegisters(const Params& p, const Tile<T>& t) {
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR { row.Sum(from, rows, to); });
 }
 
+// Whether rows of n columns take longer with 512-bit vectors than with 256-bit ones, as measured on
+// Zen 4: where they are not whole lines, every 512-bit load and store touches two of them.
+// float16's conversions of 512 bits are slower than twice as many of 256.
+template <class T, class D>
+constexpr bool TooWide(D d, int64_t n) {
+  if (sizeof(hn::Vec<D>) <= 32) return false;
+  if (std::is_same_v<T, base::Float16>) return true;
+  const auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
+  return n % lanes != 0 && (sizeof(T) > 2 || n < 2 * lanes);
+}
+
 // With vectors of the largest size that a row fills; a row has MinRatioColumns() at least.
 template <int kRatio, class T, class D>
 void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
 #if HWY_ARCH_X86
   if constexpr (sizeof(hn::Vec<D>) > 16) {
-    if (t.box.j1 - t.box.j0 < static_cast<int64_t>(hn::Lanes(d))) {
+    const int64_t n = t.box.j1 - t.box.j0;
+    if (n < static_cast<int64_t>(hn::Lanes(d)) || TooWide<T>(d, n)) {
       return ChooseWidth<kRatio>(hn::Half<D>(), p, t);
     }
   }
