@@ -4,9 +4,12 @@
 #include <portacl/portacl.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <new>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/cli_error.h"
@@ -17,7 +20,7 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 ok, 1 a verification or comparison failed, 2 wrong usage or input,\n"
-    "3 the machine or the library failed. docs/cli.md describes everything.";
+    "3 the machine or the library failed. `portacl help COMMAND` lists a command's options.";
 
 int Complain(int code, const std::string& message) {
   std::string line = message;
@@ -35,6 +38,48 @@ void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments
     names += command->get_name() + ", ";
   }
   throw BadInput(fmt::format("unknown command '{}'; there are {}help", arguments[0], names));
+}
+
+// Letters to insert, remove or replace until the words are the same.
+size_t EditDistance(const std::string& from, const std::string& to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < to.size(); ++j) {
+      const size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean --grid-grad?" where an option of the command is spelled much like the word.
+std::string Suggestion(const CLI::App& command, const std::string& word) {
+  const size_t enough = word.size() / 3 + 1;
+  std::pair<size_t, std::string> nearest{enough, ""};
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      nearest = std::min(nearest, {EditDistance(word, "--" + name), "--" + name});
+    }
+  }
+  return nearest.first < enough ? "; did you mean " + nearest.second + "?" : "";
+}
+
+// What the commands did not take: the first option among it, else the first word. The words after
+// an unknown option may be its value.
+std::string UnexpectedText(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  const auto option = std::find_if(words.begin(), words.end(),
+                                   [](const std::string& word) { return word.starts_with('-'); });
+  const std::string name =
+      app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name();
+  const std::string help = fmt::format(" (portacl help {} lists what there is)", name);
+  if (option == words.end()) return fmt::format("unexpected argument '{}'", words.at(0)) + help;
+  const std::string word = option->substr(0, option->find('='));
+  const CLI::App& command = name.empty() ? app : *app.get_subcommands()[0];
+  return fmt::format("unknown option '{}'", word) + Suggestion(command, word) + help;
 }
 
 // `help` and `help COMMAND` are --help and COMMAND --help.
@@ -61,6 +106,8 @@ int Main(const std::vector<std::string>& arguments) {
   CheckCommand(app, arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first
+  } catch (const CLI::ExtrasError&) {
+    return Complain(kExitBadInput, UnexpectedText(app));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return Complain(kExitBadInput, std::string(error.what()) + " (--help lists what there is)");

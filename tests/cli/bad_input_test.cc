@@ -39,7 +39,11 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
   Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
   Expect({"run", "conv2d"}, {}, "grid_sampler_2d_backward");
-  Expect({"info", "--frobnicate"}, {}, "--frobnicate");
+  Expect({"info", "--frobnicate"}, {}, "unknown option '--frobnicate' (portacl help info");
+  Expect({"info", "--jsn"}, {}, "unknown option '--jsn'; did you mean --json?");
+  ExpectSampler({"--gridgrad", "flow.png"}, "'--gridgrad'; did you mean --grid-grad?");
+  ExpectSampler({"--grid_grad=flow.png"}, "'--grid_grad'; did you mean --grid-grad?");
+  ExpectSampler({"flow.png"}, "unexpected argument 'flow.png' (portacl help run");
   Expect({"compare", "g.npy"}, {}, "G");
   ExpectUpsample({"--grad-output"}, "--grad-output");
 }
