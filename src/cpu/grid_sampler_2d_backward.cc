@@ -73,12 +73,6 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   }
 }
 
-// memset: at -O2 the compiler writes a fill of floats one by one.
-template <class F>
-void Clear(F* from, int64_t count) {
-  std::memset(from, 0, static_cast<size_t>(count) * sizeof(F));
-}
-
 // How an image's points wander through its strips.
 enum class PointOrder {
   kSmooth,  // neighbours stay together: lists of groups

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
@@ -317,10 +316,6 @@ class PlanarImage {
  private:
   const float* ValuesOf(int c) const { return kPadded ? values_ : input_ + c * p_.input_stride[1]; }
   float* SumsOf(int c) const { return kPadded ? sums_ : sums_ + c * p_.input_grad_stride[1]; }
-
-  static void Clear(float* from, int64_t count) {
-    std::memset(from, 0, static_cast<size_t>(count) * sizeof(float));
-  }
 
   // Padded planes: row y of the image, from column 0 on.
   float* PaddedRow(float* plane, int64_t y) const {
