@@ -1,24 +1,28 @@
 // The index rule and the table made from it.
 #include "ops/nearest_axis.h"
 
+#include <algorithm>
+
 namespace portacl::ops {
 namespace {
 
 // Up to here a float holds every index exactly.
 constexpr int64_t kFloatIndices = int64_t{1} << 24;
 
+// Where the ideal ratio puts the first output of input i, in [0, out].
+int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
+  const double first = static_cast<double>(i) * outputs_per_input - 0.5;  // rounded up
+  if (!(first > 0)) return 0;
+  if (first >= static_cast<double>(out)) return out;
+  const auto at = static_cast<int64_t>(first);
+  return at + (static_cast<double>(at) < first ? 1 : 0);
+}
+
 // The first o in [from, out] with rule(o) >= i (out where there is none): an exponential search
-// from the place where the ideal ratio puts it, since the rounded rule is off by a few at most.
+// from `at`, since the rounded rule is off by a few at most.
 int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t from, int64_t out,
-                      double outputs_per_input) {
-  const double guess = static_cast<double>(i) * outputs_per_input - 0.5;  // rounded up
-  int64_t at = from;
-  if (guess >= static_cast<double>(out)) {
-    at = out;
-  } else if (guess > static_cast<double>(from)) {
-    at = static_cast<int64_t>(guess);
-    if (static_cast<double>(at) < guess) ++at;
-  }
+                      int64_t at) {
+  at = std::max(at, from);
   int64_t low = from;  // rule(low - 1) < i, or low == from
   int64_t high = out;  // rule(high) >= i, or high == out
   for (int64_t step = 1; low < high; step *= 2) {
@@ -57,8 +61,7 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale)
 }
 
 int64_t NearestIndexRule::operator()(int64_t o) const {
-  double at = (static_cast<double>(o) + 0.5) * ratio_;
-  if (in_float_) at = static_cast<double>(static_cast<float>(at));
+  const double at = Position(o);
   // Never negative, so that the conversion is the floor (a call of the C library's costs more than
   // the rest). Compared before it: a tiny scale makes the ratio infinite.
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
@@ -71,8 +74,12 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale) {
   begin_.resize(static_cast<size_t>(in) + 1);
   begin_[0] = 0;
   for (int64_t i = 1; i < in; ++i) {
-    begin_[static_cast<size_t>(i)] =
-        FirstOutputOf(rule, i, begin_[static_cast<size_t>(i - 1)], out, outputs_per_input);
+    int64_t first = IdealFirstOutput(i, out, outputs_per_input);
+    // As a rule it is: without a search, whose steps wait for each other.
+    if (first < 1 || first >= out || !rule.Reaches(first, i) || rule.Reaches(first - 1, i)) {
+      first = FirstOutputOf(rule, i, begin_[static_cast<size_t>(i - 1)], out, first);
+    }
+    begin_[static_cast<size_t>(i)] = first;
   }
   begin_[static_cast<size_t>(in)] = out;
 

@@ -16,8 +16,15 @@ class NearestIndexRule {
   // Extents at least 1, scale not negative and not NaN.
   NearestIndexRule(int64_t in, int64_t out, double scale);
   int64_t operator()(int64_t o) const;
+  // Whether (*this)(o) >= i, for 0 <= i < in.
+  bool Reaches(int64_t o, int64_t i) const { return Position(o) >= static_cast<double>(i); }
 
  private:
+  double Position(int64_t o) const {
+    const double at = (static_cast<double>(o) + 0.5) * ratio_;
+    return in_float_ ? static_cast<double>(static_cast<float>(at)) : at;
+  }
+
   int64_t last_;
   double ratio_;  // `in` elements per output
   bool in_float_;
