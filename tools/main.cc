@@ -75,7 +75,8 @@ std::string UnexpectedText(const CLI::App& app) {
                                    [](const std::string& word) { return word.starts_with('-'); });
   const std::string name =
       app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name();
-  const std::string help = fmt::format(" (portacl help {} lists what there is)", name);
+  const std::string help =
+      fmt::format(" (portacl help{} lists what there is)", name.empty() ? name : " " + name);
   if (option == words.end()) return fmt::format("unexpected argument '{}'", words.at(0)) + help;
   const std::string word = option->substr(0, option->find('='));
   const CLI::App& command = name.empty() ? app : *app.get_subcommands()[0];
@@ -110,6 +111,10 @@ int Main(const std::vector<std::string>& arguments) {
     return Complain(kExitBadInput, UnexpectedText(app));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    // Before what is missing: what is there and unknown.
+    if (app.get_subcommands().empty() && app.remaining_size() > 0) {
+      return Complain(kExitBadInput, UnexpectedText(app));
+    }
     return Complain(kExitBadInput, std::string(error.what()) + " (--help lists what there is)");
   }
   return action();

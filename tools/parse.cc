@@ -43,7 +43,7 @@ Shape ParseShape(const std::string& text, const std::string& option) {
   Shape shape;
   for (const std::string& part : Split(text, ',')) {
     const int64_t extent =
-        ParseNumber<int64_t>(part, option, "an extent; wanted integers with commas, as in 1,3,8,8");
+        ParseNumber<int64_t>(part, option, "an extent; wanted integers with commas, as in 32,48");
     if (extent < 0) throw BadInput(fmt::format("{}: extent {} is negative", option, extent));
     shape.push_back(extent);
   }

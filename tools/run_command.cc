@@ -82,7 +82,7 @@ std::string Report(const RunOptions& options, const Job& job, const RunReport& r
   facts.AddRow({"workspace", fmt::format("{} bytes", report.workspace_size)});
   const size_t runs = report.seconds.size();
   facts.AddRow(
-      {"time", runs == 1 ? SecondsText(report.best())
+      {"time", runs == 1 ? SecondsText(report.best()) + ", the first run (--repeat for more)"
                          : fmt::format("{} best, {} median of {} runs", SecondsText(report.best()),
                                        SecondsText(report.median()), runs)});
   facts.AddRow({"bandwidth", fmt::format("{:.3g} GB/s, each tensor counted once",

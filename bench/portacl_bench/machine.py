@@ -19,7 +19,7 @@ def describe() -> dict[str, Any]:
         "cpus": len(os.sched_getaffinity(0)),
         "caches": _caches(),
         "memory_gib": round(_meminfo("MemTotal") / 2**30, 1),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]} {platform.machine()}",
         "hypervisor": "hypervisor" in _cpuinfo("flags").split(),
         "transparent_huge_pages": _huge_pages(),
         "python": platform.python_version(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import floor
 from typing import Any, Literal, Union
 
@@ -68,6 +68,8 @@ def upsample_nearest_exact_backward(
     """
     shape, dtype = describe(grad_output, "grad_output")
     axes = _spatial_axes(shape, "grad_output")
+    if not isinstance(input_size, Iterable):
+        raise TypeError(f"input_size is {input_size!r}; wanted the whole shape, a sequence of ints")
     wanted = tuple(int(extent) for extent in input_size)
     if len(wanted) != len(shape) or min(wanted) < 0:
         raise ValueError(

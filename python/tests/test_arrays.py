@@ -285,6 +285,8 @@ def test_refusals(arrays):
         portacl.upsample_nearest_exact_backward(grad, (2, 4, 6, 6))
     with pytest.raises(ValueError, match="input_size"):
         portacl.upsample_nearest_exact_backward(grad, (2, 3, 6))
+    with pytest.raises(TypeError, match="input_size is 6; wanted the whole shape"):
+        portacl.upsample_nearest_exact_backward(grad, 6)
     with pytest.raises(ValueError, match="scale"):
         portacl.upsample_nearest_exact_backward(grad, (2, 3, 6, 6), scales=-1.0)
     with pytest.raises(ValueError, match="scales has 1"):

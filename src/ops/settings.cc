@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/environment.h"
+
 namespace portacl::ops {
 namespace {
 
@@ -39,8 +41,7 @@ struct Settings {
       unknown_profile = wanted;
       has_unknown_profile = true;
     }
-    const std::string switched = FromEnvironment("PORTACL_STRICT");
-    strict = !switched.empty() && switched != "0";
+    strict = runtime::EnvironmentFlag("PORTACL_STRICT");
     has_impl = !impl.empty();
   }
   std::atomic<Profile> profile{Profile::kAtlasA2};

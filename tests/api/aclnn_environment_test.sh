@@ -46,6 +46,7 @@ check '^161002 atlas-training 0 .*atlas-training' PORTACL_PROFILE=atlas-training
 check '^0 atlas-a2 0 .*warning: inputSize' --
 check '^161002 atlas-a2 1 .*inputSize' PORTACL_STRICT=1 --
 check '^0 atlas-a2 0 ' PORTACL_STRICT=0 --
+check '^0 atlas-a2 0 ' PORTACL_STRICT=off --
 check '^0 open 0 ' PORTACL_PROFILE=open PORTACL_IMPL=ref -- limit
 check '^161002 open 0 .*"nonsense".*ref' PORTACL_PROFILE=open PORTACL_IMPL=nonsense -- limit
 check '^161002 atlas-a2 0 .*PORTACL_PROFILE is "atlas-a9".*atlas-training, open' PORTACL_PROFILE=atlas-a9 -- limit

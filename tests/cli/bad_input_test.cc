@@ -40,6 +40,7 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
   Expect({"run", "conv2d"}, {}, "grid_sampler_2d_backward");
   Expect({"info", "--frobnicate"}, {}, "unknown option '--frobnicate' (portacl help info");
+  Expect({"--verison"}, {}, "unknown option '--verison'; did you mean --version?");
   Expect({"info", "--jsn"}, {}, "unknown option '--jsn'; did you mean --json?");
   ExpectSampler({"--gridgrad", "flow.png"}, "'--gridgrad'; did you mean --grid-grad?");
   ExpectSampler({"--grid_grad=flow.png"}, "'--grid_grad'; did you mean --grid-grad?");
