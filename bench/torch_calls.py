@@ -217,7 +217,7 @@ def draw(result: dict[str, Any], path: pathlib.Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, 2, figsize=(9, 3.3), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(10.5, 3.6), layout="constrained")
     titles = ((NEAREST, "nearest-exact 2D, gradient"), (GRID, "grid sampler 2D, gradients"))
     for axes, (operator, title) in zip(panels, titles):
         names = [name for name in result["memory"]["pool"] if name.split()[0] == operator]
@@ -227,11 +227,11 @@ def draw(result: dict[str, Any], path: pathlib.Path) -> None:
             places = [k + (i - 1.5) * 0.21 for k in range(len(sizes))]
             heights = [1e3 * s / mib for s, mib in zip(seconds, sizes)]
             drawn = axes.bar(places, heights, 0.19, label=label, color=colour)
-            axes.bar_label(drawn, fmt="%.2g", fontsize=6.5)
+            axes.bar_label(drawn, fmt="%.2f", fontsize=6.5)
         axes.set_xticks(range(len(sizes)), [f"{mib} MiB" for mib in sizes])
         axes.set_title(title, fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("ms per MiB of gradient, lower is better")
+    panels[0].set_ylabel("ms per MiB of gradient (lower is better)", fontsize=9)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=110)

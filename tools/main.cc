@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <new>
 #include <numeric>
@@ -67,20 +68,41 @@ std::string Suggestion(const CLI::App& command, const std::string& word) {
   return nearest.first < enough ? "; did you mean " + nearest.second + "?" : "";
 }
 
-// What the commands did not take: the first option among it, else the first word. The words after
-// an unknown option may be its value.
+bool IsOption(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+}
+
+// The words that `app` itself did not take.
+std::vector<std::string> Unexpected(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  std::erase(words, "--");
+  return words;
+}
+
+// What nobody takes: the first option among it, else the first word, as the words after an unknown
+// option may be its value. Empty where there is nothing.
 std::string UnexpectedText(const CLI::App& app) {
-  const std::vector<std::string> words = app.remaining(true);
-  const auto option = std::find_if(words.begin(), words.end(),
-                                   [](const std::string& word) { return word.starts_with('-'); });
-  const std::string name =
-      app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name();
-  const std::string help =
-      fmt::format(" (portacl help{} lists what there is)", name.empty() ? name : " " + name);
-  if (option == words.end()) return fmt::format("unexpected argument '{}'", words.at(0)) + help;
+  const CLI::App* command = &app;
+  std::vector<std::string> words = Unexpected(app);  // before the command
+  if (!app.get_subcommands().empty()) {
+    const CLI::App* chosen = app.get_subcommands()[0];
+    if (!words.empty() && chosen->get_option_no_throw(words[0]) != nullptr) {
+      return fmt::format("option '{0}' belongs behind the command: portacl {1} {0}", words[0],
+                         chosen->get_name());
+    }
+    if (words.empty()) {
+      words = Unexpected(*chosen);
+      command = chosen;
+    }
+  }
+  if (words.empty()) return "";
+  const std::string help = fmt::format(" (portacl help{} lists what there is)",
+                                       command == &app ? "" : " " + command->get_name());
+  const auto option = std::find_if(words.begin(), words.end(), IsOption);
+  if (option == words.end()) return fmt::format("unexpected argument '{}'", words[0]) + help;
   const std::string word = option->substr(0, option->find('='));
-  const CLI::App& command = name.empty() ? app : *app.get_subcommands()[0];
-  return fmt::format("unknown option '{}'", word) + Suggestion(command, word) + help;
+  return fmt::format("unknown option '{}'", word) + Suggestion(*command, word) + help;
 }
 
 // `help` and `help COMMAND` are --help and COMMAND --help.
@@ -107,14 +129,11 @@ int Main(const std::vector<std::string>& arguments) {
   CheckCommand(app, arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first
-  } catch (const CLI::ExtrasError&) {
-    return Complain(kExitBadInput, UnexpectedText(app));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    // Before what is missing: what is there and unknown.
-    if (app.get_subcommands().empty() && app.remaining_size() > 0) {
-      return Complain(kExitBadInput, UnexpectedText(app));
-    }
+    // What is there and unknown first, then what is missing.
+    const std::string unexpected = UnexpectedText(app);
+    if (!unexpected.empty()) return Complain(kExitBadInput, unexpected);
     return Complain(kExitBadInput, std::string(error.what()) + " (--help lists what there is)");
   }
   return action();

@@ -42,8 +42,8 @@ uint64_t ParseSeed(const std::string& text, const std::string& option) {
 Shape ParseShape(const std::string& text, const std::string& option) {
   Shape shape;
   for (const std::string& part : Split(text, ',')) {
-    const int64_t extent =
-        ParseNumber<int64_t>(part, option, "an extent; wanted integers with commas, as in 32,48");
+    const int64_t extent = ParseNumber<int64_t>(
+        part, option, "an extent; wanted integers with commas, as in 32,48 or 1,3,8,8");
     if (extent < 0) throw BadInput(fmt::format("{}: extent {} is negative", option, extent));
     shape.push_back(extent);
   }

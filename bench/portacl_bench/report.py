@@ -120,7 +120,7 @@ def _summary(rows: list[Row], counts: list[int]) -> list[str]:
         for peer, text in _disagreements(record)
     }
     if wrong:
-        lines += ["", "Results that differ by more than rounding:", "", *(f"- {w}" for w in sorted(wrong))]
+        lines += ["", "Results outside the tolerance:", "", *(f"- {w}" for w in sorted(wrong))]
     return lines
 
 

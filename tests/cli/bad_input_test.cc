@@ -41,6 +41,10 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run", "conv2d"}, {}, "grid_sampler_2d_backward");
   Expect({"info", "--frobnicate"}, {}, "unknown option '--frobnicate' (portacl help info");
   Expect({"--verison"}, {}, "unknown option '--verison'; did you mean --version?");
+  Expect({"--verison", "info"}, {}, "unknown option '--verison'; did you mean --version?");
+  Expect({"--json", "info"}, {}, "option '--json' belongs behind the command: portacl info --json");
+  Expect({"run", "--jsn"}, {}, "unknown option '--jsn'; did you mean --json?");
+  Expect({"compare", "--", "a.npy", "b.npy", "-5"}, {}, "unexpected argument '-5'");
   Expect({"info", "--jsn"}, {}, "unknown option '--jsn'; did you mean --json?");
   ExpectSampler({"--gridgrad", "flow.png"}, "'--gridgrad'; did you mean --grid-grad?");
   ExpectSampler({"--grid_grad=flow.png"}, "'--grid_grad'; did you mean --grid-grad?");
