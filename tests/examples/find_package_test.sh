@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A CMake project finds the installed package, builds against portacl::portacl and runs; pkg-config
-# and set_env.sh work as well.
+# CMake projects in C++ and in C alone find the installed package, build against portacl::portacl and
+# run; pkg-config and set_env.sh work as well.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 cp "$PORTACL_SOURCE_DIR/examples/native_api.cc" "$folder/"
 cat >"$folder/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.22)
 project(consumer LANGUAGES CXX)
+set(CMAKE_CXX_STANDARD 14)  # older than the header needs, as some compilers' default: portacl raises it
 find_package(portacl 0.1 REQUIRED)
 add_executable(consumer native_api.cc)
 target_link_libraries(consumer PRIVATE portacl::portacl)
@@ -13,6 +14,18 @@ END
 cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$home" >"$folder/log" 2>&1 &&
   cmake --build "$folder/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 (unset LD_LIBRARY_PATH && expect native_api "$folder/build/consumer")
+
+mkdir "$folder/c"
+cp "$PORTACL_SOURCE_DIR/examples/c_program.c" "$folder/c/"
+cat >"$folder/c/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(consumer LANGUAGES C)
+find_package(portacl 0.1 REQUIRED)
+add_executable(consumer c_program.c)
+target_link_libraries(consumer PRIVATE portacl::portacl)
+END
+cmake -S "$folder/c" -B "$folder/c/build" -DCMAKE_PREFIX_PATH="$home" >"$folder/log" 2>&1 &&
+  cmake --build "$folder/c/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$home/lib64/pkgconfig
