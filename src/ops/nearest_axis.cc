@@ -1,8 +1,6 @@
 // The index rule and the table made from it.
 #include "ops/nearest_axis.h"
 
-#include <algorithm>
-
 namespace portacl::ops {
 namespace {
 
@@ -18,15 +16,16 @@ int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
   return at + (static_cast<double>(at) < first ? 1 : 0);
 }
 
-// The first o in [from, out] with rule(o) >= i (out where there is none): an exponential search
-// from `at`, since the rounded rule is off by a few at most.
-int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t from, int64_t out,
-                      int64_t at) {
-  at = std::max(at, from);
-  int64_t low = from;  // rule(low - 1) < i, or low == from
+// The first o in [0, out] with rule(o) >= i (out where there is none): an exponential search from
+// the place where the ideal ratio puts it, since the rounded rule is off by a few at most. It does
+// not start from the output before, so that the searches need not wait for each other.
+int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,
+                      double outputs_per_input) {
+  int64_t at = IdealFirstOutput(i, out, outputs_per_input);
+  int64_t low = 0;     // rule(low - 1) < i, or low == 0
   int64_t high = out;  // rule(high) >= i, or high == out
   for (int64_t step = 1; low < high; step *= 2) {
-    if (at < out && rule(at) < i) {
+    if (at < out && !rule.Reaches(at, i)) {
       low = at + 1;
       if (high - low <= step) break;
       at = low + step;
@@ -38,7 +37,7 @@ int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t from, int
   }
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (rule(middle) < i) {
+    if (!rule.Reaches(middle, i)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -74,12 +73,7 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale) {
   begin_.resize(static_cast<size_t>(in) + 1);
   begin_[0] = 0;
   for (int64_t i = 1; i < in; ++i) {
-    int64_t first = IdealFirstOutput(i, out, outputs_per_input);
-    // As a rule it is: without a search, whose steps wait for each other.
-    if (first < 1 || first >= out || !rule.Reaches(first, i) || rule.Reaches(first - 1, i)) {
-      first = FirstOutputOf(rule, i, begin_[static_cast<size_t>(i - 1)], out, first);
-    }
-    begin_[static_cast<size_t>(i)] = first;
+    begin_[static_cast<size_t>(i)] = FirstOutputOf(rule, i, out, outputs_per_input);
   }
   begin_[static_cast<size_t>(in)] = out;
 
