@@ -1,5 +1,6 @@
 # Shared by the scripts: sourced, never run. Puts the caller into the repository root.
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+caller=$(cd -- "$(dirname -- "$0")" && pwd)/${0##*/}
 cd "$root"
 HOME=${HOME:-~}  # services and containers may come without it
 jobs=${PORTACL_JOBS:-$(nproc 2>/dev/null || echo 2)}
@@ -8,7 +9,7 @@ say() { printf '== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename -- "$0")" "$1" >&2; exit "${2:-1}"; }
 
 # usage: prints the comment block at the top of the calling script.
-usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
+usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$caller"; }
 
 # missing_packages NAME...: the Debian packages among them that are not installed.
 missing_packages() {

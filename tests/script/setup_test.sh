@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
 # script/setup where it cannot install: without root, without a network, without Debian, without
-# PyPI. Each time it names what is missing and ends with status 3; a second run is quick.
+# PyPI. Each time it names what is missing and ends with status 3; a second run is quick. And --help of
+# all scripts, called by their names from their own folders.
 set -euo pipefail
 setup=$PORTACL_SOURCE_DIR/script/setup
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset PORTACL_SKIP_PACKAGES
+
+for script in "$PORTACL_SOURCE_DIR"/script/{build,check,docs,run,setup,test,checks/*}; do
+  [ -x "$script" ] || continue  # data of a check
+  name=$(basename "$script")
+  text=$(cd "$(dirname "$script")" && "./$name" --help) && [[ $text == *"script/"*"$name"* ]] ||
+    { echo "$script --help: $text"; exit 1; }
+done
 
 # fake NAME COMMAND: a program in $folder/bin, which is first in PATH.
 mkdir "$folder/bin"
