@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -28,16 +27,12 @@ constexpr std::array<ProfileRow, 4> kProfiles{{
 
 const ProfileRow& RowOf(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
 
-std::string FromEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 struct Settings {
-  Settings() : impl(FromEnvironment("PORTACL_IMPL")) {
-    const std::string wanted = FromEnvironment("PORTACL_PROFILE");
-    if (const auto found = ProfileFromName(wanted)) profile = *found;
-    if (!wanted.empty() && !ProfileFromName(wanted)) {
+  Settings() : impl(runtime::EnvironmentText("PORTACL_IMPL")) {
+    const std::string wanted = runtime::EnvironmentText("PORTACL_PROFILE");
+    if (const auto found = ProfileFromName(wanted)) {
+      profile = *found;
+    } else if (!wanted.empty()) {
       unknown_profile = wanted;
       has_unknown_profile = true;
     }

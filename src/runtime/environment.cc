@@ -1,4 +1,4 @@
-// Environment variables as numbers.
+// Environment variables as text, numbers and switches.
 #include "runtime/environment.h"
 
 #include <charconv>
@@ -12,15 +12,10 @@
 namespace portacl::runtime {
 namespace {
 
-const char* Value(const char* name) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? text : "";
-}
-
 // A mistyped switch must not pass for one that is off. The log may be off: straight to stderr.
 void Complain(const char* name, const std::string& wanted) {
-  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", name, Value(name),
-               wanted.c_str());
+  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", name,
+               EnvironmentText(name), wanted.c_str());
 }
 
 size_t Unit(std::string_view suffix) {
@@ -33,8 +28,13 @@ size_t Unit(std::string_view suffix) {
 
 }  // namespace
 
+const char* EnvironmentText(const char* name) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
 int64_t EnvironmentInteger(const char* name, int64_t low, int64_t high, int64_t fallback) {
-  const std::string_view text = Value(name);
+  const std::string_view text = EnvironmentText(name);
   if (text.empty()) return fallback;
   int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -45,7 +45,7 @@ int64_t EnvironmentInteger(const char* name, int64_t low, int64_t high, int64_t 
 }
 
 size_t EnvironmentBytes(const char* name, size_t fallback) {
-  const std::string_view text = Value(name);
+  const std::string_view text = EnvironmentText(name);
   if (text.empty()) return fallback;
   size_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -59,7 +59,7 @@ size_t EnvironmentBytes(const char* name, size_t fallback) {
 }
 
 bool EnvironmentFlag(const char* name) {
-  const std::string_view text = Value(name);
+  const std::string_view text = EnvironmentText(name);
   if (!text.empty() && text != "0" && text != "1") Complain(name, "0 or 1");
   return text == "1";
 }

@@ -1,4 +1,4 @@
-// Reads numbers from environment variables.
+// Reads environment variables: text, numbers and switches.
 #ifndef PORTACL_RUNTIME_ENVIRONMENT_H_
 #define PORTACL_RUNTIME_ENVIRONMENT_H_
 
@@ -6,6 +6,9 @@
 #include <cstdint>
 
 namespace portacl::runtime {
+
+// Its text; "" where the variable is not set.
+const char* EnvironmentText(const char* name);
 
 // A decimal integer in [low, high]; `fallback` where the variable is not set, or, with a line on
 // stderr, is anything else.

@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/environment.h"
+
 namespace portacl::runtime {
 namespace {
 
@@ -115,8 +117,8 @@ class TraceFile {
 // Null where no trace is wanted. Leaked on purpose, see context.cc.
 TraceFile* TheFile() {
   static TraceFile* const file = []() -> TraceFile* {
-    const char* const path = std::getenv("PORTACL_TRACE");
-    if (path == nullptr || *path == '\0') return nullptr;
+    const char* const path = EnvironmentText("PORTACL_TRACE");
+    if (*path == '\0') return nullptr;
     auto made = std::make_unique<TraceFile>(path);
     if (!made->usable()) return nullptr;
     std::atexit(FlushTrace);
