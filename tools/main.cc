@@ -87,13 +87,12 @@ std::string UnexpectedText(const CLI::App& app) {
   std::vector<std::string> words = Unexpected(app);  // before the command
   if (!app.get_subcommands().empty()) {
     const CLI::App* chosen = app.get_subcommands()[0];
-    if (!words.empty() && chosen->get_option_no_throw(words[0]) != nullptr) {
-      return fmt::format("option '{0}' belongs behind the command: portacl {1} {0}", words[0],
-                         chosen->get_name());
-    }
     if (words.empty()) {
       words = Unexpected(*chosen);
       command = chosen;
+    } else if (chosen->get_option_no_throw(words[0]) != nullptr) {
+      return fmt::format("option '{0}' belongs behind the command: portacl {1} {0}", words[0],
+                         chosen->get_name());
     }
   }
   if (words.empty()) return "";
