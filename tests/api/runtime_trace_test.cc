@@ -20,6 +20,7 @@
 #include "support/api/child_process.h"
 #include "support/api/json_schema.h"
 #include "support/api/runtime_fixture.h"
+#include "test_paths.h"
 
 namespace portacl_test {
 namespace {

@@ -1,5 +1,6 @@
 // The runner that cli_runner.h declares, and tests of it.
 #include "cli/cli_runner.h"
+#include "test_paths.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cli/cli_runner.h"
+#include "test_paths.h"
 
 namespace portacl::cli_test {
 namespace {

@@ -14,6 +14,7 @@
 #include "support/api/grid_oracle.h"
 #include "support/api/nearest_oracle.h"
 #include "support/api/npz.h"
+#include "test_paths.h"
 
 namespace portacl_test {
 namespace {

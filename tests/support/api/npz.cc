@@ -7,6 +7,8 @@
 #include <regex>
 #include <stdexcept>
 
+#include "test_paths.h"
+
 namespace portacl_test {
 namespace {
 
