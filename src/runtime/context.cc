@@ -12,7 +12,6 @@
 #include "runtime/event.h"
 #include "runtime/memory.h"
 #include "runtime/report.h"
-#include "runtime/stream.h"
 
 namespace portacl::runtime {
 namespace {
@@ -319,14 +318,6 @@ size_t CountUserContexts() {
   size_t count = 0;
   for (const auto& context : TheRuntime().contexts.Snapshot()) count += context->primary ? 0 : 1;
   return count;
-}
-
-base::Status Launch(void* stream, Work work) {
-  std::shared_ptr<Stream> found;
-  PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
-  Task task;
-  task.work = std::move(work);
-  return found->Enqueue(std::move(task));
 }
 
 }  // namespace portacl::runtime
