@@ -7,10 +7,10 @@
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
-#include "tools/compare.h"
-#include "tools/file_io.h"
+#include "tools/file/file_io.h"
+#include "tools/file/tensor_io.h"
 #include "tools/parse.h"
-#include "tools/tensor_io.h"
+#include "tools/tensor/compare.h"
 #include "tools/terminal.h"
 
 namespace portacl::cli {

@@ -8,9 +8,9 @@
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
-#include "tools/demo_scene.h"
+#include "tools/demo/scene.h"
+#include "tools/demo/verification.h"
 #include "tools/terminal.h"
-#include "tools/verification.h"
 
 namespace portacl::cli {
 namespace {

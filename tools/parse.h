@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/checked_size.h"
+#include "tools/tensor/checked_size.h"
 
 namespace portacl::cli {
 

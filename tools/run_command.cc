@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "tools/checksum.h"
 #include "tools/cli_error.h"
 #include "tools/commands.h"
+#include "tools/file/tensor_io.h"
 #include "tools/parse.h"
 #include "tools/run_options.h"
-#include "tools/tensor_io.h"
+#include "tools/tensor/checksum.h"
 #include "tools/terminal.h"
 
 namespace portacl::cli {

@@ -8,10 +8,10 @@
 #include <system_error>
 
 #include "tools/cli_error.h"
-#include "tools/file_io.h"
-#include "tools/grids.h"
+#include "tools/file/file_io.h"
+#include "tools/file/tensor_io.h"
 #include "tools/parse.h"
-#include "tools/tensor_io.h"
+#include "tools/tensor/grids.h"
 
 namespace portacl::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tools/job.h"
+#include "tools/job/job.h"
 
 namespace portacl::cli {
 

@@ -1,0 +1,28 @@
+// Runs a job with every kernel family, with one thread and through the aclnn API, and compares the
+// bits with those of the reference kernels.
+#ifndef PORTACL_TOOLS_DEMO_VERIFICATION_H_
+#define PORTACL_TOOLS_DEMO_VERIFICATION_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/job/job.h"
+
+namespace portacl::cli {
+
+struct Verification {
+  std::string kernel;                 // the library's own choice
+  double seconds = 0;                 // its best time
+  double gb_per_s = 0;                // its bandwidth, each tensor counted once
+  std::string checksum;               // of its first result
+  std::vector<std::string> compared;  // what was compared with ref, e.g. avx512, avx2, aclnn
+  std::string problem;                // the first difference; "" where all bits agree
+};
+
+// Leaves the results of the library's own choice in `job`.
+Verification VerifyAgainstRef(Job& job);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_DEMO_VERIFICATION_H_

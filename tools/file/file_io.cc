@@ -1,0 +1,60 @@
+#include "tools/file/file_io.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/cli_error.h"
+
+namespace portacl::cli {
+
+InputFile::InputFile(const std::string& path) : path_(path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw BadInput(fmt::format("{}: no such file", path));
+  if (!std::filesystem::is_regular_file(status)) {
+    throw BadInput(fmt::format("{}: not a regular file", path));
+  }
+  size_ = std::filesystem::file_size(path, error);
+  errno = 0;
+  stream_.open(path, std::ios::binary);
+  if (error || !stream_) {
+    throw BadInput(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  }
+}
+
+void InputFile::Read(void* destination, size_t size, const char* what) {
+  if (size > remaining()) {
+    throw BadInput(fmt::format("{}: truncated: {} needs {} bytes, but {} are left", path_, what,
+                               size, remaining()));
+  }
+  stream_.read(static_cast<char*>(destination), static_cast<std::streamsize>(size));
+  if (!stream_) throw BadInput(fmt::format("{}: reading failed in {}", path_, what));
+  position_ += size;
+}
+
+void WriteFile(const std::string& path, const std::string& head, const void* body,
+               size_t body_size) {
+  errno = 0;
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  if (!stream) {
+    throw BadInput(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  }
+  stream.write(head.data(), static_cast<std::streamsize>(head.size()));
+  stream.write(static_cast<const char*>(body), static_cast<std::streamsize>(body_size));
+  stream.close();
+  if (!stream) {
+    throw RuntimeFailure(fmt::format("{}: writing failed: {}", path, std::strerror(errno)));
+  }
+}
+
+std::string Extension(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  if (!extension.empty()) extension.erase(0, 1);
+  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return extension;
+}
+
+}  // namespace portacl::cli

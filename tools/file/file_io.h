@@ -1,0 +1,41 @@
+// Whole files in and out, with errors as one line.
+#ifndef PORTACL_TOOLS_FILE_FILE_IO_H_
+#define PORTACL_TOOLS_FILE_FILE_IO_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+namespace portacl::cli {
+
+// A regular file opened for reading; throws BadInput where that fails or it reads short.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  uint64_t remaining() const { return size_ - position_; }
+
+  // Reads exactly `size` bytes; `what` names them in the message ("header", "data").
+  void Read(void* destination, size_t size, const char* what);
+
+ private:
+  std::string path_;
+  std::ifstream stream_;
+  uint64_t size_ = 0;
+  uint64_t position_ = 0;
+};
+
+// Writes a file in two pieces (either may be empty). Throws BadInput where it cannot be created,
+// RuntimeFailure where the data does not fit.
+void WriteFile(const std::string& path, const std::string& head, const void* body,
+               size_t body_size);
+
+// "png" of "out/Picture.PNG": the extension in lower case, without the dot; "" for none.
+std::string Extension(const std::string& path);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_FILE_FILE_IO_H_

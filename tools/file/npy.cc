@@ -1,0 +1,219 @@
+#include "tools/file/npy.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "tools/cli_error.h"
+#include "tools/file/file_io.h"
+
+namespace portacl::cli {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr uint32_t kMaxHeader = 65536;  // NumPy itself refuses to parse longer ones unasked
+constexpr size_t kMaxRank = 32;
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  Shape shape;
+};
+
+// Parses the header's Python dictionary: strings, True/False and a tuple of integers, nothing else.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+
+  Header Parse() {
+    Header header;
+    bool has_descr = false, has_order = false, has_shape = false;
+    Expect('{');
+    while (!Accept('}')) {
+      const std::string key = ParseString();
+      Expect(':');
+      if (key == "descr") {
+        if (Peek() == '[') Fail("structured arrays are not supported");
+        header.descr = ParseString();
+        has_descr = true;
+      } else if (key == "fortran_order") {
+        header.fortran_order = ParseBool();
+        has_order = true;
+      } else if (key == "shape") {
+        header.shape = ParseTuple();
+        has_shape = true;
+      } else {
+        Fail(fmt::format("unknown key '{}' in the header", key));
+      }
+      if (!Accept(',') && Peek() != '}') Fail("malformed header");
+    }
+    if (!has_descr || !has_order || !has_shape) {
+      Fail("the header lacks one of descr, fortran_order, shape");
+    }
+    return header;
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& message) const {
+    throw BadInput(fmt::format("{}: {}", path_, message));
+  }
+
+  char Peek() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) {
+      ++position_;
+    }
+    return position_ < text_.size() ? text_[position_] : '\0';
+  }
+
+  bool Accept(char c) {
+    if (Peek() != c) return false;
+    ++position_;
+    return true;
+  }
+
+  void Expect(char c) {
+    if (!Accept(c)) Fail(fmt::format("malformed header: '{}' expected", c));
+  }
+
+  std::string ParseString() {
+    const char quote = Peek();
+    if (quote != '\'' && quote != '"') Fail("malformed header: a string expected");
+    const size_t end = text_.find(quote, position_ + 1);
+    if (end == std::string_view::npos) Fail("malformed header: a string does not end");
+    const std::string result(text_.substr(position_ + 1, end - position_ - 1));
+    position_ = end + 1;
+    return result;
+  }
+
+  bool ParseBool() {
+    Peek();
+    for (const std::string_view word : {"True", "False"}) {
+      if (text_.substr(position_, word.size()) == word) {
+        position_ += word.size();
+        return word == "True";
+      }
+    }
+    Fail("malformed header: fortran_order must be True or False");
+  }
+
+  Shape ParseTuple() {
+    Shape shape;
+    Expect('(');
+    while (!Accept(')')) {
+      if (shape.size() == kMaxRank) Fail(fmt::format("more than {} axes", kMaxRank));
+      shape.push_back(ParseExtent());
+      if (!Accept(',') && Peek() != ')') Fail("malformed header: shape");
+    }
+    return shape;
+  }
+
+  int64_t ParseExtent() {
+    constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+    int64_t value = 0;
+    bool any = false;
+    for (char c = Peek(); c >= '0' && c <= '9';
+         c = ++position_ < text_.size() ? text_[position_] : '\0') {
+      if (value > (kMax - 9) / 10) Fail("an extent of the shape is too large");
+      value = value * 10 + (c - '0');
+      any = true;
+    }
+    if (!any) Fail("malformed header: the shape must be a tuple of integers that are not negative");
+    if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // written by Python 2
+    return value;
+  }
+
+  std::string_view text_;
+  const std::string& path_;
+  size_t position_ = 0;
+};
+
+Header ReadHeader(InputFile& file) {
+  char start[8];
+  if (file.size() < sizeof(start)) {
+    throw BadInput(fmt::format("{}: not an .npy file: only {} bytes", file.path(), file.size()));
+  }
+  file.Read(start, sizeof(start), "magic");
+  if (std::memcmp(start, kMagic.data(), kMagic.size()) != 0) {
+    throw BadInput(
+        fmt::format("{}: not an .npy file: it does not start with \\x93NUMPY", file.path()));
+  }
+  const int major = static_cast<unsigned char>(start[6]);
+  if (major < 1 || major > 3) {
+    throw BadInput(fmt::format("{}: .npy version {}, but 1 to 3 are known", file.path(), major));
+  }
+  unsigned char length_bytes[4] = {};
+  file.Read(length_bytes, major == 1 ? 2 : 4, "header length");
+  const uint32_t length = length_bytes[0] | length_bytes[1] << 8 | length_bytes[2] << 16 |
+                          static_cast<uint32_t>(length_bytes[3]) << 24;
+  if (length > kMaxHeader) {
+    throw BadInput(fmt::format("{}: a header of {} bytes is more than the {} that are read",
+                               file.path(), length, kMaxHeader));
+  }
+  std::string text(length, '\0');
+  file.Read(text.data(), text.size(), "header");
+  return HeaderParser(text, file.path()).Parse();
+}
+
+DataType ToDataType(const std::string& descr, const std::string& path) {
+  if (descr == "<f2") return DataType::kFloat16;
+  if (descr == "<f4") return DataType::kFloat32;
+  if (descr == "<f8") return DataType::kFloat64;
+  if (descr == ">f2" || descr == ">f4" || descr == ">f8") {
+    throw BadInput(
+        fmt::format("{}: big-endian dtype '{}'; save it as '<{}'", path, descr, descr.substr(1)));
+  }
+  throw BadInput(fmt::format(
+      "{}: dtype '{}' is not supported; wanted '<f2', '<f4' or '<f8' (float16, float32, float64)",
+      path, descr));
+}
+
+}  // namespace
+
+HostTensor ReadNpy(const std::string& path) {
+  InputFile file(path);
+  const Header header = ReadHeader(file);
+  const DataType dtype = ToDataType(header.descr, path);
+  // Before anything is allocated: the header may claim any size.
+  const uint64_t count = static_cast<uint64_t>(CountElements(header.shape, path));
+  if (count > file.remaining() / ElementSize(dtype)) {
+    throw BadInput(fmt::format(
+        "{}: truncated: {} {} elements need {} times {} bytes, but {} are left", path,
+        ToString(header.shape), DataTypeName(dtype), count, ElementSize(dtype), file.remaining()));
+  }
+  HostTensor tensor(dtype, header.shape, path, header.fortran_order);
+  if (file.remaining() != tensor.bytes()) {
+    throw BadInput(
+        fmt::format("{}: {} bytes follow the array", path, file.remaining() - tensor.bytes()));
+  }
+  file.Read(tensor.data(), tensor.bytes(), "data");
+  return tensor;
+}
+
+void WriteNpy(const std::string& path, const HostTensor& tensor) {
+  if (tensor.dtype() == DataType::kBFloat16) {
+    throw BadInput(fmt::format("{}: NumPy has no bfloat16; write a .bin file", path));
+  }
+  std::string shape;
+  for (const int64_t extent : tensor.shape()) shape += fmt::format("{}, ", extent);
+  if (tensor.shape().size() > 1) shape.resize(shape.size() - 2);
+  std::string dictionary =
+      fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}), }}",
+                  ElementSize(tensor.dtype()), shape);
+  constexpr size_t kPrefix = 10;  // magic, version, length of the dictionary
+  dictionary.append(63 - (kPrefix + dictionary.size()) % 64, ' ');
+  dictionary += '\n';
+  std::string head(kMagic);
+  head += {'\x01', '\x00', static_cast<char>(dictionary.size() & 0xFF),
+           static_cast<char>(dictionary.size() >> 8)};
+  head += dictionary;
+  if (!tensor.row_major()) {
+    const HostTensor dense = tensor.ConvertedTo(tensor.dtype(), path);
+    return WriteFile(path, head, dense.data(), dense.bytes());
+  }
+  WriteFile(path, head, tensor.data(), tensor.bytes());
+}
+
+}  // namespace portacl::cli

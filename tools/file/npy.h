@@ -1,0 +1,21 @@
+// NumPy's .npy format, versions 1.0 to 3.0: float16, float32 and float64, little-endian, C or
+// Fortran order. Format: numpy.lib.format.
+#ifndef PORTACL_TOOLS_FILE_NPY_H_
+#define PORTACL_TOOLS_FILE_NPY_H_
+
+#include <string>
+
+#include "tools/tensor/host_tensor.h"
+
+namespace portacl::cli {
+
+// Reads a file; an array in Fortran order keeps it, as strides. Throws BadInput for everything that
+// is not a complete array of a floating-point type.
+HostTensor ReadNpy(const std::string& path);
+
+// Writes version 1.0 in C order. Throws BadInput for bfloat16, which NumPy does not have.
+void WriteNpy(const std::string& path, const HostTensor& tensor);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_FILE_NPY_H_

@@ -1,0 +1,125 @@
+#include "tools/file/tensor_io.h"
+
+#include <fmt/format.h>
+
+#include "tools/cli_error.h"
+#include "tools/file/file_io.h"
+#include "tools/file/npy.h"
+#include "tools/parse.h"
+#include "tools/picture/flow_picture.h"
+#include "tools/tensor/random.h"
+
+namespace portacl::cli {
+namespace {
+
+Shape NeedShape(const TensorRequest& request) {
+  if (request.shape) return *request.shape;
+  throw BadInput(fmt::format("{} {}: its shape is not known; give it with --shape", request.option,
+                             request.source));
+}
+
+HostTensor MakeTensor(const TensorRequest& request) {
+  HostTensor tensor(request.dtype.value_or(DataType::kFloat32), NeedShape(request), request.option);
+  if (request.source == "ones") {
+    for (int64_t i = 0; i < tensor.count(); ++i) tensor.Set(i, 1.0);
+    return tensor;
+  }
+  Random random(
+      ParseSeed(request.source.substr(request.source.find(':') + 1), request.option + " random"));
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.Set(i, random.NextSigned());
+  return tensor;
+}
+
+HostTensor ReadRaw(const TensorRequest& request) {
+  if (!request.dtype) {
+    throw BadInput(fmt::format("{} {}: raw elements need --dtype", request.option, request.source));
+  }
+  InputFile file(request.source);
+  const Shape shape = NeedShape(request);
+  const size_t size = CountBytes(shape, ElementSize(*request.dtype), request.source);
+  if (size != file.size()) {
+    throw BadInput(fmt::format("{}: {} bytes, but {} {} elements need {}", request.source,
+                               file.size(), ToString(shape), DataTypeName(*request.dtype), size));
+  }
+  HostTensor tensor(*request.dtype, shape, request.source);
+  file.Read(tensor.data(), tensor.bytes(), "data");
+  return tensor;
+}
+
+void CheckWanted(const TensorRequest& request, const HostTensor& tensor) {
+  if (request.dtype && *request.dtype != tensor.dtype()) {
+    throw BadInput(fmt::format("{} {}: holds {}, but {} is wanted", request.option, request.source,
+                               DataTypeName(tensor.dtype()), DataTypeName(*request.dtype)));
+  }
+  if (request.shape && *request.shape != tensor.shape()) {
+    throw BadInput(fmt::format("{} {}: has shape {}, but {} is wanted", request.option,
+                               request.source, ToString(tensor.shape()), ToString(*request.shape)));
+  }
+}
+
+std::string DescribeRange(ValueRange range) {
+  return range.low == -range.high
+             ? fmt::format("mid-grey 0, black {:.4g}, white {:.4g}", range.low, range.high)
+             : fmt::format("black {:.4g}, white {:.4g}", range.low, range.high);
+}
+
+}  // namespace
+
+HostTensor LoadTensor(const TensorRequest& request) {
+  if (request.source == "ones" || request.source.rfind("random:", 0) == 0) {
+    return MakeTensor(request);
+  }
+  const std::string extension = Extension(request.source);
+  HostTensor tensor;
+  if (extension == "npy") {
+    tensor = ReadNpy(request.source);
+  } else if (extension == "bin") {
+    tensor = ReadRaw(request);
+  } else if (IsPictureExtension(extension)) {
+    tensor = ReadPicture(request.source);
+    if (request.dtype.value_or(DataType::kFloat32) != DataType::kFloat32) {
+      tensor = tensor.ConvertedTo(*request.dtype, request.source);
+    }
+  } else {
+    throw BadInput(
+        fmt::format("{} {}: wanted a .npy, .bin, .png or .jpg file, 'ones' or "
+                    "'random:SEED'",
+                    request.option, request.source));
+  }
+  CheckWanted(request, tensor);
+  return tensor;
+}
+
+void CheckOutputPath(const std::string& path, DataType dtype) {
+  const std::string extension = Extension(path);
+  if (extension == "npy" && dtype == DataType::kBFloat16) {
+    throw BadInput(fmt::format("{}: NumPy has no bfloat16; write a .bin file", path));
+  }
+  if (extension != "npy" && extension != "bin" && !IsPictureExtension(extension)) {
+    throw BadInput(fmt::format("{}: wanted a name that ends with .npy, .bin, .png or .jpg", path));
+  }
+}
+
+std::string SaveTensor(const std::string& path, const HostTensor& tensor, PictureStyle style,
+                       std::optional<ValueRange> range) {
+  const std::string extension = Extension(path);
+  if (extension == "npy") {
+    WriteNpy(path, tensor);
+    return "";
+  }
+  if (extension == "bin") {
+    WriteFile(path, "", tensor.data(), tensor.bytes());
+    return "";
+  }
+  if (style == PictureStyle::kFlow) {
+    WriteImage(path, FlowPictureWithLegend(tensor, "gridGrad"));
+    return HasNotFinite(tensor)
+               ? "colour = direction, black = NaN or infinity, see the legend in the picture"
+               : "colour = direction, see the legend in the picture";
+  }
+  const ValueRange used = range.value_or(AutomaticRange(tensor));
+  WriteImage(path, TensorToImage(tensor, used, path));
+  return DescribeRange(used);
+}
+
+}  // namespace portacl::cli

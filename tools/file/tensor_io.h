@@ -1,0 +1,39 @@
+// Tensors from and to files, by their extension: .npy, .bin (raw elements), .png/.jpg (pictures);
+// and tensors made from a word: `ones`, `random:SEED`.
+#ifndef PORTACL_TOOLS_FILE_TENSOR_IO_H_
+#define PORTACL_TOOLS_FILE_TENSOR_IO_H_
+
+#include <optional>
+#include <string>
+
+#include "tools/picture/image.h"
+#include "tools/tensor/host_tensor.h"
+
+namespace portacl::cli {
+
+// What the options say about a tensor that is to be read or made.
+struct TensorRequest {
+  std::string option;             // "--grad-output", for messages
+  std::string source;             // a file, `ones` or `random:SEED`
+  std::optional<DataType> dtype;  // wanted; needed for .bin
+  std::optional<Shape> shape;     // wanted; needed for .bin, `ones` and `random`
+};
+
+// Pictures and made tensors get the wanted dtype (float32 without one). Throws BadInput where a
+// file's dtype or shape is another one than wanted.
+HostTensor LoadTensor(const TensorRequest& request);
+
+// How a result becomes a picture.
+enum class PictureStyle { kValues, kFlow };
+
+// Throws BadInput for a file extension that WriteTensor does not know or that cannot hold the
+// dtype: to be called before the work is done.
+void CheckOutputPath(const std::string& path, DataType dtype);
+
+// Writes the file and returns what a reader of it has to know ("grey = 0, ...", "" for numbers).
+std::string SaveTensor(const std::string& path, const HostTensor& tensor, PictureStyle style,
+                       std::optional<ValueRange> range);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_FILE_TENSOR_IO_H_

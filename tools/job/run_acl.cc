@@ -1,0 +1,214 @@
+#include "tools/job/run_acl.h"
+
+#include <aclnnop/aclnn_grid_sampler2d_backward.h>
+#include <aclnnop/aclnn_upsample_nearest_exact1d_backward.h>
+#include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>
+
+#include <algorithm>
+
+#include "tools/cli_error.h"
+#include "tools/job/acl_handles.h"
+#include "tools/job/run_native.h"
+#include "tools/job/stopwatch.h"
+
+namespace portacl::cli {
+namespace {
+
+// A host tensor's copy on the device.
+struct DeviceTensor {
+  explicit DeviceTensor(const HostTensor& host) : memory(host.bytes()) {
+    memory.CopyFrom(host);
+    const int64_t count = host.count();
+    tensor.reset(aclCreateTensor(host.shape().data(), host.shape().size(),
+                                 static_cast<aclDataType>(host.dtype()), host.strides().data(), 0,
+                                 ACL_FORMAT_ND, &count, 1, memory.data()));
+    if (tensor == nullptr) CheckAcl(ACL_ERROR_INVALID_PARAM, "aclCreateTensor");
+  }
+  DeviceMemory memory;
+  AclTensor tensor;
+};
+
+AclIntArray MakeIntArray(const std::vector<int64_t>& values) {
+  return AclIntArray(aclCreateIntArray(values.data(), values.size()));
+}
+
+// What phase 1 gives.
+struct Phase1 {
+  uint64_t workspace_size = 0;
+  aclOpExecutor* executor = nullptr;
+};
+
+using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+
+// The spatial extents of a gradOutput.
+std::vector<int64_t> SpatialExtents(const HostTensor& tensor) {
+  const Shape& shape = tensor.shape();
+  return {shape.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(2, shape.size())),
+          shape.end()};
+}
+
+double ScaleOf(const Job& job, size_t axis) {
+  return axis < job.scales.size() ? job.scales[axis] : 0;
+}
+
+Phase1 PlanUpsample(const Job& job, const aclTensor* grad_output, aclTensor* grad_input) {
+  const AclIntArray output_size = MakeIntArray(SpatialExtents(job.grad_output));
+  const AclIntArray input_size = MakeIntArray(job.grad_input.shape());
+  Phase1 phase;
+  if (job.op == Operator::kUpsampleNearestExact1dBackward) {
+    CheckAcl(aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize(
+                 grad_output, output_size.get(), input_size.get(), ScaleOf(job, 0), grad_input,
+                 &phase.workspace_size, &phase.executor),
+             "aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize");
+  } else {
+    CheckAcl(aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
+                 grad_output, output_size.get(), input_size.get(), ScaleOf(job, 0), ScaleOf(job, 1),
+                 grad_input, &phase.workspace_size, &phase.executor),
+             "aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize");
+  }
+  return phase;
+}
+
+// Enqueues the work `repeat` times (and once before) and times each with its wait.
+void TimeRuns(AclSession& session, const RunSettings& settings, RunReport& report,
+              const std::function<void()>& enqueue) {
+  for (int i = settings.repeat > 1 ? -1 : 0; i < settings.repeat; ++i) {
+    const Stopwatch running;
+    enqueue();
+    session.Synchronize();
+    if (i < 0) continue;
+    report.seconds.push_back(running.Seconds());
+    if (settings.on_run_done) settings.on_run_done(i + 1);
+  }
+}
+
+void RunPhase2(AclSession& session, const RunSettings& settings, RunReport& report, Phase1 phase,
+               Phase2 run, const char* call) {
+  CheckAcl(aclSetAclOpExecutorRepeatable(phase.executor), "aclSetAclOpExecutorRepeatable");
+  const AclExecutor executor(phase.executor);
+  const DeviceMemory workspace(phase.workspace_size);
+  report.workspace_size = phase.workspace_size;
+  TimeRuns(session, settings, report, [&] {
+    CheckAcl(run(workspace.data(), phase.workspace_size, executor.get(), session.stream()), call);
+  });
+}
+
+void RunUpsample(AclSession& session, Job& job, const RunSettings& settings, RunReport& report) {
+  const DeviceTensor grad_output(job.grad_output), grad_input(job.grad_input);
+  const bool one_axis = job.op == Operator::kUpsampleNearestExact1dBackward;
+  report.api =
+      one_axis ? "aclnnUpsampleNearestExact1dBackward" : "aclnnUpsampleNearestExact2dBackward";
+  const Stopwatch planning;
+  const Phase1 phase = PlanUpsample(job, grad_output.tensor.get(), grad_input.tensor.get());
+  report.plan_seconds = planning.Seconds();
+  RunPhase2(session, settings, report, phase,
+            one_axis ? aclnnUpsampleNearestExact1dBackward : aclnnUpsampleNearestExact2dBackward,
+            report.api.c_str());
+  grad_input.memory.CopyTo(job.grad_input);
+}
+
+// A result that the mask leaves out is asked for all the same: it gets memory of the right shape.
+DeviceTensor ResultTensor(const HostTensor& result, const HostTensor& like, const char* what) {
+  if (!result.empty()) return DeviceTensor(result);
+  HostTensor unused(like.dtype(), like.shape(), what);
+  unused.FillWithNaN();
+  return DeviceTensor(unused);
+}
+
+void RunGridSampler(AclSession& session, Job& job, const RunSettings& settings, RunReport& report) {
+  const bool mask[2] = {!job.input_grad.empty(), !job.grid_grad.empty()};
+  const DeviceTensor grad_output(job.grad_output), input(job.input), grid(job.grid);
+  const DeviceTensor input_grad = ResultTensor(job.input_grad, job.input, "input_grad");
+  const DeviceTensor grid_grad = ResultTensor(job.grid_grad, job.grid, "grid_grad");
+  report.api = "aclnnGridSampler2DBackward";
+  const AclBoolArray output_mask(aclCreateBoolArray(mask, 2));
+  Phase1 phase;
+  const Stopwatch planning;
+  CheckAcl(aclnnGridSampler2DBackwardGetWorkspaceSize(
+               grad_output.tensor.get(), input.tensor.get(), grid.tensor.get(),
+               static_cast<int64_t>(job.interpolation), static_cast<int64_t>(job.padding),
+               job.align_corners, output_mask.get(), input_grad.tensor.get(),
+               grid_grad.tensor.get(), &phase.workspace_size, &phase.executor),
+           "aclnnGridSampler2DBackwardGetWorkspaceSize");
+  report.plan_seconds = planning.Seconds();
+  RunPhase2(session, settings, report, phase, aclnnGridSampler2DBackward, report.api.c_str());
+  if (mask[0]) input_grad.memory.CopyTo(job.input_grad);
+  if (mask[1]) grid_grad.memory.CopyTo(job.grid_grad);
+}
+
+AclDescription Describe(const HostTensor& tensor) {
+  AclDescription description(aclCreateTensorDesc(static_cast<aclDataType>(tensor.dtype()),
+                                                 static_cast<int>(tensor.shape().size()),
+                                                 tensor.shape().data(), ACL_FORMAT_ND));
+  if (description == nullptr) CheckAcl(ACL_ERROR_INVALID_PARAM, "aclCreateTensorDesc");
+  return description;
+}
+
+AclAttributes GraphAttributes(const Job& job) {
+  AclAttributes attributes(aclopCreateAttr());
+  const std::vector<int64_t> output_size = SpatialExtents(job.grad_output);
+  const Shape& input_size = job.grad_input.shape();
+  CheckAcl(aclopSetAttrListInt(attributes.get(), "output_size",
+                               static_cast<int>(output_size.size()), output_size.data()),
+           "aclopSetAttrListInt");
+  CheckAcl(aclopSetAttrListInt(attributes.get(), "input_size", static_cast<int>(input_size.size()),
+                               input_size.data()),
+           "aclopSetAttrListInt");
+  const char* names[] = {"scales_h", "scales_w"};
+  for (size_t axis = 0; axis < job.scales.size(); ++axis) {
+    CheckAcl(aclopSetAttrFloat(attributes.get(), names[axis], static_cast<float>(job.scales[axis])),
+             "aclopSetAttrFloat");
+  }
+  return attributes;
+}
+
+// The graph operator takes dense tensors only.
+void RunGraphOperator(AclSession& session, Job& job, const RunSettings& settings,
+                      RunReport& report) {
+  const HostTensor dense = job.grad_output.ConvertedTo(job.grad_output.dtype(), "grad_output");
+  DeviceMemory source(dense.bytes()), result(job.grad_input.bytes());
+  source.CopyFrom(dense);
+  result.CopyFrom(job.grad_input);
+  const AclDescription source_desc = Describe(dense), result_desc = Describe(job.grad_input);
+  const AclDataBuffer source_buffer(aclCreateDataBuffer(source.data(), source.size()));
+  const AclDataBuffer result_buffer(aclCreateDataBuffer(result.data(), result.size()));
+  const AclAttributes attributes = GraphAttributes(job);
+  const aclTensorDesc* const input_descs[] = {source_desc.get()};
+  const aclDataBuffer* const inputs[] = {source_buffer.get()};
+  const aclTensorDesc* const output_descs[] = {result_desc.get()};
+  aclDataBuffer* const outputs[] = {result_buffer.get()};
+  report.api = "aclopCompileAndExecute UpsampleNearestExact2dGrad";
+  TimeRuns(session, settings, report, [&] {
+    CheckAcl(aclopCompileAndExecute("UpsampleNearestExact2dGrad", 1, input_descs, inputs, 1,
+                                    output_descs, outputs, attributes.get(), ACL_ENGINE_SYS,
+                                    ACL_COMPILE_SYS, nullptr, session.stream()),
+             "aclopCompileAndExecute");
+  });
+  result.CopyTo(job.grad_input);
+}
+
+}  // namespace
+
+RunReport RunAcl(Job& job, const RunSettings& settings) {
+  ThrowOnStatus(portaclSetProfile(settings.profile.c_str()), "portaclSetProfile",
+                portaclGetErrorMessage());
+  RunReport report;
+  AclSession session;
+  switch (job.op) {
+    case Operator::kUpsampleNearestExact1dBackward:
+    case Operator::kUpsampleNearestExact2dBackward:
+      RunUpsample(session, job, settings, report);
+      break;
+    case Operator::kUpsampleNearestExact2dGrad:
+      RunGraphOperator(session, job, settings, report);
+      break;
+    case Operator::kGridSampler2dBackward:
+      RunGridSampler(session, job, settings, report);
+      break;
+  }
+  // Both APIs choose from one list by one rule, and only the native one tells what it chose.
+  report.kernel = MakePlan(job).kernel();
+  return report;
+}
+
+}  // namespace portacl::cli
