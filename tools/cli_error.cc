@@ -1,3 +1,4 @@
+// Which exception a status of the library becomes.
 #include "tools/cli_error.h"
 
 #include <fmt/format.h>

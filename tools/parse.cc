@@ -1,3 +1,4 @@
+// Strict readers of option values.
 #include "tools/parse.h"
 
 #include <fmt/format.h>

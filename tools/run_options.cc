@@ -1,3 +1,4 @@
+// From the options of `portacl run` to a job: files, made data, shapes, and what does not fit.
 #include "tools/run_options.h"
 
 #include <fmt/format.h>

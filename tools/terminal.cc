@@ -1,3 +1,4 @@
+// Tables, colours and the progress line, and where they are left out.
 #include "tools/terminal.h"
 
 #include <fmt/format.h>

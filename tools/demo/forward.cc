@@ -1,3 +1,4 @@
+// Photographs, forward functions and small pictures of the scenes.
 #include "tools/demo/forward.h"
 
 #include <fmt/format.h>

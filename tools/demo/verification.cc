@@ -1,3 +1,4 @@
+// Runs of one job in every way, and the first bit that differs.
 #include "tools/demo/verification.h"
 
 #include <fmt/format.h>

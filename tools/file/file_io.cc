@@ -1,3 +1,4 @@
+// Opening, reading and writing of whole files.
 #include "tools/file/file_io.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Parser of .npy headers, reader and writer.
 #include "tools/file/npy.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Which reader or writer a file name stands for, and made data.
 #include "tools/file/tensor_io.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Making and destroying what acl_handles.h owns.
 #include "tools/job/acl_handles.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Names of operators, the tensors of a job, and the choice of the API that runs it.
 #include "tools/job/job.h"
 
 #include <fmt/format.h>

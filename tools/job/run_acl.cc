@@ -1,3 +1,4 @@
+// The calls of a vendor-style program: memory, stream, two phases or the graph operator.
 #include "tools/job/run_acl.h"
 
 #include <aclnnop/aclnn_grid_sampler2d_backward.h>

@@ -1,3 +1,4 @@
+// The calls of a program for the C++ API: plan, workspace, execute.
 #include "tools/job/run_native.h"
 
 #include "tools/cli_error.h"

@@ -1,3 +1,4 @@
+// Coverage of shapes and glyphs, blended into pixels.
 #include "tools/picture/canvas.h"
 
 #include <stb/stb_truetype.h>

@@ -1,3 +1,4 @@
+// Drawing of magnified cells.
 #include "tools/picture/cell_picture.h"
 
 #include <fmt/format.h>

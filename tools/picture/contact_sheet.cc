@@ -1,3 +1,4 @@
+// Layout and drawing of the contact sheet.
 #include "tools/picture/contact_sheet.h"
 
 #include <algorithm>

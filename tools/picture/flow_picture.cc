@@ -1,3 +1,4 @@
+// The colours of vectors and the legend beside them.
 #include "tools/picture/flow_picture.h"
 
 #include <fmt/format.h>

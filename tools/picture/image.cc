@@ -1,3 +1,4 @@
+// Decoding and encoding of PNG and JPEG, and values to grey levels.
 #include "tools/picture/image.h"
 
 #include <fmt/format.h>

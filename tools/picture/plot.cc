@@ -1,3 +1,4 @@
+// Drawing of the line chart: axes, ticks, curve.
 #include "tools/picture/plot.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Products of extents, checked against overflow and the machine.
 #include "tools/tensor/checked_size.h"
 
 #include <fmt/format.h>

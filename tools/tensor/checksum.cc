@@ -1,3 +1,4 @@
+// FNV-1a over canonical element bytes.
 #include "tools/tensor/checksum.h"
 
 #include <fmt/format.h>

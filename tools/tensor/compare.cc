@@ -1,3 +1,4 @@
+// Thresholds per element type, and the pass over the elements.
 #include "tools/tensor/compare.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Conversion of float16 and bfloat16, with one rounding.
 #include "tools/tensor/element.h"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// Parsing of grid words and the points they stand for.
 #include "tools/tensor/grids.h"
 
 #include <fmt/format.h>

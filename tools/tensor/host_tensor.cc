@@ -1,3 +1,4 @@
+// Allocation, strides and element access of host tensors.
 #include "tools/tensor/host_tensor.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Loops over whole tensors, in double.
 #include "tools/tensor/tensor_math.h"
 
 #include <algorithm>
