@@ -18,7 +18,7 @@
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler_2d_backward.h"
-#include "ops/settings.h"
+#include "ops/refusal.h"
 #include "ops/upsample_nearest_exact_backward.h"
 #include "runtime/scratch.h"
 
@@ -198,10 +198,8 @@ Status CheckAttributeNames(const OperatorRow& row, const aclopAttr& attributes) 
 Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                     int num_outputs, const aclTensorDesc* const output_desc[],
                     const aclopAttr* attr, GraphOperator* op, const OperatorRow** row) {
-  if (const Status status = ops::ProfileEnvironmentStatus(); !status.ok()) {
-    return Refuse(ACL_ERROR_INVALID_PARAM, "{}", status.message());
-  }
   PORTACL_RETURN_IF_ERROR(FindOperator(type, row));
+  PORTACL_RETURN_IF_ERROR(ops::Refusals((*row)->type, ops::Surface::kGraph).CheckProfile());
   op->type = type;
   PORTACL_RETURN_IF_ERROR(CheckCount(type, kInputs, num_inputs, (*row)->inputs));
   PORTACL_RETURN_IF_ERROR(CheckCount(type, kOutputs, num_outputs, (*row)->outputs));
@@ -287,17 +285,12 @@ Status Execute(const GraphOperator& op, const OperatorRow& row, const aclDataBuf
       AttachBuffers(op, kOutputs, outputs, row.outputs, tensors.data() + row.inputs));
   const ops::CallTimer timer;
   std::shared_ptr<const ops::Plan> plan;
-  Status status = row.plan(op, tensors, &plan);
-  // The common rules on memory speak aclnn codes.
-  if (!status.ok() && (status.code() == 161001 || status.code() == 161002)) {
-    status = Status(ACL_ERROR_INVALID_PARAM, status.message());
-  }
-  PORTACL_RETURN_IF_ERROR(status);
+  PORTACL_RETURN_IF_ERROR(row.plan(op, tensors, &plan));
   timer.Planned(*plan);
   auto scratch = std::make_shared<runtime::Scratch>(plan->workspace_size());
   if (plan->workspace_size() > 0 && scratch->data() == nullptr) {
-    return Refuse(ACL_ERROR_BAD_ALLOC, "{}: no memory for a workspace of {} bytes", op.type,
-                  plan->workspace_size());
+    return plan->refusals().Refuse(ops::Rule::kNoMemory, "no memory for a workspace of {} bytes",
+                                   plan->workspace_size());
   }
   void* const workspace = scratch->data();
   const ops::Addresses storages = plan->PlannedStorages();

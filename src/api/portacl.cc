@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "aclnn/aclnn_base.h"
 #include "api/info.h"
 #include "api/shim.h"
 #include "base/error_message.h"
@@ -29,8 +30,16 @@ struct portaclPlan {
 
 namespace {
 
+// The native API speaks aclnn's codes.
+static_assert(PORTACL_ERROR_NULL == ACLNN_ERR_PARAM_NULLPTR);
+static_assert(PORTACL_ERROR_INVALID == ACLNN_ERR_PARAM_INVALID);
+static_assert(PORTACL_ERROR_RUNTIME == ACLNN_ERR_RUNTIME_ERROR);
+static_assert(PORTACL_ERROR_INTERNAL == ACLNN_ERR_INNER);
+static_assert(PORTACL_ERROR_NO_KERNEL == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
+
 using portacl::base::Status;
 using portacl::base::TensorDesc;
+using portacl::ops::Rule;
 
 // The tensors of one call as the operators' checks want them.
 class Tensors {
@@ -123,14 +132,13 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
   if (tensors != nullptr) PORTACL_RETURN_IF_ERROR(plan.CheckAddresses(elements));
   const uint64_t needed = plan.workspace_size();
   if (workspace != nullptr && workspace_size < needed) {
-    return {PORTACL_ERROR_INVALID, fmt::format("{}: workspaceSize is {}, but {} bytes were planned",
-                                               plan.op(), workspace_size, needed)};
+    return plan.refusals().Refuse(Rule::kOther, "workspaceSize is {}, but {} bytes were planned",
+                                  workspace_size, needed);
   }
   const portacl::runtime::Scratch scratch(workspace == nullptr ? needed : 0);
   if (workspace == nullptr) workspace = scratch.data();
   if (needed > 0 && workspace == nullptr) {
-    return {PORTACL_ERROR_RUNTIME,
-            fmt::format("{}: no memory for a workspace of {} bytes", plan.op(), needed)};
+    return plan.refusals().Refuse(Rule::kNoMemory, "no memory for a workspace of {} bytes", needed);
   }
   const portacl::runtime::FpEnvironment environment;
   const portacl::ops::CallTimer timer;

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "acl/acl_base.h"
+#include "aclnn/aclnn_base.h"
 #include "base/error_message.h"
 #include "base/status.h"
 
@@ -70,10 +72,8 @@ int32_t Call(const char* function, Body&& body, int32_t out_of_memory, int32_t o
 // For functions that return aclError.
 template <class Body>
 int32_t Guarded(const char* function, Body&& body) noexcept {
-  constexpr int32_t kBadAlloc = 200000;       // ACL_ERROR_BAD_ALLOC
-  constexpr int32_t kInternalError = 500000;  // ACL_ERROR_INTERNAL_ERROR
-  const int32_t code =
-      internal::Call(function, std::forward<Body>(body), kBadAlloc, kInternalError);
+  const int32_t code = internal::Call(function, std::forward<Body>(body), ACL_ERROR_BAD_ALLOC,
+                                      ACL_ERROR_INTERNAL_ERROR);
   if (code != 0) LastError() = code;
   return code;
 }
@@ -81,9 +81,8 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
 // For functions that return aclnnStatus or a portacl code.
 template <class Body>
 int32_t GuardedNn(const char* function, Body&& body) noexcept {
-  constexpr int32_t kRuntimeError = 361001;  // ACLNN_ERR_RUNTIME_ERROR
-  constexpr int32_t kInner = 561000;         // ACLNN_ERR_INNER
-  return internal::Call(function, std::forward<Body>(body), kRuntimeError, kInner);
+  return internal::Call(function, std::forward<Body>(body), ACLNN_ERR_RUNTIME_ERROR,
+                        ACLNN_ERR_INNER);
 }
 
 // For functions that return a pointer or a value: `fallback` where the body throws.

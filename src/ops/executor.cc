@@ -1,8 +1,6 @@
 // Enqueues plans on streams.
 #include "ops/executor.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "ops/call_timer.h"
@@ -27,9 +25,9 @@ Status ResolveElements(const Plan& plan, const Addresses& storages, Addresses* e
     auto* const first = static_cast<char*>(storages[at]) + slot.desc.offset * size;
     char* const lowest = first + reach.lowest * size;
     void* resolved = nullptr;
-    PORTACL_RETURN_IF_ERROR(runtime::ResolveAddress(
+    PORTACL_RETURN_IF_ERROR(plan.refusals().FromRuntime(runtime::ResolveAddress(
         lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name,
-        &resolved));
+        &resolved)));
     (*elements)[at] = static_cast<char*>(resolved) - reach.lowest * size;
   }
   return {};
@@ -76,26 +74,29 @@ Executor::Snapshot Executor::TakeSnapshot() const {
   return {storages_, updated_};
 }
 
-Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream) const {
+Status Executor::CheckWorkspace(const void* workspace, uint64_t workspace_size) const {
+  const Refusals& refusals = plan_->refusals();
   const uint64_t planned = plan_->workspace_size();
   if (workspace == nullptr && planned > 0) {
-    return {161001,
-            fmt::format("{}: workspace is null, but {} bytes were planned", plan_->op(), planned)};
+    return refusals.Refuse(Rule::kNull, "workspace is null, but {} bytes were planned", planned);
   }
   if (workspace_size < planned) {
-    return {161002, fmt::format("{}: workspaceSize is {}, but {} bytes were planned", plan_->op(),
-                                workspace_size, planned)};
+    return refusals.Refuse(Rule::kOther, "workspaceSize is {}, but {} bytes were planned",
+                           workspace_size, planned);
   }
   runtime::AllocationInfo allocation;
-  if (planned > 0 && runtime::FindAllocation(workspace, &allocation)) {
-    const auto before = static_cast<uint64_t>(static_cast<const char*>(workspace) -
-                                              static_cast<const char*>(allocation.base));
-    if (allocation.size - before < planned) {
-      return {161002, fmt::format("{}: workspace has {} bytes left in its allocation of {} bytes, "
-                                  "but {} were planned",
-                                  plan_->op(), allocation.size - before, allocation.size, planned)};
-    }
-  }
+  if (planned == 0 || !runtime::FindAllocation(workspace, &allocation)) return {};
+  const auto before = static_cast<uint64_t>(static_cast<const char*>(workspace) -
+                                            static_cast<const char*>(allocation.base));
+  if (allocation.size - before >= planned) return {};
+  return refusals.Refuse(
+      Rule::kOther,
+      "workspace has {} bytes left in its allocation of {} bytes, but {} were planned",
+      allocation.size - before, allocation.size, planned);
+}
+
+Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream) const {
+  PORTACL_RETURN_IF_ERROR(CheckWorkspace(workspace, workspace_size));
   const Snapshot snapshot = TakeSnapshot();
   if (snapshot.updated) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(snapshot.storages));
   return LaunchPlan(plan_, snapshot.storages, workspace, stream);
@@ -103,12 +104,13 @@ Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream)
 
 Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages, void* workspace,
                   void* stream, std::shared_ptr<void> keep_alive) {
+  const Refusals refusals = plan->refusals();
   Addresses elements{};
   PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, storages, &elements));
   void* scratch = workspace;
   if (plan->workspace_size() > 0 && keep_alive == nullptr) {
-    PORTACL_RETURN_IF_ERROR(
-        runtime::ResolveAddress(workspace, plan->workspace_size(), "workspace", &scratch));
+    PORTACL_RETURN_IF_ERROR(refusals.FromRuntime(
+        runtime::ResolveAddress(workspace, plan->workspace_size(), "workspace", &scratch)));
   }
   runtime::Work work;
   work.name = plan->op();
@@ -121,7 +123,7 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages, v
     timer.RanOnStream(*plan);
     return {};
   };
-  return runtime::Launch(stream, std::move(work));
+  return refusals.FromRuntime(runtime::Launch(stream, std::move(work)));
 }
 
 }  // namespace portacl::ops

@@ -37,7 +37,7 @@ Status Check(const GridSampler2DCall& call) {
 
 class GridSamplerPlan final : public Plan {
  public:
-  explicit GridSamplerPlan(const GridSampler2DCall& call) : Plan(kOp) {
+  explicit GridSamplerPlan(const GridSampler2DCall& call) : Plan(kOp, Surface::kNative) {
     AddTensor("input", *call.input, false, true);
     AddTensor("grid", *call.grid, false, true);
     AddTensor("output", *call.output, true, true);
@@ -51,7 +51,7 @@ class GridSamplerPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (tensor(2).desc.NumElements() == 0) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, GridSampler2DImpls(), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), GridSampler2DImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     return {};

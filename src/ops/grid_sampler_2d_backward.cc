@@ -234,7 +234,7 @@ class Checker {
 
 class GridSamplerBackwardPlan final : public Plan {
  public:
-  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call.op) {
+  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
     params_.shape =
         ShapeOf(*call.input, *call.grid, call.interpolation, call.padding, call.align_corners);
     params_.want_input_grad = (*call.output_mask)[0];
@@ -253,7 +253,7 @@ class GridSamplerBackwardPlan final : public Plan {
     const bool fills_input_grad = params_.want_input_grad && s.n > 0 && s.c > 0;
     const bool fills_grid_grad = params_.want_grid_grad && s.n > 0 && s.oh > 0 && s.ow > 0;
     if (!fills_input_grad && !fills_grid_grad) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, GridSampler2DBackwardImpls(), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), GridSampler2DBackwardImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements

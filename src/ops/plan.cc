@@ -9,17 +9,9 @@
 namespace portacl::ops {
 namespace {
 
-constexpr int32_t kNullPointer = 161001;
-constexpr int32_t kInvalid = 161002;
+using base::Status;
 
 bool HasElements(const TensorSlot& slot) { return slot.active && slot.desc.NumElements() != 0; }
-
-base::Status CheckNotNull(const char* op, const TensorSlot& slot, const void* storage) {
-  if (storage != nullptr) return {};
-  return {kNullPointer,
-          fmt::format("{}: {} has the data address null, but its shape {} has elements", op,
-                      slot.name, slot.desc.shape.ToString())};
-}
 
 // Number of elements in the storage, or -1 where it is negative or has no 64-bit value.
 int64_t StorageElements(const base::TensorDesc& desc) {
@@ -31,7 +23,13 @@ int64_t StorageElements(const base::TensorDesc& desc) {
   return storage.NumElements();
 }
 
-base::Status CheckViewInStorage(const char* op, const TensorSlot& slot) {
+Status CheckNotNull(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
+  if (storage != nullptr) return {};
+  return refusals.Refuse(Rule::kNull, "{} has the data address null, but its shape {} has elements",
+                         slot.name, slot.desc.shape.ToString());
+}
+
+Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   const base::TensorDesc& desc = slot.desc;
   const base::ElementRange reach = base::ReachOf(desc);
   int64_t lowest = 0;
@@ -39,35 +37,37 @@ base::Status CheckViewInStorage(const char* op, const TensorSlot& slot) {
   const bool valid = reach.valid && base::CheckedAdd(desc.offset, reach.lowest, &lowest) &&
                      base::CheckedAdd(desc.offset, reach.highest, &highest);
   if (!valid) {
-    return {kInvalid,
-            fmt::format("{}: {} has shape {} and strides {}, whose extent exceeds 64 bits", op,
-                        slot.name, desc.shape.ToString(), desc.strides.ToString())};
+    return refusals.Refuse(Rule::kOther,
+                           "{} has shape {} and strides {}, whose extent exceeds 64 bits",
+                           slot.name, desc.shape.ToString(), desc.strides.ToString());
   }
   int64_t bytes = 0;
   if (!desc.has_storage) {
     if (base::CheckedMul(highest - lowest, base::DTypeSize(desc.dtype), &bytes)) return {};
-    return {kInvalid, fmt::format("{}: {} has shape {} and strides {}, more than memory can hold",
-                                  op, slot.name, desc.shape.ToString(), desc.strides.ToString())};
+    return refusals.Refuse(Rule::kOther,
+                           "{} has shape {} and strides {}, more than memory can hold", slot.name,
+                           desc.shape.ToString(), desc.strides.ToString());
   }
   const int64_t elements = StorageElements(desc);
   if (lowest >= 0 && highest < elements &&
       base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
     return {};
   }
-  return {
-      kInvalid,
-      fmt::format("{}: {} with shape {}, strides {} and offset {} reaches elements {} to {}, but "
-                  "its storage {} holds elements 0 to {}",
-                  op, slot.name, desc.shape.ToString(), desc.strides.ToString(), desc.offset,
-                  lowest, highest, desc.storage_shape.ToString(), elements - 1)};
+  return refusals.Refuse(
+      Rule::kOther,
+      "{} with shape {}, strides {} and offset {} reaches elements {} to {}, but its storage {} "
+      "holds elements 0 to {}",
+      slot.name, desc.shape.ToString(), desc.strides.ToString(), desc.offset, lowest, highest,
+      desc.storage_shape.ToString(), elements - 1);
 }
 
-base::Status CheckAllocation(const char* op, const TensorSlot& slot, const void* storage) {
+Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
   const int64_t size = base::DTypeSize(slot.desc.dtype);
   if (reinterpret_cast<uintptr_t>(storage) % static_cast<uintptr_t>(size) != 0) {
-    return {kInvalid, fmt::format("{}: {} has the data address {}, which is not aligned to its "
-                                  "elements of {} bytes",
-                                  op, slot.name, storage, size)};
+    return refusals.Refuse(
+        Rule::kOther,
+        "{} has the data address {}, which is not aligned to its elements of {} bytes", slot.name,
+        storage, size);
   }
   if (!slot.desc.has_storage) return {};
   runtime::AllocationInfo allocation;
@@ -76,16 +76,25 @@ base::Status CheckAllocation(const char* op, const TensorSlot& slot, const void*
   const auto before = static_cast<uint64_t>(static_cast<const char*>(storage) -
                                             static_cast<const char*>(allocation.base));
   if (bytes <= allocation.size - before) return {};
-  return {kInvalid,
-          fmt::format("{}: {} has a storage {} of {} bytes, but only {} bytes of the allocation of "
-                      "{} bytes at {} follow its data address",
-                      op, slot.name, slot.desc.storage_shape.ToString(), bytes,
-                      allocation.size - before, allocation.size, allocation.base)};
+  return refusals.Refuse(
+      Rule::kOther,
+      "{} has a storage {} of {} bytes, but only {} bytes of the allocation of {} bytes at {} "
+      "follow its data address",
+      slot.name, slot.desc.storage_shape.ToString(), bytes, allocation.size - before,
+      allocation.size, allocation.base);
 }
 
-base::Status OverlapError(const char* op, const TensorSlot& output, const TensorSlot& other) {
-  return {kInvalid, fmt::format("{}: the output {} overlaps the {} {} in memory, but must not", op,
-                                output.name, other.output ? "output" : "input", other.name)};
+Status CheckOwnPlaces(const Refusals& refusals, const TensorSlot& slot) {
+  if (!slot.output || !base::OverlapsItself(slot.desc)) return {};
+  return refusals.Refuse(Rule::kOther,
+                         "the output {} with shape {} and strides {} overlaps itself, but each of "
+                         "its elements needs a place of its own",
+                         slot.name, slot.desc.shape.ToString(), slot.desc.strides.ToString());
+}
+
+Status OverlapError(const Refusals& refusals, const TensorSlot& output, const TensorSlot& other) {
+  return refusals.Refuse(Rule::kOther, "the output {} overlaps the {} {} in memory, but must not",
+                         output.name, other.output ? "output" : "input", other.name);
 }
 
 }  // namespace
@@ -101,43 +110,38 @@ Addresses Plan::PlannedStorages() const {
   return storages;
 }
 
-base::Status Plan::CheckAddresses(const Addresses& storages) const {
+Status Plan::CheckAddresses(const Addresses& storages) const {
   const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
-  const auto each = [&](auto check) -> base::Status {
+  const auto each = [&](auto check) -> Status {
     for (int i = 0; i < num_tensors_; ++i) {
       if (HasElements(tensor(i))) PORTACL_RETURN_IF_ERROR(check(i));
     }
     return {};
   };
-  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckNotNull(op_, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckViewInStorage(op_, tensor(i)); }));
-  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckAllocation(op_, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(each([&](int i) -> base::Status {
-    if (!tensor(i).output || !base::OverlapsItself(tensor(i).desc)) return {};
-    return {kInvalid, fmt::format("{}: the output {} with shape {} and strides {} overlaps itself, "
-                                  "but each of its elements needs a place of its own",
-                                  op_, tensor(i).name, tensor(i).desc.shape.ToString(),
-                                  tensor(i).desc.strides.ToString())};
-  }));
-  return each([&](int i) -> base::Status {
+  const Refusals& no = refusals_;
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckOwnPlaces(no, tensor(i)); }));
+  return each([&](int i) -> Status {
     if (!tensor(i).output) return {};
     for (int k = 0; k < i; ++k) {
       if (!HasElements(tensor(k))) continue;
       if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
-        return OverlapError(op_, tensor(i), tensor(k));
+        return OverlapError(no, tensor(i), tensor(k));
       }
     }
     return {};
   });
 }
 
-base::Status Plan::CheckAddress(int index, const void* storage) const {
-  PORTACL_RETURN_IF_ERROR(CheckNotNull(op_, tensor(index), storage));
-  return CheckAllocation(op_, tensor(index), storage);
+Status Plan::CheckAddress(int index, const void* storage) const {
+  PORTACL_RETURN_IF_ERROR(CheckNotNull(refusals_, tensor(index), storage));
+  return CheckAllocation(refusals_, tensor(index), storage);
 }
 
 std::string Plan::Describe() const {
-  std::string text = fmt::format("{} {} {}", op_, base::DTypeName(tensor(0).desc.dtype), kernel_);
+  std::string text = fmt::format("{} {} {}", op(), base::DTypeName(tensor(0).desc.dtype), kernel_);
   for (int i = 0; i < num_tensors_; ++i) {
     text += fmt::format(" {}{}", tensor(i).name, tensor(i).desc.shape.ToString());
   }

@@ -10,6 +10,7 @@
 #include "base/kernel.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/refusal.h"
 
 namespace portacl::ops {
 
@@ -36,7 +37,9 @@ class Plan {
   // Computes from and into these elements (0, 0, ...). Waits for the result.
   virtual void Run(const Addresses& elements, void* workspace) const noexcept = 0;
 
-  const char* op() const { return op_; }
+  const char* op() const { return refusals_.op(); }
+  // How a failure of this call is coded and worded.
+  const Refusals& refusals() const { return refusals_; }
   const std::string& kernel() const { return kernel_; }
   uint64_t workspace_size() const { return workspace_size_; }
   // So little work that the calling thread does it faster than it can be handed over.
@@ -54,17 +57,17 @@ class Plan {
   Addresses PlannedStorages() const;
 
  protected:
-  explicit Plan(const char* op) : op_(op) {}
+  Plan(const char* op, Surface surface) : refusals_(op, surface) {}
   void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const { return CheckAddresses(PlannedStorages()); }
 
-  const char* op_;  // static string
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
   bool small_ = true;
 
  private:
+  const Refusals refusals_;
   int num_tensors_ = 0;
   int num_inputs_ = 0;
   std::array<TensorSlot, kMaxTensors> tensors_;

@@ -12,8 +12,9 @@ namespace portacl::ops {
 template <class Params>
 class PlannedKernel {
  public:
-  base::Status Choose(const char* op, const KernelList<Params>& kernels, const Params& params) {
-    return SelectKernel(op, kernels, params, &kernel_, &plan_);
+  base::Status Choose(const Refusals& refusals, const KernelList<Params>& kernels,
+                      const Params& params) {
+    return SelectKernel(refusals, kernels, params, &kernel_, &plan_);
   }
 
   // Nothing to do where Choose was not called.

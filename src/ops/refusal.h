@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "acl/acl_base.h"
+#include "aclnn/aclnn_base.h"
 #include "base/error_message.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -15,40 +17,79 @@
 
 namespace portacl::ops {
 
-// What kind of rule a call broke; the graph API has a code for each.
-enum class Rule { kNull, kUnknownOperator, kDType, kFormat, kInput, kOutput, kAttribute, kOther };
+// What kind of rule a call broke, or why a right call cannot be served (kNoKernel, kNoMemory).
+enum class Rule {
+  kNull,
+  kUnknownOperator,
+  kDType,
+  kFormat,
+  kInput,
+  kOutput,
+  kAttribute,
+  kOther,
+  kNoKernel,
+  kNoMemory
+};
 
+// The codes of the three surfaces stand here and nowhere else; portacl.h has aclnn's.
 inline int32_t CodeOf(Rule rule, Surface surface) {
-  if (surface != Surface::kGraph) return rule == Rule::kNull ? 161001 : 161002;
+  const bool graph = surface == Surface::kGraph;
   switch (rule) {
-    case Rule::kUnknownOperator:
-      return 100024;
-    case Rule::kInput:
-      return 100021;
-    case Rule::kOutput:
-      return 100022;
-    case Rule::kAttribute:
-      return 100023;
-    case Rule::kDType:
-      return 100026;
-    case Rule::kFormat:
-      return 100027;
     case Rule::kNull:
+      return graph ? ACL_ERROR_INVALID_PARAM : ACLNN_ERR_PARAM_NULLPTR;
+    case Rule::kUnknownOperator:
+      return graph ? ACL_ERROR_OP_NOT_FOUND : ACLNN_ERR_PARAM_INVALID;
+    case Rule::kDType:
+      return graph ? ACL_ERROR_UNSUPPORTED_DATA_TYPE : ACLNN_ERR_PARAM_INVALID;
+    case Rule::kFormat:
+      return graph ? ACL_ERROR_FORMAT_NOT_MATCH : ACLNN_ERR_PARAM_INVALID;
+    case Rule::kInput:
+      return graph ? ACL_ERROR_OP_INPUT_NOT_MATCH : ACLNN_ERR_PARAM_INVALID;
+    case Rule::kOutput:
+      return graph ? ACL_ERROR_OP_OUTPUT_NOT_MATCH : ACLNN_ERR_PARAM_INVALID;
+    case Rule::kAttribute:
+      return graph ? ACL_ERROR_OP_ATTR_NOT_MATCH : ACLNN_ERR_PARAM_INVALID;
+    case Rule::kNoKernel:
+      return graph ? ACL_ERROR_KERNEL_NOT_FOUND : ACLNN_ERR_INNER_FIND_KERNEL_ERROR;
+    case Rule::kNoMemory:
+      return graph ? ACL_ERROR_BAD_ALLOC : ACLNN_ERR_RUNTIME_ERROR;
     case Rule::kOther:
       break;
   }
-  return 100000;
+  return graph ? ACL_ERROR_INVALID_PARAM : ACLNN_ERR_PARAM_INVALID;
 }
 
-// The refusals of one call: `op` opens every message.
+// A code of the runtime as the surface has it: to aclnn a stream that is not one is a wrong
+// parameter.
+inline int32_t RuntimeCodeOf(int32_t code, Surface surface) {
+  if (surface == Surface::kGraph) return code;
+  return code == ACL_ERROR_RT_INVALID_HANDLE ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_RUNTIME_ERROR;
+}
+
+// The refusals of one call: `op`, a static string, opens every message.
 class Refusals {
  public:
   Refusals(const char* op, Surface surface) : op_(op), surface_(surface) {}
+  const char* op() const { return op_; }
 
   template <class... Args>
   base::Status Refuse(Rule rule, fmt::format_string<Args...> text, Args&&... args) const {
     return {CodeOf(rule, surface_),
             fmt::format("{}: {}", op_, fmt::format(text, std::forward<Args>(args)...))};
+  }
+
+  // What a failure of the runtime means for this call; success stays success.
+  base::Status FromRuntime(const base::Status& status) const {
+    if (status.ok()) return {};
+    return {RuntimeCodeOf(status.code(), surface_), fmt::format("{}: {}", op_, status.message())};
+  }
+
+  // Refused while PORTACL_PROFILE holds an unknown name.
+  base::Status CheckProfile() const {
+    const std::string wrong = UnknownProfile();
+    if (wrong.empty()) return {};
+    return Refuse(Rule::kOther, "PORTACL_PROFILE is \"{}\", but must be one of {}", wrong,
+                  ProfileChoices());
   }
 
   // For what the documents state as a fact but not as an error: a refusal in strict mode, else a

@@ -11,6 +11,7 @@
 
 #include "base/kernel.h"
 #include "base/status.h"
+#include "ops/refusal.h"
 #include "ops/settings.h"
 
 namespace portacl::ops {
@@ -32,8 +33,9 @@ std::string AvailableNames(const KernelList<Params>& kernels) {
 
 // `*chosen` runs with `plan`. A forced family falls to "ref" for parameters that it does not serve.
 template <class Params>
-base::Status SelectKernel(const char* op, const KernelList<Params>& kernels, const Params& params,
-                          const base::Kernel<Params>** chosen, base::KernelPlan* plan) {
+base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
+                          const Params& params, const base::Kernel<Params>** chosen,
+                          base::KernelPlan* plan) {
   const std::string forced = ForcedImpl();
   bool known = forced.empty();
   for (const auto* kernel : kernels) {
@@ -48,13 +50,13 @@ base::Status SelectKernel(const char* op, const KernelList<Params>& kernels, con
     }
   }
   if (!known) {
-    return {161002, fmt::format("{}: the implementation \"{}\" was asked for (PORTACL_IMPL or "
-                                "portaclSetImpl), but this machine has: {}",
-                                op, forced, AvailableNames(kernels))};
+    return refusals.Refuse(Rule::kOther,
+                           "the implementation \"{}\" was asked for (PORTACL_IMPL or "
+                           "portaclSetImpl), but this machine has: {}",
+                           forced, AvailableNames(kernels));
   }
-  return {561003, fmt::format("{}: no kernel here can do this shape; the workspace would exceed "
-                              "64 bits",
-                              op)};
+  return refusals.Refuse(Rule::kNoKernel,
+                         "no kernel here can do this shape; the workspace would exceed 64 bits");
 }
 
 // "avx512:x2", or the name alone where the plan has no path of its own.

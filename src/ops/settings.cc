@@ -74,10 +74,9 @@ void SetProfile(Profile profile) {
 
 const char* ProfileChoices() { return "atlas-a2, atlas-a3, atlas-training, open"; }
 
-base::Status ProfileEnvironmentStatus() {
+std::string UnknownProfile() {
   if (!Get().has_unknown_profile.load(std::memory_order_relaxed)) return {};
-  const std::string& name = Get().unknown_profile;
-  return {161002, "PORTACL_PROFILE is \"" + name + "\", but must be one of " + ProfileChoices()};
+  return Get().unknown_profile;
 }
 
 bool HasNearestExact(Profile profile) { return RowOf(profile).nearest_exact; }

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/dtype.h"
-#include "base/status.h"
 
 namespace portacl::ops {
 
@@ -21,8 +20,8 @@ const char* ProfileName(Profile profile);
 void SetProfile(Profile profile);
 // "atlas-a2, atlas-a3, atlas-training, open"
 const char* ProfileChoices();
-// Not ok where PORTACL_PROFILE holds an unknown name (the default profile is used then).
-base::Status ProfileEnvironmentStatus();
+// What PORTACL_PROFILE holds where that is no profile (the default one is used then), else "".
+std::string UnknownProfile();
 
 bool HasNearestExact(Profile profile);
 bool HasGridSamplerDType(Profile profile, base::DType dtype);

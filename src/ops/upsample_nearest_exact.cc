@@ -37,7 +37,7 @@ class NearestPlan final : public Plan {
  public:
   NearestPlan(const TensorDesc& input, const TensorDesc& output,
               const std::array<double, 2>& scales)
-      : Plan(kOp), scales_(scales) {
+      : Plan(kOp, Surface::kNative), scales_(scales) {
     AddTensor("input", input, false, true);
     AddTensor("output", output, true, true);
     params_.dtype = input.dtype;
@@ -51,7 +51,7 @@ class NearestPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     MakeTables();
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, UpsampleNearestExactImpls(), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), UpsampleNearestExactImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     return {};

@@ -253,7 +253,7 @@ class Checker {
 class NearestBackwardPlan final : public Plan {
  public:
   explicit NearestBackwardPlan(const Call& call)
-      : Plan(call.op), spatial_(call.spatial), scales_(call.scales) {
+      : Plan(call.op, call.surface), spatial_(call.spatial), scales_(call.scales) {
     const Names names = NamesOf(call);
     AddTensor(names.grad_output, *call.grad_output, false, true);
     AddTensor(names.grad_input, *call.grad_input, true, true);
@@ -268,7 +268,8 @@ class NearestBackwardPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     MakeTables();
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(op_, UpsampleNearestExactBackwardImpls(), params_));
+    PORTACL_RETURN_IF_ERROR(
+        chosen_.Choose(refusals(), UpsampleNearestExactBackwardImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 16384;  // elements
