@@ -262,75 +262,129 @@ std::vector<Row> NearestRows() {
   };
   return {
       {"UnknownOperator",
-       100024,
+       ACL_ERROR_OP_NOT_FOUND,
        [](OpCall* c) { c->type = "UpsampleNearest3dGrad"; },
        {"UpsampleNearest3dGrad"}},
-      {"NullOperator", 100000, [](OpCall* c) { c->null_type = true; }, {"opType"}},
-      {"NoInput", 100021, [](OpCall* c) { c->inputs.clear(); }, {"0 input"}},
-      {"TwoInputs", 100021, [](OpCall* c) { c->inputs.push_back(c->inputs[0]); }, {"2 input"}},
-      {"NoOutput", 100022, [](OpCall* c) { c->outputs.clear(); }, {"0 output"}},
-      {"TwoOutputs", 100022, [](OpCall* c) { c->outputs.push_back(c->outputs[0]); }, {"2 output"}},
-      {"NullDesc", 100000, [](OpCall* c) { c->inputs[0].null_desc = true; }, {"inputDesc"}},
-      {"NullBuffer", 100000, [](OpCall* c) { c->outputs[0].null_buffer = true; }, {"output"}},
+      {"NullOperator", ACL_ERROR_INVALID_PARAM, [](OpCall* c) { c->null_type = true; }, {"opType"}},
+      {"NoInput", ACL_ERROR_OP_INPUT_NOT_MATCH, [](OpCall* c) { c->inputs.clear(); }, {"0 input"}},
+      {"TwoInputs",
+       ACL_ERROR_OP_INPUT_NOT_MATCH,
+       [](OpCall* c) { c->inputs.push_back(c->inputs[0]); },
+       {"2 input"}},
+      {"NoOutput",
+       ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+       [](OpCall* c) { c->outputs.clear(); },
+       {"0 output"}},
+      {"TwoOutputs",
+       ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+       [](OpCall* c) { c->outputs.push_back(c->outputs[0]); },
+       {"2 output"}},
+      {"NullDesc",
+       ACL_ERROR_INVALID_PARAM,
+       [](OpCall* c) { c->inputs[0].null_desc = true; },
+       {"inputDesc"}},
+      {"NullBuffer",
+       ACL_ERROR_INVALID_PARAM,
+       [](OpCall* c) { c->outputs[0].null_buffer = true; },
+       {"output"}},
       {"InputRank",
-       100021,
+       ACL_ERROR_OP_INPUT_NOT_MATCH,
        [](OpCall* c) {
          c->inputs[0].shape = {1, 2, 24};
        },
        {"grad_output", "rank"}},
       {"OutputRank",
-       100022,
+       ACL_ERROR_OP_OUTPUT_NOT_MATCH,
        [](OpCall* c) {
          c->outputs[0].shape = {1, 2, 6};
        },
        {"grad_input", "rank"}},
       {"InputExtent",
-       100021,
+       ACL_ERROR_OP_INPUT_NOT_MATCH,
        [](OpCall* c) { c->inputs[0].shape[2] = 0; },
        {"grad_output", "at least 1"}},
-      {"NegativeExtent", 100021, [](OpCall* c) { c->inputs[0].shape[0] = -1; }, {"-1"}},
-      {"Batch", 100022, [](OpCall* c) { c->outputs[0].shape[0] = 3; }, {"grad_input", "N = 1"}},
+      {"NegativeExtent",
+       ACL_ERROR_OP_INPUT_NOT_MATCH,
+       [](OpCall* c) { c->inputs[0].shape[0] = -1; },
+       {"-1"}},
+      {"Batch",
+       ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+       [](OpCall* c) { c->outputs[0].shape[0] = 3; },
+       {"grad_input", "N = 1"}},
       {"SmallBuffer",
-       100021,
+       ACL_ERROR_OP_INPUT_NOT_MATCH,
        [](OpCall* c) { c->inputs[0].bytes -= 1; },
        {"input", std::to_string(48 * 4 - 1)}},
-      {"SmallOutputBuffer", 100022, [](OpCall* c) { c->outputs[0].bytes = 0; }, {"output", "0"}},
+      {"SmallOutputBuffer",
+       ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+       [](OpCall* c) { c->outputs[0].bytes = 0; },
+       {"output", "0"}},
       {"InputDtype",
-       100026,
+       ACL_ERROR_UNSUPPORTED_DATA_TYPE,
        [](OpCall* c) { c->inputs[0].dtype = ACL_DOUBLE; },
        {"grad_output", "DOUBLE"}},
       {"OutputDtype",
-       100026,
+       ACL_ERROR_UNSUPPORTED_DATA_TYPE,
        [](OpCall* c) { c->outputs[0].dtype = ACL_BF16; },
        {"grad_input", "BF16"}},
       {"InputFormat",
-       100027,
+       ACL_ERROR_FORMAT_NOT_MATCH,
        [](OpCall* c) { c->inputs[0].format = ACL_FORMAT_NHWC; },
        {"grad_output", "NHWC"}},
       {"FormatsDiffer",
-       100027,
+       ACL_ERROR_FORMAT_NOT_MATCH,
        [](OpCall* c) { c->outputs[0].format = ACL_FORMAT_NCHW; },
        {"grad_input", "NCHW"}},
       {"NoOutputSize",
-       100023,
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
        [](OpCall* c) { c->attributes.erase("output_size"); },
        {"output_size", "missing"}},
       {"NoInputSize",
-       100023,
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
        [](OpCall* c) { c->attributes.erase("input_size"); },
        {"input_size", "missing"}},
-      {"OutputSizeType", 100023, attribute("output_size", int64_t{4}), {"output_size", "list"}},
-      {"OutputSizeLength", 100023, attribute("output_size", Ints{4}), {"output_size", "2"}},
-      {"OutputSizeValue", 100023, attribute("output_size", Ints{4, 0}), {"output_size", "0"}},
-      {"OutputSizeDisagrees", 100023, attribute("output_size", Ints{4, 7}), {"output_size", "7"}},
-      {"InputSizeLength", 100023, attribute("input_size", Ints{1, 2, 2}), {"input_size", "4"}},
-      {"ScaleType", 100023, attribute("scales_h", std::string("2")), {"scales_h"}},
-      {"UnknownAttribute", 100023, attribute("scale_h", 2.0F), {"scale_h", "scales_h"}},
-      {"ScaleNegative", 100023, attribute("scales_w", -1.0F), {"scales_w", "-1"}},
-      {"ScaleNaN", 100023, attribute("scales_h", std::nanf("")), {"scales_h", "nan"}},
-      {"NullData", 100000, [](OpCall* c) { c->inputs[0].data = nullptr; }, {"grad_output", "null"}},
+      {"OutputSizeType",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("output_size", int64_t{4}),
+       {"output_size", "list"}},
+      {"OutputSizeLength",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("output_size", Ints{4}),
+       {"output_size", "2"}},
+      {"OutputSizeValue",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("output_size", Ints{4, 0}),
+       {"output_size", "0"}},
+      {"OutputSizeDisagrees",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("output_size", Ints{4, 7}),
+       {"output_size", "7"}},
+      {"InputSizeLength",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("input_size", Ints{1, 2, 2}),
+       {"input_size", "4"}},
+      {"ScaleType",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("scales_h", std::string("2")),
+       {"scales_h"}},
+      {"UnknownAttribute",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("scale_h", 2.0F),
+       {"scale_h", "scales_h"}},
+      {"ScaleNegative",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("scales_w", -1.0F),
+       {"scales_w", "-1"}},
+      {"ScaleNaN",
+       ACL_ERROR_OP_ATTR_NOT_MATCH,
+       attribute("scales_h", std::nanf("")),
+       {"scales_h", "nan"}},
+      {"NullData",
+       ACL_ERROR_INVALID_PARAM,
+       [](OpCall* c) { c->inputs[0].data = nullptr; },
+       {"grad_output", "null"}},
       {"Overlap",
-       100000,
+       ACL_ERROR_INVALID_PARAM,
        [](OpCall* c) { c->outputs[0].data = c->inputs[0].data; },
        {"grad_input", "overlaps"}},
   };
@@ -343,7 +397,7 @@ TEST_P(AclOp, EveryRefusalOfNearestHasItsCodeAndAMessage) {
                                 {{1, 2, 2, 3}, ACL_FLOAT, ACL_FORMAT_ND, to.get(), to.size()});
   ExpectRows(good, NearestRows(), GetParam(), stream_);
   portaclSetProfile("atlas-training");
-  EXPECT_EQ(RunOp(good, GetParam(), stream_), 100024);
+  EXPECT_EQ(RunOp(good, GetParam(), stream_), ACL_ERROR_OP_NOT_FOUND);
   EXPECT_THAT(TakeMessage(), HasSubstr("atlas-training"));
 }
 
@@ -362,55 +416,66 @@ TEST_P(AclOp, EveryRefusalOfTheGridSamplerHasItsCodeAndAMessage) {
   const auto attribute = [](const char* name, Attribute value) {
     return [name, value](OpCall* call) { call->attributes[name] = value; };
   };
-  ExpectRows(
-      good,
-      {{"OneInput", 100021, [](OpCall* o) { o->inputs.resize(1); }, {"1 input"}},
-       {"OneOutput", 100022, [](OpCall* o) { o->outputs.resize(1); }, {"1 output"}},
-       {"Dtype", 100026, [](OpCall* o) { o->inputs[1].dtype = ACL_INT32; }, {"x", "INT32"}},
-       {"Format",
-        100027,
-        [](OpCall* o) { o->inputs[2].format = ACL_FORMAT_NHWC; },
-        {"grid", "NHWC"}},
-       {"GridExtent",
-        100021,
-        [](OpCall* o) { o->inputs[2].shape[3] = o->outputs[1].shape[3] = 1; },
-        {"grid", "2"}},
-       {"OutputShape", 100022, [](OpCall* o) { o->outputs[0].shape[1] = 1; }, {"dx", "like x"}},
-       {"GridOutputShape",
-        100022,
-        [](OpCall* o) { o->outputs[1].shape[1] = 1; },
-        {"dgrid", "like grid"}},
-       {"Interpolation",
-        100023,
-        attribute("interpolation_mode", std::string("lanczos")),
-        {"interpolation_mode", "lanczos", "bilinear"}},
-       {"Bicubic",
-        100023,
-        attribute("interpolation_mode", std::string("bicubic")),
-        {"interpolation_mode is \"bicubic\"", "bilinear or nearest", "open"}},
-       {"InterpolationType",
-        100023,
-        attribute("interpolation_mode", int64_t{0}),
-        {"interpolation_mode", "string"}},
-       {"Padding",
-        100023,
-        attribute("padding_mode", std::string("wrap")),
-        {"padding_mode", "wrap", "zeros"}},
-       {"Reflection",
-        100023,
-        attribute("padding_mode", std::string("reflection")),
-        {"padding_mode is \"reflection\"", "zeros or border", "open"}},
-       {"AlignCorners",
-        100023,
-        attribute("align_corners", std::string("true")),
-        {"align_corners", "bool"}}},
-      GetParam(), stream_);
+  ExpectRows(good,
+             {{"OneInput",
+               ACL_ERROR_OP_INPUT_NOT_MATCH,
+               [](OpCall* o) { o->inputs.resize(1); },
+               {"1 input"}},
+              {"OneOutput",
+               ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+               [](OpCall* o) { o->outputs.resize(1); },
+               {"1 output"}},
+              {"Dtype",
+               ACL_ERROR_UNSUPPORTED_DATA_TYPE,
+               [](OpCall* o) { o->inputs[1].dtype = ACL_INT32; },
+               {"x", "INT32"}},
+              {"Format",
+               ACL_ERROR_FORMAT_NOT_MATCH,
+               [](OpCall* o) { o->inputs[2].format = ACL_FORMAT_NHWC; },
+               {"grid", "NHWC"}},
+              {"GridExtent",
+               ACL_ERROR_OP_INPUT_NOT_MATCH,
+               [](OpCall* o) { o->inputs[2].shape[3] = o->outputs[1].shape[3] = 1; },
+               {"grid", "2"}},
+              {"OutputShape",
+               ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+               [](OpCall* o) { o->outputs[0].shape[1] = 1; },
+               {"dx", "like x"}},
+              {"GridOutputShape",
+               ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+               [](OpCall* o) { o->outputs[1].shape[1] = 1; },
+               {"dgrid", "like grid"}},
+              {"Interpolation",
+               ACL_ERROR_OP_ATTR_NOT_MATCH,
+               attribute("interpolation_mode", std::string("lanczos")),
+               {"interpolation_mode", "lanczos", "bilinear"}},
+              {"Bicubic",
+               ACL_ERROR_OP_ATTR_NOT_MATCH,
+               attribute("interpolation_mode", std::string("bicubic")),
+               {"interpolation_mode is \"bicubic\"", "bilinear or nearest", "open"}},
+              {"InterpolationType",
+               ACL_ERROR_OP_ATTR_NOT_MATCH,
+               attribute("interpolation_mode", int64_t{0}),
+               {"interpolation_mode", "string"}},
+              {"Padding",
+               ACL_ERROR_OP_ATTR_NOT_MATCH,
+               attribute("padding_mode", std::string("wrap")),
+               {"padding_mode", "wrap", "zeros"}},
+              {"Reflection",
+               ACL_ERROR_OP_ATTR_NOT_MATCH,
+               attribute("padding_mode", std::string("reflection")),
+               {"padding_mode is \"reflection\"", "zeros or border", "open"}},
+              {"AlignCorners",
+               ACL_ERROR_OP_ATTR_NOT_MATCH,
+               attribute("align_corners", std::string("true")),
+               {"align_corners", "bool"}}},
+             GetParam(), stream_);
   portaclSetProfile("atlas-training");
   OpCall narrow = good;
   for (auto* side : {&narrow.inputs, &narrow.outputs}) {
     for (Argument& argument : *side) argument.dtype = ACL_BF16;
   }
-  EXPECT_EQ(RunOp(narrow, GetParam(), stream_), 100026);
+  EXPECT_EQ(RunOp(narrow, GetParam(), stream_), ACL_ERROR_UNSUPPORTED_DATA_TYPE);
 }
 
 TEST_P(AclOp, ARefusedCallWritesNothing) {
@@ -440,12 +505,13 @@ TEST_F(AclOpOnce, CompileChecksWithoutRunning) {
     return aclopCompile("UpsampleNearestExact2dGrad", 1, in.descs.data(), 1, out.descs.data(),
                         attr.get(), ACL_ENGINE_AICORE, ACL_COMPILE_UNREGISTERED, "nowhere");
   };
-  EXPECT_EQ(compile(), 100023);
+  EXPECT_EQ(compile(), ACL_ERROR_OP_ATTR_NOT_MATCH);
   Set(attr.get(), "output_size", Ints{4, 6});
   Set(attr.get(), "input_size", Ints{1, 2, 2, 3});
   EXPECT_EQ(compile(), 0) << TakeMessage();
   Set(attr.get(), "output_size", Ints{4, 5});
-  EXPECT_EQ(compile(), 100023) << "a name that is set already gets the new value";
+  EXPECT_EQ(compile(), ACL_ERROR_OP_ATTR_NOT_MATCH)
+      << "a name that is set already gets the new value";
 }
 
 TEST_F(AclOpOnce, AHandleServesManyExecutionsOnOtherData) {
@@ -476,14 +542,18 @@ TEST_F(AclOpOnce, AHandleServesManyExecutionsOnOtherData) {
     EXPECT_TRUE(BitIdentical(grad_input, NearestBackward(grad_output, {1, 2, 2, 3})));
   }
   const Side in_data({{{1, 2, 4, 6}}});
-  EXPECT_EQ(aclopExecWithHandle(handle, 2, in_data.buffers.data(), 1, nullptr, stream_), 100021);
-  EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 0, nullptr, stream_), 100022);
+  EXPECT_EQ(aclopExecWithHandle(handle, 2, in_data.buffers.data(), 1, nullptr, stream_),
+            ACL_ERROR_OP_INPUT_NOT_MATCH);
+  EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 0, nullptr, stream_),
+            ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   aclopDestroyHandle(handle);
-  EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 1, nullptr, stream_), 100000);
-  EXPECT_EQ(aclopExecWithHandle(nullptr, 1, in_data.buffers.data(), 1, nullptr, stream_), 100000);
+  EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 1, nullptr, stream_),
+            ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclopExecWithHandle(nullptr, 1, in_data.buffers.data(), 1, nullptr, stream_),
+            ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopCreateHandle("UpsampleNearestExact2dGrad", 1, in.descs.data(), 1, out.descs.data(),
                               nullptr, nullptr),
-            100000);
+            ACL_ERROR_INVALID_PARAM);
   aclopDestroyHandle(nullptr);
 }
 
@@ -496,15 +566,15 @@ TEST_F(AclOpOnce, AttributesRefuseNullAndDeadHandlesAndBadLists) {
   EXPECT_EQ(aclopSetAttrListBool(attr.get(), "b", 2, bools), 0);
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "c", 0, nullptr), 0);
   EXPECT_EQ(aclopSetAttrInt(attr.get(), "d", 4), 0);
-  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", -1, ints), 100000);
-  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", 2, nullptr), 100000);
-  EXPECT_EQ(aclopSetAttrString(attr.get(), "a", nullptr), 100000);
-  EXPECT_EQ(aclopSetAttrInt(attr.get(), nullptr, 4), 100000);
+  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", -1, ints), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", 2, nullptr), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclopSetAttrString(attr.get(), "a", nullptr), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclopSetAttrInt(attr.get(), nullptr, 4), ACL_ERROR_INVALID_PARAM);
   EXPECT_THAT(TakeMessage(), HasSubstr("attrName"));
-  EXPECT_EQ(aclopSetAttrInt(nullptr, "a", 4), 100000);
+  EXPECT_EQ(aclopSetAttrInt(nullptr, "a", 4), ACL_ERROR_INVALID_PARAM);
   aclopAttr* const dead = attr.get();
   attr.reset();
-  EXPECT_EQ(aclopSetAttrInt(dead, "a", 4), 100000);
+  EXPECT_EQ(aclopSetAttrInt(dead, "a", 4), ACL_ERROR_INVALID_PARAM);
   EXPECT_THAT(TakeMessage(), HasSubstr("live"));
   aclopDestroyAttr(nullptr);
 }

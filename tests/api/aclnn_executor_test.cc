@@ -240,19 +240,20 @@ TEST_F(AclnnExecutor, AddressUpdatesAreCheckedLikeTheAddressesOfPhase1) {
     std::string part;
   };
   const std::vector<Case> cases = {
-      {[&] { return aclSetInputTensorAddr(executor, 3, input.get(), input_.address()); }, 161002,
-       "index is 3"},
-      {[&] { return aclSetOutputTensorAddr(executor, 2, input.get(), input_.address()); }, 161002,
-       "index is 2"},
-      {[&] { return aclSetTensorAddr(executor, 5, input.get(), input_.address()); }, 161002,
-       "index is 5"},
-      {[&] { return aclSetInputTensorAddr(nullptr, 0, input.get(), input_.address()); }, 161001,
-       "executor"},
-      {[&] { return aclSetInputTensorAddr(executor, 1, nullptr, input_.address()); }, 161001,
-       "tensor"},
-      {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), nullptr); }, 161001, "null"},
-      {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), small.get()); }, 161002,
-       "input"},
+      {[&] { return aclSetInputTensorAddr(executor, 3, input.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "index is 3"},
+      {[&] { return aclSetOutputTensorAddr(executor, 2, input.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "index is 2"},
+      {[&] { return aclSetTensorAddr(executor, 5, input.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "index is 5"},
+      {[&] { return aclSetInputTensorAddr(nullptr, 0, input.get(), input_.address()); },
+       ACLNN_ERR_PARAM_NULLPTR, "executor"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, nullptr, input_.address()); },
+       ACLNN_ERR_PARAM_NULLPTR, "tensor"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), nullptr); },
+       ACLNN_ERR_PARAM_NULLPTR, "null"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), small.get()); },
+       ACLNN_ERR_PARAM_INVALID, "input"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(c.update(), c.code) << c.part;

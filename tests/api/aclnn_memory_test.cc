@@ -26,30 +26,30 @@ using Row = CheckRow<NearestCall>;
 std::vector<Row> Rows() {
   return {
       {"NullGradOutputData",
-       161001,
+       ACLNN_ERR_PARAM_NULLPTR,
        [](NearestCall* c) { c->grad_output.data = nullptr; },
        {"gradOutput", "null", "[1, 2, 4, 6]"}},
       {"NullOutData",
-       161001,
+       ACLNN_ERR_PARAM_NULLPTR,
        [](NearestCall* c) { c->out.data = nullptr; },
        {"out", "null", "[1, 2, 2, 3]"}},
       {"GradOutputBeyondStorage",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) { c->grad_output.storage = Shape{47}; },
        {"gradOutput", "storage [47]"}},
       {"OutBeforeStorage",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) {
          c->out.offset = -1;
          c->out.storage = Shape{12};
        },
        {"out", "offset -1", "storage [12]"}},
       {"GradOutputAllocation",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) { c->grad_output.storage = Shape{49}; },
        {"gradOutput", "allocation"}},
       {"OutAllocation",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) {
          c->out.storage = Shape{1, 13};
        },
@@ -75,7 +75,7 @@ TEST_F(AclnnMemory, TheOperatorsOwnTableComesFirst) {
     NearestCall call = Good();
     row.spoil(&call);
     call.scales = {-1, 0};
-    ExpectRefused(call, 161002, {"scalesH"});
+    ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"scalesH"});
   }
 }
 

@@ -247,7 +247,7 @@ void CheckCorrectProgram() {
   ASSERT_EQ(aclrtMemcpy(sums.data(), 16, program.device, 16, ACL_MEMCPY_DEVICE_TO_HOST), 0);
   EXPECT_EQ(sums, std::vector<float>(4, 4.0f));
   EXPECT_EQ(aclrtFree(grad_output), ACL_SUCCESS);
-  EXPECT_EQ(aclrtFree(grad_output), 207002);
+  EXPECT_EQ(aclrtFree(grad_output), ACL_ERROR_RT_MEMORY_FREE);
   EXPECT_EQ(aclrtFree(program.device), ACL_SUCCESS);
   EXPECT_EQ(aclrtFreeHost(program.host), ACL_SUCCESS);
   EXPECT_EQ(aclrtDestroyStream(program.stream), ACL_SUCCESS);

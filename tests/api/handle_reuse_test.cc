@@ -81,8 +81,8 @@ TEST_F(HandleReuse, Streams) {
     aclrtCreateStream(&stream);
     return stream;
   };
-  Check<aclrtStream>(make, aclrtDestroyStream, 107017);
-  Check<aclrtStream>(make, aclrtDestroyStreamForce, 107017);
+  Check<aclrtStream>(make, aclrtDestroyStream, ACL_ERROR_RT_INVALID_HANDLE);
+  Check<aclrtStream>(make, aclrtDestroyStreamForce, ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 TEST_F(HandleReuse, Events) {
@@ -91,7 +91,7 @@ TEST_F(HandleReuse, Events) {
     aclrtCreateEvent(&event);
     return event;
   };
-  Check<aclrtEvent>(make, aclrtDestroyEvent, 107017);
+  Check<aclrtEvent>(make, aclrtDestroyEvent, ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 TEST_F(HandleReuse, Contexts) {
@@ -103,7 +103,7 @@ TEST_F(HandleReuse, Contexts) {
     aclrtSetCurrentContext(own);
     return context;
   };
-  Check<aclrtContext>(make, aclrtDestroyContext, 107017);
+  Check<aclrtContext>(make, aclrtDestroyContext, ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 }  // namespace

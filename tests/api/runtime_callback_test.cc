@@ -50,13 +50,14 @@ TEST_F(RuntimeCallback, HostFunctionsRunOnAThreadOfTheLibrary) {
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_NE(where.thread, 0u);
   EXPECT_NE(where.thread, ThisThread());
-  EXPECT_ACL_ERROR(aclrtLaunchHostFunc(stream_, nullptr, nullptr), 107000, "fn is null");
+  EXPECT_ACL_ERROR(aclrtLaunchHostFunc(stream_, nullptr, nullptr), ACL_ERROR_RT_PARAM_INVALID,
+                   "fn is null");
 }
 
 TEST_F(RuntimeCallback, AnExceptionOfAHostFunctionIsTheTasksError) {
   const auto throwing = [](void*) { throw std::runtime_error("out of luck"); };
   ASSERT_EQ(aclrtLaunchHostFunc(stream_, throwing, nullptr), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), 500000, "out of luck");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), ACL_ERROR_INTERNAL_ERROR, "out of luck");
 }
 
 TEST_F(RuntimeCallback, BlockingCallbacksRunOnTheSubscribedThreadBeforeLaterWork) {
@@ -98,7 +99,7 @@ TEST_F(RuntimeCallback, NonBlockingCallbacksHoldNothingUp) {
   EXPECT_EQ(later.count(), 1);
   EXPECT_EQ(aclrtProcessReport(-1), ACL_SUCCESS);
   EXPECT_EQ(callback.count(), 1);
-  EXPECT_ACL_ERROR(aclrtProcessReport(5), 107019, "within the timeout");
+  EXPECT_ACL_ERROR(aclrtProcessReport(5), ACL_ERROR_RT_WAIT_TIMEOUT, "within the timeout");
   EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
 }
 
@@ -125,28 +126,33 @@ TEST_F(RuntimeCallback, ManyStreamsShareAThread) {
 TEST_F(RuntimeCallback, SubscriptionsAreChecked) {
   Counter counter;
   EXPECT_ACL_ERROR(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream_),
-                   107015, "no subscribed thread");
-  EXPECT_ACL_ERROR(aclrtProcessReport(1), 107012, "not subscribed");
-  EXPECT_ACL_ERROR(aclrtUnSubscribeReport(ThisThread(), stream_), 107012, "not subscribed");
+                   ACL_ERROR_RT_STREAM_NO_CB_REG, "no subscribed thread");
+  EXPECT_ACL_ERROR(aclrtProcessReport(1), ACL_ERROR_RT_THREAD_SUBSCRIBE, "not subscribed");
+  EXPECT_ACL_ERROR(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_ERROR_RT_THREAD_SUBSCRIBE,
+                   "not subscribed");
   ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtSubscribeReport(ThisThread(), stream_), 107011, "already subscribed");
-  EXPECT_ACL_ERROR(aclrtSubscribeReport(1, stream_), 107011, "already subscribed");
-  EXPECT_ACL_ERROR(aclrtUnSubscribeReport(ThisThread(), nullptr), 107011, "is not subscribed");
-  EXPECT_ACL_ERROR(aclrtLaunchCallback(nullptr, nullptr, ACL_CALLBACK_BLOCK, stream_), 107000,
-                   "fn is null");
+  EXPECT_ACL_ERROR(aclrtSubscribeReport(ThisThread(), stream_), ACL_ERROR_RT_STREAM_SUBSCRIBE,
+                   "already subscribed");
+  EXPECT_ACL_ERROR(aclrtSubscribeReport(1, stream_), ACL_ERROR_RT_STREAM_SUBSCRIBE,
+                   "already subscribed");
+  EXPECT_ACL_ERROR(aclrtUnSubscribeReport(ThisThread(), nullptr), ACL_ERROR_RT_STREAM_SUBSCRIBE,
+                   "is not subscribed");
+  EXPECT_ACL_ERROR(aclrtLaunchCallback(nullptr, nullptr, ACL_CALLBACK_BLOCK, stream_),
+                   ACL_ERROR_RT_PARAM_INVALID, "fn is null");
   EXPECT_ACL_ERROR(
       aclrtLaunchCallback(&Counter::Run, &counter, static_cast<aclrtCallbackBlockType>(2), stream_),
-      107000, "blockType is 2");
-  EXPECT_EQ(aclrtProcessReport(-2), 107000);
+      ACL_ERROR_RT_PARAM_INVALID, "blockType is 2");
+  EXPECT_EQ(aclrtProcessReport(-2), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
-  EXPECT_EQ(aclrtSubscribeReport(ThisThread(), &counter), 107017);
+  EXPECT_EQ(aclrtSubscribeReport(ThisThread(), &counter), ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 TEST_F(RuntimeCallback, UnsubscribingDropsCallbacksAndFreesTheStream) {
   ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
   Counter counter;
   ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream_), 0);
-  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 10), 507046) << "it waits for the callback";
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 10), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+      << "it waits for the callback";
   EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(counter.count(), 0);
@@ -165,7 +171,7 @@ TEST_F(RuntimeCallback, AWaitingThreadIsToldThatItWasUnsubscribed) {
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ASSERT_EQ(aclrtUnSubscribeReport(id, stream_), ACL_SUCCESS);
   waiting.join();
-  EXPECT_EQ(error, 107012);
+  EXPECT_EQ(error, ACL_ERROR_RT_THREAD_SUBSCRIBE);
 }
 
 TEST_F(RuntimeCallback, DestroyingAStreamEndsItsSubscription) {
@@ -173,7 +179,7 @@ TEST_F(RuntimeCallback, DestroyingAStreamEndsItsSubscription) {
   ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
   ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream), ACL_SUCCESS);
   ASSERT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
-  EXPECT_EQ(aclrtProcessReport(1), 107012);
+  EXPECT_EQ(aclrtProcessReport(1), ACL_ERROR_RT_THREAD_SUBSCRIBE);
 }
 
 TEST_F(RuntimeCallback, DeliveredCallbacksOutliveTheirStream) {
@@ -184,10 +190,10 @@ TEST_F(RuntimeCallback, DeliveredCallbacksOutliveTheirStream) {
     ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream), ACL_SUCCESS);
     ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_NO_BLOCK, stream), 0);
     ASSERT_EQ(force ? aclrtDestroyStreamForce(stream) : aclrtDestroyStream(stream), ACL_SUCCESS);
-    EXPECT_EQ(aclrtProcessReport(1), force ? 107012 : ACL_SUCCESS);
+    EXPECT_EQ(aclrtProcessReport(1), force ? ACL_ERROR_RT_THREAD_SUBSCRIBE : ACL_SUCCESS);
   }
   EXPECT_EQ(counter.count(), 1);
-  EXPECT_EQ(aclrtProcessReport(1), 107012);
+  EXPECT_EQ(aclrtProcessReport(1), ACL_ERROR_RT_THREAD_SUBSCRIBE);
 }
 
 }  // namespace

@@ -18,30 +18,31 @@ using RuntimeDevice = RuntimeTest;
 
 void CheckThatNothingWorksWithoutAContext() {
   aclrtContext context = nullptr;
-  EXPECT_ACL_ERROR(aclrtGetCurrentContext(&context), 107002, "call aclrtSetDevice");
+  EXPECT_ACL_ERROR(aclrtGetCurrentContext(&context), ACL_ERROR_RT_CONTEXT_NULL,
+                   "call aclrtSetDevice");
   int32_t device = 7;
-  EXPECT_EQ(aclrtGetDevice(&device), 107002);
+  EXPECT_EQ(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
   EXPECT_EQ(device, 7) << "a failed call changes nothing";
   aclrtStream stream = nullptr;
-  EXPECT_EQ(aclrtCreateStream(&stream), 107002);
+  EXPECT_EQ(aclrtCreateStream(&stream), ACL_ERROR_RT_CONTEXT_NULL);
   EXPECT_EQ(stream, nullptr);
   aclrtEvent event = nullptr;
-  EXPECT_EQ(aclrtCreateEvent(&event), 107002);
+  EXPECT_EQ(aclrtCreateEvent(&event), ACL_ERROR_RT_CONTEXT_NULL);
   void* memory = nullptr;
-  EXPECT_EQ(aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST), 107002);
-  EXPECT_EQ(aclrtMallocHost(&memory, 8), 107002);
+  EXPECT_EQ(aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_EQ(aclrtMallocHost(&memory, 8), ACL_ERROR_RT_CONTEXT_NULL);
   EXPECT_EQ(memory, nullptr);
-  EXPECT_EQ(aclrtSynchronizeDevice(), 107002);
-  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 107002);
+  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_CONTEXT_NULL);
   char a = 0;
   char b = 0;
-  EXPECT_EQ(aclrtMemcpy(&a, 1, &b, 1, ACL_MEMCPY_HOST_TO_HOST), 107002);
-  EXPECT_EQ(aclrtMemset(&a, 1, 0, 1), 107002);
+  EXPECT_EQ(aclrtMemcpy(&a, 1, &b, 1, ACL_MEMCPY_HOST_TO_HOST), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_EQ(aclrtMemset(&a, 1, 0, 1), ACL_ERROR_RT_CONTEXT_NULL);
   size_t size = 0;
-  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &size, &size), 107002);
+  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &size, &size), ACL_ERROR_RT_CONTEXT_NULL);
   int64_t value = 0;
-  EXPECT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1), 107002);
-  EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), 107002);
+  EXPECT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), ACL_ERROR_RT_CONTEXT_NULL);
 }
 
 TEST(RuntimeDeviceTable, ThreadsWithoutADeviceHaveNoContext) {
@@ -59,10 +60,10 @@ TEST_F(RuntimeDevice, AnswersAboutItself) {
   ASSERT_EQ(aclrtGetRunMode(&mode), ACL_SUCCESS);
   EXPECT_EQ(mode, ACL_HOST);
   EXPECT_THAT(aclrtGetSocName(), testing::StartsWith("Ascend910"));
-  EXPECT_EQ(aclrtGetDeviceCount(nullptr), 107000);
-  EXPECT_EQ(aclrtGetDevice(nullptr), 107000);
-  EXPECT_EQ(aclrtGetRunMode(nullptr), 107000);
-  EXPECT_EQ(aclrtGetCurrentContext(nullptr), 107000);
+  EXPECT_EQ(aclrtGetDeviceCount(nullptr), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtGetDevice(nullptr), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtGetRunMode(nullptr), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtGetCurrentContext(nullptr), ACL_ERROR_RT_PARAM_INVALID);
 }
 
 TEST_F(RuntimeDevice, UnknownDevicesAreErrors) {
@@ -70,12 +71,13 @@ TEST_F(RuntimeDevice, UnknownDevicesAreErrors) {
   ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
   aclrtContext context = nullptr;
   for (const int32_t bad : {-1, static_cast<int32_t>(count)}) {
-    EXPECT_ACL_ERROR(aclrtSetDevice(bad), 107001, "deviceId is " + std::to_string(bad));
-    EXPECT_EQ(aclrtResetDevice(bad), 107001);
-    EXPECT_EQ(aclrtResetDeviceForce(bad), 107001);
-    EXPECT_EQ(aclrtCreateContext(&context, bad), 107001);
+    EXPECT_ACL_ERROR(aclrtSetDevice(bad), ACL_ERROR_RT_INVALID_DEVICEID,
+                     "deviceId is " + std::to_string(bad));
+    EXPECT_EQ(aclrtResetDevice(bad), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(aclrtResetDeviceForce(bad), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(aclrtCreateContext(&context, bad), ACL_ERROR_RT_INVALID_DEVICEID);
   }
-  EXPECT_EQ(aclrtCreateContext(nullptr, 0), 107000);
+  EXPECT_EQ(aclrtCreateContext(nullptr, 0), ACL_ERROR_RT_PARAM_INVALID);
   int32_t device = -1;
   EXPECT_EQ(aclrtGetDevice(&device), ACL_SUCCESS) << "a failed call changes nothing";
 }
@@ -90,7 +92,7 @@ TEST_F(RuntimeDevice, ContextsAreCurrentPerThread) {
   ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
   EXPECT_EQ(current, made);
   std::thread([&] {
-    EXPECT_EQ(aclrtGetCurrentContext(&current), 107002);
+    EXPECT_EQ(aclrtGetCurrentContext(&current), ACL_ERROR_RT_CONTEXT_NULL);
     ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
     EXPECT_EQ(current, standard) << "one default context for all threads";
@@ -113,14 +115,16 @@ TEST_F(RuntimeDevice, DestroyedContextsAreGoneOnAllThreads) {
   for (int i = 0; i < 10; ++i) ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
   std::thread([&] { EXPECT_EQ(aclrtDestroyContext(context), ACL_SUCCESS); }).join();
   EXPECT_EQ(counter.count(), 10) << "destroying waits for the context's work";
-  EXPECT_ACL_ERROR(counter.Launch(stream), 107002, "was destroyed");
-  EXPECT_ACL_ERROR(aclrtSetCurrentContext(context), 107017, "not a live context");
-  EXPECT_EQ(aclrtDestroyContext(context), 107017);
-  EXPECT_EQ(aclrtDestroyContext(nullptr), 107017);
+  EXPECT_ACL_ERROR(counter.Launch(stream), ACL_ERROR_RT_CONTEXT_NULL, "was destroyed");
+  EXPECT_ACL_ERROR(aclrtSetCurrentContext(context), ACL_ERROR_RT_INVALID_HANDLE,
+                   "not a live context");
+  EXPECT_EQ(aclrtDestroyContext(context), ACL_ERROR_RT_INVALID_HANDLE);
+  EXPECT_EQ(aclrtDestroyContext(nullptr), ACL_ERROR_RT_INVALID_HANDLE);
   ASSERT_EQ(aclrtSetCurrentContext(standard), ACL_SUCCESS);
-  EXPECT_EQ(aclrtSynchronizeStream(stream), 107017) << "its streams are gone too";
-  EXPECT_EQ(aclrtDestroyEvent(event), 107017) << "its events are gone too";
-  EXPECT_ACL_ERROR(aclrtDestroyContext(standard), 107000, "aclrtResetDevice");
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_INVALID_HANDLE)
+      << "its streams are gone too";
+  EXPECT_EQ(aclrtDestroyEvent(event), ACL_ERROR_RT_INVALID_HANDLE) << "its events are gone too";
+  EXPECT_ACL_ERROR(aclrtDestroyContext(standard), ACL_ERROR_RT_PARAM_INVALID, "aclrtResetDevice");
 }
 
 TEST_F(RuntimeDevice, OptionsAreKeptPerContextAndPerProcess) {
@@ -134,22 +138,24 @@ TEST_F(RuntimeDevice, OptionsAreKeptPerContextAndPerProcess) {
   ASSERT_EQ(aclrtGetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, &value), ACL_SUCCESS);
   EXPECT_EQ(value, 1);
   ASSERT_EQ(aclrtSetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, 0), ACL_SUCCESS);
-  EXPECT_EQ(aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(2), 0), 107000);
-  EXPECT_ACL_ERROR(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2), 107000, "value is 2");
-  EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, nullptr), 107000);
+  EXPECT_EQ(aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(2), 0), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_ACL_ERROR(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2), ACL_ERROR_RT_PARAM_INVALID,
+                   "value is 2");
+  EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, nullptr), ACL_ERROR_RT_PARAM_INVALID);
 }
 
 TEST_F(RuntimeDevice, LastErrorsAreKeptPerThread) {
   aclrtGetLastError(ACL_RT_THREAD_LEVEL);
   EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS);
-  EXPECT_EQ(aclrtSetDevice(-1), 107001);
+  EXPECT_EQ(aclrtSetDevice(-1), ACL_ERROR_RT_INVALID_DEVICEID);
   uint32_t count = 0;
   ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
   std::thread([] { EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS); }).join();
-  EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), 107001);
-  EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), 107001);
+  EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_ERROR_RT_INVALID_DEVICEID);
+  EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), ACL_ERROR_RT_INVALID_DEVICEID);
   EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtGetLastError(static_cast<aclrtLastErrLevel>(9)), 107000, "level is 9");
+  EXPECT_ACL_ERROR(aclrtGetLastError(static_cast<aclrtLastErrLevel>(9)), ACL_ERROR_RT_PARAM_INVALID,
+                   "level is 9");
 }
 
 // ---- whole life of a device, each in a process of its own ---------------------------------------
@@ -170,15 +176,17 @@ void CheckReset() {
   for (int i = 0; i < 10; ++i) ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
   EXPECT_EQ(counter.count(), 11) << "a reset waits for the work";
-  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream), 107002, "its device was reset");
-  EXPECT_EQ(aclrtFree(memory), 107002);
-  EXPECT_ACL_ERROR(aclrtResetDevice(0), 107002, "not in use");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream), ACL_ERROR_RT_CONTEXT_NULL,
+                   "its device was reset");
+  EXPECT_EQ(aclrtFree(memory), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_ACL_ERROR(aclrtResetDevice(0), ACL_ERROR_RT_CONTEXT_NULL, "not in use");
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << "a device may be set again";
-  EXPECT_EQ(aclrtSynchronizeStream(stream), 107017);
-  EXPECT_EQ(aclrtRecordEvent(event, nullptr), 107017);
-  EXPECT_EQ(aclrtFree(memory), 207002);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_INVALID_HANDLE);
+  EXPECT_EQ(aclrtRecordEvent(event, nullptr), ACL_ERROR_RT_INVALID_HANDLE);
+  EXPECT_EQ(aclrtFree(memory), ACL_ERROR_RT_MEMORY_FREE);
   char host = 0;
-  EXPECT_EQ(aclrtMemcpy(&host, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST), 107000);
+  EXPECT_EQ(aclrtMemcpy(&host, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST),
+            ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_EQ(counter.Launch(nullptr), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
   EXPECT_EQ(counter.count(), 12);
@@ -205,8 +213,8 @@ void CheckForcedReset() {
   EXPECT_EQ(aclrtResetDeviceForce(0), ACL_SUCCESS);
   releasing.join();
   EXPECT_EQ(counter.count(), 0) << "work that has not started is dropped";
-  EXPECT_EQ(aclrtSynchronizeStream(stream), 107002);
-  EXPECT_EQ(aclrtSetCurrentContext(context), 107017);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_EQ(aclrtSetCurrentContext(context), ACL_ERROR_RT_INVALID_HANDLE);
   EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
 }
 
@@ -232,11 +240,11 @@ TEST(RuntimeDeviceChild, AResetLeavesOtherContextsAlone) {
 // In the child of a fork: nothing of the parent's may be used, and everything may be made anew.
 void CheckChildOfFork(aclrtStream parents_stream, aclrtContext parents_context) {
   Counter counter;
-  EXPECT_ACL_ERROR(counter.Launch(parents_stream), 107002, "before fork()");
-  EXPECT_EQ(aclrtSynchronizeDevice(), 107002);
-  EXPECT_EQ(aclrtSetCurrentContext(parents_context), 107017);
+  EXPECT_ACL_ERROR(counter.Launch(parents_stream), ACL_ERROR_RT_CONTEXT_NULL, "before fork()");
+  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_ERROR_RT_CONTEXT_NULL);
+  EXPECT_EQ(aclrtSetCurrentContext(parents_context), ACL_ERROR_RT_INVALID_HANDLE);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-  EXPECT_EQ(aclrtSynchronizeStream(parents_stream), 107003);
+  EXPECT_EQ(aclrtSynchronizeStream(parents_stream), ACL_ERROR_RT_STREAM_CONTEXT);
   aclrtStream stream = nullptr;
   ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
   ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
@@ -277,7 +285,7 @@ void CheckThreeDevices() {
   uint32_t count = 0;
   ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
   ASSERT_EQ(count, 3u);
-  EXPECT_EQ(aclrtSetDevice(3), 107001);
+  EXPECT_EQ(aclrtSetDevice(3), ACL_ERROR_RT_INVALID_DEVICEID);
   std::vector<void*> memory(3);
   std::vector<aclrtStream> streams(3);
   for (int32_t device = 0; device < 3; ++device) {
@@ -293,9 +301,9 @@ void CheckThreeDevices() {
     ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total), ACL_SUCCESS);
     EXPECT_EQ(total - free, 4096u) << "each device has memory of its own";
   }
-  EXPECT_ACL_ERROR(aclrtSynchronizeStream(streams[0]), 107003, "device 0");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(streams[0]), ACL_ERROR_RT_STREAM_CONTEXT, "device 0");
   EXPECT_ACL_ERROR(aclrtMemcpy(memory[0], 8, memory[1], 8, ACL_MEMCPY_INNER_DEVICE_TO_DEVICE),
-                   107000, "dst is on device 0 and src on device 1");
+                   ACL_ERROR_RT_PARAM_INVALID, "dst is on device 0 and src on device 1");
   EXPECT_EQ(aclrtMemcpy(memory[0], 8, memory[1], 8, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE), 0);
   std::thread([&] {
     int32_t device = -1;

@@ -35,7 +35,8 @@ TEST_F(RuntimeEvent, IsCompleteWhenAllWorkBeforeItIsDone) {
   ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
   ASSERT_EQ(later.Launch(stream_), ACL_SUCCESS);
   EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_NOT_READY);
-  EXPECT_ACL_ERROR(aclrtSynchronizeEventWithTimeout(event.get(), 10), 107019, "not complete");
+  EXPECT_ACL_ERROR(aclrtSynchronizeEventWithTimeout(event.get(), 10), ACL_ERROR_RT_WAIT_TIMEOUT,
+                   "not complete");
   blocker.Release();
   EXPECT_EQ(aclrtSynchronizeEvent(event.get()), ACL_SUCCESS);
   EXPECT_EQ(StatusOf(event.get()), ACL_EVENT_STATUS_COMPLETE) << "work after it does not count";
@@ -51,7 +52,8 @@ TEST_F(RuntimeEvent, OrdersStreams) {
   ASSERT_EQ(aclrtStreamWaitEvent(consumer.get(), event.get()), ACL_SUCCESS);
   ASSERT_EQ(counter.Launch(consumer.get()), ACL_SUCCESS);
   EXPECT_EQ(WaitStatusOf(event.get()), ACL_EVENT_WAIT_STATUS_NOT_READY);
-  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(consumer.get(), 20), 507046);
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(consumer.get(), 20),
+            ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
   EXPECT_EQ(counter.count(), 0);
   blocker.Release();
   EXPECT_EQ(aclrtSynchronizeStream(consumer.get()), ACL_SUCCESS);
@@ -142,7 +144,8 @@ TEST_F(RuntimeEvent, ElapsedTimeIsThatOfTheWorkBetween) {
   ASSERT_EQ(aclrtLaunchHostFunc(stream_, sleep, nullptr), ACL_SUCCESS);
   ASSERT_EQ(aclrtRecordEvent(end.get(), stream_), ACL_SUCCESS);
   float ms = -1;
-  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, start.get(), end.get()), 107000, "endEvent");
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_ERROR_RT_PARAM_INVALID,
+                   "endEvent");
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_SUCCESS);
   EXPECT_GE(ms, 15.0f);
@@ -178,10 +181,12 @@ TEST_F(RuntimeEvent, ElapsedTimeNeedsRecordedTimingEvents) {
   ASSERT_EQ(aclrtRecordEvent(untimed, stream_), ACL_SUCCESS);
   const EventHandle unrecorded;
   float ms = 0;
-  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, untimed, event.get()), 107000, "TIME_LINE");
-  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, event.get(), unrecorded.get()), 107000,
-                   "endEvent was never recorded");
-  EXPECT_ACL_ERROR(aclrtEventElapsedTime(nullptr, event.get(), event.get()), 107000, "ms is null");
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, untimed, event.get()), ACL_ERROR_RT_PARAM_INVALID,
+                   "TIME_LINE");
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, event.get(), unrecorded.get()),
+                   ACL_ERROR_RT_PARAM_INVALID, "endEvent was never recorded");
+  EXPECT_ACL_ERROR(aclrtEventElapsedTime(nullptr, event.get(), event.get()),
+                   ACL_ERROR_RT_PARAM_INVALID, "ms is null");
   EXPECT_EQ(aclrtDestroyEvent(untimed), ACL_SUCCESS);
 }
 
@@ -210,9 +215,9 @@ TEST_F(RuntimeEvent, FlagsAreCheckedAndKept) {
       EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
     }
     aclrtEvent event = nullptr;
-    EXPECT_ACL_ERROR(create(&event, 0), 107000, "flag is 0x0");
-    EXPECT_ACL_ERROR(create(&event, 4), 107000, "flag is 0x4");
-    EXPECT_ACL_ERROR(create(nullptr, 1), 107000, "event is null");
+    EXPECT_ACL_ERROR(create(&event, 0), ACL_ERROR_RT_PARAM_INVALID, "flag is 0x0");
+    EXPECT_ACL_ERROR(create(&event, 4), ACL_ERROR_RT_PARAM_INVALID, "flag is 0x4");
+    EXPECT_ACL_ERROR(create(nullptr, 1), ACL_ERROR_RT_PARAM_INVALID, "event is null");
   }
 }
 
@@ -226,20 +231,22 @@ TEST_F(RuntimeEvent, BadHandlesAreErrors) {
   aclrtEventWaitStatus waited;
   float ms = 0;
   for (const aclrtEvent bad : {destroyed, static_cast<aclrtEvent>(nullptr), stream_}) {
-    EXPECT_EQ(aclrtRecordEvent(bad, stream_), 107017);
-    EXPECT_EQ(aclrtResetEvent(bad, stream_), 107017);
-    EXPECT_EQ(aclrtStreamWaitEvent(stream_, bad), 107017);
-    EXPECT_EQ(aclrtQueryEvent(bad, &status), 107017);
-    EXPECT_EQ(aclrtQueryEventStatus(bad, &recorded), 107017);
-    EXPECT_EQ(aclrtQueryEventWaitStatus(bad, &waited), 107017);
-    EXPECT_EQ(aclrtSynchronizeEvent(bad), 107017);
-    EXPECT_EQ(aclrtSynchronizeEventWithTimeout(bad, 1), 107017);
-    EXPECT_EQ(aclrtEventElapsedTime(&ms, bad, good.get()), 107017);
-    EXPECT_ACL_ERROR(aclrtDestroyEvent(bad), 107017, "aclrtDestroyEvent: event");
+    EXPECT_EQ(aclrtRecordEvent(bad, stream_), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtResetEvent(bad, stream_), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtStreamWaitEvent(stream_, bad), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtQueryEvent(bad, &status), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtQueryEventStatus(bad, &recorded), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtQueryEventWaitStatus(bad, &waited), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtSynchronizeEvent(bad), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtSynchronizeEventWithTimeout(bad, 1), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtEventElapsedTime(&ms, bad, good.get()), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_ACL_ERROR(aclrtDestroyEvent(bad), ACL_ERROR_RT_INVALID_HANDLE,
+                     "aclrtDestroyEvent: event");
   }
-  EXPECT_ACL_ERROR(aclrtRecordEvent(good.get(), good.get()), 107017, "not a live stream");
-  EXPECT_EQ(aclrtQueryEvent(good.get(), nullptr), 107000);
-  EXPECT_EQ(aclrtSynchronizeEventWithTimeout(good.get(), -2), 107000);
+  EXPECT_ACL_ERROR(aclrtRecordEvent(good.get(), good.get()), ACL_ERROR_RT_INVALID_HANDLE,
+                   "not a live stream");
+  EXPECT_EQ(aclrtQueryEvent(good.get(), nullptr), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtSynchronizeEventWithTimeout(good.get(), -2), ACL_ERROR_RT_PARAM_INVALID);
 }
 
 }  // namespace

@@ -61,44 +61,50 @@ TEST_F(RuntimeMemory, AllPoliciesGiveAlignedUsableMemory) {
     }
   }
   void* memory = nullptr;
-  EXPECT_ACL_ERROR(aclrtMalloc(&memory, 8, static_cast<aclrtMemMallocPolicy>(8)), 107000,
-                   "policy is 0x8");
-  EXPECT_ACL_ERROR(aclrtMalloc(&memory, 8, static_cast<aclrtMemMallocPolicy>(0x200)), 107000,
-                   "policy is 0x200");
+  EXPECT_ACL_ERROR(aclrtMalloc(&memory, 8, static_cast<aclrtMemMallocPolicy>(8)),
+                   ACL_ERROR_RT_PARAM_INVALID, "policy is 0x8");
+  EXPECT_ACL_ERROR(aclrtMalloc(&memory, 8, static_cast<aclrtMemMallocPolicy>(0x200)),
+                   ACL_ERROR_RT_PARAM_INVALID, "policy is 0x200");
   for (const auto allocate : {aclrtMallocAlign32, aclrtMallocCached}) {
     ASSERT_EQ(allocate(&memory, 100, ACL_MEM_MALLOC_NORMAL_ONLY), ACL_SUCCESS);
     EXPECT_EQ(aclrtMemFlush(memory, 100), ACL_SUCCESS);
     EXPECT_EQ(aclrtMemInvalidate(memory, 100), ACL_SUCCESS);
-    EXPECT_EQ(aclrtMemFlush(memory, 101), 107000);
+    EXPECT_EQ(aclrtMemFlush(memory, 101), ACL_ERROR_RT_PARAM_INVALID);
     EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);
-    EXPECT_EQ(aclrtMemInvalidate(memory, 100), 107000);
+    EXPECT_EQ(aclrtMemInvalidate(memory, 100), ACL_ERROR_RT_PARAM_INVALID);
   }
 }
 
 TEST_F(RuntimeMemory, BadRequestsAreErrors) {
   void* memory = nullptr;
-  EXPECT_ACL_ERROR(aclrtMalloc(&memory, 0, ACL_MEM_MALLOC_HUGE_FIRST), 107000, "size is 0");
-  EXPECT_ACL_ERROR(aclrtMalloc(nullptr, 8, ACL_MEM_MALLOC_HUGE_FIRST), 107000, "devPtr is null");
-  EXPECT_EQ(aclrtMallocHost(&memory, 0), 107000);
-  EXPECT_EQ(aclrtMallocHost(nullptr, 8), 107000);
+  EXPECT_ACL_ERROR(aclrtMalloc(&memory, 0, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_PARAM_INVALID,
+                   "size is 0");
+  EXPECT_ACL_ERROR(aclrtMalloc(nullptr, 8, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_PARAM_INVALID,
+                   "devPtr is null");
+  EXPECT_EQ(aclrtMallocHost(&memory, 0), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtMallocHost(nullptr, 8), ACL_ERROR_RT_PARAM_INVALID);
   for (const size_t size : {std::numeric_limits<size_t>::max(), size_t{1} << 62}) {
-    EXPECT_ACL_ERROR(aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST), 207001, "bytes");
-    EXPECT_EQ(aclrtMallocHost(&memory, size), 207001);
+    EXPECT_ACL_ERROR(aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST),
+                     ACL_ERROR_RT_MEMORY_ALLOCATION, "bytes");
+    EXPECT_EQ(aclrtMallocHost(&memory, size), ACL_ERROR_RT_MEMORY_ALLOCATION);
   }
 }
 
 TEST_F(RuntimeMemory, BadFreesAreErrors) {
   void* memory = nullptr;
   ASSERT_EQ(aclrtMalloc(&memory, 100, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtFree(static_cast<char*>(memory) + 10), 207002, "10 bytes inside");
-  EXPECT_ACL_ERROR(aclrtFreeHost(memory), 207002, "device memory, which aclrtFree frees");
+  EXPECT_ACL_ERROR(aclrtFree(static_cast<char*>(memory) + 10), ACL_ERROR_RT_MEMORY_FREE,
+                   "10 bytes inside");
+  EXPECT_ACL_ERROR(aclrtFreeHost(memory), ACL_ERROR_RT_MEMORY_FREE,
+                   "device memory, which aclrtFree frees");
   ASSERT_EQ(aclrtFree(memory), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtFree(memory), 207002, "already freed");
+  EXPECT_ACL_ERROR(aclrtFree(memory), ACL_ERROR_RT_MEMORY_FREE, "already freed");
   int foreign = 0;
-  EXPECT_ACL_ERROR(aclrtFree(&foreign), 207002, "never allocated");
-  EXPECT_ACL_ERROR(aclrtFree(host_), 207002, "host memory, which aclrtFreeHost frees");
-  EXPECT_ACL_ERROR(aclrtFree(nullptr), 107000, "devPtr is null");
-  EXPECT_ACL_ERROR(aclrtFreeHost(nullptr), 107000, "hostPtr is null");
+  EXPECT_ACL_ERROR(aclrtFree(&foreign), ACL_ERROR_RT_MEMORY_FREE, "never allocated");
+  EXPECT_ACL_ERROR(aclrtFree(host_), ACL_ERROR_RT_MEMORY_FREE,
+                   "host memory, which aclrtFreeHost frees");
+  EXPECT_ACL_ERROR(aclrtFree(nullptr), ACL_ERROR_RT_PARAM_INVALID, "devPtr is null");
+  EXPECT_ACL_ERROR(aclrtFreeHost(nullptr), ACL_ERROR_RT_PARAM_INVALID, "hostPtr is null");
 }
 
 TEST_F(RuntimeMemory, MemInfoFollowsAllocations) {
@@ -112,9 +118,10 @@ TEST_F(RuntimeMemory, MemInfoFollowsAllocations) {
   ASSERT_EQ(aclrtGetMemInfo(ACL_DDR_MEM, &free_after, &total), ACL_SUCCESS);
   EXPECT_EQ(free_before - free_after, 12345u);
   EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);
-  EXPECT_EQ(aclrtGetMemInfo(static_cast<aclrtMemAttr>(12), &free_after, &total), 107000);
-  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, nullptr, &total), 107000);
-  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free_after, nullptr), 107000);
+  EXPECT_EQ(aclrtGetMemInfo(static_cast<aclrtMemAttr>(12), &free_after, &total),
+            ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, nullptr, &total), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free_after, nullptr), ACL_ERROR_RT_PARAM_INVALID);
 }
 
 TEST_F(RuntimeMemory, PointerAttributesTellTheSide) {
@@ -128,8 +135,8 @@ TEST_F(RuntimeMemory, PointerAttributesTellTheSide) {
     ASSERT_EQ(aclrtPointerGetAttributes(host, &attributes), ACL_SUCCESS);
     EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_HOST);
   }
-  EXPECT_EQ(aclrtPointerGetAttributes(nullptr, &attributes), 107000);
-  EXPECT_EQ(aclrtPointerGetAttributes(host_, nullptr), 107000);
+  EXPECT_EQ(aclrtPointerGetAttributes(nullptr, &attributes), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtPointerGetAttributes(host_, nullptr), ACL_ERROR_RT_PARAM_INVALID);
 }
 
 TEST_F(RuntimeMemory, CopiesInEveryDirection) {
@@ -159,18 +166,21 @@ TEST_F(RuntimeMemory, WrongCopiesAreErrorsAndCopyNothing) {
   const auto copy = [](void* dst, size_t room, const void* src, size_t count, int kind) {
     return aclrtMemcpy(dst, room, src, count, static_cast<aclrtMemcpyKind>(kind));
   };
-  EXPECT_ACL_ERROR(copy(device_, 4, host, 5, 1), 107000, "count is 5, but destMax only 4");
-  EXPECT_ACL_ERROR(copy(device_, kSize + 1, host_, kSize + 1, 1), 107000, "leave its allocation");
-  EXPECT_ACL_ERROR(copy(host_, kSize, At(1), kSize, 2), 107000, "src");
-  EXPECT_ACL_ERROR(copy(At(kSize), 1, host, 1, 1), 107000, "not device memory");
-  EXPECT_ACL_ERROR(copy(device_, 4, At(100), 4, 1), 107000, "src is");
-  EXPECT_ACL_ERROR(copy(host, 4, host_, 4, 2), 107000, "which is not device memory");
-  EXPECT_ACL_ERROR(copy(host, 4, device_, 4, 0), 107000, "memory of device 0");
-  EXPECT_ACL_ERROR(copy(nullptr, 4, device_, 4, 2), 107000, "dst is null");
-  EXPECT_ACL_ERROR(copy(host, 4, nullptr, 4, 0), 107000, "src is null");
-  EXPECT_ACL_ERROR(copy(host, 4, device_, 4, 8), 107000, "kind is 8");
-  EXPECT_ACL_ERROR(copy(host, 4, device_, 4, -1), 107000, "kind is -1");
-  EXPECT_ACL_ERROR(copy(At(2), 4, device_, 4, 3), 107000, "overlap");
+  EXPECT_ACL_ERROR(copy(device_, 4, host, 5, 1), ACL_ERROR_RT_PARAM_INVALID,
+                   "count is 5, but destMax only 4");
+  EXPECT_ACL_ERROR(copy(device_, kSize + 1, host_, kSize + 1, 1), ACL_ERROR_RT_PARAM_INVALID,
+                   "leave its allocation");
+  EXPECT_ACL_ERROR(copy(host_, kSize, At(1), kSize, 2), ACL_ERROR_RT_PARAM_INVALID, "src");
+  EXPECT_ACL_ERROR(copy(At(kSize), 1, host, 1, 1), ACL_ERROR_RT_PARAM_INVALID, "not device memory");
+  EXPECT_ACL_ERROR(copy(device_, 4, At(100), 4, 1), ACL_ERROR_RT_PARAM_INVALID, "src is");
+  EXPECT_ACL_ERROR(copy(host, 4, host_, 4, 2), ACL_ERROR_RT_PARAM_INVALID,
+                   "which is not device memory");
+  EXPECT_ACL_ERROR(copy(host, 4, device_, 4, 0), ACL_ERROR_RT_PARAM_INVALID, "memory of device 0");
+  EXPECT_ACL_ERROR(copy(nullptr, 4, device_, 4, 2), ACL_ERROR_RT_PARAM_INVALID, "dst is null");
+  EXPECT_ACL_ERROR(copy(host, 4, nullptr, 4, 0), ACL_ERROR_RT_PARAM_INVALID, "src is null");
+  EXPECT_ACL_ERROR(copy(host, 4, device_, 4, 8), ACL_ERROR_RT_PARAM_INVALID, "kind is 8");
+  EXPECT_ACL_ERROR(copy(host, 4, device_, 4, -1), ACL_ERROR_RT_PARAM_INVALID, "kind is -1");
+  EXPECT_ACL_ERROR(copy(At(2), 4, device_, 4, 3), ACL_ERROR_RT_PARAM_INVALID, "overlap");
   EXPECT_STREQ(host, "host");
   EXPECT_EQ(Read(device_, 6), "device");
 }
@@ -180,8 +190,8 @@ TEST_F(RuntimeMemory, FreedMemoryIsNoDeviceMemory) {
   ASSERT_EQ(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
   ASSERT_EQ(aclrtFree(memory), ACL_SUCCESS);
   char host = 0;
-  EXPECT_ACL_ERROR(aclrtMemcpy(&host, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST), 107000,
-                   "not device memory");
+  EXPECT_ACL_ERROR(aclrtMemcpy(&host, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST),
+                   ACL_ERROR_RT_PARAM_INVALID, "not device memory");
 }
 
 TEST_F(RuntimeMemory, FillsBytes) {
@@ -192,10 +202,13 @@ TEST_F(RuntimeMemory, FillsBytes) {
   ASSERT_EQ(aclrtMemsetAsync(At(2), 10, 'c', 2, stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(Read(device_, 5), "AAccA");
-  EXPECT_ACL_ERROR(aclrtMemset(device_, 4, 0, 5), 107000, "count is 5, but maxCount only 4");
-  EXPECT_ACL_ERROR(aclrtMemset(device_, kSize + 1, 0, kSize + 1), 107000, "leave its allocation");
-  EXPECT_ACL_ERROR(aclrtMemset(nullptr, 1, 0, 1), 107000, "devPtr is null");
-  EXPECT_ACL_ERROR(aclrtMemsetAsync(device_, 4, 0, 5, stream_), 107000, "count is 5");
+  EXPECT_ACL_ERROR(aclrtMemset(device_, 4, 0, 5), ACL_ERROR_RT_PARAM_INVALID,
+                   "count is 5, but maxCount only 4");
+  EXPECT_ACL_ERROR(aclrtMemset(device_, kSize + 1, 0, kSize + 1), ACL_ERROR_RT_PARAM_INVALID,
+                   "leave its allocation");
+  EXPECT_ACL_ERROR(aclrtMemset(nullptr, 1, 0, 1), ACL_ERROR_RT_PARAM_INVALID, "devPtr is null");
+  EXPECT_ACL_ERROR(aclrtMemsetAsync(device_, 4, 0, 5, stream_), ACL_ERROR_RT_PARAM_INVALID,
+                   "count is 5");
 }
 
 TEST_F(RuntimeMemory, CopiesRectangles) {
@@ -220,15 +233,16 @@ TEST_F(RuntimeMemory, WrongRectanglesAreErrors) {
     return aclrtMemcpy2d(device_, dpitch, rows.data(), spitch, width, height,
                          ACL_MEMCPY_HOST_TO_DEVICE);
   };
-  EXPECT_ACL_ERROR(copy(4, 5, 5, 2), 107000, "dpitch is 4");
-  EXPECT_ACL_ERROR(copy(5, 4, 5, 2), 107000, "spitch is 4");
-  EXPECT_ACL_ERROR(copy(333, 5, 5, 4), 107000, "1004 bytes at dst");
-  EXPECT_ACL_ERROR(copy(size_t{1} << 63, 5, 5, 3), 107000, "more than an address space");
+  EXPECT_ACL_ERROR(copy(4, 5, 5, 2), ACL_ERROR_RT_PARAM_INVALID, "dpitch is 4");
+  EXPECT_ACL_ERROR(copy(5, 4, 5, 2), ACL_ERROR_RT_PARAM_INVALID, "spitch is 4");
+  EXPECT_ACL_ERROR(copy(333, 5, 5, 4), ACL_ERROR_RT_PARAM_INVALID, "1004 bytes at dst");
+  EXPECT_ACL_ERROR(copy(size_t{1} << 63, 5, 5, 3), ACL_ERROR_RT_PARAM_INVALID,
+                   "more than an address space");
   EXPECT_EQ(copy(332, 5, 4, 4), ACL_SUCCESS) << "ends at the last byte";
   EXPECT_EQ(copy(1, 1, 0, 4), ACL_SUCCESS);
   EXPECT_EQ(copy(8, 8, 4, 0), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtMemcpy2d(device_, 8, At(3), 8, 4, 3, ACL_MEMCPY_DEVICE_TO_DEVICE), 107000,
-                   "overlap");
+  EXPECT_ACL_ERROR(aclrtMemcpy2d(device_, 8, At(3), 8, 4, 3, ACL_MEMCPY_DEVICE_TO_DEVICE),
+                   ACL_ERROR_RT_PARAM_INVALID, "overlap");
 }
 
 // The source of a buffered copy may be changed as soon as the call returns.
@@ -248,10 +262,11 @@ TEST_F(RuntimeMemory, BufferedCopiesTakeTheirSourceAtOnce) {
 TEST_F(RuntimeMemory, AsyncCopiesAreCheckedWhenTheyAreEnqueued) {
   char host[8] = {};
   EXPECT_ACL_ERROR(aclrtMemcpyAsync(device_, 4, host, 5, ACL_MEMCPY_HOST_TO_DEVICE, stream_),
-                   107000, "aclrtMemcpyAsync: count is 5");
-  EXPECT_ACL_ERROR(aclrtMemcpyAsync(host, 8, host_, 8, ACL_MEMCPY_DEVICE_TO_HOST, stream_), 107000,
-                   "not device memory");
-  EXPECT_EQ(aclrtMemcpyAsync(device_, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE, host), 107017);
+                   ACL_ERROR_RT_PARAM_INVALID, "aclrtMemcpyAsync: count is 5");
+  EXPECT_ACL_ERROR(aclrtMemcpyAsync(host, 8, host_, 8, ACL_MEMCPY_DEVICE_TO_HOST, stream_),
+                   ACL_ERROR_RT_PARAM_INVALID, "not device memory");
+  EXPECT_EQ(aclrtMemcpyAsync(device_, 8, host, 8, ACL_MEMCPY_HOST_TO_DEVICE, host),
+            ACL_ERROR_RT_INVALID_HANDLE);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
 }
 
@@ -308,7 +323,8 @@ void CheckDeviceMemoryLimit() {
   void* first = nullptr;
   void* second = nullptr;
   ASSERT_EQ(aclrtMalloc(&first, 900 << 10, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtMalloc(&second, 200 << 10, ACL_MEM_MALLOC_HUGE_FIRST), 207001, "204800");
+  EXPECT_ACL_ERROR(aclrtMalloc(&second, 200 << 10, ACL_MEM_MALLOC_HUGE_FIRST),
+                   ACL_ERROR_RT_MEMORY_ALLOCATION, "204800");
   ASSERT_EQ(aclrtFree(first), ACL_SUCCESS);
   EXPECT_EQ(aclrtMalloc(&second, 200 << 10, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
 }

@@ -102,17 +102,23 @@ TEST_F(RuntimeStream, QueryTellsWhetherWorkIsLeft) {
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(aclrtStreamQuery(stream_, &status), ACL_SUCCESS);
   EXPECT_EQ(status, ACL_STREAM_STATUS_COMPLETE);
-  EXPECT_ACL_ERROR(aclrtStreamQuery(stream_, nullptr), 107000, "status is null");
+  EXPECT_ACL_ERROR(aclrtStreamQuery(stream_, nullptr), ACL_ERROR_RT_PARAM_INVALID,
+                   "status is null");
 }
 
 TEST_F(RuntimeStream, TimeoutsEndTheWaitAndNotTheWork) {
   Blocker blocker;
   ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtSynchronizeStreamWithTimeout(stream_, 10), 507046, "after the timeout");
-  EXPECT_ACL_ERROR(aclrtSynchronizeStreamWithTimeout(stream_, 0), 507046, "1 unfinished");
-  EXPECT_ACL_ERROR(aclrtSynchronizeDeviceWithTimeout(10), 107019, "after the timeout");
-  EXPECT_ACL_ERROR(aclrtSynchronizeStreamWithTimeout(stream_, -2), 107000, "timeout is -2");
-  EXPECT_ACL_ERROR(aclrtSynchronizeDeviceWithTimeout(-2), 107000, "timeout is -2");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStreamWithTimeout(stream_, 10), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+                   "after the timeout");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStreamWithTimeout(stream_, 0), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+                   "1 unfinished");
+  EXPECT_ACL_ERROR(aclrtSynchronizeDeviceWithTimeout(10), ACL_ERROR_RT_WAIT_TIMEOUT,
+                   "after the timeout");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStreamWithTimeout(stream_, -2), ACL_ERROR_RT_PARAM_INVALID,
+                   "timeout is -2");
+  EXPECT_ACL_ERROR(aclrtSynchronizeDeviceWithTimeout(-2), ACL_ERROR_RT_PARAM_INVALID,
+                   "timeout is -2");
   blocker.Release();
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 10000), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, -1), ACL_SUCCESS);
@@ -135,8 +141,9 @@ TEST_F(RuntimeStream, ErrorsOfTasksComeBackOnceAtSynchronise) {
   LaunchFailure(stream_);
   Counter counter;
   ASSERT_EQ(counter.Launch(stream_), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), 107015, "callback on stream");
-  EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), 107015);
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), ACL_ERROR_RT_STREAM_NO_CB_REG,
+                   "callback on stream");
+  EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), ACL_ERROR_RT_STREAM_NO_CB_REG);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(counter.count(), 1) << "by default later work runs after a failure";
 }
@@ -147,7 +154,7 @@ TEST_F(RuntimeStream, ErrorsComeToTheThreadThatSynchronises) {
   ASSERT_EQ(aclrtGetCurrentContext(&context), ACL_SUCCESS);
   std::thread([&] {
     ASSERT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
-    EXPECT_ACL_ERROR(aclrtSynchronizeDevice(), 107015, "failed");
+    EXPECT_ACL_ERROR(aclrtSynchronizeDevice(), ACL_ERROR_RT_STREAM_NO_CB_REG, "failed");
   }).join();
   EXPECT_EQ(NewestMessage(), "");
 }
@@ -160,12 +167,12 @@ TEST_F(RuntimeStream, StopOnFailureDropsLaterWorkUntilTheErrorIsReported) {
   ASSERT_EQ(counter.Launch(stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtRecordEvent(event.get(), stream_), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeEvent(event.get()), ACL_SUCCESS) << "who waits must not hang";
-  EXPECT_EQ(aclrtSynchronizeStream(stream_), 107015);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_ERROR_RT_STREAM_NO_CB_REG);
   EXPECT_EQ(counter.count(), 0);
   ASSERT_EQ(counter.Launch(stream_), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(counter.count(), 1);
-  EXPECT_ACL_ERROR(aclrtSetStreamFailureMode(stream_, 2), 107000, "mode is 2");
+  EXPECT_ACL_ERROR(aclrtSetStreamFailureMode(stream_, 2), ACL_ERROR_RT_PARAM_INVALID, "mode is 2");
 }
 
 TEST_F(RuntimeStream, AbortDropsWhatHasNotStarted) {
@@ -186,7 +193,7 @@ TEST_F(RuntimeStream, AbortDropsWhatHasNotStarted) {
   });
   EXPECT_EQ(aclrtSynchronizeEvent(event.get()), ACL_SUCCESS) << "a dropped record holds nobody up";
   EXPECT_FALSE(aborted) << "abort waits for the task that runs";
-  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 20), 507046)
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
       << "who waits for the running task must not be let go by the dropped ones";
   blocker.Release();
   aborting.join();
@@ -224,7 +231,7 @@ TEST_F(RuntimeStream, DestroyWaitsAndForceDestroyDrops) {
     EXPECT_EQ(force ? aclrtDestroyStreamForce(stream) : aclrtDestroyStream(stream), ACL_SUCCESS);
     releasing.join();
     EXPECT_EQ(counter.count(), force ? 0 : 5);
-    EXPECT_ACL_ERROR(counter.Launch(stream), 107017, "not a live stream");
+    EXPECT_ACL_ERROR(counter.Launch(stream), ACL_ERROR_RT_INVALID_HANDLE, "not a live stream");
   }
 }
 
@@ -236,18 +243,21 @@ TEST_F(RuntimeStream, BadHandlesAreErrors) {
   aclrtStreamStatus status;
   int32_t id = 0;
   for (const aclrtStream bad : {destroyed, static_cast<aclrtStream>(&foreign)}) {
-    EXPECT_EQ(aclrtSynchronizeStream(bad), 107017);
-    EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(bad, 1), 107017);
-    EXPECT_EQ(aclrtStreamQuery(bad, &status), 107017);
-    EXPECT_EQ(aclrtStreamGetId(bad, &id), 107017);
-    EXPECT_EQ(aclrtSetStreamFailureMode(bad, 0), 107017);
-    EXPECT_EQ(aclrtStreamAbort(bad), 107017);
-    EXPECT_EQ(aclrtDestroyStream(bad), 107017);
-    EXPECT_ACL_ERROR(aclrtDestroyStreamForce(bad), 107017, "aclrtDestroyStreamForce: stream");
+    EXPECT_EQ(aclrtSynchronizeStream(bad), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(bad, 1), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtStreamQuery(bad, &status), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtStreamGetId(bad, &id), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtSetStreamFailureMode(bad, 0), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtStreamAbort(bad), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(aclrtDestroyStream(bad), ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_ACL_ERROR(aclrtDestroyStreamForce(bad), ACL_ERROR_RT_INVALID_HANDLE,
+                     "aclrtDestroyStreamForce: stream");
   }
-  EXPECT_ACL_ERROR(aclrtDestroyStream(nullptr), 107000, "default stream");
-  EXPECT_ACL_ERROR(aclrtCreateStream(nullptr), 107000, "aclrtCreateStream: stream is null");
-  EXPECT_ACL_ERROR(aclrtStreamGetId(stream_, nullptr), 107000, "streamId is null");
+  EXPECT_ACL_ERROR(aclrtDestroyStream(nullptr), ACL_ERROR_RT_PARAM_INVALID, "default stream");
+  EXPECT_ACL_ERROR(aclrtCreateStream(nullptr), ACL_ERROR_RT_PARAM_INVALID,
+                   "aclrtCreateStream: stream is null");
+  EXPECT_ACL_ERROR(aclrtStreamGetId(stream_, nullptr), ACL_ERROR_RT_PARAM_INVALID,
+                   "streamId is null");
 }
 
 TEST_F(RuntimeStream, StreamsOfAnotherContextAreRefused) {
@@ -256,11 +266,11 @@ TEST_F(RuntimeStream, StreamsOfAnotherContextAreRefused) {
   aclrtContext other = nullptr;
   ASSERT_EQ(aclrtCreateContext(&other, 0), ACL_SUCCESS);
   Counter counter;
-  EXPECT_ACL_ERROR(counter.Launch(stream_), 107003, "another context");
-  EXPECT_EQ(aclrtSynchronizeStream(stream_), 107003);
-  EXPECT_EQ(aclrtDestroyStream(stream_), 107003);
+  EXPECT_ACL_ERROR(counter.Launch(stream_), ACL_ERROR_RT_STREAM_CONTEXT, "another context");
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_ERROR_RT_STREAM_CONTEXT);
+  EXPECT_EQ(aclrtDestroyStream(stream_), ACL_ERROR_RT_STREAM_CONTEXT);
   EXPECT_EQ(aclrtDestroyContext(other), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), 107002, "was destroyed");
+  EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), ACL_ERROR_RT_CONTEXT_NULL, "was destroyed");
   EXPECT_EQ(aclrtSetCurrentContext(own), ACL_SUCCESS);
   EXPECT_EQ(counter.Launch(stream_), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
@@ -275,7 +285,8 @@ TEST_F(RuntimeStream, PrioritiesAndFlagsAreAccepted) {
     }
   }
   aclrtStream stream = nullptr;
-  EXPECT_ACL_ERROR(aclrtCreateStreamWithConfig(&stream, 0, 4), 107000, "flag is 0x4");
+  EXPECT_ACL_ERROR(aclrtCreateStreamWithConfig(&stream, 0, 4), ACL_ERROR_RT_PARAM_INVALID,
+                   "flag is 0x4");
 }
 
 TEST_F(RuntimeStream, IdsDiffer) {
@@ -309,9 +320,9 @@ TEST_F(RuntimeStream, ATaskThatWaitsForItsOwnStreamIsRefused) {
   };
   ASSERT_EQ(aclrtLaunchHostFunc(stream_, task, &result), ACL_SUCCESS);
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
-  EXPECT_EQ(result.synchronize, 107000);
-  EXPECT_EQ(result.destroy, 107000);
-  EXPECT_EQ(result.reset, 107000);
+  EXPECT_EQ(result.synchronize, ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(result.destroy, ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(result.reset, ACL_ERROR_RT_PARAM_INVALID);
 }
 
 }  // namespace

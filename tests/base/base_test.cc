@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "acl/acl_base.h"
+#include "aclnn/aclnn_base.h"
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/dtype.h"
@@ -104,7 +105,7 @@ TEST(ErrorMessageTest, ReportKeepsOnlyFailures) {
   SetErrorMessage("before");
   EXPECT_EQ(Report(Status()), 0);
   EXPECT_STREQ(TakeErrorMessage(), "before");
-  EXPECT_EQ(Report(Status(161002, "wrong")), 161002);
+  EXPECT_EQ(Report(Status(ACLNN_ERR_PARAM_INVALID, "wrong")), ACLNN_ERR_PARAM_INVALID);
   EXPECT_STREQ(TakeErrorMessage(), "wrong");
 }
 
@@ -115,8 +116,8 @@ TEST(StatusTest, ReturnMacroPassesTheFirstFailureOn) {
     return {7, "end"};
   };
   EXPECT_EQ(run(0).code(), 7);
-  EXPECT_EQ(run(161001).code(), 161001);
-  EXPECT_EQ(run(161001).message(), "refused");
+  EXPECT_EQ(run(ACLNN_ERR_PARAM_NULLPTR).code(), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(run(ACLNN_ERR_PARAM_NULLPTR).message(), "refused");
 }
 
 TEST(HandleTableTest, FindsOnlyLiveHandles) {

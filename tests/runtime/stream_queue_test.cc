@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "acl/acl_base.h"
+#include "aclnn/aclnn_base.h"
 #include "runtime/context.h"
 #include "runtime/stream.h"
 
@@ -21,7 +22,7 @@ namespace {
 
 using base::Status;
 
-constexpr int32_t kTimeout = 507046;
+constexpr int32_t kTimeout = ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
 
 class StreamQueue : public testing::Test {
  protected:
@@ -72,10 +73,11 @@ TEST_F(StreamQueue, SmallWorkRunsOnTheCallingThreadOfAnIdleStream) {
 
 TEST_F(StreamQueue, TheFirstErrorIsKeptWithTheNameOfItsTask) {
   for (const bool small : {false, true}) {
-    ASSERT_TRUE(Run("first", small, [] { return Status(361001, "no luck"); }).ok());
-    ASSERT_TRUE(Run("second", small, [] { return Status(161002, "later"); }).ok());
+    ASSERT_TRUE(
+        Run("first", small, [] { return Status(ACLNN_ERR_RUNTIME_ERROR, "no luck"); }).ok());
+    ASSERT_TRUE(Run("second", small, [] { return Status(ACLNN_ERR_PARAM_INVALID, "later"); }).ok());
     const Status status = Synchronize();
-    EXPECT_EQ(status.code(), 361001);
+    EXPECT_EQ(status.code(), ACLNN_ERR_RUNTIME_ERROR);
     EXPECT_THAT(status.message(), testing::AllOf(testing::HasSubstr("first on stream"),
                                                  testing::HasSubstr("no luck")));
     EXPECT_TRUE(Synchronize().ok());
