@@ -55,6 +55,16 @@ bool Stream::HeadReady() const {
   return !queue_.empty() && (queue_.front().after == nullptr || queue_.front().after->is_open());
 }
 
+void Stream::WakeWorker() {
+  wake_ups_.fetch_add(1, std::memory_order_relaxed);
+  work_ready_.notify_one();
+}
+
+void Stream::WakeWaiters() {
+  wake_ups_.fetch_add(1, std::memory_order_relaxed);
+  done_changed_.notify_all();
+}
+
 base::Status Stream::Enqueue(Task task) {
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
@@ -65,7 +75,7 @@ base::Status Stream::Enqueue(Task task) {
     Execute(std::move(task), lock);
     const bool more = !queue_.empty();
     lock.unlock();
-    if (more) work_ready_.notify_one();
+    if (more) WakeWorker();
     return {};
   }
   if (!worker_.joinable()) worker_ = std::thread([this] { WorkerMain(); });
@@ -74,7 +84,7 @@ base::Status Stream::Enqueue(Task task) {
   ++enqueued_;
   const bool wake = !busy_;  // who is busy looks at the queue afterwards
   lock.unlock();
-  if (wake) work_ready_.notify_one();
+  if (wake) WakeWorker();
   return {};
 }
 
@@ -132,7 +142,7 @@ base::Status Stream::Close(bool drop) {
   worker_ends_ = true;
   std::thread worker = std::move(worker_);
   lock.unlock();
-  work_ready_.notify_one();
+  WakeWorker();
   if (worker.joinable()) worker.join();
   return {};
 }
@@ -146,7 +156,7 @@ void Stream::SetStopOnFailure(bool stop) {
 void Stream::OnGateOpen() {
   // The worker either sees the open gate before it sleeps or sleeps before this lock is taken.
   { const Lock lock(mutex_); }
-  work_ready_.notify_one();
+  WakeWorker();
 }
 
 // Runs tasks that the worker has not begun: waking it takes 50 us and more, and what the caller has
@@ -164,7 +174,7 @@ void Stream::Help(uint64_t target, Lock& lock) {
     helped = true;
   }
   // The worker may have found the stream busy and gone back to sleep.
-  if (helped && !queue_.empty()) work_ready_.notify_one();
+  if (helped && !queue_.empty()) WakeWorker();
 }
 
 // Runs or drops one task; the caller holds the lock and no other task is running.
@@ -185,7 +195,7 @@ void Stream::Execute(Task task, Lock& lock) {
     error_ = Error(status.code(), "{} on stream {} failed: {}", name, id_, status.message());
     dropping_ = stop_on_failure_;
   }
-  if (done_waiters_ > 0) done_changed_.notify_all();
+  if (done_waiters_ > 0) WakeWaiters();
 }
 
 base::Status Stream::Run(Task& task) const {
@@ -215,7 +225,7 @@ void Stream::DropQueue(Lock& lock) {
   done_changed_.wait(lock, [&] { return !busy_ || started_ != running; });
   --done_waiters_;
   done_ += count;
-  if (done_waiters_ > 0) done_changed_.notify_all();
+  if (done_waiters_ > 0) WakeWaiters();
 }
 
 void Stream::WorkerMain() {
