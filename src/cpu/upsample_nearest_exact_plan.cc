@@ -36,15 +36,18 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   }
 
   const std::vector<int64_t> source = SourceTable(w);
-  const auto add = [&](int64_t start, int64_t window) {
+  const auto element = [&](int64_t at) {
+    return source[static_cast<size_t>(at / channels)] * channels + at % channels;
+  };
+  const auto add = [&](int64_t start, int64_t last_window) {
+    const int64_t end = std::min(start + lanes, plan.row);  // lanes behind the row are not stored
+    int64_t window = last_window;
+    for (int64_t at = start; at < end; ++at) window = std::min(window, element(at));
     plan.window.push_back(window);
     for (int64_t at = start; at < start + lanes; ++at) {
-      // Lanes behind the row are not stored.
-      const int64_t element =
-          at < plan.row ? source[static_cast<size_t>(at / channels)] * channels + at % channels
-                        : window;
-      if (element - window >= lanes) return false;
-      plan.index.push_back(static_cast<int8_t>(element - window));
+      const int64_t place = at < end ? element(at) - window : 0;
+      if (place >= lanes) return false;
+      plan.index.push_back(static_cast<int8_t>(place));
     }
     return true;
   };
@@ -53,10 +56,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   }
   const int64_t last_window = std::max<int64_t>(plan.source_elements - lanes, 0);
   for (int64_t b = plan.repeated; b < plan.blocks; ++b) {
-    const int64_t start = plan.BlockStart(b);
-    // Whole pixels: a block's first element may stand behind the sources of those that follow.
-    const int64_t first = source[static_cast<size_t>(start / channels)] * channels;
-    if (!add(start, std::min(first, last_window))) return false;
+    if (!add(plan.BlockStart(b), last_window)) return false;
   }
   return true;
 }
