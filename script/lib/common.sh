@@ -57,6 +57,9 @@ install_packages() {
   rm -f "$log"
 }
 
+# all_tests_but FILE: the GoogleTest filter that leaves out the patterns in a file.
+all_tests_but() { printf -- '-%s' "$(grep -v -e '^#' -e '^$' "$1" | paste -sd:)"; }
+
 # stage NAME COMMAND...: runs it in the foreground, output untouched, and prints its time.
 stage() {
   local name=$1 began=$SECONDS status=0

@@ -181,7 +181,7 @@ void CheckHostTensors() {
   EXPECT_NE(RunOperator(program.device, program.device, program.stream), 0);
 }
 
-TEST(Guard, HostPointersAsTensorsAreRefused) {
+TEST(GuardChild, HostPointersAsTensorsAreRefused) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), CheckHostTensors());
 }
 
@@ -215,7 +215,7 @@ void CheckHostWorkspaces() {
   EXPECT_EQ(aclrtSynchronizeStream(program.stream), 0);
 }
 
-TEST(Guard, HostPointersAsWorkspaceAreRefused) {
+TEST(GuardChild, HostPointersAsWorkspaceAreRefused) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}, {"PORTACL_IMPL", "ref"}}),
                    CheckHostWorkspaces());
 }
@@ -254,7 +254,7 @@ void CheckCorrectProgram() {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
-TEST(Guard, CorrectProgramsRunAsEver) {
+TEST(GuardChild, CorrectProgramsRunAsEver) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), CheckCorrectProgram());
 }
 

@@ -270,6 +270,9 @@ struct Kink {
   double slope;   // gridGrad x for gradOutput 1
 };
 
+// GoogleTest would print the bytes, padding among them.
+void PrintTo(const Kink& kink, std::ostream* out) { *out << kink.name; }
+
 class NativeKinks : public testing::TestWithParam<Kink> {};
 
 INSTANTIATE_TEST_SUITE_P(

@@ -38,7 +38,7 @@ void CheckInitAndFinalize() {
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }
 
-TEST(RuntimeInit, RepeatedCallsAreErrors) { PORTACL_IN_CHILD({}, CheckInitAndFinalize()); }
+TEST(RuntimeInitChild, RepeatedCallsAreErrors) { PORTACL_IN_CHILD({}, CheckInitAndFinalize()); }
 
 void CheckWithoutInit() {
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -49,7 +49,7 @@ void CheckWithoutInit() {
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }
 
-TEST(RuntimeInit, AMissingInitIsTolerated) { PORTACL_IN_CHILD({}, CheckWithoutInit()); }
+TEST(RuntimeInitChild, AMissingInitIsTolerated) { PORTACL_IN_CHILD({}, CheckWithoutInit()); }
 
 void CheckGoodConfig(const std::string& text) {
   const ConfigFile file(text);
@@ -63,7 +63,7 @@ void CheckGoodConfigs() {
   EXPECT_EQ(aclInit(""), ACL_SUCCESS);
 }
 
-TEST(RuntimeInit, ConfigFilesAreAccepted) { PORTACL_IN_CHILD({}, CheckGoodConfigs()); }
+TEST(RuntimeInitChild, ConfigFilesAreAccepted) { PORTACL_IN_CHILD({}, CheckGoodConfigs()); }
 
 void CheckBadConfig(const std::string& text, aclError code, const std::string& part) {
   const ConfigFile file(text);
@@ -82,7 +82,7 @@ void CheckBadConfigs() {
   EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS) << "a refused aclInit may be repeated";
 }
 
-TEST(RuntimeInit, BadConfigFilesAreRefused) { PORTACL_IN_CHILD({}, CheckBadConfigs()); }
+TEST(RuntimeInitChild, BadConfigFilesAreRefused) { PORTACL_IN_CHILD({}, CheckBadConfigs()); }
 
 TEST(RuntimeInit, AclnnInitChecksItsFileAndMayBeRepeated) {
   const ConfigFile file("{}");

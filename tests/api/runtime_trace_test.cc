@@ -70,12 +70,15 @@ void RunProgram() {
                                ACL_MEMCPY_HOST_TO_DEVICE, first.get()),
               0);
   }
-  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
-  ASSERT_EQ(aclrtLaunchHostFunc(first.get(), sleep, nullptr), ACL_SUCCESS);
+  Blocker blocker;  // the event is not complete before the second stream waits for it
+  ASSERT_EQ(blocker.Launch(first.get()), ACL_SUCCESS);
   ASSERT_EQ(aclrtRecordEvent(event.get(), first.get()), ACL_SUCCESS);
   ASSERT_EQ(aclrtStreamWaitEvent(second.get(), event.get()), ACL_SUCCESS);
   ASSERT_EQ(aclrtMemsetAsync(device, 64, 0, 64, second.get()), ACL_SUCCESS);
   ASSERT_EQ(aclrtMemsetAsync(device, 64, 1, 64, second.get()), ACL_SUCCESS);
+  blocker.AwaitStart();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  blocker.Release();
   ASSERT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
   EXPECT_EQ(aclrtFree(device), ACL_SUCCESS);
 }
@@ -108,10 +111,10 @@ void CheckProgramsTrace(const std::string& path) {
   EXPECT_TRUE(row_names.contains("device 0"));
   EXPECT_GE(end["host function"] - begin["host function"], 5000) << "microseconds";
   EXPECT_GE(begin["memset"], end["host function"]) << "the event orders the streams";
-  EXPECT_GE(end["event wait"] - begin["event wait"], 1000) << "the wait is seen";
+  EXPECT_GE(end["event wait"], end["host function"]) << "the wait lasts until the event";
 }
 
-TEST(RuntimeTrace, HasStreamsCopiesAndEventsAfterFinalize) {
+TEST(RuntimeTraceChild, HasStreamsCopiesAndEventsAfterFinalize) {
   const std::string path = TracePath("finalize");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), {
     RunProgram();
@@ -162,7 +165,7 @@ void RunOperators() {
 
 // Each call's plan is on the host's row and its run, after it, on the stream's or, for portacl's
 // own API, the host's; both with shapes, dtype and kernel.
-TEST(RuntimeTrace, HasThePlanAndTheRunOfEachOperatorCall) {
+TEST(RuntimeTraceChild, HasThePlanAndTheRunOfEachOperatorCall) {
   const std::string path = TracePath("operators");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}, {"PORTACL_IMPL", "ref"}}), RunOperators());
   const json trace = ReadTrace(path);
@@ -199,7 +202,7 @@ TEST(RuntimeTrace, HasThePlanAndTheRunOfEachOperatorCall) {
   std::remove(path.c_str());
 }
 
-TEST(RuntimeTrace, TheDebugLogHasThePlanAndTheRunOfEachOperatorCall) {
+TEST(RuntimeTraceChild, TheDebugLogHasThePlanAndTheRunOfEachOperatorCall) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -214,7 +217,7 @@ TEST(RuntimeTrace, TheDebugLogHasThePlanAndTheRunOfEachOperatorCall) {
       "plan portacl::(.|\n)*kernel portacl::");
 }
 
-TEST(RuntimeTrace, IsCompleteWhenTheProcessEndsWithoutFinalize) {
+TEST(RuntimeTraceChild, IsCompleteWhenTheProcessEndsWithoutFinalize) {
   const std::string path = TracePath("exit");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), RunProgram());
   CheckProgramsTrace(path);
@@ -222,7 +225,7 @@ TEST(RuntimeTrace, IsCompleteWhenTheProcessEndsWithoutFinalize) {
 }
 
 // What is buffered is lost where nothing runs at the end, but the file stays valid.
-TEST(RuntimeTrace, IsValidWhenTheProcessIsKilled) {
+TEST(RuntimeTraceChild, IsValidWhenTheProcessIsKilled) {
   const std::string path = TracePath("killed");
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
@@ -238,7 +241,7 @@ TEST(RuntimeTrace, IsValidWhenTheProcessIsKilled) {
   std::remove(path.c_str());
 }
 
-TEST(RuntimeTrace, AnUnusableFileIsReportedAndChangesNothing) {
+TEST(RuntimeTraceChild, AnUnusableFileIsReportedAndChangesNothing) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {

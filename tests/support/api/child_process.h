@@ -1,5 +1,6 @@
 // Test bodies that need a process of their own: the library reads its environment once, and some
-// tests end the process.
+// tests end the process. Such tests are in suites called ...Child or ...DeathTest, by which name
+// script/check arm64 leaves them out: its emulator cannot start a program.
 #ifndef PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
 #define PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
 

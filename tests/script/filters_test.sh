@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# GoogleTest filters that stand in files match tests: those that the checks leave out, and those of
+# CONTRIBUTING.md's examples. A renamed test would otherwise leave its line behind.
+set -euo pipefail
+cd "$PORTACL_SOURCE_DIR"
+programs=("$PORTACL_BUILD_DIR"/bin/portacl_*_test)
+[ -x "${programs[0]}" ] || { echo "no test programs in $PORTACL_BUILD_DIR"; exit 1; }
+
+# matches PATTERN PROGRAM...: whether one of the programs has a test of that name.
+matches() {
+  local pattern=$1 program
+  shift
+  for program in "$@"; do
+    [ -z "$("$program" --gtest_list_tests --gtest_filter="$pattern" | grep '^  ')" ] || return 0
+  done
+  return 1
+}
+
+for file in script/checks/*.skip; do
+  while read -r pattern; do
+    matches "$pattern" "${programs[@]}" || { echo "$file: no test is called $pattern"; exit 1; }
+    echo "ok $file: $pattern"
+  done < <(grep -v -e '^#' -e '^$' "$file")
+done
+
+examples=$(sed -n "s,^build/release/bin/\([a-z_]*\) --gtest_filter='\(.*\)'$,\1 \2,p" CONTRIBUTING.md)
+[ -n "$examples" ] || { echo "CONTRIBUTING.md has no example of a filter"; exit 1; }
+while read -r program pattern; do
+  matches "$pattern" "$PORTACL_BUILD_DIR/bin/$program" ||
+    { echo "CONTRIBUTING.md: $program has no test called $pattern"; exit 1; }
+  echo "ok CONTRIBUTING.md: $program $pattern"
+done <<<"$examples"
