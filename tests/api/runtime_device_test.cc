@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -205,9 +204,12 @@ void CheckForcedReset() {
   Counter counter;
   ASSERT_EQ(blocker.Launch(stream), ACL_SUCCESS);
   ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+  aclrtEvent behind = nullptr;  // is complete when the work before it has run or was dropped
+  ASSERT_EQ(aclrtCreateEvent(&behind), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(behind, stream), ACL_SUCCESS);
   blocker.AwaitStart();
   std::thread releasing([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(aclrtSynchronizeEvent(behind), ACL_SUCCESS);
     blocker.Release();
   });
   EXPECT_EQ(aclrtResetDeviceForce(0), ACL_SUCCESS);

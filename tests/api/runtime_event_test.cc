@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "support/api/runtime_fixture.h"
@@ -140,16 +141,18 @@ TEST_F(RuntimeEvent, ElapsedTimeIsThatOfTheWorkBetween) {
   const EventHandle start;
   const EventHandle end;
   ASSERT_EQ(aclrtRecordEvent(start.get(), stream_), ACL_SUCCESS);
-  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(15)); };
-  ASSERT_EQ(aclrtLaunchHostFunc(stream_, sleep, nullptr), ACL_SUCCESS);
+  Blocker blocker;
+  ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtRecordEvent(end.get(), stream_), ACL_SUCCESS);
   float ms = -1;
   EXPECT_ACL_ERROR(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_ERROR_RT_PARAM_INVALID,
                    "endEvent");
+  blocker.AwaitStart();
+  std::this_thread::sleep_for(std::chrono::milliseconds(15));
+  blocker.Release();
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_SUCCESS);
   EXPECT_GE(ms, 15.0f);
-  EXPECT_LT(ms, 5000.0f);
   float backwards = 0;
   ASSERT_EQ(aclrtEventElapsedTime(&backwards, end.get(), start.get()), ACL_SUCCESS);
   EXPECT_EQ(backwards, -ms);
@@ -158,7 +161,7 @@ TEST_F(RuntimeEvent, ElapsedTimeIsThatOfTheWorkBetween) {
 TEST_F(RuntimeEvent, ElapsedTimeResolvesLessThanAMicrosecond) {
   const EventHandle start;
   const EventHandle end;
-  float least = 1e9f;
+  int fractions = 0;  // times that are no whole number of microseconds
   for (int i = 0; i < 200; ++i) {
     ASSERT_EQ(aclrtRecordEvent(start.get(), stream_), ACL_SUCCESS);
     ASSERT_EQ(aclrtRecordEvent(end.get(), stream_), ACL_SUCCESS);
@@ -166,10 +169,10 @@ TEST_F(RuntimeEvent, ElapsedTimeResolvesLessThanAMicrosecond) {
     float ms = -1;
     ASSERT_EQ(aclrtEventElapsedTime(&ms, start.get(), end.get()), ACL_SUCCESS);
     ASSERT_GT(ms, 0.0f);
-    least = std::min(least, ms);
+    const float microseconds = ms * 1e3f;
+    if (microseconds != std::floor(microseconds)) ++fractions;
   }
-  EXPECT_NE(least * 1e3f, static_cast<float>(static_cast<int>(least * 1e3f)))
-      << least << " ms is a whole number of microseconds";
+  EXPECT_GT(fractions, 0);
 }
 
 TEST_F(RuntimeEvent, ElapsedTimeNeedsRecordedTimingEvents) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <latch>
 #include <thread>
 
 #include "runtime/context.h"
@@ -40,13 +41,15 @@ constexpr int kSanitizersExitCode = 66;
   static_cast<void>(SetDevice(0));
   void* streams[2] = {};
   int shared = 0;
+  std::latch both(2);  // without it a stream's lock could order the two on a busy machine
   for (void*& stream : streams) static_cast<void>(CreateStream(&stream));
-  for (int round = 0; round < 100; ++round) {
-    for (void* const stream : streams) {
-      Work work;
-      work.run = [&shared] { return ++shared, base::Status(); };
-      static_cast<void>(Launch(stream, std::move(work)));
-    }
+  for (void* const stream : streams) {
+    Work work;
+    work.run = [&] {
+      both.arrive_and_wait();
+      return ++shared, base::Status();
+    };
+    static_cast<void>(Launch(stream, std::move(work)));
   }
   static_cast<void>(SynchronizeDevice(SteadyTime::max()));
   std::exit(0);
