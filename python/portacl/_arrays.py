@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from math import prod
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
 from . import _core
-
-POOLED_BYTES = 1 << 20
-"""Results of at least this size come from the pool of kept memory (``PORTACL_POOL_MB``)."""
+from ._pool import empty_tensor, pooled_block
 
 _ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
@@ -25,14 +22,6 @@ class Kind(NamedTuple):
     """Turns that memory, once it is filled, into the caller's kind of array."""
     writable: bool
     """Whether the caller's arrays can be results (``out``) at all."""
-
-
-def pooled_block(shape: tuple[int, ...], item_bytes: int) -> _core.Block | None:
-    """Memory from the pool for a result, or None where it is small or the pool is off."""
-    nbytes = prod(shape) * item_bytes
-    if nbytes < POOLED_BYTES or _core.pool_limit() == 0:
-        return None
-    return _core.Block(nbytes)
 
 
 def _numpy_dtype(name: str) -> np.dtype[Any]:
@@ -59,9 +48,10 @@ _NUMPY = Kind(_empty_numpy, _same, writable=True)
 
 
 def _torch_kind(torch: Any) -> Kind:
-    from .torch._results import empty
+    def empty(shape: tuple[int, ...], dtype: str) -> Any:
+        return empty_tensor(torch, shape, getattr(torch, dtype))
 
-    return Kind(lambda shape, dtype: empty(shape, getattr(torch, dtype)), _same, writable=True)
+    return Kind(empty, _same, writable=True)
 
 
 def _namespace_kind(namespace: Any) -> Kind:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import torch
 
-from .._arrays import POOLED_BYTES, pooled_block
+from .._pool import POOLED_BYTES, empty_tensor, pooled_block
 
 
 def is_like_channels_last(tensor: torch.Tensor) -> bool:
@@ -49,13 +48,11 @@ def empty(shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = Fal
     Pooled memory (1 MiB and more) goes back to the pool when the tensor dies; such a tensor cannot
     be resized in place.
     """
-    if prod(shape) * dtype.itemsize >= POOLED_BYTES:
-        block = pooled_block(tuple(shape), dtype.itemsize)
-        if block is not None:
-            flat = torch.frombuffer(block, dtype=dtype)
-            if channels_last:
-                return flat.as_strided(shape, _channels_last_strides(shape))
-            return flat.view(shape)
-    if channels_last:
-        return torch.empty_strided(shape, _channels_last_strides(shape), dtype=dtype)
-    return torch.empty(shape, dtype=dtype)
+    if not channels_last:
+        tensor: torch.Tensor = empty_tensor(torch, shape, dtype)
+        return tensor
+    strides = _channels_last_strides(shape)
+    block = pooled_block(shape, dtype.itemsize)
+    if block is None:
+        return torch.empty_strided(shape, strides, dtype=dtype)
+    return torch.frombuffer(block, dtype=dtype).as_strided(shape, strides)
