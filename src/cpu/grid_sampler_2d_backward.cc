@@ -332,6 +332,10 @@ void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
     RunPlanar(p, *static_cast<const PlanarGeometry*>(plan.table.get()), workspace);
     return;
   }
+  if (static_cast<BackwardPath>(plan.path_id) == BackwardPath::kDirect) {
+    RunDirect(p, *static_cast<const DirectGeometry*>(plan.table.get()));
+    return;
+  }
   const auto& geometry = *static_cast<const BackwardGeometry*>(plan.table.get());
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     Backward<typename decltype(tag)::type>(p, geometry, workspace).Run();

@@ -20,6 +20,9 @@ using Params = ops::GridSampler2DBackwardParams;
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kMaxPlanarChannels = 2;
+// Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
+// L2 cache.
+constexpr int64_t kDirectAnywhere = 4;
 // Of an image's planes, which share the L2 cache with the points.
 constexpr int64_t kPlanesBytes = 768 << 10;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
@@ -169,13 +172,6 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->image_offset = slabs;
 }
 
-// Rows of pixels one after the other, at offsets that vectors of 32-bit integers can hold.
-bool HasDenseRows(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
-  constexpr int64_t kMost = int64_t{1} << 31;
-  return stride[3] == 1 && stride[2] >= 0 && stride[2] < kMost &&
-         (s.h - 1) * stride[2] + s.w - 1 < kMost;
-}
-
 // Whether copies of the planes pay: they fit the L2 cache, and enough points use them.
 bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
   const auto& s = p.shape;
@@ -211,6 +207,28 @@ void ChooseTraffic(const Params& p, PlanarGeometry* g) {
   if (g->stage_sums) g->image = (elements / kLineElements + 2) * kLineElements;
 }
 
+// Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
+// same for every channel; channels in the lanes share the lines, but want slabs and lists first.
+bool PlanDirect(const Params& p, base::KernelPlan* plan) {
+  const auto& s = p.shape;
+  if (p.want_input_grad || s.interpolation != ops::Interpolation::kBilinear ||
+      s.c > kMaxDirectChannels || !ServesPairs(s, p.input_stride)) {
+    return false;
+  }
+  const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
+  if (s.c > kDirectAnywhere && image > kPlanesBytes) return false;
+  constexpr int64_t kChunkWork = 4096;  // points x channels: some 3 us
+  constexpr int64_t kThreadWork = 16384;
+  auto g = std::make_shared<DirectGeometry>();
+  g->chunk_points = WholeGroups(std::min(s.oh * s.ow, std::max<int64_t>(kChunkWork / s.c, 64)));
+  g->chunks = (s.oh * s.ow + g->chunk_points - 1) / g->chunk_points;
+  g->grain = std::max<int64_t>(1, kThreadWork / (g->chunk_points * s.c));
+  plan->path = "direct";
+  plan->path_id = static_cast<int32_t>(BackwardPath::kDirect);
+  plan->table = std::move(g);
+  return true;
+}
+
 bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
   if (s.dtype != base::DType::kFloat || s.interpolation != ops::Interpolation::kBilinear ||
@@ -240,7 +258,7 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   if (!Serves(p)) return false;
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
-  if (PlanPlanar(p, threads, plan)) return true;
+  if (PlanDirect(p, plan) || PlanPlanar(p, threads, plan)) return true;
   auto g = std::make_shared<BackwardGeometry>();
   g->points = s.oh * s.ow;
   g->blocks = (s.c + 15) / 16;

@@ -90,6 +90,21 @@ inline bool ServesPlane(const ops::GridSampler2DShape& s) {
   return s.h * s.w <= kMaxPlane && s.oh * s.ow < kMaxPlane;
 }
 
+// Rows of pixels one after the other, at offsets that vectors of 32-bit integers can hold.
+inline bool HasDenseRows(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  return stride[3] == 1 && stride[2] >= 0 && stride[2] < kMost &&
+         (s.h - 1) * stride[2] + s.w - 1 < kMost;
+}
+
+// Whether GatherPairs() can read the planes: their rows are dense, and the offsets of 16-bit types
+// are counted in bytes.
+inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return s.w >= 2 && HasDenseRows(s, stride) &&
+         (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
+}
+
 // Threads take whole images where that shares the work evenly, or where an image is too little work
 // to pay for the barriers between its stages (some 10 us each).
 inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {

@@ -80,22 +80,23 @@ HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) 
   return hn::IfThenElse(high, last, hn::IfThenZeroElse(low, reflected));
 }
 
+// Finite coordinates in pixels, before the padding.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Unpadded(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
+  using F = hn::TFromD<D>;
+  const V one = hn::Set(d, F{1});
+  const V half = hn::Set(d, F{0.5});
+  if (rule.align_corners) return hn::Mul(hn::Mul(hn::Add(x, one), half), hn::Set(d, axis.last));
+  return hn::Mul(hn::Sub(hn::Mul(hn::Add(x, one), hn::Set(d, axis.size)), one), half);
+}
+
 // One axis of a vector of points: ref's Locate. `outside` and `unusable` are or-ed to; where they
 // are true, the returned coordinate means nothing. `slope` is d coordinate / d x.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule,
                     V& slope, M& unusable, M& outside) {
-  using F = hn::TFromD<D>;
-  const V one = hn::Set(d, F{1});
-  const V half = hn::Set(d, F{0.5});
   const V last = hn::Set(d, axis.last);
-  V at;
-  if (rule.align_corners) {
-    at = hn::Mul(hn::Mul(hn::Add(x, one), half), last);
-  } else {
-    at = hn::Mul(hn::Sub(hn::Mul(hn::Add(x, one), hn::Set(d, axis.size)), one), half);
-  }
-  at = hn::IfThenElse(hn::IsInf(x), x, at);
+  V at = hn::IfThenElse(hn::IsInf(x), x, Unpadded(d, x, axis, rule));
   unusable = hn::Or(unusable, hn::IsNaN(x));
   slope = hn::Set(d, axis.pixels_per_unit);
   if (rule.padding == ops::Padding::kZeros) {

@@ -135,6 +135,33 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryLayoutAndMask) {
   }
 }
 
+// gridGrad alone of few channels goes point by point in the lanes of vectors: point counts around
+// their lengths, groups that are inside the image, touch its edges or lie beyond, and layouts.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
+  Random random(9);
+  for (const Element element : kElements) {
+    for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 9}) {
+      for (const int64_t points : {1, 3, 15, 16, 17, 31, 33, 100}) {
+        for (const double reach : {0.5, 0.99, 1.5}) {
+          const Layout layout = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))];
+          GridCase c(element, 2, channels, random.Integer(1, 12), random.Integer(1, 40),
+                     random.Integer(1, 3), points, random.Coin() ? Layout::kContiguous : layout);
+          c.Fill(GridKind::kRandom, random);
+          c.grid.FillUniform(random, -reach, reach);
+          GridMode mode;
+          mode.padding = static_cast<int>(random.Integer(0, 2));
+          mode.align_corners = random.Coin();
+          SCOPED_TRACE("channels " + std::to_string(channels) + ", points " +
+                       std::to_string(points) + ", reach " + std::to_string(reach));
+          ExpectSameBits(c, mode, {false, true},
+                         kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))], {1, 3});
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 // From 512 KiB of sums for a block on, gridGrad's are kept in the order of the strips' lists of
 // points; smooth grids have lists of groups, half smooth ones whole groups in lists of points.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithManyPointsInLists) {
@@ -218,6 +245,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) 
         }
         SCOPED_TRACE(channels);
         ExpectSameBits(c, mode, {true, true});
+        ExpectSameBits(c, mode, {false, true});
         if (HasFailure()) return;
       }
     }

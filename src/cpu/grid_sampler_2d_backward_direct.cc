@@ -1,0 +1,280 @@
+// gridGrad alone, bilinear: a point in each lane of a vector, its taps gathered straight from the
+// planes of input, channel by channel. No slab, no lists, no workspace.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward_direct.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+#include <limits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_2d_backward_strip-inl.h"
+#include "cpu/grid_sampler_2d_gather-inl.h"
+#include "runtime/parallel.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+
+template <class T, int kChannels>
+class DirectGridGrad {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+
+ public:
+  explicit DirectGridGrad(const Params& p)
+      : p_(p),
+        plane_{static_cast<int32_t>(p.shape.h), static_cast<int32_t>(p.shape.w),
+               p.shape.h == 1 ? 0 : static_cast<int32_t>(p.input_stride[2])},
+        geometry_(PointGeometryOf<F>(p.shape)),
+        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
+        grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
+                                     p.grid_grad_stride[3])),
+        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
+                                       p.grad_output_stride[1])) {}
+
+  // Points [first, last) of image n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    const Image image = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                         static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0]};
+    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    const D d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    V grid_x = hn::Zero(d);
+    V grid_y = grid_x;
+    V x = grid_x;
+    V y = grid_x;
+    for (int64_t p = first; p < last; p += lanes) {
+      const int64_t count = std::min(lanes, last - p);
+      ReadPairs(grid, p, count, grid_x, grid_y);
+      if (HWY_UNLIKELY(!Points(image, grid_x, grid_y, p, last, x, y))) {
+        AnyPoints(image, grid_x, grid_y, p, last, x, y);
+      }
+      WritePairs(x, y, p, count, out);
+    }
+  }
+
+ private:
+  struct Image {
+    const T* input;
+    const T* grad_output;
+  };
+
+  static bool IsDense(const PointStrides& at) {
+    return at.flat && at.pixel_stride == 2 && at.channel_stride == 1;
+  }
+
+  // The grid's points from `first` on; behind `count` some numbers.
+  HWY_INLINE void ReadPairs(const T* grid, int64_t first, int64_t count, V& x, V& y) const {
+    const D d;
+    const PointStrides& at = grid_at_;
+    if (HWY_LIKELY(IsDense(at) && count == static_cast<int64_t>(hn::Lanes(d)))) {
+      return LoadDeinterleaved2(d, grid + 2 * first, x, y);
+    }
+    HWY_ALIGN F copy_x[kLanes] = {};
+    HWY_ALIGN F copy_y[kLanes] = {};
+    for (int64_t k = 0; k < count; ++k) {
+      const T* from = grid + at.OffsetOf(first + k);
+      copy_x[k] = base::Widen(from[0]);
+      copy_y[k] = base::Widen(from[at.channel_stride]);
+    }
+    x = hn::Load(d, copy_x);
+    y = hn::Load(d, copy_y);
+  }
+
+  HWY_INLINE void WritePairs(V x, V y, int64_t first, int64_t count, T* out) const {
+    const D d;
+    const PointStrides& at = grid_grad_at_;
+    const bool dense = IsDense(at) && count == static_cast<int64_t>(hn::Lanes(d));
+    if constexpr (std::is_same_v<T, F>) {
+      if (HWY_LIKELY(dense)) return hn::StoreInterleaved2(x, y, d, out + 2 * first);
+    }
+    HWY_ALIGN F pairs[2 * kLanes];
+    hn::StoreInterleaved2(x, y, d, pairs);
+    if (HWY_LIKELY(dense)) {
+      StoreNarrow(hn::Load(d, pairs), d, out + 2 * first);
+      return StoreNarrow(hn::Load(d, pairs + count), d, out + 2 * first + count);
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      T* to = out + at.OffsetOf(first + k);
+      to[0] = base::Narrow<T>(pairs[2 * k]);
+      to[at.channel_stride] = base::Narrow<T>(pairs[2 * k + 1]);
+    }
+  }
+
+  // gridGrad of a vector of points; of those from `last` on the results mean nothing. False, and no
+  // results, where the padding may concern one of them.
+  HWY_INLINE bool Points(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,
+                         V& grad_x, V& grad_y) const {
+    const D d;
+    const V x = Unpadded(d, grid_x, geometry_.x, geometry_.rule);
+    const V y = Unpadded(d, grid_y, geometry_.y, geometry_.rule);
+    if (geometry_.rule.padding == ops::Padding::kReflection || !AreInside(d, x, y, geometry_)) {
+      return false;
+    }
+    const DI di;
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const auto at = hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(di, plane_.row_stride)),
+                            ToIndex(d, x0));
+    const auto gather = [&](const T* values, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+      GatherPairs(d, values, at, nw, ne);
+      GatherPairs(d, values + plane_.row_stride, at, sw, se);
+    };
+    Sum(image, gather, x, y, x0, y0, first, last, grad_x, grad_y);
+    grad_x = hn::Mul(grad_x, hn::Set(d, geometry_.x.pixels_per_unit));
+    grad_y = hn::Mul(grad_y, hn::Set(d, geometry_.y.pixels_per_unit));
+    return true;
+  }
+
+  // The same for points anywhere.
+  HWY_NOINLINE void AnyPoints(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,
+                              V& grad_x, V& grad_y) const {
+    const D d;
+    auto unusable = hn::MaskFromVec(hn::Zero(d));
+    auto outside = unusable;
+    V slope_x = hn::Zero(d);
+    V slope_y = hn::Zero(d);
+    V x = Locate(d, grid_x, geometry_.x, geometry_.rule, slope_x, unusable, outside);
+    V y = Locate(d, grid_y, geometry_.y, geometry_.rule, slope_y, unusable, outside);
+    const auto none = hn::Or(unusable, outside);
+    x = hn::IfThenElse(none, hn::Set(d, F{kNowhere}), x);
+    y = hn::IfThenElse(none, hn::Set(d, F{kNowhere}), y);
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    auto column = hn::Zero(DI());
+    auto row = column;
+    auto upper = column;
+    auto lower = column;
+    PlacePairs(d, x0, y0, plane_, column, row, upper, lower);
+    const auto gather = [&](const T* values, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+      GatherPairs(d, values, upper, nw, ne);
+      GatherPairs(d, values, lower, sw, se);
+      KeepInside(d, plane_, column, row, hn::Zero(d), nw, ne, sw, se);
+    };
+    Sum(image, gather, x, y, x0, y0, first, last, grad_x, grad_y);
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    grad_x = hn::IfThenZeroElse(outside, hn::Mul(grad_x, slope_x));
+    grad_y = hn::IfThenZeroElse(outside, hn::Mul(grad_y, slope_y));
+    grad_x = hn::IfThenElse(unusable, nan, grad_x);
+    grad_y = hn::IfThenElse(unusable, nan, grad_y);
+  }
+
+  // The sums of the points at (x, y), floored (x0, y0), over the channels, before the coordinates'
+  // slopes. gather(plane, nw, ne, sw, se) reads their taps.
+  template <class Gather>
+  HWY_INLINE void Sum(const Image& image, const Gather& gather, V x, V y, V x0, V y0,
+                      int64_t first, int64_t last, V& sum_x, V& sum_y) const {
+    const D d;
+    const V one = hn::Set(d, F{1});
+    const V tx = hn::Sub(x, x0);
+    const V ty = hn::Sub(y, y0);
+    const V ux = hn::Sub(hn::Add(x0, one), x);
+    const V uy = hn::Sub(hn::Add(y0, one), y);
+    const auto slopes = [&](int64_t c, V& sx, V& sy) PORTACL_INLINE_LAMBDA {
+      V nw, ne, sw, se;
+      gather(image.input + c * p_.input_stride[1], nw, ne, sw, se);
+      const V g = GradOutput(image, c, first, last);
+      sx = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy)));
+      sy = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux)));
+    };
+    SumChannels(slopes, sum_x, sum_y);
+  }
+
+  HWY_INLINE V GradOutput(const Image& image, int64_t c, int64_t first, int64_t last) const {
+    const D d;
+    const PointStrides& at = grad_output_at_;
+    const T* from = image.grad_output + c * at.channel_stride;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && last - first >= lanes)) {
+      return LoadWide(d, from + first);
+    }
+    HWY_ALIGN F copy[kLanes] = {};
+    for (int64_t k = 0; k < std::min(lanes, last - first); ++k) {
+      copy[k] = base::Widen(from[at.OffsetOf(first + k)]);
+    }
+    return hn::Load(d, copy);
+  }
+
+  // The sums over the channels, one block, by the contract's tree. Lanes that the block lacks add
+  // nothing; the +0 makes -0 what adding theirs would.
+  template <class Slopes>
+  HWY_INLINE void SumChannels(const Slopes& slopes, V& x, V& y) const {
+    const V zero = hn::Zero(D());
+    SumTree<0, 1>(slopes, x, y);
+    x = hn::Add(zero, x);
+    y = hn::Add(zero, y);
+  }
+
+  template <int kFirst, int kStep, class Slopes>
+  static HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y) {
+    if constexpr (kStep == kMaxDirectChannels) {
+      slopes(kFirst, x, y);
+    } else {
+      SumTree<kFirst, 2 * kStep>(slopes, x, y);
+      if constexpr (kFirst + kStep < kChannels) {
+        V x2, y2;
+        SumTree<kFirst + kStep, 2 * kStep>(slopes, x2, y2);
+        x = hn::Add(x, x2);
+        y = hn::Add(y, y2);
+      }
+    }
+  }
+
+  const Params& p_;
+  PairPlane plane_;
+  PointGeometry<F> geometry_;
+  PointStrides grid_at_;
+  PointStrides grid_grad_at_;
+  PointStrides grad_output_at_;
+};
+
+template <class T, int kChannels>
+void RunChannels(const Params& p, const DirectGeometry& g) {
+  const DirectGridGrad<T, kChannels> direct(p);
+  const int64_t points = p.shape.oh * p.shape.ow;
+  runtime::ParallelFor(p.shape.n * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % g.chunks * g.chunk_points;
+      direct.Run(i / g.chunks, first, std::min(first + g.chunk_points, points));
+    }
+  });
+}
+
+}  // namespace
+
+void RunDirect(const Params& p, const DirectGeometry& g) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    switch (p.shape.c) {
+      case 1:
+        return RunChannels<T, 1>(p, g);
+      case 2:
+        return RunChannels<T, 2>(p, g);
+      case 3:
+        return RunChannels<T, 3>(p, g);
+      case 4:
+        return RunChannels<T, 4>(p, g);
+      case 5:
+        return RunChannels<T, 5>(p, g);
+      case 6:
+        return RunChannels<T, 6>(p, g);
+      case 7:
+        return RunChannels<T, 7>(p, g);
+      default:
+        static_assert(kMaxDirectChannels == 8);
+        return RunChannels<T, 8>(p, g);
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

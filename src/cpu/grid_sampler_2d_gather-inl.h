@@ -1,0 +1,147 @@
+// Bilinear taps of a vector of points, straight from the planes: a point in each lane, both taps of
+// an image row read as one pair of neighbours. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler_2d_point-inl.h"
+#include "cpu/highway.h"
+#include "cpu/simd-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// True where 0 <= at < extent.
+template <class DI>
+HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
+  const hn::RebindToUnsigned<DI> du;
+  return hn::RebindMask(di, hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
+}
+
+// A plane whose rows are dense, at least two pixels wide: PlaneServesPairs().
+struct PairPlane {
+  int32_t height;
+  int32_t width;
+  int32_t row_stride;
+};
+
+// Whether Unpadded() coordinates are all strictly inside the image: padding then leaves them alone
+// (but for reflection, which rounds), and all four taps of each point are inside.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE bool AreInside(D d, V x, V y, const PointGeometry<hn::TFromD<D>>& geometry) {
+  const V zero = hn::Zero(d);
+  const auto inside_x = hn::And(hn::Gt(x, zero), hn::Lt(x, hn::Set(d, geometry.x.last)));
+  const auto inside_y = hn::And(hn::Gt(y, zero), hn::Lt(y, hn::Set(d, geometry.y.last)));
+  return hn::AllTrue(d, hn::And(inside_x, inside_y));
+}
+
+// Where the pairs of taps of any points are, as offsets in a plane; points without taps have the
+// coordinate kNowhere.
+//
+//   nw ne    at `upper`     Where a tap is outside the image the pair is the nearest one inside:
+//   sw se    at `lower`     see KeepInside(), which needs the taps' column and row.
+template <class D, class V = hn::Vec<D>, class VI = hn::Vec<IndexTag<D>>>
+HWY_INLINE void PlacePairs(D d, V x0, V y0, const PairPlane& plane, VI& column, VI& row, VI& upper,
+                           VI& lower) {
+  const IndexTag<D> di;
+  const VI zero = hn::Zero(di);
+  const VI last_row = hn::Set(di, plane.height - 1);
+  // Far away the index is one of the least or greatest: outside as well.
+  column = ToIndex(d, x0);
+  row = ToIndex(d, y0);
+  const VI pair = hn::Min(hn::Max(column, zero), hn::Set(di, plane.width - 2));
+  const auto at = [&](VI from) HWY_ATTR {
+    const VI nearest = hn::Min(hn::Max(from, zero), last_row);
+    return hn::Add(hn::Mul(nearest, hn::Set(di, plane.row_stride)), pair);
+  };
+  upper = at(row);
+  lower = at(hn::Add(row, hn::Set(di, 1)));
+}
+
+// Element plane[at] of each lane and its neighbour to the right.
+template <class T, class D, class V = hn::Vec<D>>
+HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& west, V& east) {
+  if constexpr (std::is_same_v<T, double>) {
+    const hn::RebindToSigned<D> di;
+    const auto wide = hn::PromoteTo(di, at);
+    west = hn::GatherIndex(d, plane, wide);
+    east = hn::GatherIndex(d, plane + 1, wide);
+  } else if constexpr (std::is_same_v<T, float>) {
+    // A pair is 64 bits: of even points in one vector, of odd points in another.
+    const hn::Repartition<uint64_t, D> du;
+    const hn::Repartition<int64_t, D> di;
+    const auto* pairs = reinterpret_cast<const uint64_t*>(plane);
+    const auto both = hn::BitCast(du, at);
+    const auto even_at = hn::And(both, hn::Set(du, 0xFFFFFFFFu));
+    const auto odd_at = hn::ShiftRight<32>(both);
+    const auto even = hn::BitCast(
+        d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(even_at))));
+    const auto odd =
+        hn::BitCast(d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(odd_at))));
+    west = hn::OddEven(hn::DupEven(odd), even);
+    east = hn::OddEven(odd, hn::DupOdd(even));
+  } else {
+    const hn::RebindToUnsigned<D> du;
+    const IndexTag<D> di;
+    const auto pair = hn::GatherOffset(du, reinterpret_cast<const uint32_t*>(plane),
+                                       hn::ShiftLeft<1>(at));
+    if constexpr (std::is_same_v<T, base::BFloat16>) {
+      west = hn::BitCast(d, hn::ShiftLeft<16>(pair));
+      east = hn::BitCast(d, hn::And(pair, hn::Set(du, 0xFFFF0000u)));
+    } else {
+      const hn::Rebind<uint16_t, D> half;
+      const auto widen = [&](auto bits) HWY_ATTR {
+        const auto narrow = hn::DemoteTo(half, hn::BitCast(di, bits));
+        return hn::PromoteTo(d, hn::BitCast(MemoryTag<T, D>(), narrow));
+      };
+      west = widen(hn::And(pair, hn::Set(du, 0xFFFFu)));
+      east = widen(hn::ShiftRight<16>(pair));
+    }
+  }
+}
+
+// Makes taps of the pairs that GatherPairs() read where PlacePairs() said: those outside the image
+// become `nothing`.
+template <class D, class V = hn::Vec<D>, class VI = hn::Vec<IndexTag<D>>>
+HWY_INLINE void KeepInside(D d, const PairPlane& plane, VI column, VI row, V nothing, V& nw, V& ne,
+                           V& sw, V& se) {
+  const IndexTag<D> di;
+  const VI one = hn::Set(di, 1);
+  const VI width = hn::Set(di, plane.width);
+  const VI height = hn::Set(di, plane.height);
+  const auto floating = [&](hn::Mask<IndexTag<D>> mask) HWY_ATTR {
+    if constexpr (sizeof(hn::TFromD<D>) == 8) {
+      return hn::MaskFromVec(hn::BitCast(d, hn::PromoteTo(hn::RebindToSigned<D>(),
+                                                          hn::VecFromMask(di, mask))));
+    } else {
+      return hn::RebindMask(d, mask);
+    }
+  };
+  const auto left = floating(hn::Lt(column, hn::Zero(di)));
+  const auto right = floating(hn::Eq(column, hn::Set(di, plane.width - 1)));
+  const auto west = floating(IsBelow(di, column, width));
+  const auto east = floating(IsBelow(di, hn::Add(column, one), width));
+  const auto north = floating(IsBelow(di, row, height));
+  const auto south = floating(IsBelow(di, hn::Add(row, one), height));
+  const auto keep = [&](auto line, V& first, V& second) HWY_ATTR {
+    const V pair_first = first;
+    first = hn::IfThenElse(hn::And(line, west), hn::IfThenElse(right, second, first), nothing);
+    second = hn::IfThenElse(hn::And(line, east), hn::IfThenElse(left, pair_first, second), nothing);
+  };
+  keep(north, nw, ne);
+  keep(south, sw, se);
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,112 @@
+// Which path the grid sampler's plans choose: by mask, channels, sizes and strides.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "cpu/grid_sampler_2d_backward_plan.h"
+#include "cpu/grid_sampler_2d_layout.h"
+#include "runtime/parallel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::base::DType;
+using portacl::ops::GridSampler2DShape;
+using portacl::ops::Interpolation;
+
+GridSampler2DShape ShapeOf(int64_t n, int64_t c, int64_t h, int64_t w, int64_t oh, int64_t ow) {
+  GridSampler2DShape shape;
+  shape.n = n;
+  shape.c = c;
+  shape.h = h;
+  shape.w = w;
+  shape.oh = oh;
+  shape.ow = ow;
+  return shape;
+}
+
+struct Mask {
+  bool input_grad;
+  bool grid_grad;
+};
+constexpr Mask kBoth = {true, true};
+constexpr Mask kGridGrad = {false, true};
+
+// Row-major tensors. Plans do not look at addresses.
+portacl::ops::GridSampler2DBackwardParams BackwardParams(const GridSampler2DShape& s, Mask mask) {
+  portacl::ops::GridSampler2DBackwardParams p;
+  p.shape = s;
+  p.want_input_grad = mask.input_grad;
+  p.want_grid_grad = mask.grid_grad;
+  p.grad_output_stride = {s.c * s.oh * s.ow, s.oh * s.ow, s.ow, 1};
+  p.input_stride = p.input_grad_stride = {s.c * s.h * s.w, s.h * s.w, s.w, 1};
+  p.grid_stride = p.grid_grad_stride = {2 * s.oh * s.ow, 2 * s.ow, 2, 1};
+  return p;
+}
+
+std::string BackwardPath(const portacl::ops::GridSampler2DBackwardParams& p) {
+  portacl::base::KernelPlan plan;
+  if (!portacl::cpu::PlanGridSampler2DBackward(p, &plan)) return "none";
+  return plan.path;
+}
+
+std::string BackwardPath(const GridSampler2DShape& s, Mask mask) {
+  return BackwardPath(BackwardParams(s, mask));
+}
+
+class GridSamplerPaths : public testing::Test {
+ protected:
+  GridSamplerPaths() { portacl::runtime::SetNumThreads(2); }
+  ~GridSamplerPaths() override { portacl::runtime::SetNumThreads(0); }
+};
+
+TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    EXPECT_EQ(BackwardPath(ShapeOf(1, channels, 2000, 3000, 90, 100), kGridGrad), "direct");
+  }
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 90, 100, 90, 100), kGridGrad), "direct");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 900, 1000, 90, 100), kGridGrad), "slab");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 9, 90, 100, 90, 100), kGridGrad), "slab");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 90, 100, 90, 100), kBoth), "slab");
+  GridSampler2DShape nearest = ShapeOf(1, 3, 90, 100, 90, 100);
+  nearest.interpolation = Interpolation::kNearest;
+  EXPECT_EQ(BackwardPath(nearest, kGridGrad), "slab");
+}
+
+TEST_F(GridSamplerPaths, DirectNeedsDenseRowsAndOffsetsOf32Bits) {
+  const auto params = BackwardParams(ShapeOf(1, 3, 90, 100, 90, 100), kGridGrad);
+  auto spread = params;
+  spread.input_stride[3] = 2;
+  EXPECT_EQ(BackwardPath(spread), "slab");
+  auto upwards = params;
+  upwards.input_stride[2] = -100;
+  EXPECT_EQ(BackwardPath(upwards), "slab");
+  auto far = params;
+  far.input_stride[2] = int64_t{1} << 24;
+  EXPECT_EQ(BackwardPath(far), "direct");
+  far.shape.dtype = DType::kBFloat16;
+  EXPECT_EQ(BackwardPath(far), "slab");  // 2 bytes: more than 2^31 - 1
+  far.shape.dtype = DType::kFloat;
+  far.input_stride[2] = int64_t{1} << 25;
+  EXPECT_EQ(BackwardPath(far), "slab");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 90, 1, 90, 100), kGridGrad), "slab");  // no pairs
+}
+
+TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
+  for (const int64_t points : {1, 16, 17, 5000, 1 << 20}) {
+    portacl::base::KernelPlan plan;
+    const auto params = BackwardParams(ShapeOf(3, 2, 50, 60, 1, points), kGridGrad);
+    ASSERT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
+    EXPECT_EQ(plan.workspace_size, 0u);
+    const auto& g = *static_cast<const portacl::cpu::DirectGeometry*>(plan.table.get());
+    EXPECT_EQ(g.chunk_points % int64_t{portacl::cpu::kGroup}, 0);
+    EXPECT_GE(g.chunks * g.chunk_points, points);
+    EXPECT_LT((g.chunks - 1) * g.chunk_points, points);
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
