@@ -1,0 +1,141 @@
+// What the kernel tests of nearest-exact forward and backward do alike: every kernel of this
+// machine against the reference, byte for byte.
+//
+// A Direction says what differs:
+//
+//   using Params = ...;
+//   static constexpr bool kReadsLarge;                      // backward reads the large tensor
+//   static std::span<const base::Kernel<Params>> Kernels();
+//   static const base::Kernel<Params>& Reference();
+//   static void SetTensors(const GuardedTensor& from, const GuardedTensor& to, Params* params);
+#ifndef PORTACL_TESTS_SUPPORT_NEAREST_KERNELS_H_
+#define PORTACL_TESTS_SUPPORT_NEAREST_KERNELS_H_
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/kernel.h"
+#include "runtime/parallel.h"
+#include "support/api/random.h"
+#include "support/nearest_case.h"
+
+namespace portacl::test {
+
+struct NearestPathCase {
+  NearestCase params;
+  const char* path;
+};
+
+// The destination's bytes after a run, starting from a pattern; empty where not served.
+template <class Params>
+std::vector<unsigned char> RunNearestKernel(const base::Kernel<Params>& kernel,
+                                            const Params& params, GuardedTensor& to,
+                                            std::string* path) {
+  base::KernelPlan plan;
+  if (!kernel.plan(params, &plan)) return {};
+  *path = plan.path;
+  EXPECT_EQ(plan.workspace_size, 0u);
+  to.FillBytes(0x5A);
+  kernel.run(params, plan, nullptr);
+  return to.CanonicalBytes();
+}
+
+template <class Direction>
+typename Direction::Params NearestParams(const NearestCase& c, const NearestTable& h,
+                                         const NearestTable& w, const GuardedTensor& from,
+                                         const GuardedTensor& to) {
+  typename Direction::Params params;
+  params.dtype = c.dtype;
+  params.n = c.n;
+  params.c = c.c;
+  params.h = h.axis();
+  params.w = w.axis();
+  Direction::SetTensors(from, to, &params);
+  return params;
+}
+
+// Runs every available kernel; returns the path of the first.
+template <class Direction>
+std::string CheckNearest(const NearestCase& c) {
+  const NearestTable h(c.h_in, c.h_out, c.h_scale), w(c.w_in, c.w_out, c.w_scale);
+  const Shape small = {c.n, c.c, c.h_in, c.w_in}, large = {c.n, c.c, c.h_out, c.w_out};
+  const bool from_large = Direction::kReadsLarge;
+  GuardedTensor from(c.dtype, from_large ? large : small, c.from, c.at_end, c.offset);
+  GuardedTensor to(c.dtype, from_large ? small : large, c.to, c.at_end, c.offset);
+  std::mt19937_64 rng(c.seed);
+  from.FillRandom(rng, c.finite);
+  const auto params = NearestParams<Direction>(c, h, w, from, to);
+  std::string path, first_path;
+  const auto wanted = RunNearestKernel(Direction::Reference(), params, to, &path);
+  for (const auto& kernel : Direction::Kernels()) {
+    if (!kernel.available()) continue;
+    const auto got = RunNearestKernel(kernel, params, to, &path);
+    if (first_path.empty()) first_path = path;
+    EXPECT_EQ(got.size(), wanted.size()) << kernel.name << " does not serve " << c;
+    EXPECT_TRUE(got == wanted) << kernel.name << " path " << path << ": " << c;
+  }
+  return first_path;
+}
+
+template <class Direction>
+void CheckNearestOnRandomCases(uint64_t default_seed) {
+  const uint64_t seed = Seed(default_seed);
+  std::mt19937_64 rng(seed);
+  for (int i = 0; i < Repetitions(6000); ++i) {
+    CheckNearest<Direction>(RandomNearestCase(rng, 20000));
+    if (testing::Test::HasFailure()) FAIL() << "case " << i << " of PORTACL_TEST_SEED=" << seed;
+  }
+}
+
+// Every equal ratio at every row length around the vector lengths, in each of the dense layouts.
+template <class Direction>
+void CheckNearestAroundVectorLengths() {
+  for (const base::DType dtype : kFloatingTypes) {
+    for (int64_t ratio = 1; ratio <= 9; ++ratio) {
+      for (int64_t w = 1; w <= 70; ++w) {
+        NearestCase c{.dtype = dtype, .c = 3, .h_in = 2, .h_out = 3, .w_in = w, .w_out = ratio * w};
+        CheckNearest<Direction>(c);
+        c.at_end = false;
+        c.offset = static_cast<size_t>(w % 17);
+        c.from = c.to = w % 2 == 0 ? Layout::kChannelsLast : Layout::kContiguous;
+        CheckNearest<Direction>(c);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+template <class Direction>
+void CheckNearestOnThreads(std::span<const NearestPathCase> cases) {
+  for (const int threads : {1, 2, 3, 7}) {
+    if (portacl_test::ShortRun() && threads != 3) continue;
+    ASSERT_TRUE(runtime::SetNumThreads(threads));
+    for (NearestPathCase c : cases) {
+      for (const base::DType dtype : kFloatingTypes) {
+        c.params.dtype = dtype;
+        CheckNearest<Direction>(c.params);
+      }
+    }
+  }
+  runtime::SetNumThreads(0);
+}
+
+// The fastest kernel's path.
+template <class Direction>
+void CheckNearestPaths(std::span<const NearestPathCase> cases) {
+  const auto kernels = Direction::Kernels();
+  if (kernels.empty() || !kernels.back().available()) {
+    GTEST_SKIP() << "no SIMD target on this machine";
+  }
+  for (const NearestPathCase& c : cases) {
+    EXPECT_EQ(CheckNearest<Direction>(c.params), c.path) << c.params;
+  }
+}
+
+}  // namespace portacl::test
+
+#endif  // PORTACL_TESTS_SUPPORT_NEAREST_KERNELS_H_
