@@ -1,4 +1,4 @@
-"""Draws the figures of docs/ops into docs/images: taps, kinks, coordinates, padding.
+"""Draws the figures of docs/ops and docs/architecture.md into docs/images.
 
     python docs/draw_figures.py [DIR]
 
@@ -327,6 +327,83 @@ def grid_sampler_padding(folder):
     save(figure, folder, "grid-sampler-padding.png")
 
 
+# ---- the way of a call through the layers --------------------------------------------------------
+
+LANES = (("caller", "white"), ("src/api", TINTS[0]), ("src/ops", TINTS[1]),
+         ("src/runtime", TINTS[2]), ("src/cpu\nsrc/ref", TINTS[3]))  # fmt: skip
+LANE_HEIGHT, BOX_WIDTH, BOX_HEIGHT, PAGE = 1.5, 5.2, 0.94, 14.6
+
+# Of each phase: lane, what stands there, what it does, what it hands down.
+PHASES = (
+    (1.75, "phase 1: says no, or plans", "left", (
+        (0, "aclnnXxxGetWorkspaceSize", "the shapes, once", "aclTensor*"),
+        (1, "aclnn_xxx.cc: handles looked up",
+         "aclTensor* becomes dtype, shape, strides, address", "TensorDesc"),
+        (2, "xxx.cc: check, then plan",
+         "all rules in one function; index tables;\n"
+         "xxx_impls.cc is asked for the first kernel that serves", "Params"),
+        (4, "Kernel::plan", "path, tiles, workspace; reads no element", ""),
+    )),
+    (9.25, "phase 2: runs", "right", (
+        (0, "aclnnXxx(workspace, executor, stream)",
+         "once, or as often as wanted if repeatable", "aclOpExecutor*"),
+        (1, "aclnn_call.cc: executor looked up", "null, foreign or used up: an error", "Executor"),
+        (2, "executor.cc: addresses",
+         "checked against the allocations;\nstorage becomes element (0, 0, ...)", "Work"),
+        (3, "stream_queue.cc, parallel.cc",
+         "this thread if the work is small and the stream idle,\n"
+         "or the stream's own; tiles on the arena's threads", "Params, KernelPlan"),
+        (4, "Kernel::run",
+         "gradOutput, tables, workspace are read;\n"
+         "each element of gradInput is written by one task", ""),
+    )),
+)  # fmt: skip
+
+
+def lane_middle(lane):
+    return -LANE_HEIGHT * (lane + 0.5)
+
+
+def draw_flow(axes, start, end, text, color, align, offset):
+    axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=13, color=color,
+                                   linewidth=1.5, shrinkA=0, shrinkB=0, zorder=3))  # fmt: skip
+    x, y = (start[0] + end[0]) / 2 + offset[0], (start[1] + end[1]) / 2 + offset[1]
+    axes.text(x, y, text, ha=align, va="center", fontsize=9, color=color, family="monospace")
+
+
+def draw_phase(axes, left, title, side, steps):
+    """Its boxes from the caller down to the kernel, and what goes from one to the next."""
+    middle = left + BOX_WIDTH / 2
+    axes.text(middle, 0.3, title, ha="center", fontsize=12)
+    align, shift = ("right", -0.08) if side == "left" else ("left", 0.08)
+    for (lane, what, does, hands), following in zip(steps, (*steps[1:], None)):
+        y = lane_middle(lane)
+        axes.add_patch(Rectangle((left, y - BOX_HEIGHT / 2), BOX_WIDTH, BOX_HEIGHT,
+                                 facecolor="white", edgecolor="#555555", zorder=2))  # fmt: skip
+        axes.text(middle, y + 0.26, what, ha="center", va="center", weight="bold")
+        axes.text(middle, y - 0.16, does, ha="center", va="center", fontsize=9, linespacing=1.25)
+        if following:
+            end = lane_middle(following[0]) + BOX_HEIGHT / 2
+            draw_flow(axes, (middle, y - BOX_HEIGHT / 2), (middle, end), hands, BLUE, align,
+                      (shift, 0))  # fmt: skip
+
+
+def data_path(folder):
+    figure, axes = plt.subplots(figsize=(13.5, 7.6))
+    for lane, (name, color) in enumerate(LANES):
+        axes.add_patch(Rectangle((0, -LANE_HEIGHT * (lane + 1)), PAGE, LANE_HEIGHT, alpha=0.75,
+                                 facecolor=color, edgecolor="white", linewidth=2))  # fmt: skip
+        axes.text(0.12, lane_middle(lane), name, va="center", family="monospace")
+    for phase in PHASES:
+        draw_phase(axes, *phase)
+    for lane, text in ((0, "workspaceSize,\nexecutor"), (2, "Plan")):
+        ends = (PHASES[0][0] + BOX_WIDTH, lane_middle(lane)), (PHASES[1][0], lane_middle(lane))
+        draw_flow(axes, *ends, text, GREEN, "center", (0, 0.2))
+    axes.set(xlim=(0, PAGE), ylim=(-LANE_HEIGHT * len(LANES), 0.6))
+    axes.axis("off")
+    save(figure, folder, "data-path.svg")
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "images"
     nearest_exact_sources(folder)
@@ -335,6 +412,7 @@ def main():
     grid_sampler_taps(folder)
     grid_sampler_kinks(folder)
     grid_sampler_padding(folder)
+    data_path(folder)
 
 
 if __name__ == "__main__":
