@@ -66,7 +66,7 @@ std::string InfoText(const Json& info) {
   using enum Table::Align;
   Table table({kLeft, kLeft});
   for (const auto& [key, value] : info.items()) {
-    if (key == "operators") continue;
+    if (key == "operators" || key == "functions") continue;
     std::string label = key;
     std::replace(label.begin(), label.end(), '_', ' ');
     table.AddRow({label, key == "impl" ? ImplText(info) : WordOf(value)});

@@ -39,8 +39,9 @@ PORTACL_API const char* portaclGetErrorMessage(void);
 PORTACL_API const char* portaclGetVersion(void);
 
 /** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
- *  kernels in each operator's list (best first, with "available"), threads, profile, forced
- *  implementation. Owned by the library; valid until the thread's next call of portaclGetInfo. */
+ *  kernels in each operator's list (best first, with "available"), the functions and graph names
+ *  that reach each operator, threads, profile, forced implementation. Owned by the library; valid
+ *  until the thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
 /** Number of threads that kernels use: 1 or more; 0 restores the default (PORTACL_NUM_THREADS, or

@@ -18,6 +18,7 @@
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler_2d_backward.h"
+#include "ops/operators.h"
 #include "ops/refusal.h"
 #include "ops/upsample_nearest_exact_backward.h"
 #include "runtime/scratch.h"
@@ -27,8 +28,8 @@ namespace {
 
 using base::Status;
 
-constexpr const char* kNearest = "UpsampleNearestExact2dGrad";
-constexpr const char* kGridSampler = "GridSampler2DGrad";
+constexpr const char* kNearest = ops::GraphName("UpsampleNearestExact2dGrad");
+constexpr const char* kGridSampler = ops::GraphName("GridSampler2DGrad");
 
 template <class... Args>
 Status Refuse(int32_t code, fmt::format_string<Args...> text, Args&&... args) {
@@ -127,7 +128,7 @@ struct OperatorRow {
   Status (*plan)(const GraphOperator&, const Tensors&, std::shared_ptr<const ops::Plan>*);
 };
 
-constexpr std::array<OperatorRow, 2> kOperators{{
+constexpr std::array<OperatorRow, ops::kGraphNames> kOperators{{
     {kNearest, 1, 1, {"output_size", "input_size", "scales_h", "scales_w"}, PlanNearest},
     {kGridSampler,
      3,

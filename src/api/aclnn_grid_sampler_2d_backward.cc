@@ -4,9 +4,10 @@
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
 #include "api/aclnn_call.h"
 #include "ops/grid_sampler_2d_backward.h"
+#include "ops/operators.h"
 
 namespace {
-constexpr const char* kOp = "aclnnGridSampler2DBackward";
+constexpr const char* kOp = portacl::ops::AclnnName("aclnnGridSampler2DBackward");
 }  // namespace
 
 extern "C" {

@@ -5,6 +5,7 @@
 #include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
 #include "api/aclnn_call.h"
+#include "ops/operators.h"
 #include "ops/upsample_nearest_exact_backward.h"
 
 namespace {
@@ -12,8 +13,8 @@ namespace {
 using portacl::api::PhaseOne;
 using portacl::api::PhaseTwo;
 
-constexpr const char* k1d = "aclnnUpsampleNearestExact1dBackward";
-constexpr const char* k2d = "aclnnUpsampleNearestExact2dBackward";
+constexpr const char* k1d = portacl::ops::AclnnName("aclnnUpsampleNearestExact1dBackward");
+constexpr const char* k2d = portacl::ops::AclnnName("aclnnUpsampleNearestExact2dBackward");
 
 struct Request {
   const char* op;

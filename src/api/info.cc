@@ -1,15 +1,14 @@
 // Collects the facts for `portacl info`.
 #include "api/info.h"
 
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <vector>
 
-#include "ops/grid_sampler_2d_backward_impls.h"
-#include "ops/grid_sampler_2d_impls.h"
+#include "ops/operators.h"
 #include "ops/settings.h"
-#include "ops/upsample_nearest_exact_backward_impls.h"
-#include "ops/upsample_nearest_exact_impls.h"
 #include "portacl/version.h"
 #include "runtime/parallel.h"
 
@@ -27,16 +26,22 @@ std::string CpuName() {
   return "unknown";
 }
 
-template <class Params>
-nlohmann::ordered_json Describe(const ops::KernelList<Params>& kernels,
-                                std::set<std::string>* instruction_sets) {
+nlohmann::ordered_json Kernels(const ops::OperatorRow& op, std::set<std::string>* sets) {
   auto list = nlohmann::ordered_json::array();
-  for (const auto* kernel : kernels) {
-    const bool available = kernel->available();
-    list.push_back({{"name", kernel->name}, {"available", available}});
-    if (available && std::string(kernel->name) != "ref") instruction_sets->insert(kernel->name);
+  for (const ops::KernelState& kernel : KernelsOf(op)) {
+    list.push_back({{"name", kernel.name}, {"available", kernel.available}});
+    if (kernel.available && kernel.name != "ref") sets->insert(kernel.name);
   }
   return list;
+}
+
+template <size_t kNames>
+std::vector<std::string> Given(const std::array<const char*, kNames>& names) {
+  std::vector<std::string> given;
+  for (const char* const name : names) {
+    if (name != nullptr) given.emplace_back(name);
+  }
+  return given;
 }
 
 }  // namespace
@@ -44,13 +49,13 @@ nlohmann::ordered_json Describe(const ops::KernelList<Params>& kernels,
 std::string InfoJson() {
   std::set<std::string> instruction_sets;
   nlohmann::ordered_json operators;
-  operators["upsample_nearest_exact_backward"] =
-      Describe(ops::UpsampleNearestExactBackwardImpls(), &instruction_sets);
-  operators["upsample_nearest_exact"] =
-      Describe(ops::UpsampleNearestExactImpls(), &instruction_sets);
-  operators["grid_sampler_2d_backward"] =
-      Describe(ops::GridSampler2DBackwardImpls(), &instruction_sets);
-  operators["grid_sampler_2d"] = Describe(ops::GridSampler2DImpls(), &instruction_sets);
+  nlohmann::ordered_json functions;
+  for (const ops::OperatorRow& op : ops::kOperators) {
+    operators[op.name] = Kernels(op, &instruction_sets);
+    functions[op.name] = {{"native", Given(std::array{op.native})},
+                          {"aclnn", Given(op.aclnn)},
+                          {"graph", Given(op.graph)}};
+  }
 
   nlohmann::ordered_json info;
   info["version"] = PORTACL_VERSION_STRING;
@@ -61,6 +66,7 @@ std::string InfoJson() {
   info["strict"] = ops::Strict();
   info["impl"] = ops::ForcedImpl();
   info["operators"] = operators;
+  info["functions"] = functions;
   return info.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

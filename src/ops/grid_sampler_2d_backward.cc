@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/grid_sampler_2d_backward_impls.h"
+#include "ops/operators.h"
 #include "ops/planned_kernel.h"
 #include "ops/refusal.h"
 #include "runtime/fp_env.h"
@@ -60,6 +61,7 @@ class Checker {
 
   Status Run() const {
     PORTACL_RETURN_IF_ERROR(Nulls());
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
     PORTACL_RETURN_IF_ERROR(DTypes());
     PORTACL_RETURN_IF_ERROR(Ranks());
     PORTACL_RETURN_IF_ERROR(Formats());
@@ -105,14 +107,10 @@ class Checker {
   }
 
   Status DTypes() const {
-    const Profile profile = call_.surface == Surface::kNative ? Profile::kOpen : CurrentProfile();
     for (const NamedTensor& tensor : Tensors()) {
-      if (tensor.desc == nullptr || HasGridSamplerDType(profile, tensor.desc->dtype)) continue;
-      return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but must be {}{}", tensor.name,
-                              base::DTypeName(tensor.desc->dtype), GridSamplerDTypes(profile),
-                              call_.surface == Surface::kNative
-                                  ? std::string()
-                                  : fmt::format(" (profile {})", ProfileName(profile)));
+      if (tensor.desc == nullptr) continue;
+      PORTACL_RETURN_IF_ERROR(
+          CheckDType(refusals_, op_, call_.surface, tensor.name, tensor.desc->dtype));
     }
     for (const NamedTensor& tensor : Tensors()) {
       if (tensor.desc == nullptr || tensor.desc->dtype == call_.input->dtype) continue;
@@ -227,6 +225,7 @@ class Checker {
     return {};
   }
 
+  static constexpr const OperatorRow& op_ = RowOf(Op::kGridSampler2DBackward);
   const Call& call_;
   const Names names_;
   const Refusals refusals_;

@@ -1,4 +1,4 @@
-// The settings and what each profile has.
+// The settings, from the environment and from calls.
 #include "ops/settings.h"
 
 #include <array>
@@ -14,15 +14,13 @@ namespace {
 struct ProfileRow {
   Profile profile;
   const char* name;
-  bool nearest_exact;
-  bool all_dtypes;  // false: FLOAT and FLOAT16 only
 };
 
 constexpr std::array<ProfileRow, 4> kProfiles{{
-    {Profile::kAtlasA2, "atlas-a2", true, true},
-    {Profile::kAtlasA3, "atlas-a3", true, true},
-    {Profile::kAtlasTraining, "atlas-training", false, false},
-    {Profile::kOpen, "open", true, true},
+    {Profile::kAtlasA2, "atlas-a2"},
+    {Profile::kAtlasA3, "atlas-a3"},
+    {Profile::kAtlasTraining, "atlas-training"},
+    {Profile::kOpen, "open"},
 }};
 
 const ProfileRow& RowOf(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
@@ -77,25 +75,6 @@ const char* ProfileChoices() { return "atlas-a2, atlas-a3, atlas-training, open"
 std::string UnknownProfile() {
   if (!Get().has_unknown_profile.load(std::memory_order_relaxed)) return {};
   return Get().unknown_profile;
-}
-
-bool HasNearestExact(Profile profile) { return RowOf(profile).nearest_exact; }
-
-bool HasGridSamplerDType(Profile profile, base::DType dtype) {
-  switch (dtype) {
-    case base::DType::kFloat:
-    case base::DType::kFloat16:
-      return true;
-    case base::DType::kBFloat16:
-    case base::DType::kDouble:
-      return RowOf(profile).all_dtypes;
-    default:
-      return false;
-  }
-}
-
-const char* GridSamplerDTypes(Profile profile) {
-  return RowOf(profile).all_dtypes ? "FLOAT, FLOAT16, BF16 or DOUBLE" : "FLOAT or FLOAT16";
 }
 
 bool Strict() { return Get().strict.load(std::memory_order_relaxed); }

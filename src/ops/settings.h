@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/dtype.h"
 
 namespace portacl::ops {
 
@@ -22,11 +21,6 @@ void SetProfile(Profile profile);
 const char* ProfileChoices();
 // What PORTACL_PROFILE holds where that is no profile (the default one is used then), else "".
 std::string UnknownProfile();
-
-bool HasNearestExact(Profile profile);
-bool HasGridSamplerDType(Profile profile, base::DType dtype);
-// "FLOAT, FLOAT16, BF16, DOUBLE", for messages.
-const char* GridSamplerDTypes(Profile profile);
 
 bool Strict();
 void SetStrict(bool strict);

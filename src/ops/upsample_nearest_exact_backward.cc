@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/nearest_axis.h"
+#include "ops/operators.h"
 #include "ops/planned_kernel.h"
 #include "ops/refusal.h"
 #include "ops/upsample_nearest_exact_backward_impls.h"
@@ -51,7 +52,7 @@ class Checker {
 
   Status Run() const {
     PORTACL_RETURN_IF_ERROR(Nulls());
-    PORTACL_RETURN_IF_ERROR(Available());
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
     PORTACL_RETURN_IF_ERROR(DTypes());
     PORTACL_RETURN_IF_ERROR(Shapes());
     PORTACL_RETURN_IF_ERROR(Formats());
@@ -83,34 +84,11 @@ class Checker {
     return {};
   }
 
-  Status Available() const {
-    const Profile profile = CurrentProfile();
-    if (call_.surface == Surface::kNative || HasNearestExact(profile)) return {};
-    return refusals_.Refuse(Rule::kUnknownOperator,
-                            "the profile {} does not have this operator; it is in atlas-a2, "
-                            "atlas-a3 and open",
-                            ProfileName(profile));
-  }
-
   Status DTypes() const {
-    for (const auto* tensor : {call_.grad_output, call_.grad_input}) {
-      const bool is_output = tensor == call_.grad_input;
-      switch (tensor->dtype) {
-        case base::DType::kFloat:
-        case base::DType::kFloat16:
-        case base::DType::kBFloat16:
-          continue;
-        case base::DType::kDouble:
-          if (call_.surface == Surface::kNative) continue;
-          break;
-        default:
-          break;
-      }
-      return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but must be FLOAT, FLOAT16 {}",
-                              is_output ? names_.grad_input : names_.grad_output,
-                              base::DTypeName(tensor->dtype),
-                              sized() ? "or BF16" : "BF16 or DOUBLE");
-    }
+    PORTACL_RETURN_IF_ERROR(
+        CheckDType(refusals_, op_, call_.surface, names_.grad_output, grad_output().dtype));
+    PORTACL_RETURN_IF_ERROR(
+        CheckDType(refusals_, op_, call_.surface, names_.grad_input, grad_input().dtype));
     if (grad_output().dtype == grad_input().dtype) return {};
     return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
                             names_.grad_output, base::DTypeName(grad_output().dtype),
@@ -245,6 +223,7 @@ class Checker {
                     size.ToString(), names_.grad_input, grad_input().shape.ToString()));
   }
 
+  static constexpr const OperatorRow& op_ = RowOf(Op::kUpsampleNearestExactBackward);
   const Call& call_;
   const Names names_;
   const Refusals refusals_;

@@ -1,0 +1,93 @@
+// What the rows of the list of operators mean under the current profile, and their kernels.
+#include "ops/operators.h"
+
+#include <algorithm>
+
+#include "ops/grid_sampler_2d_backward_impls.h"
+#include "ops/grid_sampler_2d_impls.h"
+#include "ops/select_kernel.h"
+#include "ops/upsample_nearest_exact_backward_impls.h"
+#include "ops/upsample_nearest_exact_impls.h"
+
+namespace portacl::ops {
+namespace {
+
+bool Has(const DTypes& dtypes, base::DType dtype) {
+  return dtype != base::DType::kUndefined &&
+         std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+}
+
+const DTypes& DTypesIn(const OperatorRow& op, Profile profile) {
+  return profile == Profile::kAtlasTraining ? op.training_dtypes : op.dtypes;
+}
+
+// "FLOAT, FLOAT16 or BF16"
+std::string Choices(const DTypes& dtypes) {
+  std::string text;
+  const auto end = std::find(dtypes.begin(), dtypes.end(), base::DType::kUndefined);
+  for (auto dtype = dtypes.begin(); dtype != end; ++dtype) {
+    if (dtype != dtypes.begin()) text += dtype + 1 == end ? " or " : ", ";
+    text += base::DTypeName(*dtype);
+  }
+  return text;
+}
+
+// "atlas-a2, atlas-a3, open"
+std::string ProfilesWith(const OperatorRow& op) {
+  std::string text;
+  for (const Profile profile :
+       {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining, Profile::kOpen}) {
+    if (DTypesIn(op, profile) == kNoDTypes) continue;
+    if (!text.empty()) text += ", ";
+    text += ProfileName(profile);
+  }
+  return text;
+}
+
+template <class Params>
+std::vector<KernelState> StatesOf(const KernelList<Params>& kernels) {
+  std::vector<KernelState> states;
+  for (const auto* kernel : kernels) states.push_back({kernel->name, kernel->available()});
+  return states;
+}
+
+}  // namespace
+
+const DTypes& DTypesOf(const OperatorRow& op, Surface surface) {
+  return surface == Surface::kNative ? kAllDTypes : DTypesIn(op, CurrentProfile());
+}
+
+base::Status CheckAvailable(const Refusals& refusals, const OperatorRow& op, Surface surface) {
+  if (DTypesOf(op, surface) != kNoDTypes) return {};
+  return refusals.Refuse(Rule::kUnknownOperator,
+                         "the profile {} does not have this operator; these have it: {}",
+                         ProfileName(CurrentProfile()), ProfilesWith(op));
+}
+
+base::Status CheckDType(const Refusals& refusals, const OperatorRow& op, Surface surface,
+                        const char* tensor, base::DType dtype) {
+  const DTypes& dtypes = DTypesOf(op, surface);
+  if (Has(dtypes, dtype)) return {};
+  return refusals.Refuse(Rule::kDType, "{} has dtype {}, but must be {}{}", tensor,
+                         base::DTypeName(dtype), Choices(dtypes),
+                         surface == Surface::kNative
+                             ? ""
+                             : fmt::format(" (profile {})", ProfileName(CurrentProfile())));
+}
+
+// Without a default: an operator without its line does not compile.
+std::vector<KernelState> KernelsOf(const OperatorRow& op) {
+  switch (op.op) {
+    case Op::kUpsampleNearestExactBackward:
+      return StatesOf(UpsampleNearestExactBackwardImpls());
+    case Op::kUpsampleNearestExact:
+      return StatesOf(UpsampleNearestExactImpls());
+    case Op::kGridSampler2DBackward:
+      return StatesOf(GridSampler2DBackwardImpls());
+    case Op::kGridSampler2D:
+      return StatesOf(GridSampler2DImpls());
+  }
+  return {};
+}
+
+}  // namespace portacl::ops

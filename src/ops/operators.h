@@ -1,0 +1,153 @@
+// The list of operators: one row each. Dispatch by name, `portacl info`, the profiles, the list of
+// exported symbols and the tests' fixtures are made from these rows or checked against them.
+#ifndef PORTACL_OPS_OPERATORS_H_
+#define PORTACL_OPS_OPERATORS_H_
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/status.h"
+#include "ops/refusal.h"
+#include "ops/settings.h"
+#include "ops/surface.h"
+
+namespace portacl::ops {
+
+enum class Op {
+  kUpsampleNearestExactBackward,
+  kUpsampleNearestExact,
+  kGridSampler2DBackward,
+  kGridSampler2D,
+};
+
+// Element types in the order in which messages name them.
+using DTypes = std::array<base::DType, 4>;  // kUndefined where there are fewer
+inline constexpr DTypes kNoDTypes{base::DType::kUndefined, base::DType::kUndefined,
+                                  base::DType::kUndefined, base::DType::kUndefined};
+inline constexpr DTypes kFloats{base::DType::kFloat, base::DType::kFloat16, base::DType::kUndefined,
+                                base::DType::kUndefined};
+inline constexpr DTypes kFloatsAndBFloat16{base::DType::kFloat, base::DType::kFloat16,
+                                           base::DType::kBFloat16, base::DType::kUndefined};
+inline constexpr DTypes kAllDTypes{base::DType::kFloat, base::DType::kFloat16,
+                                   base::DType::kBFloat16, base::DType::kDouble};
+
+struct OperatorRow {
+  Op op;
+  const char* name;    // the stem of its files; its name in the native API, in `portacl info`
+  const char* native;  // the function of portacl/portacl.h that plans it, or null
+  // The functions of aclnnop/ that run it (phase 2; phase 1 is the name with GetWorkspaceSize), and
+  // its names for aclop...: null where there are fewer.
+  std::array<const char*, 3> aclnn;
+  std::array<const char*, 2> graph;
+  // What the aclnn and the graph API take in the profiles atlas-a2, atlas-a3 and open, and in
+  // atlas-training; a profile without dtypes does not have the operator. The native API takes all.
+  DTypes dtypes;
+  DTypes training_dtypes;
+};
+
+inline constexpr OperatorRow kOperators[] = {
+    {Op::kUpsampleNearestExactBackward,
+     "upsample_nearest_exact_backward",
+     "portaclPlanUpsampleNearestExactBackward",
+     {"aclnnUpsampleNearestExact1dBackward", "aclnnUpsampleNearestExact2dBackward"},
+     {"UpsampleNearestExact2dGrad"},
+     kFloatsAndBFloat16,
+     kNoDTypes},
+    {Op::kUpsampleNearestExact,
+     "upsample_nearest_exact",
+     "portaclPlanUpsampleNearestExact",
+     {},
+     {},
+     kFloatsAndBFloat16,
+     kNoDTypes},
+    {Op::kGridSampler2DBackward,
+     "grid_sampler_2d_backward",
+     "portaclPlanGridSampler2DBackward",
+     {"aclnnGridSampler2DBackward"},
+     {"GridSampler2DGrad"},
+     kAllDTypes,
+     kFloats},
+    {Op::kGridSampler2D,
+     "grid_sampler_2d",
+     "portaclPlanGridSampler2D",
+     {},
+     {},
+     kAllDTypes,
+     kFloats},
+};
+
+// An operator without a row does not compile where it is used.
+consteval const OperatorRow& RowOf(Op op) { return kOperators[static_cast<size_t>(op)]; }
+
+namespace internal {
+
+// Not constant: a name that is not in the list does not compile where it is used.
+inline const char* NotInTheListOfOperators() { return ""; }
+
+template <size_t kNames>
+consteval const char* Listed(std::array<const char*, kNames> OperatorRow::*names,
+                             std::string_view name) {
+  for (const OperatorRow& row : kOperators) {
+    for (const char* const listed : row.*names) {
+      if (listed != nullptr && listed == name) return listed;
+    }
+  }
+  return NotInTheListOfOperators();
+}
+
+template <size_t kNames>
+consteval size_t Count(std::array<const char*, kNames> OperatorRow::*names) {
+  size_t count = 0;
+  for (const OperatorRow& row : kOperators) {
+    for (const char* const listed : row.*names) count += listed == nullptr ? 0 : 1;
+  }
+  return count;
+}
+
+consteval bool RowsAreInOrder() {
+  for (size_t i = 0; i < std::size(kOperators); ++i) {
+    if (kOperators[i].op != static_cast<Op>(i)) return false;
+  }
+  return true;
+}
+static_assert(RowsAreInOrder());
+
+}  // namespace internal
+
+// The name as the list has it; one that the list lacks does not compile.
+consteval const char* AclnnName(std::string_view name) {
+  return internal::Listed(&OperatorRow::aclnn, name);
+}
+consteval const char* GraphName(std::string_view name) {
+  return internal::Listed(&OperatorRow::graph, name);
+}
+inline constexpr size_t kGraphNames = internal::Count(&OperatorRow::graph);
+
+// ---- profiles ----------------------------------------------------------------------------------
+
+// What a call through `surface` may have now.
+const DTypes& DTypesOf(const OperatorRow& op, Surface surface);
+
+// Refused where the current profile does not have the operator.
+base::Status CheckAvailable(const Refusals& refusals, const OperatorRow& op, Surface surface);
+
+// Refused where a tensor has another dtype than DTypesOf().
+base::Status CheckDType(const Refusals& refusals, const OperatorRow& op, Surface surface,
+                        const char* tensor, base::DType dtype);
+
+// ---- kernels -----------------------------------------------------------------------------------
+
+struct KernelState {
+  std::string name;
+  bool available;  // this CPU can run it
+};
+
+// An operator's kernels, best first.
+std::vector<KernelState> KernelsOf(const OperatorRow& op);
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_OPERATORS_H_
