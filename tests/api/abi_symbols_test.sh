@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The exported symbols are those of abi_symbols.txt and no other; each is found by dlsym through
-# every compatibility name; the library's name and dependencies are as documented.
+# The exported symbols are those of abi_symbols.txt and of the library's own list of operators
+# (src/ops/operators.h) and no other; each is found by dlsym through every compatibility name; the
+# library's name and dependencies are as documented.
 set -euo pipefail
 home=${ASCEND_HOME_PATH:?}
 library=$home/lib64/libportacl.so
@@ -8,12 +9,16 @@ library=$home/lib64/libportacl.so
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-table=$PORTACL_SOURCE_DIR/tests/api/abi_symbols.txt
+table=$folder/table
+{ cat "$PORTACL_SOURCE_DIR/tests/api/abi_symbols.txt"
+  python3 "$PORTACL_SOURCE_DIR/tests/api/operator_symbols.py" "$library"; } | LC_ALL=C sort >"$table"
 readelf --wide --dyn-syms "$library" |
   awk '$7 != "UND" && ($4 == "FUNC" || $4 == "OBJECT") { sub(/@.*/, "", $8); print $8 }' |
   LC_ALL=C sort -u >"$folder/exported"
-LC_ALL=C sort -u "$table" | diff - "$folder/exported" ||
-  { echo "exported symbols differ from tests/api/abi_symbols.txt (< table, > library)"; exit 1; }
+diff "$table" "$folder/exported" || {
+  echo "exported symbols differ (>) from tests/api/abi_symbols.txt and the list of operators (<)"
+  exit 1
+}
 
 readelf -d "$library" | grep -Eq 'SONAME.*\[libportacl\.so\.[0-9]+\]' ||
   { echo "no SONAME libportacl.so.N"; exit 1; }

@@ -13,6 +13,7 @@
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
+#include "support/api/native.h"
 #include "support/api/nearest_oracle.h"
 
 namespace portacl_test {
@@ -491,6 +492,46 @@ TEST_P(AclOp, ARefusedCallWritesNothing) {
     to.Download();
     EXPECT_EQ(grad_input.bytes(), before.bytes()) << row.name;
   }
+}
+
+// ---- the list ----------------------------------------------------------------------------------
+
+// Small calls on zeros, one for each graph name of the library's list.
+class GraphFixtures {
+ public:
+  std::map<std::string, OpCall> Calls() const {
+    OpCall nearest = NearestOp(At({1, 2, 4, 6}), At({1, 2, 2, 3}));
+    OpCall grid;
+    grid.type = "GridSampler2DGrad";
+    grid.inputs = {At({1, 2, 2, 2}), At({1, 2, 3, 4}), At({1, 2, 2, 2})};
+    grid.outputs = {At({1, 2, 3, 4}), At({1, 2, 2, 2})};
+    return {{nearest.type, nearest}, {grid.type, grid}};
+  }
+
+ private:
+  // A tensor of its own.
+  Argument At(const Shape& shape) const {
+    memory_.emplace_back(kSize);
+    EXPECT_EQ(aclrtMemset(memory_.back().get(), kSize, 0, kSize), ACL_SUCCESS);
+    Argument argument;
+    argument.shape = shape;
+    argument.data = memory_.back().get();
+    argument.bytes = kSize;
+    return argument;
+  }
+
+  static constexpr size_t kSize = 1024;
+  mutable std::vector<DeviceMemory> memory_;
+};
+
+TEST_P(AclOp, EveryGraphNameHasAFixtureThatRuns) {
+  const GraphFixtures fixtures;
+  std::vector<std::string> names;
+  for (const auto& [name, call] : fixtures.Calls()) {
+    names.push_back(name);
+    EXPECT_EQ(RunOp(call, GetParam(), stream_), ACL_SUCCESS) << name << ": " << TakeMessage();
+  }
+  EXPECT_EQ(names, ListedNames("graph")) << "a name of src/ops/operators.h has no fixture above";
 }
 
 // ---- attributes and handles --------------------------------------------------------------------

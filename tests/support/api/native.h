@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -48,6 +49,17 @@ inline portacl::Status NativeGrid(const Tensor& input, const Tensor& grid, const
 }
 
 inline nlohmann::json Info() { return nlohmann::json::parse(portaclGetInfo()); }
+
+// Every name of one kind ("aclnn", "graph", "native") in the library's list of operators, sorted.
+inline std::vector<std::string> ListedNames(const char* kind) {
+  std::vector<std::string> names;
+  const nlohmann::json info = Info();  // lives as long as the loop over a part of it
+  for (const auto& functions : info.at("functions")) {
+    for (const auto& name : functions.at(kind)) names.push_back(name.get<std::string>());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 // Every implementation that this machine can run for any operator, "ref" among them.
 inline std::vector<std::string> AvailableImpls() {

@@ -1,0 +1,111 @@
+// The library's own list of operators (portaclGetInfo), name by name: a fixture for each, which
+// runs its smallest good call; the part of phase 2 that all share; the profiles.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/api/acl_fixture.h"
+#include "support/api/grid_case.h"
+#include "support/api/native.h"
+
+namespace portacl_test {
+namespace {
+
+using PhaseTwo = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+
+// ---- fixtures ----------------------------------------------------------------------------------
+
+// Runs a small call of the operator on a stream to its end.
+using Fixture = std::function<aclnnStatus(aclrtStream)>;
+
+aclnnStatus RunNearestBackward(const Shape& large, const Shape& small, aclrtStream stream) {
+  Tensor grad_output(Element::kFloat, large);
+  Tensor out(Element::kFloat, small);
+  const DeviceTensor from(&grad_output);
+  const DeviceTensor to(&out);
+  return Execute(NearestCall::For(from.args(), to.args()), stream);
+}
+
+aclnnStatus RunGridBackward(aclrtStream stream) {
+  Random random(7);
+  GridCase c(Element::kFloat, 1, 2, 3, 4, 2, 3);
+  c.Fill(GridKind::kRandom, random);
+  Tensor input_grad(Element::kFloat, c.input.shape());
+  Tensor grid_grad(Element::kFloat, c.grid.shape());
+  const DeviceTensor grad_output(&c.grad_output);
+  const DeviceTensor input(&c.input);
+  const DeviceTensor grid(&c.grid);
+  const DeviceTensor to_input(&input_grad);
+  const DeviceTensor to_grid(&grid_grad);
+  GridCall call;
+  call.grad_output = grad_output.args();
+  call.input = input.args();
+  call.grid = grid.args();
+  call.input_grad = to_input.args();
+  call.grid_grad = to_grid.args();
+  return Execute(call, stream);
+}
+
+const std::map<std::string, Fixture>& AclnnFixtures() {
+  static const std::map<std::string, Fixture> fixtures = {
+      {"aclnnUpsampleNearestExact1dBackward",
+       [](aclrtStream stream) {
+         return RunNearestBackward({1, 2, 6}, {1, 2, 3}, stream);
+       }},
+      {"aclnnUpsampleNearestExact2dBackward",
+       [](aclrtStream stream) {
+         return RunNearestBackward({1, 2, 4, 6}, {1, 2, 2, 3}, stream);
+       }},
+      {"aclnnGridSampler2DBackward", RunGridBackward},
+  };
+  return fixtures;
+}
+
+// ---- tests -------------------------------------------------------------------------------------
+
+class OperatorList : public AclTest {};
+
+TEST_F(OperatorList, EveryAclnnFunctionHasAFixtureThatRuns) {
+  std::vector<std::string> fixtures;
+  for (const auto& [name, run] : AclnnFixtures()) {
+    fixtures.push_back(name);
+    EXPECT_EQ(run(stream_), ACLNN_SUCCESS) << name << ": " << TakeMessage();
+  }
+  EXPECT_EQ(fixtures, ListedNames("aclnn")) << "a name of src/ops/operators.h has no fixture above";
+}
+
+TEST_F(OperatorList, PhaseTwoWithoutAnExecutorAnswers) {
+  for (const std::string& name : ListedNames("aclnn")) {
+    const auto phase_two = reinterpret_cast<PhaseTwo>(dlsym(RTLD_DEFAULT, name.c_str()));
+    ASSERT_NE(phase_two, nullptr) << name;
+    EXPECT_EQ(phase_two(nullptr, 0, nullptr, stream_), ACLNN_ERR_PARAM_NULLPTR) << name;
+    EXPECT_EQ(TakeMessage(), name + ": executor is null");
+  }
+}
+
+TEST_F(OperatorList, AProfileWithoutAnOperatorSaysWhichHaveIt) {
+  portaclSetProfile("atlas-training");
+  for (const auto& [name, run] : AclnnFixtures()) {
+    const bool nearest = name.find("UpsampleNearestExact") != std::string::npos;
+    EXPECT_EQ(run(stream_), nearest ? ACLNN_ERR_PARAM_INVALID : ACLNN_SUCCESS) << name;
+    if (!nearest) continue;
+    EXPECT_THAT(TakeMessage(), testing::HasSubstr("atlas-a2, atlas-a3, open"));
+  }
+}
+
+TEST_F(OperatorList, EveryNameIsListedOnce) {
+  for (const char* kind : {"aclnn", "graph", "native"}) {
+    const std::vector<std::string> names = ListedNames(kind);
+    EXPECT_FALSE(names.empty()) << kind;
+    EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
