@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,14 +11,12 @@
 
 #include "acl/acl_op_compiler.h"
 #include "api/acl_op_handles.h"
+#include "api/acl_op_registry.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
-#include "ops/grid_sampler_2d_backward.h"
-#include "ops/operators.h"
 #include "ops/refusal.h"
-#include "ops/upsample_nearest_exact_backward.h"
 #include "runtime/scratch.h"
 
 namespace portacl::api {
@@ -28,128 +24,12 @@ namespace {
 
 using base::Status;
 
-constexpr const char* kNearest = ops::GraphName("UpsampleNearestExact2dGrad");
-constexpr const char* kGridSampler = ops::GraphName("GridSampler2DGrad");
-
 template <class... Args>
 Status Refuse(int32_t code, fmt::format_string<Args...> text, Args&&... args) {
   return {code, fmt::format(text, std::forward<Args>(args)...)};
 }
 
-// ---- attributes --------------------------------------------------------------------------------
-
-// Stores attribute `name` in *value where it is set; refuses one of another type.
-template <class T>
-Status ReadAttribute(const GraphOperator& op, const char* name, const char* type, bool required,
-                     T* value) {
-  const auto found = op.attributes.values.find(name);
-  if (found == op.attributes.values.end()) {
-    if (!required) return {};
-    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is missing; it must be a {}",
-                  op.type, name, type);
-  }
-  const T* typed = std::get_if<T>(&found->second);
-  if (typed == nullptr) {
-    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} must be a {}", op.type, name,
-                  type);
-  }
-  *value = *typed;
-  return {};
-}
-
-// Stores the position of a word attribute among `words` in *mode; unset keeps *mode.
-Status ReadMode(const GraphOperator& op, const char* name, const std::array<const char*, 3>& words,
-                int64_t* mode) {
-  std::string word = words[static_cast<size_t>(*mode)];
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, name, "string", false, &word));
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (word != words[i]) continue;
-    *mode = static_cast<int64_t>(i);
-    return {};
-  }
-  return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is \"{}\", but must be {}, {} or {}",
-                op.type, name, word, words[0], words[1], words[2]);
-}
-
-// ---- the two operators -------------------------------------------------------------------------
-
-// A call's tensors, inputs then outputs, in the order of the operator's signature.
-using Tensors = std::vector<base::TensorDesc>;
-
-// Either checks a call without its data (plan is null) or plans it.
-Status PlanNearest(const GraphOperator& op, const Tensors& tensors,
-                   std::shared_ptr<const ops::Plan>* plan) {
-  std::vector<int64_t> output_size;
-  std::vector<int64_t> input_size;
-  float scale_h = 0;
-  float scale_w = 0;
-  PORTACL_RETURN_IF_ERROR(
-      ReadAttribute(op, "output_size", "list of 2 integers", true, &output_size));
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "input_size", "list of 4 integers", true, &input_size));
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_h", "float", false, &scale_h));
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_w", "float", false, &scale_w));
-  ops::UpsampleNearestExactBackwardCall call;
-  call.op = kNearest;
-  call.surface = ops::Surface::kGraph;
-  call.grad_output = tensors.data();
-  call.grad_input = &tensors[1];
-  call.output_size = &output_size;
-  call.input_size = &input_size;
-  call.scales = {static_cast<double>(scale_h), static_cast<double>(scale_w)};
-  return plan == nullptr ? CheckUpsampleNearestExactBackward(call)
-                         : PlanUpsampleNearestExactBackward(call, plan);
-}
-
-Status PlanGridSampler(const GraphOperator& op, const Tensors& tensors,
-                       std::shared_ptr<const ops::Plan>* plan) {
-  ops::GridSampler2DBackwardCall call;
-  const std::vector<bool> both = {true, true};
-  call.op = kGridSampler;
-  call.surface = ops::Surface::kGraph;
-  PORTACL_RETURN_IF_ERROR(
-      ReadMode(op, "interpolation_mode", {"bilinear", "nearest", "bicubic"}, &call.interpolation));
-  PORTACL_RETURN_IF_ERROR(
-      ReadMode(op, "padding_mode", {"zeros", "border", "reflection"}, &call.padding));
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "align_corners", "bool", false, &call.align_corners));
-  call.grad_output = tensors.data();
-  call.input = &tensors[1];
-  call.grid = &tensors[2];
-  call.output_mask = &both;
-  call.input_grad = &tensors[3];
-  call.grid_grad = &tensors[4];
-  return plan == nullptr ? CheckGridSampler2DBackward(call) : PlanGridSampler2DBackward(call, plan);
-}
-
-struct OperatorRow {
-  const char* type;
-  size_t inputs;
-  size_t outputs;
-  std::array<const char*, 4> attributes;  // names, "" where there are fewer
-  Status (*plan)(const GraphOperator&, const Tensors&, std::shared_ptr<const ops::Plan>*);
-};
-
-constexpr std::array<OperatorRow, ops::kGraphNames> kOperators{{
-    {kNearest, 1, 1, {"output_size", "input_size", "scales_h", "scales_w"}, PlanNearest},
-    {kGridSampler,
-     3,
-     2,
-     {"interpolation_mode", "padding_mode", "align_corners", ""},
-     PlanGridSampler},
-}};
-
 // ---- arguments ---------------------------------------------------------------------------------
-
-Status FindOperator(const char* type, const OperatorRow** row) {
-  if (type == nullptr) return Refuse(ACL_ERROR_INVALID_PARAM, "opType is null");
-  for (const OperatorRow& candidate : kOperators) {
-    if (std::strcmp(candidate.type, type) == 0) {
-      *row = &candidate;
-      return {};
-    }
-  }
-  return Refuse(ACL_ERROR_OP_NOT_FOUND, "opType is \"{}\", but must be {} or {}", type, kNearest,
-                kGridSampler);
-}
 
 // One side (inputs or outputs) of a call as the caller gave it.
 struct Side {
@@ -184,7 +64,7 @@ Status ReadDescs(const char* type, const Side& side, size_t count,
 }
 
 // A misspelt optional attribute would be as good as none: refused.
-Status CheckAttributeNames(const OperatorRow& row, const aclopAttr& attributes) {
+Status CheckAttributeNames(const GraphRow& row, const aclopAttr& attributes) {
   for (const auto& [name, value] : attributes.values) {
     if (std::find(row.attributes.begin(), row.attributes.end(), name) != row.attributes.end()) {
       continue;
@@ -198,8 +78,8 @@ Status CheckAttributeNames(const OperatorRow& row, const aclopAttr& attributes) 
 // A call's operator from the caller's arguments.
 Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                     int num_outputs, const aclTensorDesc* const output_desc[],
-                    const aclopAttr* attr, GraphOperator* op, const OperatorRow** row) {
-  PORTACL_RETURN_IF_ERROR(FindOperator(type, row));
+                    const aclopAttr* attr, GraphOperator* op, const GraphRow** row) {
+  PORTACL_RETURN_IF_ERROR(FindGraphOperator(type, row));
   PORTACL_RETURN_IF_ERROR(ops::Refusals((*row)->type, ops::Surface::kGraph).CheckProfile());
   op->type = type;
   PORTACL_RETURN_IF_ERROR(CheckCount(type, kInputs, num_inputs, (*row)->inputs));
@@ -276,17 +156,25 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
   return {};
 }
 
-Status Execute(const GraphOperator& op, const OperatorRow& row, const aclDataBuffer* const inputs[],
+// Reads a call of an operator and checks everything but its data.
+Status ReadCall(const GraphOperator& op, const GraphRow& row, Tensors* tensors,
+                std::unique_ptr<GraphCall>* call) {
+  PORTACL_RETURN_IF_ERROR(MakeTensors(op, tensors));
+  PORTACL_RETURN_IF_ERROR(row.read(op, *tensors, call));
+  return (*call)->Check();
+}
+
+Status Execute(const GraphOperator& op, const GraphRow& row, const aclDataBuffer* const inputs[],
                const aclDataBuffer* const outputs[], aclrtStream stream) {
+  const ops::CallTimer timer;
   Tensors tensors;
-  PORTACL_RETURN_IF_ERROR(MakeTensors(op, &tensors));
-  PORTACL_RETURN_IF_ERROR(row.plan(op, tensors, nullptr));  // dtypes and shapes before buffers
+  std::unique_ptr<GraphCall> call;
+  PORTACL_RETURN_IF_ERROR(ReadCall(op, row, &tensors, &call));
   PORTACL_RETURN_IF_ERROR(AttachBuffers(op, kInputs, inputs, row.inputs, tensors.data()));
   PORTACL_RETURN_IF_ERROR(
       AttachBuffers(op, kOutputs, outputs, row.outputs, tensors.data() + row.inputs));
-  const ops::CallTimer timer;
   std::shared_ptr<const ops::Plan> plan;
-  PORTACL_RETURN_IF_ERROR(row.plan(op, tensors, &plan));
+  PORTACL_RETURN_IF_ERROR(call->Plan(&plan));
   timer.Planned(*plan);
   auto scratch = std::make_shared<runtime::Scratch>(plan->workspace_size());
   if (plan->workspace_size() > 0 && scratch->data() == nullptr) {
@@ -298,21 +186,15 @@ Status Execute(const GraphOperator& op, const OperatorRow& row, const aclDataBuf
   return LaunchPlan(std::move(plan), storages, workspace, stream, std::move(scratch));
 }
 
-// Opens every message with the function's name, keeps it, and gives the code.
-template <class Body>
-aclError Run(const char* function, Body&& body) {
-  return Guarded(function, std::forward<Body>(body));
-}
-
 aclError ReadAndExecute(const char* function, const char* type, int num_inputs,
                         const aclTensorDesc* const input_desc[],
                         const aclDataBuffer* const inputs[], int num_outputs,
                         const aclTensorDesc* const output_desc[],
                         const aclDataBuffer* const outputs[], const aclopAttr* attr,
                         aclrtStream stream) {
-  return Run(function, [&]() -> Status {
+  return Guarded(function, [&]() -> Status {
     GraphOperator op;
-    const OperatorRow* row = nullptr;
+    const GraphRow* row = nullptr;
     PORTACL_RETURN_IF_ERROR(
         ReadOperator(type, num_inputs, input_desc, num_outputs, output_desc, attr, &op, &row));
     return Execute(op, *row, inputs, outputs, stream);
@@ -323,12 +205,12 @@ aclError ReadAndExecute(const char* function, const char* type, int num_inputs,
 Status Prepare(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                int num_outputs, const aclTensorDesc* const output_desc[], const aclopAttr* attr,
                GraphOperator* op) {
-  const OperatorRow* row = nullptr;
+  const GraphRow* row = nullptr;
   PORTACL_RETURN_IF_ERROR(
       ReadOperator(type, num_inputs, input_desc, num_outputs, output_desc, attr, op, &row));
   Tensors tensors;
-  PORTACL_RETURN_IF_ERROR(MakeTensors(*op, &tensors));
-  return row->plan(*op, tensors, nullptr);
+  std::unique_ptr<GraphCall> call;
+  return ReadCall(*op, *row, &tensors, &call);
 }
 
 }  // namespace
@@ -350,7 +232,7 @@ aclError aclopExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputD
 aclError aclopCompile(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
                       int numOutputs, const aclTensorDesc* const outputDesc[],
                       const aclopAttr* attr, aclopEngineType, aclopCompileType, const char*) {
-  return portacl::api::Run(__func__, [&] {
+  return portacl::api::Guarded(__func__, [&] {
     GraphOperator op;
     return portacl::api::Prepare(opType, numInputs, inputDesc, numOutputs, outputDesc, attr, &op);
   });
@@ -381,7 +263,7 @@ aclError aclopCreateHandle(const char* opType, int numInputs,
                            const aclTensorDesc* const outputDesc[], const aclopAttr* opAttr,
                            aclopHandle** handle) {
   if (handle != nullptr) *handle = nullptr;
-  return portacl::api::Run(__func__, [&]() -> Status {
+  return portacl::api::Guarded(__func__, [&]() -> Status {
     if (handle == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is null"};
     auto made = std::make_shared<aclopHandle>();
     PORTACL_RETURN_IF_ERROR(portacl::api::Prepare(opType, numInputs, inputDesc, numOutputs,
@@ -392,7 +274,7 @@ aclError aclopCreateHandle(const char* opType, int numInputs,
 }
 
 void aclopDestroyHandle(aclopHandle* handle) {
-  portacl::api::Run(__func__, [&]() -> Status {
+  portacl::api::Guarded(__func__, [&]() -> Status {
     if (handle == nullptr || Handles<aclopHandle>().Take(handle) != nullptr) return {};
     return {ACL_ERROR_INVALID_PARAM, "handle is not a live handle: destroyed already"};
   });
@@ -401,13 +283,13 @@ void aclopDestroyHandle(aclopHandle* handle) {
 aclError aclopExecWithHandle(aclopHandle* handle, int numInputs,
                              const aclDataBuffer* const inputs[], int numOutputs,
                              aclDataBuffer* const outputs[], aclrtStream stream) {
-  return portacl::api::Run(__func__, [&]() -> Status {
+  return portacl::api::Guarded(__func__, [&]() -> Status {
     if (handle == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is null"};
     const auto found = Handles<aclopHandle>().Find(handle);
     if (found == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is not a live handle"};
     const char* type = found->op.type.c_str();
-    const portacl::api::OperatorRow* row = nullptr;
-    PORTACL_RETURN_IF_ERROR(portacl::api::FindOperator(type, &row));
+    const portacl::api::GraphRow* row = nullptr;
+    PORTACL_RETURN_IF_ERROR(portacl::api::FindGraphOperator(type, &row));
     PORTACL_RETURN_IF_ERROR(
         portacl::api::CheckCount(type, portacl::api::kInputs, numInputs, row->inputs));
     PORTACL_RETURN_IF_ERROR(

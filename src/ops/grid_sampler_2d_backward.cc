@@ -320,8 +320,12 @@ std::array<int64_t, 4> Strides4D(const TensorDesc& tensor) {
 Status CheckGridSampler2DBackward(const Call& call) { return Checker(call).Run(); }
 
 Status PlanGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(CheckGridSampler2DBackward(call));
+  return PlanCheckedGridSampler2DBackward(call, plan);
+}
+
+Status PlanCheckedGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   auto made = std::make_shared<GridSamplerBackwardPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);

@@ -48,6 +48,10 @@ std::array<int64_t, 4> Strides4D(const base::TensorDesc& tensor);
 base::Status PlanGridSampler2DBackward(const GridSampler2DBackwardCall& call,
                                        std::shared_ptr<const Plan>* plan);
 
+// The same for a call that has passed CheckGridSampler2DBackward().
+base::Status PlanCheckedGridSampler2DBackward(const GridSampler2DBackwardCall& call,
+                                              std::shared_ptr<const Plan>* plan);
+
 }  // namespace portacl::ops
 
 #endif  // PORTACL_OPS_GRID_SAMPLER_2D_BACKWARD_H_

@@ -294,8 +294,13 @@ std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t h) {
 Status CheckUpsampleNearestExactBackward(const Call& call) { return Checker(call).Run(); }
 
 Status PlanUpsampleNearestExactBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(CheckUpsampleNearestExactBackward(call));
+  return PlanCheckedUpsampleNearestExactBackward(call, plan);
+}
+
+Status PlanCheckedUpsampleNearestExactBackward(const Call& call,
+                                               std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   auto made = std::make_shared<NearestBackwardPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);

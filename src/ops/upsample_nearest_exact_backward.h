@@ -42,6 +42,10 @@ std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t h);
 base::Status PlanUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call,
                                               std::shared_ptr<const Plan>* plan);
 
+// The same for a call that has passed CheckUpsampleNearestExactBackward().
+base::Status PlanCheckedUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call,
+                                                     std::shared_ptr<const Plan>* plan);
+
 }  // namespace portacl::ops
 
 #endif  // PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_

@@ -1,0 +1,45 @@
+// The operators by graph name: what each takes, and how its call is checked and planned.
+#ifndef PORTACL_API_ACL_OP_REGISTRY_H_
+#define PORTACL_API_ACL_OP_REGISTRY_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "api/acl_op_handles.h"
+#include "base/status.h"
+#include "base/tensor_desc.h"
+#include "ops/plan.h"
+
+namespace portacl::api {
+
+// A call's tensors, inputs then outputs, in the order of the operator's signature.
+using Tensors = std::vector<base::TensorDesc>;
+
+// One call of an operator by name. It keeps to the tensors it was read with.
+class GraphCall {
+ public:
+  virtual ~GraphCall() = default;
+  // Everything but the data.
+  virtual base::Status Check() const = 0;
+  // After Check(), with the tensors' addresses set.
+  virtual base::Status Plan(std::shared_ptr<const ops::Plan>* plan) const = 0;
+};
+
+struct GraphRow {
+  const char* type;  // the graph name
+  size_t inputs;
+  size_t outputs;
+  std::array<const char*, 4> attributes;  // names, "" where there are fewer
+  // Reads the attributes; refuses those that are missing or of another type.
+  base::Status (*read)(const GraphOperator& op, const Tensors& tensors,
+                       std::unique_ptr<GraphCall>* call);
+};
+
+// Refuses a type that is null or unknown.
+base::Status FindGraphOperator(const char* type, const GraphRow** row);
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_ACL_OP_REGISTRY_H_
