@@ -182,7 +182,7 @@ Status Execute(const GraphOperator& op, const GraphRow& row, const aclDataBuffer
                                    plan->workspace_size());
   }
   void* const workspace = scratch->data();
-  const ops::Addresses storages = plan->PlannedStorages();
+  const ops::Storages storages = plan->PlannedStorages();
   return LaunchPlan(std::move(plan), storages, workspace, stream, std::move(scratch));
 }
 

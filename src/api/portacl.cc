@@ -118,18 +118,18 @@ std::array<double, 2> ReadScales(const double* scales, const portaclTensor* tens
 }
 
 // Where a run's tensors are: the planned addresses, replaced by the given ones.
-portacl::ops::Addresses ElementAddresses(const portacl::ops::Plan& plan, void* const* tensors) {
-  portacl::ops::Addresses elements = plan.PlannedStorages();
+portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* tensors) {
+  portacl::ops::Storages storages = plan.PlannedStorages();
   for (int i = 0; tensors != nullptr && i < plan.num_tensors(); ++i) {
-    if (tensors[i] != nullptr) elements[static_cast<size_t>(i)] = tensors[i];
+    if (tensors[i] != nullptr) storages[static_cast<size_t>(i)] = tensors[i];
   }
-  return elements;
+  return storages;
 }
 
 Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* workspace,
                uint64_t workspace_size) {
-  const portacl::ops::Addresses elements = ElementAddresses(plan, tensors);
-  if (tensors != nullptr) PORTACL_RETURN_IF_ERROR(plan.CheckAddresses(elements));
+  const portacl::ops::Storages storages = StoragesOf(plan, tensors);
+  if (tensors != nullptr) PORTACL_RETURN_IF_ERROR(plan.CheckAddresses(storages));
   const uint64_t needed = plan.workspace_size();
   if (workspace != nullptr && workspace_size < needed) {
     return plan.refusals().Refuse(Rule::kOther, "workspaceSize is {}, but {} bytes were planned",
@@ -142,7 +142,7 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
   }
   const portacl::runtime::FpEnvironment environment;
   const portacl::ops::CallTimer timer;
-  plan.Run(elements, workspace);
+  plan.Run(plan.ElementsAt(storages), workspace);
   timer.Ran(plan);
   return {};
 }

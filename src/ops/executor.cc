@@ -14,16 +14,15 @@ namespace {
 
 using base::Status;
 
-// The addresses of element (0, 0, ...) of each active tensor, as kernels may touch them.
-Status ResolveElements(const Plan& plan, const Addresses& storages, Addresses* elements) {
+// Replaces the elements' addresses by those that kernels may touch: others in guard mode.
+Status ResolveElements(const Plan& plan, Elements* elements) {
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);
     const auto at = static_cast<size_t>(i);
-    if (!slot.active || slot.desc.NumElements() == 0) continue;
+    if ((*elements)[at] == nullptr) continue;
     const base::ElementRange reach = base::ReachOf(slot.desc);
     const int64_t size = base::DTypeSize(slot.desc.dtype);
-    auto* const first = static_cast<char*>(storages[at]) + slot.desc.offset * size;
-    char* const lowest = first + reach.lowest * size;
+    char* const lowest = static_cast<char*>((*elements)[at]) + reach.lowest * size;
     void* resolved = nullptr;
     PORTACL_RETURN_IF_ERROR(plan.refusals().FromRuntime(runtime::ResolveAddress(
         lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name,
@@ -102,11 +101,11 @@ Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream)
   return LaunchPlan(plan_, snapshot.storages, workspace, stream);
 }
 
-Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages, void* workspace,
+Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, void* workspace,
                   void* stream, std::shared_ptr<void> keep_alive) {
   const Refusals refusals = plan->refusals();
-  Addresses elements{};
-  PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, storages, &elements));
+  Elements elements = plan->ElementsAt(storages);
+  PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, &elements));
   void* scratch = workspace;
   if (plan->workspace_size() > 0 && keep_alive == nullptr) {
     PORTACL_RETURN_IF_ERROR(refusals.FromRuntime(

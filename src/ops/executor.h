@@ -34,7 +34,7 @@ class Executor {
 
  private:
   struct Snapshot {
-    Addresses storages;
+    Storages storages;
     bool updated;
   };
   Snapshot TakeSnapshot() const;
@@ -42,7 +42,7 @@ class Executor {
 
   const std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;
-  Addresses storages_;       // guarded by mutex_
+  Storages storages_;        // guarded by mutex_
   bool updated_ = false;     // guarded by mutex_: some address is not the planned one
   bool repeatable_ = false;  // guarded by mutex_
   bool claimed_ = false;     // guarded by mutex_
@@ -50,8 +50,8 @@ class Executor {
 
 // Resolves the storages to what kernels may touch and enqueues one run of a plan. `workspace` is
 // large enough; `keep_alive`, if any, lives until the run is over.
-base::Status LaunchPlan(std::shared_ptr<const Plan> plan, const Addresses& storages,
-                        void* workspace, void* stream, std::shared_ptr<void> keep_alive = nullptr);
+base::Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, void* workspace,
+                        void* stream, std::shared_ptr<void> keep_alive = nullptr);
 
 }  // namespace portacl::ops
 

@@ -35,9 +35,9 @@ Status Check(const GridSampler2DCall& call) {
   return CheckGridSampler2DBackward(backward);
 }
 
-class GridSamplerPlan final : public Plan {
+class GridSampler2DPlan final : public Plan {
  public:
-  explicit GridSamplerPlan(const GridSampler2DCall& call) : Plan(kOp, Surface::kNative) {
+  explicit GridSampler2DPlan(const GridSampler2DCall& call) : Plan(kOp, Surface::kNative) {
     AddTensor("input", *call.input, false, true);
     AddTensor("grid", *call.grid, false, true);
     AddTensor("output", *call.output, true, true);
@@ -57,7 +57,7 @@ class GridSamplerPlan final : public Plan {
     return {};
   }
 
-  void Run(const Addresses& elements, void* workspace) const noexcept override {
+  void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
     params.input = elements[0];
     params.grid = elements[1];
@@ -75,7 +75,7 @@ class GridSamplerPlan final : public Plan {
 Status PlanGridSampler2D(const GridSampler2DCall& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(Check(call));
-  auto made = std::make_shared<GridSamplerPlan>(call);
+  auto made = std::make_shared<GridSampler2DPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};

@@ -231,9 +231,9 @@ class Checker {
   const Refusals refusals_;
 };
 
-class GridSamplerBackwardPlan final : public Plan {
+class GridSampler2DBackwardPlan final : public Plan {
  public:
-  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
+  explicit GridSampler2DBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
     params_.shape =
         ShapeOf(*call.input, *call.grid, call.interpolation, call.padding, call.align_corners);
     params_.want_input_grad = (*call.output_mask)[0];
@@ -261,7 +261,7 @@ class GridSamplerBackwardPlan final : public Plan {
     return {};
   }
 
-  void Run(const Addresses& elements, void* workspace) const noexcept override {
+  void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
     params.grad_output = elements[0];
     params.input = elements[1];
@@ -326,7 +326,7 @@ Status PlanGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* 
 
 Status PlanCheckedGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  auto made = std::make_shared<GridSamplerBackwardPlan>(call);
+  auto made = std::make_shared<GridSampler2DBackwardPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};

@@ -104,13 +104,24 @@ void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output
   if (!output) ++num_inputs_;
 }
 
-Addresses Plan::PlannedStorages() const {
-  Addresses storages{};
+Storages Plan::PlannedStorages() const {
+  Storages storages{};
   for (int i = 0; i < num_tensors_; ++i) storages[static_cast<size_t>(i)] = tensor(i).desc.data;
   return storages;
 }
 
-Status Plan::CheckAddresses(const Addresses& storages) const {
+Elements Plan::ElementsAt(const Storages& storages) const {
+  Elements elements{};
+  for (int i = 0; i < num_tensors_; ++i) {
+    if (!HasElements(tensor(i))) continue;
+    const base::TensorDesc& desc = tensor(i).desc;
+    const auto at = static_cast<size_t>(i);
+    elements[at] = static_cast<char*>(storages[at]) + desc.offset * base::DTypeSize(desc.dtype);
+  }
+  return elements;
+}
+
+Status Plan::CheckAddresses(const Storages& storages) const {
   const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
   const auto each = [&](auto check) -> Status {
     for (int i = 0; i < num_tensors_; ++i) {

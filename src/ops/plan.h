@@ -16,9 +16,10 @@ namespace portacl::ops {
 
 inline constexpr int kMaxTensors = 5;
 
-// Addresses of a call's tensors in signature order, inputs first: storages where a Plan checks
-// them, element (0, 0, ...) where it runs.
-using Addresses = std::array<void*, kMaxTensors>;
+// Addresses of a call's tensors in signature order, inputs first: of the storages, which callers
+// give and checks see, and of element (0, 0, ...), which kernels compute from and into.
+struct Storages : std::array<void*, kMaxTensors> {};
+struct Elements : std::array<void*, kMaxTensors> {};
 
 // One tensor parameter of a call.
 struct TensorSlot {
@@ -35,7 +36,7 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
 
   // Computes from and into these elements (0, 0, ...). Waits for the result.
-  virtual void Run(const Addresses& elements, void* workspace) const noexcept = 0;
+  virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
 
   const char* op() const { return refusals_.op(); }
   // How a failure of this call is coded and worded.
@@ -51,10 +52,12 @@ class Plan {
   std::string Describe() const;
 
   // The rules on memory for the tensors at other storage addresses than the planned ones.
-  base::Status CheckAddresses(const Addresses& storages) const;
+  base::Status CheckAddresses(const Storages& storages) const;
   // The rules that need only one tensor: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;
-  Addresses PlannedStorages() const;
+  Storages PlannedStorages() const;
+  // Null for a tensor that is not read or written. The storages have passed the checks.
+  Elements ElementsAt(const Storages& storages) const;
 
  protected:
   Plan(const char* op, Surface surface) : refusals_(op, surface) {}

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-
 namespace portacl::ops {
 
 // What the aclnn and graph APIs accept.

@@ -33,10 +33,10 @@ Status Check(const TensorDesc* input, const TensorDesc* output,
   return CheckUpsampleNearestExactBackward(call);
 }
 
-class NearestPlan final : public Plan {
+class UpsampleNearestExactPlan final : public Plan {
  public:
-  NearestPlan(const TensorDesc& input, const TensorDesc& output,
-              const std::array<double, 2>& scales)
+  UpsampleNearestExactPlan(const TensorDesc& input, const TensorDesc& output,
+                           const std::array<double, 2>& scales)
       : Plan(kOp, Surface::kNative), scales_(scales) {
     AddTensor("input", input, false, true);
     AddTensor("output", output, true, true);
@@ -57,7 +57,7 @@ class NearestPlan final : public Plan {
     return {};
   }
 
-  void Run(const Addresses& elements, void* workspace) const noexcept override {
+  void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
     params.input = elements[0];
     params.output = elements[1];
@@ -90,7 +90,7 @@ Status PlanUpsampleNearestExact(const TensorDesc* input, const TensorDesc* outpu
                                 std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   PORTACL_RETURN_IF_ERROR(Check(input, output, scales));
-  auto made = std::make_shared<NearestPlan>(*input, *output, scales);
+  auto made = std::make_shared<UpsampleNearestExactPlan>(*input, *output, scales);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};

@@ -229,9 +229,9 @@ class Checker {
   const Refusals refusals_;
 };
 
-class NearestBackwardPlan final : public Plan {
+class UpsampleNearestExactBackwardPlan final : public Plan {
  public:
-  explicit NearestBackwardPlan(const Call& call)
+  explicit UpsampleNearestExactBackwardPlan(const Call& call)
       : Plan(call.op, call.surface), spatial_(call.spatial), scales_(call.scales) {
     const Names names = NamesOf(call);
     AddTensor(names.grad_output, *call.grad_output, false, true);
@@ -256,7 +256,7 @@ class NearestBackwardPlan final : public Plan {
     return {};
   }
 
-  void Run(const Addresses& elements, void* workspace) const noexcept override {
+  void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
     params.grad_output = elements[0];
     params.grad_input = elements[1];
@@ -301,7 +301,7 @@ Status PlanUpsampleNearestExactBackward(const Call& call, std::shared_ptr<const 
 Status PlanCheckedUpsampleNearestExactBackward(const Call& call,
                                                std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  auto made = std::make_shared<NearestBackwardPlan>(call);
+  auto made = std::make_shared<UpsampleNearestExactBackwardPlan>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};
