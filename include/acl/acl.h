@@ -44,8 +44,9 @@ PORTACL_API aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersio
                                      int32_t* patchVersion);
 
 /**
- * The newest message that a failed call, or an accepted one with a warning, left on this thread:
- * operator, parameter, what it got, what was wanted. Reading clears it.
+ * The message of the newest failed call of this thread, or of a call that was accepted with a
+ * warning where no error's message waits: operator, parameter, what it got, what was wanted.
+ * Reading clears it; a call that succeeds does not.
  * @return the text, owned by the library and valid until this thread's next call of the library;
  *         null if there is no message.
  */

@@ -31,6 +31,7 @@
  *   100024  unknown operator type, or one that the current profile (PORTACL_PROFILE) lacks
  *   100026  a dtype that the operator or the profile does not take
  *   100027  a format that the operator does not take
+ *   100029  no kernel here can do the shape
  * A refused call writes to no tensor. aclGetRecentErrMsg() (acl.h) has the words.
  *
  * Execution is asynchronous: it enqueues on the stream and returns. Descriptions, buffers and

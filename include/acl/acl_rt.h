@@ -259,7 +259,7 @@ PORTACL_API aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* freeBytes, size_
  * @param[out] devPtr start, aligned to at least 64 bytes; to be freed with aclrtFree().
  * @param size bytes, more than 0.
  * @param policy which memory to prefer.
- * @return 207001 when memory runs out.
+ * @return 207001 when memory runs out; the message holds "Failed to allocate".
  */
 PORTACL_API aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 
@@ -487,10 +487,14 @@ PORTACL_API aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream strea
  */
 PORTACL_API aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args);
 
-/** The last error of an aclrt... call on this thread, left in place; ACL_SUCCESS if none. */
+/**
+ * The code of the newest failed call on this thread, of the ACL and the aclnn functions, left in
+ * place; ACL_SUCCESS if none. Pure questions (aclrtGetDevice(), aclrtStreamQuery(), the queries of
+ * events) change neither this nor aclGetRecentErrMsg(), whatever they answer.
+ */
 PORTACL_API aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 
-/** Like aclrtPeekAtLastError(), but clears the error. */
+/** Like aclrtPeekAtLastError(), but clears the error; its message stays. */
 PORTACL_API aclError aclrtGetLastError(aclrtLastErrLevel level);
 
 #ifdef __cplusplus

@@ -54,16 +54,40 @@ base::LogLevel ToLogLevel(int32_t level) {
   }
 }
 
+Status CheckBuffer(const std::shared_ptr<aclDataBuffer>& buffer) {
+  if (buffer != nullptr) return {};
+  return Error(ACL_ERROR_INVALID_PARAM, "dataBuffer is null or no live data buffer");
+}
+
+Status CheckDesc(const std::shared_ptr<aclTensorDesc>& desc) {
+  if (desc != nullptr) return {};
+  return Error(ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description");
+}
+
+// Looks a data buffer up for a query whose answer for a bad handle is `fallback`.
+template <class T, class Function>
+T AskBuffer(const char* function, const aclDataBuffer* buffer, T fallback, Function&& question) {
+  T answer = fallback;
+  Guarded(function, [&]() -> Status {
+    const auto found = DataBuffers().Find(buffer);
+    PORTACL_RETURN_IF_ERROR(CheckBuffer(found));
+    answer = question(*found);
+    return {};
+  });
+  return answer;
+}
+
 // Looks a description up for a query whose answer for a bad handle is `fallback`.
 template <class T, class Function>
 T Ask(const char* function, const aclTensorDesc* desc, T fallback, Function&& question) {
-  return GuardedValue(function, fallback, [&]() -> T {
+  T answer = fallback;
+  Guarded(function, [&]() -> Status {
     const auto found = TensorDescs().Find(desc);
-    if (found != nullptr) return question(*found);
-    base::Report(
-        Error(ACL_ERROR_INVALID_PARAM, "{}: desc is null or no live tensor description", function));
-    return fallback;
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+    answer = question(*found);
+    return {};
   });
+  return answer;
 }
 
 // The product of the extents; 0 where it overflows or an extent is unknown (negative).
@@ -73,11 +97,6 @@ size_t CountElements(const aclTensorDesc& desc) {
     if (dim < 0 || !base::CheckedMul(count, static_cast<size_t>(dim), &count)) return 0;
   }
   return count;
-}
-
-Status CheckBuffer(const std::shared_ptr<aclDataBuffer>& buffer) {
-  if (buffer != nullptr) return {};
-  return Error(ACL_ERROR_INVALID_PARAM, "dataBuffer is null or no live data buffer");
 }
 
 }  // namespace
@@ -93,9 +112,12 @@ size_t aclDataTypeSize(aclDataType dataType) {
 }
 
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
-  return GuardedValue<aclDataBuffer*>("aclCreateDataBuffer", nullptr, [&] {
-    return DataBuffers().Add(std::make_shared<aclDataBuffer>(aclDataBuffer{data, size}));
+  aclDataBuffer* handle = nullptr;
+  Guarded("aclCreateDataBuffer", [&]() -> Status {
+    handle = DataBuffers().Add(std::make_shared<aclDataBuffer>(aclDataBuffer{data, size}));
+    return {};
   });
+  return handle;
 }
 
 aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
@@ -114,10 +136,8 @@ aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size)
 }
 
 void* aclGetDataBufferAddr(const aclDataBuffer* dataBuffer) {
-  return GuardedValue<void*>("aclGetDataBufferAddr", nullptr, [&] {
-    const auto found = DataBuffers().Find(dataBuffer);
-    return found != nullptr ? found->data : nullptr;
-  });
+  return AskBuffer<void*>("aclGetDataBufferAddr", dataBuffer, nullptr,
+                          [](const aclDataBuffer& found) { return found.data; });
 }
 
 uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
@@ -125,31 +145,32 @@ uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
 }
 
 size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) {
-  return GuardedValue<size_t>("aclGetDataBufferSizeV2", 0, [&] {
-    const auto found = DataBuffers().Find(dataBuffer);
-    return found != nullptr ? found->size : 0;
-  });
+  return AskBuffer<size_t>("aclGetDataBufferSizeV2", dataBuffer, 0,
+                           [](const aclDataBuffer& found) { return found.size; });
 }
 
 aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims,
                                    aclFormat format) {
-  constexpr const char* kFunction = "aclCreateTensorDesc";
-  return GuardedValue<aclTensorDesc*>(kFunction, nullptr, [&]() -> aclTensorDesc* {
+  aclTensorDesc* handle = nullptr;
+  Guarded("aclCreateTensorDesc", [&]() -> Status {
     if (numDims < 0 || (numDims > 0 && dims == nullptr)) {
-      base::Report(Error(ACL_ERROR_INVALID_PARAM, "{}: numDims is {} and dims is {}", kFunction,
-                         numDims, static_cast<const void*>(dims)));
-      return nullptr;
+      return Error(ACL_ERROR_INVALID_PARAM, "numDims is {} and dims is {}", numDims,
+                   static_cast<const void*>(dims));
     }
     auto desc = std::make_shared<aclTensorDesc>();
     desc->dtype = static_cast<base::DType>(RawValue(dataType));
     desc->format = static_cast<base::Format>(RawValue(format));
     desc->dims.assign(dims, dims + numDims);
-    return TensorDescs().Add(std::move(desc));
+    handle = TensorDescs().Add(std::move(desc));
+    return {};
   });
+  return handle;
 }
 
 void aclDestroyTensorDesc(const aclTensorDesc* desc) {
-  GuardedValue("aclDestroyTensorDesc", false, [&] { return TensorDescs().Take(desc) != nullptr; });
+  Guarded("aclDestroyTensorDesc", [&]() -> Status {
+    return desc == nullptr ? Status() : CheckDesc(TensorDescs().Take(desc));
+  });
 }
 
 aclDataType aclGetTensorDescType(const aclTensorDesc* desc) {
@@ -187,9 +208,7 @@ int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
 aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
   return Guarded("aclGetTensorDescDimV2", [&]() -> Status {
     const auto found = TensorDescs().Find(desc);
-    if (found == nullptr) {
-      return Error(ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description");
-    }
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
     if (dimSize == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "dimSize is null");
     if (index >= found->dims.size()) {
       return Error(ACL_ERROR_INVALID_PARAM, "index is {}, but the tensor has {} axes", index,
@@ -201,11 +220,12 @@ aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t*
 }
 
 void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
-  GuardedValue("aclSetTensorDescName", false, [&] {
+  Guarded("aclSetTensorDescName", [&]() -> Status {
     const auto found = TensorDescs().Find(desc);
-    if (found == nullptr || name == nullptr) return false;
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+    if (name == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "name is null");
     found->name = name;
-    return true;
+    return {};
   });
 }
 

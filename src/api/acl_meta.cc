@@ -16,7 +16,6 @@
 namespace {
 
 using portacl::api::GuardedNn;
-using portacl::api::GuardedValue;
 using portacl::api::Handles;
 using portacl::base::Dims;
 using portacl::base::kMaxRank;
@@ -122,16 +121,15 @@ aclnnStatus GetProperty(const char* function, const aclTensor* tensor, Result* r
 // A handle to a copy of `size` values; null, with a message, for bad arguments.
 template <class Array, class Value>
 Array* CreateArray(const char* function, const Value* values, uint64_t size) {
-  return GuardedValue<Array*>(function, nullptr, [&]() -> Array* {
-    if (values == nullptr && size > 0) {
-      portacl::base::SetErrorMessage(
-          fmt::format("{}: value is null, but size is {}", function, size));
-      return nullptr;
-    }
+  Array* handle = nullptr;
+  GuardedNn(function, [&]() -> Status {
+    if (values == nullptr && size > 0) return Null("value is null, but size is {}", size);
     auto made = std::make_shared<Array>();
     if (size > 0) made->values.assign(values, values + size);
-    return Handles<Array>().Add(std::move(made));
+    handle = Handles<Array>().Add(std::move(made));
+    return {};
   });
+  return handle;
 }
 
 template <class Array>
@@ -189,17 +187,16 @@ extern "C" {
 aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
                            const int64_t* stride, int64_t offset, aclFormat format,
                            const int64_t* storageDims, uint64_t storageDimsNum, void* tensorData) {
-  return GuardedValue<aclTensor*>(__func__, nullptr, [&]() -> aclTensor* {
+  aclTensor* handle = nullptr;
+  GuardedNn(__func__, [&]() -> Status {
     auto made = std::make_shared<aclTensor>();
-    const Status status = ReadTensor({viewDims, viewDimsNum, dataType, stride, offset, format,
-                                      storageDims, storageDimsNum, tensorData},
-                                     &made->desc);
-    if (!status.ok()) {
-      portacl::base::SetErrorMessage("aclCreateTensor: " + status.message());
-      return nullptr;
-    }
-    return Handles<aclTensor>().Add(std::move(made));
+    PORTACL_RETURN_IF_ERROR(ReadTensor({viewDims, viewDimsNum, dataType, stride, offset, format,
+                                        storageDims, storageDimsNum, tensorData},
+                                       &made->desc));
+    handle = Handles<aclTensor>().Add(std::move(made));
+    return {};
   });
+  return handle;
 }
 
 aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t viewDimsNum,
@@ -258,21 +255,21 @@ aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, void** addr) {
 }
 
 aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
-  return GuardedValue<aclScalar*>(__func__, nullptr, [&]() -> aclScalar* {
+  aclScalar* handle = nullptr;
+  GuardedNn(__func__, [&]() -> Status {
     const auto dtype = static_cast<portacl::base::DType>(dataType);
     const int64_t size = portacl::base::DTypeSize(dtype);
-    if (value == nullptr || size == 0) {
-      portacl::base::SetErrorMessage(
-          value == nullptr ? std::string("aclCreateScalar: value is null")
-                           : fmt::format("aclCreateScalar: dataType is {}, which has no scalar",
-                                         portacl::base::DTypeName(dtype)));
-      return nullptr;
+    if (value == nullptr) return Null("value is null");
+    if (size == 0) {
+      return Invalid("dataType is {}, which has no scalar", portacl::base::DTypeName(dtype));
     }
     auto made = std::make_shared<aclScalar>();
     made->dtype = dtype;
     std::memcpy(made->value.data(), value, static_cast<size_t>(size));
-    return Handles<aclScalar>().Add(std::move(made));
+    handle = Handles<aclScalar>().Add(std::move(made));
+    return {};
   });
+  return handle;
 }
 
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {

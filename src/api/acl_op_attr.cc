@@ -69,8 +69,12 @@ auto List(int count, const Value* values) {
 extern "C" {
 
 aclopAttr* aclopCreateAttr() {
-  return portacl::api::GuardedValue<aclopAttr*>(
-      __func__, nullptr, [] { return Handles<aclopAttr>().Add(std::make_shared<aclopAttr>()); });
+  aclopAttr* handle = nullptr;
+  Guarded(__func__, [&]() -> Status {
+    handle = Handles<aclopAttr>().Add(std::make_shared<aclopAttr>());
+    return {};
+  });
+  return handle;
 }
 
 void aclopDestroyAttr(const aclopAttr* attr) {

@@ -152,8 +152,11 @@ Status FindGraphOperator(const char* type, const GraphRow** row) {
       return {};
     }
   }
-  return {ACL_ERROR_OP_NOT_FOUND, fmt::format("opType is \"{}\", but must be {} or {}", type,
-                                              kNearestBackward, kGridSamplerBackward)};
+  std::string names;
+  for (const GraphRow& listed : kRows)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", listed.type);
+  return {ACL_ERROR_OP_NOT_FOUND,
+          fmt::format("{}: this operator is not part of portacl; it has: {}", type, names)};
 }
 
 }  // namespace portacl::api

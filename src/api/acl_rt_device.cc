@@ -10,6 +10,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::Question;
 using portacl::api::RawValue;
 using portacl::base::Status;
 
@@ -75,7 +76,7 @@ aclError aclrtResetDeviceForce(int32_t deviceId) {
 }
 
 aclError aclrtGetDevice(int32_t* deviceId) {
-  return Guarded("aclrtGetDevice", [&]() -> Status {
+  return Question([&]() -> Status {
     if (deviceId == nullptr) return rt::InvalidParam("deviceId is null");
     rt::Context* context = nullptr;
     PORTACL_RETURN_IF_ERROR(rt::CurrentContext(&context));

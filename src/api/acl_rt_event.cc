@@ -6,6 +6,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::Question;
 using portacl::base::Status;
 
 namespace {
@@ -15,9 +16,9 @@ constexpr uint32_t kAllFlags =
 
 // The three queries differ in what they ask and in the names of the answers.
 template <class Answer>
-aclError Query(const char* function, aclrtEvent event, Answer* status, Status (*ask)(void*, bool*),
-               Answer complete, Answer not_ready) {
-  return Guarded(function, [&]() -> Status {
+aclError Query(aclrtEvent event, Answer* status, Status (*ask)(void*, bool*), Answer complete,
+               Answer not_ready) {
+  return Question([&]() -> Status {
     if (status == nullptr) return rt::InvalidParam("status is null");
     bool over = false;
     PORTACL_RETURN_IF_ERROR(ask(event, &over));
@@ -59,18 +60,18 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
 }
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
-  return Query("aclrtQueryEvent", event, status, rt::QueryEventRecorded, ACL_EVENT_STATUS_COMPLETE,
+  return Query(event, status, rt::QueryEventRecorded, ACL_EVENT_STATUS_COMPLETE,
                ACL_EVENT_STATUS_NOT_READY);
 }
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-  return Query("aclrtQueryEventStatus", event, status, rt::QueryEventRecorded,
-               ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_RECORDED_STATUS_NOT_READY);
+  return Query(event, status, rt::QueryEventRecorded, ACL_EVENT_RECORDED_STATUS_COMPLETE,
+               ACL_EVENT_RECORDED_STATUS_NOT_READY);
 }
 
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
-  return Query("aclrtQueryEventWaitStatus", event, status, rt::QueryEventWaited,
-               ACL_EVENT_WAIT_STATUS_COMPLETE, ACL_EVENT_WAIT_STATUS_NOT_READY);
+  return Query(event, status, rt::QueryEventWaited, ACL_EVENT_WAIT_STATUS_COMPLETE,
+               ACL_EVENT_WAIT_STATUS_NOT_READY);
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {

@@ -9,6 +9,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::Question;
 using portacl::base::Status;
 
 namespace {
@@ -74,7 +75,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) 
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
-  return Guarded("aclrtStreamQuery", [&]() -> Status {
+  return Question([&]() -> Status {
     if (status == nullptr) return rt::InvalidParam("status is null");
     return WithStream(stream, [&](rt::Stream& found) {
       *status = found.IsIdle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;

@@ -97,7 +97,7 @@ using MadePlan = std::shared_ptr<const portacl::ops::Plan>;
 template <class Make>
 int32_t MakePlan(const char* op, portaclPlan** plan, Make&& make) {
   if (plan != nullptr) *plan = nullptr;
-  return portacl::api::GuardedNn(op, [&]() -> int32_t {
+  return portacl::api::GuardedNative(op, [&]() -> int32_t {
     if (plan == nullptr) {
       return portacl::base::Report(Status(PORTACL_ERROR_NULL, fmt::format("{}: plan is null", op)));
     }
@@ -168,7 +168,7 @@ const char* portaclGetInfo() {
 }
 
 int32_t portaclSetNumThreads(int32_t threads) {
-  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     if (portacl::runtime::SetNumThreads(threads)) return PORTACL_OK;
     return Refuse("portaclSetNumThreads", PORTACL_ERROR_INVALID,
                   fmt::format("threads is {}, but must be 0 (the default) to 1024", threads));
@@ -178,7 +178,7 @@ int32_t portaclSetNumThreads(int32_t threads) {
 int32_t portaclGetNumThreads() { return portacl::runtime::NumThreads(); }
 
 int32_t portaclSetProfile(const char* name) {
-  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     if (name == nullptr) return Refuse("portaclSetProfile", PORTACL_ERROR_NULL, "name is null");
     const auto profile = portacl::ops::ProfileFromName(name);
     if (!profile) {
@@ -203,7 +203,7 @@ int32_t portaclSetStrict(int32_t strict) {
 int32_t portaclGetStrict() { return portacl::ops::Strict() ? 1 : 0; }
 
 int32_t portaclSetImpl(const char* name) {
-  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     portacl::ops::SetForcedImpl(name == nullptr ? std::string() : std::string(name));
     return PORTACL_OK;
   });
@@ -301,7 +301,7 @@ const char* portaclPlanGetKernel(const portaclPlan* plan) {
 
 int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors, void* workspace,
                        uint64_t workspaceSize) {
-  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     if (plan == nullptr) return Refuse("portaclPlanRun", PORTACL_ERROR_NULL, "plan is null");
     return portacl::base::Report(RunPlan(*plan->plan, tensors, workspace, workspaceSize));
   });

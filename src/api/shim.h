@@ -18,7 +18,8 @@
 
 namespace portacl::api {
 
-// The code of this thread's newest failed call, for aclrtPeekAtLastError.
+// The code of this thread's newest failed call of the ACL and aclnn functions, for
+// aclrtPeekAtLastError.
 inline int32_t& LastError() {
   thread_local int32_t code = 0;
   return code;
@@ -78,14 +79,36 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that return aclnnStatus or a portacl code.
+// For functions that return aclnnStatus.
 template <class Body>
 int32_t GuardedNn(const char* function, Body&& body) noexcept {
+  const int32_t code =
+      internal::Call(function, std::forward<Body>(body), ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_INNER);
+  if (code != 0) LastError() = code;
+  return code;
+}
+
+// For functions of portacl.h: a program that uses ACL as well finds its own last error untouched.
+template <class Body>
+int32_t GuardedNative(const char* function, Body&& body) noexcept {
   return internal::Call(function, std::forward<Body>(body), ACLNN_ERR_RUNTIME_ERROR,
                         ACLNN_ERR_INNER);
 }
 
-// For functions that return a pointer or a value: `fallback` where the body throws.
+// For pure questions, whose "no" is an answer: the body's code alone, neither the thread's last
+// error nor its message changes.
+template <class Body>
+int32_t Question(Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)().code();
+  } catch (const std::bad_alloc&) {
+    return ACL_ERROR_BAD_ALLOC;
+  } catch (...) {
+    return ACL_ERROR_INTERNAL_ERROR;
+  }
+}
+
+// For functions that return a value and cannot fail otherwise: `fallback` where the body throws.
 template <class T, class Body>
 T GuardedValue(const char* function, T fallback, Body&& body) noexcept {
   T value = fallback;

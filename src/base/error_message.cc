@@ -10,7 +10,8 @@ namespace {
 
 struct Message {
   std::string text;
-  bool fresh = false;
+  bool fresh = false;  // not taken yet
+  bool warning = false;
 };
 
 Message& Current() {
@@ -24,6 +25,14 @@ void SetErrorMessage(std::string message) {
   Message& current = Current();
   current.text = std::move(message);
   current.fresh = true;
+  current.warning = false;
+}
+
+void SetWarningMessage(std::string message) {
+  Message& current = Current();
+  if (current.fresh && !current.warning) return;
+  SetErrorMessage(std::move(message));
+  current.warning = true;
 }
 
 int32_t Report(const Status& status) {

@@ -10,6 +10,9 @@ namespace portacl::base {
 
 void SetErrorMessage(std::string message);
 
+// For a call that succeeds: never in place of an error that nobody has read.
+void SetWarningMessage(std::string message);
+
 // Keeps the message of a failed status for this thread and returns its code.
 int32_t Report(const Status& status);
 

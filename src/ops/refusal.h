@@ -99,7 +99,7 @@ class Refusals {
     if (Strict()) return Refuse(rule, "{} (refused because of PORTACL_STRICT)", text);
     std::string message = fmt::format("{}: warning: {}", op_, text);
     base::Log(base::LogLevel::kWarn, message);
-    base::SetErrorMessage(std::move(message));
+    base::SetWarningMessage(std::move(message));
     return {};
   }
 

@@ -102,8 +102,7 @@ TEST_F(RuntimeStream, QueryTellsWhetherWorkIsLeft) {
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(aclrtStreamQuery(stream_, &status), ACL_SUCCESS);
   EXPECT_EQ(status, ACL_STREAM_STATUS_COMPLETE);
-  EXPECT_ACL_ERROR(aclrtStreamQuery(stream_, nullptr), ACL_ERROR_RT_PARAM_INVALID,
-                   "status is null");
+  EXPECT_EQ(aclrtStreamQuery(stream_, nullptr), ACL_ERROR_RT_PARAM_INVALID);
 }
 
 TEST_F(RuntimeStream, TimeoutsEndTheWaitAndNotTheWork) {
