@@ -13,6 +13,10 @@ template <class T>
 [[nodiscard]] constexpr bool CheckedAdd(T a, T b, T* out) {
   return !__builtin_add_overflow(a, b, out);
 }
+template <class T>
+[[nodiscard]] constexpr bool CheckedSub(T a, T b, T* out) {
+  return !__builtin_sub_overflow(a, b, out);
+}
 
 }  // namespace portacl::base
 

@@ -9,6 +9,20 @@
 namespace portacl::base {
 namespace {
 
+// Byte addresses of views whose extents alone may fill 64 bits.
+__extension__ using Wide = __int128;
+
+// The address of element (0, 0, ...).
+Wide FirstByte(const TensorDesc& tensor, const void* data) {
+  return static_cast<Wide>(reinterpret_cast<uintptr_t>(data)) +
+         static_cast<Wide>(tensor.offset) * DTypeSize(tensor.dtype);
+}
+
+// Whether the view's last byte comes before `address`.
+bool EndsBefore(Wide first, const ElementRange& range, int64_t size, Wide address) {
+  return first + (static_cast<Wide>(range.highest) + 1) * size <= address;
+}
+
 struct Axis {
   int64_t extent;
   int64_t stride;  // absolute value
@@ -37,7 +51,8 @@ bool Reachable(const Axis* axes, const int64_t* reach_below, int count, int64_t 
   const int64_t nearest = distance / axis.stride;
   for (int64_t k = nearest - 1; k <= nearest + 1; ++k) {
     if (k <= -axis.extent || k >= axis.extent) continue;
-    const int64_t rest = distance - k * axis.stride;
+    int64_t rest = 0;
+    if (!CheckedSub(distance, k * axis.stride, &rest)) continue;
     if (rest < -below || rest > below) continue;
     if (Reachable(axes, reach_below, count - 1, rest)) return true;
   }
@@ -110,16 +125,19 @@ bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, co
   if (!a_range.valid || !b_range.valid) return true;
   const int64_t a_size = DTypeSize(a.dtype);
   const int64_t b_size = DTypeSize(b.dtype);
-  // Addresses fit 57 bits and the ranges lie in their storages, so these sums do not overflow.
-  const int64_t a_first = reinterpret_cast<intptr_t>(a_data) + a.offset * a_size;
-  const int64_t b_first = reinterpret_cast<intptr_t>(b_data) + b.offset * b_size;
-  if (a_first + (a_range.highest + 1) * a_size <= b_first + b_range.lowest * b_size) return false;
-  if (b_first + (b_range.highest + 1) * b_size <= a_first + a_range.lowest * a_size) return false;
+  const Wide a_first = FirstByte(a, a_data);
+  const Wide b_first = FirstByte(b, b_data);
+  const Wide a_begin = a_first + static_cast<Wide>(a_range.lowest) * a_size;
+  const Wide b_begin = b_first + static_cast<Wide>(b_range.lowest) * b_size;
+  if (EndsBefore(a_first, a_range, a_size, b_begin)) return false;
+  if (EndsBefore(b_first, b_range, b_size, a_begin)) return false;
 
   // The byte ranges intersect. With equal strides the views meet only if their distance is a sum of
   // strides within the extents.
   if (a_size != b_size || a_size == 0 || !(a.strides == b.strides)) return true;
   if ((b_first - a_first) % a_size != 0) return true;
+  const Wide distance = (b_first - a_first) / a_size;
+  if (distance < INT64_MIN || distance > INT64_MAX) return true;
   TensorDesc both = a;
   for (int i = 0; i < a.shape.rank(); ++i) both.shape[i] = std::max(a.shape[i], b.shape[i]);
   if (OverlapsItself(both)) return true;
@@ -131,7 +149,7 @@ bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, co
     reach_below[static_cast<size_t>(i)] = reach;
     reach += (axes[static_cast<size_t>(i)].extent - 1) * axes[static_cast<size_t>(i)].stride;
   }
-  return Reachable(axes.data(), reach_below.data(), count, (b_first - a_first) / a_size);
+  return Reachable(axes.data(), reach_below.data(), count, static_cast<int64_t>(distance));
 }
 
 }  // namespace portacl::base

@@ -43,7 +43,12 @@ Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   }
   int64_t bytes = 0;
   if (!desc.has_storage) {
-    if (base::CheckedMul(highest - lowest, base::DTypeSize(desc.dtype), &bytes)) return {};
+    int64_t elements = 0;  // from the lowest to the highest
+    if (base::CheckedSub(highest, lowest, &elements) &&
+        base::CheckedAdd(elements, int64_t{1}, &elements) &&
+        base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
+      return {};
+    }
     return refusals.Refuse(Rule::kOther,
                            "{} has shape {} and strides {}, more than memory can hold", slot.name,
                            desc.shape.ToString(), desc.strides.ToString());

@@ -153,6 +153,23 @@ TEST_F(NativeApi, WrongArgumentsOfNearestNameTheParameter) {
   EXPECT_TRUE(Succeeds(call(g, out)));
 }
 
+// The distance between the lowest and the highest element is 2^64 - 2: -2 in 64 bits.
+TEST_F(NativeApi, StridesWhoseSpanExceeds64BitsAreRefused) {
+  std::vector<float> memory(16);
+  const portacl::DataType dtype = portacl::DataType::kFloat32;
+  const int64_t shape[] = {1, 1, 2, 2};
+  const int64_t dense[] = {4, 4, 2, 1};
+  const int64_t vast[] = {4, 4, INT64_MAX, -INT64_MAX};
+  const portacl::Tensor sane(memory.data(), dtype, 4, shape, dense);
+  const portacl::Tensor mad(memory.data() + 8, dtype, 4, shape, vast);
+  for (const bool output : {false, true}) {
+    portacl::Plan plan;
+    ExpectStatus(
+        plan.upsample_nearest_exact_backward(output ? sane : mad, output ? mad : sane, nullptr),
+        PORTACL_ERROR_INVALID, {output ? "gradInput" : "gradOutput", "more than memory can hold"});
+  }
+}
+
 TEST_F(NativeApi, TheForwardFunctionsSpeakOfTheirOwnParameters) {
   Tensor small(Element::kFloat, {1, 2, 4, 5});
   Tensor large(Element::kFloat, {1, 2, 8, 10});

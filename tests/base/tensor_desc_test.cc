@@ -173,5 +173,19 @@ TEST(TensorDescTest, ViewsOfTwoHalvesOfOneRowInterleave) {
   EXPECT_FALSE(MayOverlap(left, storage, View({5, 0}, {8, 1}, 0), storage));
 }
 
+// Byte ranges that do not fit 64 bits: sums that wrap would put them apart.
+TEST(MayOverlapTest, ExtentsMayFillTheAddressSpace) {
+  const auto* storage = reinterpret_cast<const void*>(0x1000);
+  const TensorDesc small = View({4}, {1}, 0);
+  for (const int64_t stride : {INT64_MAX, -INT64_MAX, INT64_MAX / 2, INT64_MAX / 4 + 1}) {
+    const TensorDesc vast = View({2}, {stride}, 0);
+    EXPECT_TRUE(MayOverlap(vast, storage, small, storage)) << stride;
+    EXPECT_TRUE(MayOverlap(small, storage, vast, storage)) << stride;
+    EXPECT_TRUE(MayOverlap(vast, storage, vast, storage)) << stride;
+  }
+  const TensorDesc there_and_back = View({2, 2}, {INT64_MAX, -INT64_MAX}, 0);
+  EXPECT_TRUE(MayOverlap(there_and_back, storage, small, storage));
+}
+
 }  // namespace
 }  // namespace portacl::base
