@@ -50,7 +50,7 @@ const std::vector<bool>* Arguments::Bools(const char* name, const aclBoolArray* 
 Status Arguments::status() const { return null_ ? Status() : invalid_; }
 
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
-                     const Planner& planner) {
+                     Planner planner) {
   if (workspace_size != nullptr) *workspace_size = 0;
   if (executor != nullptr) *executor = nullptr;
   return GuardedNn(op, [&]() -> int32_t {
@@ -60,13 +60,40 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
     std::shared_ptr<const ops::Plan> plan;
     if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
     timer.Planned(*plan);
-    *workspace_size = plan->workspace_size();
+    const uint64_t size = plan->workspace_size();
     *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
+    *workspace_size = size;
     return ACLNN_SUCCESS;
   });
 }
 
 namespace {
+
+// The one run of an executor that is not repeatable: given back unless the run was enqueued.
+class OneShotClaim {
+ public:
+  explicit OneShotClaim(ops::Executor& executor)
+      : executor_(executor), one_shot_(!executor.repeatable()) {
+    granted_ = !one_shot_ || executor_.ClaimOneShot();
+  }
+  ~OneShotClaim() {
+    if (one_shot_ && granted_ && !spent_) executor_.ReturnOneShot();
+  }
+  OneShotClaim(const OneShotClaim&) = delete;
+  OneShotClaim& operator=(const OneShotClaim&) = delete;
+  bool granted() const { return granted_; }
+  // Returns whether the executor has served its only run.
+  bool Spend() {
+    spent_ = true;
+    return one_shot_;
+  }
+
+ private:
+  ops::Executor& executor_;
+  const bool one_shot_;
+  bool granted_ = false;
+  bool spent_ = false;
+};
 
 // The live executor of phase 2.
 Status FindExecutor(const Refusals& refusals, const aclOpExecutor* handle,
@@ -93,19 +120,13 @@ aclnnStatus PhaseTwo(const char* op, void* workspace, uint64_t workspace_size,
     if (const Status status = FindExecutor(refusals, executor, &found); !status.ok()) {
       return base::Report(status);
     }
-    const bool one_shot = !found->repeatable();
-    if (one_shot && !found->ClaimOneShot()) {
+    OneShotClaim claim(*found);
+    if (!claim.granted()) {
       return base::Report(refusals.Refuse(
           Rule::kOther, "executor is in use: a non-repeatable executor serves one execution"));
     }
     const Status status = found->Enqueue(workspace, workspace_size, stream);
-    if (one_shot) {
-      if (status.ok()) {
-        Handles<aclOpExecutor>().Take(executor);
-      } else {
-        found->ReturnOneShot();
-      }
-    }
+    if (status.ok() && claim.Spend()) Handles<aclOpExecutor>().Take(executor);
     return base::Report(status);
   });
 }

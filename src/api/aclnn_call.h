@@ -3,8 +3,8 @@
 #define PORTACL_API_ACLNN_CALL_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "acl/acl_base.h"
@@ -37,12 +37,29 @@ class Arguments {
   std::vector<std::shared_ptr<void>> alive_;
 };
 
-using Planner = std::function<base::Status(std::shared_ptr<const ops::Plan>*)>;
+// A reference to a function that plans; it is called before PhaseOne returns. (A std::function may
+// allocate where it is made, outside of what catches exceptions.)
+class Planner {
+ public:
+  template <class Function>
+  Planner(Function&& function)  // NOLINT: conversion is its purpose
+      : function_(&function), call_([](const void* target, MadePlan* plan) {
+          return (*static_cast<const std::remove_reference_t<Function>*>(target))(plan);
+        }) {}
+  base::Status operator()(std::shared_ptr<const ops::Plan>* plan) const {
+    return call_(function_, plan);
+  }
+
+ private:
+  using MadePlan = std::shared_ptr<const ops::Plan>;
+  const void* function_;
+  base::Status (*call_)(const void*, MadePlan*);
+};
 
 // Phase 1: plans and makes an executor. On failure *workspace_size is 0 and *executor null, where
 // those pointers are given.
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
-                     const Planner& planner);
+                     Planner planner);
 
 // Phase 2: enqueues a run of an executor that phase 1 of `op` made. A one-shot executor is freed
 // unless the call is refused.
