@@ -29,18 +29,44 @@ struct Event {
     const std::lock_guard lock(mutex_);
     return latest_;
   }
-  void set_latest(std::shared_ptr<Gate> gate) {
+  // Returns the record before.
+  std::shared_ptr<Gate> Replace(std::shared_ptr<Gate> gate) {
     const std::lock_guard lock(mutex_);
-    latest_ = std::move(gate);
+    return std::exchange(latest_, std::move(gate));
   }
-  void Forget(const std::shared_ptr<Gate>& gate) {
+  void Forget(const std::shared_ptr<Gate>& gate) { Restore(gate, nullptr); }
+  // Undoes Replace(gate), unless a newer record has come.
+  void Restore(const std::shared_ptr<Gate>& gate, std::shared_ptr<Gate> before) {
     const std::lock_guard lock(mutex_);
-    if (latest_ == gate) latest_.reset();
+    if (latest_ == gate) latest_ = std::move(before);
   }
 
  private:
   std::mutex mutex_;
   std::shared_ptr<Gate> latest_;  // the latest record; null: none
+};
+
+// A record that is about to be enqueued: who sees the call return waits for it. Where that fails,
+// by a status or an exception, the event has its record of before and whoever waits already goes
+// on.
+class NewRecord {
+ public:
+  NewRecord(Event& event, std::shared_ptr<Gate> gate)
+      : event_(event), gate_(std::move(gate)), before_(event_.Replace(gate_)) {}
+  ~NewRecord() {
+    if (enqueued_) return;
+    event_.Restore(gate_, std::move(before_));
+    gate_->Open();
+  }
+  NewRecord(const NewRecord&) = delete;
+  NewRecord& operator=(const NewRecord&) = delete;
+  void Enqueued() { enqueued_ = true; }
+
+ private:
+  Event& event_;
+  const std::shared_ptr<Gate> gate_;
+  std::shared_ptr<Gate> before_;
+  bool enqueued_ = false;
 };
 
 base::HandleTable<Event>& Events() {
@@ -115,12 +141,10 @@ base::Status RecordEvent(void* handle, void* stream_handle) {
   task.work.category = "event";
   task.work.small = true;
   task.opens = std::make_shared<Gate>();
-  // Known before it is enqueued: who sees this call return waits for this record.
-  event->set_latest(task.opens);
-  const std::shared_ptr<Gate> gate = task.opens;
-  base::Status status = stream->Enqueue(std::move(task));
-  if (!status.ok()) event->Forget(gate);
-  return status;
+  NewRecord record(*event, task.opens);
+  PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(task)));
+  record.Enqueued();
+  return {};
 }
 
 base::Status StreamWaitEvent(void* stream_handle, void* handle) {
