@@ -73,7 +73,8 @@ base::Status CheckRequest(size_t size, const void* out, const char* out_name) {
 }
 
 base::Status OutOfMemory(size_t size, const char* kind) {
-  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate {} bytes of {} memory", size, kind);
+  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate {} bytes of {} memory", size,
+               kind);
 }
 
 // Books the bytes of a device; false where they exceed what it has.
