@@ -1,9 +1,9 @@
 # One object library per layer of src/, libportacl.so made of all of them.
 #
-#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu ops api)
+#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu ops companion api)
 #   portacl_objects           all of them, for tests that reach hidden symbols
 #   portacl                   libportacl.so; alias portacl::portacl, as in the installed package
-set(PORTACL_LAYERS base runtime ref cpu ops api)
+set(PORTACL_LAYERS base runtime ref cpu ops companion api)
 if(PORTACL_SCALAR)
   list(REMOVE_ITEM PORTACL_LAYERS cpu)
 endif()
@@ -34,6 +34,9 @@ foreach(layer IN LISTS PORTACL_LAYERS)
   target_sources(portacl_objects INTERFACE $<TARGET_OBJECTS:portacl_${layer}_objects>)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)
 endforeach()
+
+# Plain loops, for the compiler to vectorise.
+target_compile_options(portacl_companion_objects PRIVATE $<$<CONFIG:Release>:-O3>)
 
 # The kernels' large functions have thousands of inlined vector temporaries: tracking the scope of each
 # takes minutes of compile time a file (218 s -> 42 s for one). Heap, stack and globals stay checked.

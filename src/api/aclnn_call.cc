@@ -47,6 +47,20 @@ const std::vector<bool>* Arguments::Bools(const char* name, const aclBoolArray* 
   return found == nullptr ? nullptr : &found->values;
 }
 
+const aclScalar* Arguments::Scalar(const char* name, const aclScalar* handle) {
+  return Find(name, handle).get();
+}
+const std::vector<const aclTensor*>* Arguments::Tensors(const char* name,
+                                                        const aclTensorList* handle) {
+  const auto found = Find(name, handle);
+  return found == nullptr ? nullptr : &found->values;
+}
+std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor* handle) {
+  const std::shared_ptr<aclTensor> found = Find<aclTensor>(name, handle);
+  if (found == nullptr) return nullptr;
+  return {found, &found->desc};
+}
+
 Status Arguments::status() const { return null_ ? Status() : invalid_; }
 
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,

@@ -24,6 +24,10 @@ class Arguments {
   const base::TensorDesc* Tensor(const char* name, const aclTensor* handle);
   const std::vector<int64_t>* Ints(const char* name, const aclIntArray* handle);
   const std::vector<bool>* Bools(const char* name, const aclBoolArray* handle);
+  const aclScalar* Scalar(const char* name, const aclScalar* handle);
+  const std::vector<const aclTensor*>* Tensors(const char* name, const aclTensorList* handle);
+  // A tensor whose shape a run sets: what the handle stands for lives as long as this.
+  std::shared_ptr<base::TensorDesc> Result(const char* name, aclTensor* handle);
   // Not ok where a handle was not live and none was null.
   base::Status status() const;
 

@@ -12,7 +12,13 @@ enum class DType : int32_t {
   kUndefined = -1,
   kFloat = 0,
   kFloat16 = 1,
+  kInt8 = 2,
+  kInt32 = 3,
+  kUInt8 = 4,
+  kInt16 = 6,
+  kInt64 = 9,
   kDouble = 11,
+  kBool = 12,
   kBFloat16 = 27,
 };
 
@@ -26,7 +32,12 @@ std::string DTypeName(DType dtype);
 enum class Format : int32_t {
   kUndefined = -1,
   kNCHW = 0,
+  kNHWC = 1,
   kND = 2,
+  kHWCN = 16,
+  kNDHWC = 27,
+  kNCDHW = 30,
+  kNC = 35,
   kNCL = 47,
 };
 

@@ -2,6 +2,7 @@
 #include "ops/executor.h"
 
 #include <utility>
+#include <vector>
 
 #include "ops/call_timer.h"
 #include "runtime/fp_env.h"
@@ -30,6 +31,29 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
     (*elements)[at] = static_cast<char*>(resolved) - reach.lowest * size;
   }
   return {};
+}
+
+// Enqueues a plan of a list as one piece of work.
+Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
+  const Refusals refusals = plan->refusals();
+  const auto parts = plan->parts();
+  std::vector<Addresses> elements(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    PORTACL_RETURN_IF_ERROR(
+        ResolveElements(*parts[i], parts[i]->PlannedStorages(), &elements[i]));
+  }
+  runtime::Work work;
+  work.name = plan->op();
+  work.small = plan->small();
+  if (runtime::TraceEnabled()) work.detail = plan->Describe();
+  work.run = [plan = std::move(plan), elements = std::move(elements)]() -> Status {
+    const runtime::FpEnvironment environment;
+    const CallTimer timer;
+    for (size_t i = 0; i < elements.size(); ++i) plan->parts()[i]->Run(elements[i], nullptr);
+    timer.RanOnStream(*plan);
+    return {};
+  };
+  return refusals.FromRuntime(runtime::Launch(stream, std::move(work)));
 }
 
 }  // namespace
@@ -103,6 +127,7 @@ Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream)
 
 Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, void* workspace,
                   void* stream, std::shared_ptr<void> keep_alive) {
+  if (!plan->parts().empty()) return LaunchParts(std::move(plan), stream);
   const Refusals refusals = plan->refusals();
   Elements elements = plan->ElementsAt(storages);
   PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, &elements));

@@ -102,6 +102,18 @@ Status OverlapError(const Refusals& refusals, const TensorSlot& output, const Te
                          output.name, other.output ? "output" : "input", other.name);
 }
 
+// Element by element the same bytes. Strides along axes of one element do not matter.
+bool SameView(const base::TensorDesc& a, const void* a_storage, const base::TensorDesc& b,
+              const void* b_storage) {
+  const int64_t size = base::DTypeSize(a.dtype);
+  if (size != base::DTypeSize(b.dtype) || !(a.shape == b.shape)) return false;
+  for (int axis = 0; axis < a.shape.rank(); ++axis) {
+    if (a.shape[axis] != 1 && a.strides[axis] != b.strides[axis]) return false;
+  }
+  return static_cast<const char*>(a_storage) + a.offset * size ==
+         static_cast<const char*>(b_storage) + b.offset * size;
+}
+
 }  // namespace
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
@@ -143,6 +155,10 @@ Status Plan::CheckAddresses(const Storages& storages) const {
     if (!tensor(i).output) return {};
     for (int k = 0; k < i; ++k) {
       if (!HasElements(tensor(k))) continue;
+      if (may_be_input_ && !tensor(k).output &&
+          SameView(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
+        continue;
+      }
       if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
         return OverlapError(no, tensor(i), tensor(k));
       }
@@ -158,6 +174,7 @@ Status Plan::CheckAddress(int index, const void* storage) const {
 
 std::string Plan::Describe() const {
   std::string text = fmt::format("{} {} {}", op(), base::DTypeName(tensor(0).desc.dtype), kernel_);
+  if (!parts().empty()) text = fmt::format("{} {} members", op(), parts().size());
   for (int i = 0; i < num_tensors_; ++i) {
     text += fmt::format(" {}{}", tensor(i).name, tensor(i).desc.shape.ToString());
   }

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "base/kernel.h"
@@ -38,6 +40,10 @@ class Plan {
   // Computes from and into these elements (0, 0, ...). Waits for the result.
   virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
 
+  // Of a call on lists: the calls on their members, which run in this order instead of Run(), each
+  // from and into the addresses that it was planned with. They need no workspace.
+  virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
+
   const char* op() const { return refusals_.op(); }
   // How a failure of this call is coded and worded.
   const Refusals& refusals() const { return refusals_; }
@@ -68,6 +74,9 @@ class Plan {
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
   bool small_ = true;
+  // An output may be an input's very view: element i is read before it is written, and by nobody
+  // else.
+  bool may_be_input_ = false;
 
  private:
   const Refusals refusals_;

@@ -45,6 +45,13 @@ uint16_t ToSmall(double value, const ElementInfo& info) {
   return sign | static_cast<uint16_t>(std::min<double>(pattern, infinity));
 }
 
+int64_t Truncated(double value) {
+  if (std::isnan(value)) return 0;
+  if (value >= 0x1p63) return std::numeric_limits<int64_t>::max();
+  if (value <= -0x1p63) return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value);
+}
+
 }  // namespace
 
 const ElementInfo& InfoOf(Element element) {
@@ -52,6 +59,12 @@ const ElementInfo& InfoOf(Element element) {
   static constexpr ElementInfo kFloat16 = {"FLOAT16", 2, 10, -14, 15};
   static constexpr ElementInfo kBFloat16 = {"BF16", 2, 7, -126, 127};
   static constexpr ElementInfo kDouble = {"DOUBLE", 8, 52, -1022, 1023};
+  static constexpr ElementInfo kInt8 = {"INT8", 1, 0, 0, 0};
+  static constexpr ElementInfo kUInt8 = {"UINT8", 1, 0, 0, 0};
+  static constexpr ElementInfo kInt16 = {"INT16", 2, 0, 0, 0};
+  static constexpr ElementInfo kInt32 = {"INT32", 4, 0, 0, 0};
+  static constexpr ElementInfo kInt64 = {"INT64", 8, 0, 0, 0};
+  static constexpr ElementInfo kBool = {"BOOL", 1, 0, 0, 0};
   switch (element) {
     case Element::kFloat16:
       return kFloat16;
@@ -59,6 +72,18 @@ const ElementInfo& InfoOf(Element element) {
       return kBFloat16;
     case Element::kDouble:
       return kDouble;
+    case Element::kInt8:
+      return kInt8;
+    case Element::kUInt8:
+      return kUInt8;
+    case Element::kInt16:
+      return kInt16;
+    case Element::kInt32:
+      return kInt32;
+    case Element::kInt64:
+      return kInt64;
+    case Element::kBool:
+      return kBool;
     case Element::kFloat:
       break;
   }
@@ -71,6 +96,18 @@ double Load(Element element, const void* address) {
       return LoadAs<float>(address);
     case Element::kDouble:
       return LoadAs<double>(address);
+    case Element::kInt8:
+      return LoadAs<int8_t>(address);
+    case Element::kUInt8:
+      return LoadAs<uint8_t>(address);
+    case Element::kInt16:
+      return LoadAs<int16_t>(address);
+    case Element::kInt32:
+      return LoadAs<int32_t>(address);
+    case Element::kInt64:
+      return static_cast<double>(LoadAs<int64_t>(address));
+    case Element::kBool:
+      return LoadAs<uint8_t>(address) != 0 ? 1 : 0;
     default:
       return FromSmall(LoadAs<uint16_t>(address), InfoOf(element));
   }
@@ -82,6 +119,9 @@ void Store(Element element, double value, void* address) {
     std::memcpy(address, &narrow, sizeof(narrow));
   } else if (element == Element::kDouble) {
     std::memcpy(address, &value, sizeof(value));
+  } else if (IsInteger(element)) {
+    const int64_t integer = element == Element::kBool ? (value != 0 ? 1 : 0) : Truncated(value);
+    std::memcpy(address, &integer, SizeOf(element));  // the low bytes come first
   } else {
     const uint16_t bits = ToSmall(value, InfoOf(element));
     std::memcpy(address, &bits, sizeof(bits));

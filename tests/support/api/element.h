@@ -10,7 +10,27 @@
 namespace portacl_test {
 
 // The values are those of aclDataType and of portacl::DataType.
-enum class Element : int32_t { kFloat = 0, kFloat16 = 1, kDouble = 11, kBFloat16 = 27 };
+enum class Element : int32_t {
+  kFloat = 0,
+  kFloat16 = 1,
+  kInt8 = 2,
+  kInt32 = 3,
+  kUInt8 = 4,
+  kInt16 = 6,
+  kInt64 = 9,
+  kDouble = 11,
+  kBool = 12,
+  kBFloat16 = 27,
+};
+
+// What the companion operators take: integers and BOOL too.
+inline constexpr std::array<Element, 10> kAllElements = {
+    Element::kFloat, Element::kFloat16, Element::kBFloat16, Element::kDouble, Element::kInt8,
+    Element::kUInt8, Element::kInt16,   Element::kInt32,    Element::kInt64,  Element::kBool};
+constexpr bool IsInteger(Element element) {
+  return element != Element::kFloat && element != Element::kFloat16 &&
+         element != Element::kBFloat16 && element != Element::kDouble;
+}
 
 inline constexpr std::array<Element, 4> kElements = {Element::kFloat, Element::kFloat16,
                                                      Element::kBFloat16, Element::kDouble};
@@ -21,7 +41,7 @@ inline constexpr std::array<Element, 3> kNearestElements = {Element::kFloat, Ele
 struct ElementInfo {
   const char* name;   // as messages spell it
   size_t size;        // bytes
-  int fraction_bits;  // stored ones
+  int fraction_bits;  // stored ones; from here on: of floating-point types
   int min_exponent;   // of the smallest normal number, 2^min_exponent
   int max_exponent;   // of the largest finite number
 };
@@ -36,7 +56,8 @@ inline std::ostream& operator<<(std::ostream& out, Element element) {
 // The exact value at `address`, which need not be aligned.
 double Load(Element element, const void* address);
 
-// Rounds once, to nearest even, overflow to infinity, and stores.
+// Rounds once, to nearest even, overflow to infinity, and stores. Integers: truncated, saturated to
+// 64 bits, of which the low ones are stored, NaN as 0; BOOL: 1 where the value is not 0.
 void Store(Element element, double value, void* address);
 
 // `value` after Store and Load.

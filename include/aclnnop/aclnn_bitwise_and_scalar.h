@@ -1,0 +1,30 @@
+/**
+ * @file
+ * aclnnBitwiseAndScalar: bitwise AND with a scalar of integers, logical of BOOL.
+ * A companion operator: what they share is in docs/ops/companion.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_
+#define PORTACL_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_
+
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Phase 1: out = self & other. */
+PORTACL_API aclnnStatus aclnnBitwiseAndScalarGetWorkspaceSize(
+    const aclTensor* self, const aclScalar* other, aclTensor* out, uint64_t* workspaceSize,
+    aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnBitwiseAndScalar(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_

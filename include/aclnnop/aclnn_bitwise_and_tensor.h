@@ -1,0 +1,30 @@
+/**
+ * @file
+ * aclnnBitwiseAndTensor: bitwise AND of integers, logical of BOOL.
+ * A companion operator: what they share is in docs/ops/companion.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_
+#define PORTACL_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_
+
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Phase 1: out = self & other. */
+PORTACL_API aclnnStatus aclnnBitwiseAndTensorGetWorkspaceSize(
+    const aclTensor* self, const aclTensor* other, aclTensor* out, uint64_t* workspaceSize,
+    aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnBitwiseAndTensor(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_

@@ -1,0 +1,53 @@
+/**
+ * @file
+ * aclnnDiv, aclnnDivs, aclnnInplaceDiv, aclnnInplaceDivs:
+ * quotients of tensors, or of a tensor and a scalar; integers divide as FLOAT.
+ * Companion operators: what they share is in docs/ops/companion.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_DIV_H_
+#define PORTACL_ACLNNOP_ACLNN_DIV_H_
+
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Phase 1: out = self / other. */
+PORTACL_API aclnnStatus aclnnDivGetWorkspaceSize(
+    const aclTensor* self, const aclTensor* other, aclTensor* out, uint64_t* workspaceSize,
+    aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnDiv(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+/** Phase 1: out = self / other, with a scalar `other`. */
+PORTACL_API aclnnStatus aclnnDivsGetWorkspaceSize(
+    const aclTensor* self, const aclScalar* other, aclTensor* out, uint64_t* workspaceSize,
+    aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnDivs(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+/** Phase 1: selfRef /= other. */
+PORTACL_API aclnnStatus aclnnInplaceDivGetWorkspaceSize(
+    aclTensor* selfRef, const aclTensor* other, uint64_t* workspaceSize, aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceDiv(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+/** Phase 1: selfRef /= other, with a scalar `other`. */
+PORTACL_API aclnnStatus aclnnInplaceDivsGetWorkspaceSize(
+    aclTensor* selfRef, const aclScalar* other, uint64_t* workspaceSize, aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceDivs(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_DIV_H_

@@ -1,0 +1,31 @@
+/**
+ * @file
+ * aclnnMean: means over axes.
+ * A companion operator: what they share is in docs/ops/companion.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_MEAN_H_
+#define PORTACL_ACLNNOP_ACLNN_MEAN_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Phase 1: out = mean of self over `dims` (none: all) in `dtype`. */
+PORTACL_API aclnnStatus aclnnMeanGetWorkspaceSize(
+    const aclTensor* self, const aclIntArray* dims, bool keepDims, aclDataType dtype,
+    aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnMean(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_MEAN_H_

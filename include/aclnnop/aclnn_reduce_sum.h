@@ -1,0 +1,31 @@
+/**
+ * @file
+ * aclnnReduceSum: sums over axes.
+ * A companion operator: what they share is in docs/ops/companion.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_REDUCE_SUM_H_
+#define PORTACL_ACLNNOP_ACLNN_REDUCE_SUM_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Phase 1: out = sum of self over `dims` (none: all) in `dtype`. */
+PORTACL_API aclnnStatus aclnnReduceSumGetWorkspaceSize(
+    const aclTensor* self, const aclIntArray* dims, bool keepDims, aclDataType dtype,
+    aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnReduceSum(
+    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_REDUCE_SUM_H_

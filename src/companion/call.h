@@ -1,0 +1,58 @@
+// A call of a companion operator and its plan.
+#ifndef PORTACL_COMPANION_CALL_H_
+#define PORTACL_COMPANION_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/tensor_desc.h"
+#include "companion/operators.h"
+#include "ops/plan.h"
+
+namespace portacl::companion {
+
+struct Scalar {
+  base::DType dtype = base::DType::kUndefined;
+  const void* value = nullptr;
+};
+
+// One parameter that may be read: a tensor, or a scalar. Neither where a null pointer came.
+struct Operand {
+  const char* name = "";
+  const base::TensorDesc* tensor = nullptr;
+  const Scalar* scalar = nullptr;
+};
+
+// The parameters, filled by the function that the caller called.
+struct Call {
+  const char* op = "";  // static string: "aclnnAdd"
+  Function function = Function::kCopy;
+  std::vector<Operand> inputs;
+  bool in_place = false;          // inputs[0] is written; else `out` is
+  Operand out;
+  std::optional<Operand> alpha;   // of kAdd and kSub
+  int64_t reduction = 0;          // of the losses: 0 none, 1 mean, 2 sum
+  bool has_dims = false;          // of kSum and kMean
+  const std::vector<int64_t>* dims = nullptr;
+  bool keep_dims = false;
+  std::optional<base::DType> dtype;  // that the caller asked for
+  // kMaskedSelect: the view whose shape becomes that of what was selected, at the end of the run.
+  std::shared_ptr<base::TensorDesc> selected;
+  bool has_workspace_size = true;  // the caller gave the pointers for the results of phase 1
+  bool has_executor = true;
+};
+
+// Checks in this order: null parameters (161001); data types, formats, shapes, values (161002); memory.
+base::Status PlanCompanion(const Call& call, std::shared_ptr<const ops::Plan>* plan);
+
+// One call for each member of lists: `calls` are planned in order and run in order as one.
+base::Status PlanCompanionList(const char* op, const std::vector<Call>& calls,
+                               std::shared_ptr<const ops::Plan>* plan);
+
+}  // namespace portacl::companion
+
+#endif  // PORTACL_COMPANION_CALL_H_

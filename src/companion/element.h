@@ -1,0 +1,37 @@
+// Element types of the companion operators and their conversions: exact, or rounded once.
+#ifndef PORTACL_COMPANION_ELEMENT_H_
+#define PORTACL_COMPANION_ELEMENT_H_
+
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace portacl::companion {
+
+// The type that is computed in: FLOAT for FLOAT, FLOAT16 and BF16, DOUBLE for DOUBLE, INT64 for
+// integers and BOOL.
+enum class Compute { kFloat, kDouble, kInteger };
+
+// FLOAT, FLOAT16, BF16, DOUBLE, INT8, UINT8, INT16, INT32, INT64, BOOL.
+bool IsElement(base::DType dtype);
+bool IsFloating(base::DType dtype);
+Compute ComputeOf(base::DType dtype);
+
+// Converts `count` elements that lie `stride` bytes apart, from or to a dense row of the compute
+// type. A floating-point value becomes an integer by truncation, saturated to INT64, of which the
+// narrower types keep the low bits; NaN becomes 0. BOOL is "not 0". FLOAT16 and BF16 are rounded once,
+// also from DOUBLE and INT64.
+using Loader = void (*)(const void* from, int64_t stride, int64_t count, void* to);
+using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t count);
+Loader LoaderOf(base::DType from, Compute to);
+Storer StorerOf(Compute from, base::DType to);
+
+// The integer type of a type's size: as such, bits are copied as they are, a signalling NaN too.
+base::DType BitsOf(base::DType dtype);
+
+// Bytes of one element of a compute type.
+inline int64_t SizeOf(Compute compute) { return compute == Compute::kFloat ? 4 : 8; }
+
+}  // namespace portacl::companion
+
+#endif  // PORTACL_COMPANION_ELEMENT_H_

@@ -1,0 +1,31 @@
+// What the companion operators compute, on blocks of elements of a compute type.
+#ifndef PORTACL_COMPANION_FUNCTIONS_H_
+#define PORTACL_COMPANION_FUNCTIONS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "companion/element.h"
+#include "companion/operators.h"
+
+namespace portacl::companion {
+
+inline constexpr int kMaxInputs = 3;
+
+// Rows of the compute type. `out` overlaps no input.
+struct Block {
+  int64_t count;
+  std::array<const void*, kMaxInputs> in;
+  const void* factor;  // one value: alpha, or the factor of a loss' gradient
+  void* out;
+};
+using BlockFunction = void (*)(const Block& block);
+
+// The function on one element each; comparisons give 1 or 0. Null where there is none: division of
+// integers, bits of floating-point numbers, reductions. kSub is kAdd with the factor negated; kMseLoss
+// is the square of the difference.
+BlockFunction BlockFunctionOf(Function function, Compute compute);
+
+}  // namespace portacl::companion
+
+#endif  // PORTACL_COMPANION_FUNCTIONS_H_

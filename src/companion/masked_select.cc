@@ -1,0 +1,78 @@
+// The plan of masked_select: one pass on one thread, since each place depends on all before.
+#include "companion/masked_select.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "companion/element.h"
+#include "companion/loop.h"
+
+namespace portacl::companion {
+namespace {
+
+using base::Status;
+
+constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
+
+class MaskedSelectPlan final : public ops::Plan {
+ public:
+  MaskedSelectPlan(const Call& call, const base::Dims& shape)
+      : Plan(call.op, ops::Surface::kAclnn), loop_(shape), outputs_(call.out.tensor->shape), selected_(call.selected) {
+    kernel_ = "companion";
+    for (const Operand& operand : call.inputs) {
+      AddTensor(operand.name, *operand.tensor, false, true);
+      loop_.Add(*operand.tensor);
+    }
+    AddTensor(call.out.name, *call.out.tensor, true, true);
+    outputs_.Add(*call.out.tensor);
+    loop_.Coalesce();
+    outputs_.Coalesce();
+    const base::DType bits = BitsOf(call.out.tensor->dtype);
+    load_ = LoaderOf(bits, Compute::kInteger);
+    load_mask_ = LoaderOf(base::DType::kBool, Compute::kInteger);
+    store_ = StorerOf(Compute::kInteger, bits);
+    small_ = loop_.count() <= kSmall;
+  }
+
+  Status Make() const { return CheckMemory(); }
+
+  void Run(const ops::Addresses& elements, void* /*workspace*/) const noexcept override {
+    std::array<int64_t, kBlock> values;
+    std::array<int64_t, kBlock> mask;
+    int64_t total = 0;
+    for (int64_t at = 0; at < loop_.count(); at += kBlock) {
+      const int64_t count = std::min(kBlock, loop_.count() - at);
+      loop_.Gather(0, elements[0], load_, Compute::kInteger, at, count, values.data());
+      loop_.Gather(1, elements[1], load_mask_, Compute::kInteger, at, count, mask.data());
+      size_t kept = 0;
+      for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+        if (mask[i] != 0) values[kept++] = values[i];
+      }
+      const auto found = static_cast<int64_t>(kept);
+      outputs_.Scatter(0, elements[2], store_, Compute::kInteger, total, found, values.data());
+      total += found;
+    }
+    if (selected_ != nullptr) selected_->shape[0] = total;
+  }
+
+ private:
+  Loop loop_;
+  Loop outputs_;
+  std::shared_ptr<base::TensorDesc> selected_;
+  Loader load_ = nullptr;
+  Loader load_mask_ = nullptr;
+  Storer store_ = nullptr;
+};
+
+}  // namespace
+
+Status PlanMaskedSelect(const Call& call, const base::Dims& shape,
+                        std::shared_ptr<const ops::Plan>* plan) {
+  auto made = std::make_shared<MaskedSelectPlan>(call, shape);
+  PORTACL_RETURN_IF_ERROR(made->Make());
+  *plan = std::move(made);
+  return {};
+}
+
+}  // namespace portacl::companion

@@ -1,0 +1,362 @@
+// The checks of the companion operators, and which plan a call becomes.
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "companion/call.h"
+#include "companion/element.h"
+#include "companion/elementwise.h"
+#include "companion/functions.h"
+#include "companion/masked_select.h"
+#include "companion/promote.h"
+#include "companion/reduce.h"
+#include "ops/refusal.h"
+#include "runtime/fp_env.h"
+
+namespace portacl::companion {
+namespace {
+
+using base::Dims;
+using base::DType;
+using base::DTypeName;
+using base::Format;
+using base::Status;
+using base::TensorDesc;
+using ops::Rule;
+
+constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
+constexpr const char* kElements =
+    "FLOAT, FLOAT16, BF16, DOUBLE, INT8, UINT8, INT16, INT32, INT64 or BOOL";
+
+bool IsComparison(Function function) {
+  return function == Function::kNe || function == Function::kGt || function == Function::kLt ||
+         function == Function::kIsFinite;
+}
+
+// The checks of one call, in order; what they find out is used by the plan.
+class Checker {
+ public:
+  explicit Checker(const Call& call) : call_(call), refusals_(call.op, ops::Surface::kAclnn) {}
+
+  Status Check() {
+    PORTACL_RETURN_IF_ERROR(CheckNulls());
+    PORTACL_RETURN_IF_ERROR(CheckDTypes());
+    PORTACL_RETURN_IF_ERROR(CheckFormats());
+    PORTACL_RETURN_IF_ERROR(FindShape());
+    if (call_.function == Function::kMaskedSelect) return CheckMaskedSelect();
+    PORTACL_RETURN_IF_ERROR(FindCommon());
+    PORTACL_RETURN_IF_ERROR(CheckFunction());
+    if (reduces()) PORTACL_RETURN_IF_ERROR(FindReduced());
+    return CheckOut();
+  }
+
+  bool reduces() const {
+    switch (call_.function) {
+      case Function::kSum:
+      case Function::kMean:
+      case Function::kMax:
+      case Function::kMin:
+        return true;
+      default:
+        return call_.function == Function::kMseLoss && call_.reduction != 0;
+    }
+  }
+  const Dims& shape() const { return shape_; }
+  DType common() const { return common_; }
+  const std::vector<bool>& reduced() const { return reduced_; }
+
+ private:
+  template <class... Args>
+  Status Refuse(Rule rule, fmt::format_string<Args...> text, Args&&... args) const {
+    return refusals_.Refuse(rule, text, std::forward<Args>(args)...);
+  }
+
+  // A copy without a conversion moves bits and needs no arithmetic.
+  bool CopiesBits() const {
+    return (call_.function == Function::kCopy || call_.function == Function::kMaskedSelect) &&
+           call_.inputs[0].tensor != nullptr &&
+           call_.inputs[0].tensor->dtype == call_.out.tensor->dtype;
+  }
+
+  Status CheckNulls() const {
+    const auto missing = [](const Operand& operand) {
+      return operand.tensor == nullptr && operand.scalar == nullptr;
+    };
+    for (const Operand& input : call_.inputs) {
+      if (missing(input)) return Refuse(Rule::kNull, "{} is null", input.name);
+    }
+    if (call_.alpha && missing(*call_.alpha)) return Refuse(Rule::kNull, "alpha is null");
+    if (call_.has_dims && call_.dims == nullptr) return Refuse(Rule::kNull, "dims is null");
+    if (missing(call_.out)) return Refuse(Rule::kNull, "{} is null", call_.out.name);
+    if (!call_.has_workspace_size) return Refuse(Rule::kNull, "workspaceSize is null");
+    if (!call_.has_executor) return Refuse(Rule::kNull, "executor is null");
+    return {};
+  }
+
+  Status CheckDType(const char* name, DType dtype) const {
+    if (IsElement(dtype)) return {};
+    return Refuse(Rule::kDType, "{} has data type {}, but must have {}", name, DTypeName(dtype),
+                  kElements);
+  }
+
+  Status CheckDTypes() const {
+    const int64_t size = base::DTypeSize(call_.out.tensor->dtype);
+    const bool any = CopiesBits() && size > 0 && size <= 8;
+    for (const Operand& input : call_.inputs) {
+      if (any && input.tensor != nullptr && &input == &call_.inputs[0]) continue;
+      PORTACL_RETURN_IF_ERROR(CheckDType(
+          input.name, input.tensor != nullptr ? input.tensor->dtype : input.scalar->dtype));
+    }
+    if (call_.alpha) PORTACL_RETURN_IF_ERROR(CheckDType("alpha", call_.alpha->scalar->dtype));
+    if (call_.dtype) PORTACL_RETURN_IF_ERROR(CheckDType("dtype", *call_.dtype));
+    return any ? Status() : CheckDType(call_.out.name, call_.out.tensor->dtype);
+  }
+
+  // The formats whose elements lie as shape and strides say.
+  Status CheckFormats() const {
+    const auto check = [&](const Operand& operand) -> Status {
+      if (operand.tensor == nullptr) return {};
+      switch (operand.tensor->format) {
+        case Format::kND:
+        case Format::kNCHW:
+        case Format::kNHWC:
+        case Format::kHWCN:
+        case Format::kNDHWC:
+        case Format::kNCDHW:
+        case Format::kNC:
+        case Format::kNCL:
+          return {};
+        default:
+          return Refuse(Rule::kFormat,
+                        "{} has format {}, but must have one whose elements lie as its strides "
+                        "say: ND, NCHW, NHWC, HWCN, NCDHW, NDHWC, NC or NCL",
+                        operand.name, base::FormatName(operand.tensor->format));
+      }
+    };
+    for (const Operand& input : call_.inputs) PORTACL_RETURN_IF_ERROR(check(input));
+    return check(call_.out);
+  }
+
+  // What the inputs broadcast to.
+  Status FindShape() {
+    const Operand* widest = nullptr;
+    for (const Operand& input : call_.inputs) {
+      if (input.tensor == nullptr) continue;
+      Dims joined;
+      if (!Broadcast(shape_, input.tensor->shape, &joined)) {
+        return Refuse(Rule::kInput, "{} has shape {}, which does not broadcast with shape {} of {}",
+                      input.name, input.tensor->shape.ToString(), shape_.ToString(), widest->name);
+      }
+      if (widest == nullptr || !(joined == shape_)) widest = &input;
+      shape_ = joined;
+    }
+    TensorDesc all;
+    all.shape = shape_;
+    if (all.NumElements() >= 0) return {};
+    return Refuse(Rule::kInput, "the inputs broadcast to shape {}, more than 64 bits can count",
+                  shape_.ToString());
+  }
+
+  Status FindCommon() {
+    ResultType type;
+    for (const Operand& input : call_.inputs) {
+      if (input.tensor != nullptr) {
+        type.AddTensor(input.tensor->dtype, input.tensor->shape.rank());
+      } else if (call_.function == Function::kCopy) {
+        common_ = input.scalar->dtype;  // a fill converts the value itself
+        return {};
+      } else {
+        type.AddScalar(input.scalar->dtype);
+      }
+    }
+    common_ = type.Get();
+    switch (call_.function) {
+      case Function::kDiv:
+        if (!IsFloating(common_)) common_ = DType::kFloat;
+        break;
+      case Function::kSum:
+      case Function::kMean:
+        common_ = *call_.dtype;
+        break;
+      default:
+        break;
+    }
+    return {};
+  }
+
+  Status CheckFunction() const {
+    const auto refuse = [&](const char* wanted) {
+      return Refuse(Rule::kDType, "the inputs compute in {}, but must compute in {}",
+                    DTypeName(common_), wanted);
+    };
+    switch (call_.function) {
+      case Function::kSub:
+      case Function::kNeg:
+        if (common_ == DType::kBool) return refuse("a type other than BOOL");
+        break;
+      case Function::kAnd:
+        if (IsFloating(common_)) return refuse("an integer type or BOOL");
+        break;
+      case Function::kMean:
+        if (!IsFloating(common_)) {
+          return Refuse(Rule::kDType, "dtype is {}, but a mean needs a floating-point type",
+                        DTypeName(common_));
+        }
+        break;
+      case Function::kMseLoss:
+      case Function::kMseLossBackward:
+        if (!IsFloating(common_)) return refuse("a floating-point type");
+        if (call_.reduction < 0 || call_.reduction > 2) {
+          return Refuse(Rule::kAttribute,
+                        "reduction is {}, but must be 0 (none), 1 (mean) or 2 (sum)",
+                        call_.reduction);
+        }
+        break;
+      default:
+        break;
+    }
+    if (!call_.alpha || CanStore(call_.alpha->scalar->dtype, common_)) return {};
+    return Refuse(Rule::kAttribute, "alpha has data type {}, but the inputs compute in {}",
+                  DTypeName(call_.alpha->scalar->dtype), DTypeName(common_));
+  }
+
+  Status FindReduced() {
+    reduced_.assign(static_cast<size_t>(shape_.rank()), !call_.has_dims || call_.dims->empty());
+    if (!call_.has_dims) {
+      const bool extremum = call_.function == Function::kMax || call_.function == Function::kMin;
+      TensorDesc all;
+      all.shape = shape_;
+      if (!extremum || all.NumElements() != 0) return {};
+      return Refuse(Rule::kInput, "self has shape {}, but the extremum of nothing does not exist",
+                    shape_.ToString());
+    }
+    const int64_t rank = std::max(shape_.rank(), 1);
+    for (const int64_t dim : *call_.dims) {
+      if (dim < -rank || dim >= rank) {
+        return Refuse(Rule::kAttribute, "dims names axis {}, but self has shape {}", dim,
+                      shape_.ToString());
+      }
+      if (shape_.rank() == 0) continue;
+      const auto axis = static_cast<size_t>(dim < 0 ? dim + rank : dim);
+      if (reduced_[axis]) {
+        return Refuse(Rule::kAttribute, "dims names axis {} twice", axis);
+      }
+      reduced_[axis] = true;
+    }
+    return {};
+  }
+
+  Dims OutShape() const {
+    if (!reduces()) return shape_;
+    Dims kept = shape_;
+    int rank = 0;
+    for (int axis = 0; axis < shape_.rank(); ++axis) {
+      const bool reduced = reduced_[static_cast<size_t>(axis)];
+      if (!reduced || call_.keep_dims) kept[rank++] = reduced ? 1 : shape_[axis];
+    }
+    return Dims(kept.data(), rank);
+  }
+
+  Status CheckOut() const {
+    const TensorDesc& out = *call_.out.tensor;
+    if (call_.function == Function::kCopy) {
+      if (call_.dtype && *call_.dtype != out.dtype) {
+        return Refuse(Rule::kOutput, "dtype is {}, but out has data type {}",
+                      DTypeName(*call_.dtype), DTypeName(out.dtype));
+      }
+    } else {
+      const DType result = IsComparison(call_.function) ? DType::kBool : common_;
+      if (!CanStore(result, out.dtype)) {
+        return Refuse(Rule::kOutput, "{} has data type {}, but the result is {}", call_.out.name,
+                      DTypeName(out.dtype), DTypeName(result));
+      }
+    }
+    const Dims wanted = OutShape();
+    Dims joined;
+    const bool fills = call_.function == Function::kCopy && !call_.dtype;
+    if (wanted == out.shape ||
+        (fills && Broadcast(wanted, out.shape, &joined) && joined == out.shape)) {
+      return {};
+    }
+    return Refuse(Rule::kOutput, "{} has shape {}, but the result has shape {}", call_.out.name,
+                  out.shape.ToString(), wanted.ToString());
+  }
+
+  Status CheckMaskedSelect() const {
+    const TensorDesc& self = *call_.inputs[0].tensor;
+    const TensorDesc& mask = *call_.inputs[1].tensor;
+    const TensorDesc& out = *call_.out.tensor;
+    if (mask.dtype != DType::kBool && mask.dtype != DType::kUInt8) {
+      return Refuse(Rule::kDType, "mask has data type {}, but must have BOOL or UINT8",
+                    DTypeName(mask.dtype));
+    }
+    if (out.dtype != self.dtype) {
+      return Refuse(Rule::kDType, "out has data type {}, but self has {}", DTypeName(out.dtype),
+                    DTypeName(self.dtype));
+    }
+    TensorDesc all;
+    all.shape = shape_;
+    if (out.shape.rank() == 1 && out.shape[0] >= all.NumElements()) return {};
+    return Refuse(Rule::kOutput,
+                  "out has shape {}, but must have one axis with room for all {} elements",
+                  out.shape.ToString(), all.NumElements());
+  }
+
+  const Call& call_;
+  const ops::Refusals refusals_;
+  Dims shape_;
+  DType common_ = DType::kUndefined;
+  std::vector<bool> reduced_;
+};
+
+class ListPlan final : public ops::Plan {
+ public:
+  ListPlan(const char* op, std::vector<std::shared_ptr<const ops::Plan>> parts)
+      : Plan(op, ops::Surface::kAclnn), parts_(std::move(parts)) {
+    kernel_ = "companion";
+    int64_t elements = 0;
+    for (const auto& part : parts_) {
+      small_ = small_ && part->small();
+      elements += part->tensor(0).desc.NumElements();
+    }
+    small_ = small_ && elements <= kSmall;
+  }
+  std::span<const std::shared_ptr<const ops::Plan>> parts() const override { return parts_; }
+  void Run(const ops::Addresses& /*elements*/, void* /*workspace*/) const noexcept override {}
+
+ private:
+  const std::vector<std::shared_ptr<const ops::Plan>> parts_;
+};
+
+}  // namespace
+
+Status PlanCompanion(const Call& call, std::shared_ptr<const ops::Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach scalars
+  Checker checker(call);
+  PORTACL_RETURN_IF_ERROR(checker.Check());
+  if (call.function == Function::kMaskedSelect) {
+    return PlanMaskedSelect(call, checker.shape(), plan);
+  }
+  if (checker.reduces()) {
+    return PlanReduction(call, checker.shape(), checker.reduced(), checker.common(), plan);
+  }
+  return PlanElementwise(call, checker.common(), plan);
+}
+
+Status PlanCompanionList(const char* op, const std::vector<Call>& calls,
+                         std::shared_ptr<const ops::Plan>* plan) {
+  std::vector<std::shared_ptr<const ops::Plan>> parts(calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (const Status status = PlanCompanion(calls[i], &parts[i]); !status.ok()) {
+      const size_t prefix = std::string(op).size() + 2;
+      return {status.code(), fmt::format("{}: member {} of the lists: {}", op, i,
+                                         status.message().substr(prefix))};
+    }
+  }
+  *plan = std::make_shared<ListPlan>(op, std::move(parts));
+  return {};
+}
+
+}  // namespace portacl::companion

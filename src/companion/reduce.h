@@ -1,0 +1,20 @@
+// Sums, means, extrema and losses over some or all axes, in an order that no thread count changes.
+#ifndef PORTACL_COMPANION_REDUCE_H_
+#define PORTACL_COMPANION_REDUCE_H_
+
+#include <memory>
+
+#include "base/status.h"
+#include "companion/call.h"
+
+namespace portacl::companion {
+
+// `shape`: what the inputs broadcast to; `reduced`: its axes that go. `common`: the inputs' type for
+// a loss, the result's for the others.
+base::Status PlanReduction(const Call& call, const base::Dims& shape,
+                           const std::vector<bool>& reduced, base::DType common,
+                           std::shared_ptr<const ops::Plan>* plan);
+
+}  // namespace portacl::companion
+
+#endif  // PORTACL_COMPANION_REDUCE_H_
