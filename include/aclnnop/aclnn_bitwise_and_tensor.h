@@ -16,12 +16,14 @@ extern "C" {
 #endif
 
 /** Phase 1: out = self & other. */
-PORTACL_API aclnnStatus aclnnBitwiseAndTensorGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* other, aclTensor* out, uint64_t* workspaceSize,
-    aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnBitwiseAndTensorGetWorkspaceSize(const aclTensor* self,
+                                                              const aclTensor* other,
+                                                              aclTensor* out,
+                                                              uint64_t* workspaceSize,
+                                                              aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnBitwiseAndTensor(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnBitwiseAndTensor(void* workspace, uint64_t workspaceSize,
+                                              aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

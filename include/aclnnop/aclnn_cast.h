@@ -16,14 +16,15 @@ extern "C" {
 #endif
 
 /**
- * Phase 1: out = self as `dtype`, which is out's data type: to integers by truncation, to BOOL by != 0.
+ * Phase 1: out = self as `dtype`, which is out's data type: to integers by truncation, to BOOL by
+ * != 0.
  */
-PORTACL_API aclnnStatus aclnnCastGetWorkspaceSize(
-    const aclTensor* self, const aclDataType dtype, aclTensor* out, uint64_t* workspaceSize,
-    aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor* self, const aclDataType dtype,
+                                                  aclTensor* out, uint64_t* workspaceSize,
+                                                  aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnCast(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnCast(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                  aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,11 +16,12 @@ extern "C" {
 #endif
 
 /** Phase 1: selfRef = src, broadcast to selfRef's shape and converted to its data type. */
-PORTACL_API aclnnStatus aclnnInplaceCopyGetWorkspaceSize(
-    aclTensor* selfRef, const aclTensor* src, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor* selfRef, const aclTensor* src,
+                                                         uint64_t* workspaceSize,
+                                                         aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnInplaceCopy(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnInplaceCopy(void* workspace, uint64_t workspaceSize,
+                                         aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

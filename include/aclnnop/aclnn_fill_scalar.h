@@ -16,11 +16,13 @@ extern "C" {
 #endif
 
 /** Phase 1: selfRef = value. */
-PORTACL_API aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(
-    aclTensor* selfRef, const aclScalar* value, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor* selfRef,
+                                                               const aclScalar* value,
+                                                               uint64_t* workspaceSize,
+                                                               aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnInplaceFillScalar(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnInplaceFillScalar(void* workspace, uint64_t workspaceSize,
+                                               aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

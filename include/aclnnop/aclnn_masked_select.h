@@ -16,15 +16,16 @@ extern "C" {
 #endif
 
 /**
- * Phase 1: out (1-dimensional, room for all) = the values of self where mask is true, in order; when the stream
- * has run, out's view shape (aclGetViewShape) is their number.
+ * Phase 1: out (1-dimensional, room for all) = the values of self where mask is true, in order;
+ * when the stream has run, out's view shape (aclGetViewShape) is their number.
  */
-PORTACL_API aclnnStatus aclnnMaskedSelectGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* mask, aclTensor* out, uint64_t* workspaceSize,
-    aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnMaskedSelectGetWorkspaceSize(const aclTensor* self,
+                                                          const aclTensor* mask, aclTensor* out,
+                                                          uint64_t* workspaceSize,
+                                                          aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnMaskedSelect(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnMaskedSelect(void* workspace, uint64_t workspaceSize,
+                                          aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

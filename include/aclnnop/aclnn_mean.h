@@ -17,12 +17,13 @@ extern "C" {
 #endif
 
 /** Phase 1: out = mean of self over `dims` (none: all) in `dtype`. */
-PORTACL_API aclnnStatus aclnnMeanGetWorkspaceSize(
-    const aclTensor* self, const aclIntArray* dims, bool keepDims, aclDataType dtype,
-    aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnMeanGetWorkspaceSize(const aclTensor* self, const aclIntArray* dims,
+                                                  bool keepDims, aclDataType dtype, aclTensor* out,
+                                                  uint64_t* workspaceSize,
+                                                  aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnMean(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnMean(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                  aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,11 +16,11 @@ extern "C" {
 #endif
 
 /** Phase 1: out (0-dimensional) = the smallest value of self; NaN where there is one. */
-PORTACL_API aclnnStatus aclnnMinGetWorkspaceSize(
-    const aclTensor* self, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnMinGetWorkspaceSize(const aclTensor* self, aclTensor* out,
+                                                 uint64_t* workspaceSize, aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnMin(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnMin(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                 aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -18,12 +18,13 @@ extern "C" {
 /**
  * Phase 1: out = (self - target)^2; `reduction` 0 none, 1 mean, 2 sum (out is 0-dimensional then).
  */
-PORTACL_API aclnnStatus aclnnMseLossGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* target, int64_t reduction, aclTensor* out,
-    uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnMseLossGetWorkspaceSize(const aclTensor* self, const aclTensor* target,
+                                                     int64_t reduction, aclTensor* out,
+                                                     uint64_t* workspaceSize,
+                                                     aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnMseLoss(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnMseLoss(void* workspace, uint64_t workspaceSize,
+                                     aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,14 +16,15 @@ extern "C" {
 #endif
 
 /**
- * Phase 1: out = 2 (self - target) * gradOutput, divided by the number of elements for the mean (1).
+ * Phase 1: out = 2 (self - target) * gradOutput, divided by the number of elements for the mean
+ * (1).
  */
 PORTACL_API aclnnStatus aclnnMseLossBackwardGetWorkspaceSize(
     const aclTensor* gradOutput, const aclTensor* self, const aclTensor* target, int64_t reduction,
     aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnMseLossBackward(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnMseLossBackward(void* workspace, uint64_t workspaceSize,
+                                             aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,12 +16,12 @@ extern "C" {
 #endif
 
 /** Phase 1: out (BOOL) = self != other. */
-PORTACL_API aclnnStatus aclnnNeTensorGetWorkspaceSize(
-    const aclTensor* self, const aclTensor* other, aclTensor* out, uint64_t* workspaceSize,
-    aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnNeTensorGetWorkspaceSize(const aclTensor* self, const aclTensor* other,
+                                                      aclTensor* out, uint64_t* workspaceSize,
+                                                      aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnNeTensor(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnNeTensor(void* workspace, uint64_t workspaceSize,
+                                      aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,11 +16,11 @@ extern "C" {
 #endif
 
 /** Phase 1: out = -self. */
-PORTACL_API aclnnStatus aclnnNegGetWorkspaceSize(
-    const aclTensor* self, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnNegGetWorkspaceSize(const aclTensor* self, aclTensor* out,
+                                                 uint64_t* workspaceSize, aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnNeg(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnNeg(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                 aclrtStream stream);
 
 #ifdef __cplusplus
 }

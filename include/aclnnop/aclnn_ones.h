@@ -16,11 +16,11 @@ extern "C" {
 #endif
 
 /** Phase 1: selfRef = 1. */
-PORTACL_API aclnnStatus aclnnInplaceOneGetWorkspaceSize(
-    aclTensor* selfRef, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnInplaceOneGetWorkspaceSize(aclTensor* selfRef, uint64_t* workspaceSize,
+                                                        aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnInplaceOne(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnInplaceOne(void* workspace, uint64_t workspaceSize,
+                                        aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,11 +16,12 @@ extern "C" {
 #endif
 
 /** Phase 1: selfRef = 0. */
-PORTACL_API aclnnStatus aclnnInplaceZeroGetWorkspaceSize(
-    aclTensor* selfRef, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnInplaceZeroGetWorkspaceSize(aclTensor* selfRef,
+                                                         uint64_t* workspaceSize,
+                                                         aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
-PORTACL_API aclnnStatus aclnnInplaceZero(
-    void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnInplaceZero(void* workspace, uint64_t workspaceSize,
+                                         aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

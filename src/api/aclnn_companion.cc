@@ -202,15 +202,14 @@ class Reader {
 #define READ_InPlaceZero Out("selfRef", selfRef).Number(0)
 #define PARAMETERS_SelfDTypeOut const aclTensor *self, const aclDataType dtype, aclTensor *out
 #define READ_SelfDTypeOut Tensor("self", self).Type(dtype).Out("out", out)
-#define PARAMETERS_SelfDimsDTypeOut                                                     \
-  const aclTensor *self, const aclIntArray *dims, bool keepDims, aclDataType dtype, \
-      aclTensor *out
+#define PARAMETERS_SelfDimsDTypeOut \
+  const aclTensor *self, const aclIntArray *dims, bool keepDims, aclDataType dtype, aclTensor *out
 #define READ_SelfDimsDTypeOut Tensor("self", self).Dims(dims, keepDims).Type(dtype).Out("out", out)
 #define PARAMETERS_SelfTargetReductionOut \
   const aclTensor *self, const aclTensor *target, int64_t reduction, aclTensor *out
 #define READ_SelfTargetReductionOut \
   Tensor("self", self).Tensor("target", target).Reduction(reduction).Out("out", out)
-#define PARAMETERS_GradSelfTargetReductionOut                                              \
+#define PARAMETERS_GradSelfTargetReductionOut                                                     \
   const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, int64_t reduction, \
       aclTensor *out
 #define READ_GradSelfTargetReductionOut \
@@ -221,29 +220,28 @@ class Reader {
       .Out("out", out)
 #define PARAMETERS_SelfMaskOut const aclTensor *self, const aclTensor *mask, aclTensor *out
 #define READ_SelfMaskOut Tensor("self", self).Tensor("mask", mask).Selected(out)
-#define PARAMETERS_ListsAlphaOut                                                            \
-  const aclTensorList *self, const aclTensorList *other, const aclScalar *alpha, \
-      aclTensorList *out
+#define PARAMETERS_ListsAlphaOut \
+  const aclTensorList *self, const aclTensorList *other, const aclScalar *alpha, aclTensorList *out
 #define READ_ListsAlphaOut Lists(self, other, alpha, out)
 
 }  // namespace
 
 extern "C" {
 
-#define PORTACL_TWO_PHASES(Name, Arguments, function)                                           \
-  aclnnStatus aclnn##Name##GetWorkspaceSize(PARAMETERS_##Arguments, uint64_t* workspaceSize,    \
-                                            aclOpExecutor** executor) {                         \
-    return portacl::api::PhaseOne(                                                              \
-        "aclnn" #Name, workspaceSize, executor,                                                 \
-        [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> Status {                        \
-          Reader reader("aclnn" #Name, Function::function);                                     \
-          reader.READ_##Arguments;                                                              \
-          return reader.Plan(workspaceSize != nullptr, executor != nullptr, plan);              \
-        });                                                                                     \
-  }                                                                                             \
-  aclnnStatus aclnn##Name(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,     \
-                          aclrtStream stream) {                                                 \
-    return portacl::api::PhaseTwo("aclnn" #Name, workspace, workspaceSize, executor, stream);   \
+#define PORTACL_TWO_PHASES(Name, Arguments, function)                                              \
+  aclnnStatus aclnn##Name##GetWorkspaceSize(PARAMETERS_##Arguments, uint64_t* workspaceSize,       \
+                                            aclOpExecutor** executor) {                            \
+    return portacl::api::PhaseOne("aclnn" #Name, workspaceSize, executor,                          \
+                                  [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> Status { \
+                                    Reader reader("aclnn" #Name, Function::function);              \
+                                    reader.READ_##Arguments;                                       \
+                                    return reader.Plan(workspaceSize != nullptr,                   \
+                                                       executor != nullptr, plan);                 \
+                                  });                                                              \
+  }                                                                                                \
+  aclnnStatus aclnn##Name(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,        \
+                          aclrtStream stream) {                                                    \
+    return portacl::api::PhaseTwo("aclnn" #Name, workspace, workspaceSize, executor, stream);      \
   }
 
 PORTACL_COMPANION_OPERATORS(PORTACL_TWO_PHASES)

@@ -32,11 +32,11 @@ struct Call {
   const char* op = "";  // static string: "aclnnAdd"
   Function function = Function::kCopy;
   std::vector<Operand> inputs;
-  bool in_place = false;          // inputs[0] is written; else `out` is
+  bool in_place = false;  // inputs[0] is written; else `out` is
   Operand out;
-  std::optional<Operand> alpha;   // of kAdd and kSub
-  int64_t reduction = 0;          // of the losses: 0 none, 1 mean, 2 sum
-  bool has_dims = false;          // of kSum and kMean
+  std::optional<Operand> alpha;  // of kAdd and kSub
+  int64_t reduction = 0;         // of the losses: 0 none, 1 mean, 2 sum
+  bool has_dims = false;         // of kSum and kMean
   const std::vector<int64_t>* dims = nullptr;
   bool keep_dims = false;
   std::optional<base::DType> dtype;  // that the caller asked for
@@ -46,7 +46,8 @@ struct Call {
   bool has_executor = true;
 };
 
-// Checks in this order: null parameters (161001); data types, formats, shapes, values (161002); memory.
+// Checks in this order: null parameters (161001); data types, formats, shapes, values (161002);
+// memory.
 base::Status PlanCompanion(const Call& call, std::shared_ptr<const ops::Plan>* plan);
 
 // One call for each member of lists: `calls` are planned in order and run in order as one.

@@ -19,8 +19,8 @@ Compute ComputeOf(base::DType dtype);
 
 // Converts `count` elements that lie `stride` bytes apart, from or to a dense row of the compute
 // type. A floating-point value becomes an integer by truncation, saturated to INT64, of which the
-// narrower types keep the low bits; NaN becomes 0. BOOL is "not 0". FLOAT16 and BF16 are rounded once,
-// also from DOUBLE and INT64.
+// narrower types keep the low bits; NaN becomes 0. BOOL is "not 0". FLOAT16 and BF16 are rounded
+// once, also from DOUBLE and INT64.
 using Loader = void (*)(const void* from, int64_t stride, int64_t count, void* to);
 using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t count);
 Loader LoaderOf(base::DType from, Compute to);

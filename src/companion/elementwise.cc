@@ -62,9 +62,8 @@ class ElementwisePlan final : public ops::Plan {
   Status Make() const { return CheckMemory(); }
 
   void Run(const ops::Addresses& elements, void* /*workspace*/) const noexcept override {
-    runtime::ParallelFor(loop_.count(), kGrain, [&](int64_t begin, int64_t end) {
-      RunRange(elements, begin, end);
-    });
+    runtime::ParallelFor(loop_.count(), kGrain,
+                         [&](int64_t begin, int64_t end) { RunRange(elements, begin, end); });
   }
 
  private:

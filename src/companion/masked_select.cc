@@ -18,7 +18,10 @@ constexpr int64_t kSmall = 16384;  // elements that the calling thread does at o
 class MaskedSelectPlan final : public ops::Plan {
  public:
   MaskedSelectPlan(const Call& call, const base::Dims& shape)
-      : Plan(call.op, ops::Surface::kAclnn), loop_(shape), outputs_(call.out.tensor->shape), selected_(call.selected) {
+      : Plan(call.op, ops::Surface::kAclnn),
+        loop_(shape),
+        outputs_(call.out.tensor->shape),
+        selected_(call.selected) {
     kernel_ = "companion";
     for (const Operand& operand : call.inputs) {
       AddTensor(operand.name, *operand.tensor, false, true);

@@ -1,4 +1,5 @@
-// The companion operators: name, arguments, function. The two-phase functions are made of this table.
+// The companion operators: name, arguments, function. The two-phase functions are made of this
+// table.
 #ifndef PORTACL_COMPANION_OPERATORS_H_
 #define PORTACL_COMPANION_OPERATORS_H_
 
@@ -30,47 +31,47 @@ enum class Function {
 
 }  // namespace portacl::companion
 
-// X(name, arguments, function). The arguments are named in src/api/aclnn_companion.cc: Self and Other
-// are tensors, Scalar is the other operand as a scalar, InPlace writes its first tensor.
-#define PORTACL_COMPANION_OPERATORS(X)             \
-  X(Add, SelfOtherAlphaOut, kAdd)                  \
-  X(Adds, SelfScalarAlphaOut, kAdd)                \
-  X(InplaceAdd, InPlaceOtherAlpha, kAdd)           \
-  X(InplaceAdds, InPlaceScalarAlpha, kAdd)         \
-  X(Sub, SelfOtherAlphaOut, kSub)                  \
-  X(Subs, SelfScalarAlphaOut, kSub)                \
-  X(InplaceSub, InPlaceOtherAlpha, kSub)           \
-  X(InplaceSubs, InPlaceScalarAlpha, kSub)         \
-  X(Mul, SelfOtherOut, kMul)                       \
-  X(Muls, SelfScalarOut, kMul)                     \
-  X(InplaceMul, InPlaceOther, kMul)                \
-  X(InplaceMuls, InPlaceScalar, kMul)              \
-  X(Div, SelfOtherOut, kDiv)                       \
-  X(Divs, SelfScalarOut, kDiv)                     \
-  X(InplaceDiv, InPlaceOther, kDiv)                \
-  X(InplaceDivs, InPlaceScalar, kDiv)              \
-  X(Neg, SelfOut, kNeg)                            \
-  X(Abs, SelfOut, kAbs)                            \
-  X(Ceil, SelfOut, kCeil)                          \
-  X(IsFinite, SelfOut, kIsFinite)                  \
-  X(NeTensor, SelfOtherOut, kNe)                   \
-  X(NeScalar, SelfScalarOut, kNe)                  \
-  X(GtScalar, SelfScalarOut, kGt)                  \
-  X(LtScalar, SelfScalarOut, kLt)                  \
-  X(BitwiseAndTensor, SelfOtherOut, kAnd)          \
-  X(BitwiseAndScalar, SelfScalarOut, kAnd)         \
-  X(Cast, SelfDTypeOut, kCopy)                     \
-  X(InplaceCopy, InPlaceSource, kCopy)             \
-  X(InplaceFillScalar, InPlaceValue, kCopy)        \
-  X(InplaceOne, InPlaceOne, kCopy)                 \
-  X(InplaceZero, InPlaceZero, kCopy)               \
-  X(MseLoss, SelfTargetReductionOut, kMseLoss)     \
+// X(name, arguments, function). The arguments are named in src/api/aclnn_companion.cc: Self and
+// Other are tensors, Scalar is the other operand as a scalar, InPlace writes its first tensor.
+#define PORTACL_COMPANION_OPERATORS(X)                             \
+  X(Add, SelfOtherAlphaOut, kAdd)                                  \
+  X(Adds, SelfScalarAlphaOut, kAdd)                                \
+  X(InplaceAdd, InPlaceOtherAlpha, kAdd)                           \
+  X(InplaceAdds, InPlaceScalarAlpha, kAdd)                         \
+  X(Sub, SelfOtherAlphaOut, kSub)                                  \
+  X(Subs, SelfScalarAlphaOut, kSub)                                \
+  X(InplaceSub, InPlaceOtherAlpha, kSub)                           \
+  X(InplaceSubs, InPlaceScalarAlpha, kSub)                         \
+  X(Mul, SelfOtherOut, kMul)                                       \
+  X(Muls, SelfScalarOut, kMul)                                     \
+  X(InplaceMul, InPlaceOther, kMul)                                \
+  X(InplaceMuls, InPlaceScalar, kMul)                              \
+  X(Div, SelfOtherOut, kDiv)                                       \
+  X(Divs, SelfScalarOut, kDiv)                                     \
+  X(InplaceDiv, InPlaceOther, kDiv)                                \
+  X(InplaceDivs, InPlaceScalar, kDiv)                              \
+  X(Neg, SelfOut, kNeg)                                            \
+  X(Abs, SelfOut, kAbs)                                            \
+  X(Ceil, SelfOut, kCeil)                                          \
+  X(IsFinite, SelfOut, kIsFinite)                                  \
+  X(NeTensor, SelfOtherOut, kNe)                                   \
+  X(NeScalar, SelfScalarOut, kNe)                                  \
+  X(GtScalar, SelfScalarOut, kGt)                                  \
+  X(LtScalar, SelfScalarOut, kLt)                                  \
+  X(BitwiseAndTensor, SelfOtherOut, kAnd)                          \
+  X(BitwiseAndScalar, SelfScalarOut, kAnd)                         \
+  X(Cast, SelfDTypeOut, kCopy)                                     \
+  X(InplaceCopy, InPlaceSource, kCopy)                             \
+  X(InplaceFillScalar, InPlaceValue, kCopy)                        \
+  X(InplaceOne, InPlaceOne, kCopy)                                 \
+  X(InplaceZero, InPlaceZero, kCopy)                               \
+  X(MseLoss, SelfTargetReductionOut, kMseLoss)                     \
   X(MseLossBackward, GradSelfTargetReductionOut, kMseLossBackward) \
-  X(ReduceSum, SelfDimsDTypeOut, kSum)             \
-  X(Mean, SelfDimsDTypeOut, kMean)                 \
-  X(Max, SelfOut, kMax)                            \
-  X(Min, SelfOut, kMin)                            \
-  X(MaskedSelect, SelfMaskOut, kMaskedSelect)      \
+  X(ReduceSum, SelfDimsDTypeOut, kSum)                             \
+  X(Mean, SelfDimsDTypeOut, kMean)                                 \
+  X(Max, SelfOut, kMax)                                            \
+  X(Min, SelfOut, kMin)                                            \
+  X(MaskedSelect, SelfMaskOut, kMaskedSelect)                      \
   X(ForeachAddListV2, ListsAlphaOut, kAdd)
 
 #endif  // PORTACL_COMPANION_OPERATORS_H_

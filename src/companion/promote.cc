@@ -9,9 +9,7 @@ namespace {
 using base::DType;
 
 // Of the lower category only where that is higher than `high`'s.
-DType Combine(DType high, DType low) {
-  return CategoryOf(low) > CategoryOf(high) ? low : high;
-}
+DType Combine(DType high, DType low) { return CategoryOf(low) > CategoryOf(high) ? low : high; }
 
 DType PromoteOrOther(DType a, DType b) { return a == DType::kUndefined ? b : Promote(a, b); }
 
@@ -32,9 +30,7 @@ DType Promote(DType a, DType b) {
   return IsFloating(a) ? DType::kFloat : DType::kInt16;  // FLOAT16 and BF16; INT8 and UINT8
 }
 
-bool CanStore(DType from, DType to) {
-  return CategoryOf(from) <= CategoryOf(to);
-}
+bool CanStore(DType from, DType to) { return CategoryOf(from) <= CategoryOf(to); }
 
 void ResultType::AddTensor(DType dtype, int rank) {
   DType& kind = rank > 0 ? tensors_ : zero_dim_;

@@ -13,11 +13,12 @@ Category CategoryOf(base::DType dtype);
 
 base::DType Promote(base::DType a, base::DType b);
 
-// A result may be stored in `to`: no floating-point number becomes an integer, nothing but BOOL BOOL.
+// A result may be stored in `to`: no floating-point number becomes an integer, nothing but BOOL
+// BOOL.
 bool CanStore(base::DType from, base::DType to);
 
-// Collects operands. Tensors with axes decide; those without, and then scalars, count only where they
-// are of a higher category.
+// Collects operands. Tensors with axes decide; those without, and then scalars, count only where
+// they are of a higher category.
 class ResultType {
  public:
   void AddTensor(base::DType dtype, int rank);

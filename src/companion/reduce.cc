@@ -1,5 +1,6 @@
-// The plan of reductions. Floating-point values are summed in double: 16 lanes (element i of a chunk
-// goes to lane i mod 16), a tree over the lanes, then the chunks in ascending order; rounded once.
+// The plan of reductions. Floating-point values are summed in double: 16 lanes (element i of a
+// chunk goes to lane i mod 16), a tree over the lanes, then the chunks in ascending order; rounded
+// once.
 #include "companion/reduce.h"
 
 #include <algorithm>
@@ -56,7 +57,10 @@ struct Smallest {
 class ReductionPlan final : public ops::Plan {
  public:
   ReductionPlan(const Call& call, const Dims& shape, const std::vector<bool>& reduced, DType common)
-      : Plan(call.op, ops::Surface::kAclnn), function_(call.function), inputs_(Loop(shape)), outputs_(Loop(call.out.tensor->shape)) {
+      : Plan(call.op, ops::Surface::kAclnn),
+        function_(call.function),
+        inputs_(Loop(shape)),
+        outputs_(Loop(call.out.tensor->shape)) {
     kernel_ = "companion";
     const bool loss = function_ == Function::kMseLoss;
     integer_ = !loss && ComputeOf(common) == Compute::kInteger;
@@ -124,8 +128,8 @@ class ReductionPlan final : public ops::Plan {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t output = task / chunks_;
         const int64_t first = task % chunks_ * kChunk;
-        const A value = OfChunk<Join, A>(elements, output * terms_ + first,
-                                         std::min(kChunk, terms_ - first));
+        const A value =
+            OfChunk<Join, A>(elements, output * terms_ + first, std::min(kChunk, terms_ - first));
         if (chunks_ == 1) {
           Put(elements, output, value);
         } else {
@@ -187,8 +191,8 @@ class ReductionPlan final : public ops::Plan {
     constexpr double kUnused = 0;
     difference_({count, {rows[0].data(), rows[1].data(), nullptr}, &kUnused, rows[2].data()});
     const bool wide = compute_ == Compute::kDouble;
-    LoaderOf(wide ? DType::kDouble : DType::kFloat, sum_compute())(
-        rows[2].data(), SizeOf(compute_), count, values);
+    LoaderOf(wide ? DType::kDouble : DType::kFloat, sum_compute())(rows[2].data(), SizeOf(compute_),
+                                                                   count, values);
   }
 
   template <class A>
@@ -199,7 +203,7 @@ class ReductionPlan final : public ops::Plan {
   }
 
   Function function_;
-  Loop inputs_;   // kept axes, then reduced ones
+  Loop inputs_;  // kept axes, then reduced ones
   Loop outputs_;
   bool integer_ = false;               // summed as INT64, else as double
   Compute compute_ = Compute::kFloat;  // of the terms

@@ -39,8 +39,7 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   const auto parts = plan->parts();
   std::vector<Addresses> elements(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
-    PORTACL_RETURN_IF_ERROR(
-        ResolveElements(*parts[i], parts[i]->PlannedStorages(), &elements[i]));
+    PORTACL_RETURN_IF_ERROR(ResolveElements(*parts[i], parts[i]->PlannedStorages(), &elements[i]));
   }
   runtime::Work work;
   work.name = plan->op();

@@ -1,4 +1,5 @@
-// Sums, means and extrema of the companion operators against plain loops, and what all of them refuse.
+// Sums, means and extrema of the companion operators against plain loops, and what all of them
+// refuse.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -73,7 +74,8 @@ aclnnStatus Reduce(bool mean, Tensor* x, const std::vector<int64_t>& dims, bool 
 }
 
 TEST_F(CompanionReduce, SumsAndMeansOverAnyAxes) {
-  const std::vector<std::vector<int64_t>> all_dims = {{}, {0}, {2}, {-1}, {0, 2}, {1, 3}, {0, 1, 2, 3}};
+  const std::vector<std::vector<int64_t>> all_dims = {{},     {0},    {2},         {-1},
+                                                      {0, 2}, {1, 3}, {0, 1, 2, 3}};
   Random random(12);
   for (const Element element : kElements) {
     for (const Layout layout : kInputLayouts) {
@@ -119,9 +121,9 @@ TEST_F(CompanionReduce, LongSumsDoNotDependOnThreads) {
 TEST_F(CompanionReduce, IntegersAreSummedAsIntegersOrAsTheTypeAskedFor) {
   Tensor x(Element::kUInt8, {300});
   x.Fill(200);
-  for (const auto& [out, want] : {std::pair{Element::kInt64, 60000.0},
-                                  std::pair{Element::kFloat, 60000.0},
-                                  std::pair{Element::kInt16, 60000.0 - 65536}}) {
+  for (const auto& [out, want] :
+       {std::pair{Element::kInt64, 60000.0}, std::pair{Element::kFloat, 60000.0},
+        std::pair{Element::kInt16, 60000.0 - 65536}}) {
     Tensor sum(out, {});
     ASSERT_EQ(Reduce(false, &x, {}, false, &sum, stream_), 0) << TakeMessage();
     EXPECT_EQ(sum.Get(0), want) << NameOf(out);
@@ -181,8 +183,8 @@ aclnnStatus PlanAdd(const TensorArgs& self, const TensorArgs& other, const Scala
   const TensorHandle handles[] = {self.Make(), other.Make(), out.Make()};
   uint64_t size = 1;
   aclOpExecutor* executor = nullptr;
-  const aclnnStatus status = aclnnAddGetWorkspaceSize(handles[0].get(), handles[1].get(),
-                                                      alpha.get(), handles[2].get(), &size, &executor);
+  const aclnnStatus status = aclnnAddGetWorkspaceSize(
+      handles[0].get(), handles[1].get(), alpha.get(), handles[2].get(), &size, &executor);
   EXPECT_EQ(status == 0, executor != nullptr);
   if (executor != nullptr) aclDestroyAclOpExecutor(executor);
   return status;
@@ -215,8 +217,12 @@ TEST_F(CompanionReduce, RefusalsNameTheParameter) {
          "out has data type INT32, but the result is FLOAT");
   expect(a, with(b, [](auto& t) { t.shape = {4}; }), one, c, 161002,
          "other has shape [4], which does not broadcast with shape [2, 3] of self");
-  expect(a, b, one, with(c, [](auto& t) { t.shape = {3, 2}; }), 161002,
-         "out has shape [3, 2], but the result has shape [2, 3]");
+  expect(a, b, one,
+         with(c,
+              [](auto& t) {
+                t.shape = {3, 2};
+              }),
+         161002, "out has shape [3, 2], but the result has shape [2, 3]");
   expect(with(a, [](auto& t) { t.format = ACL_FORMAT_NC1HWC0; }), b, one, c, 161002,
          "self has format NC1HWC0");
   expect(a, b, one, with(c, [&](auto& t) { t.data = bytes + 4; }), 161002, "overlaps");
@@ -245,8 +251,9 @@ TEST_F(CompanionReduce, RefusalsOfSingleOperators) {
   const TensorHandle zero_dim = make({}, ACL_FLOAT, 2);
   const TensorHandle out = make({2, 3}, ACL_FLOAT, 3);
   refused(aclnnNegGetWorkspaceSize(truth.get(), truth.get(), &size, &executor), "other than BOOL");
-  refused(aclnnBitwiseAndTensorGetWorkspaceSize(real.get(), real.get(), out.get(), &size, &executor),
-          "an integer type or BOOL");
+  refused(
+      aclnnBitwiseAndTensorGetWorkspaceSize(real.get(), real.get(), out.get(), &size, &executor),
+      "an integer type or BOOL");
   refused(aclnnMseLossGetWorkspaceSize(real.get(), real.get(), 3, zero_dim.get(), &size, &executor),
           "reduction is 3");
   refused(aclnnCastGetWorkspaceSize(real.get(), ACL_FLOAT16, out.get(), &size, &executor),

@@ -106,9 +106,7 @@ aclnnStatus RunAdd(Tensor* self, Tensor* other, double alpha, Element alpha_elem
 // PyTorch's table for tensors that both have axes (torch.promote_types).
 Element Promoted(Element a, Element b) {
   if (a == b) return a;
-  const auto rank = [](Element e) {
-    return e == Element::kBool ? 0 : IsInteger(e) ? 1 : 2;
-  };
+  const auto rank = [](Element e) { return e == Element::kBool ? 0 : IsInteger(e) ? 1 : 2; };
   if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
   if (SizeOf(a) != SizeOf(b)) return SizeOf(a) > SizeOf(b) ? a : b;
   return IsInteger(a) ? Element::kInt16 : Element::kFloat;
@@ -124,8 +122,8 @@ TEST_F(Companion, EveryPairOfTypesIsPromotedAsPyTorchDoes) {
       y.Fill([](int64_t i) { return static_cast<double>(i % 3); });
       const Element common = Promoted(a, b);
       Tensor sum(common, {2, 5});
-      ASSERT_EQ(RunAdd(&x, &y, 1, Element::kInt64, &sum, stream_), common == Element::kBool ? 161002
-                                                                                          : 0);
+      ASSERT_EQ(RunAdd(&x, &y, 1, Element::kInt64, &sum, stream_),
+                common == Element::kBool ? 161002 : 0);
       if (common != Element::kBool) {
         EXPECT_TRUE(BitIdentical(
             sum, Expected(common, {2, 5}, x, y, [](double p, double q) { return p + q; })));
@@ -157,13 +155,13 @@ TEST_F(Companion, ResultsAreRoundedOnce) {
       for (const bool subtract : {false, true}) {
         ASSERT_EQ(RunAdd(&x, &y, alpha, Element::kDouble, &sum, stream_, subtract), 0);
         const bool wide = element == Element::kDouble;
-        EXPECT_TRUE(BitIdentical(
-            sum, Expected(element, {1000}, x, y, [&](double p, double q) -> double {
-              const double factor = subtract ? -alpha : alpha;
-              if (wide) return std::fma(factor, q, p);
-              return std::fma(static_cast<float>(factor), static_cast<float>(q),
-                              static_cast<float>(p));
-            })));
+        EXPECT_TRUE(
+            BitIdentical(sum, Expected(element, {1000}, x, y, [&](double p, double q) -> double {
+                           const double factor = subtract ? -alpha : alpha;
+                           if (wide) return std::fma(factor, q, p);
+                           return std::fma(static_cast<float>(factor), static_cast<float>(q),
+                                           static_cast<float>(p));
+                         })));
       }
     }
   }
@@ -197,8 +195,8 @@ TEST_F(Companion, ScalarsChooseTheTypeOnlyByTheirCategory) {
 }
 
 TEST_F(Companion, CastsEveryTypeToEveryOther) {
-  const std::vector<double> values = {0,    -0.0,  1,    -1.5,  2.75, 127, 128,   -129, 255,
-                                      65504, 1e5,  -3e9, 1e20,  -1e20, kNaN, kInf, -kInf, 1.0 / 3};
+  const std::vector<double> values = {0,     -0.0, 1,    -1.5, 2.75,  127,  128,  -129,  255,
+                                      65504, 1e5,  -3e9, 1e20, -1e20, kNaN, kInf, -kInf, 1.0 / 3};
   for (const Element from : kAllElements) {
     for (const Element to : kAllElements) {
       SCOPED_TRACE(std::string(NameOf(from)) + " to " + NameOf(to));
@@ -322,9 +320,9 @@ TEST_F(Companion, WritesThroughItsOwnInput) {
     ASSERT_EQ(PORTACL_RUN(aclnnNeg, stream_, self.get(), out.get()), 0) << TakeMessage();
     ASSERT_EQ(PORTACL_RUN(aclnnInplaceMul, stream_, self.get(), self.get()), 0) << TakeMessage();
     target.Download();
-    EXPECT_TRUE(BitIdentical(
-        x, Expected(Element::kFloat, {3, 700}, before, step,
-                    [](double p, double q) { return (p - 2 * q) * (p - 2 * q); })));
+    EXPECT_TRUE(
+        BitIdentical(x, Expected(Element::kFloat, {3, 700}, before, step,
+                                 [](double p, double q) { return (p - 2 * q) * (p - 2 * q); })));
     EXPECT_TRUE(x.GuardsIntact());
   }
 }
@@ -410,12 +408,12 @@ TEST_F(Companion, FunctionsOfOneTensor) {
   EXPECT_EQ(Map(aclnnAbsGetWorkspaceSize, aclnnAbs, Element::kInt8, {-128, -5, 7}, Element::kInt8,
                 stream_),
             (Values{-128, 5, 7}));
-  EXPECT_EQ(Map(aclnnNegGetWorkspaceSize, aclnnNeg, Element::kUInt8, {1, 0}, Element::kUInt8,
-                stream_),
-            (Values{255, 0}));
-  EXPECT_EQ(Map(aclnnCeilGetWorkspaceSize, aclnnCeil, Element::kInt64, {-3, 4}, Element::kInt64,
-                stream_),
-            (Values{-3, 4}));
+  EXPECT_EQ(
+      Map(aclnnNegGetWorkspaceSize, aclnnNeg, Element::kUInt8, {1, 0}, Element::kUInt8, stream_),
+      (Values{255, 0}));
+  EXPECT_EQ(
+      Map(aclnnCeilGetWorkspaceSize, aclnnCeil, Element::kInt64, {-3, 4}, Element::kInt64, stream_),
+      (Values{-3, 4}));
   EXPECT_EQ(Map(aclnnIsFiniteGetWorkspaceSize, aclnnIsFinite, Element::kInt32, {-3, 0},
                 Element::kBool, stream_),
             (Values{1, 1}));
@@ -441,6 +439,47 @@ TEST_F(Companion, ComparesWithScalars) {
             (Values{0, 1, 0}));
 }
 
+TEST_F(Companion, TheOtherFormsOfArithmetic) {
+  const ScalarHandle two = MakeScalar(2);
+  const ScalarHandle three = MakeScalar(3);
+  const Values values = {6, -3};
+  const Element f = Element::kFloat;
+  const auto scaled = [&](auto op) {
+    return
+        [&, op](const aclTensor* self, aclTensor* out, uint64_t* size, aclOpExecutor** executor) {
+          return op(self, two.get(), three.get(), out, size, executor);
+        };
+  };
+  EXPECT_EQ(Map(scaled(aclnnAddsGetWorkspaceSize), aclnnAdds, f, values, f, stream_),
+            (Values{12, 3}));
+  EXPECT_EQ(Map(scaled(aclnnSubsGetWorkspaceSize), aclnnSubs, f, values, f, stream_),
+            (Values{0, -9}));
+  EXPECT_EQ(Map(With(aclnnDivsGetWorkspaceSize, two), aclnnDivs, f, values, f, stream_),
+            (Values{3, -1.5}));
+  Tensor x(f, {2});
+  Tensor y(f, {2});
+  x.Fill(values);
+  y.Fill({2, 4});
+  DeviceTensor target(&x);
+  const DeviceTensor other(&y);
+  const TensorHandle self = target.args().Make();
+  const TensorHandle by = other.args().Make();
+  const auto now = [&](aclnnStatus status) {
+    EXPECT_EQ(status, 0) << TakeMessage();
+    target.Download();
+    return x.Values();
+  };
+  aclTensor* const a = self.get();
+  EXPECT_EQ(now(PORTACL_RUN(aclnnInplaceAdds, stream_, a, two.get(), three.get())),
+            (Values{12, 3}));
+  EXPECT_EQ(now(PORTACL_RUN(aclnnInplaceSubs, stream_, a, three.get(), two.get())),
+            (Values{6, -3}));
+  EXPECT_EQ(now(PORTACL_RUN(aclnnInplaceSub, stream_, a, by.get(), two.get())), (Values{2, -11}));
+  EXPECT_EQ(now(PORTACL_RUN(aclnnInplaceMuls, stream_, a, two.get())), (Values{4, -22}));
+  EXPECT_EQ(now(PORTACL_RUN(aclnnInplaceDiv, stream_, a, by.get())), (Values{2, -5.5}));
+  EXPECT_EQ(now(PORTACL_RUN(aclnnInplaceDivs, stream_, a, two.get())), (Values{1, -2.75}));
+}
+
 TEST_F(Companion, ComparesAndMasksTensors) {
   Tensor x(Element::kInt32, {4});
   Tensor y(Element::kInt32, {4});
@@ -450,9 +489,9 @@ TEST_F(Companion, ComparesAndMasksTensors) {
   ASSERT_EQ(RunTwo(aclnnNeTensorGetWorkspaceSize, aclnnNeTensor, &x, &y, &different, stream_), 0);
   EXPECT_EQ(different.Values(), (Values{1, 0, 1, 1}));
   Tensor both(Element::kInt32, {4});
-  ASSERT_EQ(RunTwo(aclnnBitwiseAndTensorGetWorkspaceSize, aclnnBitwiseAndTensor, &x, &y, &both,
-                   stream_),
-            0);
+  ASSERT_EQ(
+      RunTwo(aclnnBitwiseAndTensorGetWorkspaceSize, aclnnBitwiseAndTensor, &x, &y, &both, stream_),
+      0);
   EXPECT_EQ(both.Values(), (Values{8, 10, 6, 0}));
   const ScalarHandle six = MakeScalar(6, Element::kInt64);
   EXPECT_EQ(Map(With(aclnnBitwiseAndScalarGetWorkspaceSize, six), aclnnBitwiseAndScalar,
@@ -506,8 +545,8 @@ TEST_F(Companion, AddsTheMembersOfLists) {
     const ListHandle out = MakeList(to);
     const ListHandle x = MakeList(to);
     const ListHandle y = MakeList(from);
-    ASSERT_EQ(
-        PORTACL_RUN(aclnnForeachAddListV2, stream_, x.get(), y.get(), rate.get(), out.get()), 0)
+    ASSERT_EQ(PORTACL_RUN(aclnnForeachAddListV2, stream_, x.get(), y.get(), rate.get(), out.get()),
+              0)
         << TakeMessage();
   }
   for (size_t i = 0; i < self.size(); ++i) {
@@ -563,8 +602,11 @@ TEST_F(Companion, TheLossAndItsGradient) {
     const DeviceTensor target(&y);
     const TensorHandle a = from.args().Make();
     const TensorHandle b = target.args().Make();
-    double sum = 0;
-    for (int64_t i = 0; i < x.size(); ++i) sum += std::pow(x.Get(i) - y.Get(i), 2);
+    long double sum = 0;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const long double difference = x.Get(i) - y.Get(i);
+      sum += difference * difference;
+    }
     for (const int64_t reduction : {1, 2}) {
       Tensor loss(element, {});
       DeviceTensor to(&loss);
@@ -572,7 +614,8 @@ TEST_F(Companion, TheLossAndItsGradient) {
       ASSERT_EQ(PORTACL_RUN(aclnnMseLoss, stream_, a.get(), b.get(), reduction, c.get()), 0)
           << TakeMessage();
       to.Download();
-      const double want = RoundTo(element, reduction == 1 ? sum / static_cast<double>(x.size()) : sum);
+      const auto terms = static_cast<double>(reduction == 1 ? x.size() : 1);
+      const double want = RoundTo(element, static_cast<double>(sum) / terms);
       EXPECT_NEAR(loss.Get(0), want, 2 * UlpAt(element, want));
       Tensor gradient(element, x.shape());
       DeviceTensor slope(&gradient);

@@ -1,4 +1,5 @@
-// Calls of companion operators in tests: handles for scalars and lists, and both phases of any of them.
+// Calls of companion operators in tests: handles for scalars and lists, and both phases of any of
+// them.
 #ifndef PORTACL_TESTS_SUPPORT_API_COMPANION_CALL_H_
 #define PORTACL_TESTS_SUPPORT_API_COMPANION_CALL_H_
 
@@ -52,11 +53,11 @@ aclnnStatus RunBoth(Plan&& plan, PhaseTwo run, aclrtStream stream) {
 }  // namespace portacl_test
 
 // RunBoth of an operator: PORTACL_RUN(aclnnAdd, stream, self, other, alpha, out).
-#define PORTACL_RUN(op, stream, ...)                                                     \
-  portacl_test::RunBoth(                                                                 \
-      [&](uint64_t* portacl_size, aclOpExecutor** portacl_executor) {                    \
-        return op##GetWorkspaceSize(__VA_ARGS__, portacl_size, portacl_executor);        \
-      },                                                                                 \
+#define PORTACL_RUN(op, stream, ...)                                              \
+  portacl_test::RunBoth(                                                          \
+      [&](uint64_t* portacl_size, aclOpExecutor** portacl_executor) {             \
+        return op##GetWorkspaceSize(__VA_ARGS__, portacl_size, portacl_executor); \
+      },                                                                          \
       op, stream)
 
 #endif  // PORTACL_TESTS_SUPPORT_API_COMPANION_CALL_H_

@@ -32,10 +32,9 @@ double CommunityThreshold(Element element) {
       return 0x1p-7;
     case Element::kDouble:
       return 0x1p-44;
-    case Element::kFloat:
-      break;
+    default:
+      return 0x1p-13;
   }
-  return 0x1p-13;
 }
 
 }  // namespace
