@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/dispatch.h"
+#include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler_2d_plan.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
 #include "cpu/transpose-inl.h"
@@ -281,6 +282,10 @@ class Sampling {
 bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2D(p, plan); }
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
+  if (static_cast<SamplingPath>(plan.path_id) == SamplingPath::kDirect) {
+    RunDirectSampling(p, *static_cast<const PointChunks*>(plan.table.get()));
+    return;
+  }
   const auto& geometry = *static_cast<const SamplingGeometry*>(plan.table.get());
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     Sampling<typename decltype(tag)::type>(p, geometry, workspace).Run();

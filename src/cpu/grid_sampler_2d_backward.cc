@@ -328,13 +328,13 @@ class Backward {
 bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DBackward(p, plan); }
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
-  if (static_cast<BackwardPath>(plan.path_id) == BackwardPath::kPlanar) {
-    RunPlanar(p, *static_cast<const PlanarGeometry*>(plan.table.get()), workspace);
-    return;
-  }
-  if (static_cast<BackwardPath>(plan.path_id) == BackwardPath::kDirect) {
-    RunDirect(p, *static_cast<const DirectGeometry*>(plan.table.get()));
-    return;
+  switch (static_cast<BackwardPath>(plan.path_id)) {
+    case BackwardPath::kPlanar:
+      return RunPlanar(p, *static_cast<const PlanarGeometry*>(plan.table.get()), workspace);
+    case BackwardPath::kDirect:
+      return RunDirect(p, *static_cast<const PointChunks*>(plan.table.get()));
+    case BackwardPath::kSlab:
+      break;
   }
   const auto& geometry = *static_cast<const BackwardGeometry*>(plan.table.get());
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {

@@ -10,7 +10,6 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
-#include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -30,8 +29,7 @@ class DirectGridGrad {
  public:
   explicit DirectGridGrad(const Params& p)
       : p_(p),
-        plane_{static_cast<int32_t>(p.shape.h), static_cast<int32_t>(p.shape.w),
-               p.shape.h == 1 ? 0 : static_cast<int32_t>(p.input_stride[2])},
+        plane_(PairPlaneOf(p.shape, p.input_stride)),
         geometry_(PointGeometryOf<F>(p.shape)),
         grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
         grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
@@ -53,7 +51,7 @@ class DirectGridGrad {
     V y = grid_x;
     for (int64_t p = first; p < last; p += lanes) {
       const int64_t count = std::min(lanes, last - p);
-      ReadPairs(grid, p, count, grid_x, grid_y);
+      ReadPoints(grid_at_, grid, p, count, grid_x, grid_y);
       if (HWY_UNLIKELY(!Points(image, grid_x, grid_y, p, last, x, y))) {
         AnyPoints(image, grid_x, grid_y, p, last, x, y);
       }
@@ -67,32 +65,10 @@ class DirectGridGrad {
     const T* grad_output;
   };
 
-  static bool IsDense(const PointStrides& at) {
-    return at.flat && at.pixel_stride == 2 && at.channel_stride == 1;
-  }
-
-  // The grid's points from `first` on; behind `count` some numbers.
-  HWY_INLINE void ReadPairs(const T* grid, int64_t first, int64_t count, V& x, V& y) const {
-    const D d;
-    const PointStrides& at = grid_at_;
-    if (HWY_LIKELY(IsDense(at) && count == static_cast<int64_t>(hn::Lanes(d)))) {
-      return LoadDeinterleaved2(d, grid + 2 * first, x, y);
-    }
-    HWY_ALIGN F copy_x[kLanes] = {};
-    HWY_ALIGN F copy_y[kLanes] = {};
-    for (int64_t k = 0; k < count; ++k) {
-      const T* from = grid + at.OffsetOf(first + k);
-      copy_x[k] = base::Widen(from[0]);
-      copy_y[k] = base::Widen(from[at.channel_stride]);
-    }
-    x = hn::Load(d, copy_x);
-    y = hn::Load(d, copy_y);
-  }
-
   HWY_INLINE void WritePairs(V x, V y, int64_t first, int64_t count, T* out) const {
     const D d;
     const PointStrides& at = grid_grad_at_;
-    const bool dense = IsDense(at) && count == static_cast<int64_t>(hn::Lanes(d));
+    const bool dense = HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d));
     if constexpr (std::is_same_v<T, F>) {
       if (HWY_LIKELY(dense)) return hn::StoreInterleaved2(x, y, d, out + 2 * first);
     }
@@ -122,8 +98,8 @@ class DirectGridGrad {
     const DI di;
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const auto at = hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(di, plane_.row_stride)),
-                            ToIndex(d, x0));
+    const auto at =
+        hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(di, plane_.row_stride)), ToIndex(d, x0));
     const auto gather = [&](const T* values, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
       GatherPairs(d, values, at, nw, ne);
       GatherPairs(d, values + plane_.row_stride, at, sw, se);
@@ -170,8 +146,8 @@ class DirectGridGrad {
   // The sums of the points at (x, y), floored (x0, y0), over the channels, before the coordinates'
   // slopes. gather(plane, nw, ne, sw, se) reads their taps.
   template <class Gather>
-  HWY_INLINE void Sum(const Image& image, const Gather& gather, V x, V y, V x0, V y0,
-                      int64_t first, int64_t last, V& sum_x, V& sum_y) const {
+  HWY_INLINE void Sum(const Image& image, const Gather& gather, V x, V y, V x0, V y0, int64_t first,
+                      int64_t last, V& sum_x, V& sum_y) const {
     const D d;
     const V one = hn::Set(d, F{1});
     const V tx = hn::Sub(x, x0);
@@ -237,40 +213,35 @@ class DirectGridGrad {
 };
 
 template <class T, int kChannels>
-void RunChannels(const Params& p, const DirectGeometry& g) {
+void RunChannels(const Params& p, const PointChunks& chunks) {
   const DirectGridGrad<T, kChannels> direct(p);
-  const int64_t points = p.shape.oh * p.shape.ow;
-  runtime::ParallelFor(p.shape.n * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % g.chunks * g.chunk_points;
-      direct.Run(i / g.chunks, first, std::min(first + g.chunk_points, points));
-    }
-  });
+  ForChunks(p.shape.n, chunks,
+            [&](int64_t n, int64_t first, int64_t last) { direct.Run(n, first, last); });
 }
 
 }  // namespace
 
-void RunDirect(const Params& p, const DirectGeometry& g) {
+void RunDirect(const Params& p, const PointChunks& chunks) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     switch (p.shape.c) {
       case 1:
-        return RunChannels<T, 1>(p, g);
+        return RunChannels<T, 1>(p, chunks);
       case 2:
-        return RunChannels<T, 2>(p, g);
+        return RunChannels<T, 2>(p, chunks);
       case 3:
-        return RunChannels<T, 3>(p, g);
+        return RunChannels<T, 3>(p, chunks);
       case 4:
-        return RunChannels<T, 4>(p, g);
+        return RunChannels<T, 4>(p, chunks);
       case 5:
-        return RunChannels<T, 5>(p, g);
+        return RunChannels<T, 5>(p, chunks);
       case 6:
-        return RunChannels<T, 6>(p, g);
+        return RunChannels<T, 6>(p, chunks);
       case 7:
-        return RunChannels<T, 7>(p, g);
+        return RunChannels<T, 7>(p, chunks);
       default:
         static_assert(kMaxDirectChannels == 8);
-        return RunChannels<T, 8>(p, g);
+        return RunChannels<T, 8>(p, chunks);
     }
   });
 }

@@ -217,15 +217,9 @@ bool PlanDirect(const Params& p, base::KernelPlan* plan) {
   }
   const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
   if (s.c > kDirectAnywhere && image > kPlanesBytes) return false;
-  constexpr int64_t kChunkWork = 4096;  // points x channels: some 3 us
-  constexpr int64_t kThreadWork = 16384;
-  auto g = std::make_shared<DirectGeometry>();
-  g->chunk_points = WholeGroups(std::min(s.oh * s.ow, std::max<int64_t>(kChunkWork / s.c, 64)));
-  g->chunks = (s.oh * s.ow + g->chunk_points - 1) / g->chunk_points;
-  g->grain = std::max<int64_t>(1, kThreadWork / (g->chunk_points * s.c));
   plan->path = "direct";
   plan->path_id = static_cast<int32_t>(BackwardPath::kDirect);
-  plan->table = std::move(g);
+  plan->table = std::make_shared<const PointChunks>(PointChunksOf(s));
   return true;
 }
 

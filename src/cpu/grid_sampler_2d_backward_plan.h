@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/kernel.h"
+#include "cpu/grid_sampler_2d_layout.h"
 #include "ops/grid_sampler_2d_backward_params.h"
 
 namespace portacl::cpu {
@@ -85,20 +86,14 @@ struct PlanarGeometry {
   bool fetch_input;  // of the next image while this one is computed
 };
 
-// gridGrad alone, bilinear, dense rows: chunks of points of an image, in any order, on the planes
-// themselves. No workspace.
+// gridGrad alone, bilinear, dense rows: PointChunks, on the planes themselves, without a workspace.
 inline constexpr int64_t kMaxDirectChannels = 8;
-struct DirectGeometry {
-  int64_t chunk_points;  // multiple of kGroup
-  int64_t chunks;        // of an image
-  int64_t grain;         // chunks that are worth a thread
-};
 
 // KernelPlan::path_id; the geometry is plan->table.
 enum class BackwardPath : int32_t {
   kSlab,    // BackwardGeometry
   kPlanar,  // PlanarGeometry
-  kDirect,  // DirectGeometry
+  kDirect,  // PointChunks
 };
 
 // The kernels' plan. False for empty tensors, extents

@@ -7,6 +7,8 @@
 #define PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
 #endif
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
@@ -14,10 +16,54 @@
 #include "cpu/grid_sampler_2d_point-inl.h"
 #include "cpu/highway.h"
 #include "cpu/simd-inl.h"
+#include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
+
+// Everything, where the plan of grid sampling chose SamplingPath::kDirect.
+void RunDirectSampling(const ops::GridSampler2DParams& params, const PointChunks& chunks);
+
+// ---- points -------------------------------------------------------------------------------------
+
+// Calls body(n, first, last) for ranges of points that cover all images, on all threads.
+template <class Body>
+void ForChunks(int64_t images, const PointChunks& g, const Body& body) {
+  runtime::ParallelFor(images * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % g.chunks * g.chunk_points;
+      body(i / g.chunks, first, std::min(first + g.chunk_points, g.points));
+    }
+  });
+}
+
+// Whether x and y of a grid's points follow each other.
+inline bool HasDensePairs(const PointStrides& at) {
+  return at.flat && at.pixel_stride == 2 && at.channel_stride == 1;
+}
+
+// x and y of `count` points of a grid from `first` on; the other lanes are some numbers.
+template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
+HWY_INLINE void ReadPoints(const PointStrides& at, const T* grid, int64_t first, int64_t count,
+                           V& x, V& y) {
+  using F = base::ComputeType<T>;
+  const PointTag<F> d;
+  if (HWY_LIKELY(HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d)))) {
+    return LoadDeinterleaved2(d, grid + 2 * first, x, y);
+  }
+  HWY_ALIGN F copy_x[hn::MaxLanes(d)] = {};
+  HWY_ALIGN F copy_y[hn::MaxLanes(d)] = {};
+  for (int64_t k = 0; k < count; ++k) {
+    const T* from = grid + at.OffsetOf(first + k);
+    copy_x[k] = base::Widen(from[0]);
+    copy_y[k] = base::Widen(from[at.channel_stride]);
+  }
+  x = hn::Load(d, copy_x);
+  y = hn::Load(d, copy_y);
+}
+
+// ---- pairs --------------------------------------------------------------------------------------
 
 // True where 0 <= at < extent.
 template <class DI>
@@ -26,12 +72,18 @@ HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
   return hn::RebindMask(di, hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
 }
 
-// A plane whose rows are dense, at least two pixels wide: PlaneServesPairs().
+// The planes that ServesPairs() allows.
 struct PairPlane {
   int32_t height;
   int32_t width;
   int32_t row_stride;
 };
+
+inline PairPlane PairPlaneOf(const ops::GridSampler2DShape& s,
+                             const std::array<int64_t, 4>& stride) {
+  return {static_cast<int32_t>(s.h), static_cast<int32_t>(s.w),
+          s.h == 1 ? 0 : static_cast<int32_t>(stride[2])};
+}
 
 // Whether Unpadded() coordinates are all strictly inside the image: padding then leaves them alone
 // (but for reflection, which rounds), and all four taps of each point are inside.
@@ -82,8 +134,8 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
     const auto both = hn::BitCast(du, at);
     const auto even_at = hn::And(both, hn::Set(du, 0xFFFFFFFFu));
     const auto odd_at = hn::ShiftRight<32>(both);
-    const auto even = hn::BitCast(
-        d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(even_at))));
+    const auto even =
+        hn::BitCast(d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(even_at))));
     const auto odd =
         hn::BitCast(d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(odd_at))));
     west = hn::OddEven(hn::DupEven(odd), even);
@@ -91,8 +143,8 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
   } else {
     const hn::RebindToUnsigned<D> du;
     const IndexTag<D> di;
-    const auto pair = hn::GatherOffset(du, reinterpret_cast<const uint32_t*>(plane),
-                                       hn::ShiftLeft<1>(at));
+    const auto pair =
+        hn::GatherOffset(du, reinterpret_cast<const uint32_t*>(plane), hn::ShiftLeft<1>(at));
     if constexpr (std::is_same_v<T, base::BFloat16>) {
       west = hn::BitCast(d, hn::ShiftLeft<16>(pair));
       east = hn::BitCast(d, hn::And(pair, hn::Set(du, 0xFFFF0000u)));
@@ -108,6 +160,35 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
   }
 }
 
+// The pixel at (column, row), inside the image, of each lane.
+template <class T, class D, class VI = hn::Vec<IndexTag<D>>>
+HWY_INLINE hn::Vec<D> GatherPixels(D d, const T* plane, const PairPlane& size, VI column, VI row) {
+  const IndexTag<D> di;
+  const VI line = hn::Mul(row, hn::Set(di, size.row_stride));
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::GatherIndex(d, plane, hn::PromoteTo(hn::RebindToSigned<D>(), hn::Add(line, column)));
+  } else if constexpr (std::is_same_v<T, float>) {
+    return hn::GatherIndex(d, plane, hn::Add(line, column));
+  } else {  // nothing is gathered 16 bits at a time
+    const VI pair = hn::Min(column, hn::Set(di, size.width - 2));
+    auto west = hn::Zero(d);
+    auto east = west;
+    GatherPairs(d, plane, hn::Add(line, pair), west, east);
+    return hn::IfThenElse(hn::RebindMask(d, hn::Gt(column, pair)), east, west);
+  }
+}
+
+// A mask of index lanes for the lanes of values.
+template <class D>
+HWY_INLINE hn::Mask<D> ValueMask(D d, hn::Mask<IndexTag<D>> mask) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    const auto lanes = hn::VecFromMask(IndexTag<D>(), mask);
+    return hn::MaskFromVec(hn::BitCast(d, hn::PromoteTo(hn::RebindToSigned<D>(), lanes)));
+  } else {
+    return hn::RebindMask(d, mask);
+  }
+}
+
 // Makes taps of the pairs that GatherPairs() read where PlacePairs() said: those outside the image
 // become `nothing`.
 template <class D, class V = hn::Vec<D>, class VI = hn::Vec<IndexTag<D>>>
@@ -117,20 +198,12 @@ HWY_INLINE void KeepInside(D d, const PairPlane& plane, VI column, VI row, V not
   const VI one = hn::Set(di, 1);
   const VI width = hn::Set(di, plane.width);
   const VI height = hn::Set(di, plane.height);
-  const auto floating = [&](hn::Mask<IndexTag<D>> mask) HWY_ATTR {
-    if constexpr (sizeof(hn::TFromD<D>) == 8) {
-      return hn::MaskFromVec(hn::BitCast(d, hn::PromoteTo(hn::RebindToSigned<D>(),
-                                                          hn::VecFromMask(di, mask))));
-    } else {
-      return hn::RebindMask(d, mask);
-    }
-  };
-  const auto left = floating(hn::Lt(column, hn::Zero(di)));
-  const auto right = floating(hn::Eq(column, hn::Set(di, plane.width - 1)));
-  const auto west = floating(IsBelow(di, column, width));
-  const auto east = floating(IsBelow(di, hn::Add(column, one), width));
-  const auto north = floating(IsBelow(di, row, height));
-  const auto south = floating(IsBelow(di, hn::Add(row, one), height));
+  const auto left = ValueMask(d, hn::Lt(column, hn::Zero(di)));
+  const auto right = ValueMask(d, hn::Eq(column, hn::Set(di, plane.width - 1)));
+  const auto west = ValueMask(d, IsBelow(di, column, width));
+  const auto east = ValueMask(d, IsBelow(di, hn::Add(column, one), width));
+  const auto north = ValueMask(d, IsBelow(di, row, height));
+  const auto south = ValueMask(d, IsBelow(di, hn::Add(row, one), height));
   const auto keep = [&](auto line, V& first, V& second) HWY_ATTR {
     const V pair_first = first;
     first = hn::IfThenElse(hn::And(line, west), hn::IfThenElse(right, second, first), nothing);

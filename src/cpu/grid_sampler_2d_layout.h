@@ -3,6 +3,7 @@
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -103,6 +104,27 @@ inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64
   constexpr int64_t kMost = int64_t{1} << 30;
   return s.w >= 2 && HasDenseRows(s, stride) &&
          (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
+}
+
+// Pieces of work of a loop over all images' points that may be computed in any order.
+struct PointChunks {
+  int64_t points;        // of an image
+  int64_t chunk_points;  // multiple of kGroup
+  int64_t chunks;        // of an image
+  int64_t grain;         // chunks that are worth a thread
+};
+
+inline PointChunks PointChunksOf(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kChunkWork = 4096;  // points x channels: some 3 us
+  constexpr int64_t kThreadWork = 16384;
+  constexpr int64_t kSize = int64_t{kGroup};
+  PointChunks chunks = {};
+  chunks.points = s.oh * s.ow;
+  const int64_t most = std::min(chunks.points, std::max<int64_t>(kChunkWork / s.c, 64));
+  chunks.chunk_points = (most + kSize - 1) / kSize * kSize;
+  chunks.chunks = (chunks.points + chunks.chunk_points - 1) / chunks.chunk_points;
+  chunks.grain = std::max<int64_t>(1, kThreadWork / (chunks.chunk_points * s.c));
+  return chunks;
 }
 
 // Threads take whole images where that shares the work evenly, or where an image is too little work

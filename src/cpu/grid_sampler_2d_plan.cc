@@ -8,10 +8,39 @@
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
+namespace {
+
+// Points in the lanes read each channel's taps from lines of their own, channels in the lanes share
+// the lines but want a slab first: up to here the former is faster, on smooth grids by far and on
+// random ones by little.
+int64_t MaxDirectChannels(ops::Interpolation interpolation) {
+  switch (interpolation) {
+    case ops::Interpolation::kNearest:
+      return 32;
+    case ops::Interpolation::kBilinear:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+bool PlanDirect(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
+  if (p.shape.c > MaxDirectChannels(p.shape.interpolation) ||
+      !ServesPairs(p.shape, p.input_stride)) {
+    return false;
+  }
+  plan->path = "direct";
+  plan->path_id = static_cast<int32_t>(SamplingPath::kDirect);
+  plan->table = std::make_shared<const PointChunks>(PointChunksOf(p.shape));
+  return true;
+}
+
+}  // namespace
 
 bool PlanGridSampler2D(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
   if (s.n == 0 || s.c == 0 || !ServesPlane(s)) return false;
+  if (PlanDirect(p, plan)) return true;
   const int threads = runtime::NumThreads();
   auto g = std::make_shared<SamplingGeometry>();
   g->points = s.oh * s.ow;

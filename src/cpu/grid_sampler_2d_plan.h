@@ -25,7 +25,13 @@ struct SamplingGeometry {
   uint64_t slab_bytes;
 };
 
-// The kernels' plan: fills plan->table with a SamplingGeometry. Limits as the backward kernels'.
+// KernelPlan::path_id; the geometry is plan->table.
+enum class SamplingPath : int32_t {
+  kSlab,    // SamplingGeometry
+  kDirect,  // PointChunks: a point in each lane, on the planes themselves, without a workspace
+};
+
+// The kernels' plan. Limits as the backward kernels'.
 bool PlanGridSampler2D(const ops::GridSampler2DParams& params, base::KernelPlan* plan);
 
 }  // namespace portacl::cpu

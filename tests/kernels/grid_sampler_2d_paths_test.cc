@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "cpu/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler_2d_plan.h"
 #include "runtime/parallel.h"
 
 namespace portacl_test {
@@ -101,11 +102,33 @@ TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
     const auto params = BackwardParams(ShapeOf(3, 2, 50, 60, 1, points), kGridGrad);
     ASSERT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
     EXPECT_EQ(plan.workspace_size, 0u);
-    const auto& g = *static_cast<const portacl::cpu::DirectGeometry*>(plan.table.get());
+    const auto& g = *static_cast<const portacl::cpu::PointChunks*>(plan.table.get());
     EXPECT_EQ(g.chunk_points % int64_t{portacl::cpu::kGroup}, 0);
     EXPECT_GE(g.chunks * g.chunk_points, points);
     EXPECT_LT((g.chunks - 1) * g.chunk_points, points);
   }
+}
+
+TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
+  const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride) {
+    portacl::ops::GridSampler2DParams p;
+    p.shape = ShapeOf(1, channels, 90, 100, 90, 100);
+    p.shape.interpolation = interpolation;
+    p.input_stride = {channels * 9000, 9000, 100, pixel_stride};
+    p.grid_stride = {18000, 200, 2, 1};
+    p.output_stride = {channels * 9000, 9000, 100, 1};
+    portacl::base::KernelPlan plan;
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2D(p, &plan));
+    EXPECT_EQ(plan.workspace_size == 0, std::string(plan.path) == "direct");
+    return std::string(plan.path);
+  };
+  EXPECT_EQ(path(Interpolation::kBilinear, 8, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kBilinear, 9, 1), "slab");
+  EXPECT_EQ(path(Interpolation::kNearest, 32, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
+  EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kBicubic, 5, 1), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "slab");
 }
 
 }  // namespace

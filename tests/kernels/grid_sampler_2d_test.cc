@@ -119,6 +119,29 @@ TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
   }
 }
 
+// Few channels go point by point in the lanes of vectors: point counts around their lengths, groups
+// that are inside the image, touch its edges or lie beyond, and layouts.
+TEST_F(GridSamplerKernels, EqualTheReferenceForFewChannels) {
+  Random random(35);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t channels : {1, 3, 4, 5, 8, 32}) {
+        for (const double reach : {0.5, 0.99, 1.5}) {
+          GridCase c(element, 2, channels, random.Integer(1, 12), random.Integer(1, 40),
+                     random.Integer(1, 3), random.Integer(1, 70),
+                     random.Coin() ? Layout::kContiguous
+                                   : kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
+          c.Fill(GridKind::kRandom, random);
+          c.grid.FillUniform(random, -reach, reach);
+          ExpectSameBits(c, mode, kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+                         {1, 3});
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));

@@ -1,0 +1,348 @@
+// Grid sampling with a point in each lane of a vector, its taps gathered straight from the planes,
+// channel by channel: no slab, no workspace.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_direct.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+#include <limits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler_2d_taps-inl.h"
+#include "cpu/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler2DParams;
+using ops::Interpolation;
+
+// Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
+// the image count as -0 with a weight of +0 or more, which leaves every sum as it is.
+template <class T, Interpolation kInterpolation>
+class DirectSampling {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<DI>;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+
+ public:
+  explicit DirectSampling(const Params& p)
+      : p_(p),
+        plane_(PairPlaneOf(p.shape, p.input_stride)),
+        geometry_(PointGeometryOf<F>(p.shape)),
+        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
+        output_at_(
+            PointStridesOf(p.shape, p.output_stride[2], p.output_stride[3], p.output_stride[1])) {}
+
+  // Points [first, last) of image n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    const D d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    V x = hn::Zero(d);
+    V y = x;
+    for (int64_t p = first; p < last; p += lanes) {
+      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                             static_cast<T*>(p_.output) + n * p_.output_stride[0], p,
+                             std::min(lanes, last - p)};
+      ReadPoints(grid_at_, grid, p, points.count, x, y);
+      if constexpr (kInterpolation == Interpolation::kBilinear) {
+        Bilinear(points, x, y);
+      } else if constexpr (kInterpolation == Interpolation::kNearest) {
+        Nearest(points, x, y);
+      } else {
+        Bicubic(points, x, y);
+      }
+    }
+  }
+
+ private:
+  // A vector of points: of `count` the results are written.
+  struct Points {
+    const T* input;  // of the image
+    T* output;
+    int64_t first;
+    int64_t count;
+  };
+
+  // Writes sample(plane) for every channel.
+  template <class Sample>
+  HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
+    const D d;
+    const PointStrides& at = output_at_;
+    const bool dense = at.flat && at.pixel_stride == 1 &&
+                       points.count == static_cast<int64_t>(hn::Lanes(d));
+    const T* plane = points.input;
+    T* out = points.output;
+    for (int64_t c = 0; c < p_.shape.c; ++c) {
+      const V v = sample(plane);
+      if (HWY_LIKELY(dense)) {
+        StoreNarrow(v, d, out + points.first);
+      } else {
+        HWY_ALIGN F lanes[kLanes];
+        hn::Store(v, d, lanes);
+        for (int64_t k = 0; k < points.count; ++k) {
+          out[at.OffsetOf(points.first + k)] = base::Narrow<T>(lanes[k]);
+        }
+      }
+      plane += p_.input_stride[1];
+      out += at.channel_stride;
+    }
+  }
+
+  // Padded coordinates; points without taps are nowhere.
+  HWY_INLINE void LocateAny(V grid_x, V grid_y, V& x, V& y, hn::Mask<D>& unusable) const {
+    const D d;
+    auto outside = unusable;
+    V slope = hn::Zero(d);
+    x = Locate(d, grid_x, geometry_.x, geometry_.rule, slope, unusable, outside);
+    y = Locate(d, grid_y, geometry_.y, geometry_.rule, slope, unusable, outside);
+    const auto none = hn::Or(unusable, outside);
+    const V nowhere = hn::Set(d, kInterpolation == Interpolation::kBicubic
+                                     ? std::numeric_limits<F>::quiet_NaN()
+                                     : F{kNowhere});
+    x = hn::IfThenElse(none, nowhere, x);
+    y = hn::IfThenElse(none, nowhere, y);
+  }
+
+  // Coordinates that no padding concerns. False where it may concern one of them.
+  HWY_INLINE bool LocateInside(V grid_x, V grid_y, V& x, V& y) const {
+    const D d;
+    x = Unpadded(d, grid_x, geometry_.x, geometry_.rule);
+    y = Unpadded(d, grid_y, geometry_.y, geometry_.rule);
+    return geometry_.rule.padding != ops::Padding::kReflection && AreInside(d, x, y, geometry_);
+  }
+
+  // ---- bilinear ---------------------------------------------------------------------------------
+
+  HWY_INLINE void Bilinear(const Points& points, V grid_x, V grid_y) const {
+    const D d;
+    V x, y;
+    if (HWY_UNLIKELY(!LocateInside(grid_x, grid_y, x, y))) {
+      return AnyBilinear(points, grid_x, grid_y);
+    }
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const VI at = hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(DI(), plane_.row_stride)),
+                          ToIndex(d, x0));
+    SumBilinear(points, x, y, x0, y0,
+                [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+                  GatherPairs(d, plane, at, nw, ne);
+                  GatherPairs(d, plane + plane_.row_stride, at, sw, se);
+                },
+                [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+  }
+
+  HWY_NOINLINE void AnyBilinear(const Points& points, V grid_x, V grid_y) const {
+    const D d;
+    V x, y;
+    auto unusable = hn::MaskFromVec(hn::Zero(d));
+    LocateAny(grid_x, grid_y, x, y, unusable);
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    VI column = hn::Zero(DI());
+    VI row = column;
+    VI upper = column;
+    VI lower = column;
+    PlacePairs(d, x0, y0, plane_, column, row, upper, lower);
+    const V nothing = hn::Set(d, F{-0.0});
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    SumBilinear(points, x, y, x0, y0,
+                [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+                  GatherPairs(d, plane, upper, nw, ne);
+                  GatherPairs(d, plane, lower, sw, se);
+                  KeepInside(d, plane_, column, row, nothing, nw, ne, sw, se);
+                },
+                [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
+  }
+
+  template <class Gather, class Finish>
+  HWY_INLINE void SumBilinear(const Points& points, V x, V y, V x0, V y0, const Gather& gather,
+                              const Finish& finish) const {
+    const D d;
+    const V one = hn::Set(d, F{1});
+    const V tx = hn::Sub(x, x0);
+    const V ty = hn::Sub(y, y0);
+    const V ux = hn::Sub(hn::Add(x0, one), x);
+    const V uy = hn::Sub(hn::Add(y0, one), y);
+    const V weight_nw = hn::Mul(ux, uy);
+    const V weight_ne = hn::Mul(tx, uy);
+    const V weight_sw = hn::Mul(ux, ty);
+    const V weight_se = hn::Mul(tx, ty);
+    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+      V nw, ne, sw, se;
+      gather(plane, nw, ne, sw, se);
+      V sum = hn::MulAdd(weight_nw, nw, hn::Zero(d));
+      sum = hn::MulAdd(weight_ne, ne, sum);
+      sum = hn::MulAdd(weight_sw, sw, sum);
+      return finish(hn::MulAdd(weight_se, se, sum));
+    });
+  }
+
+  // ---- nearest ----------------------------------------------------------------------------------
+
+  HWY_INLINE void Nearest(const Points& points, V grid_x, V grid_y) const {
+    const D d;
+    V x, y;
+    if (HWY_UNLIKELY(!LocateInside(grid_x, grid_y, x, y))) {
+      return AnyNearest(points, grid_x, grid_y);
+    }
+    const VI column = ToIndex(d, hn::Round(x));
+    const VI row = ToIndex(d, hn::Round(y));
+    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+      return hn::Add(GatherPixels(d, plane, plane_, column, row), hn::Zero(d));
+    });
+  }
+
+  HWY_NOINLINE void AnyNearest(const Points& points, V grid_x, V grid_y) const {
+    const D d;
+    const DI di;
+    V x, y;
+    auto unusable = hn::MaskFromVec(hn::Zero(d));
+    LocateAny(grid_x, grid_y, x, y, unusable);
+    const VI column = ToIndex(d, hn::Round(x));
+    const VI row = ToIndex(d, hn::Round(y));
+    const auto inside = hn::And(IsBelow(di, column, hn::Set(di, plane_.width)),
+                                IsBelow(di, row, hn::Set(di, plane_.height)));
+    const auto value_inside = ValueMask(d, inside);
+    const VI near_column = hn::IfThenElseZero(inside, column);
+    const VI near_row = hn::IfThenElseZero(inside, row);
+    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+      const V value = GatherPixels(d, plane, plane_, near_column, near_row);
+      return hn::Add(hn::IfThenElseZero(value_inside, value), hn::Zero(d));
+    });
+  }
+
+  // ---- bicubic ----------------------------------------------------------------------------------
+
+  // Of the 16 taps of a vector of points, [4 row + column].
+  struct CubicTaps {
+    HWY_ALIGN F weight[16][kLanes];
+    HWY_ALIGN int32_t column[4][kLanes];  // of points near the edges; -1: outside the image
+    HWY_ALIGN int32_t row[4][kLanes];
+  };
+
+  HWY_INLINE void Bicubic(const Points& points, V grid_x, V grid_y) const {
+    const D d;
+    V x, y;
+    auto unusable = hn::MaskFromVec(hn::Zero(d));
+    LocateAny(grid_x, grid_y, x, y, unusable);
+    CubicTaps taps;
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    WeighTaps(hn::Sub(x, x0), hn::Sub(y, y0), &taps);
+    // Taps far beyond may be rounded when they are reflected.
+    constexpr F kExact = F{1 << 22};
+    const auto has_all = [&](V first, F last) HWY_ATTR {
+      return hn::And(hn::Ge(first, hn::Set(d, F{1})),
+                     hn::Le(first, hn::Set(d, std::min(last - F{2}, kExact))));
+    };
+    if (HWY_UNLIKELY(!hn::AllTrue(
+            d, hn::And(has_all(x0, geometry_.x.last), has_all(y0, geometry_.y.last))))) {
+      return AnyBicubic(points, x0, y0, unusable, &taps);
+    }
+    const DI di;
+    const VI down = hn::Set(di, plane_.row_stride);
+    const VI at = hn::Add(hn::Mul(hn::Sub(ToIndex(d, y0), hn::Set(di, 1)), down),
+                          hn::Sub(ToIndex(d, x0), hn::Set(di, 1)));
+    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+      V sum = hn::Zero(d);
+      for (size_t tap = 0; tap < 16; tap += 2) {
+        V west, east;
+        const auto step = static_cast<int64_t>(tap / 4) * plane_.row_stride;
+        GatherPairs(d, plane + step + tap % 4, at, west, east);
+        sum = hn::MulAdd(hn::Load(d, taps.weight[tap]), west, sum);
+        sum = hn::MulAdd(hn::Load(d, taps.weight[tap + 1]), east, sum);
+      }
+      return sum;
+    });
+  }
+
+  HWY_INLINE void WeighTaps(V tx, V ty, CubicTaps* taps) const {
+    const D d;
+    HWY_ALIGN F axis[2][4][kLanes];
+    const auto weigh = [&](V t, F(*to)[kLanes]) HWY_ATTR {
+      const V one = Constant(d, 1);
+      hn::Store(CubicFar(d, hn::Add(t, one)), d, to[0]);
+      hn::Store(CubicNear(d, t), d, to[1]);
+      hn::Store(CubicNear(d, hn::Sub(one, t)), d, to[2]);
+      hn::Store(CubicFar(d, hn::Sub(Constant(d, 2), t)), d, to[3]);
+    };
+    weigh(tx, axis[0]);
+    weigh(ty, axis[1]);
+    for (size_t tap = 0; tap < 16; ++tap) {
+      hn::Store(hn::Mul(hn::Load(d, axis[0][tap % 4]), hn::Load(d, axis[1][tap / 4])), d,
+                taps->weight[tap]);
+    }
+  }
+
+  HWY_NOINLINE void AnyBicubic(const Points& points, V x0, V y0, hn::Mask<D> unusable,
+                               CubicTaps* taps) const {
+    const D d;
+    const DI di;
+    const V zero = hn::Zero(d);
+    for (size_t tap = 0; tap < 4; ++tap) {
+      const V step = Constant(d, static_cast<double>(tap) - 1);
+      const V x = CubicTap(d, hn::Add(x0, step), geometry_.x, geometry_.rule);
+      const V y = CubicTap(d, hn::Add(y0, step), geometry_.y, geometry_.rule);
+      hn::Store(ToIndex(d, x), di, taps->column[tap]);
+      hn::Store(ToIndex(d, y), di, taps->row[tap]);
+    }
+    const V nothing = hn::Set(d, F{-0.0});
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+      V sum = zero;
+      for (size_t tap = 0; tap < 16; ++tap) {
+        const VI column = hn::Load(di, taps->column[tap % 4]);
+        const VI row = hn::Load(di, taps->row[tap / 4]);
+        const auto none = hn::Lt(hn::Or(column, row), hn::Zero(di));
+        const V value = GatherPixels(d, plane, plane_, hn::IfThenZeroElse(none, column),
+                                     hn::IfThenZeroElse(none, row));
+        const auto outside = ValueMask(d, none);  // whose weights may be negative
+        const V weight = hn::IfThenZeroElse(outside, hn::Load(d, taps->weight[tap]));
+        sum = hn::MulAdd(weight, hn::IfThenElse(outside, nothing, value), sum);
+      }
+      return hn::IfThenElse(unusable, nan, sum);
+    });
+  }
+
+  const Params& p_;
+  PairPlane plane_;
+  PointGeometry<F> geometry_;
+  PointStrides grid_at_;
+  PointStrides output_at_;
+};
+
+template <class T, Interpolation kInterpolation>
+void RunPoints(const Params& p, const PointChunks& chunks) {
+  const DirectSampling<T, kInterpolation> direct(p);
+  ForChunks(p.shape.n, chunks, [&](int64_t n, int64_t first, int64_t last) {
+    direct.Run(n, first, last);
+  });
+}
+
+}  // namespace
+
+void RunDirectSampling(const Params& p, const PointChunks& chunks) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    switch (p.shape.interpolation) {
+      case Interpolation::kBilinear:
+        return RunPoints<T, Interpolation::kBilinear>(p, chunks);
+      case Interpolation::kNearest:
+        return RunPoints<T, Interpolation::kNearest>(p, chunks);
+      default:
+        return RunPoints<T, Interpolation::kBicubic>(p, chunks);
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
