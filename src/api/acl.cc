@@ -9,6 +9,7 @@
 #include "api/shim.h"
 #include "api/tensor_handles.h"
 #include "base/error_message.h"
+#include "base/fork.h"
 #include "portacl/version.h"
 #include "runtime/error.h"
 #include "runtime/leaks.h"
@@ -22,7 +23,7 @@ namespace {
 
 enum class Life { kFresh, kInitialized, kFinalized };
 
-std::mutex life_mutex;
+portacl::base::ForkSafe<std::mutex> life_mutex{portacl::base::LockRank::kLife};
 Life life = Life::kFresh;
 
 template <class T>

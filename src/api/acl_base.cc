@@ -26,15 +26,14 @@ using portacl::runtime::Error;
 
 namespace portacl::api {
 
-// Both leaked on purpose: handles may be destroyed by static objects of the program.
 base::HandleTable<aclDataBuffer>& DataBuffers() {
-  static auto* const table = new base::HandleTable<aclDataBuffer>;
-  return *table;
+  static constinit base::Immortal<base::HandleTable<aclDataBuffer>> table;
+  return table.Get();
 }
 
 base::HandleTable<aclTensorDesc>& TensorDescs() {
-  static auto* const table = new base::HandleTable<aclTensorDesc>;
-  return *table;
+  static constinit base::Immortal<base::HandleTable<aclTensorDesc>> table;
+  return table.Get();
 }
 
 }  // namespace portacl::api

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "api/info.h"
 #include "api/shim.h"
 #include "base/error_message.h"
+#include "base/per_thread.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler_2d.h"
@@ -147,6 +149,22 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
   return {};
 }
 
+// Texts that stay valid until the thread asks for the same again.
+struct InfoText {
+  std::string text;
+};
+struct ImplText {
+  std::string text;
+};
+
+template <class Kept>
+const char* KeepText(std::string text) {
+  Kept* const kept = portacl::base::PerThread<Kept>::Get();
+  if (kept == nullptr) throw std::bad_alloc();
+  kept->text = std::move(text);
+  return kept->text.c_str();
+}
+
 int32_t Refuse(const char* function, int32_t code, const std::string& text) {
   return portacl::base::Report(Status(code, fmt::format("{}: {}", function, text)));
 }
@@ -160,11 +178,8 @@ const char* portaclGetErrorMessage() { return portacl::base::PeekErrorMessage();
 const char* portaclGetVersion() { return PORTACL_VERSION_STRING; }
 
 const char* portaclGetInfo() {
-  return portacl::api::GuardedValue<const char*>(__func__, "{}", [] {
-    thread_local std::string text;
-    text = portacl::api::InfoJson();
-    return text.c_str();
-  });
+  return portacl::api::GuardedValue<const char*>(
+      __func__, "{}", [] { return KeepText<InfoText>(portacl::api::InfoJson()); });
 }
 
 int32_t portaclSetNumThreads(int32_t threads) {
@@ -210,11 +225,8 @@ int32_t portaclSetImpl(const char* name) {
 }
 
 const char* portaclGetImpl() {
-  return portacl::api::GuardedValue<const char*>(__func__, "", [] {
-    thread_local std::string name;
-    name = portacl::ops::ForcedImpl();
-    return name.c_str();
-  });
+  return portacl::api::GuardedValue<const char*>(
+      __func__, "", [] { return KeepText<ImplText>(portacl::ops::ForcedImpl()); });
 }
 
 int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor* gradOutput,

@@ -10,6 +10,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "base/dtype.h"
+#include "base/fork.h"
 #include "base/handle_table.h"
 #include "base/tensor_desc.h"
 #include "ops/executor.h"
@@ -47,8 +48,8 @@ namespace portacl::api {
 // that is null, foreign or destroyed. Leaked on purpose: handles may be used during exit.
 template <class T>
 base::HandleTable<T>& Handles() {
-  static auto* const table = new base::HandleTable<T>;
-  return *table;
+  static constinit base::Immortal<base::HandleTable<T>> table;
+  return table.Get();
 }
 
 }  // namespace portacl::api

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/per_thread.h"
 
 namespace portacl::base {
 namespace {
@@ -14,25 +15,23 @@ struct Message {
   bool warning = false;
 };
 
-Message& Current() {
-  thread_local Message message;
-  return message;
-}
+using ThreadMessage = PerThread<Message>;
 
 }  // namespace
 
 void SetErrorMessage(std::string message) {
-  Message& current = Current();
-  current.text = std::move(message);
-  current.fresh = true;
-  current.warning = false;
+  Message* const current = ThreadMessage::Get();
+  if (current == nullptr) return;
+  current->text = std::move(message);
+  current->fresh = true;
+  current->warning = false;
 }
 
 void SetWarningMessage(std::string message) {
-  Message& current = Current();
-  if (current.fresh && !current.warning) return;
+  Message* const current = ThreadMessage::Get();
+  if (current == nullptr || (current->fresh && !current->warning)) return;
   SetErrorMessage(std::move(message));
-  current.warning = true;
+  current->warning = true;
 }
 
 int32_t Report(const Status& status) {
@@ -44,12 +43,15 @@ int32_t Report(const Status& status) {
 }
 
 const char* TakeErrorMessage() {
-  Message& current = Current();
-  if (!current.fresh) return nullptr;
-  current.fresh = false;
-  return current.text.c_str();
+  Message* const current = ThreadMessage::Find();
+  if (current == nullptr || !current->fresh) return nullptr;
+  current->fresh = false;
+  return current->text.c_str();
 }
 
-const char* PeekErrorMessage() { return Current().text.c_str(); }
+const char* PeekErrorMessage() {
+  const Message* const current = ThreadMessage::Find();
+  return current == nullptr ? "" : current->text.c_str();
+}
 
 }  // namespace portacl::base

@@ -8,6 +8,7 @@
 
 namespace portacl::base {
 
+// Kept until the thread ends, or forgotten where memory has run out.
 void SetErrorMessage(std::string message);
 
 // For a call that succeeds: never in place of an error that nobody has read.

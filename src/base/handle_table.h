@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
+
 namespace portacl::base {
 
 // Thread-safe. The table shares ownership: Find keeps an object alive for its user while another
@@ -80,7 +82,7 @@ class HandleTable {
   static constexpr int kShardBits = 4;
   static constexpr size_t kShards = 1 << kShardBits;
   struct alignas(64) Shard {
-    std::mutex mutex;
+    ForkSafe<std::mutex> mutex{LockRank::kHandles};
     std::unordered_map<const void*, std::shared_ptr<T>> live;
     // The last destroyed ones: a weak pointer holds the memory that make_shared allocated for the
     // object and its counts, and not the object.

@@ -8,7 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
+
+#include "base/fork.h"
 
 namespace portacl::base {
 namespace {
@@ -44,15 +47,24 @@ spdlog::level::level_enum LevelFromEnvironment() {
   return spdlog::level::off;
 }
 
-// Leaked on purpose: a stream's thread may log while static objects are destroyed.
+// The lock of spdlog's sink, as one of this library's.
+struct SinkLock {
+  using mutex_t = ForkSafe<std::mutex>;
+  static mutex_t& mutex() {
+    static constinit Immortal<mutex_t> lock;
+    return lock.Get([] { return new mutex_t(LockRank::kLog); });
+  }
+};
+
 spdlog::logger& Logger() {
-  static spdlog::logger* const logger = [] {
-    auto* made = new spdlog::logger("portacl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  static constinit Immortal<spdlog::logger> logger;
+  return logger.Get([] {
+    auto made = std::make_unique<spdlog::logger>(
+        "portacl", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%f [%n] [%l] [%t] %v");
     made->set_level(LevelFromEnvironment());
-    return made;
-  }();
-  return *logger;
+    return made.release();
+  });
 }
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {

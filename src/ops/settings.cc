@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/fork.h"
 #include "runtime/environment.h"
 
 namespace portacl::ops {
@@ -42,13 +43,13 @@ struct Settings {
   std::atomic<bool> has_unknown_profile{false};
   std::atomic<bool> strict{false};
   std::atomic<bool> has_impl{false};  // spares the lock in the common case
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kSettings};
   std::string impl;
 };
 
 Settings& Get() {
-  static Settings* const settings = new Settings;  // used by threads that outlive static objects
-  return *settings;
+  static constinit base::Immortal<Settings> settings;
+  return settings.Get();
 }
 
 }  // namespace

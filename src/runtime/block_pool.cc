@@ -1,7 +1,6 @@
 // The pool of blocks.
 #include "runtime/block_pool.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork.h"
 #include "runtime/environment.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -82,19 +82,14 @@ size_t MappedSize(size_t bytes) {
 }
 
 struct Pool {
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kPool};
   std::vector<Block> kept;  // oldest first
   size_t kept_bytes = 0;
 };
 
 Pool& ThePool() {
-  static Pool* const pool = [] {
-    // A child of fork() must not find the lock held by a thread that it does not have.
-    const auto unlock = [] { ThePool().mutex.unlock(); };
-    pthread_atfork([] { ThePool().mutex.lock(); }, unlock, unlock);
-    return new Pool;  // leaked on purpose, see context.cc
-  }();
-  return *pool;
+  static constinit base::Immortal<Pool> pool;
+  return pool.Get();
 }
 
 void Unmap(const Block& block) {

@@ -1,12 +1,12 @@
 // The table of devices with their contexts, and the life of contexts and streams.
 #include "runtime/context.h"
 
-#include <pthread.h>
-
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
+#include "base/per_thread.h"
 #include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/event.h"
@@ -23,10 +23,9 @@ struct Device {
   std::shared_ptr<Context> primary;
 };
 
-// Leaked on purpose: streams' threads may run while static objects are destroyed.
 struct Runtime {
   // Guards `devices` and the creation and end of contexts, never held while waiting for work.
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kRuntime};
   std::vector<Device> devices;
   base::HandleTable<Context> contexts;  // primary ones too
   base::HandleTable<Stream> streams;    // without default streams, which have no handle
@@ -35,38 +34,37 @@ struct Runtime {
   std::atomic<uint32_t> process{0};
 };
 
-void FollowForks();
-
-Runtime& TheRuntime() {
-  static Runtime* const runtime = [] {
-    FollowForks();
-    auto* made = new Runtime;
-    const int64_t devices = EnvironmentInteger("PORTACL_DEVICES", 1, kMaxDevices, 1);
-    made->devices.resize(static_cast<size_t>(devices));
-    return made;
-  }();
-  return *runtime;
-}
+constinit base::Immortal<Runtime> the_runtime;
 
 // The parent's contexts stay in the tables of its child, so that nothing of them is destroyed.
-void FollowForks() {
-  const auto unlock = [] { TheRuntime().mutex.unlock(); };
-  const auto start_afresh = [] {
-    Runtime& runtime = TheRuntime();
-    runtime.process.fetch_add(1, std::memory_order_relaxed);
-    for (Device& device : runtime.devices) device = Device();
-    runtime.mutex.unlock();
-  };
-  pthread_atfork([] { TheRuntime().mutex.lock(); }, unlock, start_afresh);
+void StartAfreshInChild() {
+  Runtime& runtime = *the_runtime.Find();
+  runtime.process.fetch_add(1, std::memory_order_relaxed);
+  for (Device& device : runtime.devices) device = Device();
 }
 
-bool IsOfThisProcess(const Context& context) {
-  return context.process == TheRuntime().process.load(std::memory_order_relaxed);
+Runtime& TheRuntime() {
+  return the_runtime.Get([] {
+    auto made = std::make_unique<Runtime>();
+    const int64_t devices = EnvironmentInteger("PORTACL_DEVICES", 1, kMaxDevices, 1);
+    made->devices.resize(static_cast<size_t>(devices));
+    base::RunInForkedChildren(&StartAfreshInChild);
+    return made.release();
+  });
 }
+
+bool IsOfThisProcess(const Context& context) { return context.process == ProcessNumber(); }
 
 Device& DeviceOf(int32_t id) { return TheRuntime().devices[static_cast<size_t>(id)]; }
 
-thread_local std::shared_ptr<Context> current_context;
+using ThreadContext = base::PerThread<std::shared_ptr<Context>>;
+
+// The calling thread's place for its current context, to be written to.
+base::Status FindThreadContext(std::shared_ptr<Context>** current) {
+  *current = ThreadContext::Get();
+  if (*current != nullptr) return {};
+  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "no memory for this thread's current context");
+}
 
 std::shared_ptr<Stream> MakeStream(const Context* context) {
   const int32_t id = TheRuntime().next_stream_id.fetch_add(1, std::memory_order_relaxed);
@@ -77,7 +75,7 @@ std::shared_ptr<Context> MakeContext(int32_t device, bool primary) {
   auto context = std::make_shared<Context>();
   context->device = device;
   context->primary = primary;
-  context->process = TheRuntime().process.load(std::memory_order_relaxed);
+  context->process = ProcessNumber();
   context->default_stream = MakeStream(context.get());
   TheRuntime().contexts.Add(context);
   return context;
@@ -134,6 +132,8 @@ bool Retire(const std::shared_ptr<Context>& context) {
 
 }  // namespace
 
+uint32_t ProcessNumber() { return TheRuntime().process.load(std::memory_order_relaxed); }
+
 int32_t DeviceCount() { return static_cast<int32_t>(TheRuntime().devices.size()); }
 
 base::Status CheckDevice(int32_t device) {
@@ -144,11 +144,13 @@ base::Status CheckDevice(int32_t device) {
 
 base::Status SetDevice(int32_t device) {
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  std::shared_ptr<Context>* current = nullptr;
+  PORTACL_RETURN_IF_ERROR(FindThreadContext(&current));
   const std::lock_guard lock(TheRuntime().mutex);
   Device& entry = DeviceOf(device);
   if (entry.primary == nullptr) entry.primary = MakeContext(device, /*primary=*/true);
   ++entry.set_count;
-  current_context = entry.primary;
+  *current = entry.primary;
   return {};
 }
 
@@ -195,9 +197,11 @@ base::Status ResetDeviceForce(int32_t device) {
 base::Status CreateContext(int32_t device, void** handle) {
   if (handle == nullptr) return InvalidParam("context is null");
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  std::shared_ptr<Context>* current = nullptr;
+  PORTACL_RETURN_IF_ERROR(FindThreadContext(&current));
   const std::lock_guard lock(TheRuntime().mutex);
-  current_context = MakeContext(device, /*primary=*/false);
-  *handle = current_context.get();
+  *current = MakeContext(device, /*primary=*/false);
+  *handle = current->get();
   return {};
 }
 
@@ -224,12 +228,15 @@ base::Status SetCurrentContext(void* handle) {
   if (context == nullptr || !IsOfThisProcess(*context)) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is not a live context", handle);
   }
-  current_context = std::move(context);
+  std::shared_ptr<Context>* current = nullptr;
+  PORTACL_RETURN_IF_ERROR(FindThreadContext(&current));
+  *current = std::move(context);
   return {};
 }
 
 base::Status CurrentContext(Context** context) {
-  Context* const found = current_context.get();
+  const std::shared_ptr<Context>* const current = ThreadContext::Find();
+  Context* const found = current == nullptr ? nullptr : current->get();
   if (found == nullptr) {
     return Error(ACL_ERROR_RT_CONTEXT_NULL,
                  "this thread has no current context: call aclrtSetDevice or "

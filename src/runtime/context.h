@@ -43,6 +43,9 @@ base::Status CreateContext(int32_t device, void** handle);
 base::Status DestroyContext(void* handle);
 base::Status SetCurrentContext(void* handle);
 
+// Goes up in each child of fork(), in which what the parent made is not to be used.
+uint32_t ProcessNumber();
+
 // The thread's current context: 107002 where there is none, it was destroyed, or fork() made this
 // process after it: the streams' threads did not come along. The pointer stays
 // valid as long as the thread does not change its current context.

@@ -21,6 +21,7 @@ constexpr uint32_t kAllFlags =
 
 struct Event {
   const Context* context = nullptr;  // compared only
+  uint32_t process = 0;              // see ProcessNumber()
   uint32_t flags = 0;
   // Each enqueued wait holds one reference; use_count() - 1 streams are waiting.
   std::shared_ptr<const char> waits = std::make_shared<const char>();
@@ -70,13 +71,18 @@ class NewRecord {
 };
 
 base::HandleTable<Event>& Events() {
-  static auto* const events = new base::HandleTable<Event>;  // leaked on purpose, see context.cc
-  return *events;
+  static constinit base::Immortal<base::HandleTable<Event>> events;
+  return events.Get();
 }
 
 base::Status FindEvent(void* handle, std::shared_ptr<Event>* event,
                        std::string_view name = "event") {
   *event = Events().Find(handle);
+  if (*event != nullptr && (*event)->process != ProcessNumber()) {
+    event->reset();
+    return Error(ACL_ERROR_RT_INVALID_HANDLE, "{} {} was made before fork(): make a new one", name,
+                 handle);
+  }
   if (*event != nullptr) return {};
   return Error(ACL_ERROR_RT_INVALID_HANDLE,
                "{} {} is not a live event: never created, or destroyed already", name, handle);
@@ -116,6 +122,7 @@ base::Status CreateEvent(uint32_t flags, void** handle) {
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
   auto event = std::make_shared<Event>();
   event->context = context;
+  event->process = ProcessNumber();
   event->flags = flags;
   Event* const added = Events().Add(std::move(event));
   if (!context->alive.load(std::memory_order_acquire)) {  // as in CreateStream

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/fork.h"
 #include "runtime/environment.h"
 
 namespace portacl::runtime {
@@ -50,7 +51,7 @@ struct Region {
 };
 
 struct Table {
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kGuard};
   std::map<uintptr_t, Region> regions;   // by `user`, live and in quarantine
   std::map<uintptr_t, uintptr_t> users;  // `kernel` -> `user`
   std::deque<uintptr_t> quarantine;      // `user` of freed ranges, oldest first
@@ -58,8 +59,8 @@ struct Table {
 };
 
 Table& TheTable() {
-  static Table* const table = new Table;  // leaked on purpose, see context.cc
-  return *table;
+  static constinit base::Immortal<Table> table;
+  return table.Get();
 }
 
 size_t PageSize() {

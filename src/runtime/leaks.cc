@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/log.h"
 #include "runtime/context.h"
 #include "runtime/event.h"
@@ -25,7 +26,7 @@ struct Counter {
 LeakCount ToCount(const MemoryUse& use) { return {use.count, use.bytes}; }
 
 struct Counters {
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kLeaks};
   std::vector<Counter> all{
       {"device allocations", [] { return ToCount(LeakedDeviceMemory()); }},
       {"host allocations", [] { return ToCount(LeakedHostMemory()); }},
@@ -45,8 +46,8 @@ struct Counters {
 };
 
 Counters& TheCounters() {
-  static Counters* const counters = new Counters;  // leaked on purpose, see context.cc
-  return *counters;
+  static constinit base::Immortal<Counters> counters;
+  return counters.Get();
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "acl/acl_rt.h"
+#include "base/fork.h"
 #include "runtime/block_pool.h"
 #include "runtime/context.h"
 #include "runtime/environment.h"
@@ -31,19 +33,19 @@ struct Allocation {
 };
 
 struct Registry {
-  std::shared_mutex mutex;
+  base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kMemory};
   std::map<uintptr_t, Allocation> live;  // by address
   std::vector<size_t> used;              // device bytes, per device
   MemoryUse freed_by_reset;
 };
 
 Registry& TheRegistry() {
-  static Registry* const registry = [] {
-    auto* made = new Registry;  // leaked on purpose, see context.cc
+  static constinit base::Immortal<Registry> registry;
+  return registry.Get([] {
+    auto made = std::make_unique<Registry>();
     made->used.resize(static_cast<size_t>(DeviceCount()));
-    return made;
-  }();
-  return *registry;
+    return made.release();
+  });
 }
 
 size_t DeviceMemory() {

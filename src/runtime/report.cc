@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/fork.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 
@@ -48,9 +49,18 @@ struct Subscriptions {
   std::unordered_map<const Stream*, std::shared_ptr<Subscription>> by_stream;
 };
 
+constinit base::Immortal<Subscriptions> the_subscriptions;
+
+// A child of fork() has none of its parent's streams, and their locks may be held.
+void ForgetInChild() { the_subscriptions.Forget(); }
+
 Subscriptions& All() {
-  static auto* const all = new Subscriptions;  // leaked on purpose, see context.cc
-  return *all;
+  return the_subscriptions.Get([] {
+    auto made = std::make_unique<Subscriptions>();
+    static const bool registered = (base::RunInForkedChildren(&ForgetInChild), true);
+    static_cast<void>(registered);
+    return made.release();
+  });
 }
 
 uint64_t ThisThread() { return static_cast<uint64_t>(pthread_self()); }

@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fork.h"
 #include "runtime/environment.h"
 
 namespace portacl::runtime {
@@ -106,7 +107,7 @@ class TraceFile {
   const int file_;
   const pid_t owner_;
   const TraceTime start_ = std::chrono::steady_clock::now();
-  std::mutex mutex_;
+  base::ForkSafe<std::mutex> mutex_{base::LockRank::kTrace};
   std::string pending_;
   off_t end_ = 0;  // of what was written, without the tail
   bool first_ = true;

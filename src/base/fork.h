@@ -1,0 +1,119 @@
+// What a child of fork() needs to go on with the library while other threads of its parent were
+// inside it: nothing half changed, no lock held by a thread that the child does not have.
+#ifndef PORTACL_BASE_FORK_H_
+#define PORTACL_BASE_FORK_H_
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <type_traits>
+
+namespace portacl::base {
+
+// The order in which the library's long-lived locks may be nested, outermost first; fork() takes
+// all of them in this order. Those of one rank are never held together by one thread.
+enum class LockRank {
+  kLife,
+  kLeaks,
+  kRuntime,
+  kHandles,
+  kMemory,
+  kGuard,
+  kPool,
+  kSettings,
+  kTrace,
+  kLog,
+};
+
+namespace internal {
+
+// A link of the list of locks that fork() takes.
+class ForkLock {
+ public:
+  ForkLock(const ForkLock&) = delete;
+  ForkLock& operator=(const ForkLock&) = delete;
+
+  virtual void LockForFork() = 0;
+  virtual void UnlockInParent() = 0;
+  virtual void RenewInChild() = 0;
+
+ protected:
+  explicit ForkLock(LockRank rank) : rank_(rank) {}
+  virtual ~ForkLock() = default;
+  void Enlist() noexcept;
+  // Not while a fork() is on its way: long-lived locks never do.
+  void Delist() noexcept;
+
+ private:
+  friend struct ForkLocks;
+  const LockRank rank_;
+  ForkLock* next_ = nullptr;
+};
+
+// Held while an Immortal object is made; may be taken again by the thread that has it.
+class CreationLock {
+ public:
+  CreationLock() noexcept;
+  ~CreationLock();
+  CreationLock(const CreationLock&) = delete;
+  CreationLock& operator=(const CreationLock&) = delete;
+};
+
+}  // namespace internal
+
+// A std::mutex or std::shared_mutex that is free in a child of fork(), with what it guards as the
+// last owner left it.
+template <class Mutex>
+class ForkSafe final : public Mutex, private internal::ForkLock {
+ public:
+  explicit ForkSafe(LockRank rank) : ForkLock(rank) { Enlist(); }
+  ~ForkSafe() override { Delist(); }
+
+ private:
+  void LockForFork() override { this->lock(); }
+  void UnlockInParent() override { this->unlock(); }
+  // The child's one thread is another one than that which took the lock, and may not unlock it.
+  void RenewInChild() override { new (static_cast<Mutex*>(this)) Mutex; }
+};
+
+// An object that is made at its first use and never destroyed, because threads and handlers use it
+// while static objects are destroyed. Unlike a static local variable it is never left half made in
+// a child of fork(). Make one of static storage duration.
+template <class T>
+class Immortal {
+ public:
+  constexpr Immortal() = default;
+
+  // The object; make() returns the new T* and may throw. It takes no ForkSafe lock and waits for no
+  // other thread.
+  template <class Make>
+  T& Get(Make&& make) {
+    if (T* const made = object_.load(std::memory_order_acquire)) return *made;
+    const internal::CreationLock lock;
+    if (T* const made = object_.load(std::memory_order_relaxed)) return *made;
+    T* const made = make();
+    object_.store(made, std::memory_order_release);
+    return *made;
+  }
+  T& Get() {
+    return Get([] { return new T; });
+  }
+
+  // Null where it has not been made.
+  T* Find() const { return object_.load(std::memory_order_acquire); }
+
+  // The next use makes a new object; the old one stays where it is, for whoever has it.
+  void Forget() { object_.store(nullptr, std::memory_order_release); }
+
+ private:
+  std::atomic<T*> object_{nullptr};
+};
+
+// Registers what the child of each fork() does before anything else in the library; a few at most.
+// Locks are still held then.
+void RunInForkedChildren(void (*action)());
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_FORK_H_

@@ -1,0 +1,57 @@
+// One object for each thread that may be used at any moment of the thread's and the process's life.
+#ifndef PORTACL_BASE_PER_THREAD_H_
+#define PORTACL_BASE_PER_THREAD_H_
+
+#include <pthread.h>
+
+#include <new>
+
+// The variable lies in the memory that a thread is started with: reading it allocates nothing,
+// where the usual model of a shared library ends the process if memory has run out.
+#define PORTACL_STARTS_WITH_THREAD [[gnu::tls_model("initial-exec")]]
+
+namespace portacl::base {
+
+// A thread_local object with a destructor is gone while atexit handlers, static destructors and the
+// destructors of other thread_local objects run, and those may call the library. This one is made
+// at its first use, at any time, and ends after all of them: with its thread, or never on the
+// thread that ends the process.
+template <class T>
+class PerThread {
+ public:
+  // The calling thread's object; null where there is no memory for it.
+  static T* Get() noexcept {
+    if (object_ == nullptr) object_ = Make();
+    return object_;
+  }
+
+  // The same, but null where Get() has not made it.
+  static T* Find() noexcept { return object_; }
+
+ private:
+  struct Key {
+    Key() noexcept : valid(pthread_key_create(&key, &End) == 0) {}
+    pthread_key_t key = 0;
+    bool valid;
+  };
+
+  static T* Make() noexcept {
+    static const Key key;
+    if (!key.valid) return nullptr;
+    T* const made = new (std::nothrow) T;
+    if (made == nullptr || pthread_setspecific(key.key, made) == 0) return made;
+    delete made;
+    return nullptr;
+  }
+
+  static void End(void* object) {
+    object_ = nullptr;  // what ends with it may use the library again, with a new one
+    delete static_cast<T*>(object);
+  }
+
+  PORTACL_STARTS_WITH_THREAD inline static thread_local T* object_ = nullptr;
+};
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_PER_THREAD_H_
