@@ -33,6 +33,7 @@ extern "C" {
  * constraint outputSize = floor(inputSize * scales) shows.
  *
  * Sums are FLOAT for every dtype, sequential in ascending o from +0, rounded once at the end.
+ * A float sum of equal terms stops growing after 2^24 = 16,777,216 of them.
  *
  * @param gradOutput (N, C, O), FLOAT, FLOAT16 or BF16, format NCL or ND. Any strides. Not empty.
  * @param outputSize one element, at least 1: O. With scales = 0 it must be gradOutput's extent;

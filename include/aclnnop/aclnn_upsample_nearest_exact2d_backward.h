@@ -40,6 +40,7 @@ extern "C" {
  *
  * Sums are FLOAT for every dtype, sequential in row-major (oh, ow) order from +0, rounded once at
  * the end. portacl: always deterministic; document 001 makes that an option.
+ * A float sum of equal terms stops growing after 2^24 = 16,777,216 of them.
  *
  * @param gradOutput (N, C, OH, OW), FLOAT, FLOAT16 or BF16, format NCHW or ND. Any strides.
  * @param outputSize two elements, each at least 1: OH, OW. Per axis: with scale 0 it must be
