@@ -1,4 +1,4 @@
-# The library links Highway and oneTBB only. fmt and spdlog are compiled in from their headers, so
+# The library links Highway and oneTBB only. fmt and spdlog are compiled in from their sources, so
 # that portacl does not clash with another version of them inside a user's program.
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
@@ -7,11 +7,20 @@ find_path(PORTACL_SPDLOG_INCLUDE spdlog/spdlog.h REQUIRED)
 find_path(PORTACL_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
 mark_as_advanced(PORTACL_FMT_INCLUDE PORTACL_SPDLOG_INCLUDE PORTACL_JSON_INCLUDE)
 
-# fmt, spdlog and nlohmann-json as headers.
+# fmt, spdlog and nlohmann-json. A source takes two to three times as long to compile where fmt is
+# header-only, so fmt 9 is compiled once; other versions have other templates to instantiate.
 add_library(portacl_text INTERFACE)
 target_include_directories(portacl_text SYSTEM INTERFACE
   "${PORTACL_FMT_INCLUDE}" "${PORTACL_SPDLOG_INCLUDE}" "${PORTACL_JSON_INCLUDE}")
-target_compile_definitions(portacl_text INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXTERNAL=1)
+target_compile_definitions(portacl_text INTERFACE SPDLOG_FMT_EXTERNAL=1)
+file(STRINGS "${PORTACL_FMT_INCLUDE}/fmt/core.h" fmt_version REGEX "#define FMT_VERSION 9[0-9][0-9][0-9][0-9]$")
+if(fmt_version)
+  add_library(portacl_fmt STATIC "${CMAKE_CURRENT_LIST_DIR}/fmt.cc")
+  target_include_directories(portacl_fmt SYSTEM PRIVATE "${PORTACL_FMT_INCLUDE}")
+  target_link_libraries(portacl_text INTERFACE portacl_fmt)
+else()
+  target_compile_definitions(portacl_text INTERFACE FMT_HEADER_ONLY=1)
+endif()
 
 # Threads, and SIMD unless the build is scalar.
 add_library(portacl_machine INTERFACE)

@@ -56,13 +56,19 @@ if(PORTACL_SANITIZE MATCHES "thread")
 endif()
 
 set(export_map "${PROJECT_SOURCE_DIR}/cmake/portacl.map")
-target_link_libraries(portacl PRIVATE $<BUILD_INTERFACE:portacl_machine>)
+target_link_libraries(portacl PRIVATE $<BUILD_INTERFACE:portacl_machine> $<BUILD_INTERFACE:portacl_text>)
 target_include_directories(portacl INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PORTACL_GENERATED_INCLUDE}>)
 target_link_options(portacl PRIVATE
   -Wl,--version-script=${export_map} -Wl,--as-needed
   -Wl,-z,nodelete)  # streams' threads run its code: dlclose must not take that away
+# Indirect branch tracking: all code that is compiled here begins its functions with the landing mark,
+# but the _init and _fini of the C library's start files do not: an empty function takes their place.
+if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_link_options(portacl PRIVATE
+    -Wl,-z,ibt -Wl,-init=portacl_no_init -Wl,-fini=portacl_no_init)
+endif()
 if(NOT PORTACL_SANITIZE)  # a sanitizer's runtime is found in the program
   target_link_options(portacl PRIVATE -Wl,--no-undefined)
 endif()
