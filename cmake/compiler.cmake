@@ -33,6 +33,20 @@ add_library(portacl_strict_warnings INTERFACE)
 target_link_libraries(portacl_strict_warnings INTERFACE portacl_warnings)
 target_compile_options(portacl_strict_warnings INTERFACE -Wconversion -Wno-sign-conversion)
 
+# What a distribution's own builds have: the library reads shapes, strides and files that it does not
+# trust (SECURITY.md). tests/api/hardening_test.sh looks for all of it in the installed files.
+if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE)
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection
+    $<$<CONFIG:Release>:-U_FORTIFY_SOURCE$<SEMICOLON>-D_FORTIFY_SOURCE=2>)
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_compile_options(-fcf-protection=full)
+    add_link_options(-Wl,-z,shstk)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    add_compile_options(-mbranch-protection=standard)
+  endif()
+endif()
+
 if(PORTACL_SANITIZE)
   add_compile_options(-fsanitize=${PORTACL_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -g1)
