@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "support/api/acl_fixture.h"
 #include "support/api/runtime_fixture.h"
@@ -78,11 +79,19 @@ class AllocationFailure : public AclTest {
   const NearestCall call_ = NearestCall::For(from_.args(), to_.args());
 };
 
+// A call with a workspace.
 TEST_F(AllocationFailure, InPhaseOneLeavesNoSizeAndNoExecutor) {
-  const TensorHandle from = call_.grad_output.Make();
-  const TensorHandle to = call_.out.Make();
-  const IntArrayHandle sizes = MakeInts(call_.output_size);
-  const IntArrayHandle in_sizes = MakeInts(call_.input_size);
+  const TensorArgs image{{2, 8, 32, 32}};
+  const TensorArgs points{{2, 32, 32, 2}};
+  std::vector<DeviceMemory> memory;
+  std::vector<TensorHandle> tensors;  // gradOutput, input, grid, inputGrad, gridGrad
+  for (TensorArgs args : {image, image, points, image, points}) {
+    memory.emplace_back(size_t{2} * 8 * 32 * 32 * sizeof(float));
+    args.data = memory.back().get();
+    tensors.push_back(args.Make());
+  }
+  const bool both[] = {true, true};
+  const BoolArrayHandle mask(aclCreateBoolArray(both, 2));
   bool failed = true;
   for (int64_t n = 0; failed; ++n) {
     SCOPED_TRACE(n);
@@ -91,8 +100,9 @@ TEST_F(AllocationFailure, InPhaseOneLeavesNoSizeAndNoExecutor) {
     const aclnnStatus status = WithFailure(
         n,
         [&] {
-          return aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
-              from.get(), sizes.get(), in_sizes.get(), 0, 0, to.get(), &size, &executor);
+          return aclnnGridSampler2DBackwardGetWorkspaceSize(
+              tensors[0].get(), tensors[1].get(), tensors[2].get(), 0, 0, false, mask.get(),
+              tensors[3].get(), tensors[4].get(), &size, &executor);
         },
         &failed);
     if (failed) {
@@ -101,7 +111,8 @@ TEST_F(AllocationFailure, InPhaseOneLeavesNoSizeAndNoExecutor) {
       EXPECT_EQ(executor, nullptr);
     } else {
       EXPECT_GT(n, 0) << "phase 1 allocates";
-      EXPECT_EQ(status, ACLNN_SUCCESS);
+      EXPECT_EQ(status, ACLNN_SUCCESS) << TakeMessage();
+      EXPECT_GT(size, 0u);
       EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
     }
   }
