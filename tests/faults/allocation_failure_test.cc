@@ -160,7 +160,7 @@ TEST_F(AllocationFailure, InARecordLeavesTheEventAsItWas) {
       EXPECT_EQ(code, failed ? ACL_ERROR_BAD_ALLOC : ACL_SUCCESS);
       aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
       EXPECT_EQ(aclrtQueryEventStatus(event, &status), ACL_SUCCESS);
-      EXPECT_EQ(status, busy && !failed ? ACL_EVENT_RECORDED_STATUS_NOT_READY
+      ASSERT_EQ(status, busy && !failed ? ACL_EVENT_RECORDED_STATUS_NOT_READY
                                         : ACL_EVENT_RECORDED_STATUS_COMPLETE);
       blocker.Release();
       EXPECT_EQ(aclrtSynchronizeEvent(event), ACL_SUCCESS);
