@@ -333,6 +333,8 @@ void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
       return RunPlanar(p, *static_cast<const PlanarGeometry*>(plan.table.get()), workspace);
     case BackwardPath::kDirect:
       return RunDirect(p, *static_cast<const PointChunks*>(plan.table.get()));
+    case BackwardPath::kOwned:
+      return RunOwned(p, *static_cast<const OwnedGeometry*>(plan.table.get()));
     case BackwardPath::kSlab:
       break;
   }

@@ -223,12 +223,35 @@ bool PlanDirect(const Params& p, base::KernelPlan* plan) {
   return true;
 }
 
-bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
+// Whether a call is too small to be shared: waking a thread takes some 10 us.
+bool IsSmall(const ops::GridSampler2DShape& s) {
+  return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8) < 8192;
+}
+
+bool ServesPlanes(const Params& p) {
+  return p.shape.dtype == base::DType::kFloat && p.shape.c <= kMaxPlanarChannels &&
+         p.shape.interpolation == ops::Interpolation::kBilinear;
+}
+
+// Every owner looks at all points of its image, which beyond eight of them costs more than adding.
+bool PlanOwned(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
-  if (s.dtype != base::DType::kFloat || s.interpolation != ops::Interpolation::kBilinear ||
-      s.c > kMaxPlanarChannels || s.n < threads) {
+  constexpr int64_t kMostStrips = 8;
+  if (!ServesPlanes(p) || s.n >= threads || threads > kMostStrips * s.n || IsSmall(s) ||
+      !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
+      (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
     return false;
   }
+  const int64_t strips = std::min<int64_t>(s.h, (threads + s.n - 1) / s.n);
+  plan->path = "owned";
+  plan->path_id = static_cast<int32_t>(BackwardPath::kOwned);
+  plan->table = std::make_shared<const OwnedGeometry>(OwnedGeometry{PointChunksOf(s), strips});
+  return true;
+}
+
+bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
+  const auto& s = p.shape;
+  if (!ServesPlanes(p) || (s.n < threads && !IsSmall(s))) return false;
   PlanarGeometry g = PlanarGeometryOf(p, threads);
   const bool in_memory = ExceedsCaches(p);
   g.stream = HWY_ARCH_X86 && in_memory;
@@ -252,7 +275,9 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   if (!Serves(p)) return false;
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
-  if (PlanDirect(p, plan) || PlanPlanar(p, threads, plan)) return true;
+  if (PlanDirect(p, plan) || PlanOwned(p, threads, plan) || PlanPlanar(p, threads, plan)) {
+    return true;
+  }
   auto g = std::make_shared<BackwardGeometry>();
   g->points = s.oh * s.ow;
   g->blocks = (s.c + 15) / 16;

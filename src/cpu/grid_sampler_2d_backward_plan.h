@@ -89,11 +89,19 @@ struct PlanarGeometry {
 // gridGrad alone, bilinear, dense rows: PointChunks, on the planes themselves, without a workspace.
 inline constexpr int64_t kMaxDirectChannels = 8;
 
+// Float, bilinear, one or two channels, fewer images than threads: strips of inputGrad's rows, each
+// with an owner, and gridGrad as above. No workspace.
+struct OwnedGeometry {
+  PointChunks chunks;
+  int64_t strips;  // of an image
+};
+
 // KernelPlan::path_id; the geometry is plan->table.
 enum class BackwardPath : int32_t {
   kSlab,    // BackwardGeometry
   kPlanar,  // PlanarGeometry
   kDirect,  // PointChunks
+  kOwned,   // OwnedGeometry
 };
 
 // The kernels' plan. False for empty tensors, extents

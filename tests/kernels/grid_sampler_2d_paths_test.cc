@@ -34,6 +34,7 @@ struct Mask {
   bool grid_grad;
 };
 constexpr Mask kBoth = {true, true};
+constexpr Mask kInputGrad = {true, false};
 constexpr Mask kGridGrad = {false, true};
 
 // Row-major tensors. Plans do not look at addresses.
@@ -107,6 +108,20 @@ TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
     EXPECT_GE(g.chunks * g.chunk_points, points);
     EXPECT_LT((g.chunks - 1) * g.chunk_points, points);
   }
+}
+
+TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
+  const GridSampler2DShape one = ShapeOf(1, 1, 256, 320, 300, 300);
+  EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+  EXPECT_EQ(BackwardPath(one, kInputGrad), "owned");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 2, 256, 320, 300, 300), kBoth), "owned");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 256, 320, 300, 300), kBoth), "slab");
+  EXPECT_EQ(BackwardPath(ShapeOf(2, 1, 256, 320, 300, 300), kBoth), "padded");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 1, 20, 20, 20, 20), kBoth), "padded");  // too small to share
+  portacl::runtime::SetNumThreads(9);
+  EXPECT_EQ(BackwardPath(one, kBoth), "slab");
+  portacl::runtime::SetNumThreads(8);
+  EXPECT_EQ(BackwardPath(one, kBoth), "owned");
 }
 
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
