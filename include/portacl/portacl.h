@@ -44,10 +44,42 @@ PORTACL_API const char* portaclGetVersion(void);
  *  until the thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
-/** Number of threads that kernels use: 1 or more; 0 restores the default (PORTACL_NUM_THREADS, or
- *  the number of CPUs this process may use). Results never depend on it. Waits for running work. */
+/** Number of threads that kernels use: 1 or more; 0 restores the default (PORTACL_NUM_THREADS; else
+ *  what a lent pool says; else the number of CPUs this process may use, or OMP_NUM_THREADS where
+ *  that is less). Results never depend on it. Waits for running work. */
 PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
+/** The number for calls of this thread. */
 PORTACL_API int32_t portaclGetNumThreads(void);
+
+/** A host's own threads, lent to the library: an OpenMP team, a server's pool. Two pools of threads
+ *  in one process take the CPUs from each other, most of all where the host's wait by spinning.
+ *
+ *  Any real concurrency is right, also one thread for everything, and any order: the library hands
+ *  out its work itself, and results have the same bits for every pool. */
+typedef struct portaclThreadPool {
+  void* host; /**< Passed to both functions. */
+
+  /** How many threads loops of the calling thread should use; asked when a plan is made and when
+   *  it runs. Null, or less than 1 returned: the library's own number. A number that the process
+   *  asked for (portaclSetNumThreads, PORTACL_NUM_THREADS) comes first. */
+  int32_t (*numThreads)(void* host);
+
+  /** Calls task(context, i) once for each i in [0, count), on any threads in any order, and returns
+   *  when all calls have returned; what they wrote is then visible to the caller, and what the
+   *  caller wrote before is visible to them. Called from several threads at a time, and never from
+   *  inside a task. Null: the library's own threads, as many as numThreads says. */
+  void (*run)(void* host, int32_t count, void (*task)(void* context, int32_t index), void* context);
+
+  /** What portaclGetInfo calls it; copied (up to 159 bytes). Null: "the host's". */
+  const char* name;
+} portaclThreadPool;
+
+/** Lends the library a pool, for the whole process; null takes it back. The pool is used for work
+ *  on the threads that call the library: plans of this API, and streams where a thread that
+ *  synchronises runs their work. Streams' own threads and forked children never use it. Neither
+ *  function of the pool may call the library's functions that set something. Waits for running
+ *  work; the pool before is not used after this returns. */
+PORTACL_API int32_t portaclSetThreadPool(const portaclThreadPool* pool);
 
 /** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training" or "open".
  *  Process-wide; the environment variable PORTACL_PROFILE gives the first value. */
@@ -159,6 +191,7 @@ PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace portacl {
@@ -200,6 +233,25 @@ class [[nodiscard]] Status {
   int32_t code_ = PORTACL_OK;
   std::string message_;
 };
+
+/// Lends the library a pool of threads (see portaclThreadPool): any object with
+/// `int num_threads()` and `void run(int count, Task task)`, which calls task(i) once for each i in
+/// [0, count). It must live until another pool, or none, is set; neither function may throw.
+template <class Pool>
+Status set_thread_pool(Pool& pool, const char* name = nullptr) {
+  static_assert(!std::is_const_v<Pool>, "the pool is run, so it cannot be const");
+  portaclThreadPool lent = {};
+  lent.host = &pool;
+  lent.name = name;
+  lent.numThreads = [](void* host) -> int32_t { return static_cast<Pool*>(host)->num_threads(); };
+  lent.run = [](void* host, int32_t count, void (*task)(void*, int32_t), void* context) {
+    static_cast<Pool*>(host)->run(count, [task, context](int32_t i) { task(context, i); });
+  };
+  return Status(portaclSetThreadPool(&lent));
+}
+
+/// Takes a lent pool back: work runs on the library's own threads again.
+inline Status reset_thread_pool() { return Status(portaclSetThreadPool(nullptr)); }
 
 /// A view of the caller's memory (see portaclTensor). Without strides: contiguous, last axis
 /// fastest. An empty view ("Tensor()") stands for an output that is not wanted.

@@ -62,6 +62,7 @@ std::string InfoJson() {
   info["cpu"] = CpuName();
   info["instruction_sets"] = instruction_sets;
   info["threads"] = runtime::NumThreads();
+  info["thread_pool"] = runtime::ThreadPoolName();
   info["profile"] = ops::ProfileName(ops::CurrentProfile());
   info["strict"] = ops::Strict();
   info["impl"] = ops::ForcedImpl();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ops/select_kernel.h"
+#include "runtime/parallel.h"
 
 namespace portacl::ops {
 
@@ -14,6 +15,7 @@ class PlannedKernel {
  public:
   base::Status Choose(const Refusals& refusals, const KernelList<Params>& kernels,
                       const Params& params) {
+    runtime::PrepareThreads();  // a run allocates nothing
     return SelectKernel(refusals, kernels, params, &kernel_, &plan_);
   }
 

@@ -1,4 +1,4 @@
-// The arena behind parallel.h.
+// The two pools behind parallel.h, and how a loop's ranges are handed out on either.
 #include "runtime/parallel.h"
 
 #include <pthread.h>
@@ -9,10 +9,14 @@
 #include <tbb/task_arena.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
-#include <shared_mutex>
+#include <new>
 
+#include "portacl/portacl.h"
 #include "runtime/environment.h"
 #include "runtime/fp_env.h"
 
@@ -31,8 +35,9 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-// Debian's oneTBB is not built for the thread sanitizer, which therefore does not see that a loop's
-// start happens before its bodies and its end after them. These two say so.
+// Debian's oneTBB and a host's pool (libgomp) are not built for the thread sanitizer, which
+// therefore does not see that a loop's start happens before its bodies and its end after them.
+// These two say so.
 inline void MarkRelease([[maybe_unused]] void* address) {
 #if defined(PORTACL_TSAN)
   __tsan_release(address);
@@ -44,134 +49,308 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 #endif
 }
 
-int DefaultThreads() {
-  const int64_t wanted = EnvironmentInteger("PORTACL_NUM_THREADS", 1, kMaxThreads, 0);
-  if (wanted > 0) return static_cast<int>(wanted);
+int AskedFor() {
+  return static_cast<int>(EnvironmentInteger("PORTACL_NUM_THREADS", 1, kMaxThreads, 0));
+}
+
+// The CPUs of this process, or fewer where launchers that start several processes on a machine
+// (torchrun) say so: OMP_NUM_THREADS, whose first number counts in a list of levels.
+int UsualThreads() {
+  int threads = 1;
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    const int cpus = CPU_COUNT(&set);
-    if (cpus >= 1) return cpus < kMaxThreads ? cpus : kMaxThreads;
-  }
-  return 1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) threads = std::max(1, CPU_COUNT(&set));
+  const int64_t openmp = std::strtoll(EnvironmentText("OMP_NUM_THREADS"), nullptr, 10);
+  if (openmp >= 1 && openmp < threads) threads = static_cast<int>(openmp);
+  return std::min(threads, kMaxThreads);
 }
 
 // `control` lets the arena really have `threads` threads where that is more than the cores.
 struct Arena {
-  explicit Arena(int threads)
-      : control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads)),
-        arena(threads) {}
+  explicit Arena(int count)
+      : threads(count),
+        control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count)),
+        arena(count) {
+    arena.initialize();
+  }
+  const int threads;
   tbb::global_control control;
   tbb::task_arena arena;
 };
 
-struct State {
-  std::shared_mutex mutex;      // shared: a loop is running; exclusive: the arena is being changed
-  std::atomic<int> threads{0};  // 0: not decided yet
-  std::atomic<Arena*> arena{nullptr};  // made by the first loop that needs it
+// A portaclThreadPool with room for its name. Without `run` loops stay on oneTBB.
+struct HostPool {
+  void* host = nullptr;
+  int32_t (*num_threads)(void*) = nullptr;
+  decltype(portaclThreadPool::run) run = nullptr;
+  std::array<char, 160> name{};
 };
 
-// Leaked on purpose: loops may run while static objects are destroyed.
-State& GetState() {
-  static State* const state = new State;
-  return *state;
+// A reader-writer lock whose writers wait for the readers that are there and not for those to come:
+// threads that run one loop after the other would keep them waiting for ever.
+class FairLock {
+ public:
+  void lock() { pthread_rwlock_wrlock(&lock_); }
+  void unlock() { pthread_rwlock_unlock(&lock_); }
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+  // In a child of fork(): whoever held it does not exist there.
+  void Reset() { lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
+
+ private:
+  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+};
+
+// Constants and trivial destructors only: loops may run before and after static objects' lives.
+struct State {
+  FairLock mutex;  // shared: a loop is running; exclusive: something here is being changed
+  std::atomic<bool> decided{false};  // whether the environment has been read
+  std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
+  std::atomic<int> usual{1};         // threads where nobody asked
+  Arena* arena = nullptr;            // has room for the largest number ever prepared
+  bool lent = false;                 // whether `host` counts
+  HostPool host;
+};
+constinit State state;
+
+constinit std::atomic<bool> watches_forks{false};
+constinit std::atomic<bool> pool_used{false};
+// Set in a child of fork(): the pool's threads do not exist there, so loops run on the caller.
+constinit std::atomic<bool> forked{false};
+
+// How often this thread has the state's lock, shared: by itself, or as a thread of a pool through
+// the loop's caller. A thread takes it once only, so above 0 loops run in place.
+constinit thread_local int shares = 0;
+constinit thread_local bool own_threads_only = false;
+
+void Name(const char* text) {
+  std::snprintf(state.host.name.data(), state.host.name.size(), "%s", text);
 }
 
-std::atomic<bool> arena_used{false};
-// Set in a child of fork(): oneTBB's threads do not exist there, so loops run on the caller.
-std::atomic<bool> forked{false};
-
-thread_local int loop_depth = 0;
-
+// In a child of fork(), which has one thread. Another one of the parent's may have held the lock.
+// An OpenMP team does not survive forks and hangs, so the host's threads are not used here even
+// where no loop of ours has run on them.
 void MarkForked() {
-  if (arena_used.load(std::memory_order_relaxed)) forked.store(true, std::memory_order_relaxed);
-}
-
-int DecideThreads(State& state) {
-  int threads = state.threads.load(std::memory_order_relaxed);
-  if (threads == 0) {
-    const int wanted = DefaultThreads();
-    state.threads.compare_exchange_strong(threads, wanted, std::memory_order_relaxed);
-    threads = state.threads.load(std::memory_order_relaxed);
+  state.mutex.Reset();
+  if (pool_used.load(std::memory_order_relaxed)) {
+    forked.store(true, std::memory_order_relaxed);
+  } else if (state.lent && state.host.run != nullptr) {
+    state.host.run = nullptr;
+    Name("oneTBB, in a forked child");
   }
-  return threads;
 }
 
-// Called with the state's lock held, shared.
-Arena& GetArena(State& state) {
-  if (Arena* arena = state.arena.load(std::memory_order_acquire)) return *arena;
-  static std::mutex creation;
-  const std::lock_guard guard(creation);
-  if (Arena* arena = state.arena.load(std::memory_order_acquire)) return *arena;
-  static const int registered = pthread_atfork(nullptr, nullptr, MarkForked);
-  static_cast<void>(registered);
-  auto* arena = new Arena(state.threads.load(std::memory_order_relaxed));
-  state.arena.store(arena, std::memory_order_release);
-  arena_used.store(true, std::memory_order_relaxed);
-  return *arena;
+void WatchForks() {
+  if (watches_forks.exchange(true)) return;
+  if (pthread_atfork(nullptr, nullptr, MarkForked) == 0) return;
+  watches_forks.store(false);
+  throw std::bad_alloc();
 }
 
-// The bodies' caller for a sanitizer's stack; inlined, it would be a function of oneTBB's.
-[[gnu::noinline]] void RunPart(internal::RangeFunction function, void* context, int64_t begin,
-                               int64_t end) {
+// All that follows is called with the state's lock held, unless it says otherwise.
+
+// The lock of whoever reads the state or runs a loop.
+class SharedState {
+ public:
+  SharedState() {
+    if (shares++ == 0) state.mutex.lock_shared();
+  }
+  ~SharedState() {
+    if (--shares == 0) state.mutex.unlock_shared();
+  }
+  SharedState(const SharedState&) = delete;
+  SharedState& operator=(const SharedState&) = delete;
+};
+
+// Threads that may do the same at a time read the same.
+void ReadEnvironment() {
+  if (state.decided.load(std::memory_order_acquire)) return;
+  state.asked.store(AskedFor(), std::memory_order_relaxed);
+  state.usual.store(UsualThreads(), std::memory_order_relaxed);
+  state.decided.store(true, std::memory_order_release);
+}
+
+int OwnThreads() {
+  ReadEnvironment();
+  const int asked = state.asked.load(std::memory_order_relaxed);
+  return asked > 0 ? asked : state.usual.load(std::memory_order_relaxed);
+}
+
+bool OnHost() { return state.lent && !own_threads_only; }
+
+int ThreadsHere() {
+  const int own = OwnThreads();
+  if (!OnHost() || state.host.num_threads == nullptr) return own;
+  if (state.asked.load(std::memory_order_relaxed) > 0) return own;
+  const int host = state.host.num_threads(state.host.host);
+  return host < 1 ? own : std::min<int>(host, kMaxThreads);
+}
+
+// A running loop. Its ranges are handed out in ascending order to whichever task asks next, and
+// get shorter towards the end, so that a late thread keeps nobody waiting.
+struct Loop {
+  const int64_t count;
+  const int64_t grain;
+  const int32_t tasks;
+  const internal::RangeFunction function;
+  void* const context;
+  std::atomic<int64_t> next{0};
+
+  bool Take(int64_t* first, int64_t* last) {
+    *first = next.load(std::memory_order_relaxed);
+    while (*first < count) {
+      const int64_t share = (count - *first) / (4 * int64_t{tasks});
+      *last = std::min(count, *first + std::max(grain, share));
+      if (next.compare_exchange_weak(*first, *last, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+};
+
+// A pool calls it once for each task. Not inlined: in a sanitizer's stack, the bodies' caller would
+// be a function of oneTBB's.
+[[gnu::noinline]] void RunTask(void* context, int32_t /*index*/) {
+  Loop& loop = *static_cast<Loop*>(context);
+  MarkAcquire(&loop);
+  {
+    const FpEnvironment environment;
+    ++shares;
+    for (int64_t first = 0, last = 0; loop.Take(&first, &last);) {
+      loop.function(loop.context, first, last);
+    }
+    --shares;
+  }
+  MarkRelease(&loop);
+}
+
+void RunOnArena(tbb::task_arena& arena, Loop* loop) {
+  try {
+    arena.execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<int32_t>(0, loop->tasks, 1),
+          [&](const tbb::blocked_range<int32_t>& tasks) {
+            for (int32_t i = tasks.begin(); i < tasks.end(); ++i) RunTask(loop, i);
+          },
+          tbb::simple_partitioner());
+    });
+  } catch (...) {
+    // oneTBB had no memory for a task, or no thread: the tasks that did start are over, and the
+    // caller computes what they have left.
+  }
+}
+
+void RunHere(int64_t count, internal::RangeFunction function, void* context) {
   const FpEnvironment environment;
-  function(context, begin, end);
+  function(context, 0, count);
 }
 
-void RunSerially(int64_t count, internal::RangeFunction function, void* context) {
-  RunPart(function, context, 0, count);
+// Whether loops of the calling thread find an arena that is large enough. Takes the lock itself.
+bool ArenaSuffices() {
+  const SharedState shared;
+  const int threads = ThreadsHere();
+  return threads == 1 || (OnHost() && state.host.run != nullptr) ||
+         (state.arena != nullptr && state.arena->threads >= threads);
+}
+
+// Takes the lock itself.
+void PrepareArena(int threads) {
+  {
+    const SharedState shared;
+    if (state.arena != nullptr && state.arena->threads >= threads) return;
+  }
+  const std::unique_lock lock(state.mutex);
+  if (state.arena != nullptr && state.arena->threads >= threads) return;
+  // First away with the old one: the smallest control of the process counts.
+  delete state.arena;
+  state.arena = nullptr;
+  state.arena = new Arena(threads);
+}
+
+// For loops that no plan has prepared (copies), or whose thread has been given more since. Where
+// it fails, the loop runs with what there is. Takes the lock itself.
+void TryPrepareThreads() {
+  try {
+    PrepareThreads();
+  } catch (...) {
+  }
 }
 
 }  // namespace
 
 int NumThreads() {
   if (forked.load(std::memory_order_relaxed)) return 1;
-  return DecideThreads(GetState());
+  const SharedState shared;
+  return ThreadsHere();
 }
 
 bool SetNumThreads(int threads) {
   if (threads < 0 || threads > kMaxThreads) return false;
   if (forked.load(std::memory_order_relaxed)) return true;  // stays at one thread
-  State& state = GetState();
   const std::unique_lock lock(state.mutex);
-  const int wanted = threads == 0 ? DefaultThreads() : threads;
-  if (wanted != state.threads.load(std::memory_order_relaxed)) {
-    delete state.arena.exchange(nullptr, std::memory_order_relaxed);
-    state.threads.store(wanted, std::memory_order_relaxed);
-  }
+  state.asked.store(threads == 0 ? AskedFor() : threads, std::memory_order_relaxed);
+  state.usual.store(UsualThreads(), std::memory_order_relaxed);
+  state.decided.store(true, std::memory_order_release);
   return true;
+}
+
+bool SetThreadPool(const portaclThreadPool* pool) {
+  if (shares > 0) return false;
+  WatchForks();
+  const std::unique_lock lock(state.mutex);
+  state.lent = pool != nullptr;
+  state.host = {};
+  if (pool == nullptr) return true;
+  state.host.host = pool->host;
+  state.host.num_threads = pool->numThreads;
+  state.host.run = pool->run;
+  Name(pool->name == nullptr ? "the host's" : pool->name);
+  return true;
+}
+
+void StayOnOwnThreads() { own_threads_only = true; }
+
+std::string ThreadPoolName() {
+  if (forked.load(std::memory_order_relaxed)) return "the calling thread, in a forked child";
+  const SharedState shared;
+  return OnHost() ? state.host.name.data() : "oneTBB";
+}
+
+void PrepareThreads() {
+  if (forked.load(std::memory_order_relaxed) || shares > 0) return;
+  int threads = 0;
+  {
+    const SharedState shared;
+    // Also for the library's own threads: a plan made here may run on a stream's thread.
+    threads = std::max(ThreadsHere(), OwnThreads());
+  }
+  if (threads == 1) return;
+  WatchForks();
+  PrepareArena(threads);
 }
 
 void internal::ParallelForRange(int64_t count, int64_t grain, RangeFunction function,
                                 void* context) {
   if (count <= 0) return;
   if (grain < 1) grain = 1;
-  if (count <= grain || forked.load(std::memory_order_relaxed)) {
-    RunSerially(count, function, context);
+  if (count <= grain || shares > 0 || forked.load(std::memory_order_relaxed)) {
+    RunHere(count, function, context);
     return;
   }
-  State& state = GetState();
-  if (DecideThreads(state) == 1) {
-    RunSerially(count, function, context);
-    return;
+  if (!ArenaSuffices()) TryPrepareThreads();
+  const SharedState shared;
+  const auto ranges = static_cast<int>(std::min<int64_t>(kMaxThreads, (count - 1) / grain + 1));
+  Loop loop{count, grain, std::min(ThreadsHere(), ranges), function, context};
+  if (loop.tasks > 1) {
+    MarkRelease(&loop);
+    pool_used.store(true, std::memory_order_relaxed);
+    if (OnHost() && state.host.run != nullptr) {
+      state.host.run(state.host.host, loop.tasks, RunTask, &loop);
+    } else if (state.arena != nullptr) {
+      RunOnArena(state.arena->arena, &loop);
+    }
+    MarkAcquire(&loop);
   }
-  // A nested loop already holds the lock through its parent.
-  std::shared_lock<std::shared_mutex> lock(state.mutex, std::defer_lock);
-  if (loop_depth == 0) lock.lock();
-  Arena& arena = GetArena(state);
-  char join = 0;  // an address of this call's own for the sanitizer's marks
-  MarkRelease(&join);
-  arena.arena.execute([&] {
-    const tbb::blocked_range<int64_t> range(0, count, static_cast<size_t>(grain));
-    tbb::parallel_for(range, [&](const tbb::blocked_range<int64_t>& part) {
-      MarkAcquire(&join);
-      ++loop_depth;
-      RunPart(function, context, part.begin(), part.end());
-      --loop_depth;
-      MarkRelease(&join);
-    });
-  });
-  MarkAcquire(&join);
+  RunTask(&loop, 0);  // what no thread of a pool has taken
 }
 
 }  // namespace portacl::runtime

@@ -1,21 +1,44 @@
-// The thread arena: one oneTBB task_arena for the process, and the parallel loop on it.
+// The parallel loop, on threads that a host lends (an OpenMP team, a server's pool) or on the
+// library's own: one oneTBB task_arena for the process.
 #ifndef PORTACL_RUNTIME_PARALLEL_H_
 #define PORTACL_RUNTIME_PARALLEL_H_
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <type_traits>
+
+struct portaclThreadPool;  // what a host lends: include/portacl/portacl.h
 
 namespace portacl::runtime {
 
-// Threads that ParallelFor uses, at least 1. Default: PORTACL_NUM_THREADS, or the CPUs in this
-// process's affinity mask. In a forked child of a process that has used the arena: 1.
+// Threads that a loop of the calling thread uses, at least 1. What somebody asked for
+// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then what the host says, then the CPUs in this
+// process's affinity mask, or OMP_NUM_THREADS where that is less. In a forked child of a process
+// that has run a parallel loop: 1.
 int NumThreads();
 
-// Sets it; 0 restores the default. Waits until no loop is running. Must not be called from inside a
-// loop's body. Returns false for negative or absurd (> 1024) numbers.
+// Asks for a number; 0 takes the wish back. Waits until no loop is running. Must not be called from
+// inside a loop's body. Returns false for negative or absurd (> 1024) numbers.
 bool SetNumThreads(int threads);
+
+// Runs the loops of all threads but those below on a host's threads; null: on oneTBB's again. Waits
+// until no loop is running; the pool before is not used after that. Returns false, and does
+// nothing, inside a loop's body. Throws std::bad_alloc where the system has no room for its fork
+// handler.
+bool SetThreadPool(const portaclThreadPool* pool);
+
+// The calling thread's loops stay on oneTBB for the rest of its life: an OpenMP gives each thread
+// that calls it a team of its own, which a thread of the library's should not do to the host.
+void StayOnOwnThreads();
+
+// Which threads loops of the calling thread run on, in words.
+std::string ThreadPoolName();
+
+// Makes what loops need, so that they allocate nothing themselves: called for every plan. Throws
+// std::bad_alloc where there is no memory; loops then run on the calling thread.
+void PrepareThreads();
 
 namespace internal {
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
@@ -25,9 +48,10 @@ void ParallelForRange(int64_t count, int64_t grain, RangeFunction function, void
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
 // and returns when all are done; everything the bodies wrote is then visible to the caller. Ranges
 // have at least `grain` indices (but the last); count <= grain runs on the calling thread, without
-// touching the arena. Every body runs inside an FpEnvironment. The body must not throw and must
-// write each destination from one index only: then results do not depend on the split.
-// Bodies may call ParallelFor themselves.
+// touching a pool. Every body runs inside an FpEnvironment. The body must not throw and must write
+// each destination from one index only: then results do not depend on the split. It must not wait
+// for another body: how many run at a time is the pool's affair. Bodies may call ParallelFor
+// themselves; such a loop runs where it is.
 template <class Body>
 void ParallelFor(int64_t count, int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

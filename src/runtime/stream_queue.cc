@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/error.h"
 #include "runtime/fp_env.h"
+#include "runtime/parallel.h"
 #include "runtime/trace.h"
 
 namespace portacl::runtime {
@@ -229,6 +230,7 @@ void Stream::DropQueue(Lock& lock) {
 }
 
 void Stream::WorkerMain() {
+  StayOnOwnThreads();
   Lock lock(mutex_);
   for (;;) {
     const auto wake = [this] { return worker_ends_ || (!busy_ && HeadReady()); };

@@ -401,6 +401,7 @@ PORTACL_SIGNATURE(portaclGetImpl, const char*());
 PORTACL_SIGNATURE(portaclPlanGetKernel, const char*(const portaclPlan*));
 PORTACL_SIGNATURE(portaclSetNumThreads, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetNumThreads, int32_t());
+PORTACL_SIGNATURE(portaclSetThreadPool, int32_t(const portaclThreadPool*));
 PORTACL_SIGNATURE(portaclSetProfile, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetStrict, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetStrict, int32_t());
@@ -435,6 +436,8 @@ static_assert(sizeof(aclrtPtrAttributes) == 28 && offsetof(aclrtPtrAttributes, p
 static_assert(sizeof(portaclTensor) == 80 && offsetof(portaclTensor, dtype) == 8 &&
               offsetof(portaclTensor, rank) == 12 && offsetof(portaclTensor, shape) == 16 &&
               offsetof(portaclTensor, strides) == 48);
+static_assert(sizeof(portaclThreadPool) == 32 && offsetof(portaclThreadPool, numThreads) == 8 &&
+              offsetof(portaclThreadPool, run) == 16 && offsetof(portaclThreadPool, name) == 24);
 static_assert(sizeof(portacl::Tensor) == sizeof(portaclTensor));
 static_assert(std::is_same_v<aclrtCallback, void (*)(void*)> &&
               std::is_same_v<aclrtHostFunc, void (*)(void*)>);
