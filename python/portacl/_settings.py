@@ -16,8 +16,9 @@ def set_num_threads(threads: int) -> None:
     Waits for calls that run in other threads.
 
     Args:
-        threads: 1 to 1024; 0 restores the default (``PORTACL_NUM_THREADS``, or the number of CPUs
-            that this process may use).
+        threads: 1 to 1024; 0 restores the default: ``PORTACL_NUM_THREADS``; else PyTorch's number
+            where ``portacl.torch`` is imported; else the number of CPUs that this process may use,
+            or ``OMP_NUM_THREADS`` where that is less.
 
     Raises:
         ValueError: ``threads`` is out of range.
@@ -35,7 +36,9 @@ def info() -> dict[str, Any]:
     """Describe the library as it runs here.
 
     Returns:
-        version, CPU, instruction sets, threads, profile, each operator's kernels (best first), and
+        version, CPU, instruction sets, threads, ``thread_pool`` (whose threads they are: oneTBB's,
+        or PyTorch's once ``portacl.torch`` is imported), profile, each operator's kernels (best
+        first), and
         ``result_pool``: bytes of result memory kept for reuse now and at most
         (``PORTACL_POOL_MB``).
 

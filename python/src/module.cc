@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "array_view.h"
+#include "host_threads.h"
 #include "plan_cache.h"
 #include "result_pool.h"
 
@@ -31,35 +32,38 @@ void Check(int32_t code) {
   throw nb::python_error();
 }
 
-void Run(const Call& call) {
+// `threads` as for ThreadsOfCall.
+void Run(const Call& call, int32_t threads) {
   int32_t code = PORTACL_OK;
   {
     nb::gil_scoped_release released;
+    const ThreadsOfCall of_call(threads);
     code = RunCall(call);  // the message is this thread's own
   }
   Check(code);
 }
 
-void UpsampleNearestExact(nb::handle input, nb::handle output, Scales scales) {
+void UpsampleNearestExact(nb::handle input, nb::handle output, Scales scales, int32_t threads) {
   const ArrayView input_view(input, "input", ArrayView::Access::kRead);
   const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
   Call call{Op::kUpsampleNearestExact};
   call.tensors = {&input_view.tensor(), &output_view.tensor()};
   call.scales = {scales.first, scales.second};
-  Run(call);
+  Run(call, threads);
 }
 
-void UpsampleNearestExactBackward(nb::handle grad_output, nb::handle grad_input, Scales scales) {
+void UpsampleNearestExactBackward(nb::handle grad_output, nb::handle grad_input, Scales scales,
+                                  int32_t threads) {
   const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
   const ArrayView grad_input_view(grad_input, "out", ArrayView::Access::kWrite);
   Call call{Op::kUpsampleNearestExactBackward};
   call.tensors = {&grad_output_view.tensor(), &grad_input_view.tensor()};
   call.scales = {scales.first, scales.second};
-  Run(call);
+  Run(call, threads);
 }
 
 void GridSampler2D(nb::handle input, nb::handle grid, nb::handle output, int32_t interpolation,
-                   int32_t padding, bool align_corners) {
+                   int32_t padding, bool align_corners, int32_t threads) {
   const ArrayView input_view(input, "input", ArrayView::Access::kRead);
   const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
   const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
@@ -68,12 +72,12 @@ void GridSampler2D(nb::handle input, nb::handle grid, nb::handle output, int32_t
   call.interpolation = interpolation;
   call.padding = padding;
   call.align_corners = align_corners;
-  Run(call);
+  Run(call, threads);
 }
 
 void GridSampler2DBackward(nb::handle grad_output, nb::handle input, nb::handle grid,
                            nb::handle input_grad, nb::handle grid_grad, int32_t interpolation,
-                           int32_t padding, bool align_corners) {
+                           int32_t padding, bool align_corners, int32_t threads) {
   const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
   const ArrayView input_view(input, "input", ArrayView::Access::kRead);
   const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
@@ -92,7 +96,7 @@ void GridSampler2DBackward(nb::handle grad_output, nb::handle input, nb::handle 
   call.interpolation = interpolation;
   call.padding = padding;
   call.align_corners = align_corners;
-  Run(call);
+  Run(call, threads);
 }
 
 nb::tuple Describe(nb::handle array, const char* name) {
@@ -137,7 +141,6 @@ void SetNumThreads(int32_t threads) {
     code = portaclSetNumThreads(threads);
   }
   Check(code);
-  ClearPlans();
 }
 
 void SetImpl(const std::string& name) {
@@ -146,18 +149,21 @@ void SetImpl(const std::string& name) {
 }
 
 void DefineOperators(nb::module_& m) {
+  const auto threads_argument = nb::arg("threads") = 0;  // of this call; 0: what the process has
   m.def("upsample_nearest_exact", &UpsampleNearestExact, nb::arg("input"), nb::arg("output"),
-        nb::arg("scales"), "output[n, c, o] = input[n, c, src(o)]; a scale of 0: from the sizes.");
+        nb::arg("scales"), threads_argument,
+        "output[n, c, o] = input[n, c, src(o)]; a scale of 0: from the sizes.");
   m.def("upsample_nearest_exact_backward", &UpsampleNearestExactBackward, nb::arg("grad_output"),
-        nb::arg("grad_input"), nb::arg("scales"),
+        nb::arg("grad_input"), nb::arg("scales"), threads_argument,
         "grad_input[n, c, src(o)] = sum of grad_output[n, c, o]; a scale of 0: from the sizes.");
   m.def("grid_sampler_2d", &GridSampler2D, nb::arg("input"), nb::arg("grid"), nb::arg("output"),
-        nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"),
+        nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"), threads_argument,
         "Samples input at the points of grid into output.");
   m.def("grid_sampler_2d_backward", &GridSampler2DBackward, nb::arg("grad_output"),
         nb::arg("input"), nb::arg("grid"), nb::arg("input_grad").none(),
         nb::arg("grid_grad").none(), nb::arg("interpolation"), nb::arg("padding"),
-        nb::arg("align_corners"), "Gradients of grid_sampler_2d; None for one that is not wanted.");
+        nb::arg("align_corners"), threads_argument,
+        "Gradients of grid_sampler_2d; None for one that is not wanted.");
   m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
         nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
         "Shape and dtype name of an array; name is what messages call it.");
@@ -169,7 +175,18 @@ void DefineSettings(nb::module_& m) {
       "info_json", [] { return std::string(portaclGetInfo()); },
       "What the library says of itself, as JSON.");
   m.def("set_num_threads", &SetNumThreads, nb::arg("threads"));
-  m.def("get_num_threads", &portaclGetNumThreads);
+  m.def(
+      "get_num_threads",
+      [](int32_t threads) {
+        const ThreadsOfCall of_call(threads);
+        return portaclGetNumThreads();
+      },
+      nb::arg("threads") = 0, "How many threads a call that says `threads` would use.");
+  m.def("lend_openmp_threads", &LendOpenMpThreads, nb::arg("user"), nb::arg("name"),
+        "Runs calls on the threads of the libgomp that a loaded library uses; \"\", or why not.");
+  m.def(
+      "lend_number_of_threads", [](const std::string& name) { Check(LendNumberOfThreads(name)); },
+      nb::arg("name"), "Runs calls on the library's threads, as many as each says.");
   m.def("set_impl", &SetImpl, nb::arg("name"));
   m.def("get_impl", &portaclGetImpl);
   m.def(

@@ -18,6 +18,7 @@ using SharedPlan = std::shared_ptr<const portaclPlan>;
 struct Key {
   Call call;
   std::array<portaclTensor, kMaxTensors> tensors;
+  int32_t threads;  // plans share their work out to so many
 
   explicit Key(const Call& from) {
     std::memset(static_cast<void*>(this), 0, sizeof *this);
@@ -26,6 +27,7 @@ struct Key {
     call.interpolation = from.interpolation;
     call.padding = from.padding;
     call.align_corners = from.align_corners;
+    threads = portaclGetNumThreads();
     for (size_t i = 0; i < kMaxTensors; ++i) {
       const portaclTensor* tensor = from.tensors[i];
       if (tensor == nullptr) continue;

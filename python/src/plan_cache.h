@@ -36,7 +36,7 @@ struct Call {
 // in portaclGetErrorMessage. Thread-safe; needs no GIL.
 int32_t RunCall(const Call& call);
 
-// Forgets every plan: for changes of threads or of the chosen implementation.
+// Forgets every plan: for changes of the chosen implementation.
 void ClearPlans();
 
 }  // namespace portacl_python

@@ -29,9 +29,8 @@ def second_order():
 
 @pytest.fixture(autouse=True)
 def _restore_threads():
-    """Leave the number of threads as it was."""
+    """Leave the number of threads to the environment and to PyTorch."""
     import portacl
 
-    before = portacl.get_num_threads()
     yield
-    portacl.set_num_threads(before)
+    portacl.set_num_threads(0)

@@ -3,7 +3,8 @@
 ``enable()`` puts portacl's kernels under the backward of ``torch.nn.functional.grid_sample`` and of
 nearest-exact ``interpolate`` on CPU: existing training code becomes faster, bit-reproducible and
 safe against NaN without a change. ``grid_sample`` and ``interpolate_nearest_exact`` use portacl's
-kernels in both directions, whether ``enable()`` was called or not.
+kernels in both directions, whether ``enable()`` was called or not. Importing this module lends
+portacl PyTorch's threads; ``threads()`` tells what became of that.
 """
 
 try:
@@ -13,12 +14,17 @@ except ModuleNotFoundError as _missing:
 
 from ._functional import grid_sample, interpolate_nearest_exact
 from ._override import accelerated, disable, enable, is_enabled
+from ._threads import Threads, lend, threads
+
+lend()
 
 __all__ = [
+    "Threads",
     "accelerated",
     "disable",
     "enable",
     "grid_sample",
     "interpolate_nearest_exact",
     "is_enabled",
+    "threads",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 import torch
+from torch import get_num_threads
 
 from .. import _core
 from ._results import empty, empty_like, is_like_channels_last
@@ -19,7 +20,9 @@ def grid_sampler_2d(
 ) -> torch.Tensor:
     """Sampled values (N, C, OH, OW), row-major."""
     output = empty((*input.shape[:2], *grid.shape[1:3]), input.dtype)
-    _core.grid_sampler_2d(input, grid, output, interpolation, padding, align_corners)
+    _core.grid_sampler_2d(
+        input, grid, output, interpolation, padding, align_corners, get_num_threads()
+    )
     return output
 
 
@@ -37,7 +40,15 @@ def grid_sampler_2d_backward(
     grid_grad = empty_like(grid) if output_mask[1] else None
     if input_grad is not None or grid_grad is not None:
         _core.grid_sampler_2d_backward(
-            grad_output, input, grid, input_grad, grid_grad, interpolation, padding, align_corners
+            grad_output,
+            input,
+            grid,
+            input_grad,
+            grid_grad,
+            interpolation,
+            padding,
+            align_corners,
+            get_num_threads(),
         )
     return input_grad, grid_grad
 
@@ -55,7 +66,7 @@ def upsample_nearest_exact(
     output = empty(
         (*input.shape[:2], *output_size), input.dtype, channels_last=is_like_channels_last(input)
     )
-    _core.upsample_nearest_exact(input, output, _scale_pair(scales))
+    _core.upsample_nearest_exact(input, output, _scale_pair(scales), get_num_threads())
     return output
 
 
@@ -66,5 +77,5 @@ def upsample_nearest_exact_backward(
     grad_input = empty(
         input_size, grad_output.dtype, channels_last=is_like_channels_last(grad_output)
     )
-    _core.upsample_nearest_exact_backward(grad_output, grad_input, _scale_pair(scales))
+    _core.upsample_nearest_exact_backward(grad_output, grad_input, _scale_pair(scales), get_num_threads())
     return grad_input

@@ -1,0 +1,45 @@
+"""PyTorch's threads, on which portacl's kernels run in a process that has both."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from .. import _core
+from .._settings import info
+
+
+class Threads(NamedTuple):
+    """What a call made now, by this thread, would run on."""
+
+    count: int
+    """How many threads: ``torch.get_num_threads()``, unless ``PORTACL_NUM_THREADS`` or
+    ``portacl.set_num_threads`` says otherwise; 1 in a forked child."""
+    pool: str
+    """Whose they are and, where not PyTorch's, why."""
+
+
+def _why_not() -> str:
+    """Why PyTorch's threads should not be used; "" where they should."""
+    if "ATen parallel backend: OpenMP" not in torch.__config__.parallel_info():
+        return "PyTorch's loops do not run on OpenMP"
+    if os.environ.get("OMP_WAIT_POLICY", "").strip().lower() == "passive":
+        # Then OpenMP's threads sleep between loops, and oneTBB's wake up faster.
+        return "OMP_WAIT_POLICY is passive"
+    return ""
+
+
+def lend() -> None:
+    """Run portacl's kernels on PyTorch's threads; where that cannot be, on as many of its own."""
+    user = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    why_not = _why_not() or _core.lend_openmp_threads(str(user), "PyTorch's (libgomp)")
+    if why_not:
+        _core.lend_number_of_threads(f"oneTBB, because {why_not}")
+
+
+def threads() -> Threads:
+    """Tell how many threads a call made now would use, and whose they are."""
+    return Threads(_core.get_num_threads(torch.get_num_threads()), info()["thread_pool"])
