@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _core
-from ._pool import empty_tensor, pooled_block
+from ._pool import empty_tensor, no_memory, pooled_block
 
 _ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
@@ -36,7 +36,10 @@ def _numpy_dtype(name: str) -> np.dtype[Any]:
 def _empty_numpy(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
     block = pooled_block(shape, _ITEM_BYTES[dtype])
     if block is None:
-        return np.empty(shape, _numpy_dtype(dtype))
+        try:
+            return np.empty(shape, _numpy_dtype(dtype))
+        except MemoryError:
+            raise no_memory(shape, _ITEM_BYTES[dtype]) from None
     return np.ndarray(shape, _numpy_dtype(dtype), buffer=block)  # type: ignore[arg-type]
 
 
@@ -71,6 +74,19 @@ def kind_of(array: Any) -> Kind:
     return _NUMPY
 
 
+def check_tensor(torch: Any, tensor: Any, name: str) -> None:
+    """Refuse tensors that are no strided arrays.
+
+    Raises:
+        TypeError: sparse and other layouts.
+
+    """
+    if tensor.layout != torch.strided:
+        raise TypeError(
+            f"{name} has the layout {tensor.layout}, but must be torch.strided (a dense tensor)"
+        )
+
+
 def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
     """Shape and dtype name of an input.
 
@@ -82,6 +98,9 @@ def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
+        check_tensor(torch, array, name)
+        if array.device.type == "meta":
+            raise ValueError(f"{name} is on meta, but must be in this machine's memory")
         if array.requires_grad and torch.is_grad_enabled():
             raise ValueError(
                 f"{name} requires grad, which this function would not pass on: use portacl.torch, "

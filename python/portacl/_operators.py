@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import floor
+from operator import index
 from typing import Any, Literal, Union
 
 from . import _core
@@ -32,8 +33,18 @@ def _axis_scales(scales: Scales, axes: int) -> tuple[float, float]:
     values = [scales] * axes if isinstance(scales, (int, float)) else list(scales)
     if len(values) != axes:
         raise ValueError(f"scales has {len(values)} values, but there are {axes} spatial axes")
-    factors = [0.0 if value is None else float(value) for value in values]
+    try:
+        factors = [0.0 if value is None else float(value) for value in values]
+    except OverflowError:
+        raise ValueError("scales has a value that is no float64") from None
     return (factors[0], factors[1] if axes == 2 else 0.0)
+
+
+def _extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
+    try:
+        return tuple(index(value) for value in values)
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}; wanted {wanted}") from None
 
 
 def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
@@ -68,9 +79,7 @@ def upsample_nearest_exact_backward(
     """
     shape, dtype = describe(grad_output, "grad_output")
     axes = _spatial_axes(shape, "grad_output")
-    if not isinstance(input_size, Iterable):
-        raise TypeError(f"input_size is {input_size!r}; wanted the whole shape, a sequence of ints")
-    wanted = tuple(int(extent) for extent in input_size)
+    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
     if len(wanted) != len(shape) or min(wanted) < 0:
         raise ValueError(
             f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
@@ -121,8 +130,8 @@ def upsample_nearest_exact(
             raise ValueError("output_size and scales are both None: one of them is needed")
         spatial = tuple(floor(e * f) for e, f in zip(shape[2:], factors))
     else:
-        sizes = [output_size] * axes if isinstance(output_size, int) else list(output_size)
-        spatial = tuple(int(extent) for extent in sizes)
+        sizes = [output_size] * axes if isinstance(output_size, int) else output_size
+        spatial = _extents("output_size", sizes, "one int, or a sequence of ints")
     if len(spatial) != axes or min(spatial) < 0:
         raise ValueError(f"output_size is {list(spatial)}, but {axes} extents are needed")
     wanted = (*shape[:2], *spatial)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -13,11 +14,24 @@ POOLED_BYTES = 1 << 20
 
 
 def pooled_block(shape: Sequence[int], item_bytes: int) -> _core.Block | None:
-    """Memory from the pool for a result, or None where it is small or the pool is off."""
+    """Memory from the pool for a result, or None where it is small or the pool is off.
+
+    Raises:
+        ValueError: the result has more bytes than an address space.
+        MemoryError: there is no memory for it.
+
+    """
     nbytes = prod(shape) * item_bytes
+    if max(nbytes, *shape) > sys.maxsize:
+        raise ValueError(f"a result of shape {list(shape)} has more bytes than 64 bits can count")
     if nbytes < POOLED_BYTES or _core.pool_limit() == 0:
         return None
     return _core.Block(nbytes)
+
+
+def no_memory(shape: Sequence[int], item_bytes: int) -> MemoryError:
+    """Build the library's own error for a result that NumPy or PyTorch cannot allocate."""
+    return MemoryError(f"no memory for a result of {prod(shape) * item_bytes} bytes")
 
 
 def empty_tensor(torch: Any, shape: Sequence[int], dtype: Any) -> Any:
@@ -26,6 +40,9 @@ def empty_tensor(torch: Any, shape: Sequence[int], dtype: Any) -> Any:
     ``torch`` is the caller's module: this package works without it.
     """
     block = pooled_block(shape, dtype.itemsize)
-    if block is None:
+    if block is not None:
+        return torch.frombuffer(block, dtype=dtype).view(shape)
+    try:
         return torch.empty(shape, dtype=dtype)
-    return torch.frombuffer(block, dtype=dtype).view(shape)
+    except RuntimeError:  # how PyTorch's allocator says that there is no memory
+        raise no_memory(shape, dtype.itemsize) from None

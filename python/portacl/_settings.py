@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from operator import index
 from typing import Any
 
 from . import _core
 
 __version__: str = _core.version()
+_MAX_THREADS = 1024
 
 
 def set_num_threads(threads: int) -> None:
@@ -22,9 +24,18 @@ def set_num_threads(threads: int) -> None:
 
     Raises:
         ValueError: ``threads`` is out of range.
+        TypeError: ``threads`` is no integer.
 
     """
-    _core.set_num_threads(threads)
+    try:
+        count = index(threads)
+    except TypeError:
+        raise TypeError(f"threads is {threads!r}, but must be an integer") from None
+    if not 0 <= count <= _MAX_THREADS:
+        raise ValueError(
+            f"threads is {count}, but must be 0 (the default) to {_MAX_THREADS}"
+        )
+    _core.set_num_threads(count)
 
 
 def get_num_threads() -> int:

@@ -45,6 +45,14 @@ template <class... Args>
   throw nb::python_error();
 }
 
+// The exporter's own refusal, with the parameter's name; it stays visible as the cause. Takes the
+// error that is set.
+[[noreturn]] void ThrowUnreadable(const char* name) {
+  nb::python_error cause;
+  const std::string text = nb::str(cause.value()).c_str();
+  nb::raise_from(cause, PyExc_ValueError, "%s cannot be read as an array: %s", name, text.c_str());
+}
+
 [[noreturn]] void ThrowDType(const char* name, const std::string& got) {
   ThrowTypeError("%s has dtype %s, but must be float16, bfloat16, float32 or float64", name,
                  got.c_str());
@@ -56,6 +64,16 @@ std::string Describe(dlpack::DataType type) {
   const std::string code = type.code < kCodes.size() ? kCodes[type.code] : "unknown";
   return code + std::to_string(type.bits) +
          (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
+}
+
+// What __dlpack__ returns.
+nb::object Export(const nb::object& method) {
+  try {
+    return method(nb::arg("max_version") = nb::make_tuple(1, 3));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return method();  // older than DLPack 1.0
 }
 
 // The exchange table of a type, or null. The newest answer is kept: calls come with one kind of
@@ -105,7 +123,7 @@ bool ArrayView::FromExchangeApi(nb::handle object) {
   const dlpack::ExchangeApi* api = FindExchangeApi(Py_TYPE(object.ptr()));
   if (api == nullptr) return false;
   dlpack::Tensor tensor{};
-  if (api->tensor_from_py_object(object.ptr(), &tensor) != 0) throw nb::python_error();
+  if (api->tensor_from_py_object(object.ptr(), &tensor) != 0) ThrowUnreadable(name_);
   SetTensor(tensor);
   owner_ = nb::borrow(object);
   return true;
@@ -157,11 +175,11 @@ bool ArrayView::FromCapsule(nb::handle object) {
   const nb::object method = detached.attr("__dlpack__");
   nb::object capsule;
   try {
-    capsule = method(nb::arg("max_version") = nb::make_tuple(1, 3));
+    capsule = Export(method);
   } catch (nb::python_error& error) {
     if (error.matches(PyExc_BufferError)) return false;  // a dtype that DLPack does not know
-    if (!error.matches(PyExc_TypeError)) throw;
-    capsule = method();  // older than DLPack 1.0
+    error.restore();
+    ThrowUnreadable(name_);
   }
   // The capsule is never marked as used: its own destructor frees what it holds.
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {

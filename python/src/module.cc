@@ -111,7 +111,9 @@ nb::tuple Describe(nb::handle array, const char* name) {
 class Block {
  public:
   explicit Block(size_t bytes) : block_(ResultPool::Get().Take(bytes)), bytes_(bytes) {
-    if (block_.data == nullptr) throw std::bad_alloc();
+    if (block_.data != nullptr) return;
+    PyErr_Format(PyExc_MemoryError, "no memory for a result of %zu bytes", bytes);
+    throw nb::python_error();
   }
   ~Block() { ResultPool::Get().Return(block_); }
   Block(const Block&) = delete;

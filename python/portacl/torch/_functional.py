@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 import torch
 
+from .._arrays import check_tensor
 from .._operators import INTERPOLATIONS, PADDINGS, _choose
 from ._library import ops
 
@@ -16,6 +17,7 @@ def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
     for name, tensor in tensors.items():
         if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
+        check_tensor(torch, tensor, name)
 
 
 def grid_sample(

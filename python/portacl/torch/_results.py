@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .._pool import POOLED_BYTES, empty_tensor, pooled_block
+from .._pool import POOLED_BYTES, empty_tensor, no_memory, pooled_block
 
 
 def is_like_channels_last(tensor: torch.Tensor) -> bool:
@@ -53,6 +53,9 @@ def empty(shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = Fal
         return tensor
     strides = _channels_last_strides(shape)
     block = pooled_block(shape, dtype.itemsize)
-    if block is None:
+    if block is not None:
+        return torch.frombuffer(block, dtype=dtype).as_strided(shape, strides)
+    try:
         return torch.empty_strided(shape, strides, dtype=dtype)
-    return torch.frombuffer(block, dtype=dtype).as_strided(shape, strides)
+    except RuntimeError:  # how PyTorch's allocator says that there is no memory
+        raise no_memory(shape, dtype.itemsize) from None
