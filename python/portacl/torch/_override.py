@@ -13,9 +13,39 @@ import torch
 from . import _kernels
 
 _lock = threading.Lock()
-_library: Optional[torch.library.Library] = None
-_enabled = False
-_blocks = 0  # `with accelerated()` blocks that run now, in any thread
+
+
+class _Replacement:
+    """Kernels of one direction, in place while somebody wants them; the lock is held."""
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self.blocks = 0  # `with accelerated()` blocks that run now, in any thread
+        self.kernels: dict[str, Any] = {}
+        self._library: Optional[torch.library.Library] = None
+
+    @property
+    def in_place(self) -> bool:
+        return self._library is not None
+
+    def apply(self) -> None:
+        """Bring PyTorch's dispatcher into the wanted state."""
+        wanted = self.enabled or self.blocks > 0
+        if wanted and self._library is None:
+            library = torch.library.Library("aten", "IMPL")
+            with warnings.catch_warnings():
+                # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
+                warnings.filterwarnings("ignore", "Warning only once for all operators")
+                for name, kernel in self.kernels.items():
+                    library.impl(name, kernel, "CPU")
+            self._library = library
+        elif not wanted and self._library is not None:
+            self._library._destroy()  # PyTorch's own kernels come back
+            self._library = None
+
+
+_backward = _Replacement()
+_forward = _Replacement()
 
 
 def _grid_sampler_2d_backward(
@@ -70,69 +100,111 @@ def _upsample_nearest_exact2d_backward(
     return _resize_backward(grad_output, output_size, input_size, (scales_h, scales_w))
 
 
-_KERNELS: dict[str, Any] = {
+_backward.kernels = {
     "grid_sampler_2d_backward": _grid_sampler_2d_backward,
     "_upsample_nearest_exact1d_backward": _upsample_nearest_exact1d_backward,
     "_upsample_nearest_exact2d_backward": _upsample_nearest_exact2d_backward,
 }
 
 
-def _apply() -> None:
-    """Bring PyTorch's dispatcher into the wanted state; the lock is held."""
-    global _library
-    wanted = _enabled or _blocks > 0
-    if wanted and _library is None:
-        library = torch.library.Library("aten", "IMPL")
-        with warnings.catch_warnings():
-            # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
-            warnings.filterwarnings("ignore", "Warning only once for all operators")
-            for name, kernel in _KERNELS.items():
-                library.impl(name, kernel, "CPU")
-        _library = library
-    elif not wanted and _library is not None:
-        _library._destroy()  # PyTorch's own kernels come back
-        _library = None
+def _grid_sampler_2d(
+    input: torch.Tensor, grid: torch.Tensor, interpolation: int, padding: int, align_corners: bool
+) -> torch.Tensor:
+    try:
+        return _kernels.grid_sampler_2d(input, grid, interpolation, padding, align_corners)
+    except ValueError as error:  # what PyTorch's own kernel raises for the same reasons
+        raise RuntimeError(str(error)) from None
 
 
-def enable() -> None:
+def _resize(
+    stock: Any, input: torch.Tensor, output_size: Sequence[int], *scales: Optional[float]
+) -> torch.Tensor:
+    if not input.is_floating_point():
+        # Pictures in uint8: PyTorch's kernel, which is still behind the operator's out= variant.
+        return stock(input, output_size, *scales, out=input.new_empty(0))
+    factors = [scale or 0.0 for scale in scales]
+    try:
+        return _kernels.upsample_nearest_exact(input, output_size, factors)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def _upsample_nearest_exact1d(
+    input: torch.Tensor, output_size: Sequence[int], scales: Optional[float] = None
+) -> torch.Tensor:
+    return _resize(torch.ops.aten._upsample_nearest_exact1d.out, input, output_size, scales)
+
+
+def _upsample_nearest_exact2d(
+    input: torch.Tensor,
+    output_size: Sequence[int],
+    scales_h: Optional[float] = None,
+    scales_w: Optional[float] = None,
+) -> torch.Tensor:
+    stock = torch.ops.aten._upsample_nearest_exact2d.out
+    return _resize(stock, input, output_size, scales_h, scales_w)
+
+
+_forward.kernels = {
+    "grid_sampler_2d": _grid_sampler_2d,
+    "_upsample_nearest_exact1d": _upsample_nearest_exact1d,
+    "_upsample_nearest_exact2d": _upsample_nearest_exact2d,
+}
+
+
+def enable(forward: bool = False) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
     Replaces the CPU kernels of ``aten::grid_sampler_2d_backward`` and
     ``aten::_upsample_nearest_exact1d_backward`` and ``..2d_backward``, which are behind
     ``torch.nn.functional.grid_sample`` and ``interpolate(mode="nearest-exact")``. Results have the
-    same shapes, dtypes and memory formats; those of nearest-exact have the same bits. Forked
-    children (DataLoader workers) inherit it and compute with one thread, with the same bits.
-    Calling it again does nothing.
+    same shapes, dtypes and memory formats; those of nearest-exact have the same bits. They run on
+    PyTorch's threads (``threads()``). Forked children (DataLoader workers) inherit it and compute
+    with one thread once the parent has used more, with the same bits. The last call counts.
+
+    Args:
+        forward: replace ``aten::grid_sampler_2d`` and ``aten::_upsample_nearest_exact1d`` and
+            ``..2d`` as well. The last bits of ``grid_sample`` then differ from PyTorch's, and a few
+            size pairs of nearest-exact take another element (the one that the backward takes).
+
     """
-    global _enabled
     with _lock:
-        _enabled = True
-        _apply()
+        _backward.enabled = True
+        _forward.enabled = forward
+        _backward.apply()
+        _forward.apply()
 
 
 def disable() -> None:
     """Give PyTorch its own kernels back; ``with accelerated()`` blocks that run keep portacl's."""
-    global _enabled
     with _lock:
-        _enabled = False
-        _apply()
+        for replacement in (_backward, _forward):
+            replacement.enabled = False
+            replacement.apply()
 
 
-def is_enabled() -> bool:
-    """Whether portacl's kernels are in place now."""
-    return _library is not None
+def is_enabled(forward: bool = False) -> bool:
+    """Whether portacl's backward kernels are in place now; ``forward``: the forward ones."""
+    return _forward.in_place if forward else _backward.in_place
 
 
 @contextlib.contextmanager
-def accelerated() -> Iterator[None]:
-    """Compute with portacl's kernels inside a ``with`` block: in the whole process, all threads."""
-    global _blocks
+def accelerated(forward: bool = False) -> Iterator[None]:
+    """Compute with portacl's kernels inside a ``with`` block: in the whole process, all threads.
+
+    Args:
+        forward: as for ``enable()``.
+
+    """
+    replaced = (_backward, _forward) if forward else (_backward,)
     with _lock:
-        _blocks += 1
-        _apply()
+        for replacement in replaced:
+            replacement.blocks += 1
+            replacement.apply()
     try:
         yield
     finally:
         with _lock:
-            _blocks -= 1
-            _apply()
+            for replacement in replaced:
+                replacement.blocks -= 1
+                replacement.apply()
