@@ -134,7 +134,9 @@ print(same(gradients(), reference), pt.threads().count, os_threads() > before)
 
 
 _OTHER_OPENMP = """
-void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) { body(data); }
+void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
+    body(data);
+}
 int omp_get_max_threads(void) { return 1; }
 int omp_get_thread_num(void) { return 0; }
 int omp_get_num_threads(void) { return 1; }

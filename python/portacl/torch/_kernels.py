@@ -77,5 +77,7 @@ def upsample_nearest_exact_backward(
     grad_input = empty(
         input_size, grad_output.dtype, channels_last=is_like_channels_last(grad_output)
     )
-    _core.upsample_nearest_exact_backward(grad_output, grad_input, _scale_pair(scales), get_num_threads())
+    _core.upsample_nearest_exact_backward(
+        grad_output, grad_input, _scale_pair(scales), get_num_threads()
+    )
     return grad_input
