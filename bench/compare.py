@@ -8,6 +8,7 @@ read it at their start. Needs PyTorch (script/setup --torch) and a build (script
   bench/compare.py --quick                            a few shapes of every class
   bench/compare.py --filter grid.*random --threads 1
   bench/compare.py --suite shapes sizes copy tiny --json r.json --markdown r.md --plots docs/images
+  bench/compare.py --suite torch steps                inside PyTorch; needs the Python package too
   bench/compare.py --from r.json --plots docs/images  draws again without measuring
 """
 
@@ -45,7 +46,11 @@ SUITES = {
     "sizes": "time per element from 1e5 to --max-elements elements",
     "copy": "copy and fill bandwidth against size",
     "tiny": "cost of a call (compiles a small library against PyTorch)",
+    "torch": "operators called through PyTorch with and without portacl.torch.enable()",
+    "steps": "whole training steps, likewise",
 }
+# In a process of their own: no other peers, no settings of OpenMP.
+INSIDE_PYTORCH = ("torch", "steps")
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -106,7 +111,8 @@ def main() -> int:
     _ensure_packages(measuring=not options.sources)
     from portacl_bench import cases, report, results  # noqa: PLC0415 (needs the packages)
 
-    if not options.sources and "shapes" in options.suite and not cases.load(options.filter):
+    listed = {"shapes", "torch"} & set(options.suite)
+    if not options.sources and listed and not cases.load(options.filter):
         print(
             f"bench/compare.py: --filter {options.filter} matches no name, operator, class or dtype "
             "in bench/shapes.json",
@@ -117,7 +123,7 @@ def main() -> int:
     if options.sources:
         result = results.merge([json.loads(path.read_text()) for path in options.sources])
     else:
-        if not options.lib.exists():
+        if not options.lib.exists() and not set(options.suite) <= set(INSIDE_PYTORCH):
             sys.exit(f"{options.lib} is missing: run script/build release, or give --lib")
         result = results.merge([_measure(options, threads) for threads in options.threads])
     if options.json:
@@ -136,20 +142,34 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace, threads: int) -> dict[str, Any]:
-    """Runs this program again as a worker: every peer starts with `threads` threads."""
+    """Runs this program again as workers: every peer starts with `threads` threads."""
+    from portacl_bench import results  # noqa: PLC0415
+
     count = str(threads)
-    environment = {
-        **os.environ,
+    chosen = {
         "OMP_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
         "PORTACL_NUM_THREADS": count,
         "NPROC": count,  # XLA's thread pool
         "JAX_PLATFORMS": "cpu",
     }
+    default = {k: v for k, v in os.environ.items() if k not in chosen}
+    print(f"{threads} thread(s)", file=sys.stderr)
+    inside = [suite for suite in options.suite if suite in INSIDE_PYTORCH]
+    others = [suite for suite in options.suite if suite not in INSIDE_PYTORCH]
+    parts = [
+        _run_worker(suites, count, environment)
+        for suites, environment in ((others, {**default, **chosen}), (inside, default))
+        if suites
+    ]
+    return results.merge(parts)
+
+
+def _run_worker(suites: list[str], count: str, environment: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "result.json"
-        command = [sys.executable, *sys.argv, "--worker", count, "--json", str(path)]
-        print(f"{threads} thread(s)", file=sys.stderr)
+        command = [sys.executable, *sys.argv, "--suite", *suites]
+        command += ["--worker", count, "--json", str(path)]
         subprocess.run(command, env=environment, check=True)
         result: dict[str, Any] = json.loads(path.read_text())
         return result
@@ -158,7 +178,8 @@ def _measure(options: argparse.Namespace, threads: int) -> dict[str, Any]:
 def _measure_here(options: argparse.Namespace) -> None:
     from portacl_bench import worker  # noqa: PLC0415
 
-    result = worker.run(options, options.worker)
+    inside = set(options.suite) <= set(INSIDE_PYTORCH)
+    result = (worker.run_inside if inside else worker.run)(options, options.worker)
     if options.impl:
         result["impl"] = options.impl
     options.json.write_text(json.dumps(result))

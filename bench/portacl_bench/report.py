@@ -16,6 +16,10 @@ def markdown(result: Record) -> str:
     parts = [_header(result)]
     if result.get("shapes"):
         parts += [_operator(result, cases.NEAREST), _operator(result, cases.GRID)]
+    if result.get("torch"):
+        parts.append(_inside(result["torch"]))
+    if result.get("steps"):
+        parts.append(_steps(result["steps"]))
     if result.get("tiny"):
         parts.append(_tiny(result))
     if result.get("sizes"):
@@ -128,6 +132,76 @@ def _disagreements(record: Record) -> list[tuple[str, str]]:
     found = [(p, t["agrees"]) for p, t in record["peers"].items() if t.get("agrees")]
     found += list(record["skipped"].items())
     return [(peer, text) for peer, text in found if text.startswith("differs")]
+
+
+def _groups(records: list[Record], key: Callable[[Record], str]) -> dict[str, dict[int, Record]]:
+    """Records by name and number of threads."""
+    found: dict[str, dict[int, Record]] = {}
+    for record in records:
+        found.setdefault(key(record), {})[record["threads"]] = record
+    return found
+
+
+def _joined(by_threads: dict[int, Record], counts: list[int], cell: Cell) -> str:
+    return " / ".join(cell(by_threads[c]) if c in by_threads else "-" for c in counts)
+
+
+def _inside(records: list[Record]) -> str:
+    """Operators called through PyTorch."""
+    counts = results.thread_counts(records)
+    threads = " / ".join(f"T{count}" for count in counts)
+    pools = ", ".join(dict.fromkeys(record["pool"] for record in records))
+    lines = [
+        f"### Inside PyTorch ({threads}; threads: {pools})",
+        "",
+        _line(["name", "shape", "PyTorch, ms", "portacl, ms", "**PyTorch / portacl**"]),
+        _line(["---"] * 5),
+    ]
+    for name, row in _groups(records, lambda r: r["case"]["name"]).items():
+        shape = results.label(next(iter(row.values()))["case"])
+        cells = [
+            _joined(row, counts, lambda r: _milliseconds(r, "torch")),
+            _joined(row, counts, lambda r: _milliseconds(r, "portacl")),
+            _joined(row, counts, lambda r: _number(results.ratio(r, "torch"))),
+        ]
+        lines.append(_line([name, shape, *cells]))
+    lines.append("")
+    for direction in ("backward", "forward"):
+        for count in counts:
+            chosen = [
+                (ratio, r["case"]["name"])
+                for r in records
+                if r["threads"] == count and r["case"]["name"].endswith(direction)
+                if (ratio := results.ratio(r, "torch"))
+            ]
+            if chosen:
+                mean, (worst, name) = results.geometric_mean(r for r, _ in chosen), min(chosen)
+                slower = sum(ratio < 1 for ratio, _ in chosen)
+                lines.append(
+                    f"- {direction}, T{count}: geometric mean {_number(mean)}; slowest row "
+                    f"{_number(worst)} ({name}); slower than PyTorch: {slower} of {len(chosen)}."
+                )
+    return "\n".join(lines)
+
+
+def _steps(records: list[Record]) -> str:
+    """Whole training steps."""
+    counts = results.thread_counts(records)
+    threads = " / ".join(f"T{count}" for count in counts)
+    head = ["step", "PyTorch, ms", "gradient's share", "PyTorch / portacl", "forward replaced too"]
+    lines = [f"### Training steps ({threads})", "", _line(head), _line(["---"] * len(head))]
+    for name, row in _groups(records, lambda r: str(r["name"])).items():
+        cells = [
+            _joined(row, counts, lambda r: _milliseconds(r, "torch")),
+            _joined(row, counts, lambda r: _percent(r["gradient_share"])),
+            _joined(row, counts, lambda r: _number(results.ratio(r, "torch"))),
+            _joined(
+                row, counts, lambda r: _number(results.ratio(r, "torch", own="portacl-forward"))
+            ),
+        ]
+        what = next(iter(row.values()))["what"].rstrip(".")
+        lines.append(_line([f"{name.replace('_', ' ')}: {what}", *cells]))
+    return "\n".join(lines)
 
 
 def _tiny(result: Record) -> str:

@@ -147,6 +147,27 @@ def run(options: argparse.Namespace, threads: int) -> Record:
     return result
 
 
+def run_inside(options: argparse.Namespace, threads: int) -> Record:
+    """The suites that measure PyTorch's own functions, with and without portacl's kernels."""
+    import portacl  # noqa: PLC0415 (the Python package)
+
+    from . import in_torch, steps  # noqa: PLC0415
+
+    result: Record = {
+        "version": JSON_VERSION,
+        "machine": machine.describe(),
+        "versions": {"portacl": portacl.__version__, "PyTorch": torch.__version__},
+        "portacl": portacl.info(),
+        "protocol": dataclasses.asdict(timing.Protocol(repeat=options.repeat)),
+        "load_before": machine.load(),
+    }
+    suites = {"torch": in_torch.run, "steps": steps.run}
+    for suite in options.suite:
+        result[suite] = suites[suite](options, threads)
+    result["load_after"] = machine.load()
+    return result
+
+
 def _progress(text: str, record: Record) -> None:
     times = ", ".join(
         f"{name} {peer['median'] * 1e3:.3f}"

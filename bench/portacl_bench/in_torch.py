@@ -1,0 +1,108 @@
+"""Suite `torch`: PyTorch's operators as training calls them, with and without portacl's kernels.
+
+Results are new memory in each call, OpenMP has its default settings, and another operator of
+PyTorch's runs between the calls, outside the measured time: its threads are awake, as in training.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import portacl.torch as pt
+
+from . import cases, data, machine
+from .cases import Case
+from .native import INTERPOLATION, PADDING
+from .timing import Protocol, Times
+
+Record = dict[str, Any]
+Call = Callable[[], Any]
+aten = torch.ops.aten
+KERNELS: dict[str, Call] = {
+    "torch": pt.disable,
+    "portacl": lambda: pt.enable(forward=True),
+}
+BETWEEN = 1 << 18  # elements of the operator between the calls: 1 MiB
+WARM_UP = 2
+MOST_CALLS = 50
+
+
+def run(options: Any, threads: int) -> list[Record]:
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    chosen = cases.load(options.filter)
+    if options.quick and not options.filter:
+        chosen = cases.quick(chosen)
+    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
+    records = []
+    for case in chosen:
+        for direction, call in _calls(case).items():
+            record = {
+                "case": dataclasses.replace(case, name=f"{case.name} {direction}").to_json(),
+                "threads": threads,
+                "load": machine.load(),
+                "pool": pt.threads().pool,
+                "peers": {name: t.to_json() for name, t in measure(call, protocol).items()},
+            }
+            records.append(record)
+    return records
+
+
+def _calls(case: Case) -> dict[str, Call]:
+    """The case's backward operator, and the forward one where the mask wants everything."""
+    problem = data.make(case)
+    grad = problem.grad_output
+    if case.is_grid:
+        x, grid = problem.input, problem.grid
+        modes = (INTERPOLATION[case.interpolation], PADDING[case.padding], case.align_corners)
+        calls: dict[str, Call] = {
+            "backward": lambda: aten.grid_sampler_2d_backward(grad, x, grid, *modes, case.mask)
+        }
+        if case.mask == (True, True):
+            calls["forward"] = lambda: aten.grid_sampler_2d(x, grid, *modes)
+        return calls
+    backward, forward = (
+        (aten._upsample_nearest_exact1d_backward, aten._upsample_nearest_exact1d)
+        if len(case.output) == 1
+        else (aten._upsample_nearest_exact2d_backward, aten._upsample_nearest_exact2d)
+    )
+    image = backward(grad, case.output, case.input)
+    return {
+        "backward": lambda: backward(grad, case.output, case.input),
+        "forward": lambda: forward(image, case.output),
+    }
+
+
+def measure(call: Call, protocol: Protocol) -> dict[str, Times]:
+    """Seconds per call of both kernels, which take turns. Every call is a sample of its own."""
+    other = torch.ones(BETWEEN)
+    times = {name: Times(1) for name in KERNELS}
+
+    def sample() -> float:
+        other.mul_(1.0)
+        start = time.perf_counter_ns()
+        result = call()
+        stop = time.perf_counter_ns()
+        del result
+        return (stop - start) * 1e-9
+
+    gc.collect()
+    gc.disable()
+    try:
+        for i in range(protocol.repeat):
+            for name in list(KERNELS) if i % 2 else list(KERNELS)[::-1]:
+                KERNELS[name]()
+                longest = max(sample() for _ in range(WARM_UP))
+                share = protocol.limit / protocol.repeat
+                count = max(1, min(MOST_CALLS, int(share / longest)))
+                times[name].samples += [sample() for _ in range(count)]
+    finally:
+        gc.enable()
+        pt.disable()
+    return times
