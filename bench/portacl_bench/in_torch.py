@@ -33,9 +33,9 @@ WARM_UP = 2
 MOST_CALLS = 50
 
 
+@torch.no_grad()
 def run(options: Any, threads: int) -> list[Record]:
     torch.set_num_threads(threads)
-    torch.set_grad_enabled(False)
     chosen = cases.load(options.filter)
     if options.quick and not options.filter:
         chosen = cases.quick(chosen)
