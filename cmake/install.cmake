@@ -16,13 +16,27 @@ if(TARGET portacl_cli)
   add_dependencies(portacl_product portacl_cli)
 endif()
 
-# Names that vendor programs link. They are symbolic links to one file, so a program that loads
-# several of them still gets one library with one state.
+# Names that vendor programs link or load. They are symbolic links to one file, so a program that
+# loads several of them still gets one library with one state. The first line has functions of its
+# own here; torch_npu names those of the second, and programs for newer toolkits those of the third.
+# No regular file may be called libopapi_*.so: torch_npu opens such a file as a library of operators.
+set(PORTACL_COMPAT_NAMES
+    ascendcl nnopbase opapi acl_op_compiler
+    hccl ge_runner graph acl_tdt_channel
+    opapi_cv opapi_nn opapi_math)
 set(compat_dir "${PROJECT_BINARY_DIR}/compat")
 file(MAKE_DIRECTORY "${compat_dir}")
-foreach(name IN ITEMS ascendcl nnopbase opapi acl_op_compiler)
+foreach(name IN LISTS PORTACL_COMPAT_NAMES)
   file(CREATE_LINK libportacl.so "${compat_dir}/lib${name}.so" SYMBOLIC)
   install(FILES "${compat_dir}/lib${name}.so" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
+
+# Folders that programs for the vendor's toolkit look for: the operators' (nothing is kept there) and
+# those of its parts, where some builds look for the libraries.
+install(DIRECTORY DESTINATION opp)
+file(CREATE_LINK "../${CMAKE_INSTALL_LIBDIR}" "${compat_dir}/lib64" SYMBOLIC)
+foreach(part IN ITEMS runtime compiler)
+  install(FILES "${compat_dir}/lib64" DESTINATION ${part})
 endforeach()
 
 # Shells that cannot name the file they source fall back to the folder known here.

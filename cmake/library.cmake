@@ -12,6 +12,14 @@ set(PORTACL_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/generated/include")  # publ
 set(PORTACL_GENERATED_PRIVATE "${PROJECT_BINARY_DIR}/generated/private")  # for our own sources
 configure_file(cmake/version.h.in "${PORTACL_GENERATED_INCLUDE}/portacl/version.h" @ONLY)
 
+# aclnnop/level2/<header>: the older place of each operator's header.
+file(GLOB operator_headers RELATIVE "${PROJECT_SOURCE_DIR}/include" CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/include/aclnnop/*.h")
+foreach(PORTACL_HEADER IN LISTS operator_headers)
+  get_filename_component(name "${PORTACL_HEADER}" NAME)
+  configure_file(cmake/level2.h.in "${PORTACL_GENERATED_INCLUDE}/aclnnop/level2/${name}" @ONLY)
+endforeach()
+
 # What every internal source sees.
 add_library(portacl_internal INTERFACE)
 target_include_directories(portacl_internal INTERFACE

@@ -42,11 +42,16 @@ set(CMAKE_INSTALL_LIBDIR "${debian_lib}")
 configure_file(cmake/portacl.pc.in "${debian_build}/portacl.pc" @ONLY)
 install_debian(FILES "${debian_build}/portacl.pc" DESTINATION share/pkgconfig)
 
-install_debian(DIRECTORY include/acl include/aclnn include/aclnnop DESTINATION "${ascend}/include")
+install_debian(DIRECTORY include/acl include/aclnn include/aclnnop
+               "${PORTACL_GENERATED_INCLUDE}/aclnnop" DESTINATION "${ascend}/include")
 install_debian_link("${ascend}/include" portacl include/portacl)
-foreach(name IN ITEMS ascendcl nnopbase opapi acl_op_compiler portacl)
+foreach(name IN LISTS PORTACL_COMPAT_NAMES ITEMS portacl)
   install_debian_link("${ascend}/lib64" lib${name}.so
                       "${debian_lib}/libportacl.so.${PROJECT_VERSION_MAJOR}")
+endforeach()
+install_debian(DIRECTORY DESTINATION "${ascend}/opp")
+foreach(part IN ITEMS runtime compiler)
+  install_debian_link("${ascend}/${part}" lib64 "${ascend}/lib64")
 endforeach()
 set(CMAKE_INSTALL_LIBDIR lib64)
 set(PORTACL_HOME_FALLBACK "/usr/${ascend}")

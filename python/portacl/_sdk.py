@@ -20,6 +20,13 @@ _LINK_NAMES = (
     "libnnopbase.so",
     "libopapi.so",
     "libacl_op_compiler.so",
+    "libhccl.so",
+    "libge_runner.so",
+    "libgraph.so",
+    "libacl_tdt_channel.so",
+    "libopapi_cv.so",
+    "libopapi_nn.so",
+    "libopapi_math.so",
 )
 
 
@@ -43,7 +50,8 @@ def _link(target: Path, name: Path) -> None:
 def sdk_path() -> Path:
     """Make the folder that programs use as ``ASCEND_HOME_PATH``, and return it.
 
-    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files.
+    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files, and
+    the folders ``opp``, ``runtime`` and ``compiler``, which some programs look for.
     It lies in ``PORTACL_CACHE``, or in ``~/.cache/portacl``; deleting it does no harm.
 
     Raises:
@@ -63,6 +71,10 @@ def sdk_path() -> Path:
     libraries.mkdir(parents=True, exist_ok=True)
     for name in (_LIBRARY, *_LINK_NAMES):
         _link(files / "lib64" / _LIBRARY, libraries / name)
+    (home / "opp").mkdir(exist_ok=True)
+    for part in ("runtime", "compiler"):
+        (home / part).mkdir(exist_ok=True)
+        _link(Path("../lib64"), home / part / "lib64")
     for entry in ("include", "bin"):
         _link(files / entry, home / entry)
     _link(files / "set_env.sh", home / "set_env.sh")

@@ -32,7 +32,11 @@ def test_sdk_path(tmp_path, monkeypatch):
     assert home == portacl.sdk_path()  # a second call changes nothing
     assert (home / "include" / "acl" / "acl.h").is_file()
     assert (home / "set_env.sh").is_file()
-    for name in ("ascendcl", "nnopbase", "opapi", "acl_op_compiler", "portacl"):
+    assert (home / "include" / "aclnnop" / "level2").is_dir()
+    assert (home / "opp").is_dir()
+    for part in ("runtime", "compiler"):
+        assert (home / part / "lib64" / "libascendcl.so").exists()
+    for name in ("ascendcl", "nnopbase", "opapi", "acl_op_compiler", "portacl", "hccl", "graph"):
         ctypes.CDLL(str(home / "lib64" / f"lib{name}.so"))
     maps = Path("/proc/self/maps").read_text().splitlines()
     assert len({line.split()[-1] for line in maps if "libportacl" in line}) == 1
