@@ -61,7 +61,7 @@ class ElementwisePlan final : public ops::Plan {
 
   Status Make() const { return CheckMemory(); }
 
-  void Run(const ops::Addresses& elements, void* /*workspace*/) const noexcept override {
+  void Run(const ops::Elements& elements, void* /*workspace*/) const noexcept override {
     runtime::ParallelFor(loop_.count(), kGrain,
                          [&](int64_t begin, int64_t end) { RunRange(elements, begin, end); });
   }
@@ -109,7 +109,7 @@ class ElementwisePlan final : public ops::Plan {
     BlockFunctionOf(Function::kNeg, compute_)(negated);
   }
 
-  void RunRange(const ops::Addresses& elements, int64_t begin, int64_t end) const noexcept {
+  void RunRange(const ops::Elements& elements, int64_t begin, int64_t end) const noexcept {
     const auto address = [&](int slot) {
       return static_cast<char*>(elements[static_cast<size_t>(slot)]);
     };
@@ -141,7 +141,7 @@ class ElementwisePlan final : public ops::Plan {
   }
 
   // Elements [at, at + count) of an input in the compute type.
-  const void* Fetch(int index, const ops::Addresses& elements, int64_t at, bool first,
+  const void* Fetch(int index, const ops::Elements& elements, int64_t at, bool first,
                     int64_t count, std::array<Row, kMaxInputs>* rows) const noexcept {
     const Input& input = inputs_[static_cast<size_t>(index)];
     std::byte* const row = (*rows)[static_cast<size_t>(index)].bytes.data();

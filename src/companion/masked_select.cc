@@ -40,7 +40,7 @@ class MaskedSelectPlan final : public ops::Plan {
 
   Status Make() const { return CheckMemory(); }
 
-  void Run(const ops::Addresses& elements, void* /*workspace*/) const noexcept override {
+  void Run(const ops::Elements& elements, void* /*workspace*/) const noexcept override {
     std::array<int64_t, kBlock> values;
     std::array<int64_t, kBlock> mask;
     int64_t total = 0;

@@ -324,7 +324,7 @@ class ListPlan final : public ops::Plan {
     small_ = small_ && elements <= kSmall;
   }
   std::span<const std::shared_ptr<const ops::Plan>> parts() const override { return parts_; }
-  void Run(const ops::Addresses& /*elements*/, void* /*workspace*/) const noexcept override {}
+  void Run(const ops::Elements& /*elements*/, void* /*workspace*/) const noexcept override {}
 
  private:
   const std::vector<std::shared_ptr<const ops::Plan>> parts_;

@@ -86,7 +86,7 @@ class ReductionPlan final : public ops::Plan {
 
   Status Make() const { return CheckMemory(); }
 
-  void Run(const ops::Addresses& elements, void* workspace) const noexcept override {
+  void Run(const ops::Elements& elements, void* workspace) const noexcept override {
     switch (function_) {
       case Function::kMax:
         return integer_ ? RunAs<Largest, int64_t>(elements, workspace)
@@ -120,7 +120,7 @@ class ReductionPlan final : public ops::Plan {
 
   // One task is one chunk of one output.
   template <class Join, class A>
-  void RunAs(const ops::Addresses& elements, void* workspace) const noexcept {
+  void RunAs(const ops::Elements& elements, void* workspace) const noexcept {
     const auto address = (reinterpret_cast<uintptr_t>(workspace) + 7) / 8 * 8;
     A* const partial = reinterpret_cast<A*>(address);
     const int64_t grain = std::max<int64_t>(1, kGrain / std::clamp<int64_t>(terms_, 1, kChunk));
@@ -150,7 +150,7 @@ class ReductionPlan final : public ops::Plan {
   }
 
   template <class Join, class A>
-  A OfChunk(const ops::Addresses& elements, int64_t start, int64_t count) const noexcept {
+  A OfChunk(const ops::Elements& elements, int64_t start, int64_t count) const noexcept {
     alignas(64) std::array<A, kBlock> values;
     std::array<A, kLanes> lanes;
     lanes.fill(Join::template kStart<A>);
@@ -177,7 +177,7 @@ class ReductionPlan final : public ops::Plan {
 
   // The terms [start, start + count) in the type of the sum.
   template <class A>
-  void Fetch(const ops::Addresses& elements, int64_t start, int64_t count,
+  void Fetch(const ops::Elements& elements, int64_t start, int64_t count,
              A* values) const noexcept {
     if (difference_ == nullptr) {
       inputs_.Gather(0, elements[0], load_[0], compute_, start, count, values);
@@ -196,7 +196,7 @@ class ReductionPlan final : public ops::Plan {
   }
 
   template <class A>
-  void Put(const ops::Addresses& elements, int64_t output, A value) const noexcept {
+  void Put(const ops::Elements& elements, int64_t output, A value) const noexcept {
     if constexpr (!std::is_integral_v<A>) value /= divisor_;
     outputs_.Scatter(0, elements[static_cast<size_t>(num_tensors() - 1)], store_, sum_compute(),
                      output, 1, &value);

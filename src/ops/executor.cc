@@ -37,9 +37,11 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
 Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   const Refusals refusals = plan->refusals();
   const auto parts = plan->parts();
-  std::vector<Addresses> elements(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    PORTACL_RETURN_IF_ERROR(ResolveElements(*parts[i], parts[i]->PlannedStorages(), &elements[i]));
+  std::vector<Elements> elements;
+  elements.reserve(parts.size());
+  for (const auto& part : parts) {
+    elements.push_back(part->ElementsAt(part->PlannedStorages()));
+    PORTACL_RETURN_IF_ERROR(ResolveElements(*part, &elements.back()));
   }
   runtime::Work work;
   work.name = plan->op();
