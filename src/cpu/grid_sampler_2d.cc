@@ -105,13 +105,13 @@ class Sampling {
   void Run() const {
     if (g_.by_image) {
       runtime::ParallelForSlots(s_.n, g_.slabs, [&](int slot, int64_t n) {
-        for (int64_t block = 0; block < g_.blocks; ++block) RunBlock(n, block, SlabOf(slot));
+        for (int64_t block = 0; block < g_.blocks.count; ++block) RunBlock(n, block, SlabOf(slot));
       });
       return;
     }
     for (int64_t n = 0; n < s_.n; ++n) {
-      for (int64_t block = 0; block < g_.blocks; block += g_.slabs) {
-        RunGroup(n, block, std::min<int64_t>(g_.slabs, g_.blocks - block));
+      for (int64_t block = 0; block < g_.blocks.count; block += g_.slabs) {
+        RunGroup(n, block, std::min<int64_t>(g_.slabs, g_.blocks.count - block));
       }
     }
   }
@@ -121,20 +121,8 @@ class Sampling {
     return reinterpret_cast<F*>(memory_ + static_cast<uint64_t>(slot) * g_.slab_bytes);
   }
 
-  template <class Function>
-  void WithLanes(int64_t block, const Function& f) const {
-    switch (block == g_.blocks - 1 ? g_.last_lanes : 16) {
-      case 4:
-        return f(std::integral_constant<int, 4>());
-      case 8:
-        return f(std::integral_constant<int, 8>());
-      default:
-        return f(std::integral_constant<int, 16>());
-    }
-  }
-
   void RunBlock(int64_t n, int64_t block, F* slab) const {
-    WithLanes(block, [&](auto lanes) {
+    g_.blocks.WithLanes(block, [&](auto lanes) {
       LoadRows<lanes>(n, block, 0, g_.slab_rows, slab);
       SamplePoints<lanes>(n, block, 0, g_.points, slab);
     });
@@ -146,7 +134,7 @@ class Sampling {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t block = i / g_.slab_rows;
         const int64_t row = i % g_.slab_rows;
-        WithLanes(first_block + block, [&](auto lanes) {
+        g_.blocks.WithLanes(first_block + block, [&](auto lanes) {
           LoadRows<lanes>(n, first_block + block, row, row + 1, SlabOf(block));
         });
       }
@@ -157,7 +145,7 @@ class Sampling {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t block = i / chunks;
         const int64_t first = i % chunks * kChunk;
-        WithLanes(first_block + block, [&](auto lanes) {
+        g_.blocks.WithLanes(first_block + block, [&](auto lanes) {
           SamplePoints<lanes>(n, first_block + block, first, std::min(first + kChunk, g_.points),
                               SlabOf(block));
         });
@@ -165,13 +153,11 @@ class Sampling {
     });
   }
 
-  int64_t ChannelsOf(int64_t block) const { return std::min<int64_t>(16, s_.c - 16 * block); }
-
   template <int L>
   void LoadRows(int64_t n, int64_t block, int64_t begin, int64_t end, F* slab) const {
     const int64_t row_size = g_.pitch * L;
-    const T* base =
-        static_cast<const T*>(p_.input) + n * p_.input_stride[0] + 16 * block * p_.input_stride[1];
+    const T* base = static_cast<const T*>(p_.input) + n * p_.input_stride[0] +
+                    g_.blocks.FirstChannel(block) * p_.input_stride[1];
     for (int64_t r = begin; r < end; ++r) {
       F* row = slab + r * row_size;
       const int64_t y = r - 2;
@@ -182,7 +168,8 @@ class Sampling {
       std::fill_n(row, L, kNothing<F>);
       std::fill_n(row + row_size - L, L, kNothing<F>);
       const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
-                                    s_.w == 1 ? 1 : p_.input_stride[3], ChannelsOf(block), s_.w};
+                                    s_.w == 1 ? 1 : p_.input_stride[3], g_.blocks.ChannelsOf(block),
+                                    s_.w};
       ReadPixels<T, L, Beside::kNothing>(from, row + L, L);
     }
   }
@@ -253,10 +240,10 @@ class Sampling {
 
   template <int L>
   void WriteOutput(int64_t n, int64_t block, int64_t first, int64_t count, const F* sums) const {
-    T* base =
-        static_cast<T*>(p_.output) + n * p_.output_stride[0] + 16 * block * p_.output_stride[1];
-    Planar<T> to = {base, output_at_.channel_stride, output_at_.pixel_stride, ChannelsOf(block),
-                    count};
+    T* base = static_cast<T*>(p_.output) + n * p_.output_stride[0] +
+              g_.blocks.FirstChannel(block) * p_.output_stride[1];
+    Planar<T> to = {base, output_at_.channel_stride, output_at_.pixel_stride,
+                    g_.blocks.ChannelsOf(block), count};
     if (output_at_.flat) {
       to.base += first * output_at_.pixel_stride;
       WritePixels<T, L>(sums, L, to);

@@ -1,5 +1,5 @@
 // The grid sampler's gradients: points are sorted into row strips, strips are summed on pixel-major
-// slabs, block by block of 16 channels, and the blocks' gridGrad sums are added in order.
+// slabs, block of channels by block, and the blocks' gridGrad sums are added in order.
 #include "cpu/grid_sampler_2d_backward.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -110,14 +110,14 @@ class Backward {
       const PointOrder order = PointLister<T>(call_, n, scratch).List();
       in_lists = g_.in_lists && order != PointOrder::kSmooth;
       if (order == PointOrder::kRandom && g_.group_blocks > 0) {
-        for (int64_t block = 0; block < g_.blocks; block += g_.group_blocks) {
-          const int64_t end = std::min(block + g_.group_blocks, g_.blocks);
+        for (int64_t block = 0; block < g_.blocks.count; block += g_.group_blocks) {
+          const int64_t end = std::min(block + g_.group_blocks, g_.blocks.count);
           GatherBlocks(n, block, end, scratch);
           RunStrips(n, block, end, scratch, Lists::kGathered, slot);
         }
       } else {
         const Lists lists = order == PointOrder::kSmooth ? Lists::kGroups : Lists::kPoints;
-        RunStrips(n, 0, g_.blocks, scratch, lists, slot);
+        RunStrips(n, 0, g_.blocks.count, scratch, lists, slot);
       }
     }
     if (p_.want_grid_grad) GridGradFinisher<T>(call_, n, scratch, in_lists).Run();
@@ -125,37 +125,21 @@ class Backward {
 
   // ---- gradOutput -------------------------------------------------------------------------------
 
-  int64_t ChannelsOf(int64_t block) const { return std::min<int64_t>(16, s_.c - 16 * block); }
-  int LanesOf(int64_t block) const { return block == g_.blocks - 1 ? g_.last_lanes : 16; }
-
   GradOutputBlock<T> GradOutputOf(int64_t n, int64_t block) const {
     const T* base = static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0] +
-                    16 * block * p_.grad_output_stride[1];
-    return {base, grad_output_at_, ChannelsOf(block)};
+                    g_.blocks.FirstChannel(block) * p_.grad_output_stride[1];
+    return {base, grad_output_at_, g_.blocks.ChannelsOf(block)};
   }
 
   F* GatheredOf(int64_t block, const Scratch& scratch) const {
-    return scratch.gathered + block % g_.group_blocks * g_.points * g_.lanes;
-  }
-
-  // Calls f with the lanes of `block` as a constant.
-  template <class Function>
-  void WithLanes(int64_t block, const Function& f) const {
-    switch (LanesOf(block)) {
-      case 4:
-        return f(std::integral_constant<int, 4>());
-      case 8:
-        return f(std::integral_constant<int, 8>());
-      default:
-        return f(std::integral_constant<int, 16>());
-    }
+    return scratch.gathered + block % g_.group_blocks * g_.points * g_.blocks.MostLanes();
   }
 
   void GatherBlocks(int64_t n, int64_t begin, int64_t end, const Scratch& scratch) const {
     for (int64_t block = begin; block < end; ++block) {
       const GradOutputBlock<T> from = GradOutputOf(n, block);
       F* to = GatheredOf(block, scratch);
-      WithLanes(block, [&](auto lanes) {
+      g_.blocks.WithLanes(block, [&](auto lanes) {
         call_.ForChunks([&](int64_t, int64_t first, int64_t last) HWY_ATTR {
           for (int64_t p = first; p < last; p += 64) {
             const int64_t count = std::min<int64_t>(64, last - p);
@@ -182,7 +166,8 @@ class Backward {
                  int image_slot) const {
     const int64_t blocks = end - begin;
     const auto run_strip = [&](int slot, int64_t block, int64_t strip) {
-      WithLanes(block, [&](auto lanes) { RunStrip<lanes>(n, block, strip, scratch, lists, slot); });
+      g_.blocks.WithLanes(
+          block, [&](auto lanes) { RunStrip<lanes>(n, block, strip, scratch, lists, slot); });
     };
     const auto run_block = [&](int slot, int64_t i) {
       for (int64_t strip = 0; strip < g_.strips; ++strip) run_strip(slot, begin + i, strip);
@@ -280,8 +265,8 @@ class Backward {
       return;
     }
     Clear(slab, 2 * row_size);
-    const T* base =
-        static_cast<const T*>(p_.input) + n * p_.input_stride[0] + 16 * block * p_.input_stride[1];
+    const T* base = static_cast<const T*>(p_.input) + n * p_.input_stride[0] +
+                    g_.blocks.FirstChannel(block) * p_.input_stride[1];
     for (int64_t y = first_row; y < first_row + g_.slab_rows - 2; ++y) {
       F* row = slab + (y - first_row + 2) * row_size;
       if (y >= s_.h) {
@@ -291,7 +276,8 @@ class Backward {
       Clear(row, cell);
       Clear(row + (s_.w + 1) * cell, cell);
       const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
-                                    s_.w == 1 ? 1 : p_.input_stride[3], ChannelsOf(block), s_.w};
+                                    s_.w == 1 ? 1 : p_.input_stride[3], g_.blocks.ChannelsOf(block),
+                                    s_.w};
       if (p_.want_input_grad) {
         ReadPixels<T, L, Beside::kZeros>(from, row + cell, cell);
       } else {
@@ -306,12 +292,12 @@ class Backward {
     const int64_t cell = CellSize(L);
     const F* sums = slab + (call_.slopes ? L : 0);
     T* base = static_cast<T*>(p_.input_grad) + n * p_.input_grad_stride[0] +
-              16 * block * p_.input_grad_stride[1];
+              g_.blocks.FirstChannel(block) * p_.input_grad_stride[1];
     for (int64_t y = first_row; y < end_row; ++y) {
       const Planar<T> to = {base + y * p_.input_grad_stride[2],
                             p_.input_grad_stride[1],
                             s_.w == 1 ? 1 : p_.input_grad_stride[3],
-                            ChannelsOf(block),
+                            g_.blocks.ChannelsOf(block),
                             s_.w,
                             g_.stream};
       WritePixels<T, L>(sums + ((y - first_row + 2) * g_.pitch + 1) * cell, cell, to);

@@ -59,7 +59,7 @@ class GridGradFinisher {
   // The totals of a group over the blocks, in ascending order of the blocks.
   void SumInOrder(int64_t first, int64_t count, F* sum_x, F* sum_y) const {
     const PointTag<F> d;
-    for (int64_t block = 0; block < g_.blocks; ++block) {
+    for (int64_t block = 0; block < g_.blocks.count; ++block) {
       F* sums = scratch_.partial + (block * g_.partial_points + first) * 2;
       if (count == int64_t{kGroup}) {
         for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
@@ -87,7 +87,7 @@ class GridGradFinisher {
       const int64_t later = place[kFetchAhead];  // behind the last point any number
       const F* sums = scratch_.partial;
       auto total = hn::Zero(pair);
-      for (int64_t block = 0; block < g_.blocks; ++block, sums += 2 * g_.partial_points) {
+      for (int64_t block = 0; block < g_.blocks.count; ++block, sums += 2 * g_.partial_points) {
         FetchElement<3>(sums, 2 * later);
         total = hn::Add(total, hn::LoadU(pair, sums + 2 * int64_t{*place}));
       }

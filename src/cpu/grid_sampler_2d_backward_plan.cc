@@ -101,7 +101,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, BackwardGeom
   g->pitch = PitchFor(s.w, sizes.cell);
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
   if (!g->by_image) {  // at least two pieces of work for each thread
-    const int64_t wanted = (2 * threads + g->blocks - 1) / g->blocks;
+    const int64_t wanted = (2 * threads + g->blocks.count - 1) / g->blocks.count;
     rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
   }
   if (rows >= s.h) {
@@ -134,11 +134,11 @@ class Arena {
 // below 1.5 times the tensors.
 int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry& g,
                     int64_t other_bytes) {
-  const int64_t block = g.points * g.lanes * sizes.compute;
+  const int64_t block = g.points * g.blocks.MostLanes() * sizes.compute;
   if (g.strips == 1 || block <= kGatherBytes) return 0;
   const int64_t images = g.by_image ? g.slots : 1;
   const double left = 1.5 * TensorBytes(p) - static_cast<double>(other_bytes);
-  const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks, g.slots);
+  const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks.count, g.slots);
   const double blocks = left / static_cast<double>(block * images);
   return static_cast<int64_t>(std::clamp(blocks, 0.0, static_cast<double>(useful)));
 }
@@ -152,7 +152,8 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   // Stored in the points' own order, each sum of a random grid would wait for a line of its own. Of
   // few channels the memory would weigh too much.
   const bool totals = WantsSlopes(p);  // gridGrad is made from them
-  g->in_lists = lists && totals && g->lanes == 16 && g->points * 2 * sizes.compute > kTotalsBytes;
+  g->in_lists = lists && totals && g->blocks.MostLanes() == kBlockChannels &&
+                g->points * 2 * sizes.compute > kTotalsBytes;
   // Whole cache lines.
   g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
   if (g->in_lists) g->partial_points = std::max(g->partial_points, WholeGroups(2 * g->points));
@@ -162,12 +163,14 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
   g->index_offset = image.Take(lists ? entries * 4 : 0);
   g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
   g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
-  g->partial_offset = image.Take(totals ? g->blocks * g->partial_points * 2 * sizes.compute : 0);
+  g->partial_offset =
+      image.Take(totals ? g->blocks.count * g->partial_points * 2 * sizes.compute : 0);
   const int64_t images = g->by_image ? g->slots : 1;
   const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
   const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
   g->group_blocks = GroupBlocks(p, sizes, *g, others);
-  g->gathered_offset = image.Take(g->group_blocks * g->points * g->lanes * sizes.compute);
+  g->gathered_offset =
+      image.Take(g->group_blocks * g->points * g->blocks.MostLanes() * sizes.compute);
   g->image_bytes = image.size();
   g->image_offset = slabs;
 }
@@ -186,7 +189,7 @@ PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
   // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
   const int64_t row_bytes = g.pitch * int64_t{sizeof(float)};
   if (row_bytes >= 3840 && (row_bytes + 256) % 4096 < 512) g.pitch += 128;
-  g.plane = (g.pitch * (s.h + 3) + 15) / 16 * 16;
+  g.plane = (g.pitch * (s.h + 3) + kLineElements - 1) / kLineElements * kLineElements;
   g.image = g.plane * s.c * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
   return g;
 }
@@ -280,17 +283,15 @@ bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
   }
   auto g = std::make_shared<BackwardGeometry>();
   g->points = s.oh * s.ow;
-  g->blocks = (s.c + 15) / 16;
-  g->last_lanes = LanesFor(s.c - 16 * (g->blocks - 1));
-  g->lanes = g->blocks > 1 ? 16 : g->last_lanes;
+  g->blocks = CutChannels(s.c);
   g->by_image = ByImage(s, threads);
   g->stream = ExceedsCaches(p);
   const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
   g->chunk_points = WholeGroups(chunk);
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;
-  if (const Sizes sizes = SizesOf(p, g->lanes); sizes.cell > 0) {
+  if (const Sizes sizes = SizesOf(p, g->blocks.MostLanes()); sizes.cell > 0) {
     ChooseStrips(p, sizes, threads, g.get());
-    const int64_t tasks = g->by_image ? s.n : g->blocks * g->strips;
+    const int64_t tasks = g->by_image ? s.n : g->blocks.count * g->strips;
     g->slots = static_cast<int>(std::min<int64_t>(threads, tasks));
     BookWorkspace(p, sizes, g.get());
   } else {  // nearest without inputGrad: zeros, no scratch

@@ -16,8 +16,8 @@ inline constexpr int64_t kForeignPoints = 8;
 // How many points ahead gathered gradOutput is fetched; a list may be read so far past its end.
 inline constexpr int64_t kFetchAhead = 32;
 
-// Channels are handled in blocks of 16 lanes; the last block has 4, 8 or 16 lanes, planes of input
-// and inputGrad in row strips whose slab (see grid_sampler_2d_backward_strip.h) fits the L2 cache.
+// Channels are handled in blocks, planes of input and inputGrad in row strips whose slab (see
+// grid_sampler_2d_backward_strip.h) fits the L2 cache.
 //
 // Two ways to use the threads: one image each (`by_image`, every stage serial), or all on one image
 // after the other, each stage a parallel loop. Workspace:
@@ -40,17 +40,15 @@ inline constexpr int64_t kFetchAhead = 32;
 //     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
 struct BackwardGeometry {
   int64_t points;
-  int64_t blocks;
-  int lanes;       // of a block: 16, or 4, 8 where there is one block
-  int last_lanes;  // of the last block
-  int64_t pitch;   // cells of a slab row
-  int shift;       // a strip has 1 << shift rows
+  ChannelBlocks blocks;
+  int64_t pitch;  // cells of a slab row
+  int shift;      // a strip has 1 << shift rows
   int64_t strips;
   int64_t slab_rows;
   int slots;
   bool by_image;
   bool stream;           // the tensors are larger than the caches: inputGrad is written past them
-  int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of 16
+  int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of kGroup
   int64_t chunks;
   bool in_lists;  // lists of points have gridGrad's sums in their own order
   int64_t partial_points;

@@ -22,8 +22,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The pass for L lanes (4, 8, 16) of F (float, double) and a mask with at least one gradient; for
-// nearest that of inputGrad alone.
+// The pass for L lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
+// gradient; for nearest that of inputGrad alone.
 template <class F>
 StripPass<F> BilinearPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>
@@ -72,7 +72,7 @@ StripPass<F> PassOfLanes(int lanes) {
     case 8:
       return Pass<Cell<F, 8, kInput, kGrid>>::Run;
     default:
-      return Pass<Cell<F, 16, kInput, kGrid>>::Run;
+      return Pass<Cell<F, kBlockChannels, kInput, kGrid>>::Run;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "ops/grid_sampler_2d_params.h"
 
@@ -77,8 +78,42 @@ inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row
           s.oh == 1 || row_stride == s.ow * pixel_stride};
 }
 
-// Lanes of a block of 1 to 16 channels.
-inline int LanesFor(int64_t channels) { return channels <= 4 ? 4 : (channels <= 8 ? 8 : 16); }
+// Channels of a block, each a lane. (Points have kGroup.)
+inline constexpr int kBlockChannels = 16;
+
+// How channels are cut into blocks: all have kBlockChannels lanes, only the last one has as few of
+// 4, 8 and kBlockChannels as it needs.
+struct ChannelBlocks {
+  int64_t channels;
+  int64_t count;
+
+  static int64_t FirstChannel(int64_t block) { return kBlockChannels * block; }
+  int64_t ChannelsOf(int64_t block) const {
+    return std::min<int64_t>(kBlockChannels, channels - FirstChannel(block));
+  }
+  int LanesOf(int64_t block) const {
+    const int64_t own = ChannelsOf(block);
+    return own <= 4 ? 4 : (own <= 8 ? 8 : kBlockChannels);
+  }
+  int MostLanes() const { return LanesOf(0); }
+
+  // Calls f with the lanes of `block` as a constant.
+  template <class Function>
+  void WithLanes(int64_t block, const Function& f) const {
+    switch (LanesOf(block)) {
+      case 4:
+        return f(std::integral_constant<int, 4>());
+      case 8:
+        return f(std::integral_constant<int, 8>());
+      default:
+        return f(std::integral_constant<int, kBlockChannels>());
+    }
+  }
+};
+
+inline ChannelBlocks CutChannels(int64_t channels) {
+  return {channels, (channels + kBlockChannels - 1) / kBlockChannels};
+}
 
 // True where points exist, every index of an axis is exact in float (24 bits) and planes and points
 // can be numbered in 32 bits.

@@ -5,19 +5,17 @@
 #include <cstdint>
 
 #include "base/kernel.h"
+#include "cpu/grid_sampler_2d_layout.h"
 #include "ops/grid_sampler_2d_params.h"
 
 namespace portacl::cpu {
 
-// Blocks of 16 channels (the last one 4, 8 or 16 lanes) are copied to a pixel-major slab of the
-// whole plane, see SlabPoints, from which each tap of a point is one or two loads. The workspace is
-// `slabs` of them: one per thread that has an image of its own (by_image), or one per block that
-// the threads work on together.
+// Blocks of channels are copied to a pixel-major slab of the whole plane, see SlabPoints, from
+// which each tap of a point is one or two loads. The workspace is `slabs` of them: one per thread
+// that has an image of its own (by_image), or one per block that the threads work on together.
 struct SamplingGeometry {
   int64_t points;
-  int64_t blocks;
-  int lanes;
-  int last_lanes;
+  ChannelBlocks blocks;
   int64_t pitch;
   int64_t slab_rows;
   int slabs;
