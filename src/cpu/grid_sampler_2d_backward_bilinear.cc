@@ -16,14 +16,12 @@ struct Bilinear {
   using D = typename Cell::Tag;
   using V = hn::Vec<D>;
 
-  // g times the slopes of the value along x and y.
+  // BilinearSlopes of point k of a group.
   template <class DV, class VV = hn::Vec<DV>>
   static HWY_INLINE void Slopes(DV d, const BilinearGroup<F>& group, int64_t k, VV g, VV nw, VV ne,
                                 VV sw, VV se, VV& x, VV& y) {
-    x = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), hn::Set(d, group.ty[k]),
-                              hn::Mul(hn::Sub(ne, nw), hn::Set(d, group.uy[k]))));
-    y = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), hn::Set(d, group.tx[k]),
-                              hn::Mul(hn::Sub(sw, nw), hn::Set(d, group.ux[k]))));
+    BilinearSlopes(d, g, nw, ne, sw, se, hn::Set(d, group.tx[k]), hn::Set(d, group.ux[k]),
+                   hn::Set(d, group.ty[k]), hn::Set(d, group.uy[k]), x, y);
   }
 
   // One vector of channels of one point.

@@ -149,17 +149,14 @@ class DirectGridGrad {
   HWY_INLINE void Sum(const Image& image, const Gather& gather, V x, V y, V x0, V y0, int64_t first,
                       int64_t last, V& sum_x, V& sum_y) const {
     const D d;
-    const V one = hn::Set(d, F{1});
-    const V tx = hn::Sub(x, x0);
-    const V ty = hn::Sub(y, y0);
-    const V ux = hn::Sub(hn::Add(x0, one), x);
-    const V uy = hn::Sub(hn::Add(y0, one), y);
+    V tx, ux, ty, uy;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
     const auto slopes = [&](int64_t c, V& sx, V& sy) PORTACL_INLINE_LAMBDA {
       V nw, ne, sw, se;
       gather(image.input + c * p_.input_stride[1], nw, ne, sw, se);
       const V g = GradOutput(image, c, first, last);
-      sx = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy)));
-      sy = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux)));
+      BilinearSlopes(d, g, nw, ne, sw, se, tx, ux, ty, uy, sx, sy);
     };
     SumChannels(slopes, sum_x, sum_y);
   }

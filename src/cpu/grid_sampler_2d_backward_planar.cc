@@ -101,20 +101,17 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
     y = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), y);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const V tx = hn::Sub(x, x0);
-    const V ty = hn::Sub(y, y0);
-    const V ux = hn::Sub(hn::Add(x0, hn::Set(d, 1.0f)), x);
-    const V uy = hn::Sub(hn::Add(y0, hn::Set(d, 1.0f)), y);
+    V tx, ux, ty, uy;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
     hn::Store(tx, d, batch->tx + i);
     hn::Store(ty, d, batch->ty + i);
     hn::Store(ux, d, batch->ux + i);
     hn::Store(uy, d, batch->uy + i);
     hn::Store(slope_x, d, batch->slope_x + i);
     hn::Store(slope_y, d, batch->slope_y + i);
-    const V nw = hn::Mul(ux, uy);
-    const V ne = hn::Mul(tx, uy);
-    const V sw = hn::Mul(ux, ty);
-    const V se = hn::Mul(tx, ty);
+    V nw, ne, sw, se;
+    BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
     if constexpr (kPaired) {
       hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weight[0] + 4 * i);
     } else {
@@ -661,10 +658,8 @@ class PlanarImage {
       se = keep(kSe, hn::IfThenElse(left, first_sw, se));
     }
     const V grad = hn::LoadU(d, g + i);
-    x = hn::Mul(grad, hn::MulAdd(hn::Sub(se, sw), hn::Load(d, batch.ty + i),
-                                 hn::Mul(hn::Sub(ne, nw), hn::Load(d, batch.uy + i))));
-    y = hn::Mul(grad, hn::MulAdd(hn::Sub(se, ne), hn::Load(d, batch.tx + i),
-                                 hn::Mul(hn::Sub(sw, nw), hn::Load(d, batch.ux + i))));
+    BilinearSlopes(d, grad, nw, ne, sw, se, hn::Load(d, batch.tx + i), hn::Load(d, batch.ux + i),
+                   hn::Load(d, batch.ty + i), hn::Load(d, batch.uy + i), x, y);
   }
 
   const Params& p_;

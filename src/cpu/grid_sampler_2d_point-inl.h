@@ -118,6 +118,30 @@ HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const Point
   return at;
 }
 
+// One axis of a bilinear point behind pixel `before`: its distances to that (t) and to the next one
+// (u), which are the weights of the next one and of that.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BilinearDistances(D d, V at, V before, V& t, V& u) {
+  t = hn::Sub(at, before);
+  u = hn::Sub(hn::Add(before, hn::Set(d, hn::TFromD<D>{1})), at);
+}
+
+// The weights of a bilinear point's taps.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, V& se) {
+  nw = hn::Mul(ux, uy);
+  ne = hn::Mul(tx, uy);
+  sw = hn::Mul(ux, ty);
+  se = hn::Mul(tx, ty);
+}
+
+// g times the slopes along x and y of the value between a bilinear point's taps.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BilinearSlopes(D, V g, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y) {
+  x = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy)));
+  y = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux)));
+}
+
 // A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
 // outside the image, and those of a NaN, are -1.
 template <class D, class V = hn::Vec<D>>
