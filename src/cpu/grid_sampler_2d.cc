@@ -266,7 +266,7 @@ class Sampling {
   PointStrides output_at_;
 };
 
-bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2D(p, plan); }
+bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DKernel(p, plan); }
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
   if (static_cast<SamplingPath>(plan.path_id) == SamplingPath::kDirect) {

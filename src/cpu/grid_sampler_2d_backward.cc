@@ -112,7 +112,7 @@ class Backward {
       if (order == PointOrder::kRandom && g_.group_blocks > 0) {
         for (int64_t block = 0; block < g_.blocks.count; block += g_.group_blocks) {
           const int64_t end = std::min(block + g_.group_blocks, g_.blocks.count);
-          GatherBlocks(n, block, end, scratch);
+          GatherGradOutput(n, block, end, scratch);
           RunStrips(n, block, end, scratch, Lists::kGathered, slot);
         }
       } else {
@@ -135,7 +135,7 @@ class Backward {
     return scratch.gathered + block % g_.group_blocks * g_.points * g_.blocks.MostLanes();
   }
 
-  void GatherBlocks(int64_t n, int64_t begin, int64_t end, const Scratch& scratch) const {
+  void GatherGradOutput(int64_t n, int64_t begin, int64_t end, const Scratch& scratch) const {
     for (int64_t block = begin; block < end; ++block) {
       const GradOutputBlock<T> from = GradOutputOf(n, block);
       F* to = GatheredOf(block, scratch);
@@ -311,7 +311,9 @@ class Backward {
   PointStrides grad_output_at_;
 };
 
-bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DBackward(p, plan); }
+bool Plan(const Params& p, base::KernelPlan* plan) {
+  return PlanGridSampler2DBackwardKernel(p, plan);
+}
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
   switch (static_cast<BackwardPath>(plan.path_id)) {

@@ -274,7 +274,7 @@ bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
 
 }  // namespace
 
-bool PlanGridSampler2DBackward(const Params& p, base::KernelPlan* plan) {
+bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   if (!Serves(p)) return false;
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();

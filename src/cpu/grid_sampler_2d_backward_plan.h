@@ -104,8 +104,8 @@ enum class BackwardPath : int32_t {
 
 // The kernels' plan. False for empty tensors, extents
 // above 2^24 (beyond exact float indices) and planes or point counts above 2^30.
-bool PlanGridSampler2DBackward(const ops::GridSampler2DBackwardParams& params,
-                               base::KernelPlan* plan);
+bool PlanGridSampler2DBackwardKernel(const ops::GridSampler2DBackwardParams& params,
+                                     base::KernelPlan* plan);
 
 }  // namespace portacl::cpu
 

@@ -37,7 +37,7 @@ bool PlanDirect(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
 
 }  // namespace
 
-bool PlanGridSampler2D(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
+bool PlanGridSampler2DKernel(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
   if (s.n == 0 || s.c == 0 || !ServesPlane(s)) return false;
   if (PlanDirect(p, plan)) return true;

@@ -30,7 +30,7 @@ enum class SamplingPath : int32_t {
 };
 
 // The kernels' plan. Limits as the backward kernels'.
-bool PlanGridSampler2D(const ops::GridSampler2DParams& params, base::KernelPlan* plan);
+bool PlanGridSampler2DKernel(const ops::GridSampler2DParams& params, base::KernelPlan* plan);
 
 }  // namespace portacl::cpu
 

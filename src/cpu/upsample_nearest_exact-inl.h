@@ -80,7 +80,7 @@ HWY_INLINE void StoreVector(hn::Vec<D> v, D d, T* to, bool stream) {
 
 // Blocks [first, end) of one destination row; `first` is a multiple of the period.
 template <class T>
-HWY_INLINE void ExpandRow(const NearestForwardPlan& plan, const T* from, T* to, int64_t first,
+HWY_INLINE void ExpandRow(const NearestForwardKernelPlan& plan, const T* from, T* to, int64_t first,
                           int64_t end, bool stream) {
   const PermuteTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -108,8 +108,8 @@ HWY_INLINE void ExpandRow(const NearestForwardPlan& plan, const T* from, T* to, 
 
 // The same where a row of sources or destinations is shorter than a vector.
 template <class T>
-HWY_INLINE void ExpandShortRow(const NearestForwardPlan& plan, const T* from, T* to, int64_t first,
-                               int64_t end) {
+HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const T* from, T* to,
+                               int64_t first, int64_t end) {
   const PermuteTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t b = first; b < end; ++b) {
@@ -143,8 +143,8 @@ HWY_INLINE void CopyElements(const T* from, T* to, int64_t n, bool stream) {
 
 // Destination row `oh` of a tile: `from` is the start of its source row, `to` its own.
 template <class T>
-HWY_INLINE void WriteRow(const NearestForwardPlan& plan, const NearestTile& box, const T* from,
-                         T* to, bool stream) {
+HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile& box,
+                         const T* from, T* to, bool stream) {
   const int64_t from_column = plan.from_stride[3];
   const int64_t to_column = plan.to_stride[3];
   const int64_t* source = plan.source_column.data();
@@ -171,7 +171,7 @@ HWY_INLINE void WriteRow(const NearestForwardPlan& plan, const NearestTile& box,
 }
 
 template <class T>
-HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardPlan& plan,
+HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& plan,
                             const NearestTile& box) {
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
@@ -204,7 +204,7 @@ void DispatchBits(base::DType dtype, const F& f) {
 }
 
 template <class T>
-void RunTyped(const Params& p, const NearestForwardPlan& plan) {
+void RunTyped(const Params& p, const NearestForwardKernelPlan& plan) {
   runtime::ParallelFor(plan.tiling.Boxes(), plan.tiling.grain, [&](int64_t first, int64_t last) {
     for (int64_t index = first; index < last; ++index) {
       WriteTile<T>(p, plan, plan.tiling.Box(index));
@@ -214,7 +214,7 @@ void RunTyped(const Params& p, const NearestForwardPlan& plan) {
 }
 
 void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/) {
-  const auto& mine = *static_cast<const NearestForwardPlan*>(plan.table.get());
+  const auto& mine = *static_cast<const NearestForwardKernelPlan*>(plan.table.get());
   DispatchBits(params.dtype, [&](auto bits) { RunTyped<decltype(bits)>(params, mine); });
 }
 

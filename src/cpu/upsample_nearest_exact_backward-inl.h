@@ -354,7 +354,7 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIndex(D, const int8_t* index) {
 
 // sum + the sources that one row has for a block of at most Lanes(d) destinations. Each destination
 // has at most kVectors columns, all inside a window of kVectors vectors at `from`. kFull: each has
-// kVectors - 1 or kVectors. `index`: see NearestBackwardPlan.
+// kVectors - 1 or kVectors. `index`: see NearestBackwardKernelPlan.
 template <int kVectors, bool kFull, bool kPartial, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index, V sum) {
   const auto zero = hn::Zero(d);
@@ -381,7 +381,7 @@ struct PermutedRow {
   using D = ComputeTag<T>;
   using S = hn::TFromD<D>;
   static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));
-  const NearestBackwardPlan& plan;
+  const NearestBackwardKernelPlan& plan;
   const Tile<T>& tile;
 
   int64_t Blocks() const { return (tile.box.j1 + Lanes() - 1) / Lanes() - FirstBlock(); }
@@ -443,7 +443,7 @@ struct PermutedRow {
 
 // Tiles of one or two blocks, such as small planes: sums in registers read memory forward as well.
 template <int kVectors, bool kFull, bool kPartial, bool kTwo, class T>
-HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardPlan& plan,
+HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardKernelPlan& plan,
                                 const Tile<T>& t) {
   const ComputeTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -475,7 +475,7 @@ HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardPlan& plan
 }
 
 template <int kVectors, bool kFull, bool kPartial, class T>
-void SumPermutedTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
+void SumPermutedTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
   const PermutedRow<kVectors, kFull, kPartial, T> row{plan, t};
   switch (row.Blocks()) {
     case 1:
@@ -488,7 +488,7 @@ void SumPermutedTile(const Params& p, const NearestBackwardPlan& plan, const Til
 }
 
 template <int kVectors, class T>
-void ChoosePermuted(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
+void ChoosePermuted(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
   if (plan.partial) {
     SumPermutedTile<kVectors, false, true>(p, plan, t);
   } else if (plan.full) {
@@ -508,7 +508,7 @@ inline constexpr int64_t kColumns = 16 / static_cast<int64_t>(sizeof(base::Compu
 template <class T>
 inline constexpr size_t kMaxWideLanes = (HWY_ARCH_X86 ? 2 : 1) * static_cast<size_t>(kColumns<T>);
 template <class T>
-using BlockTag = hn::CappedTag<base::ComputeType<T>, kMaxWideLanes<T>>;
+using WideTag = hn::CappedTag<base::ComputeType<T>, kMaxWideLanes<T>>;
 
 // The sources that one row has for the destinations of a vector, a lane each.
 //
@@ -544,8 +544,8 @@ HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
 // Blocks of kColumns columns of the lanes `lane`, lane + kColumns, lane + 2 kColumns, ...
 // `where(lane)`: the lane's first column; `count(lane)`: how many there are to load.
 template <class T, bool kContiguous, class D, class Where, class Count>
-HWY_INLINE hn::Vec<D> GatherBlocks(D d, int64_t step, size_t lane, const Where& where,
-                                   const Count& count) {
+HWY_INLINE hn::Vec<D> LoadWideBlocks(D d, int64_t step, size_t lane, const Where& where,
+                                     const Count& count) {
   // Where the vector length is not known, it is one block.
   if constexpr (HWY_HAVE_SCALABLE || hn::MaxLanes(d) == kColumns<T>) {
     const auto* from = reinterpret_cast<const hn::TFromD<D>*>(where(lane));
@@ -553,8 +553,8 @@ HWY_INLINE hn::Vec<D> GatherBlocks(D d, int64_t step, size_t lane, const Where& 
   } else {
     const hn::Half<D> dh;
     const size_t next = lane + hn::MaxLanes(dh);
-    return hn::Combine(d, GatherBlocks<T, kContiguous>(dh, step, next, where, count),
-                       GatherBlocks<T, kContiguous>(dh, step, lane, where, count));
+    return hn::Combine(d, LoadWideBlocks<T, kContiguous>(dh, step, next, where, count),
+                       LoadWideBlocks<T, kContiguous>(dh, step, lane, where, count));
   }
 }
 
@@ -565,7 +565,7 @@ HWY_INLINE void ForColumns(D d, int64_t step, const Where& where, const Count& c
                            const AddColumn& add) {
   const hn::Rebind<BitsOf<T>, D> db;
   const auto load = [&](size_t lane) HWY_ATTR {
-    const auto bits = GatherBlocks<T, kContiguous>(db, step, lane, where, count);
+    const auto bits = LoadWideBlocks<T, kContiguous>(db, step, lane, where, count);
     return Widen<T>(d, hn::BitCast(MemoryTag<T, D>(), bits));
   };
   const auto a = load(0);
@@ -653,7 +653,7 @@ HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t ste
 // neighbouring columns. Contiguous on both sides.
 template <class T>
 struct WideRow {
-  using D = BlockTag<T>;
+  using D = WideTag<T>;
   using S = hn::TFromD<D>;
   static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));
   const int64_t* begin;  // of w, at the tile's first column
@@ -714,7 +714,7 @@ struct WideGroup {
   int64_t rows[kMaxWideLanes<T>];
   T* to[kMaxWideLanes<T>];
 
-  static size_t Lanes() { return hn::Lanes(BlockTag<T>()); }
+  static size_t Lanes() { return hn::Lanes(WideTag<T>()); }
 
   void Append(const T* from, int64_t row_count, int64_t columns, T* destination) {
     lanes.offset[used] = from - tile.from;
@@ -726,7 +726,7 @@ struct WideGroup {
 
   // Sums the lanes that are used and stores them one by one.
   HWY_NOINLINE void Flush() {
-    const BlockTag<T> d;
+    const WideTag<T> d;
     if (used == 0) return;
     for (size_t lane = used; lane < Lanes(); ++lane) {
       lanes.offset[lane] = lanes.offset[0];
@@ -760,7 +760,7 @@ template <bool kContiguous, class T>
 void SumTileWide(const Params& p, const Tile<T>& t) {
   const int64_t* begin = p.w.begin;
   const int64_t n = t.box.j1 - t.box.j0;
-  if (kContiguous && t.to_column == 1 && n >= static_cast<int64_t>(hn::Lanes(BlockTag<T>()))) {
+  if (kContiguous && t.to_column == 1 && n >= static_cast<int64_t>(hn::Lanes(WideTag<T>()))) {
     return SumTileByRow(p, t,
                         WideRow<T>{.begin = begin + t.box.j0,
                                    .n = n,
@@ -1000,7 +1000,7 @@ void CopyBlock(const T* from, int64_t from_row, int64_t from_column, T* to, int6
 // ---- one tile -----------------------------------------------------------------------------------
 
 template <class T>
-void SumTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t) {
+void SumTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
   const ComputeTag<T> d;
   switch (plan.path) {
     case NearestBackwardPath::kX1:
@@ -1029,7 +1029,7 @@ void SumTile(const Params& p, const NearestBackwardPlan& plan, const Tile<T>& t)
 }
 
 template <class T>
-Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index) {
+Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t index) {
   const NearestTile box = plan.tiling.Box(index);
   const auto [first, end] = plan.SourceColumns(p.w, box.j0, box.j1);
   const auto& from = plan.from_stride;
@@ -1057,7 +1057,7 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardPlan& plan, int64_t index
 // The same tile with contiguous rows on the stack, on the sides where W is not contiguous. The plan
 // has cut the tiles so that they fit.
 template <class T>
-void SumPackedTile(const Params& p, const NearestBackwardPlan& plan, Tile<T> t) {
+void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<T> t) {
   alignas(64) BitsOf<T> source_bits[kNearestPackedSourceBytes / sizeof(T)];
   alignas(64) BitsOf<T> sum_bits[kNearestPackedSumBytes / sizeof(T)];
   T* sources = reinterpret_cast<T*>(source_bits);
@@ -1089,7 +1089,7 @@ void SumPackedTile(const Params& p, const NearestBackwardPlan& plan, Tile<T> t) 
 // ---- the kernel ---------------------------------------------------------------------------------
 
 template <class T>
-void RunTyped(const Params& p, const NearestBackwardPlan& plan) {
+void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
   runtime::ParallelFor(plan.tiling.Boxes(), plan.tiling.grain,
                        [&](int64_t first, int64_t last) HWY_ATTR {
                          for (int64_t index = first; index < last; ++index) {
@@ -1105,7 +1105,7 @@ void RunTyped(const Params& p, const NearestBackwardPlan& plan) {
 }
 
 void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/) {
-  const auto& mine = *static_cast<const NearestBackwardPlan*>(plan.table.get());
+  const auto& mine = *static_cast<const NearestBackwardKernelPlan*>(plan.table.get());
   base::DispatchFloating(params.dtype,
                          [&](auto tag) { RunTyped<typename decltype(tag)::type>(params, mine); });
 }

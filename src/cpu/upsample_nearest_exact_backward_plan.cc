@@ -29,7 +29,7 @@ std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
 }
 
 // Prepares the permute path; false where a block would need too large a window.
-bool MakePermutation(const ops::NearestAxis& w, int64_t lanes, NearestBackwardPlan& plan) {
+bool MakePermutation(const ops::NearestAxis& w, int64_t lanes, NearestBackwardKernelPlan& plan) {
   const auto [fewest, most] = CountRange(w);
   plan.columns = w.in;
   plan.lanes = lanes;
@@ -67,13 +67,14 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t lanes, NearestBackwardPl
 }
 
 // The path that serves everything: it stores its destinations one by one.
-void UseWide(NearestBackwardPlan& plan) {
+void UseWide(NearestBackwardKernelPlan& plan) {
   plan.path = plan.from_stride[3] == 1 ? Path::kWide : Path::kWideStrided;
   plan.pack_from = plan.pack_to = false;
   plan.vectors = 0;
 }
 
-void ChoosePath(const Params& p, const NearestBackwardTarget& target, NearestBackwardPlan& plan) {
+void ChoosePath(const Params& p, const NearestBackwardTarget& target,
+                NearestBackwardKernelPlan& plan) {
   const bool channels_last = p.c > 1 && plan.from_stride[1] == 1 && plan.to_stride[1] == 1;
   if (channels_last) {
     plan.path = Path::kPixels;
@@ -89,7 +90,8 @@ void ChoosePath(const Params& p, const NearestBackwardTarget& target, NearestBac
 }
 
 // The most elements that a tile of `columns` destination columns reads of one source row.
-int64_t MaxSourceColumns(const Params& p, const NearestBackwardPlan& plan, NearestTiling tiling) {
+int64_t MaxSourceColumns(const Params& p, const NearestBackwardKernelPlan& plan,
+                         NearestTiling tiling) {
   int64_t most = 0;
   tiling.n = tiling.c = tiling.channels = tiling.h = tiling.rows = 1;
   for (int64_t index = 0; index < tiling.Boxes(); ++index) {
@@ -111,7 +113,7 @@ int64_t MaxSourceRows(const Params& p, int64_t rows) {
 // Cuts tiles of one channel that fit the stack: squarish, so that a transposed image is walked
 // along both axes at once. False where even the smallest does not fit.
 bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_t element_size,
-                    NearestBackwardPlan& plan) {
+                    NearestBackwardKernelPlan& plan) {
   const int64_t most_sources = kNearestPackedSourceBytes / element_size;
   const int64_t most_sums = kNearestPackedSumBytes / element_size;
   NearestTiling& t = plan.tiling;
@@ -136,7 +138,7 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
   return false;
 }
 
-const char* PathName(const NearestBackwardPlan& plan) {
+const char* PathName(const NearestBackwardKernelPlan& plan) {
   if (plan.pack_from || plan.pack_to) return "packed";
   switch (plan.path) {
     case Path::kX1:
@@ -167,7 +169,7 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  auto mine = std::make_shared<NearestBackwardPlan>();
+  auto mine = std::make_shared<NearestBackwardKernelPlan>();
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
   ChoosePath(p, target, *mine);

@@ -44,7 +44,7 @@ struct NearestBackwardTarget {
   bool can_stream;            // has non-temporal stores
 };
 
-struct NearestBackwardPlan {
+struct NearestBackwardKernelPlan {
   NearestBackwardPath path = NearestBackwardPath::kX1;
   bool by_row = false;     // too large for the caches: read memory strictly forward, fetch ahead
   bool stream = false;     // ... and write past them

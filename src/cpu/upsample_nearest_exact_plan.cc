@@ -23,7 +23,7 @@ std::vector<int64_t> SourceTable(const ops::NearestAxis& axis) {
 // Prepares the permute path for rows of w.out pixels of `channels` elements; false where a block's
 // sources do not fit one vector.
 bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
-                     NearestForwardPlan& plan) {
+                     NearestForwardKernelPlan& plan) {
   plan.row = w.out * channels;
   plan.lanes = lanes;
   plan.source_elements = w.in * channels;
@@ -62,7 +62,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
 }
 
 void ChoosePath(const Params& p, const NearestSide& from, const NearestSide& to, int64_t lanes,
-                NearestForwardPlan& plan) {
+                NearestForwardKernelPlan& plan) {
   const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
   const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
   const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
@@ -102,7 +102,7 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  auto mine = std::make_shared<NearestForwardPlan>();
+  auto mine = std::make_shared<NearestForwardKernelPlan>();
   ChoosePath(p, from, to, lanes, *mine);
   const bool pixels = from.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
   const bool flat = pixels && mine->path == Path::kPermute;

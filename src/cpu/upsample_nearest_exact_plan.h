@@ -22,7 +22,7 @@ enum class NearestForwardPath {
   kElements,  // any strides, element by element
 };
 
-struct NearestForwardPlan {
+struct NearestForwardKernelPlan {
   NearestForwardPath path = NearestForwardPath::kElements;
   bool stream = false;  // too large for the caches: write past them
   NearestTiling tiling;

@@ -51,7 +51,7 @@ portacl::ops::GridSampler2DBackwardParams BackwardParams(const GridSampler2DShap
 
 std::string BackwardPath(const portacl::ops::GridSampler2DBackwardParams& p) {
   portacl::base::KernelPlan plan;
-  if (!portacl::cpu::PlanGridSampler2DBackward(p, &plan)) return "none";
+  if (!portacl::cpu::PlanGridSampler2DBackwardKernel(p, &plan)) return "none";
   return plan.path;
 }
 
@@ -101,7 +101,7 @@ TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
   for (const int64_t points : {1, 16, 17, 5000, 1 << 20}) {
     portacl::base::KernelPlan plan;
     const auto params = BackwardParams(ShapeOf(3, 2, 50, 60, 1, points), kGridGrad);
-    ASSERT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
+    ASSERT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(params, &plan));
     EXPECT_EQ(plan.workspace_size, 0u);
     const auto& g = *static_cast<const portacl::cpu::PointChunks*>(plan.table.get());
     EXPECT_EQ(g.chunk_points % int64_t{portacl::cpu::kGroup}, 0);
@@ -133,7 +133,7 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
     p.grid_stride = {18000, 200, 2, 1};
     p.output_stride = {channels * 9000, 9000, 100, 1};
     portacl::base::KernelPlan plan;
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2D(p, &plan));
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DKernel(p, &plan));
     EXPECT_EQ(plan.workspace_size == 0, std::string(plan.path) == "direct");
     return std::string(plan.path);
   };
