@@ -300,6 +300,7 @@ bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   const auto images = static_cast<uint64_t>(g->by_image ? g->slots : 1);
   plan->workspace_size = g->image_offset + images * g->image_bytes;
   plan->path = "slab";
+  plan->path_id = static_cast<int32_t>(BackwardPath::kSlab);
   plan->table = std::move(g);
   return true;
 }
