@@ -60,35 +60,54 @@ struct Bilinear {
   static constexpr bool kFitsRegisters = kBlockBytes == 64 && Cell::L * sizeof(F) == kBlockBytes &&
                                          Cell::kInputGrad && Cell::kGridGrad;
 
-  // The same with the values and sums of a point's four cells in registers while points stay in
-  // them or move on to the next column. Where a point jumps, all are stored and loaded again.
-  static void RunInRegisters(const StripJob<F>& job) {
-    constexpr int64_t kNext = Cell::kSize;
-    constexpr int64_t kSums = Cell::kSums;
-    const BlockTag<F, Cell::L> d;
-    BilinearGroup<F> group;
-    const int64_t row = job.pitch * kNext;
+  // The values and sums of the four cells around a point, in registers.
+  struct Window {
+    static constexpr int64_t kNext = Cell::kSize;
+    static constexpr int64_t kSums = Cell::kSums;
+    using Block = BlockTag<F, Cell::L>;
+    using BlockV = hn::Vec<Block>;
+
+    F* slab;
+    int64_t row;
     int32_t cell = 0;  // of slab row 0, which is nowhere
-    F* upper = job.slab;
+    F* upper = slab;
     F* lower = upper + row;
-    auto nw = hn::Load(d, upper);
-    auto ne = hn::Load(d, upper + kNext);
-    auto sw = hn::Load(d, lower);
-    auto se = hn::Load(d, lower + kNext);
-    auto nw_sum = hn::Load(d, upper + kSums);
-    auto ne_sum = hn::Load(d, upper + kNext + kSums);
-    auto sw_sum = hn::Load(d, lower + kSums);
-    auto se_sum = hn::Load(d, lower + kNext + kSums);
-    const auto store_west = [&]() PORTACL_INLINE_LAMBDA {
+    BlockV nw, ne, sw, se;
+    BlockV nw_sum, ne_sum, sw_sum, se_sum;
+
+    HWY_INLINE explicit Window(const StripJob<F>& job)
+        : slab(job.slab), row(job.pitch * Cell::kSize) {
+      LoadWest();
+      LoadEast();
+    }
+
+    HWY_INLINE void LoadWest() {
+      const Block d;
+      nw = hn::Load(d, upper);
+      sw = hn::Load(d, lower);
+      nw_sum = hn::Load(d, upper + kSums);
+      sw_sum = hn::Load(d, lower + kSums);
+    }
+    HWY_INLINE void LoadEast() {
+      const Block d;
+      ne = hn::Load(d, upper + kNext);
+      se = hn::Load(d, lower + kNext);
+      ne_sum = hn::Load(d, upper + kNext + kSums);
+      se_sum = hn::Load(d, lower + kNext + kSums);
+    }
+    HWY_INLINE void StoreWest() const {
+      const Block d;
       hn::Store(nw_sum, d, upper + kSums);
       hn::Store(sw_sum, d, lower + kSums);
-    };
-    const auto store_east = [&]() PORTACL_INLINE_LAMBDA {
+    }
+    HWY_INLINE void StoreEast() const {
+      const Block d;
       hn::Store(ne_sum, d, upper + kNext + kSums);
       hn::Store(se_sum, d, lower + kNext + kSums);
-    };
-    const auto move_to = [&](int32_t next) PORTACL_INLINE_LAMBDA {
-      store_west();
+    }
+
+    HWY_INLINE void MoveTo(int32_t next) {
+      StoreWest();
       if (next == cell + 1) {
         upper += kNext;
         lower += kNext;
@@ -97,36 +116,38 @@ struct Bilinear {
         nw_sum = ne_sum;
         sw_sum = se_sum;
       } else {
-        store_east();
-        upper = job.slab + next * kNext;
+        StoreEast();
+        upper = slab + next * kNext;
         lower = upper + row;
-        nw = hn::Load(d, upper);
-        sw = hn::Load(d, lower);
-        nw_sum = hn::Load(d, upper + kSums);
-        sw_sum = hn::Load(d, lower + kSums);
+        LoadWest();
       }
-      ne = hn::Load(d, upper + kNext);
-      se = hn::Load(d, lower + kNext);
-      ne_sum = hn::Load(d, upper + kNext + kSums);
-      se_sum = hn::Load(d, lower + kNext + kSums);
+      LoadEast();
       cell = next;
-    };
+    }
+  };
+
+  // The same with a window that stays while points stay in it, or moves on to the next column.
+  // Where a point jumps, all is stored and loaded again.
+  static void RunInRegisters(const StripJob<F>& job) {
+    const typename Window::Block d;
+    BilinearGroup<F> group;
+    Window at(job);
     ForGroups<Cell>(
         job, [&](int64_t first) HWY_ATTR { PrepareBilinear(job, first, &group); },
         [&](int64_t k, const F* HWY_RESTRICT g) HWY_ATTR {
-          if (group.cell[k] != cell) move_to(group.cell[k]);
+          if (group.cell[k] != at.cell) at.MoveTo(group.cell[k]);
           const auto grad = hn::Load(d, g);
-          nw_sum = hn::MulAdd(hn::Set(d, group.nw[k]), grad, nw_sum);
-          ne_sum = hn::MulAdd(hn::Set(d, group.ne[k]), grad, ne_sum);
-          sw_sum = hn::MulAdd(hn::Set(d, group.sw[k]), grad, sw_sum);
-          se_sum = hn::MulAdd(hn::Set(d, group.se[k]), grad, se_sum);
+          at.nw_sum = hn::MulAdd(hn::Set(d, group.nw[k]), grad, at.nw_sum);
+          at.ne_sum = hn::MulAdd(hn::Set(d, group.ne[k]), grad, at.ne_sum);
+          at.sw_sum = hn::MulAdd(hn::Set(d, group.sw[k]), grad, at.sw_sum);
+          at.se_sum = hn::MulAdd(hn::Set(d, group.se[k]), grad, at.se_sum);
           auto x = grad;
           auto y = grad;
-          Slopes(d, group, k, grad, nw, ne, sw, se, x, y);
+          Slopes(d, group, k, grad, at.nw, at.ne, at.sw, at.se, x, y);
           StoreTreeSums(d, x, y, job.partial + 2 * int64_t{group.target[k]});
         });
-    store_west();
-    store_east();
+    at.StoreWest();
+    at.StoreEast();
   }
 
   static void Run(const StripJob<F>& job) {
