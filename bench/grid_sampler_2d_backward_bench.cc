@@ -3,18 +3,19 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/bench_tensor.h"
 #include "bench/shapes_json.h"
 #include "portacl/portacl.h"
 
 namespace {
 
 using Json = nlohmann::json;
+using portacl_bench::Tensor;
 
 struct Case {
   std::string name;
@@ -40,11 +41,7 @@ int32_t IndexOf(const std::string& value, const std::vector<std::string>& names)
 Case CaseOf(const Json& shape) {
   Case c;
   c.name = shape.at("name");
-  const std::string dtype = shape.at("dtype");
-  c.dtype = dtype == "FLOAT16"  ? PORTACL_FLOAT16
-            : dtype == "BF16"   ? PORTACL_BFLOAT16
-            : dtype == "DOUBLE" ? PORTACL_FLOAT64
-                                : PORTACL_FLOAT32;
+  c.dtype = portacl_bench::DTypeOf(shape.at("dtype"));
   c.input = shape.at("input").get<std::vector<int64_t>>();
   c.points = shape.at("points").get<std::vector<int64_t>>();
   c.interpolation = IndexOf(shape.at("interpolation"), {"bilinear", "nearest", "bicubic"});
@@ -56,63 +53,6 @@ Case CaseOf(const Json& shape) {
   c.channels_last = shape.at("memory_format") == "channels_last";
   return c;
 }
-
-size_t SizeOf(int32_t dtype) {
-  return dtype == PORTACL_FLOAT64 ? 8 : (dtype == PORTACL_FLOAT32 ? 4 : 2);
-}
-
-// A number in the element type, rounded towards zero in the 16-bit types: only its size matters.
-void Store(int32_t dtype, double value, unsigned char* to) {
-  if (dtype == PORTACL_FLOAT64) {
-    std::memcpy(to, &value, sizeof value);
-    return;
-  }
-  const auto single = static_cast<float>(value);
-  uint32_t bits = 0;
-  std::memcpy(&bits, &single, sizeof bits);
-  if (dtype == PORTACL_FLOAT32) {
-    std::memcpy(to, &bits, sizeof bits);
-    return;
-  }
-  auto half = static_cast<uint16_t>(bits >> 16);
-  if (dtype == PORTACL_FLOAT16) {
-    const uint32_t magnitude = bits & 0x7FFFFFFFu;
-    const uint32_t scaled = magnitude < 0x38800000u ? 0 : (magnitude - 0x38000000u) >> 13;
-    half = static_cast<uint16_t>(((bits >> 16) & 0x8000u) | scaled);
-  }
-  std::memcpy(to, &half, sizeof half);
-}
-
-// A tensor with memory of its own.
-struct Tensor {
-  portaclTensor view{};
-  std::vector<unsigned char> bytes;
-
-  Tensor(int32_t dtype, const std::vector<int64_t>& shape, bool channels_last) {
-    const int64_t c = shape[1];
-    const int64_t h = shape[2];
-    const int64_t w = shape[3];
-    const std::vector<int64_t> strides = channels_last
-                                             ? std::vector<int64_t>{c * h * w, 1, w * c, c}
-                                             : std::vector<int64_t>{c * h * w, h * w, w, 1};
-    view.dtype = dtype;
-    view.rank = 4;
-    for (size_t i = 0; i < 4; ++i) {
-      view.shape[i] = shape[i];
-      view.strides[i] = strides[i];
-    }
-    bytes.resize(static_cast<size_t>(shape[0] * c * h * w) * SizeOf(dtype));
-    view.data = bytes.data();
-  }
-
-  template <class Value>
-  void Fill(const Value& value) {
-    const size_t size = SizeOf(view.dtype);
-    for (size_t i = 0; i < bytes.size() / size; ++i) {
-      Store(view.dtype, value(static_cast<int64_t>(i)), bytes.data() + i * size);
-    }
-  }
-};
 
 // The grid of a case: "smooth" turns and enlarges the identity a little, "one_cell" puts all points
 // between the same four pixels, "random" anywhere, some outside.
