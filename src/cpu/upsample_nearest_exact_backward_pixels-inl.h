@@ -1,0 +1,230 @@
+// Nearest-exact backward on channels_last tensors: a lane per channel. Per target.
+#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_
+#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_
+#else
+#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cpu/highway.h"
+#include "cpu/simd-inl.h"
+#include "cpu/upsample_nearest_exact_backward_plan.h"
+#include "cpu/upsample_nearest_exact_backward_tile-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// Where several source pixels share a page of 4 KiB and are too many for registers, reading them in
+// turn costs a third of the speed: they are read one after the other, see SumTileByPixel.
+template <class T>
+inline constexpr int64_t kHalfPage = 2048 / static_cast<int64_t>(sizeof(T));
+
+// How far ahead the source pixels of a row are fetched, in elements: every line by an instruction,
+// as prefetchers do not follow short stretches of several rows in turn. 1 KiB; what is fetched
+// 4 KiB ahead comes at three quarters of the speed. Of large pixels, each a stream of its own, the
+// same line some pixels on.
+template <class T>
+int64_t PixelFetchDistance(int64_t column_stride) {
+  constexpr int64_t kElements = kHalfPage<T> / 2;
+  const int64_t pixel = std::abs(column_stride);
+  if (pixel > kHalfPage<T>) return 4 * column_stride;
+  if (pixel >= kElements) return kElements;
+  return pixel == 0 ? 0 : column_stride * (kElements / pixel);  // 0: an expanded pixel
+}
+
+// Fetches the one or two lines that kBytes bytes at `from` are in.
+template <size_t kBytes, class T>
+HWY_INLINE void FetchLines(const T* from) {
+  const char* bytes = reinterpret_cast<const char*>(from);
+  __builtin_prefetch(bytes, 0, 2);
+  if constexpr (kBytes > 64) __builtin_prefetch(bytes + 64, 0, 2);
+}
+
+// Sums the cell of one destination pixel, rows x columns source pixels, with the sums in registers.
+// kFetch: memory is read from further than the caches.
+template <class T, bool kFetch>
+struct RegisterPixelCell {
+  using D = ComputeTag<T>;
+  using V = hn::Vec<D>;
+  int64_t channels;
+  int64_t row_stride, column_stride;  // of sources
+  int64_t ahead;                      // see PixelFetchDistance
+
+  HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
+    const D d;
+    int64_t c = 0;
+    for (; c + 4 * Lanes() <= channels; c += 4 * Lanes()) {
+      V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+      ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
+        sum0 = Add<0>(sum0, at);
+        sum1 = Add<1>(sum1, at);
+        sum2 = Add<2>(sum2, at);
+        sum3 = Add<3>(sum3, at);
+      });
+      StoreNarrow2(sum0, sum1, d, to + c, stream);
+      StoreNarrow2(sum2, sum3, d, to + c + 2 * Lanes(), stream);
+    }
+    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+      V sum0 = hn::Zero(d), sum1 = sum0;
+      ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
+        sum0 = Add<0>(sum0, at);
+        sum1 = Add<1>(sum1, at);
+      });
+      StoreNarrow2(sum0, sum1, d, to + c, stream);
+    }
+    for (; c < channels; c += Lanes()) {
+      if (channels < Lanes()) return SumShort(from, rows, columns, to);
+      const int64_t last = std::min(c, channels - Lanes());  // overlaps its neighbour
+      V sum = hn::Zero(d);
+      ForSources(from + last, rows, columns, [&](const T* at) HWY_ATTR { sum = Add<0>(sum, at); });
+      StoreNarrowLine(sum, d, to + last, stream && last == c);
+    }
+  }
+
+ private:
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+  // sum + vector kVector of a source; fetches each line that begins with a vector once.
+  template <size_t kVector>
+  HWY_INLINE V Add(V sum, const T* at) const {
+    const D d;
+    constexpr size_t kBytes = hn::MaxLanes(d) * sizeof(T);
+    const T* from = at + static_cast<int64_t>(kVector) * Lanes();
+    if constexpr (kFetch && kVector * kBytes % 64 == 0) FetchLines<kBytes>(from + ahead);
+    return hn::Add(sum, LoadWide(d, from));
+  }
+
+  // Calls use(source pixel) in row-major order.
+  template <class Use>
+  HWY_INLINE void ForSources(const T* from, int64_t rows, int64_t columns, const Use& use) const {
+    if (rows == 2 && columns == 2) {
+      use(from);
+      use(from + column_stride);
+      use(from + row_stride);
+      use(from + row_stride + column_stride);
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r, from += row_stride) {
+      const T* at = from;
+      for (int64_t x = 0; x < columns; ++x, at += column_stride) use(at);
+    }
+  }
+
+  // A pixel of fewer channels than a vector has lanes.
+  HWY_INLINE void SumShort(const T* from, int64_t rows, int64_t columns, T* to) const {
+    const D d;
+    const auto n = static_cast<size_t>(channels);
+    V sum = hn::Zero(d);
+    ForSources(from, rows, columns,
+               [&](const T* at) HWY_ATTR { sum = hn::Add(sum, LoadWideFirst(d, at, n)); });
+    StoreNarrowFirst(sum, d, to, n);
+  }
+};
+
+// The same source pixel by source pixel, with the sums in memory (L1): a row of sources is read
+// strictly forward.
+template <class T, bool kFetch>
+struct ForwardPixelCell {
+  using D = ComputeTag<T>;
+  using S = hn::TFromD<D>;
+  static constexpr size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(T);
+  int64_t channels;                   // Lanes at least
+  int64_t row_stride, column_stride;  // of sources
+  int64_t ahead;                      // see PixelFetchDistance
+
+  HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
+    HWY_ALIGN S sums[kNearestMaxPixel + hn::MaxLanes(D())];
+    const int64_t count = rows * columns;
+    if (count == 1) return AddPixel<true, true>(from, sums, to, stream);
+    AddPixel<true, false>(from, sums, to, stream);
+    const T* at = from;
+    for (int64_t i = 1, x = 0;; ++i) {
+      if (++x < columns) {
+        at += column_stride;
+      } else {
+        x = 0;
+        at = from += row_stride;
+      }
+      if (i + 1 == count) break;
+      AddPixel<false, false>(at, sums, to, stream);
+    }
+    AddPixel<false, true>(at, sums, to, stream);
+  }
+
+ private:
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+  // kFirst: the sums start from +0. kLast: they are complete and go to `to`, not back to `sums`.
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void AddPixel(const T* from, S* HWY_RESTRICT sums, T* to, bool stream) const {
+    const D d;
+    const auto add = [&](int64_t slot, int64_t c) HWY_ATTR {
+      return hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums + slot), LoadWide(d, from + c));
+    };
+    int64_t c = 0;
+    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+      if constexpr (kFetch) FetchLines<2 * kVectorBytes>(from + c + ahead);
+      const auto sum0 = add(c, c);
+      const auto sum1 = add(c + Lanes(), c + Lanes());
+      if constexpr (kLast) {
+        StoreNarrow2(sum0, sum1, d, to + c, stream);
+      } else {
+        hn::Store(sum0, d, sums + c);
+        hn::Store(sum1, d, sums + c + Lanes());
+      }
+    }
+    for (; c < channels; c += Lanes()) {
+      const int64_t at = std::min(c, channels - Lanes());  // overlaps its neighbour
+      const auto sum = add(c, at);
+      if constexpr (kLast) {
+        StoreNarrow(sum, d, to + at);
+      } else {
+        hn::Store(sum, d, sums + c);
+      }
+    }
+  }
+};
+
+template <class Cell, class T>
+HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
+  const int64_t* begin = p.w.begin;
+  const int64_t channels = t.box.c1 - t.box.c0;
+  const Cell cell{.channels = channels,
+                  .row_stride = t.from_row,
+                  .column_stride = t.from_column,
+                  .ahead = PixelFetchDistance<T>(t.from_column)};
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
+      const int64_t columns = begin[j + 1] - begin[j];
+      if (rows == 0 || columns == 0) {
+        ClearElements(to, channels);
+      } else {
+        cell.Sum(from + (begin[j] - t.first_column) * t.from_column, rows, columns, to, t.stream);
+      }
+    }
+  });
+}
+
+template <bool kFetch, class T>
+void SumTileByPixel(const Params& p, const Tile<T>& t) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>()));
+  if (t.box.c1 - t.box.c0 > 4 * lanes && std::abs(t.from_column) <= kHalfPage<T>) {
+    SumPixels<ForwardPixelCell<T, kFetch>>(p, t);
+  } else {
+    SumPixels<RegisterPixelCell<T, kFetch>>(p, t);
+  }
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target
