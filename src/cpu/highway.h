@@ -55,6 +55,9 @@
 #define PORTACL_KERNEL_NEON(Plan, Run)
 #endif
 
+// Behind the parameters of a lambda that must become part of the function around it.
+#define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
 #include "cpu/targets.h"
 
 // Includes HWY_TARGET_INCLUDE, and thereby this file, once for every target but the static one.

@@ -29,6 +29,12 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// hn::Lanes as a number that extents can be compared with.
+template <class D>
+HWY_INLINE int64_t Length(D d) {
+  return static_cast<int64_t>(hn::Lanes(d));
+}
+
 // The full-width vector tag of T's arithmetic.
 template <class T>
 using ComputeTag = hn::ScalableTag<base::ComputeType<T>>;

@@ -38,8 +38,6 @@ using BlockTag = hn::CappedTag<F, static_cast<size_t>(kBlockLanes<F, L>)>;
 
 // ---- unrolling ----------------------------------------------------------------------------------
 
-#define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
-
 // body(integral_constant 0), ..., body(N - 1). At -O2 compilers leave such loops rolled, and the
 // vectors of an array in memory: four times slower.
 template <class Body, size_t... kIndex>

@@ -46,7 +46,7 @@ HWY_INLINE V Lookup(D d, V v0, V v1, V v2, V v3, VI index) {
 // Vector `v` of the source window at `from`, of which `count` elements may be read.
 template <bool kPartial, class D, class T>
 HWY_INLINE hn::Vec<D> LoadWindow(D d, const T* from, int64_t count, int64_t v) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = Length(d);
   if constexpr (kPartial) {
     const int64_t left = std::clamp<int64_t>(count - v * lanes, 0, lanes);
     return LoadWideFirst(d, from + std::min(v * lanes, count), static_cast<size_t>(left));
@@ -96,63 +96,58 @@ HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index,
 template <int kVectors, bool kFull, bool kPartial, class T>
 struct PermutedRow {
   using D = ComputeTag<T>;
-  using S = hn::TFromD<D>;
-  static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));
+  using Tag = D;
+  using V = hn::Vec<D>;
   const NearestBackwardKernelPlan& plan;
   const Tile<T>& tile;
 
-  int64_t Blocks() const { return (tile.box.j1 + Lanes() - 1) / Lanes() - FirstBlock(); }
+  int64_t Blocks() const { return (tile.box.j1 + Length(D()) - 1) / Length(D()) - FirstBlock(); }
   int64_t Offset(int64_t b) const {
     if (b == Blocks()) return tile.end_column - tile.first_column;
     return plan.window[static_cast<size_t>(FirstBlock() + b)] - tile.first_column;
   }
 
   template <bool kFirst, bool kLast>
-  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* sums, T* to,
                       bool stream) const {
     const D d;
-    const int64_t whole = std::min(end, (tile.box.j1 - tile.box.j0) / Lanes());
-    int64_t b = first;
-    for (; b + 2 <= whole; b += 2, sums += 2 * slots) {
-      const auto sum0 = Sum(from, b, kFirst ? hn::Zero(d) : hn::Load(d, sums));
-      const auto sum1 = Sum(from, b + 1, kFirst ? hn::Zero(d) : hn::Load(d, sums + slots));
-      if constexpr (kLast) {
-        StoreNarrow2(sum0, sum1, d, to + b * Lanes(), stream);
-      } else {
-        hn::Store(sum0, d, sums);
-        hn::Store(sum1, d, sums + slots);
-      }
-    }
-    for (; b < end; ++b, sums += slots) {
-      const auto sum = Sum(from, b, kFirst ? hn::Zero(d) : hn::Load(d, sums));
-      if constexpr (!kLast) {
-        hn::Store(sum, d, sums);
-      } else if constexpr (kPartial) {
-        StoreNarrowFirst(sum, d, to + Column(b), static_cast<size_t>(std::min(Lanes(), Left(b))));
-      } else {
-        StoreNarrowLine(sum, d, to + Column(b), stream && b < whole);
-      }
-    }
+    const int64_t lanes = Length(d);
+    const int64_t whole = std::min(end, (tile.box.j1 - tile.box.j0) / lanes);
+    const int64_t rest = AddToBlockPairs<kFirst, kLast>(
+        d, first, whole, sums,
+        [&](auto, int64_t b, V sum) PORTACL_INLINE_LAMBDA { return Sum(from, b, sum); },
+        [&](int64_t b, V sum0, V sum1)
+            PORTACL_INLINE_LAMBDA { StoreNarrow2(sum0, sum1, d, to + b * lanes, stream); });
+    AddToBlocks<kFirst, kLast>(
+        d, rest, end, sums + (rest - first) * lanes,
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA { return Sum(from, b, sum); },
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA {
+          T* at = to + Column(b);
+          if constexpr (kPartial) {
+            StoreNarrowFirst(sum, d, at, static_cast<size_t>(std::min(lanes, Left(b))));
+          } else {
+            StoreNarrowLine(sum, d, at, stream && b < whole);
+          }
+        });
   }
 
   void Clear(int64_t first, int64_t end, T* to, bool stream) const {
-    const int64_t last = Column(end - 1) + std::min(Lanes(), Left(end - 1));
+    const int64_t last = Column(end - 1) + std::min(Length(D()), Left(end - 1));
     ClearRow(D(), to + Column(first), last - Column(first), stream);
   }
 
  private:
-  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
-  HWY_INLINE int64_t FirstBlock() const { return tile.box.j0 / Lanes(); }
+  HWY_INLINE int64_t FirstBlock() const { return tile.box.j0 / Length(D()); }
   // First destination column of a block of this tile, and columns from there to the tile's end.
   HWY_INLINE int64_t Column(int64_t b) const {
     return plan.BlockColumn(FirstBlock() + b) - tile.box.j0;
   }
   HWY_INLINE int64_t Left(int64_t b) const { return tile.box.j1 - tile.box.j0 - Column(b); }
 
-  HWY_INLINE hn::Vec<D> Sum(const T* from, int64_t b, hn::Vec<D> sum) const {
+  HWY_INLINE V Sum(const T* from, int64_t b, V sum) const {
     const int64_t block = FirstBlock() + b;
     const int64_t window = plan.window[static_cast<size_t>(block)] - tile.first_column;
-    const int8_t* index = plan.index.data() + block * kVectors * Lanes();
+    const int8_t* index = plan.index.data() + block * kVectors * Length(D());
     const int64_t readable = tile.end_column - tile.first_column - window;
     return AddPermuted<kVectors, kFull, kPartial>(D(), from + window, readable, index, sum);
   }
@@ -163,7 +158,7 @@ template <int kVectors, bool kFull, bool kPartial, bool kTwo, class T>
 HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardKernelPlan& plan,
                                 const Tile<T>& t) {
   const ComputeTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = Length(d);
   const int64_t columns = t.box.j1 - t.box.j0;
   const int64_t first = t.box.j0 / lanes;
   const int64_t second = kTwo ? first + 1 : first;

@@ -60,7 +60,7 @@ struct RegisterPixelCell {
   HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
     const D d;
     int64_t c = 0;
-    for (; c + 4 * Lanes() <= channels; c += 4 * Lanes()) {
+    for (; c + 4 * Length(D()) <= channels; c += 4 * Length(D())) {
       V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
       ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
         sum0 = Add<0>(sum0, at);
@@ -69,9 +69,9 @@ struct RegisterPixelCell {
         sum3 = Add<3>(sum3, at);
       });
       StoreNarrow2(sum0, sum1, d, to + c, stream);
-      StoreNarrow2(sum2, sum3, d, to + c + 2 * Lanes(), stream);
+      StoreNarrow2(sum2, sum3, d, to + c + 2 * Length(D()), stream);
     }
-    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
+    for (; c + 2 * Length(D()) <= channels; c += 2 * Length(D())) {
       V sum0 = hn::Zero(d), sum1 = sum0;
       ForSources(from + c, rows, columns, [&](const T* at) HWY_ATTR {
         sum0 = Add<0>(sum0, at);
@@ -79,9 +79,9 @@ struct RegisterPixelCell {
       });
       StoreNarrow2(sum0, sum1, d, to + c, stream);
     }
-    for (; c < channels; c += Lanes()) {
-      if (channels < Lanes()) return SumShort(from, rows, columns, to);
-      const int64_t last = std::min(c, channels - Lanes());  // overlaps its neighbour
+    for (; c < channels; c += Length(D())) {
+      if (channels < Length(D())) return SumShort(from, rows, columns, to);
+      const int64_t last = std::min(c, channels - Length(D()));  // overlaps its neighbour
       V sum = hn::Zero(d);
       ForSources(from + last, rows, columns, [&](const T* at) HWY_ATTR { sum = Add<0>(sum, at); });
       StoreNarrowLine(sum, d, to + last, stream && last == c);
@@ -89,14 +89,12 @@ struct RegisterPixelCell {
   }
 
  private:
-  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
-
   // sum + vector kVector of a source; fetches each line that begins with a vector once.
   template <size_t kVector>
   HWY_INLINE V Add(V sum, const T* at) const {
     const D d;
     constexpr size_t kBytes = hn::MaxLanes(d) * sizeof(T);
-    const T* from = at + static_cast<int64_t>(kVector) * Lanes();
+    const T* from = at + static_cast<int64_t>(kVector) * Length(D());
     if constexpr (kFetch && kVector * kBytes % 64 == 0) FetchLines<kBytes>(from + ahead);
     return hn::Add(sum, LoadWide(d, from));
   }
@@ -133,6 +131,7 @@ struct RegisterPixelCell {
 template <class T, bool kFetch>
 struct ForwardPixelCell {
   using D = ComputeTag<T>;
+  using V = hn::Vec<D>;
   using S = hn::TFromD<D>;
   static constexpr size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(T);
   int64_t channels;                   // Lanes at least
@@ -159,36 +158,29 @@ struct ForwardPixelCell {
   }
 
  private:
-  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
-
-  // kFirst: the sums start from +0. kLast: they are complete and go to `to`, not back to `sums`.
+  // kFirst, kLast: see AddToBlocks.
   template <bool kFirst, bool kLast>
-  HWY_INLINE void AddPixel(const T* from, S* HWY_RESTRICT sums, T* to, bool stream) const {
+  HWY_INLINE void AddPixel(const T* from, S* sums, T* to, bool stream) const {
     const D d;
-    const auto add = [&](int64_t slot, int64_t c) HWY_ATTR {
-      return hn::Add(kFirst ? hn::Zero(d) : hn::Load(d, sums + slot), LoadWide(d, from + c));
-    };
-    int64_t c = 0;
-    for (; c + 2 * Lanes() <= channels; c += 2 * Lanes()) {
-      if constexpr (kFetch) FetchLines<2 * kVectorBytes>(from + c + ahead);
-      const auto sum0 = add(c, c);
-      const auto sum1 = add(c + Lanes(), c + Lanes());
-      if constexpr (kLast) {
-        StoreNarrow2(sum0, sum1, d, to + c, stream);
-      } else {
-        hn::Store(sum0, d, sums + c);
-        hn::Store(sum1, d, sums + c + Lanes());
-      }
-    }
-    for (; c < channels; c += Lanes()) {
-      const int64_t at = std::min(c, channels - Lanes());  // overlaps its neighbour
-      const auto sum = add(c, at);
-      if constexpr (kLast) {
-        StoreNarrow(sum, d, to + at);
-      } else {
-        hn::Store(sum, d, sums + c);
-      }
-    }
+    const int64_t lanes = Length(d);
+    const int64_t rest = AddToBlockPairs<kFirst, kLast>(
+        d, 0, channels / lanes, sums,
+        [&](auto place, int64_t b, V sum) PORTACL_INLINE_LAMBDA {
+          const T* at = from + b * lanes;
+          if constexpr (kFetch && place * kVectorBytes % 64 == 0) {
+            FetchLines<kVectorBytes>(at + ahead);
+          }
+          return hn::Add(sum, LoadWide(d, at));
+        },
+        [&](int64_t b, V sum0, V sum1)
+            PORTACL_INLINE_LAMBDA { StoreNarrow2(sum0, sum1, d, to + b * lanes, stream); });
+    // The last block overlaps its neighbour.
+    const auto first = [&](int64_t b) { return std::min(b * lanes, channels - lanes); };
+    AddToBlocks<kFirst, kLast>(
+        d, rest, (channels + lanes - 1) / lanes, sums + rest * lanes,
+        [&](int64_t b, V sum)
+            PORTACL_INLINE_LAMBDA { return hn::Add(sum, LoadWide(d, from + first(b))); },
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA { StoreNarrow(sum, d, to + first(b)); });
   }
 };
 
@@ -214,7 +206,7 @@ HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
 
 template <bool kFetch, class T>
 void SumTileByPixel(const Params& p, const Tile<T>& t) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>()));
+  const int64_t lanes = Length(ComputeTag<T>());
   if (t.box.c1 - t.box.c0 > 4 * lanes && std::abs(t.from_column) <= kHalfPage<T>) {
     SumPixels<ForwardPixelCell<T, kFetch>>(p, t);
   } else {

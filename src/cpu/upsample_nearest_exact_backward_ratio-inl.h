@@ -46,66 +46,59 @@ HWY_INLINE V AddSources(D d, const T* from, V sum) {
 // written twice.
 template <int kRatio, class D, class T>
 struct RatioRow {
-  static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));  // sums of a block
+  using Tag = D;
   int64_t n;
   int64_t stride;  // of source rows
 
-  int64_t Blocks() const { return (n + Lanes() - 1) / Lanes(); }
-  int64_t Offset(int64_t b) const { return kRatio * std::min(b * Lanes(), n); }
+  int64_t Blocks() const { return (n + Length(D()) - 1) / Length(D()); }
+  int64_t Offset(int64_t b) const { return kRatio * std::min(b * Length(D()), n); }
 
   // Adds one source row to the sums of blocks [first, end), see SumTileByRow.
   template <bool kFirst, bool kLast>
-  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
-                      T* to, bool stream) const {
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* sums, T* to,
+                      bool stream) const {
+    using V = hn::Vec<D>;
     const D d;
-    const int64_t whole = std::min(end, n / Lanes());
-    int64_t b = first;
-    for (; b + 2 <= whole; b += 2, sums += 2 * slots) {
-      const T* at = from + kRatio * b * Lanes();
-      const auto sum0 = AddSources<kRatio>(d, at, kFirst ? hn::Zero(d) : hn::Load(d, sums));
-      const auto sum1 = AddSources<kRatio>(d, at + kRatio * Lanes(),
-                                           kFirst ? hn::Zero(d) : hn::Load(d, sums + slots));
-      if constexpr (kLast) {
-        StoreNarrow2(sum0, sum1, d, to + b * Lanes(), stream);
-      } else {
-        hn::Store(sum0, d, sums);
-        hn::Store(sum1, d, sums + slots);
-      }
-    }
-    for (; b < end; ++b, sums += slots) {
-      const int64_t j = std::min(b * Lanes(), n - Lanes());
-      const auto sum =
-          AddSources<kRatio>(d, from + kRatio * j, kFirst ? hn::Zero(d) : hn::Load(d, sums));
-      if constexpr (kLast) {
-        StoreNarrowLine(sum, d, to + j, stream && b < whole);
-      } else {
-        hn::Store(sum, d, sums);
-      }
-    }
+    const int64_t lanes = Length(d);
+    const int64_t whole = std::min(end, n / lanes);
+    const int64_t rest = AddToBlockPairs<kFirst, kLast>(
+        d, first, whole, sums,
+        [&](auto, int64_t b, V sum)
+            PORTACL_INLINE_LAMBDA { return AddSources<kRatio>(d, from + kRatio * b * lanes, sum); },
+        [&](int64_t b, V sum0, V sum1)
+            PORTACL_INLINE_LAMBDA { StoreNarrow2(sum0, sum1, d, to + b * lanes, stream); });
+    AddToBlocks<kFirst, kLast>(
+        d, rest, end, sums + (rest - first) * lanes,
+        [&](int64_t b, V sum)
+            PORTACL_INLINE_LAMBDA { return AddSources<kRatio>(d, from + kRatio * Column(b), sum); },
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA {
+          StoreNarrowLine(sum, d, to + Column(b), stream && b < whole);
+        });
   }
 
   // Destinations without a source.
   void Clear(int64_t first, int64_t end, T* to, bool stream) const {
-    const int64_t j = std::min(first * Lanes(), n - Lanes());
-    ClearRow(D(), to + j, std::min(end * Lanes(), n) - j, stream);
+    const int64_t j = Column(first);
+    ClearRow(D(), to + j, std::min(end * Length(D()), n) - j, stream);
   }
 
   // A whole destination row with its sums in registers.
   HWY_INLINE void Sum(const T* from, int64_t rows, T* to) const {
     const D d;
+    const int64_t lanes = Length(d);
     int64_t j = 0;
-    for (; j + 2 * Lanes() <= n; j += 2 * Lanes()) {
+    for (; j + 2 * lanes <= n; j += 2 * lanes) {
       auto sum0 = hn::Zero(d);
       auto sum1 = hn::Zero(d);
       const T* at = from + kRatio * j;
       for (int64_t r = 0; r < rows; ++r, at += stride) {
         sum0 = AddSources<kRatio>(d, at, sum0);
-        sum1 = AddSources<kRatio>(d, at + kRatio * Lanes(), sum1);
+        sum1 = AddSources<kRatio>(d, at + kRatio * lanes, sum1);
       }
       StoreNarrow2(sum0, sum1, d, to + j, false);
     }
-    for (; j < n; j += Lanes()) {
-      j = std::min(j, n - Lanes());
+    for (; j < n; j += lanes) {
+      j = std::min(j, n - lanes);
       auto sum = hn::Zero(d);
       const T* at = from + kRatio * j;
       for (int64_t r = 0; r < rows; ++r, at += stride) sum = AddSources<kRatio>(d, at, sum);
@@ -114,7 +107,7 @@ struct RatioRow {
   }
 
  private:
-  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+  HWY_INLINE int64_t Column(int64_t b) const { return std::min(b * Length(D()), n - Length(D())); }
 };
 
 template <int kRatio, class D, class T>
@@ -140,7 +133,7 @@ void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
 #if HWY_ARCH_X86
   if constexpr (sizeof(hn::Vec<D>) > 16) {
     const int64_t n = t.box.j1 - t.box.j0;
-    if (n < static_cast<int64_t>(hn::Lanes(d)) || TooWide<T>(d, n)) {
+    if (n < Length(d) || TooWide<T>(d, n)) {
       return ChooseWidth<kRatio>(hn::Half<D>(), p, t);
     }
   }
@@ -157,7 +150,7 @@ int64_t MinRatioColumns() {
 #if HWY_ARCH_X86
   return 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
 #else
-  return static_cast<int64_t>(hn::Lanes(ComputeTag<T>()));
+  return Length(ComputeTag<T>());
 #endif
 }
 

@@ -69,7 +69,7 @@ void ClearElements(T* to, int64_t n) {
 // the last block of a row alone is cleared.
 template <class D, class T>
 HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = Length(d);
   stream = stream && reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0;
   int64_t j = 0;
   for (; j + 2 * lanes <= n; j += 2 * lanes) {
@@ -82,23 +82,65 @@ HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
   if (j < n) ClearElements(to + j, n - j);
 }
 
+// Adds one more source to sums that stand in memory from source to source: those of the blocks
+// [b, end), Lanes(d) destinations each, one vector after the other at `sums`.
+//
+//   add(b, sum)     returns sum + the sources of block b
+//   store(b, sum)   takes the complete sum of block b
+//
+// kFirst: the sums start from +0. kLast: they are complete and go to store(), not back to `sums`.
+template <bool kFirst, bool kLast, class D, class Add, class Store>
+HWY_INLINE void AddToBlocks(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
+                            const Add& add, const Store& store) {
+  for (; b < end; ++b, sums += hn::Lanes(d)) {
+    const auto sum = add(b, kFirst ? hn::Zero(d) : hn::Load(d, sums));
+    if constexpr (kLast) {
+      store(b, sum);
+    } else {
+      hn::Store(sum, d, sums);
+    }
+  }
+}
+
+// The same two blocks at a time, as long as there are two: add(0 or 1, b, sum), store(b, sum0,
+// sum1) with the sums of blocks b and b + 1. Returns the first block that is left.
+template <bool kFirst, bool kLast, class D, class Add, class Store>
+HWY_INLINE int64_t AddToBlockPairs(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
+                                   const Add& add, const Store& store) {
+  constexpr std::integral_constant<size_t, 0> kLower;
+  constexpr std::integral_constant<size_t, 1> kUpper;
+  const size_t lanes = hn::Lanes(d);
+  for (; b + 2 <= end; b += 2, sums += 2 * lanes) {
+    const auto sum0 = add(kLower, b, kFirst ? hn::Zero(d) : hn::Load(d, sums));
+    const auto sum1 = add(kUpper, b + 1, kFirst ? hn::Zero(d) : hn::Load(d, sums + lanes));
+    if constexpr (kLast) {
+      store(b, sum0, sum1);
+    } else {
+      hn::Store(sum0, d, sums);
+      hn::Store(sum1, d, sums + lanes);
+    }
+  }
+  return b;
+}
+
 // Memory for the sums of a stretch of a destination row, in L1.
 inline constexpr int64_t kSumBytes = int64_t{8} << 10;
 
 // Sums a tile source row by source row, a stretch of blocks at a time. Memory is then read strictly
 // forward, which its prefetchers need: two rows read in turn from DRAM come at less than half the
-// speed. `Row` adds one source row to the sums of its blocks [first, end):
+// speed. A `Row` has blocks of Lanes(Tag) destinations:
 //
 //   Add<kFirst, kLast>(from, first, end, sums, to, stream)
-//
-// kFirst: the sums start from +0. kLast: they are complete and go to `to`, not back to `sums`.
-// `Offset(b)`: where the sources of block b start, in elements from `from`.
+//                          adds one source row to the sums of blocks [first, end): AddToBlocks
+//   Clear(first, end, to, stream)
+//                          writes blocks that have no source
+//   Blocks(), Offset(b)    their number, and where block b's sources start, in elements from `from`
 template <class T, class Row>
 HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row) {
   using S = base::ComputeType<T>;
   HWY_ALIGN S sums[kSumBytes / sizeof(S)];
   const int64_t blocks = row.Blocks();
-  const int64_t stretch = std::max<int64_t>(1, kSumBytes / sizeof(S) / row.slots);
+  const int64_t stretch = std::max<int64_t>(1, kSumBytes / sizeof(S) / Length(typename Row::Tag()));
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
     for (int64_t first = 0; first < blocks; first += stretch) {
       const int64_t end = std::min(first + stretch, blocks);

@@ -52,7 +52,7 @@ struct WideLanes {
 // kColumns elements, `step` apart; the first n of them where n is smaller, zeros behind.
 template <bool kContiguous, class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
-  const auto columns = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t columns = Length(d);
   if (n <= 0) return hn::Zero(d);
   if constexpr (kContiguous) {
     return n >= columns ? hn::LoadU(d, from) : LoadFirst(d, from, static_cast<size_t>(n));
@@ -176,52 +176,49 @@ HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t ste
 template <class T>
 struct WideRow {
   using D = WideTag<T>;
-  using S = hn::TFromD<D>;
-  static constexpr int64_t slots = static_cast<int64_t>(hn::MaxLanes(D()));
+  using Tag = D;
+  using V = hn::Vec<D>;
   const int64_t* begin;  // of w, at the tile's first column
   int64_t n;
   int64_t ratio;  // 0: see `begin`
   int64_t first_column;
   bool fetch_ahead;
 
-  int64_t Blocks() const { return (n + Lanes() - 1) / Lanes(); }
-  int64_t Offset(int64_t b) const { return begin[std::min(b * Lanes(), n)] - first_column; }
+  int64_t Blocks() const { return (n + Length(D()) - 1) / Length(D()); }
+  int64_t Offset(int64_t b) const { return begin[std::min(b * Length(D()), n)] - first_column; }
 
   template <bool kFirst, bool kLast>
-  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, S* HWY_RESTRICT sums, T* to,
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* sums, T* to,
                       bool /*stream*/) const {
     const D d;
     WideLanes<T> lanes;
     if (ratio > 0) SetLanes(lanes, 0);
-    for (int64_t b = first; b < end; ++b, sums += slots) {
-      const int64_t j = std::min(b * Lanes(), n - Lanes());
-      if (ratio == 0) SetLanes(lanes, j);
-      const T* base = from + (begin[j] - first_column);
-      const T* ahead = fetch_ahead ? base + (begin[j + Lanes()] - begin[j]) : nullptr;
-      const auto sum =
-          AddLanes<T, true>(d, base, lanes, 1, ahead, kFirst ? hn::Zero(d) : hn::Load(d, sums));
-      if constexpr (kLast) {
-        StoreNarrow(sum, d, to + j);
-      } else {
-        hn::Store(sum, d, sums);
-      }
-    }
+    AddToBlocks<kFirst, kLast>(
+        d, first, end, sums,
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA {
+          const int64_t j = Column(b);
+          if (ratio == 0) SetLanes(lanes, j);
+          const T* base = from + (begin[j] - first_column);
+          const T* ahead = fetch_ahead ? base + (begin[j + Length(d)] - begin[j]) : nullptr;
+          return AddLanes<T, true>(d, base, lanes, 1, ahead, sum);
+        },
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA { StoreNarrow(sum, d, to + Column(b)); });
   }
 
   void Clear(int64_t first, int64_t end, T* to, bool /*stream*/) const {
-    const int64_t j = std::min(first * Lanes(), n - Lanes());
-    ClearElements(to + j, std::min(end * Lanes(), n) - j);
+    const int64_t j = Column(first);
+    ClearElements(to + j, std::min(end * Length(D()), n) - j);
   }
 
  private:
-  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+  HWY_INLINE int64_t Column(int64_t b) const { return std::min(b * Length(D()), n - Length(D())); }
 
   HWY_INLINE void SetLanes(WideLanes<T>& lanes, int64_t j) const {
-    for (int64_t lane = 0; lane < Lanes(); ++lane) {
+    for (int64_t lane = 0; lane < Length(D()); ++lane) {
       lanes.offset[lane] = begin[j + lane] - begin[j];
       lanes.columns[lane] = static_cast<int32_t>(begin[j + lane + 1] - begin[j + lane]);
     }
-    lanes.FindRange(static_cast<size_t>(Lanes()));
+    lanes.FindRange(static_cast<size_t>(Length(D())));
   }
 };
 
@@ -236,21 +233,19 @@ struct WideGroup {
   int64_t rows[kMaxWideLanes<T>];
   T* to[kMaxWideLanes<T>];
 
-  static size_t Lanes() { return hn::Lanes(WideTag<T>()); }
-
   void Append(const T* from, int64_t row_count, int64_t columns, T* destination) {
     lanes.offset[used] = from - tile.from;
     lanes.columns[used] = static_cast<int32_t>(columns);
     rows[used] = row_count;
     to[used] = destination;
-    if (++used == Lanes()) Flush();
+    if (++used == hn::Lanes(WideTag<T>())) Flush();
   }
 
   // Sums the lanes that are used and stores them one by one.
   HWY_NOINLINE void Flush() {
     const WideTag<T> d;
     if (used == 0) return;
-    for (size_t lane = used; lane < Lanes(); ++lane) {
+    for (size_t lane = used; lane < hn::Lanes(d); ++lane) {
       lanes.offset[lane] = lanes.offset[0];
       lanes.columns[lane] = 0;
       rows[lane] = 0;
@@ -258,7 +253,7 @@ struct WideGroup {
     const int64_t all_rows = *std::min_element(rows, rows + used);
     const int64_t most_rows = *std::max_element(rows, rows + used);
     // Lanes that are not used have no columns: the range counts them where some are not.
-    lanes.FindRange(Lanes());
+    lanes.FindRange(hn::Lanes(d));
     auto sum = hn::Zero(d);
     const T* base = tile.from;
     for (int64_t r = 0; r < most_rows; ++r, base += tile.from_row) {
@@ -266,7 +261,7 @@ struct WideGroup {
         for (size_t lane = 0; lane < used; ++lane) {
           if (r >= rows[lane]) lanes.columns[lane] = 0;
         }
-        lanes.FindRange(Lanes());
+        lanes.FindRange(hn::Lanes(d));
       }
       sum = AddLanes<T, kContiguous>(d, base, lanes, tile.from_column, nullptr, sum);
     }
@@ -282,7 +277,7 @@ template <bool kContiguous, class T>
 void SumTileWide(const Params& p, const Tile<T>& t) {
   const int64_t* begin = p.w.begin;
   const int64_t n = t.box.j1 - t.box.j0;
-  if (kContiguous && t.to_column == 1 && n >= static_cast<int64_t>(hn::Lanes(WideTag<T>()))) {
+  if (kContiguous && t.to_column == 1 && n >= Length(WideTag<T>())) {
     return SumTileByRow(p, t,
                         WideRow<T>{.begin = begin + t.box.j0,
                                    .n = n,
