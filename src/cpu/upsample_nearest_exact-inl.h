@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "cpu/highway.h"
+#include "cpu/pages.h"
 #include "cpu/simd-inl.h"
 #include "cpu/upsample_nearest_exact_plan.h"
 #include "runtime/parallel.h"
@@ -172,14 +173,20 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
 
 template <class T>
 HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& plan,
-                            const NearestTile& box) {
+                            const NearestTile& box, bool fresh) {
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
+  if (fresh) {
+    T* const first = static_cast<T*>(p.output) + box.n * to[0] + box.c0 * to[1] + box.i0 * to[2] +
+                     box.j0 * to[3];
+    ProvideTile(first, box, to);
+  }
   const int64_t planes = plan.path == NearestForwardPath::kPixels ? 1 : box.c1 - box.c0;
   for (int64_t plane = 0; plane < planes; ++plane) {
     const T* in = static_cast<const T*>(p.input) + box.n * from[0] + (box.c0 + plane) * from[1];
     T* out = static_cast<T*>(p.output) + box.n * to[0] + (box.c0 + plane) * to[1];
-    const bool stream = plan.stream && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
+    const bool stream =
+        plan.stream && !fresh && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
     for (int64_t oh = box.i0; oh < box.i1; ++oh) {
       WriteRow(plan, box, in + plan.source_row[static_cast<size_t>(oh)] * from[2], out + oh * to[2],
                stream);
@@ -205,9 +212,10 @@ void DispatchBits(base::DType dtype, const F& f) {
 
 template <class T>
 void RunTyped(const Params& p, const NearestForwardKernelPlan& plan) {
+  const bool fresh = ArePagesMissing(p.output, plan.dense_bytes);
   runtime::ParallelFor(plan.tiling.Boxes(), plan.tiling.grain, [&](int64_t first, int64_t last) {
     for (int64_t index = first; index < last; ++index) {
-      WriteTile<T>(p, plan, plan.tiling.Box(index));
+      WriteTile<T>(p, plan, plan.tiling.Box(index), fresh);
     }
     if (plan.stream) hwy::FlushStream();
   });

@@ -32,6 +32,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/highway.h"
+#include "cpu/pages.h"
 #include "cpu/simd-inl.h"
 #include "cpu/upsample_nearest_exact_backward_permute-inl.h"
 #include "cpu/upsample_nearest_exact_backward_pixels-inl.h"
@@ -155,10 +156,15 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
 
 template <class T>
 void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
+  const bool fresh = ArePagesMissing(p.grad_input, plan.dense_bytes);
   runtime::ParallelFor(plan.tiling.Boxes(), plan.tiling.grain,
                        [&](int64_t first, int64_t last) HWY_ATTR {
                          for (int64_t index = first; index < last; ++index) {
-                           const Tile<T> tile = MakeTile<T>(p, plan, index);
+                           Tile<T> tile = MakeTile<T>(p, plan, index);
+                           if (fresh) {  // pages come through the caches: so do the results
+                             ProvideTile(tile.to, tile.box, plan.to_stride);
+                             tile.stream = false;
+                           }
                            if (plan.pack_from || plan.pack_to) {
                              SumPackedTile(p, plan, tile);
                            } else {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cpu/caches.h"
+#include "cpu/pages.h"
 
 namespace portacl::cpu {
 namespace {
@@ -197,6 +198,8 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   mine->by_row = bytes > kByRowBytes;
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size);
+
+  mine->dense_bytes = DenseBytes({p.n, p.c, p.h.in, p.w.in}, p.grad_input_stride, element_size);
 
   plan->path = PathName(*mine);
   plan->path_id = static_cast<int32_t>(mine->path);

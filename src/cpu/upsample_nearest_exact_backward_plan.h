@@ -46,8 +46,10 @@ struct NearestBackwardTarget {
 
 struct NearestBackwardKernelPlan {
   NearestBackwardPath path = NearestBackwardPath::kX1;
-  bool by_row = false;     // too large for the caches: read memory strictly forward, fetch ahead
-  bool stream = false;     // ... and write past them
+  bool by_row = false;  // too large for the caches: read memory strictly forward, fetch ahead
+  bool stream = false;  // ... and write past them
+  // Of gradInput where its elements fill their memory, else 0: see ArePagesMissing.
+  int64_t dense_bytes = 0;
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous
   NearestTiling tiling;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpu/caches.h"
+#include "cpu/pages.h"
 
 namespace portacl::cpu {
 namespace {
@@ -130,6 +131,8 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
                        static_cast<double>(to.n * to.c / channels) * static_cast<double>(to.h);
   mine->stream = can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
+
+  mine->dense_bytes = DenseBytes({p.n, p.c, p.h.out, p.w.out}, p.output_stride, element_size);
 
   plan->path = PathName(mine->path);
   plan->path_id = static_cast<int32_t>(mine->path);

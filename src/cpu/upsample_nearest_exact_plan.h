@@ -24,7 +24,8 @@ enum class NearestForwardPath {
 
 struct NearestForwardKernelPlan {
   NearestForwardPath path = NearestForwardPath::kElements;
-  bool stream = false;  // too large for the caches: write past them
+  bool stream = false;      // too large for the caches: write past them
+  int64_t dense_bytes = 0;  // of output where its elements fill their memory: see ArePagesMissing
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};
   std::array<int64_t, 4> to_stride{};

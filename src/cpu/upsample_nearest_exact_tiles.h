@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cpu/pages.h"
 #include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::cpu {
@@ -82,6 +83,18 @@ struct NearestTiling {
             .j1 = at_w + 1 == boxes_w ? w : (at_w + 1) * columns};
   }
 };
+
+// Has the pages of a tile's destinations provided, `first` and those behind it, unless they are
+// spread over more than twice as much memory.
+template <class T>
+void ProvideTile(T* first, const NearestTile& box, const std::array<int64_t, 4>& stride) {
+  const int64_t channels = box.c1 - box.c0;
+  const int64_t rows = box.i1 - box.i0;
+  const int64_t columns = box.j1 - box.j0;
+  const int64_t reach =
+      (channels - 1) * stride[1] + (rows - 1) * stride[2] + (columns - 1) * stride[3] + 1;
+  if (reach <= 2 * channels * rows * columns) ProvidePages(first, first + reach);
+}
 
 // Bytes read and written by one tile: small enough to spread work over threads, large enough that
 // neither the loop around it nor its cut rows cost.
