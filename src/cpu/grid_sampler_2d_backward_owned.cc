@@ -104,11 +104,9 @@ class OwnedStrip {
       const auto column = ToIndex(d, x0);
       const auto row = ToIndex(d, y0);
       const auto own_row = hn::Sub(row, hn::Set(di, static_cast<int32_t>(first_row_)));
-      const auto taps =
-          hn::And(hn::Or(bits(column, width, kNw | kSw),
-                         bits(hn::Add(column, one), width, kNe | kSe)),
-                  hn::Or(bits(own_row, rows, kNw | kNe),
-                         bits(hn::Add(own_row, one), rows, kSw | kSe)));
+      const auto taps = hn::And(
+          hn::Or(bits(column, width, kNw | kSw), bits(hn::Add(column, one), width, kNe | kSe)),
+          hn::Or(bits(own_row, rows, kNw | kNe), bits(hn::Add(own_row, one), rows, kSw | kSe)));
       const auto left = static_cast<size_t>(std::min(lanes, count - i));
       const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)), hn::FirstN(di, left));
       if (hn::AllFalse(di, touching)) continue;
@@ -140,8 +138,7 @@ class OwnedStrip {
   }
 
   // Points and taps in order, each sum by one fused multiply-add.
-  HWY_NOINLINE void AddPoints(const Batch& batch, const float* HWY_RESTRICT g,
-                              float* plane) const {
+  HWY_NOINLINE void AddPoints(const Batch& batch, const float* HWY_RESTRICT g, float* plane) const {
     const int64_t down = p_.input_grad_stride[2];
     for (int64_t j = 0; j < batch.count; ++j) {
       const int32_t k = batch.touching[j];
@@ -183,8 +180,7 @@ void RunOwned(const Params& p, const OwnedGeometry& g) {
   runtime::ParallelFor(p.shape.n * g.strips, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t strip = i % g.strips;
-      OwnedStrip(p, i / g.strips, p.shape.h * strip / g.strips,
-                 p.shape.h * (strip + 1) / g.strips)
+      OwnedStrip(p, i / g.strips, p.shape.h * strip / g.strips, p.shape.h * (strip + 1) / g.strips)
           .Run();
     }
   });

@@ -10,6 +10,7 @@
 
 #include "cpu/caches.h"
 #include "cpu/grid_sampler_2d_layout.h"
+#include "cpu/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -23,13 +24,14 @@ constexpr int64_t kMaxPlanarChannels = 2;
 // Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
 // L2 cache.
 constexpr int64_t kDirectAnywhere = 4;
-// Of an image's planes, which share the L2 cache with the points.
-constexpr int64_t kPlanesBytes = 768 << 10;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
 // Below this storing gridGrad's sums of a block at random stays in the L2 cache.
 constexpr int64_t kTotalsBytes = 512 << 10;
+
+// Of an image's planes, which share the L2 cache with the points.
+int64_t PlanesBytes() { return L2CacheBytes() / 4 * 3; }
 
 bool Serves(const Params& p) {
   if (p.shape.n == 0 || p.shape.c == 0) return false;
@@ -178,7 +180,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
 // Whether copies of the planes pay: they fit the L2 cache, and enough points use them.
 bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
   const auto& s = p.shape;
-  return g.image * int64_t{sizeof(float)} <= kPlanesBytes && s.oh * s.ow * 32 >= s.h * s.w;
+  return g.image * int64_t{sizeof(float)} <= PlanesBytes() && s.oh * s.ow * 32 >= s.h * s.w;
 }
 
 PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
@@ -201,7 +203,7 @@ void ChooseTraffic(const Params& p, PlanarGeometry* g) {
   const auto& s = p.shape;
   const int64_t elements = s.c * s.h * s.w;
   const bool most_lines = s.oh * s.ow * 64 >= s.h * s.w;
-  if (!most_lines || elements * 2 * int64_t{sizeof(float)} > kPlanesBytes) return;
+  if (!most_lines || elements * 2 * int64_t{sizeof(float)} > PlanesBytes()) return;
   const auto is_dense = [&](const std::array<int64_t, 4>& stride) {
     return stride[2] == s.w && (s.c == 1 || stride[1] == s.h * s.w);
   };
@@ -219,7 +221,7 @@ bool PlanDirect(const Params& p, base::KernelPlan* plan) {
     return false;
   }
   const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
-  if (s.c > kDirectAnywhere && image > kPlanesBytes) return false;
+  if (s.c > kDirectAnywhere && image > PlanesBytes()) return false;
   plan->path = "direct";
   plan->path_id = static_cast<int32_t>(BackwardPath::kDirect);
   plan->table = std::make_shared<const PointChunks>(PointChunksOf(s));
@@ -293,6 +295,7 @@ bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
     ChooseStrips(p, sizes, threads, g.get());
     const int64_t tasks = g->by_image ? s.n : g->blocks.count * g->strips;
     g->slots = static_cast<int>(std::min<int64_t>(threads, tasks));
+    g->evict = !g->by_image && g->slots > 1 && CpuVendor() == Vendor::kAmd;
     BookWorkspace(p, sizes, g.get());
   } else {  // nearest without inputGrad: zeros, no scratch
     g->slots = static_cast<int>(std::min<int64_t>(threads, s.n));

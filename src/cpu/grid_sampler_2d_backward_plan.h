@@ -47,6 +47,9 @@ struct BackwardGeometry {
   int64_t slab_rows;
   int slots;
   bool by_image;
+  bool evict;            // lines that threads hand to each other go past the caches: on AMD, taking
+                         // a line away from others that have read it costs 120 ns every time, and
+                         // stores wait for each other; on Intel the detour costs more
   bool stream;           // the tensors are larger than the caches: inputGrad is written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of kGroup
   int64_t chunks;

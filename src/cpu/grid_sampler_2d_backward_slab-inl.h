@@ -21,9 +21,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Whether a line that several threads have read must leave their caches before one of them writes
-// it again: taking it away from the others costs 120 ns on the machine this was measured on, every
-// time, and stores wait for each other. x86 has stores past the caches for that.
+// Whether a line that several threads have read can leave their caches before one of them writes it
+// again, see BackwardGeometry::evict: x86 has stores past the caches for that.
 inline constexpr bool kCanShare = HWY_ARCH_X86 != 0;
 
 // One image's part of the workspace, see BackwardGeometry.
@@ -98,7 +97,7 @@ struct SlabCall {
   }
 
   // Whether threads read each other's lines.
-  bool Shared() const { return kCanShare && !g.by_image && g.slots > 1; }
+  bool Shared() const { return kCanShare && g.evict; }
 
   const ops::GridSampler2DBackwardParams& p;
   const ops::GridSampler2DShape& s;

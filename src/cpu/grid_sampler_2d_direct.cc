@@ -76,8 +76,8 @@ class DirectSampling {
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
     const D d;
     const PointStrides& at = output_at_;
-    const bool dense = at.flat && at.pixel_stride == 1 &&
-                       points.count == static_cast<int64_t>(hn::Lanes(d));
+    const bool dense =
+        at.flat && at.pixel_stride == 1 && points.count == static_cast<int64_t>(hn::Lanes(d));
     const T* plane = points.input;
     T* out = points.output;
     for (int64_t c = 0; c < p_.shape.c; ++c) {
@@ -104,9 +104,9 @@ class DirectSampling {
     x = Locate(d, grid_x, geometry_.x, geometry_.rule, slope, unusable, outside);
     y = Locate(d, grid_y, geometry_.y, geometry_.rule, slope, unusable, outside);
     const auto none = hn::Or(unusable, outside);
-    const V nowhere = hn::Set(d, kInterpolation == Interpolation::kBicubic
-                                     ? std::numeric_limits<F>::quiet_NaN()
-                                     : F{kNowhere});
+    const V nowhere =
+        hn::Set(d, kInterpolation == Interpolation::kBicubic ? std::numeric_limits<F>::quiet_NaN()
+                                                             : F{kNowhere});
     x = hn::IfThenElse(none, nowhere, x);
     y = hn::IfThenElse(none, nowhere, y);
   }
@@ -129,14 +129,15 @@ class DirectSampling {
     }
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const VI at = hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(DI(), plane_.row_stride)),
-                          ToIndex(d, x0));
-    SumBilinear(points, x, y, x0, y0,
-                [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
-                  GatherPairs(d, plane, at, nw, ne);
-                  GatherPairs(d, plane + plane_.row_stride, at, sw, se);
-                },
-                [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+    const VI at =
+        hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(DI(), plane_.row_stride)), ToIndex(d, x0));
+    SumBilinear(
+        points, x, y, x0, y0,
+        [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          GatherPairs(d, plane, at, nw, ne);
+          GatherPairs(d, plane + plane_.row_stride, at, sw, se);
+        },
+        [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
   }
 
   HWY_NOINLINE void AnyBilinear(const Points& points, V grid_x, V grid_y) const {
@@ -153,13 +154,14 @@ class DirectSampling {
     PlacePairs(d, x0, y0, plane_, column, row, upper, lower);
     const V nothing = hn::Set(d, F{-0.0});
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-    SumBilinear(points, x, y, x0, y0,
-                [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
-                  GatherPairs(d, plane, upper, nw, ne);
-                  GatherPairs(d, plane, lower, sw, se);
-                  KeepInside(d, plane_, column, row, nothing, nw, ne, sw, se);
-                },
-                [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
+    SumBilinear(
+        points, x, y, x0, y0,
+        [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          GatherPairs(d, plane, upper, nw, ne);
+          GatherPairs(d, plane, lower, sw, se);
+          KeepInside(d, plane_, column, row, nothing, nw, ne, sw, se);
+        },
+        [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
   }
 
   template <class Gather, class Finish>
@@ -322,9 +324,8 @@ class DirectSampling {
 template <class T, Interpolation kInterpolation>
 void RunPoints(const Params& p, const PointChunks& chunks) {
   const DirectSampling<T, kInterpolation> direct(p);
-  ForChunks(p.shape.n, chunks, [&](int64_t n, int64_t first, int64_t last) {
-    direct.Run(n, first, last);
-  });
+  ForChunks(p.shape.n, chunks,
+            [&](int64_t n, int64_t first, int64_t last) { direct.Run(n, first, last); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cpu/caches.h"
 #include "cpu/grid_sampler_2d_backward.h"
+#include "cpu/machine.h"
 #include "ref/grid_sampler_2d_backward.h"
 #include "runtime/parallel.h"
 #include "support/api/compare.h"
@@ -48,6 +49,8 @@ class GridSamplerBackwardKernels : public testing::Test {
   ~GridSamplerBackwardKernels() override {
     portacl::runtime::SetNumThreads(0);
     portacl::cpu::last_level_cache_bytes_for_tests = 0;
+    portacl::cpu::l2_cache_bytes_for_tests = 0;
+    portacl::cpu::vendor_for_tests.reset();
   }
 
   // Runs every kernel with each number of threads and compares all bits with the reference's.
@@ -348,6 +351,9 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
     GridCase c(element, d.n, d.c, d.h, d.w, d.oh, d.ow, layout);
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     const int64_t mask = random.Integer(1, 3);
+    portacl::cpu::vendor_for_tests =
+        random.Coin() ? portacl::cpu::Vendor::kAmd : portacl::cpu::Vendor::kOther;
+    portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
     ExpectSameBits(
         c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
         {(mask & 1) != 0, (mask & 2) != 0},

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "cpu/caches.h"
 #include "cpu/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler_2d_layout.h"
 #include "cpu/grid_sampler_2d_plan.h"
+#include "cpu/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl_test {
@@ -62,13 +64,19 @@ std::string BackwardPath(const GridSampler2DShape& s, Mask mask) {
 class GridSamplerPaths : public testing::Test {
  protected:
   GridSamplerPaths() { portacl::runtime::SetNumThreads(2); }
-  ~GridSamplerPaths() override { portacl::runtime::SetNumThreads(0); }
+  ~GridSamplerPaths() override {
+    portacl::runtime::SetNumThreads(0);
+    portacl::cpu::l2_cache_bytes_for_tests = 0;
+    portacl::cpu::last_level_cache_bytes_for_tests = 0;
+    portacl::cpu::vendor_for_tests.reset();
+  }
 };
 
 TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
   for (const int64_t channels : {1, 2, 3, 4}) {
     EXPECT_EQ(BackwardPath(ShapeOf(1, channels, 2000, 3000, 90, 100), kGridGrad), "direct");
   }
+  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 90, 100, 90, 100), kGridGrad), "direct");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 900, 1000, 90, 100), kGridGrad), "slab");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 9, 90, 100, 90, 100), kGridGrad), "slab");
@@ -111,6 +119,7 @@ TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
 }
 
 TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
+  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   const GridSampler2DShape one = ShapeOf(1, 1, 256, 320, 300, 300);
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
   EXPECT_EQ(BackwardPath(one, kInputGrad), "owned");
@@ -122,6 +131,42 @@ TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
   EXPECT_EQ(BackwardPath(one, kBoth), "slab");
   portacl::runtime::SetNumThreads(8);
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+}
+
+TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
+  const GridSampler2DShape planes = ShapeOf(2, 1, 300, 300, 300, 300);  // 2 x 366 kB padded
+  const GridSampler2DShape eight = ShapeOf(1, 8, 150, 150, 90, 100);    // 720 kB
+  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
+  EXPECT_EQ(BackwardPath(planes, kBoth), "padded");
+  EXPECT_EQ(BackwardPath(eight, kGridGrad), "direct");
+  portacl::cpu::l2_cache_bytes_for_tests = int64_t{512} << 10;
+  EXPECT_EQ(BackwardPath(planes, kBoth), "planar");
+  EXPECT_EQ(BackwardPath(eight, kGridGrad), "slab");
+}
+
+TEST_F(GridSamplerPaths, WritePastTheCachesBeyondTheLastLevel) {
+  const auto streams = [](int64_t last_level_bytes) {
+    portacl::cpu::last_level_cache_bytes_for_tests = last_level_bytes;
+    portacl::base::KernelPlan plan;
+    const auto params = BackwardParams(ShapeOf(2, 16, 64, 64, 64, 64), kBoth);
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
+    return static_cast<const portacl::cpu::BackwardGeometry*>(plan.table.get())->stream;
+  };
+  EXPECT_TRUE(streams(int64_t{1} << 20));
+  EXPECT_FALSE(streams(int64_t{64} << 20));
+}
+
+TEST_F(GridSamplerPaths, LinesLeaveTheCachesOnAmdOnly) {
+  const auto evicts = [](portacl::cpu::Vendor vendor, int64_t images) {
+    portacl::cpu::vendor_for_tests = vendor;
+    portacl::base::KernelPlan plan;
+    const auto params = BackwardParams(ShapeOf(images, 64, 128, 128, 128, 128), kBoth);
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
+    return static_cast<const portacl::cpu::BackwardGeometry*>(plan.table.get())->evict;
+  };
+  EXPECT_TRUE(evicts(portacl::cpu::Vendor::kAmd, 1));
+  EXPECT_FALSE(evicts(portacl::cpu::Vendor::kOther, 1));
+  EXPECT_FALSE(evicts(portacl::cpu::Vendor::kAmd, 2));  // an image for each thread
 }
 
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
