@@ -10,6 +10,7 @@
 #include <new>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,10 +24,11 @@ constexpr const char* kExitCodes =
     "Exit codes: 0 ok, 1 a verification or comparison failed, 2 wrong usage or input,\n"
     "3 the machine or the library failed. `portacl help COMMAND` lists a command's options.";
 
-int Complain(int code, const std::string& message) {
-  std::string line = message;
-  for (char& c : line) c = c == '\n' ? ' ' : c;
-  fmt::print(stderr, "portacl: {}\n", line);
+// One line. It throws nothing: main's handlers end with it.
+int Complain(int code, std::string_view message) {
+  std::fputs("portacl: ", stderr);
+  for (const char c : message) std::fputc(c == '\n' ? ' ' : c, stderr);
+  std::fputc('\n', stderr);
   return code;
 }
 

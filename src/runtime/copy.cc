@@ -44,13 +44,13 @@ constexpr Direction kDirections[] = {
 
 // A checked copy: addresses that can be used on this thread.
 struct CopyJob {
-  char* dst;
-  const char* src;
-  size_t dst_pitch;
-  size_t src_pitch;
-  size_t width;
-  size_t height;
-  const char* kind;
+  char* dst = nullptr;
+  const char* src = nullptr;
+  size_t dst_pitch = 0;
+  size_t src_pitch = 0;
+  size_t width = 0;
+  size_t height = 0;
+  const char* kind = "";
 };
 
 struct Place {
@@ -163,9 +163,9 @@ void RunCopy(const CopyJob& job) {
 }
 
 struct FillJob {
-  char* dst;
-  unsigned char value;
-  size_t count;
+  char* dst = nullptr;
+  unsigned char value = 0;
+  size_t count = 0;
 };
 
 base::Status Check(const FillRequest& request, FillJob* job) {

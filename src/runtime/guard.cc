@@ -284,9 +284,9 @@ void GuardFree(void* user) {
   region.freed = true;
   region.released = CaptureStack();
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
-  // Keeps the addresses and gives the memory back.
-  mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // Keeps the addresses and gives the memory back; where that fails, it stays as it is.
+  static_cast<void>(mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   table.quarantine.push_back(region.user);
   table.quarantine_bytes += region.bytes;
   ShrinkQuarantine(table);
