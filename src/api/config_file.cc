@@ -1,9 +1,9 @@
 // Reading of configuration files.
 #include "api/config_file.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -15,7 +15,7 @@
 namespace portacl::api {
 namespace {
 
-constexpr uintmax_t kMaxBytes = uintmax_t{10} << 20;
+constexpr size_t kMaxBytes = size_t{10} << 20;
 
 // A parser without recursion limits would be brought down by a deep file.
 constexpr int kMaxDepth = 64;
@@ -31,14 +31,17 @@ base::Status ReadText(const char* path, std::string* text) {
   if (!std::filesystem::is_regular_file(path, error)) {
     return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
   }
-  const uintmax_t size = std::filesystem::file_size(path, error);
-  if (!error && size > kMaxBytes) {
-    return Error(ACL_ERROR_INVALID_FILE_SIZE, "configPath {} has {} bytes, at most {} are read",
-                 path, size, kMaxBytes);
-  }
+  // Not by its size: files of the kernel's own file systems say 0 and hold any number of bytes.
   std::ifstream file(path, std::ios::binary);
-  text->assign(std::istreambuf_iterator<char>(file), {});
-  if (error || !file) {
+  std::array<char, 65536> block;
+  while (file.read(block.data(), block.size()) || file.gcount() > 0) {
+    text->append(block.data(), static_cast<size_t>(file.gcount()));
+    if (text->size() > kMaxBytes) {
+      return Error(ACL_ERROR_INVALID_FILE_SIZE,
+                   "configPath {} is too large: at most {} bytes are read", path, kMaxBytes);
+    }
+  }
+  if (!file.eof() || file.bad()) {
     return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
   }
   return {};

@@ -1,6 +1,9 @@
-// Environment variables as text, numbers and switches.
+// Environment variables as text, numbers and switches; names that nobody reads.
 #include "runtime/environment.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -13,9 +16,9 @@ namespace portacl::runtime {
 namespace {
 
 // A mistyped switch must not pass for one that is off. The log may be off: straight to stderr.
-void Complain(const char* name, const std::string& wanted) {
-  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", name,
-               EnvironmentText(name), wanted.c_str());
+void Complain(Variable variable, const std::string& wanted) {
+  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", variable.name(),
+               EnvironmentText(variable), wanted.c_str());
 }
 
 size_t Unit(std::string_view suffix) {
@@ -26,26 +29,83 @@ size_t Unit(std::string_view suffix) {
   return 0;
 }
 
+// Read by the project's scripts and by CMake, in whose environment the library runs as well.
+constexpr std::string_view kScriptVariables[] = {
+    "PORTACL_BUILD_DIR",     "PORTACL_DIR",        "PORTACL_JOBS",   "PORTACL_ROOT",
+    "PORTACL_SKIP_PACKAGES", "PORTACL_SOURCE_DIR", "PORTACL_SYSROOT"};
+
+bool IsForeign(std::string_view name) {
+  return name.starts_with(kPrefix) && !IsVariable(name) &&
+         std::find(std::begin(kScriptVariables), std::end(kScriptVariables), name) ==
+             std::end(kScriptVariables);
+}
+
+// Letters to insert, remove or replace until the words are the same. Allocates nothing: a read of
+// the environment may happen where memory is short.
+constexpr size_t kLongestWord = 63;
+size_t EditDistance(std::string_view from, std::string_view to) {
+  size_t row[kLongestWord + 1];
+  for (size_t j = 0; j <= to.size(); ++j) row[j] = j;
+  for (const char letter : from) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < to.size(); ++j) {
+      const size_t replaced = diagonal + (letter == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[to.size()];
+}
+
+// The variable that is spelled much like `name`, or "".
+std::string_view Nearest(std::string_view name) {
+  std::string_view nearest;
+  size_t distance = (name.size() - kPrefix.size()) / 3 + 2;
+  for (const std::string_view variable : kVariables) {
+    const size_t here = EditDistance(name.substr(kPrefix.size()), variable.substr(kPrefix.size()));
+    if (here < distance) {
+      distance = here;
+      nearest = variable;
+    }
+  }
+  return nearest;
+}
+
+void NameForeignVariables() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!IsForeign(name)) continue;
+    const std::string_view nearest = Nearest(name);
+    std::fprintf(stderr, "portacl: %.*s is set, but portacl reads no such variable%s%.*s%s\n",
+                 static_cast<int>(name.size()), name.data(),
+                 nearest.empty() ? "" : "; did you mean ", static_cast<int>(nearest.size()),
+                 nearest.data(), nearest.empty() ? "" : "?");
+  }
+}
+
 }  // namespace
 
-const char* EnvironmentText(const char* name) {
-  const char* const text = std::getenv(name);
+const char* EnvironmentText(Variable variable) {
+  static std::atomic_flag looked = ATOMIC_FLAG_INIT;
+  if (!looked.test_and_set()) NameForeignVariables();
+  const char* const text = std::getenv(variable.name());
   return text != nullptr ? text : "";
 }
 
-int64_t EnvironmentInteger(const char* name, int64_t low, int64_t high, int64_t fallback) {
-  const std::string_view text = EnvironmentText(name);
+int64_t EnvironmentInteger(Variable variable, int64_t low, int64_t high, int64_t fallback) {
+  const std::string_view text = EnvironmentText(variable);
   if (text.empty()) return fallback;
   int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
   if (whole && number >= low && number <= high) return number;
-  Complain(name, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+  Complain(variable, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
   return fallback;
 }
 
-size_t EnvironmentBytes(const char* name, size_t fallback) {
-  const std::string_view text = EnvironmentText(name);
+size_t EnvironmentBytes(Variable variable, size_t fallback) {
+  const std::string_view text = EnvironmentText(variable);
   if (text.empty()) return fallback;
   size_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -54,13 +114,13 @@ size_t EnvironmentBytes(const char* name, size_t fallback) {
     size_t bytes = 0;
     if (unit != 0 && base::CheckedMul(number, unit, &bytes)) return bytes;
   }
-  Complain(name, "a number of bytes such as 64K, 256M or 2G");
+  Complain(variable, "a number of bytes such as 64K, 256M or 2G");
   return fallback;
 }
 
-bool EnvironmentFlag(const char* name) {
-  const std::string_view text = EnvironmentText(name);
-  if (!text.empty() && text != "0" && text != "1") Complain(name, "0 or 1");
+bool EnvironmentFlag(Variable variable) {
+  const std::string_view text = EnvironmentText(variable);
+  if (!text.empty() && text != "0" && text != "1") Complain(variable, "0 or 1");
   return text == "1";
 }
 

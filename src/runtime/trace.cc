@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,9 @@ constexpr std::string_view kTail = "\n]}\n";  // overwritten by the next write
 class TraceFile {
  public:
   explicit TraceFile(const char* path)
-      : file_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)), owner_(getpid()) {
+      : path_(path),
+        file_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+        owner_(getpid()) {
     if (file_ < 0) {
       fmt::print(stderr, "portacl: PORTACL_TRACE: cannot write {}: {}\n", path,
                  std::strerror(errno));
@@ -44,7 +47,7 @@ class TraceFile {
   }
 
   // A child of fork() must not write into its parent's file.
-  bool usable() const { return file_ >= 0 && owner_ == getpid(); }
+  bool usable() const { return file_ >= 0 && !full_ && owner_ == getpid(); }
 
   void Add(const TraceRow& row, const TraceSpan& span) {
     const std::lock_guard lock(mutex_);
@@ -98,12 +101,27 @@ class TraceFile {
     if (pending_.empty() || !usable()) return;
     const size_t kept = pending_.size();
     pending_ += kTail;
+    errno = 0;
     const ssize_t written = pwrite(file_, pending_.data(), pending_.size(), end_);
-    // A full disk ends the trace; what was written before stays complete but for the last batch.
-    if (written == static_cast<ssize_t>(pending_.size())) end_ += static_cast<off_t>(kept);
+    if (written == static_cast<ssize_t>(pending_.size())) {
+      end_ += static_cast<off_t>(kept);
+    } else {
+      EndEarly(errno != 0 ? errno : ENOSPC);  // a part is written where the disk is full
+    }
     pending_.clear();
   }
 
+  // A full disk ends the trace: the file gets back the end that it had before the last batch.
+  void EndEarly(int error) {
+    full_ = true;
+    const bool whole =
+        ftruncate(file_, end_) == 0 &&
+        pwrite(file_, kTail.data(), kTail.size(), end_) == static_cast<ssize_t>(kTail.size());
+    fmt::print(stderr, "portacl: PORTACL_TRACE: writing {} failed: {}; the trace {}\n", path_,
+               std::strerror(error), whole ? "ends here" : "is lost");
+  }
+
+  const std::string path_;
   const int file_;
   const pid_t owner_;
   const TraceTime start_ = std::chrono::steady_clock::now();
@@ -111,6 +129,7 @@ class TraceFile {
   std::string pending_;
   off_t end_ = 0;  // of what was written, without the tail
   bool first_ = true;
+  std::atomic<bool> full_ = false;
   TraceTime flushed_;
   std::set<std::pair<int64_t, int64_t>> named_;
 };

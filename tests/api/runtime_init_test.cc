@@ -77,6 +77,10 @@ void CheckBadConfigs() {
   CheckBadConfig(std::string(100000, '['), ACL_ERROR_PARSE_FILE, "nested too deeply");
   CheckBadConfig(std::string("{\"a\": \"\xff\"}"), ACL_ERROR_PARSE_FILE, "is not JSON");
   CheckBadConfig("{}" + std::string(11 << 20, ' '), ACL_ERROR_INVALID_FILE_SIZE, "at most");
+  // Said to have 0 bytes, and holds half a terabyte.
+  if (std::filesystem::exists("/proc/self/pagemap")) {
+    EXPECT_ACL_ERROR(aclInit("/proc/self/pagemap"), ACL_ERROR_INVALID_FILE_SIZE, "at most");
+  }
   EXPECT_ACL_ERROR(aclInit("/no/such/file.json"), ACL_ERROR_INVALID_FILE, "/no/such/file.json");
   EXPECT_ACL_ERROR(aclInit("/"), ACL_ERROR_INVALID_FILE, "is no file");
   EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS) << "a refused aclInit may be repeated";

@@ -1,6 +1,7 @@
 // PORTACL_TRACE: the file is a valid Chrome trace (tests/data/trace.schema.json) of what ran,
 // however the process ends.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -250,6 +251,41 @@ TEST(RuntimeTraceChild, AnUnusableFileIsReportedAndChangesNothing) {
         ExitWithResult();
       },
       testing::ExitedWithCode(0), "PORTACL_TRACE: cannot write /no/such/folder/trace.json");
+}
+
+// As on a full disk: the file may not grow beyond `bytes`, and a write beyond is an error.
+void RunWithFilesUpTo(rlim_t bytes) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{bytes, bytes};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (int i = 0; i < 100; ++i) RunProgram();
+  ExitWithResult();
+}
+
+TEST(RuntimeTraceChild, AFullDiskIsReportedAndWhatWasWrittenStaysValid) {
+  const std::string path = TracePath("full");
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_TRACE", path.c_str(), 1);
+        RunWithFilesUpTo(rlim_t{50} << 10);
+      },
+      testing::ExitedWithCode(0), "PORTACL_TRACE: writing .* failed: .*; the trace ends here");
+  const json trace = ReadTrace(path);
+  CheckFormat(trace);
+  EXPECT_GT(trace["traceEvents"].size(), 10u);
+  std::remove(path.c_str());
+}
+
+TEST(RuntimeTraceChild, ADeviceThatTakesNothingIsReported) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_TRACE", "/dev/full", 1);
+        RunProgram();
+        ExitWithResult();
+      },
+      testing::ExitedWithCode(0), "writing /dev/full failed: .*; the trace is lost");
 }
 
 }  // namespace
