@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "tools/cli_error.h"
+#include "tools/file/output_file.h"
 
 namespace portacl::cli {
 
@@ -38,17 +39,10 @@ void InputFile::Read(void* destination, size_t size, const char* what) {
 
 void WriteFile(const std::string& path, const std::string& head, const void* body,
                size_t body_size) {
-  errno = 0;
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  if (!stream) {
-    throw BadInput(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  }
-  stream.write(head.data(), static_cast<std::streamsize>(head.size()));
-  stream.write(static_cast<const char*>(body), static_cast<std::streamsize>(body_size));
-  stream.close();
-  if (!stream) {
-    throw RuntimeFailure(fmt::format("{}: writing failed: {}", path, std::strerror(errno)));
-  }
+  OutputFile file(path);
+  file.Write(head.data(), head.size());
+  file.Write(body, body_size);
+  file.Commit();
 }
 
 std::string Extension(const std::string& path) {

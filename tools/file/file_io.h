@@ -28,8 +28,8 @@ class InputFile {
   uint64_t position_ = 0;
 };
 
-// Writes a file in two pieces (either may be empty). Throws BadInput where it cannot be created,
-// RuntimeFailure where the data does not fit.
+// Writes a file in two pieces (either may be empty), whole or not at all (output_file.h). Throws
+// BadInput where it cannot be created, RuntimeFailure where the data does not fit.
 void WriteFile(const std::string& path, const std::string& head, const void* body,
                size_t body_size);
 
