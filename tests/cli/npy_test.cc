@@ -81,6 +81,10 @@ TEST_F(NpyTest, HeadersThatAreNotAsTheyShouldBeAreRefused) {
   ExpectRefused(with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"),
                 "structured");
   ExpectRefused(with("{'descr: <f4"), "does not end");
+  ExpectRefused(with("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'shape': (1,)}"),
+                "has the key 'shape' twice");
+  ExpectRefused(with("{'descr': '<f4', 'descr': '<f4', 'shape': (2,)}"),
+                "has the key 'descr' twice");
 }
 
 TEST_F(NpyTest, OtherElementTypesAreRefusedByName) {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 #include <limits>
-#include <optional>
+#include <set>
 #include <string_view>
 
 #include "tools/cli_error.h"
@@ -31,27 +31,25 @@ class HeaderParser {
 
   Header Parse() {
     Header header;
-    bool has_descr = false, has_order = false, has_shape = false;
+    std::set<std::string> keys;
     Expect('{');
     while (!Accept('}')) {
       const std::string key = ParseString();
+      if (!keys.insert(key).second) Fail(fmt::format("the header has the key '{}' twice", key));
       Expect(':');
       if (key == "descr") {
         if (Peek() == '[') Fail("structured arrays are not supported");
         header.descr = ParseString();
-        has_descr = true;
       } else if (key == "fortran_order") {
         header.fortran_order = ParseBool();
-        has_order = true;
       } else if (key == "shape") {
         header.shape = ParseTuple();
-        has_shape = true;
       } else {
         Fail(fmt::format("unknown key '{}' in the header", key));
       }
       if (!Accept(',') && Peek() != '}') Fail("malformed header");
     }
-    if (!has_descr || !has_order || !has_shape) {
+    if (keys.size() != 3) {
       Fail("the header lacks one of descr, fortran_order, shape");
     }
     return header;
