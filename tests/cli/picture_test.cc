@@ -59,6 +59,132 @@ TEST_F(PictureTest, JpegIsWrittenAndRead) {
   EXPECT_GT(sum, 0);
 }
 
+// Kinds of PNG: the numbers of the format's header.
+enum PngColour { kGrey = 0, kRgb = 2, kPalette = 3, kGreyAlpha = 4, kRgbAlpha = 6 };
+
+struct PngSpec {
+  uint32_t width, height;
+  unsigned char depth;
+  PngColour colour;
+  std::string rows;     // each with its filter byte, here 0
+  std::string palette;  // RGB triples
+  bool interlaced = false;
+};
+
+std::string BigEndian(uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16 & 0xFF),
+          static_cast<char>(value >> 8 & 0xFF), static_cast<char>(value & 0xFF)};
+}
+
+std::string PngChunk(const std::string& type, const std::string& data) {
+  uint32_t crc = ~0u;
+  for (const char c : type + data) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0u);
+  }
+  return BigEndian(static_cast<uint32_t>(data.size())) + type + data + BigEndian(~crc);
+}
+
+// Data of at most 65535 bytes as a zlib stream that is not compressed.
+std::string ZlibStored(const std::string& data) {
+  uint32_t a = 1, b = 0;
+  for (const char c : data) {
+    a = (a + static_cast<unsigned char>(c)) % 65521;
+    b = (b + a) % 65521;
+  }
+  const auto little = [](size_t value) {
+    return std::string{static_cast<char>(value & 0xFF), static_cast<char>(value >> 8 & 0xFF)};
+  };
+  return "\x78\x01\x01" + little(data.size()) + little(~data.size()) + data +
+         BigEndian(b << 16 | a);
+}
+
+std::string PngFile(const PngSpec& spec) {
+  const std::string header =
+      BigEndian(spec.width) + BigEndian(spec.height) +
+      std::string{static_cast<char>(spec.depth), static_cast<char>(spec.colour), 0, 0,
+                  static_cast<char>(spec.interlaced ? 1 : 0)};
+  return "\x89PNG\r\n\x1A\n" + PngChunk("IHDR", header) +
+         (spec.palette.empty() ? "" : PngChunk("PLTE", spec.palette)) +
+         PngChunk("IDAT", ZlibStored(spec.rows)) + PngChunk("IEND", "");
+}
+
+TEST_F(PictureTest, EveryKindOfPngIsRead) {
+  const auto zero = std::string(1, '\0');
+  const auto values = [&](const PngSpec& spec) {
+    Write("in.png", PngFile(spec));
+    const std::string size = std::to_string(spec.height) + "," + std::to_string(spec.width);
+    const Outcome outcome = Run({"run", "upsample_nearest_exact_backward", "--grad-output",
+                                 "in.png", "--size", size, "--grad-input", "out.npy"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Elements<float>(Read("out.npy"));
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(values({3, 1, 1, kGrey, zero + "\xA0", ""}), ElementsAre(1, 0, 1));
+  EXPECT_THAT(values({2, 1, 8, kGrey, zero + zero + "\x33", ""}), ElementsAre(0, 0.2f));
+  EXPECT_THAT(values({1, 1, 16, kGrey, zero + "\x33\x33", ""}), ElementsAre(0.2f));
+  EXPECT_THAT(values({1, 1, 8, kRgb, zero + "\xFF\x33" + zero, ""}), ElementsAre(1, 0.2f, 0));
+  EXPECT_THAT(values({2, 1, 8, kPalette, zero + "\x01" + zero,
+                      "\xFF\x33\x66"
+                      "\x33\x33\x33"}),
+              ElementsAre(0.2f, 1, 0.2f, 0.2f, 0.2f, 0.4f));
+  EXPECT_THAT(values({1, 1, 8, kGreyAlpha, zero + "\x33\x01", ""}), ElementsAre(0.2f));
+  EXPECT_THAT(values({1, 1, 16, kRgbAlpha, zero + "\xFF\xFF\x33\x33\x66\x66" + zero + zero, ""}),
+              ElementsAre(1, 0.2f, 0.4f));
+  // Two pixels in two passes, each a row of its own.
+  EXPECT_THAT(values({2, 1, 8, kGrey, zero + "\x33" + zero + "\xFF", "", true}),
+              ElementsAre(0.2f, 1));
+}
+
+TEST_F(PictureTest, AClaimOfManyPixelsIsRefusedBeforeMemoryIsTaken) {
+  const auto refused = [&](uint32_t width, uint32_t height, const std::string& message) {
+    Write("in.png", PngFile({width, height, 8, kRgb, std::string(100, '\0'), ""}));
+    ExpectBadInput(Run({"compare", "in.png", "in.png"}), message);
+  };
+  refused(16384, 8192, "in.png: 16384 x 8192 pixels, but at most 67108864");
+  refused(30000, 30000, "30000 x 30000 pixels");
+  refused(2000000, 1, "2000000 x 1 pixels");
+  refused(0x7FFFFFFF, 0x7FFFFFFF, "2147483647 x 2147483647 pixels");
+}
+
+TEST_F(PictureTest, DamagedPicturesAreRefused) {
+  const std::string png = PngFile({8, 8, 8, kGrey, std::string(72, '\0'), ""});
+  ASSERT_EQ(PassThrough(photo_, "good.jpg").exit_code, 0);
+  const std::string jpeg = Read("good.jpg");
+  const auto refused = [&](const std::string& name, const std::string& bytes) {
+    Write(name, bytes);
+    ExpectBadInput(Run({"compare", name, name}), "damaged picture (");
+  };
+  for (size_t size : {size_t{9}, size_t{30}, png.size() / 2, png.size() - 1}) {
+    refused("cut.png", png.substr(0, size));
+  }
+  std::string bad_checksum = png;
+  bad_checksum[50] ^= 1;
+  refused("changed.png", bad_checksum);
+  for (size_t size : {size_t{3}, size_t{100}, jpeg.size() / 2}) {
+    refused("cut.jpg", jpeg.substr(0, size));
+  }
+}
+
+TEST_F(PictureTest, KindsOfJpeg) {
+  const std::string folder = PORTACL_SOURCE_DIR "/tests/data/pictures/";
+  const auto one = [&](const std::string& name, const std::string& size) {
+    const Outcome outcome = Run({"run", "upsample_nearest_exact_backward", "--grad-output",
+                                 folder + name, "--size", size, "--grad-input", "out.npy"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Elements<float>(Read("out.npy"));
+  };
+  const std::vector<float> grey = one("grey.jpg", "8,8");
+  ASSERT_EQ(grey.size(), 64u);
+  EXPECT_NEAR(grey[0], 120 / 255.0, 0.01);
+  const std::vector<float> colours = one("progressive.jpg", "16,16");
+  ASSERT_EQ(colours.size(), 3u * 256);
+  EXPECT_NEAR(colours[0], 200 / 255.0, 0.02);
+  EXPECT_NEAR(colours[256], 100 / 255.0, 0.02);
+  EXPECT_NEAR(colours[512], 50 / 255.0, 0.02);
+  ExpectBadInput(Run({"compare", folder + "cmyk.jpg", folder + "cmyk.jpg"}), "CMYK");
+}
+
 TEST_F(PictureTest, PicturesTakeTheWantedType) {
   const std::pair<std::string, size_t> types[] = {
       {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8}};

@@ -2,47 +2,40 @@
 #include "tools/picture/image.h"
 
 #include <fmt/format.h>
-#include <stb/stb_image.h>
-#include <stb/stb_image_write.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
-#include <memory>
 
 #include "tools/cli_error.h"
 #include "tools/file/file_io.h"
+#include "tools/picture/codec.h"
 
 namespace portacl::cli {
 namespace {
 
-constexpr int64_t kMaxExtent = 32768;  // per side
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 29;  // more than any picture within the budget
 constexpr Colour kNotFinite = {255, 0, 255};
-
-struct FreePixels {
-  void operator()(void* pixels) const { stbi_image_free(pixels); }
-};
 
 uint8_t ToLevel(double value, ValueRange range) {
   const double level = (value - range.low) / (range.high - range.low) * 255.0;
   return static_cast<uint8_t>(std::lround(std::clamp(level, 0.0, 255.0)));
 }
 
-void AppendBytes(void* context, void* data, int size) {
-  static_cast<std::string*>(context)->append(static_cast<const char*>(data),
-                                             static_cast<size_t>(size));
-}
-
-// Interleaved pixels -> planes, each value divided by the largest of its type.
+// Interleaved samples -> planes, each value divided by the largest of its type.
 template <class T>
-void CopyPlanes(const T* pixels, int stored_channels, HostTensor& tensor) {
+void CopyPlanes(const Samples& samples, HostTensor& tensor) {
   const int64_t channels = tensor.extent(1);
   const int64_t plane = tensor.extent(2) * tensor.extent(3);
   const float largest = std::numeric_limits<T>::max();
   float* values = reinterpret_cast<float*>(tensor.data());
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t i = 0; i < plane; ++i) {
-      values[c * plane + i] = static_cast<float>(pixels[i * stored_channels + c]) / largest;
+      T sample = 0;
+      std::memcpy(&sample, samples.bytes.data() + (i * channels + c) * int64_t{sizeof(T)},
+                  sizeof(T));
+      values[c * plane + i] = static_cast<float>(sample) / largest;
     }
   }
 }
@@ -53,42 +46,23 @@ Image::Image(int width, int height, Colour fill)
     : width_(width), height_(height), pixels_(static_cast<size_t>(width) * height, fill) {}
 
 HostTensor DecodePicture(std::span<const unsigned char> file, const std::string& name) {
-  if (file.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    throw BadInput(fmt::format("{}: a picture file of {} bytes is too large", name, file.size()));
-  }
-  const int size = static_cast<int>(file.size());
-  int width = 0, height = 0, stored = 0;
-  if (stbi_info_from_memory(file.data(), size, &width, &height, &stored) == 0) {
-    throw BadInput(fmt::format("{}: not a PNG or JPEG picture ({})", name, stbi_failure_reason()));
-  }
-  if (width > kMaxExtent || height > kMaxExtent) {
-    throw BadInput(fmt::format("{}: {} x {} pixels, but at most {} per side are read", name, width,
-                               height, kMaxExtent));
-  }
-  const bool deep = stbi_is_16_bit_from_memory(file.data(), size) != 0;
-  std::unique_ptr<void, FreePixels> pixels;
-  if (deep) {
-    pixels.reset(stbi_load_16_from_memory(file.data(), size, &width, &height, &stored, 0));
+  const Samples samples = DecodeSamples(file, name);
+  HostTensor tensor(DataType::kFloat32, {1, samples.channels, samples.height, samples.width}, name);
+  if (samples.deep) {
+    CopyPlanes<uint16_t>(samples, tensor);
   } else {
-    pixels.reset(stbi_load_from_memory(file.data(), size, &width, &height, &stored, 0));
-  }
-  if (pixels == nullptr) {
-    throw BadInput(fmt::format("{}: damaged picture ({})", name, stbi_failure_reason()));
-  }
-  const int channels = stored >= 3 ? 3 : 1;
-  HostTensor tensor(DataType::kFloat32, {1, channels, height, width}, name);
-  if (deep) {
-    CopyPlanes(static_cast<const uint16_t*>(pixels.get()), stored, tensor);
-  } else {
-    CopyPlanes(static_cast<const uint8_t*>(pixels.get()), stored, tensor);
+    CopyPlanes<uint8_t>(samples, tensor);
   }
   return tensor;
 }
 
 HostTensor ReadPicture(const std::string& path) {
   InputFile file(path);
-  const size_t size = CountBytes({static_cast<int64_t>(file.size())}, 1, path);
-  std::vector<unsigned char> bytes(size);
+  if (file.size() > kMaxFileBytes) {
+    throw BadInput(fmt::format("{}: a picture file of {} bytes, but at most {} are read", path,
+                               file.size(), kMaxFileBytes));
+  }
+  std::vector<unsigned char> bytes(static_cast<size_t>(file.size()));
   file.Read(bytes.data(), bytes.size(), "picture");
   return DecodePicture(bytes, path);
 }
@@ -139,18 +113,8 @@ Image TensorToImage(const HostTensor& tensor, ValueRange range, const std::strin
 }
 
 void WriteImage(const std::string& path, const Image& image) {
-  std::string file;
-  int written = 0;
-  if (Extension(path) == "png") {
-    written = stbi_write_png_to_func(AppendBytes, &file, image.width(), image.height(), 3,
-                                     image.data(), image.width() * 3);
-  } else {
-    constexpr int kQuality = 92;
-    written = stbi_write_jpg_to_func(AppendBytes, &file, image.width(), image.height(), 3,
-                                     image.data(), kQuality);
-  }
-  if (written == 0) throw RuntimeFailure(fmt::format("{}: the picture could not be encoded", path));
-  WriteFile(path, file, nullptr, 0);
+  const auto encode = Extension(path) == "png" ? EncodePng : EncodeJpeg;
+  WriteFile(path, encode(image.data(), image.width(), image.height(), path), nullptr, 0);
 }
 
 bool IsPictureExtension(const std::string& extension) {
