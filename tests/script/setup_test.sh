@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # script/setup where it cannot install: without root, without a network, without Debian, without
-# PyPI. Each time it names what is missing and ends with status 3; a second run is quick. And --help of
-# all scripts, called by their names from their own folders.
+# PyPI. Each time it names what is missing and ends with status 3; a second run is quick; the packages
+# of the product need no Python. And --help of all scripts, called by their names from their own folders.
 set -euo pipefail
 setup=$PORTACL_SOURCE_DIR/script/setup
 folder=$(mktemp -d)
@@ -54,6 +54,11 @@ for program in bash sed awk dirname basename nproc; do
 done
 refused "not Debian" "not a Debian system" "PORTACL_SKIP_PACKAGES=1" "libhwy-dev" \
   -- env PATH="$folder/few" bash "$setup"
+
+# The product needs neither Python nor PyPI.
+env PATH="$folder/few" PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/none" bash "$setup" --product
+[ ! -e "$folder/none" ] || { echo "--product made a Python environment"; exit 1; }
+echo "ok the product alone"
 
 refused "no PyPI" "script/requirements/base.txt" "numpy>=" "PIP_INDEX_URL" \
   -- env PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/cache" PIP_CONFIG_FILE=/dev/null \
