@@ -8,12 +8,19 @@ install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCH
 install(DIRECTORY "${PORTACL_GENERATED_INCLUDE}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET portacl_cli)
   install(TARGETS portacl_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  set(manual "${PROJECT_BINARY_DIR}/manual")
+  install(FILES "${manual}/portacl.man" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+          RENAME portacl.1)
+  install(FILES "${manual}/portacl.bash" RENAME portacl
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${manual}/portacl.zsh" RENAME _portacl
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endif()
 
 # What is installed, without tests and benchmarks.
 add_custom_target(portacl_product DEPENDS portacl)
 if(TARGET portacl_cli)
-  add_dependencies(portacl_product portacl_cli)
+  add_dependencies(portacl_product portacl_cli portacl_manual)
 endif()
 
 # Names that vendor programs link or load. They are symbolic links to one file, so a program that

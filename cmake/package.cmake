@@ -34,6 +34,14 @@ install_debian(FILES "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
 install_debian(FILES LICENSE DESTINATION share/doc/portacl RENAME copyright)
 if(TARGET portacl_cli)
   install_debian(TARGETS portacl_cli RUNTIME DESTINATION bin)
+  install_debian(FILES "${PROJECT_BINARY_DIR}/manual/portacl.bash" RENAME portacl
+                 DESTINATION share/bash-completion/completions)
+  install_debian(FILES "${PROJECT_BINARY_DIR}/manual/portacl.zsh" RENAME _portacl
+                 DESTINATION share/zsh/vendor-completions)
+  install(CODE "execute_process(COMMAND gzip -9nc \"${PROJECT_BINARY_DIR}/manual/portacl.man\"
+                                OUTPUT_FILE \"${debian_build}/portacl.1.gz\" COMMAND_ERROR_IS_FATAL ANY)"
+          COMPONENT debian EXCLUDE_FROM_ALL)
+  install_debian(FILES "${debian_build}/portacl.1.gz" DESTINATION share/man/man1)
 endif()
 
 # pkg-config's file lies in share/, two folders below the prefix as in the install tree.

@@ -18,6 +18,9 @@ void AddInfoCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
 void AddDemoCommand(CLI::App& app, Action& action);
 
+// Hidden: for the build. `app` must live until the action is done.
+void AddGenerateCommand(CLI::App& app, Action& action);
+
 }  // namespace portacl::cli
 
 #endif  // PORTACL_TOOLS_COMMANDS_H_

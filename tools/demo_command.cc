@@ -207,7 +207,7 @@ void AddDemoCommand(CLI::App& app, Action& action) {
       app.add_subcommand("demo", "Run the operators on photographs, verify all bits, draw a page");
   const auto options = std::make_shared<DemoOptions>();
   demo->add_option("DIR", options->folder, "folder for the pictures (default: portacl-demo)")
-      ->type_name("");
+      ->type_name("FOLDER");
   demo->add_flag("--json", options->json, "print a JSON object");
   demo->callback([options, &action] { action = [options] { return RunDemo(*options); }; });
 }

@@ -7,21 +7,17 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
+#include "tools/job/library_info.h"
 #include "tools/terminal.h"
 
 namespace portacl::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json LibraryInfo() {
-  Json info = Json::parse(portaclGetInfo(), nullptr, /*allow_exceptions=*/false);
-  if (!info.is_object()) throw RuntimeFailure("portaclGetInfo() did not return a JSON object");
-  return info;
-}
 
 std::string WordOf(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -54,10 +50,9 @@ std::string ImplText(const Json& info) {
 // "avx512, avx2, ref"; those that this CPU cannot run in brackets.
 std::string KernelList(const Json& kernels) {
   std::string list;
-  for (const Json& kernel : kernels) {
-    const std::string name = kernel.value("name", "?");
+  for (const KernelInfo& kernel : KernelsOf(kernels)) {
     if (!list.empty()) list += ", ";
-    list += kernel.value("available", false) ? name : "(" + name + ")";
+    list += kernel.available ? kernel.name : "(" + kernel.name + ")";
   }
   return list;
 }
@@ -73,12 +68,30 @@ std::string InfoText(const Json& info) {
   }
   std::string text = table.Text();
   if (!info.contains("operators")) return text;
-  Table operators({kLeft, kLeft});
-  operators.AddHeading({"operator", "kernels, best first (in brackets: not on this machine)"});
+  Table operators({kLeft, kLeft, kLeft});
+  operators.AddHeading({"operator", "also called", "kernels (in brackets: not here)"});
+  std::set<std::string> shown;
+  for (const OperatorNaming& naming : OperatorNamings()) {
+    const Json kernels = info["operators"].value(naming.library, Json::array());
+    operators.AddRow({naming.name, naming.alias, KernelList(kernels)});
+    shown.insert(naming.library);
+  }
   for (const auto& [name, kernels] : info["operators"].items()) {
-    operators.AddRow({name, KernelList(kernels)});
+    if (!shown.contains(name)) {
+      operators.AddRow({name, "(for programs, not for run)", KernelList(kernels)});
+    }
   }
   return text + "\n" + operators.Text();
+}
+
+// The library's own object, and the names that `portacl run` takes.
+Json InfoJson() {
+  Json info = LibraryInfo();
+  for (const OperatorNaming& naming : OperatorNamings()) {
+    info["names"].push_back(
+        {{"name", naming.name}, {"also", naming.alias}, {"operator", naming.library}});
+  }
+  return info;
 }
 
 }  // namespace
@@ -90,7 +103,7 @@ void AddInfoCommand(CLI::App& app, Action& action) {
   info->callback([json, &action] {
     action = [json] {
       CheckProfile();
-      Print(*json ? JsonText(LibraryInfo()) : InfoText(LibraryInfo()));
+      Print(*json ? JsonText(InfoJson()) : InfoText(LibraryInfo()));
       return kExitOk;
     };
   });

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <numeric>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
+#include "tools/manual/help_formatter.h"
 
 namespace portacl::cli {
 namespace {
@@ -38,7 +40,7 @@ void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments
   std::string names;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == arguments[0]) return;
-    names += command->get_name() + ", ";
+    if (!command->get_group().empty()) names += command->get_name() + ", ";
   }
   throw BadInput(fmt::format("unknown command '{}'; there are {}help", arguments[0], names));
 }
@@ -119,14 +121,16 @@ std::vector<std::string> ArgumentsOf(int argc, char** argv) {
 int Main(const std::vector<std::string>& arguments) {
   CLI::App app("Gradients of image resampling (aclnn operators) on any machine.", "portacl");
   Action action;
-  app.set_version_flag("--version", std::string("portacl ") + portaclGetVersion());
+  app.set_version_flag("-V,--version", std::string("portacl ") + portaclGetVersion(),
+                       "Print the version and exit");
   app.require_subcommand(1);
   app.footer(kExitCodes);
-  app.get_formatter()->column_width(28);
+  app.formatter(std::make_shared<HelpFormatter>());
   AddRunCommand(app, action);
   AddInfoCommand(app, action);
   AddCompareCommand(app, action);
   AddDemoCommand(app, action);
+  AddGenerateCommand(app, action);
   CheckCommand(app, arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first

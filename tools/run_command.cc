@@ -11,6 +11,7 @@
 #include "tools/cli_error.h"
 #include "tools/commands.h"
 #include "tools/file/tensor_io.h"
+#include "tools/job/library_info.h"
 #include "tools/parse.h"
 #include "tools/run_options.h"
 #include "tools/tensor/checksum.h"
@@ -165,9 +166,17 @@ std::string ProfileOf(const RunOptions& options) {
 void ApplySettings(const RunOptions& options) {
   ThrowOnStatus(portaclSetNumThreads(options.threads), "portaclSetNumThreads",
                 portaclGetErrorMessage());
-  if (!options.impl.empty()) {
-    ThrowOnStatus(portaclSetImpl(options.impl.c_str()), "portaclSetImpl", portaclGetErrorMessage());
+}
+
+// Here and not by the library's own refusal, which cannot know of the option.
+void ApplyImpl(const RunOptions& options, Operator op) {
+  if (options.impl.empty()) return;
+  const std::vector<std::string> here = AvailableKernels(op);
+  if (std::find(here.begin(), here.end(), options.impl) == here.end()) {
+    throw BadInput(fmt::format("--impl: '{}' is not one of {}, which {} has on this machine",
+                               options.impl, fmt::join(here, ", "), options.op));
   }
+  ThrowOnStatus(portaclSetImpl(options.impl.c_str()), "portaclSetImpl", portaclGetErrorMessage());
 }
 
 int Run(RunOptions options) {
@@ -175,6 +184,7 @@ int Run(RunOptions options) {
   options.profile = ProfileOf(options);
   ApplySettings(options);
   Job job = BuildJob(options);
+  ApplyImpl(options, job.op);
   std::vector<Result> results = Results(options, job);
   for (const Result& result : results) {
     if (!result.file.empty()) CheckOutputPath(result.file, result.tensor->dtype());
@@ -259,7 +269,7 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
                  "PORTACL_PROFILE; else native, for the vendor's names atlas-a2)")
       ->type_name("native|atlas-a2|atlas-a3|atlas-training|open")
       ->group(group);
-  run.add_option("--impl", options.impl, "force one kernel family (portacl info lists them)")
+  run.add_option("--impl", options.impl, "force one kernel (portacl info lists them)")
       ->type_name("NAME")
       ->group(group);
   run.add_option("--threads", options.threads, "default: the library's (portacl info)")
@@ -284,7 +294,11 @@ void AddRunCommand(CLI::App& app, Action& action) {
   AddModeOptions(*run, *options);
   AddResultOptions(*run, *options);
   AddExecutionOptions(*run, *options);
-  run->footer("Operators (either name):\n" + OperatorNames());
+  run->footer("Operators (either name):\n" + OperatorNames() +
+              "\n\nExample: how much each pixel of a photograph counts in its turned copy, and "
+              "where the\npoints should move, as numbers and as a picture:\n"
+              "  portacl run grid_sampler_2d_backward --input photo.png --grid rotate:15 \\\n"
+              "    --input-grad weights.npy --grid-grad flow.png");
   run->callback([options, &action] { action = [options] { return Run(*options); }; });
 }
 

@@ -71,12 +71,21 @@ int64_t InputExtent(int64_t out_extent, double scale) {
   return std::max<int64_t>(static_cast<int64_t>(std::ceil(ratio)), 1);
 }
 
+// The one among `choices` whose rank gradOutput has.
+Operator OperatorOfRank(const RunOptions& options, const std::vector<Operator>& choices,
+                        const Shape& shape) {
+  std::string wanted;
+  for (const Operator op : choices) {
+    if (shape.size() == SpatialAxes(op) + 2) return op;
+    wanted += wanted.empty() ? "" : " or ";
+    wanted += SpatialAxes(op) == 1 ? "[N, C, L]" : "[N, C, H, W]";
+  }
+  throw BadInput(fmt::format("--grad-output: {} takes {}, but the shape is {}", options.op, wanted,
+                             ToString(shape)));
+}
+
 Shape UpsampleResultShape(const RunOptions& options, const Job& job, size_t axes) {
   const Shape& from = job.grad_output.shape();
-  if (from.size() != axes + 2) {
-    throw BadInput(fmt::format("--grad-output: {} takes {}, but the shape is {}", options.op,
-                               axes == 1 ? "[N, C, L]" : "[N, C, H, W]", ToString(from)));
-  }
   Shape shape = from;
   if (!options.size.empty()) {
     const Shape size = ParseShape(options.size, "--size");
@@ -93,7 +102,7 @@ Shape UpsampleResultShape(const RunOptions& options, const Job& job, size_t axes
   return shape;
 }
 
-void BuildUpsample(const RunOptions& options, Job& job) {
+void BuildUpsample(const RunOptions& options, const std::vector<Operator>& choices, Job& job) {
   Refuse(options, {{"--input", !options.input.empty()},
                    {"--grid", !options.grid.empty()},
                    {"--interpolation", !options.interpolation.empty()},
@@ -102,11 +111,12 @@ void BuildUpsample(const RunOptions& options, Job& job) {
                    {"--mask", !options.mask.empty()},
                    {"--input-grad", !options.input_grad_file.empty()},
                    {"--grid-grad", !options.grid_grad_file.empty()}});
-  const size_t axes = job.op == Operator::kUpsampleNearestExact1dBackward ? 1 : 2;
-  job.scales = Scales(options, axes);
   job.grad_output =
       LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
                   WantedDataType(options), WantedShape(options)});
+  job.op = OperatorOfRank(options, choices, job.grad_output.shape());
+  const size_t axes = SpatialAxes(job.op);
+  job.scales = Scales(options, axes);
   job.grad_input =
       HostTensor(job.grad_output.dtype(), UpsampleResultShape(options, job, axes), "grad_input");
 }
@@ -226,17 +236,17 @@ void BuildGridSampler(const RunOptions& options, Job& job) {
 }  // namespace
 
 Job BuildJob(const RunOptions& options) {
-  const std::optional<Operator> op = ParseOperator(options.op);
-  if (!op) {
+  const std::vector<Operator> choices = ParseOperator(options.op);
+  if (choices.empty()) {
     throw BadInput(
         fmt::format("unknown operator '{}'; there are {}, and their aclnn names (forward "
                     "functions: C++ and Python)",
                     options.op, OperatorList()));
   }
   Job job;
-  job.op = *op;
+  job.op = choices.front();
   if (IsUpsample(job.op)) {
-    BuildUpsample(options, job);
+    BuildUpsample(options, choices, job);
   } else {
     BuildGridSampler(options, job);
   }

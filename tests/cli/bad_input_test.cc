@@ -175,7 +175,8 @@ TEST_F(BadInputTest, OptionsOfTheOtherOperatorAreNotIgnored) {
 }
 
 TEST_F(BadInputTest, ImplementationsThatDoNotExistAreListed) {
-  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--impl", "abacus"}, "ref");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--impl", "abacus"},
+                 "--impl: 'abacus' is not one of ");
   const Outcome outcome =
       Run({"run", "upsample_nearest_exact2d_backward", "--shape", "1,1,2,2", "--size", "1,1"},
           "PORTACL_IMPL=abacus");

@@ -14,10 +14,27 @@ class DemoTest : public CliTest {};
 TEST_F(InfoTest, TextNamesVersionMachineAndKernels) {
   const Outcome outcome = Run({"info"});
   EXPECT_EQ(outcome.exit_code, 0);
-  for (const char* part :
-       {"version", PORTACL_VERSION_STRING, "cpu", "instruction sets", "threads", "profile",
-        "atlas-a2", "upsample_nearest_exact_backward", "grid_sampler_2d_backward", "ref"}) {
+  for (const char* part : {"version", PORTACL_VERSION_STRING, "cpu", "instruction sets", "threads",
+                           "profile", "atlas-a2", "upsample_nearest_exact1d_backward",
+                           "aclnnGridSampler2DBackward", "UpsampleNearestExact2dGrad", "ref"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+}
+
+TEST_F(InfoTest, EveryNameThatIsListedCanBeRun) {
+  const auto info = RunJson({"info"});
+  ASSERT_GE(info.at("names").size(), 4u);
+  const std::string text = Run({"info"}).out;
+  for (const auto& entry : info.at("names")) {
+    EXPECT_TRUE(info.at("operators").contains(entry.at("operator"))) << entry;
+    for (const char* key : {"name", "also"}) {
+      const std::string name = entry.at(key);
+      EXPECT_THAT(text, HasSubstr(name));
+      const std::string said = Run({"run", name}).err;
+      EXPECT_THAT(
+          said, testing::AnyOf(HasSubstr("its shape is not known"), HasSubstr("--input is needed")))
+          << name;
+    }
   }
 }
 

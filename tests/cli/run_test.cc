@@ -53,6 +53,25 @@ TEST_F(RunTest, UpsampleGivesTheDocumentedExampleThroughEveryApi) {
   }
 }
 
+TEST_F(RunTest, ANameWithoutARankTakesTheRankOfTheTensors) {
+  const auto run = [&](const std::string& op, const std::string& shape, const std::string& size) {
+    const auto report =
+        RunJson({"run", op, "--shape", shape, "--size", size, "--grad-input", "out.npy"});
+    return report.value("operator", "") + " " +
+           TensorNamed(report, "grad_input").at("shape").dump();
+  };
+  EXPECT_EQ(run("upsample_nearest_exact_backward", "2,3,8", "4"),
+            "upsample_nearest_exact1d_backward [2,3,4]");
+  EXPECT_EQ(run("upsample_nearest_exact_backward", "1,3,8,6", "4,3"),
+            "upsample_nearest_exact2d_backward [1,3,4,3]");
+  EXPECT_EQ(RunJson({"run", "grid_sampler_backward", "--input", "ones", "--shape", "1,1,4,4",
+                     "--grid", "identity"})
+                .value("operator", ""),
+            "grid_sampler_2d_backward");
+  ExpectBadInput(Run({"run", "upsample_nearest_exact_backward", "--shape", "8,8", "--size", "4"}),
+                 "takes [N, C, L] or [N, C, H, W], but the shape is [8, 8]");
+}
+
 TEST_F(RunTest, TheApiThatWasCalledIsNamed) {
   WriteCounting();
   const auto api = [&](const std::string& op, const std::string& profile) {

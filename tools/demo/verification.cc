@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/cli_error.h"
+#include "tools/job/library_info.h"
 #include "tools/tensor/checksum.h"
 
 namespace portacl::cli {
@@ -23,22 +22,6 @@ class ForcedImpl {
   ForcedImpl(const ForcedImpl&) = delete;
   ForcedImpl& operator=(const ForcedImpl&) = delete;
 };
-
-// Kernel families of the job's operator that this machine has, best first, without ref.
-std::vector<std::string> AvailableFamilies(Operator op) {
-  const auto info = nlohmann::json::parse(portaclGetInfo(), nullptr, false);
-  const char* name =
-      IsUpsample(op) ? "upsample_nearest_exact_backward" : "grid_sampler_2d_backward";
-  std::vector<std::string> families;
-  if (!info.is_object() || !info.contains("operators") || !info["operators"].contains(name)) {
-    throw RuntimeFailure(fmt::format("portaclGetInfo() does not list the kernels of {}", name));
-  }
-  for (const auto& kernel : info["operators"][name]) {
-    const std::string family = kernel.value("name", "");
-    if (kernel.value("available", false) && family != "ref") families.push_back(family);
-  }
-  return families;
-}
 
 HostTensor Copied(const HostTensor& tensor) {
   return tensor.empty() ? HostTensor() : tensor.ConvertedTo(tensor.dtype(), "copy");
@@ -104,7 +87,8 @@ Verification VerifyAgainstRef(Job& job) {
   }
   result.problem = DifferenceFrom(ref, job, report.kernel);
   Job again = CopyOf(job);
-  for (const std::string& family : AvailableFamilies(job.op)) {
+  for (const std::string& family : AvailableKernels(job.op)) {
+    if (family == "ref") continue;
     const ForcedImpl forced(family);
     CompareRun(ref, again, {}, family, result);
   }

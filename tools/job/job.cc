@@ -13,53 +13,99 @@ namespace {
 
 struct OperatorEntry {
   Operator op;
-  const char* name;
-  const char* alias;
+  OperatorNaming names;
+  const char* any_rank;  // the name without 1d or 2d; "" for none
+  size_t axes;
 };
 
 constexpr OperatorEntry kOperators[] = {
-    {Operator::kUpsampleNearestExact1dBackward, "upsample_nearest_exact1d_backward",
-     "aclnnUpsampleNearestExact1dBackward"},
-    {Operator::kUpsampleNearestExact2dBackward, "upsample_nearest_exact2d_backward",
-     "aclnnUpsampleNearestExact2dBackward"},
-    {Operator::kUpsampleNearestExact2dGrad, "upsample_nearest_exact2d_grad",
-     "UpsampleNearestExact2dGrad"},
-    {Operator::kGridSampler2dBackward, "grid_sampler_2d_backward", "aclnnGridSampler2DBackward"},
+    {Operator::kUpsampleNearestExact1dBackward,
+     {"upsample_nearest_exact1d_backward", "aclnnUpsampleNearestExact1dBackward",
+      "upsample_nearest_exact_backward"},
+     "upsample_nearest_exact_backward",
+     1},
+    {Operator::kUpsampleNearestExact2dBackward,
+     {"upsample_nearest_exact2d_backward", "aclnnUpsampleNearestExact2dBackward",
+      "upsample_nearest_exact_backward"},
+     "upsample_nearest_exact_backward",
+     2},
+    {Operator::kUpsampleNearestExact2dGrad,
+     {"upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad",
+      "upsample_nearest_exact_backward"},
+     "",
+     2},
+    {Operator::kGridSampler2dBackward,
+     {"grid_sampler_2d_backward", "aclnnGridSampler2DBackward", "grid_sampler_2d_backward"},
+     "grid_sampler_backward",
+     2},
 };
+
+const OperatorEntry& EntryOf(Operator op) {
+  return *std::find_if(std::begin(kOperators), std::end(kOperators),
+                       [op](const OperatorEntry& entry) { return entry.op == op; });
+}
+
+// The names without a rank, each once.
+std::vector<std::string> NamesOfAnyRank() {
+  std::vector<std::string> names;
+  for (const OperatorEntry& entry : kOperators) {
+    const std::string name = entry.any_rank;
+    if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(name);
+  }
+  return names;
+}
 
 }  // namespace
 
-const char* OperatorName(Operator op) {
+const char* OperatorName(Operator op) { return EntryOf(op).names.name; }
+
+std::vector<Operator> ParseOperator(const std::string& name) {
+  std::vector<Operator> found;
   for (const OperatorEntry& entry : kOperators) {
-    if (entry.op == op) return entry.name;
+    if (name == entry.names.name || name == entry.names.alias ||
+        (!name.empty() && name == entry.any_rank)) {
+      found.push_back(entry.op);
+    }
   }
-  return "?";
+  return found;
 }
 
-std::optional<Operator> ParseOperator(const std::string& name) {
-  for (const OperatorEntry& entry : kOperators) {
-    if (name == entry.name || name == entry.alias) return entry.op;
-  }
-  return std::nullopt;
-}
+size_t SpatialAxes(Operator op) { return EntryOf(op).axes; }
+
+const char* LibraryName(Operator op) { return EntryOf(op).names.library; }
 
 bool IsVendorName(const std::string& name) {
   return std::any_of(std::begin(kOperators), std::end(kOperators),
-                     [&](const OperatorEntry& entry) { return name == entry.alias; });
+                     [&](const OperatorEntry& entry) { return name == entry.names.alias; });
 }
 
 std::string OperatorNames() {
   std::string names;
   for (const OperatorEntry& entry : kOperators) {
-    names += fmt::format("  {:<34} {}\n", entry.name, entry.alias);
+    names += fmt::format("  {:<34} {}\n", entry.names.name, entry.names.alias);
   }
-  return names;
+  return names + fmt::format("Without 1d or 2d the rank of the tensors decides:\n  {}",
+                             fmt::join(NamesOfAnyRank(), ", "));
+}
+
+std::vector<std::string> OperatorWords() {
+  std::vector<std::string> words = NamesOfAnyRank();
+  for (const OperatorEntry& entry : kOperators) {
+    words.insert(words.end(), {entry.names.name, entry.names.alias});
+  }
+  return words;
+}
+
+std::vector<OperatorNaming> OperatorNamings() {
+  std::vector<OperatorNaming> namings;
+  for (const OperatorEntry& entry : kOperators) namings.push_back(entry.names);
+  return namings;
 }
 
 std::string OperatorList() {
   std::string names;
   for (const OperatorEntry& entry : kOperators) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.names.name);
   }
   return names;
 }

@@ -5,7 +5,6 @@
 #include <portacl/portacl.h>
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +22,30 @@ enum class Operator {
 // "upsample_nearest_exact1d_backward", ...
 const char* OperatorName(Operator op);
 
-// Takes these names, those of the aclnn functions and those of the graph operator.
-std::optional<Operator> ParseOperator(const std::string& name);
+// The operators that a name stands for: one for these names, those of the aclnn functions and that
+// of the graph operator; one for each rank for a name without 1d or 2d; none for any other.
+std::vector<Operator> ParseOperator(const std::string& name);
+
+// Spatial axes of its tensors.
+size_t SpatialAxes(Operator op);
+
+// What the library calls it where it lists its kernels: "upsample_nearest_exact_backward".
+const char* LibraryName(Operator op);
 
 // Whether the name is that of an aclnn function or of the graph operator.
 bool IsVendorName(const std::string& name);
 
-// The names that ParseOperator takes, one line each with its aliases.
+// An operator's own name, that of the vendor, and what the library calls it.
+struct OperatorNaming {
+  const char* name;
+  const char* alias;
+  const char* library;
+};
+std::vector<OperatorNaming> OperatorNamings();
+
+// The names that ParseOperator takes: one line each with its aliases, and as a list.
 std::string OperatorNames();
+std::vector<std::string> OperatorWords();
 // Their first names in one line.
 std::string OperatorList();
 

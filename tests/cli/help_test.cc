@@ -1,0 +1,157 @@
+// Help texts, the manual page and completion: all from the table of options.
+#include <cstdlib>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "cli/cli_runner.h"
+#include "test_paths.h"
+
+namespace portacl::cli_test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+const char* const kCommands[] = {"run", "info", "compare", "demo"};
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class HelpTest : public CliTest {
+ protected:
+  // "--json", ... of a command's help text.
+  std::set<std::string> OptionsOf(const std::string& command) const {
+    const std::string help = Run({command, "--help"}).out;
+    static const std::regex option("(^|\\s|,)(--[a-z][a-z-]*)");
+    std::set<std::string> options;
+    for (const std::string& line : Lines(help)) {
+      if (line.rfind("  -", 0) != 0) continue;
+      const std::string names = line.substr(0, 28);
+      for (std::sregex_iterator at(names.begin(), names.end(), option), end; at != end; ++at) {
+        options.insert((*at)[2]);
+      }
+    }
+    return options;
+  }
+
+  // What bash offers behind these words; the last one is the one that is being typed.
+  std::vector<std::string> Completed(const std::string& words) const {
+    const std::string script = "set -- " + words +
+                               "; . ./portacl.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
+                               "_portacl; printf '%s\\n' \"${COMPREPLY[@]}\" >completed";
+    Write("script", script);
+    EXPECT_EQ(Run({"generate", "bash"}, "", "").exit_code, 0);
+    Write("portacl.bash", Run({"generate", "bash"}).out);
+    EXPECT_EQ(std::system(("cd '" + folder_.string() + "' && bash script").c_str()), 0);
+    std::vector<std::string> lines = Lines(Read("completed"));
+    std::erase(lines, "");
+    return lines;
+  }
+};
+
+TEST_F(HelpTest, LinesFitAHundredColumns) {
+  std::vector<std::string> texts = {Run({"--help"}).out};
+  for (const char* command : kCommands) texts.push_back(Run({command, "--help"}).out);
+  for (const std::string& text : texts) {
+    EXPECT_NE(text, "");
+    for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
+TEST_F(HelpTest, HelpOfRunHasAnExampleThatRuns) {
+  EXPECT_THAT(Run({"help", "run"}).out, HasSubstr("portacl run grid_sampler_2d_backward --input"));
+  std::filesystem::copy_file(PORTACL_SOURCE_DIR "/tools/data/coffee.png", folder_ / "photo.png");
+  EXPECT_EQ(Run({"run", "grid_sampler_2d_backward", "--input", "photo.png", "--grid", "rotate:15",
+                 "--input-grad", "weights.npy", "--grid-grad", "flow.png"})
+                .exit_code,
+            0);
+}
+
+TEST_F(HelpTest, TheVersionHasAShortOption) {
+  EXPECT_EQ(Run({"-V"}).exit_code, 0);
+  EXPECT_EQ(Run({"-V"}).out, Run({"--version"}).out);
+}
+
+TEST_F(HelpTest, TheCommandOfTheBuildIsHidden) {
+  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("generate")));
+  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("generate")));
+  ExpectBadInput(Run({"generate", "fish"}), "fish");
+}
+
+TEST_F(HelpTest, ManualAndCompletionHaveEveryOption) {
+  for (const char* kind : {"man", "bash", "zsh"}) {
+    std::string text = Run({"generate", kind}).out;
+    text = std::regex_replace(text, std::regex("\\\\-"), "-");
+    for (const char* command : kCommands) {
+      EXPECT_THAT(text, HasSubstr(command)) << kind;
+      const std::set<std::string> options = OptionsOf(command);
+      EXPECT_THAT(options, Contains("--help"));
+      for (const std::string& option : options) EXPECT_THAT(text, HasSubstr(option)) << kind;
+    }
+  }
+  EXPECT_THAT(OptionsOf("run"), Contains("--grid-grad"));
+}
+
+TEST_F(HelpTest, BashCompletesCommandsOptionsAndWords) {
+  EXPECT_THAT(Completed("portacl ''"), testing::IsSupersetOf({"run", "info", "help", "-V"}));
+  EXPECT_THAT(Completed("portacl co"), testing::ElementsAre("compare"));
+  EXPECT_THAT(Completed("portacl help d"), testing::ElementsAre("demo"));
+  EXPECT_THAT(Completed("portacl run upsample_nearest_exact_b"),
+              testing::ElementsAre("upsample_nearest_exact_backward"));
+  EXPECT_THAT(Completed("portacl run x --pad"), testing::ElementsAre("--padding"));
+  EXPECT_THAT(Completed("portacl run x --padding ''"),
+              testing::ElementsAre("zeros", "border", "reflection"));
+  EXPECT_THAT(Completed("portacl run x --dtype = bf"), testing::ElementsAre("bfloat16"));
+  EXPECT_THAT(Completed("portacl run x --threads ''"), testing::IsEmpty());
+  Write("grid of mine.npy", "");
+  EXPECT_THAT(Completed("portacl run x --grid ''"),
+              testing::IsSupersetOf({"identity", "rotate:", "lens:", "grid of mine.npy"}));
+  EXPECT_THAT(Completed("portacl compare g"), testing::ElementsAre("grid of mine.npy"));
+}
+
+// By the programs that read the files, where they are installed.
+TEST_F(HelpTest, ShellsAndManTakeTheFilesWithoutComplaint) {
+  Write("portacl.bash", Run({"generate", "bash"}).out);
+  Write("portacl.zsh", Run({"generate", "zsh"}).out);
+  Write("portacl.1", Run({"generate", "man"}).out);
+  const auto complains = [&](const std::string& program, const std::string& arguments) {
+    if (std::system(("command -v " + program + " >/dev/null").c_str()) != 0) return false;
+    const std::string command = "cd '" + folder_.string() + "' && " + program + " " + arguments +
+                                " >said 2>&1; s=$?; cat said; [ $s -ne 0 ] || grep -q warning said";
+    return std::system(command.c_str()) == 0;
+  };
+  EXPECT_FALSE(complains("bash", "-n portacl.bash"));
+  EXPECT_FALSE(complains("zsh", "-n portacl.zsh"));
+  EXPECT_FALSE(complains("groff", "-man -Tutf8 -ww -z portacl.1"));
+}
+
+// ---- names in the environment ----
+
+TEST_F(HelpTest, AVariableThatNobodyReadsIsNamedOnce) {
+  const Outcome outcome =
+      Run({"run", "upsample_nearest_exact_backward", "--shape", "1,1,2,2", "--size", "1,1"},
+          "PORTACL_NUM_THREAD=3 PORTACL_FROBNICATE=1");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(Lines(outcome.err),
+              testing::UnorderedElementsAre(
+                  "portacl: PORTACL_NUM_THREAD is set, but portacl reads no such variable; did you "
+                  "mean PORTACL_NUM_THREADS?",
+                  "portacl: PORTACL_FROBNICATE is set, but portacl reads no such variable"));
+}
+
+TEST_F(HelpTest, VariablesThatAreReadAndThoseOfScriptsAreNot) {
+  EXPECT_EQ(Run({"info"},
+                "PORTACL_CACHE=/tmp PORTACL_JOBS=2 PORTACL_TEST_SHORT=1 PORTACL_SKIP_PACKAGES=1 "
+                "PORTACL_SOURCE_DIR=/ PORTACL_POOL_MB=1 PORTACL_NUM_THREADS=1 PORTACL_LOG=off")
+                .err,
+            "");
+}
+
+}  // namespace
+}  // namespace portacl::cli_test
