@@ -9,9 +9,11 @@
 #ifndef PORTACL_ACL_ACL_H_
 #define PORTACL_ACL_ACL_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "acl/acl_base.h"
+#include "acl/acl_mdl.h"
 #include "acl/acl_op.h"
 #include "acl/acl_rt.h"
 #include "portacl/export.h"
@@ -19,6 +21,47 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Properties that aclGetCannAttribute() answers about. */
+typedef enum aclCannAttr {
+  ACL_CANN_ATTR_UNDEFINED = -1,
+  ACL_CANN_ATTR_INF_NAN = 0, /**< infinities and NaN are computed with */
+  ACL_CANN_ATTR_BF16 = 1,
+  ACL_CANN_ATTR_JIT_COMPILE = 2
+} aclCannAttr;
+
+/** Properties that aclGetDeviceCapability() answers about. */
+typedef enum aclDeviceInfo {
+  ACL_DEVICE_INFO_UNDEFINED = -1,
+  ACL_DEVICE_INFO_AI_CORE_NUM = 0,
+  ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1,
+  ACL_DEVICE_INFO_L2_SIZE = 2
+} aclDeviceInfo;
+
+/** Packages whose version aclsysGetCANNVersion() answers about. */
+typedef enum aclCANNPackageName {
+  ACL_PKG_NAME_CANN = 0,
+  ACL_PKG_NAME_RUNTIME = 1,
+  ACL_PKG_NAME_COMPILER = 2,
+  ACL_PKG_NAME_HCCL = 3,
+  ACL_PKG_NAME_TOOLKIT = 4,
+  ACL_PKG_NAME_OPP = 5,
+  ACL_PKG_NAME_OPP_KERNEL = 6,
+  ACL_PKG_NAME_DRIVER = 7
+} aclCANNPackageName;
+
+#define ACL_PKG_VERSION_MAX_SIZE 128
+#define ACL_PKG_VERSION_PARTS_MAX_SIZE 64
+
+/** Version of a package of the vendor's toolkit, as text and in parts. */
+typedef struct aclCANNPackageVersion {
+  char version[ACL_PKG_VERSION_MAX_SIZE];
+  char majorVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char minorVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char releaseVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char patchVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char reserved[ACL_PKG_VERSION_MAX_SIZE];
+} aclCANNPackageVersion;
 
 /**
  * Initialises the library, once per process and before other calls. portacl: the other functions
@@ -51,6 +94,29 @@ PORTACL_API aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersio
  *         null if there is no message.
  */
 PORTACL_API const char* aclGetRecentErrMsg(void);
+
+/** Ends one aclInit() of several in a process; count receives how many are left: 0 or 1 here. */
+PORTACL_API aclError aclFinalizeReference(uint64_t* count);
+
+/** 1 in *value where the device has the property, else 0. */
+PORTACL_API aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t* value);
+
+/**
+ * The properties that the device has.
+ * @param[out] cannAttrList an array of the library's, not to be freed.
+ * @param[out] num values in it.
+ */
+PORTACL_API aclError aclGetCannAttributeList(const aclCannAttr** cannAttrList, size_t* num);
+
+/** Cores (the threads that kernels use) or bytes of cache of a device. */
+PORTACL_API aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo,
+                                            int64_t* value);
+
+/**
+ * Version of one of the toolkit's packages.
+ * @return 100003: no such package is installed. portacl's own version: aclrtGetVersion().
+ */
+PORTACL_API aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
 
 #ifdef __cplusplus
 }

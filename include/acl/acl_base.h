@@ -104,15 +104,48 @@ PORTACL_CONSTANT(aclError, ACL_ERROR_RT_PARAM_INVALID, 107000);    /**< bad argu
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_INVALID_DEVICEID, 107001); /**< no device has this id */
 /** No current context: no aclrtSetDevice() on this thread, or its context was destroyed. */
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_CONTEXT_NULL, 107002);
-PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_CONTEXT, 107003);   /**< stream of another context */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_CONTEXT, 107003); /**< stream of another context */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                 107006); /**< an event without time */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL,
+                 107007);                                          /**< the end came first */
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_SUBSCRIBE, 107011); /**< the stream's subscription */
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_THREAD_SUBSCRIBE, 107012); /**< the thread's subscription */
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_NO_CB_REG, 107015); /**< no callback registered */
-PORTACL_CONSTANT(aclError, ACL_ERROR_RT_INVALID_HANDLE, 107017);   /**< never made, or destroyed */
-PORTACL_CONSTANT(aclError, ACL_ERROR_RT_WAIT_TIMEOUT, 107019);     /**< a wait took too long */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_INVALID_MEMORY_TYPE, 107016);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_INVALID_HANDLE, 107017); /**< never made, or destroyed */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_INVALID_MALLOC_TYPE, 107018);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_WAIT_TIMEOUT, 107019); /**< a wait took too long */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_TASK_TIMEOUT, 107020);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, 107021);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_DEVICE_TASK_ABORT, 107022);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_ABORT, 107023);
+/** A captured stream waits for an event that the capture has not recorded. */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_CAPTURE_DEPENDENCY, 107024);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_UNJOINED, 107025); /**< a fork that never joins */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_MODEL_CAPTURED, 107026);  /**< not captured to the end */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_CAPTURED, 107027); /**< not for a captured stream */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_EVENT_CAPTURED, 107028);  /**< not for a captured event */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_NOT_CAPTURED, 107029);
+/** A call that is not allowed while a stream is captured. */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, 107030);
+/** The capture was begun on another stream. */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED, 107036);
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, 207000);
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_MEMORY_ALLOCATION, 207001); /**< out of memory */
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_MEMORY_FREE, 207002); /**< free of an unknown address */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_DEVICE, 207004);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, 207005);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_PERMISSION, 207006);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_EVENT_RESOURCE, 207007);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_STREAM_RESOURCE, 207008);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_NOTIFY_RESOURCE, 207009);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_MODEL_RESOURCE, 207010);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_NO_CDQ_RESOURCE, 207011);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_OVER_LIMIT, 207012);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_DEVICE_OOM, 207018); /**< device memory ran out in a task */
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_INTERNAL_ERROR, 507000);
+PORTACL_CONSTANT(aclError, ACL_ERROR_RT_MODEL_EXECUTE, 507011);
 /** aclrtSynchronizeStreamWithTimeout() ran out of time. */
 PORTACL_CONSTANT(aclError, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, 507046);
 /** @} */
@@ -138,7 +171,15 @@ typedef enum aclDataType {
   ACL_BF16 = 27,
   ACL_INT4 = 29,
   ACL_UINT1 = 30,
-  ACL_COMPLEX32 = 33
+  ACL_COMPLEX32 = 33,
+  ACL_HIFLOAT8 = 34,
+  ACL_FLOAT8_E5M2 = 35,
+  ACL_FLOAT8_E4M3FN = 36,
+  ACL_FLOAT8_E8M0 = 37,
+  ACL_FLOAT6_E3M2 = 38,
+  ACL_FLOAT6_E2M3 = 39,
+  ACL_FLOAT4_E2M1 = 40,
+  ACL_FLOAT4_E1M2 = 41
 } aclDataType;
 
 /**
@@ -160,14 +201,20 @@ typedef enum aclFormat {
   ACL_FORMAT_NDC1HWC0 = 32,
   ACL_FRACTAL_Z_3D = 33, /**< the interface's own irregular name */
   ACL_FORMAT_NC = 35,
-  ACL_FORMAT_NCL = 47
+  ACL_FORMAT_NCL = 47,
+  ACL_FORMAT_FRACTAL_NZ_C0_16 = 50,
+  ACL_FORMAT_FRACTAL_NZ_C0_32 = 51,
+  ACL_FORMAT_FRACTAL_NZ_C0_2 = 52,
+  ACL_FORMAT_FRACTAL_NZ_C0_4 = 53,
+  ACL_FORMAT_FRACTAL_NZ_C0_8 = 54
 } aclFormat;
 
 /** Options of aclrtSetSysParamOpt() and aclrtCtxSetSysParamOpt(). */
 typedef enum aclSysParamOpt {
   /** 1: the same bits on every run. portacl: accepted and reported back; results always are. */
   ACL_OPT_DETERMINISTIC = 0,
-  ACL_OPT_ENABLE_DEBUG_KERNEL = 1
+  ACL_OPT_ENABLE_DEBUG_KERNEL = 1,
+  ACL_OPT_STRONG_CONSISTENCY = 2 /**< as ACL_OPT_DETERMINISTIC, across batch sizes too */
 } aclSysParamOpt;
 
 /** Severity of a log message, lowest first. */
@@ -269,6 +316,40 @@ PORTACL_API void aclSetTensorDescName(aclTensorDesc* desc, const char* name);
 
 /** The name, empty if none was set. It lives until the next aclSetTensorDescName() or destroy. */
 PORTACL_API const char* aclGetTensorDescName(aclTensorDesc* desc);
+
+/** Most pairs of aclSetTensorShapeRange() for one extent: its least and its greatest value. */
+#define ACL_TENSOR_SHAPE_RANGE_NUM 2
+
+/**
+ * @name How a tensor really lies in memory
+ * The type, shape and format of aclCreateTensorDesc() say what a tensor means. Where its memory is
+ * laid out otherwise, these say how; operators by name read and write through it. portacl knows
+ * layouts that are an order of the same axes (NCHW and NHWC); others are refused by the operator
+ * with 100027.
+ * @return ACL_SUCCESS; 100000 for a handle that is not live or an argument out of range.
+ * @{
+ */
+/** The format of the memory. */
+PORTACL_API aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format);
+/** The shape of the memory; numDims 0 with null dims is a scalar. */
+PORTACL_API aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims);
+/** aclSetTensorFormat() under its older name. */
+PORTACL_API aclError aclSetTensorStorageFormat(aclTensorDesc* desc, aclFormat format);
+/** aclSetTensorShape() under its older name. */
+PORTACL_API aclError aclSetTensorStorageShape(aclTensorDesc* desc, int numDims,
+                                              const int64_t* dims);
+/** Replaces the format of aclCreateTensorDesc(). */
+PORTACL_API aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat format);
+/** Replaces the shape of aclCreateTensorDesc(). */
+PORTACL_API aclError aclSetTensorOriginShape(aclTensorDesc* desc, int numDims, const int64_t* dims);
+/** Where the memory lies; an input in host memory is read when the operator is called. */
+PORTACL_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType);
+/** A constant: a copy of host data that takes the place of the input's buffer. */
+PORTACL_API aclError aclSetTensorConst(aclTensorDesc* desc, void* dataBuffer, size_t length);
+/** Least and greatest value of each extent, for shapes that are not known; kept, not used. */
+PORTACL_API aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t dimsCount,
+                                            int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]);
+/** @} */
 
 /**
  * Writes a message of the application to the library's log. ACL_APP_LOG fills in the place.

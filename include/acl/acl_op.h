@@ -59,7 +59,7 @@ typedef struct aclopAttr aclopAttr;
 typedef struct aclopHandle aclopHandle;
 
 /** Which engine should run an operator. portacl: accepted and not used. */
-typedef enum aclopEngineType {
+typedef enum aclEngineType {
   ACL_ENGINE_SYS = 0, /**< the library chooses */
   ACL_ENGINE_AICORE = 1,
   ACL_ENGINE_VECTOR = 2
@@ -101,7 +101,23 @@ PORTACL_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName
 /** @param values per element 0 for false, anything else for true. */
 PORTACL_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues,
                                           const uint8_t* values);
+
+PORTACL_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName,
+                                          aclDataType attrValue);
+
+/**
+ * A list of lists.
+ * @param numLists how many there are; list i has numValues[i] values at values[i].
+ */
+PORTACL_API aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists,
+                                             const int* numValues, const int64_t* const values[]);
 /** @} */
+
+/**
+ * Names a folder of compiled operators. portacl has all of its own and reads none.
+ * @return ACL_SUCCESS; 100003 if modelDir is no folder.
+ */
+PORTACL_API aclError aclopSetModelDir(const char* modelDir);
 
 /**
  * Checks the arguments and enqueues the operator on a stream.
@@ -140,6 +156,12 @@ PORTACL_API void aclopDestroyHandle(aclopHandle* handle);
 PORTACL_API aclError aclopExecWithHandle(aclopHandle* handle, int numInputs,
                                          const aclDataBuffer* const inputs[], int numOutputs,
                                          aclDataBuffer* const outputs[], aclrtStream stream);
+
+/** Begins to write each operator's arguments to files: 200001, portacl has no dumps. */
+PORTACL_API aclError aclopStartDumpArgs(uint32_t dumpType, const char* path);
+
+/** Ends aclopStartDumpArgs(): 200001. */
+PORTACL_API aclError aclopStopDumpArgs(uint32_t dumpType);
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@
  *   107002  a context is needed and none is current on this thread
  *   107003  the stream belongs to another context than the current one
  *   107017  a stream, event or context that was never created or is already destroyed
+ *   200001  a function that needs the vendor's hardware
  *   207000  an option that this device does not have
  * A failed call changes nothing. aclGetRecentErrMsg() (acl.h) has the words.
  *
@@ -40,6 +41,8 @@ extern "C" {
 #define ACL_EVENT_SYNC 1u                    /**< for ordering streams */
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 2u /**< for asking how far a stream is */
 #define ACL_EVENT_TIME_LINE 8u               /**< for aclrtEventElapsedTime() */
+#define ACL_EVENT_EXTERNAL 0x20u             /**< 200001: not here */
+#define ACL_EVENT_IPC 0x40u                  /**< 200001: not here */
 /** @} */
 
 /**
@@ -48,6 +51,9 @@ extern "C" {
  */
 #define ACL_STREAM_FAST_LAUNCH 1u
 #define ACL_STREAM_FAST_SYNC 2u
+#define ACL_STREAM_PERSISTENT 4u
+#define ACL_STREAM_HUGE 8u
+#define ACL_STREAM_CPU_SCHEDULE 16u
 /** @} */
 
 /**
@@ -147,7 +153,8 @@ typedef enum aclrtMemAttr {
 /** Which side an address belongs to. */
 typedef enum aclrtMemLocationType {
   ACL_MEM_LOCATION_TYPE_HOST = 0,
-  ACL_MEM_LOCATION_TYPE_DEVICE = 1
+  ACL_MEM_LOCATION_TYPE_DEVICE = 1,
+  ACL_MEM_LOCATION_TYPE_UNREGISTERED = 2 /**< memory that the library knows nothing of */
 } aclrtMemLocationType;
 
 /** Place of a piece of memory. */
@@ -500,5 +507,10 @@ PORTACL_API aclError aclrtGetLastError(aclrtLastErrLevel level);
 #ifdef __cplusplus
 }
 #endif
+
+/* The rest of the runtime by topic. They need what is above. */
+#include "acl/acl_rt_device.h"
+#include "acl/acl_rt_memory.h"
+#include "acl/acl_rt_stream.h"
 
 #endif  // PORTACL_ACL_ACL_RT_H_

@@ -12,12 +12,17 @@ struct DTypeRow {
   int64_t size;
 };
 
-constexpr std::array<DTypeRow, 20> kDTypes{{
-    {-1, "UNDEFINED", 0}, {0, "FLOAT", 4},   {1, "FLOAT16", 2},    {2, "INT8", 1},
-    {3, "INT32", 4},      {4, "UINT8", 1},   {6, "INT16", 2},      {7, "UINT16", 2},
-    {8, "UINT32", 4},     {9, "INT64", 8},   {10, "UINT64", 8},    {11, "DOUBLE", 8},
-    {12, "BOOL", 1},      {13, "STRING", 0}, {16, "COMPLEX64", 8}, {17, "COMPLEX128", 16},
-    {27, "BF16", 2},      {29, "INT4", 0},   {30, "UINT1", 0},     {33, "COMPLEX32", 4},
+constexpr std::array<DTypeRow, 28> kDTypes{{
+    {-1, "UNDEFINED", 0},   {0, "FLOAT", 4},          {1, "FLOAT16", 2},
+    {2, "INT8", 1},         {3, "INT32", 4},          {4, "UINT8", 1},
+    {6, "INT16", 2},        {7, "UINT16", 2},         {8, "UINT32", 4},
+    {9, "INT64", 8},        {10, "UINT64", 8},        {11, "DOUBLE", 8},
+    {12, "BOOL", 1},        {13, "STRING", 0},        {16, "COMPLEX64", 8},
+    {17, "COMPLEX128", 16}, {27, "BF16", 2},          {29, "INT4", 0},
+    {30, "UINT1", 0},       {33, "COMPLEX32", 4},     {34, "HIFLOAT8", 1},
+    {35, "FLOAT8_E5M2", 1}, {36, "FLOAT8_E4M3FN", 1}, {37, "FLOAT8_E8M0", 1},
+    {38, "FLOAT6_E3M2", 0}, {39, "FLOAT6_E2M3", 0},   {40, "FLOAT4_E2M1", 0},
+    {41, "FLOAT4_E1M2", 0},
 }};
 
 struct FormatRow {
@@ -25,7 +30,7 @@ struct FormatRow {
   const char* name;
 };
 
-constexpr std::array<FormatRow, 15> kFormats{{
+constexpr std::array<FormatRow, 20> kFormats{{
     {-1, "UNDEFINED"},
     {0, "NCHW"},
     {1, "NHWC"},
@@ -41,6 +46,11 @@ constexpr std::array<FormatRow, 15> kFormats{{
     {33, "FRACTAL_Z_3D"},
     {35, "NC"},
     {47, "NCL"},
+    {50, "FRACTAL_NZ_C0_16"},
+    {51, "FRACTAL_NZ_C0_32"},
+    {52, "FRACTAL_NZ_C0_2"},
+    {53, "FRACTAL_NZ_C0_4"},
+    {54, "FRACTAL_NZ_C0_8"},
 }};
 
 }  // namespace
