@@ -17,7 +17,8 @@ struct Work {
   // True for the user's code: it runs on the stream's own thread and on no other, whose device,
   // locks and thread-local state it would share.
   bool own_thread = false;
-  // Runs at most once, in the stream's order, inside an FpEnvironment. It is destroyed without
+  // Runs at most once, in the stream's order, inside an FpEnvironment; where the stream is
+  // captured, once in each replay, of which several may run at a time. It is destroyed without
   // having run where the stream is aborted or stops on an earlier failure. A failed status is
   // reported where the stream is synchronised.
   std::function<base::Status()> run;

@@ -14,6 +14,8 @@
 namespace portacl::runtime {
 namespace {
 
+constexpr auto kPollInterval = std::chrono::microseconds(100);
+
 // The stream whose task this thread runs now.
 thread_local const Stream* running_stream = nullptr;
 
@@ -53,7 +55,29 @@ base::Status Stream::RefuseFromOwnTask() const {
 }
 
 bool Stream::HeadReady() const {
-  return !queue_.empty() && (queue_.front().after == nullptr || queue_.front().after->is_open());
+  if (queue_.empty()) return false;
+  const Task& head = queue_.front();
+  return (head.after == nullptr || head.after->is_open()) && (!head.ready || head.ready());
+}
+
+bool Stream::HeadPolls() const { return !queue_.empty() && queue_.front().ready != nullptr; }
+
+bool Stream::SetRecorder(std::shared_ptr<Recorder> recorder) {
+  const Lock lock(mutex_);
+  if (recorder != nullptr && recorder_ != nullptr && recorder_ != recorder) return false;
+  recorder_ = std::move(recorder);
+  return true;
+}
+
+std::shared_ptr<Recorder> Stream::recorder() {
+  const Lock lock(mutex_);
+  return recorder_;
+}
+
+base::Status Stream::RefuseWhileRecording() {
+  if (recorder() == nullptr) return {};
+  return Error(ACL_ERROR_RT_STREAM_CAPTURED,
+               "stream {} is captured: nothing on it runs before aclmdlRICaptureEnd", id_);
 }
 
 void Stream::WakeWorker() {
@@ -69,9 +93,12 @@ void Stream::WakeWaiters() {
 base::Status Stream::Enqueue(Task task) {
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
+  if (recorder_ != nullptr) return recorder_->Add(*this, std::move(task));
   if (task.after != nullptr && task.after->is_open()) task.after.reset();
-  const bool here = task.work.small && !task.work.own_thread;
-  if (here && task.after == nullptr && queue_.empty() && !busy_) {
+  const bool idle = queue_.empty() && !busy_;  // a condition counts at its turn, not before
+  if (idle && task.ready && task.ready()) task.ready = nullptr;
+  const bool here = task.work.small && !task.work.own_thread && !task.ready;
+  if (here && task.after == nullptr && idle) {
     ++enqueued_;
     Execute(std::move(task), lock);
     const bool more = !queue_.empty();
@@ -91,6 +118,7 @@ base::Status Stream::Enqueue(Task task) {
 
 base::Status Stream::Synchronize(SteadyTime deadline, int32_t timeout_code) {
   PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
+  PORTACL_RETURN_IF_ERROR(RefuseWhileRecording());
   Lock lock(mutex_);
   const uint64_t target = enqueued_;
   if (deadline == SteadyTime::max()) Help(target, lock);
@@ -130,6 +158,7 @@ base::Status Stream::Close(bool drop) {
   PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
   Lock lock(mutex_);
   closed_ = true;
+  if (const auto recorder = std::exchange(recorder_, nullptr)) recorder->Lose(*this);
   if (drop) DropQueue(lock);
   ++done_waiters_;
   done_changed_.wait(lock, [this] { return done_ == enqueued_; });
@@ -154,6 +183,11 @@ void Stream::SetStopOnFailure(bool stop) {
   if (!stop) dropping_ = false;
 }
 
+bool Stream::stop_on_failure() {
+  const Lock lock(mutex_);
+  return stop_on_failure_;
+}
+
 void Stream::OnGateOpen() {
   // The worker either sees the open gate before it sleeps or sleeps before this lock is taken.
   { const Lock lock(mutex_); }
@@ -166,7 +200,8 @@ void Stream::Help(uint64_t target, Lock& lock) {
   bool helped = false;
   const auto can_help = [&] {
     if (done_ >= target || busy_ || queue_.empty()) return false;
-    return queue_.front().after == nullptr && !queue_.front().work.own_thread;
+    const Task& head = queue_.front();
+    return head.after == nullptr && !head.ready && !head.work.own_thread;
   };
   while (can_help()) {
     Task task = std::move(queue_.front());
@@ -185,7 +220,7 @@ void Stream::Execute(Task task, Lock& lock) {
   const bool drop = dropping_;
   lock.unlock();
   base::Status status;
-  if (!drop && task.after == nullptr) status = Run(task);
+  if (!drop && task.after == nullptr && !task.ready) status = Run(task);
   if (task.opens != nullptr) task.opens->Open();
   const char* const name = task.work.name;
   task = Task();  // whatever it holds is released before anybody sees it over
@@ -229,21 +264,34 @@ void Stream::DropQueue(Lock& lock) {
   if (done_waiters_ > 0) WakeWaiters();
 }
 
+// Until the head may run or the worker ends. Nobody tells when a polled condition becomes true; a
+// task that was dropped meanwhile is not asked again, as it left the queue under the lock.
+void Stream::WaitForHead(Lock& lock) {
+  const auto wake = [this] { return worker_ends_ || (!busy_ && HeadReady()); };
+  const auto wake_or_poll = [&] { return wake() || HeadPolls(); };
+  while (!wake()) {
+    if (HeadPolls()) {
+      work_ready_.wait_for(lock, kPollInterval);
+    } else {
+      work_ready_.wait(lock, wake_or_poll);
+    }
+  }
+}
+
 void Stream::WorkerMain() {
   StayOnOwnThreads();
   Lock lock(mutex_);
   for (;;) {
-    const auto wake = [this] { return worker_ends_ || (!busy_ && HeadReady()); };
     const bool traced = TraceEnabled();
     // A wait for an event is on the timeline from its turn to the event.
     const auto turn = [this] { return worker_ends_ || (!busy_ && !queue_.empty()); };
     if (traced) work_ready_.wait(lock, turn);
     const TraceTime begin = traced ? std::chrono::steady_clock::now() : TraceTime();
-    work_ready_.wait(lock, wake);
+    WaitForHead(lock);
     if (worker_ends_) return;
     Task task = std::move(queue_.front());
     queue_.pop_front();
-    if (traced && task.after != nullptr) {
+    if (traced && (task.after != nullptr || task.ready)) {
       AddTraceSpan({device_, id_}, {task.work.category, task.work.name, task.work.detail, begin,
                                     std::chrono::steady_clock::now()});
     }

@@ -4,10 +4,12 @@
 #ifndef PORTACL_RUNTIME_STREAM_QUEUE_H_
 #define PORTACL_RUNTIME_STREAM_QUEUE_H_
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -23,8 +25,28 @@ struct Context;
 struct Task {
   Work work = {};                              // `run` may be empty
   std::shared_ptr<Gate> after = nullptr;       // not null: only waits until this is open
+  std::function<bool()> ready = {};            // may be empty; asked until it is true
   std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
   std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
+};
+
+class Stream;
+
+// Takes a stream's tasks in the stream's place, see capture.h.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual base::Status Add(const Stream& stream, Task task) = 0;
+  // The stream is destroyed.
+  virtual void Lose(const Stream& stream) = 0;
+};
+
+// What aclrtSetStreamAttribute keeps; nothing here depends on it.
+struct StreamTags {
+  std::atomic<uint32_t> overflow_switch{0};
+  std::atomic<uint32_t> user_tag{0};
+  std::atomic<uint32_t> cache_op_info{0};
+  std::array<std::atomic<uint32_t>, 2> core_limits{};  // by aclrtDevResLimitType; 0: none
 };
 
 class Stream final : public GateListener, public std::enable_shared_from_this<Stream> {
@@ -37,12 +59,21 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   const Context* context() const { return context_; }
   int32_t device() const { return device_; }
   int32_t id() const { return id_; }
+  StreamTags& tags() { return tags_; }
 
   // True on a thread that runs a task of any stream now.
   static bool InTask();
 
-  // 107017 on a closed stream. Throws std::system_error where no thread can be made.
+  // 107017 on a closed stream. Throws std::system_error where no thread can be made. A stream with
+  // a recorder hands the task to that instead.
   base::Status Enqueue(Task task);
+
+  // Sets the recorder (null: none); false where there is another.
+  bool SetRecorder(std::shared_ptr<Recorder> recorder);
+  std::shared_ptr<Recorder> recorder();
+
+  // 107027 on a stream with a recorder: nobody may wait for it or ask it.
+  base::Status RefuseWhileRecording();
 
   // Waits for what is enqueued now and returns the first error since the last synchronisation, if
   // there is one. `timeout_code` is returned when the deadline comes first. Called from a task of
@@ -60,6 +91,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
 
   // Whether, after a failure, later tasks are dropped until a synchronisation has reported it.
   void SetStopOnFailure(bool stop);
+  bool stop_on_failure();
 
   void OnGateOpen() override;
 
@@ -74,6 +106,8 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   bool HeadReady() const;
   void WakeWorker();
   void WakeWaiters();
+  bool HeadPolls() const;
+  void WaitForHead(Lock& lock);
   void Help(uint64_t target, Lock& lock);
   void Execute(Task task, Lock& lock);
   base::Status Run(Task& task) const;
@@ -83,10 +117,12 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   const Context* const context_;
   const int32_t device_;
   const int32_t id_;
+  StreamTags tags_;
 
   std::mutex mutex_;
   std::condition_variable work_ready_;    // the worker waits here
   std::condition_variable done_changed_;  // synchronising threads wait here
+  std::shared_ptr<Recorder> recorder_;
   std::deque<Task> queue_;
   uint64_t enqueued_ = 0;  // tasks ever accepted
   uint64_t done_ = 0;      // of these, over; a task counts only when all before it are over
