@@ -46,6 +46,7 @@ struct Region {
   size_t offset = 0;     // from a range's start to the data
   size_t size = 0;       // of the data
   bool freed = false;
+  bool watched = false;  // addresses of GuardWatch, with or without memory
   Stack allocated;
   Stack released;
 };
@@ -156,7 +157,11 @@ void Explain(const Region& region, bool in_kernel_range, uintptr_t address, cons
   PrintLine("portacl guard: {} {} of {} memory at {:#x}: byte {} of {} allocation of {} bytes",
             in_kernel_range ? "kernel or copy:" : "host", access, host ? "pinned host" : "device",
             address, offset, region.freed ? "a freed" : "an", region.size);
-  if (region.freed) {
+  if (region.watched && in_kernel_range) {
+    PrintLine(
+        "  No memory is mapped there: synchronise with the work that uses memory before "
+        "aclrtUnmapMem.");
+  } else if (region.freed) {
     PrintLine("  This is use after free: {}.",
               in_kernel_range ? "synchronise with the work that uses memory before freeing it"
                               : "the memory was given back before");
@@ -292,6 +297,27 @@ void GuardFree(void* user) {
   ShrinkQuarantine(table);
 }
 
+void GuardWatch(void* user, void* kernel, size_t bytes) {
+  Region region;
+  region.user = reinterpret_cast<uintptr_t>(user);
+  region.kernel = reinterpret_cast<uintptr_t>(kernel);
+  region.bytes = region.size = bytes;
+  region.watched = true;
+  region.allocated = CaptureStack();
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  table.users.emplace(region.kernel, region.user);
+  table.regions.emplace(region.user, region);
+}
+
+void GuardUnwatch(void* user) {
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.regions.find(reinterpret_cast<uintptr_t>(user));
+  table.users.erase(found->second.kernel);
+  table.regions.erase(found);
+}
+
 std::string DescribeForeign(const void* address) {
   Region region;
   bool in_kernel_range = false;
@@ -299,6 +325,7 @@ std::string DescribeForeign(const void* address) {
   const std::lock_guard lock(table.mutex);
   if (FindRegion(reinterpret_cast<uintptr_t>(address), &region, &in_kernel_range)) {
     if (region.freed) return "freed memory";
+    if (region.watched) return "in a reserved range of addresses, where no memory is mapped";
     return fmt::format("outside its allocation of {} bytes", region.size);
   }
   return "host memory";
@@ -309,7 +336,7 @@ std::string DescribeLiveAllocations() {
   Table& table = TheTable();
   const std::lock_guard lock(table.mutex);
   for (const auto& [user, region] : table.regions) {
-    if (region.freed) continue;
+    if (region.freed || region.watched) continue;
     text += fmt::format("  {} bytes of {} memory at {:#x}, allocated at:\n", region.size,
                         region.kernel != 0 ? "device" : "host", user + region.offset);
     const int frames = region.allocated.count - kOwnFrames;

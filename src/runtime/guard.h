@@ -30,6 +30,11 @@ GuardedMemory GuardAllocate(size_t size, bool host);
 // `user` is a live result of GuardAllocate.
 void GuardFree(void* user);
 
+// Makes a range of addresses known to the fault handler, which explains what the host does in it.
+// Both ranges stay without access rights but for memory that is mapped into `kernel`.
+void GuardWatch(void* user, void* kernel, size_t bytes);
+void GuardUnwatch(void* user);
+
 // What an address that is not a live allocation may be: "freed device memory" or "host memory".
 std::string DescribeForeign(const void* address);
 

@@ -14,6 +14,7 @@
 #include "runtime/event.h"
 #include "runtime/guard.h"
 #include "runtime/memory.h"
+#include "runtime/virtual_memory.h"
 
 namespace portacl::runtime {
 namespace {
@@ -30,6 +31,8 @@ struct Counters {
   std::vector<Counter> all{
       {"device allocations", [] { return ToCount(LeakedDeviceMemory()); }},
       {"host allocations", [] { return ToCount(LeakedHostMemory()); }},
+      {"pieces of physical memory", [] { return ToCount(LeakedPhysicalMemory()); }},
+      {"reserved address ranges", [] { return ToCount(LeakedAddressRanges()); }},
       {"streams",
        [] {
          return LeakCount{CountUserStreams(), 0};

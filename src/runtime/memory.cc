@@ -1,6 +1,7 @@
 // The registry of allocations.
 #include "runtime/memory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
+#include "runtime/virtual_memory.h"
 
 namespace portacl::runtime {
 namespace {
@@ -35,7 +37,7 @@ struct Allocation {
 struct Registry {
   base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kMemory};
   std::map<uintptr_t, Allocation> live;  // by address
-  std::vector<size_t> used;              // device bytes, per device
+  std::vector<DeviceMemoryUse> devices;  // without the total
   MemoryUse freed_by_reset;
 };
 
@@ -43,7 +45,7 @@ Registry& TheRegistry() {
   static constinit base::Immortal<Registry> registry;
   return registry.Get([] {
     auto made = std::make_unique<Registry>();
-    made->used.resize(static_cast<size_t>(DeviceCount()));
+    made->devices.resize(static_cast<size_t>(DeviceCount()));
     return made.release();
   });
 }
@@ -79,20 +81,8 @@ base::Status OutOfMemory(size_t size, const char* kind) {
                kind);
 }
 
-// Books the bytes of a device; false where they exceed what it has.
-bool Book(int32_t device, size_t size) {
-  Registry& registry = TheRegistry();
-  const std::unique_lock lock(registry.mutex);
-  size_t& used = registry.used[static_cast<size_t>(device)];
-  if (size > DeviceMemory() || used > DeviceMemory() - size) return false;
-  used += size;
-  return true;
-}
-
-void Unbook(int32_t device, size_t size) {
-  Registry& registry = TheRegistry();
-  const std::unique_lock lock(registry.mutex);
-  registry.used[static_cast<size_t>(device)] -= size;
+DeviceMemoryUse& UseOf(Registry& registry, int32_t device) {
+  return registry.devices[static_cast<size_t>(device)];
 }
 
 // Gets memory and enters it; null where there is none.
@@ -159,7 +149,7 @@ base::Status FreeKind(void* address, bool host) {
     }
     allocation = found->second;
     registry.live.erase(found);
-    if (!host) registry.used[static_cast<size_t>(allocation.device)] -= allocation.size;
+    if (!host) UseOf(registry, allocation.device).used -= allocation.size;
   }
   Release(address, allocation);
   return {};
@@ -177,9 +167,8 @@ MemoryUse Leaked(bool host) {
   return use;
 }
 
-}  // namespace
-
-bool FindAllocation(const void* address, AllocationInfo* info) {
+// Of aclrtMalloc and aclrtMallocHost.
+bool FindRegistered(const void* address, AllocationInfo* info) {
   Registry& registry = TheRegistry();
   const std::shared_lock lock(registry.mutex);
   const auto found = Around(registry, reinterpret_cast<uintptr_t>(address));
@@ -193,6 +182,37 @@ bool FindAllocation(const void* address, AllocationInfo* info) {
   info->page_size =
       allocation.block.mapped && allocation.block.pages == Pages::kHuge ? kHugePage : kNormalPage;
   return true;
+}
+
+}  // namespace
+
+bool BookDeviceMemory(int32_t device, size_t size) {
+  Registry& registry = TheRegistry();
+  const std::unique_lock lock(registry.mutex);
+  DeviceMemoryUse& use = UseOf(registry, device);
+  if (size > DeviceMemory() || use.used > DeviceMemory() - size) return false;
+  use.used += size;
+  use.peak = std::max(use.peak, use.used);
+  return true;
+}
+
+void UnbookDeviceMemory(int32_t device, size_t size) {
+  Registry& registry = TheRegistry();
+  const std::unique_lock lock(registry.mutex);
+  size_t& used = UseOf(registry, device).used;
+  used -= std::min(used, size);  // a reset may have forgotten it
+}
+
+DeviceMemoryUse GetDeviceMemoryUse(int32_t device) {
+  Registry& registry = TheRegistry();
+  const std::shared_lock lock(registry.mutex);
+  DeviceMemoryUse use = UseOf(registry, device);
+  use.total = DeviceMemory();
+  return use;
+}
+
+bool FindAllocation(const void* address, AllocationInfo* info) {
+  return FindRegistered(address, info) || FindMapped(address, info);
 }
 
 base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
@@ -223,14 +243,33 @@ base::Status Malloc(size_t size, uint32_t policy, void** address) {
   PORTACL_RETURN_IF_ERROR(CheckPolicy(policy));
   Context* context = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
-  if (!Book(context->device, size)) return OutOfMemory(size, "device");
+  if (!BookDeviceMemory(context->device, size)) return OutOfMemory(size, "device");
   *address = Allocate(size, PagesOf(policy), context->device, /*host=*/false);
   if (*address != nullptr) return {};
-  Unbook(context->device, size);
+  UnbookDeviceMemory(context->device, size);
   return OutOfMemory(size, "device");
 }
 
 base::Status Free(void* address) { return FreeKind(address, /*host=*/false); }
+
+base::Status BorrowDeviceMemory(size_t size, std::shared_ptr<void>* memory) {
+  void* address = nullptr;
+  PORTACL_RETURN_IF_ERROR(Malloc(size, ACL_MEM_MALLOC_HUGE_FIRST, &address));
+  memory->reset(address, [](void* borrowed) {
+    Registry& registry = TheRegistry();
+    Allocation allocation;
+    {
+      const std::unique_lock lock(registry.mutex);
+      const auto found = registry.live.find(reinterpret_cast<uintptr_t>(borrowed));
+      if (found == registry.live.end()) return;  // a reset of the device was first
+      allocation = found->second;
+      registry.live.erase(found);
+      UseOf(registry, allocation.device).used -= allocation.size;
+    }
+    Release(borrowed, allocation);
+  });
+  return {};
+}
 
 base::Status MallocHost(size_t size, void** address) {
   PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "hostPtr"));
@@ -244,6 +283,7 @@ base::Status FreeHost(void* address) { return FreeKind(address, /*host=*/true); 
 
 void FreeDeviceMemory(int32_t device) {
   Registry& registry = TheRegistry();
+  const MemoryUse physical = FreePhysicalMemoryOf(device);
   std::map<uintptr_t, Allocation> freed;
   {
     const std::unique_lock lock(registry.mutex);
@@ -254,8 +294,9 @@ void FreeDeviceMemory(int32_t device) {
       }
       entry = next;
     }
-    registry.used[static_cast<size_t>(device)] = 0;
-    registry.freed_by_reset.count += freed.size();
+    UseOf(registry, device).used = 0;
+    registry.freed_by_reset.count += freed.size() + physical.count;
+    registry.freed_by_reset.bytes += physical.bytes;
     for (const auto& entry : freed) registry.freed_by_reset.bytes += entry.second.size;
   }
   for (const auto& [base, allocation] : freed) {
@@ -272,10 +313,9 @@ base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes) {
   }
   Context* context = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
-  Registry& registry = TheRegistry();
-  const std::shared_lock lock(registry.mutex);
-  *total_bytes = DeviceMemory();
-  *free_bytes = DeviceMemory() - registry.used[static_cast<size_t>(context->device)];
+  const DeviceMemoryUse use = GetDeviceMemoryUse(context->device);
+  *total_bytes = use.total;
+  *free_bytes = use.total - use.used;
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/status.h"
 
@@ -18,7 +19,8 @@ struct AllocationInfo {
   size_t page_size = 0;         // of the pages asked for
 };
 
-// The live allocation that contains `address` (one past the end does not count).
+// The live allocation that contains `address` (one past the end does not count), or the mapped
+// virtual memory around it.
 bool FindAllocation(const void* address, AllocationInfo* info);
 
 // The address through which kernels reach device memory: `address` itself, but for guard mode,
@@ -31,6 +33,9 @@ base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
 base::Status Malloc(size_t size, uint32_t policy, void** address);
 base::Status Free(void* address);
 
+// Device memory of the current context's device that is freed with its last owner, on any thread.
+base::Status BorrowDeviceMemory(size_t size, std::shared_ptr<void>* memory);
+
 base::Status MallocHost(size_t size, void** address);
 base::Status FreeHost(void* address);
 
@@ -39,6 +44,17 @@ void FreeDeviceMemory(int32_t device);
 
 // Of the current device: its memory (PORTACL_DEVICE_MEMORY, or the machine's) less allocations.
 base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
+
+// Counts bytes against the memory of a device; false where they exceed what it has.
+bool BookDeviceMemory(int32_t device, size_t size);
+void UnbookDeviceMemory(int32_t device, size_t size);
+
+struct DeviceMemoryUse {
+  size_t used = 0;
+  size_t peak = 0;  // most that was used at a time
+  size_t total = 0;
+};
+DeviceMemoryUse GetDeviceMemoryUse(int32_t device);
 
 struct MemoryUse {
   size_t count = 0;

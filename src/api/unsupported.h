@@ -1,0 +1,20 @@
+// The answer of functions that a CPU cannot have.
+#ifndef PORTACL_API_UNSUPPORTED_H_
+#define PORTACL_API_UNSUPPORTED_H_
+
+#include "acl/acl_base.h"
+#include "api/shim.h"
+#include "runtime/error.h"
+
+namespace portacl::api {
+
+// 200001 with `reason` as the message. Not 207000: clients read that one as "this operator".
+inline aclError Unsupported(const char* function, const char* reason) {
+  return Guarded(function, [&] {
+    return runtime::Error(ACL_ERROR_API_NOT_SUPPORT, "not supported by portacl: {}", reason);
+  });
+}
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_UNSUPPORTED_H_

@@ -1,0 +1,377 @@
+// The table of reserved ranges with what is mapped in them.
+#include "runtime/virtual_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/handle_table.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+#include "runtime/guard.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr int kPattern = 0xFF;  // as in guard.cc: a NaN in each floating-point type
+
+// A file without a name; its pages are the memory.
+struct Physical {
+  int file = -1;
+  size_t size = 0;
+  int32_t device = 0;
+
+  Physical() = default;
+  Physical(const Physical&) = delete;
+  Physical& operator=(const Physical&) = delete;
+  ~Physical() {
+    if (file < 0) return;
+    close(file);
+    UnbookDeviceMemory(device, size);
+  }
+};
+
+struct Piece {
+  size_t size = 0;
+  std::shared_ptr<const Physical> memory;
+};
+
+// Pieces of one device without a gap.
+struct Run {
+  size_t size = 0;
+  int32_t device = 0;
+};
+
+struct Range {
+  size_t size = 0;
+  uintptr_t kernel = 0;               // where kernels reach it; the start itself but for guard mode
+  std::map<uintptr_t, Piece> pieces;  // by the caller's address
+  std::map<uintptr_t, Run> runs;      // likewise
+};
+
+using Ranges = std::map<uintptr_t, Range>;
+
+struct Table {
+  std::shared_mutex mutex;
+  Ranges ranges;
+  std::atomic<size_t> pieces{0};  // of all ranges: without any, nobody needs to look
+};
+
+Table& TheTable() {
+  static Table* const table = new Table;  // leaked on purpose, see context.cc
+  return *table;
+}
+
+base::HandleTable<Physical>& Handles() {
+  static auto* const handles = new base::HandleTable<Physical>;  // likewise
+  return *handles;
+}
+
+void* ToPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
+uintptr_t ToAddress(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+uintptr_t RoundUp(uintptr_t value, size_t multiple) {
+  return (value + multiple - 1) & ~(multiple - 1);
+}
+
+uintptr_t MapNothing(void* where, size_t bytes, int flags) {
+  void* const mapped =
+      mmap(where, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  return mapped == MAP_FAILED ? 0 : ToAddress(mapped);
+}
+
+// Addresses without memory that begin at a multiple of `alignment`; 0 where there are none.
+uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
+  if (expected != 0 && expected % alignment == 0) {
+    const uintptr_t found = MapNothing(ToPointer(expected), size, 0);
+    if (found == 0 || found == expected) return found;
+    munmap(ToPointer(found), size);
+  }
+  const uintptr_t all = MapNothing(nullptr, size + alignment, 0);
+  if (all == 0) return 0;
+  const uintptr_t start = RoundUp(all, alignment);
+  if (start > all) munmap(ToPointer(all), start - all);
+  const uintptr_t end = all + size + alignment;
+  if (end > start + size) munmap(ToPointer(start + size), end - start - size);
+  return start;
+}
+
+// The entry of a map by address that begins at or before `address`; end() where there is none.
+template <class Map>
+auto Before(Map& map, uintptr_t address) {
+  auto next = map.upper_bound(address);
+  return next == map.begin() ? map.end() : std::prev(next);
+}
+
+// The entry whose range contains the address; end() where there is none.
+template <class Map>
+auto Around(Map& map, uintptr_t address) {
+  auto found = Before(map, address);
+  return found != map.end() && address - found->first < found->second.size ? found : map.end();
+}
+
+base::Status CheckMultiple(size_t value, const char* name) {
+  if (value % kMemoryGranularity == 0) return {};
+  return InvalidParam("{} is {:#x}, wanted a multiple of {} bytes", name, value,
+                      kMemoryGranularity);
+}
+
+// Enters [address, address + size) among the runs of a range.
+void AddRun(Range& range, uintptr_t address, Run run) {
+  const auto next = range.runs.find(address + run.size);
+  if (next != range.runs.end() && next->second.device == run.device) {
+    run.size += next->second.size;
+    range.runs.erase(next);
+  }
+  const auto before = Before(range.runs, address);
+  if (before != range.runs.end() && before->first + before->second.size == address &&
+      before->second.device == run.device) {
+    before->second.size += run.size;
+  } else {
+    range.runs.emplace(address, run);
+  }
+}
+
+void RemoveRun(Range& range, uintptr_t address, size_t size) {
+  const auto found = Around(range.runs, address);
+  const uintptr_t start = found->first;
+  const Run run = found->second;
+  range.runs.erase(found);
+  if (start < address) range.runs.emplace(start, Run{address - start, run.device});
+  const size_t behind = start + run.size - (address + size);
+  if (behind > 0) range.runs.emplace(address + size, Run{behind, run.device});
+}
+
+// Takes a piece from its addresses, which stay reserved; its memory goes with the last holder.
+std::map<uintptr_t, Piece>::iterator Remove(uintptr_t start, Range& range,
+                                            std::map<uintptr_t, Piece>::iterator piece) {
+  MapNothing(ToPointer(range.kernel + (piece->first - start)), piece->second.size, MAP_FIXED);
+  RemoveRun(range, piece->first, piece->second.size);
+  TheTable().pieces.fetch_sub(1, std::memory_order_relaxed);
+  return range.pieces.erase(piece);
+}
+
+// Guard mode: fresh memory has a recognisable content.
+bool FillWithPattern(const Physical& memory) {
+  void* const mapped =
+      mmap(nullptr, memory.size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);
+  if (mapped == MAP_FAILED) return false;
+  std::memset(mapped, kPattern, memory.size);
+  munmap(mapped, memory.size);
+  return true;
+}
+
+base::Status OutOfMemory(size_t size, int32_t device) {
+  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION,
+               "Failed to allocate {} bytes of physical memory of device {}", size, device);
+}
+
+base::Status CheckPlace(Table& table, uintptr_t start, size_t size, Ranges::iterator* range) {
+  *range = Around(table.ranges, start);
+  if (*range == table.ranges.end()) {
+    return InvalidParam("virPtr is {}, which is in no range of aclrtReserveMemAddress",
+                        ToPointer(start));
+  }
+  const size_t room = (*range)->second.size - (start - (*range)->first);
+  if (size > room) {
+    return InvalidParam("size is {}, but the reserved range ends after {} bytes", size, room);
+  }
+  const auto before = Before((*range)->second.pieces, start + size - 1);
+  if (before != (*range)->second.pieces.end() && before->first + before->second.size > start) {
+    return InvalidParam("{} bytes at virPtr {} lie over memory that is mapped at {}", size,
+                        ToPointer(start), ToPointer(before->first));
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Status ReserveAddresses(size_t size, size_t alignment, void* expected, void** address) {
+  if (address == nullptr) return InvalidParam("virPtr is null, it receives the address");
+  if (size == 0) return InvalidParam("size is 0, wanted at least 1 byte");
+  if ((alignment & (alignment - 1)) != 0) {
+    return InvalidParam("alignment is {}, wanted 0 or a power of two", alignment);
+  }
+  const size_t multiple = std::max(alignment, kMemoryGranularity);
+  size_t end = 0;
+  if (!base::CheckedAdd(size, 2 * multiple, &end)) {
+    return InvalidParam("size is {}, more than an address space", size);
+  }
+  const size_t bytes = RoundUp(size, kMemoryGranularity);
+  Range range;
+  range.size = bytes;
+  const uintptr_t start = Reserve(bytes, multiple, ToAddress(expected));
+  range.kernel = start != 0 && GuardEnabled() ? Reserve(bytes, multiple, 0) : start;
+  if (start == 0 || range.kernel == 0) {
+    if (start != 0) munmap(ToPointer(start), bytes);
+    return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate {} bytes of addresses", size);
+  }
+  if (GuardEnabled()) GuardWatch(ToPointer(start), ToPointer(range.kernel), bytes);
+  Table& table = TheTable();
+  const std::unique_lock lock(table.mutex);
+  table.ranges.emplace(start, std::move(range));
+  *address = ToPointer(start);
+  return {};
+}
+
+base::Status ReleaseAddresses(void* address) {
+  Table& table = TheTable();
+  const std::unique_lock lock(table.mutex);
+  const auto found = table.ranges.find(ToAddress(address));
+  if (found == table.ranges.end()) {
+    return InvalidParam("virPtr is {}, which is not the start of a reserved range", address);
+  }
+  if (!found->second.pieces.empty()) {
+    return InvalidParam("{} pieces of memory are still mapped in the range at {}: aclrtUnmapMem",
+                        found->second.pieces.size(), address);
+  }
+  if (GuardEnabled()) {
+    GuardUnwatch(address);
+    munmap(ToPointer(found->second.kernel), found->second.size);
+  }
+  munmap(address, found->second.size);
+  table.ranges.erase(found);
+  return {};
+}
+
+base::Status MallocPhysical(size_t size, int32_t device, void** handle) {
+  if (handle == nullptr) return InvalidParam("handle is null, it receives the memory's handle");
+  if (size == 0) return InvalidParam("size is 0, wanted at least {} bytes", kMemoryGranularity);
+  PORTACL_RETURN_IF_ERROR(CheckMultiple(size, "size"));
+  PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  if (!BookDeviceMemory(device, size)) return OutOfMemory(size, device);
+  const int file = memfd_create("portacl", MFD_CLOEXEC);
+  if (file < 0) {
+    UnbookDeviceMemory(device, size);
+    return OutOfMemory(size, device);
+  }
+  const auto memory = std::make_shared<Physical>();  // unbooks from here on
+  memory->file = file;
+  memory->size = size;
+  memory->device = device;
+  if (ftruncate(file, static_cast<off_t>(size)) != 0 ||
+      (GuardEnabled() && !FillWithPattern(*memory))) {
+    return OutOfMemory(size, device);
+  }
+  *handle = Handles().Add(memory);
+  return {};
+}
+
+base::Status FreePhysical(void* handle) {
+  if (Handles().Take(handle) != nullptr) return {};
+  return InvalidParam("handle {} is no live physical memory: never allocated, or freed", handle);
+}
+
+base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) {
+  const uintptr_t start = ToAddress(address);
+  if (size == 0) return InvalidParam("size is 0, wanted at least {} bytes", kMemoryGranularity);
+  PORTACL_RETURN_IF_ERROR(CheckMultiple(start, "virPtr"));
+  PORTACL_RETURN_IF_ERROR(CheckMultiple(size, "size"));
+  PORTACL_RETURN_IF_ERROR(CheckMultiple(offset, "offset"));
+  std::shared_ptr<const Physical> memory = Handles().Find(handle);
+  if (memory == nullptr) {
+    return InvalidParam("handle {} is no live physical memory: never allocated, or freed", handle);
+  }
+  if (offset > memory->size || size > memory->size - offset) {
+    return InvalidParam("{} bytes from offset {} leave the physical memory of {} bytes", size,
+                        offset, memory->size);
+  }
+  Table& table = TheTable();
+  const std::unique_lock lock(table.mutex);
+  Ranges::iterator range;
+  PORTACL_RETURN_IF_ERROR(CheckPlace(table, start, size, &range));
+  void* const place = ToPointer(range->second.kernel + (start - range->first));
+  if (mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory->file,
+           static_cast<off_t>(offset)) == MAP_FAILED) {
+    return OutOfMemory(size, memory->device);
+  }
+  static_cast<void>(madvise(place, size, MADV_HUGEPAGE));  // a wish
+  AddRun(range->second, start, Run{size, memory->device});
+  range->second.pieces.emplace(start, Piece{size, std::move(memory)});
+  table.pieces.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+base::Status UnmapMemory(void* address) {
+  const uintptr_t start = ToAddress(address);
+  Table& table = TheTable();
+  const std::unique_lock lock(table.mutex);
+  const auto range = Around(table.ranges, start);
+  if (range != table.ranges.end()) {
+    const auto piece = range->second.pieces.find(start);
+    if (piece != range->second.pieces.end()) {
+      Remove(range->first, range->second, piece);
+      return {};
+    }
+  }
+  return InvalidParam("virPtr is {}, where no piece of memory is mapped from", address);
+}
+
+bool FindMapped(const void* address, AllocationInfo* info) {
+  Table& table = TheTable();
+  if (table.pieces.load(std::memory_order_relaxed) == 0) return false;
+  const std::shared_lock lock(table.mutex);
+  const auto range = Around(table.ranges, ToAddress(address));
+  if (range == table.ranges.end()) return false;
+  const auto run = Around(range->second.runs, ToAddress(address));
+  if (run == range->second.runs.end()) return false;
+  info->base = ToPointer(run->first);
+  info->size = run->second.size;
+  info->device = run->second.device;
+  info->host = false;
+  info->kernel_base = ToPointer(range->second.kernel + (run->first - range->first));
+  info->page_size = kMemoryGranularity;
+  return true;
+}
+
+MemoryUse FreePhysicalMemoryOf(int32_t device) {
+  MemoryUse use;
+  Table& table = TheTable();
+  {
+    const std::unique_lock lock(table.mutex);
+    for (auto& [start, range] : table.ranges) {
+      for (auto piece = range.pieces.begin(); piece != range.pieces.end();) {
+        const bool ours = piece->second.memory->device == device;
+        piece = ours ? Remove(start, range, piece) : std::next(piece);
+      }
+    }
+  }
+  for (const auto& memory : Handles().Snapshot()) {
+    if (memory->device != device || Handles().Take(memory.get()) == nullptr) continue;
+    ++use.count;
+    use.bytes += memory->size;
+  }
+  return use;
+}
+
+MemoryUse LeakedPhysicalMemory() {
+  MemoryUse use;
+  for (const auto& memory : Handles().Snapshot()) {
+    ++use.count;
+    use.bytes += memory->size;
+  }
+  return use;
+}
+
+MemoryUse LeakedAddressRanges() {
+  MemoryUse use;
+  Table& table = TheTable();
+  const std::shared_lock lock(table.mutex);
+  for (const auto& [start, range] : table.ranges) {
+    ++use.count;
+    use.bytes += range.size;
+  }
+  return use;
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,40 @@
+// Virtual memory: ranges of addresses, physical memory, and what is mapped where. Mapped memory is
+// device memory: FindAllocation (memory.h) finds it, neighbouring pieces as one.
+#ifndef PORTACL_RUNTIME_VIRTUAL_MEMORY_H_
+#define PORTACL_RUNTIME_VIRTUAL_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "runtime/memory.h"
+
+namespace portacl::runtime {
+
+// Sizes and addresses of virtual memory are multiples of it.
+inline constexpr size_t kMemoryGranularity = size_t{2} << 20;
+
+// `alignment`: 0 or a power of two. `expected`: where the range should begin if it can, or null.
+base::Status ReserveAddresses(size_t size, size_t alignment, void* expected, void** address);
+base::Status ReleaseAddresses(void* address);
+
+// Memory of a device without an address; it is booked until it is freed and mapped nowhere.
+base::Status MallocPhysical(size_t size, int32_t device, void** handle);
+base::Status FreePhysical(void* handle);
+
+base::Status MapMemory(void* address, size_t size, size_t offset, void* handle);
+base::Status UnmapMemory(void* address);
+
+// The mapped memory around an address, with its neighbours on the same device.
+bool FindMapped(const void* address, AllocationInfo* info);
+
+// Unmaps and frees what a device that is being reset has; gives what it was.
+MemoryUse FreePhysicalMemoryOf(int32_t device);
+
+// What was not given back.
+MemoryUse LeakedPhysicalMemory();
+MemoryUse LeakedAddressRanges();
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_VIRTUAL_MEMORY_H_
