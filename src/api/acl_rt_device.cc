@@ -23,8 +23,8 @@ using Params = std::array<std::atomic<int64_t>, rt::kSysParams>;
 Status CheckOption(int32_t opt) {
   if (opt >= 0 && opt < rt::kSysParams) return {};
   return rt::InvalidParam(
-      "opt is {}, wanted ACL_OPT_DETERMINISTIC (0) or "
-      "ACL_OPT_ENABLE_DEBUG_KERNEL (1)",
+      "opt is {}, wanted ACL_OPT_DETERMINISTIC (0), ACL_OPT_ENABLE_DEBUG_KERNEL (1) or "
+      "ACL_OPT_STRONG_CONSISTENCY (2)",
       opt);
 }
 

@@ -23,10 +23,12 @@ Status WithStream(aclrtStream handle, Function&& function) {
 }
 
 Status CheckStreamFlag(uint32_t flag) {
-  constexpr uint32_t kAll = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC;
+  constexpr uint32_t kAll = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC | ACL_STREAM_PERSISTENT |
+                            ACL_STREAM_HUGE | ACL_STREAM_CPU_SCHEDULE;
   if ((flag & ~kAll) == 0) return {};
   return rt::InvalidParam(
-      "flag is {:#x}, wanted 0 or or-ed ACL_STREAM_FAST_LAUNCH (1), ACL_STREAM_FAST_SYNC (2)",
+      "flag is {:#x}, wanted 0 or or-ed ACL_STREAM_FAST_LAUNCH (1), ACL_STREAM_FAST_SYNC (2), "
+      "ACL_STREAM_PERSISTENT (4), ACL_STREAM_HUGE (8), ACL_STREAM_CPU_SCHEDULE (16)",
       flag);
 }
 
@@ -77,7 +79,8 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   return Question([&]() -> Status {
     if (status == nullptr) return rt::InvalidParam("status is null");
-    return WithStream(stream, [&](rt::Stream& found) {
+    return WithStream(stream, [&](rt::Stream& found) -> Status {
+      PORTACL_RETURN_IF_ERROR(found.RefuseWhileRecording());
       *status = found.IsIdle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
       return Status();
     });

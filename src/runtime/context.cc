@@ -7,6 +7,7 @@
 
 #include "base/fork.h"
 #include "base/per_thread.h"
+#include "runtime/capture.h"
 #include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/event.h"
@@ -194,6 +195,23 @@ base::Status ResetDeviceForce(int32_t device) {
   return first;
 }
 
+bool HasPrimaryContext(int32_t device) {
+  const std::lock_guard lock(TheRuntime().mutex);
+  return DeviceOf(device).primary != nullptr;
+}
+
+base::Status AbortDevice(int32_t device) {
+  PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  base::Status first;
+  for (const auto& context : ContextsOf(device)) {
+    for (const auto& stream : StreamsOf(*context)) {
+      base::Status status = stream->Abort();
+      if (first.ok()) first = std::move(status);
+    }
+  }
+  return first;
+}
+
 base::Status CreateContext(int32_t device, void** handle) {
   if (handle == nullptr) return InvalidParam("context is null");
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
@@ -297,6 +315,7 @@ base::Status DestroyStream(void* handle, bool drop) {
   }
   std::shared_ptr<Stream> stream;
   PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  if (!drop) PORTACL_RETURN_IF_ERROR(stream->RefuseWhileRecording());
   if (TheRuntime().streams.Take(handle) == nullptr) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed by another thread",
                  handle);
@@ -309,9 +328,11 @@ base::Status DestroyStream(void* handle, bool drop) {
 base::Status SynchronizeDevice(SteadyTime deadline) {
   Context* current = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&current));
+  PORTACL_RETURN_IF_ERROR(RefuseUnsafeCall());
   base::Status first;
   for (const auto& context : ContextsOf(current->device)) {
     for (const auto& stream : StreamsOf(*context)) {
+      if (stream->recorder() != nullptr) continue;  // allowed by the mode: nothing on it runs
       base::Status status = stream->Synchronize(deadline, ACL_ERROR_RT_WAIT_TIMEOUT);
       if (first.ok()) first = std::move(status);
     }

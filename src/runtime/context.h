@@ -14,7 +14,7 @@
 
 namespace portacl::runtime {
 
-inline constexpr int kSysParams = 2;  // values of aclSysParamOpt
+inline constexpr int kSysParams = 3;  // values of aclSysParamOpt
 
 struct Context {
   int32_t device = 0;
@@ -38,6 +38,12 @@ base::Status ResetDevice(int32_t device);
 
 // Closes all contexts of the device, dropping work that has not started, and frees its memory.
 base::Status ResetDeviceForce(int32_t device);
+
+// Whether aclrtSetDevice has made the device's default context; `device` is one that there is.
+bool HasPrimaryContext(int32_t device);
+
+// Drops what the device's streams have not begun and waits for what they have.
+base::Status AbortDevice(int32_t device);
 
 base::Status CreateContext(int32_t device, void** handle);
 base::Status DestroyContext(void* handle);

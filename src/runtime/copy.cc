@@ -9,6 +9,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/checked.h"
+#include "runtime/capture.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -206,8 +207,14 @@ base::Status MakeCopyRequest(void* dst, size_t room, const void* src, size_t cou
   return {};
 }
 
+base::Status CheckCopy(const CopyRequest& request) {
+  CopyJob job;
+  return Check(request, &job);
+}
+
 base::Status Copy(const CopyRequest& request) {
   CopyJob job;
+  PORTACL_RETURN_IF_ERROR(RefuseUnsafeCall());
   PORTACL_RETURN_IF_ERROR(Check(request, &job));
   RunCopy(job);
   return {};
@@ -241,6 +248,7 @@ base::Status CopyAsync(const CopyRequest& request, void* stream) {
 
 base::Status Fill(const FillRequest& request) {
   FillJob job;
+  PORTACL_RETURN_IF_ERROR(RefuseUnsafeCall());
   PORTACL_RETURN_IF_ERROR(Check(request, &job));
   RunFill(job);
   return {};

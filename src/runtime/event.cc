@@ -10,6 +10,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/handle_table.h"
+#include "runtime/capture.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr uint32_t kAllFlags =
     ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
+constexpr uint32_t kOtherProcesses = ACL_EVENT_IPC | ACL_EVENT_EXTERNAL;
 
 struct Event {
   const Context* context = nullptr;  // compared only
@@ -35,6 +37,15 @@ struct Event {
     const std::lock_guard lock(mutex_);
     return std::exchange(latest_, std::move(gate));
   }
+  // The record of a capture, while that goes on.
+  std::shared_ptr<const CapturedRecord> captured() {
+    const std::lock_guard lock(mutex_);
+    return captured_;
+  }
+  void set_captured(std::shared_ptr<const CapturedRecord> record) {
+    const std::lock_guard lock(mutex_);
+    captured_ = std::move(record);
+  }
   void Forget(const std::shared_ptr<Gate>& gate) { Restore(gate, nullptr); }
   // Undoes Replace(gate), unless a newer record has come.
   void Restore(const std::shared_ptr<Gate>& gate, std::shared_ptr<Gate> before) {
@@ -45,6 +56,7 @@ struct Event {
  private:
   std::mutex mutex_;
   std::shared_ptr<Gate> latest_;  // the latest record; null: none
+  std::shared_ptr<const CapturedRecord> captured_;
 };
 
 // A record that is about to be enqueued: who sees the call return waits for it. Where that fails,
@@ -95,8 +107,17 @@ base::Status FindBoth(void* event_handle, void* stream_handle, std::shared_ptr<E
   return FindEvent(event_handle, event);
 }
 
+// For what the host asks of an event: a captured record never completes.
+base::Status RefuseCaptured(Event& event, std::string_view name = "event") {
+  if (!IsCapturing(event.captured())) return {};
+  return Error(ACL_ERROR_RT_EVENT_CAPTURED,
+               "{} was recorded on a captured stream, where nothing runs before the capture ends",
+               name);
+}
+
 base::Status CompleteGate(const std::shared_ptr<Event>& event, std::string_view name,
                           std::shared_ptr<Gate>* gate) {
+  PORTACL_RETURN_IF_ERROR(RefuseCaptured(*event, name));
   if ((event->flags & ACL_EVENT_TIME_LINE) == 0) {
     return InvalidParam("{} was created without ACL_EVENT_TIME_LINE and has no time", name);
   }
@@ -112,6 +133,12 @@ base::Status CompleteGate(const std::shared_ptr<Event>& event, std::string_view 
 
 base::Status CreateEvent(uint32_t flags, void** handle) {
   if (handle == nullptr) return InvalidParam("event is null, it receives the new event");
+  if ((flags & ~kAllFlags) != 0 && (flags & ~(kAllFlags | kOtherProcesses)) == 0) {
+    return Error(ACL_ERROR_API_NOT_SUPPORT,
+                 "not supported by portacl: flag {:#x} asks for an event that other processes or "
+                 "captures share",
+                 flags);
+  }
   if (flags == 0 || (flags & ~kAllFlags) != 0) {
     return InvalidParam(
         "flag is {:#x}, wanted one or several of ACL_EVENT_SYNC (1), "
@@ -143,6 +170,10 @@ base::Status RecordEvent(void* handle, void* stream_handle) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
+  std::shared_ptr<const CapturedRecord> captured;
+  PORTACL_RETURN_IF_ERROR(RecordInCapture(*stream, &captured));
+  event->set_captured(captured);
+  if (captured != nullptr) return {};
   Task task;
   task.work.name = "event record";
   task.work.category = "event";
@@ -158,6 +189,10 @@ base::Status StreamWaitEvent(void* stream_handle, void* handle) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
+  const std::shared_ptr<const CapturedRecord> captured = event->captured();
+  if (IsCapturing(captured) || stream->recorder() != nullptr) {
+    return WaitInCapture(stream, captured);
+  }
   std::shared_ptr<Gate> gate = event->latest();
   if (gate == nullptr || gate->is_open()) return {};
   Task task;
@@ -172,6 +207,10 @@ base::Status ResetEvent(void* handle, void* stream_handle) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
+  if (stream->recorder() != nullptr) {
+    event->set_captured(nullptr);
+    return {};
+  }
   Task task;
   task.work.name = "event reset";
   task.work.category = "event";
@@ -186,6 +225,7 @@ base::Status ResetEvent(void* handle, void* stream_handle) {
 base::Status QueryEventRecorded(void* handle, bool* complete) {
   std::shared_ptr<Event> event;
   PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
+  PORTACL_RETURN_IF_ERROR(RefuseCaptured(*event));
   const std::shared_ptr<Gate> gate = event->latest();
   *complete = gate != nullptr && gate->is_open();
   return {};
@@ -201,6 +241,7 @@ base::Status QueryEventWaited(void* handle, bool* complete) {
 base::Status SynchronizeEvent(void* handle, SteadyTime deadline) {
   std::shared_ptr<Event> event;
   PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
+  PORTACL_RETURN_IF_ERROR(RefuseCaptured(*event));
   const std::shared_ptr<Gate> gate = event->latest();
   if (gate == nullptr || gate->WaitUntil(deadline)) return {};
   return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "event {} is not complete after the timeout", handle);
@@ -219,6 +260,22 @@ base::Status EventElapsedTime(void* start, void* end, float* milliseconds) {
   const std::chrono::duration<double, std::milli> time =
       last_gate->opened_at() - first_gate->opened_at();
   *milliseconds = static_cast<float>(time.count());
+  return {};
+}
+
+base::Status EventTimestamp(void* handle, uint64_t* microseconds) {
+  if (microseconds == nullptr) return InvalidParam("timestamp is null, it receives the time");
+  std::shared_ptr<Event> event;
+  PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
+  std::shared_ptr<Gate> gate;
+  const base::Status status = CompleteGate(event, "event", &gate);
+  if (!status.ok()) {
+    const bool captured = status.code() == ACL_ERROR_RT_EVENT_CAPTURED;
+    return captured ? status : Error(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "{}", status.message());
+  }
+  const auto since_start = gate->opened_at().time_since_epoch();
+  *microseconds = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since_start).count());
   return {};
 }
 

@@ -35,6 +35,9 @@ base::Status QueryEventWaited(void* handle, bool* complete);
 // An event without a record holds nobody up.
 base::Status SynchronizeEvent(void* handle, SteadyTime deadline);
 
+// When the latest record was over, in microseconds of the steady clock. 107006 without a time.
+base::Status EventTimestamp(void* handle, uint64_t* microseconds);
+
 base::Status EventElapsedTime(void* start, void* end, float* milliseconds);
 
 // Ends the events of a context that is being destroyed.

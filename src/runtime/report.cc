@@ -176,6 +176,12 @@ base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block
   if (function == nullptr) return InvalidParam("fn is null");
   std::shared_ptr<Stream> stream;
   PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  if (stream->recorder() != nullptr) {
+    return Error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT,
+                 "stream {} is captured: a callback cannot be replayed, a function of "
+                 "aclrtLaunchHostFunc can",
+                 stream->id());
+  }
   std::shared_ptr<const Subscription> subscription;
   {
     Subscriptions& all = All();

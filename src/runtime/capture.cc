@@ -1,0 +1,509 @@
+// Captures, the graphs that they leave, and groups of tasks in these.
+#include "runtime/capture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/handle_table.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+
+namespace portacl::runtime {
+namespace {
+
+struct Step {
+  Work work;
+  std::function<bool()> ready;
+};
+
+// Positions in the tasks of a capture's streams, one per stream.
+using Clock = std::vector<uint64_t>;
+
+}  // namespace
+
+struct CapturedRecord {
+  std::weak_ptr<Capture> capture;
+  Clock before;
+};
+
+namespace {
+
+// What an aclmdlRI stands for.
+struct Graph {
+  std::mutex mutex;  // before no other
+  std::vector<Step> steps;
+  bool complete = false;      // the capture is over
+  std::vector<void*> groups;  // handles that go with it
+};
+
+// What an aclrtTaskGrp stands for.
+struct TaskGroup {
+  std::shared_ptr<Graph> graph;
+  std::vector<size_t> steps;  // indices
+};
+
+// Leaked on purpose, see context.cc.
+base::HandleTable<Graph>& Graphs() {
+  static auto* const graphs = new base::HandleTable<Graph>;
+  return *graphs;
+}
+base::HandleTable<TaskGroup>& Groups() {
+  static auto* const groups = new base::HandleTable<TaskGroup>;
+  return *groups;
+}
+
+base::Status CheckRecordable(const Task& task) {
+  if (task.after == nullptr && task.opens == nullptr) return {};
+  return Error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT,
+               "{}: not on a captured stream, whose later work could not wait for it",
+               task.work.name);
+}
+
+base::Status NotCaptured(const Stream& stream) {
+  return Error(ACL_ERROR_RT_STREAM_NOT_CAPTURED,
+               "stream {} is not captured: aclmdlRICaptureBegin comes first", stream.id());
+}
+
+}  // namespace
+
+// One capture, from begin to end. Its lock is taken inside a stream's lock, never around one.
+class Capture final : public Recorder, public std::enable_shared_from_this<Capture> {
+ public:
+  explicit Capture(CaptureMode mode) : mode_(mode) {}
+
+  base::Status Add(const Stream& stream, Task task) override;
+  void Lose(const Stream& stream) override;
+
+  CaptureMode mode() const { return mode_; }
+  std::thread::id thread() const { return thread_; }
+  const std::shared_ptr<Graph>& graph() const { return graph_; }
+  CaptureState state();
+  bool BeganOn(const Stream& stream);
+
+  void Join(const std::shared_ptr<Stream>& stream, const Clock& before);
+  std::shared_ptr<const CapturedRecord> Record(const Stream& stream);
+  base::Status CheckJoined();
+
+  // No more tasks; gives the streams, which are still to be let go.
+  std::vector<std::shared_ptr<Stream>> Finish();
+
+  base::Status BeginGroup(const Stream& stream);
+  base::Status EndGroup(const Stream& stream, std::vector<size_t>* steps);
+
+ private:
+  struct Member {
+    const Stream* stream = nullptr;  // compared only
+    std::weak_ptr<Stream> alive;
+    Clock known;  // work that is before what this stream enqueues next; its own included
+    bool grouping = false;
+    std::vector<size_t> group;
+  };
+
+  size_t IndexOf(const Stream& stream) const;
+
+  const CaptureMode mode_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  const std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  std::mutex mutex_;
+  CaptureState state_ = CaptureState::kActive;
+  std::vector<Member> members_;  // the first is the one that it began on
+};
+
+namespace {
+
+// The captures that go on.
+struct Active {
+  std::atomic<int> count{0};
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Capture>> captures;
+};
+
+Active& AllActive() {
+  static auto* const active = new Active;  // leaked on purpose, see context.cc
+  return *active;
+}
+
+thread_local CaptureMode thread_mode = CaptureMode::kGlobal;
+
+void Enlist(const std::shared_ptr<Capture>& capture) {
+  Active& active = AllActive();
+  const std::lock_guard lock(active.mutex);
+  active.captures.push_back(capture);
+  active.count.fetch_add(1, std::memory_order_release);
+}
+
+void Discharge(const std::shared_ptr<Capture>& capture) {
+  Active& active = AllActive();
+  const std::lock_guard lock(active.mutex);
+  active.count.fetch_sub(static_cast<int>(std::erase(active.captures, capture)),
+                         std::memory_order_release);
+}
+
+// The capture of a stream, or null; another recorder (an update of a group) is not one.
+std::shared_ptr<Capture> CaptureOf(Stream& stream) {
+  return std::dynamic_pointer_cast<Capture>(stream.recorder());
+}
+
+base::Status FindCaptured(void* handle, std::shared_ptr<Stream>* stream,
+                          std::shared_ptr<Capture>* capture) {
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, stream));
+  *capture = CaptureOf(**stream);
+  return *capture != nullptr ? base::Status() : NotCaptured(**stream);
+}
+
+// Ends the life of a graph's handle and of its groups'; false where it had ended already.
+bool Drop(const std::shared_ptr<Graph>& graph) {
+  if (Graphs().Take(graph.get()) == nullptr) return false;
+  const std::lock_guard lock(graph->mutex);
+  for (void* group : graph->groups) Groups().Take(group);
+  return true;
+}
+
+// Lets the streams of a capture go, and drops the capture.
+void Release(const std::shared_ptr<Capture>& capture) {
+  for (const auto& stream : capture->Finish()) stream->SetRecorder(nullptr);
+  Discharge(capture);
+}
+
+base::Status FindGraph(void* handle, std::shared_ptr<Graph>* graph) {
+  *graph = Graphs().Find(handle);
+  if (*graph == nullptr) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE,
+                 "modelRI {} is no live captured work: never captured, or destroyed", handle);
+  }
+  const std::lock_guard lock((*graph)->mutex);
+  if ((*graph)->complete) return {};
+  return Error(ACL_ERROR_RT_MODEL_CAPTURED, "modelRI {} is still being captured", handle);
+}
+
+// Collects the tasks that take the place of a group's.
+class GroupUpdate final : public Recorder {
+ public:
+  explicit GroupUpdate(std::shared_ptr<TaskGroup> group) : group_(std::move(group)) {}
+
+  base::Status Add(const Stream&, Task task) override {
+    PORTACL_RETURN_IF_ERROR(CheckRecordable(task));
+    const std::lock_guard lock(mutex_);
+    steps_.push_back({std::move(task.work), std::move(task.ready)});
+    return {};
+  }
+  void Lose(const Stream&) override {}
+
+  base::Status Apply() {
+    const std::lock_guard lock(mutex_);
+    if (steps_.size() != group_->steps.size()) {
+      return InvalidParam("{} tasks were enqueued for a group of {}: it stays as it was",
+                          steps_.size(), group_->steps.size());
+    }
+    const std::lock_guard graph_lock(group_->graph->mutex);
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      group_->graph->steps[group_->steps[i]] = std::move(steps_[i]);
+    }
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<TaskGroup> group_;
+  std::mutex mutex_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+size_t Capture::IndexOf(const Stream& stream) const {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [&](const Member& member) { return member.stream == &stream; });
+  return static_cast<size_t>(found - members_.begin());
+}
+
+base::Status Capture::Add(const Stream& stream, Task task) {
+  PORTACL_RETURN_IF_ERROR(CheckRecordable(task));
+  const std::lock_guard lock(mutex_);
+  const size_t index = IndexOf(stream);
+  if (index == members_.size()) return NotCaptured(stream);  // it ended meanwhile
+  Member& member = members_[index];
+  ++member.known[index];
+  const std::lock_guard graph_lock(graph_->mutex);
+  if (member.grouping) member.group.push_back(graph_->steps.size());
+  graph_->steps.push_back({std::move(task.work), std::move(task.ready)});
+  return {};
+}
+
+void Capture::Lose(const Stream&) {
+  const std::lock_guard lock(mutex_);
+  state_ = CaptureState::kInvalidated;
+}
+
+CaptureState Capture::state() {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+bool Capture::BeganOn(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  return !members_.empty() && members_.front().stream == &stream;
+}
+
+void Capture::Join(const std::shared_ptr<Stream>& stream, const Clock& before) {
+  const std::lock_guard lock(mutex_);
+  const size_t index = IndexOf(*stream);
+  if (index == members_.size()) {
+    for (Member& member : members_) member.known.push_back(0);
+    Member member;
+    member.stream = stream.get();
+    member.alive = stream;
+    member.known.resize(index + 1);
+    members_.push_back(std::move(member));
+  }
+  Clock& known = members_[index].known;
+  for (size_t i = 0; i < before.size(); ++i) known[i] = std::max(known[i], before[i]);
+}
+
+std::shared_ptr<const CapturedRecord> Capture::Record(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  const size_t index = IndexOf(stream);
+  if (index == members_.size()) return nullptr;
+  return std::make_shared<CapturedRecord>(CapturedRecord{weak_from_this(), members_[index].known});
+}
+
+base::Status Capture::CheckJoined() {
+  const std::lock_guard lock(mutex_);
+  if (state_ == CaptureState::kInvalidated) {
+    return Error(ACL_ERROR_RT_STREAM_UNJOINED,
+                 "a stream of the capture was destroyed before the capture ended");
+  }
+  for (size_t i = 1; i < members_.size(); ++i) {
+    if (members_.front().known[i] >= members_[i].known[i]) continue;
+    const std::shared_ptr<Stream> stream = members_[i].alive.lock();
+    return Error(ACL_ERROR_RT_STREAM_UNJOINED,
+                 "stream {} took part in the capture and was not joined again: record an event "
+                 "after its last work and let the captured stream wait for it",
+                 stream != nullptr ? stream->id() : -1);
+  }
+  return {};
+}
+
+std::vector<std::shared_ptr<Stream>> Capture::Finish() {
+  std::vector<std::shared_ptr<Stream>> streams;
+  const std::lock_guard lock(mutex_);
+  for (const Member& member : members_) {
+    if (auto stream = member.alive.lock()) streams.push_back(std::move(stream));
+  }
+  members_.clear();
+  state_ = CaptureState::kNone;
+  const std::lock_guard graph_lock(graph_->mutex);
+  graph_->complete = true;
+  return streams;
+}
+
+base::Status Capture::BeginGroup(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  const size_t index = IndexOf(stream);
+  if (index == members_.size()) return NotCaptured(stream);
+  if (members_[index].grouping) {
+    return InvalidParam("stream {} has begun a group of tasks already", stream.id());
+  }
+  members_[index].grouping = true;
+  return {};
+}
+
+base::Status Capture::EndGroup(const Stream& stream, std::vector<size_t>* steps) {
+  const std::lock_guard lock(mutex_);
+  const size_t index = IndexOf(stream);
+  if (index == members_.size()) return NotCaptured(stream);
+  if (!members_[index].grouping) {
+    return InvalidParam("stream {} has not begun a group of tasks", stream.id());
+  }
+  members_[index].grouping = false;
+  *steps = std::exchange(members_[index].group, {});
+  return {};
+}
+
+base::Status BeginCapture(void* handle, CaptureMode mode) {
+  if (handle == nullptr) {
+    return InvalidParam("stream is null: the default stream cannot be captured");
+  }
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  const auto capture = std::make_shared<Capture>(mode);
+  capture->Join(stream, {});
+  if (!stream->SetRecorder(capture)) {
+    return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured already", stream->id());
+  }
+  Graphs().Add(capture->graph());
+  Enlist(capture);
+  return {};
+}
+
+base::Status EndCapture(void* handle, void** graph) {
+  if (graph == nullptr) return InvalidParam("modelRI is null, it receives the recorded work");
+  *graph = nullptr;
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Capture> capture;
+  PORTACL_RETURN_IF_ERROR(FindCaptured(handle, &stream, &capture));
+  if (!capture->BeganOn(*stream)) {
+    return Error(ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED,
+                 "stream {} joined a capture that began on another stream: end it there",
+                 stream->id());
+  }
+  base::Status status = capture->CheckJoined();
+  Release(capture);
+  if (status.ok()) {
+    *graph = capture->graph().get();
+  } else {
+    Drop(capture->graph());
+  }
+  return status;
+}
+
+base::Status GetCaptureInfo(void* handle, CaptureState* state, void** graph) {
+  if (state == nullptr) return InvalidParam("status is null");
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  const std::shared_ptr<Capture> capture = CaptureOf(*stream);
+  *state = capture != nullptr ? capture->state() : CaptureState::kNone;
+  if (graph != nullptr) *graph = capture != nullptr ? capture->graph().get() : nullptr;
+  return {};
+}
+
+CaptureMode ExchangeCaptureMode(CaptureMode mode) { return std::exchange(thread_mode, mode); }
+
+base::Status RefuseUnsafeCall() {
+  Active& active = AllActive();
+  if (active.count.load(std::memory_order_acquire) == 0) return {};
+  if (thread_mode == CaptureMode::kRelaxed) return {};
+  const std::lock_guard lock(active.mutex);
+  for (const auto& capture : active.captures) {
+    const bool own = capture->thread() == std::this_thread::get_id();
+    const bool global =
+        capture->mode() == CaptureMode::kGlobal && thread_mode == CaptureMode::kGlobal;
+    if (capture->mode() == CaptureMode::kRelaxed || (!own && !global)) continue;
+    return Error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT,
+                 "a stream is being captured: calls that go through no stream wait until the "
+                 "capture has ended, or use aclmdlRICaptureThreadExchangeMode");
+  }
+  return {};
+}
+
+base::Status ReplayGraph(void* handle, void* stream_handle) {
+  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindGraph(handle, &graph));
+  PORTACL_RETURN_IF_ERROR(FindStream(stream_handle, &stream));
+  std::vector<Step> steps;
+  {
+    const std::lock_guard lock(graph->mutex);
+    steps = graph->steps;
+  }
+  for (Step& step : steps) {
+    Task task;
+    task.work = std::move(step.work);
+    task.ready = std::move(step.ready);
+    PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(task)));
+  }
+  return {};
+}
+
+base::Status DestroyGraph(void* handle) {
+  std::shared_ptr<Graph> graph;
+  PORTACL_RETURN_IF_ERROR(FindGraph(handle, &graph));
+  if (Drop(graph)) return {};
+  return Error(ACL_ERROR_RT_INVALID_HANDLE, "modelRI {} is destroyed by another thread", handle);
+}
+
+base::Status DescribeGraph(void* handle, std::string* lines, std::string* json) {
+  std::shared_ptr<Graph> graph;
+  PORTACL_RETURN_IF_ERROR(FindGraph(handle, &graph));
+  const std::lock_guard lock(graph->mutex);
+  json->assign(1, '[');
+  for (size_t i = 0; i < graph->steps.size(); ++i) {
+    const Work& work = graph->steps[i].work;
+    *lines += fmt::format("{} {} {} {}\n", i, work.category, work.name, work.detail);
+    *json += fmt::format("{}\n  {{\"index\": {}, \"category\": \"{}\", \"name\": \"{}\"}}",
+                         i == 0 ? "" : ",", i, work.category, work.name);
+  }
+  *json += "\n]\n";
+  return {};
+}
+
+base::Status BeginTaskGroup(void* handle) {
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Capture> capture;
+  PORTACL_RETURN_IF_ERROR(FindCaptured(handle, &stream, &capture));
+  return capture->BeginGroup(*stream);
+}
+
+base::Status EndTaskGroup(void* handle, void** group) {
+  if (group == nullptr) return InvalidParam("handle is null, it receives the group");
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Capture> capture;
+  PORTACL_RETURN_IF_ERROR(FindCaptured(handle, &stream, &capture));
+  auto made = std::make_shared<TaskGroup>();
+  PORTACL_RETURN_IF_ERROR(capture->EndGroup(*stream, &made->steps));
+  made->graph = capture->graph();
+  *group = Groups().Add(made);
+  const std::lock_guard lock(made->graph->mutex);
+  made->graph->groups.push_back(*group);
+  return {};
+}
+
+base::Status BeginTaskUpdate(void* handle, void* group_handle) {
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  std::shared_ptr<TaskGroup> group = Groups().Find(group_handle);
+  if (group == nullptr) {
+    return Error(ACL_ERROR_RT_INVALID_HANDLE, "handle {} is no live group of tasks", group_handle);
+  }
+  if (stream->SetRecorder(std::make_shared<GroupUpdate>(std::move(group)))) return {};
+  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured, or changes another group",
+               stream->id());
+}
+
+base::Status EndTaskUpdate(void* handle) {
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  const auto update = std::dynamic_pointer_cast<GroupUpdate>(stream->recorder());
+  if (update == nullptr) {
+    return InvalidParam("stream {} changes no group of tasks: aclmdlRICaptureTaskUpdateBegin",
+                        stream->id());
+  }
+  stream->SetRecorder(nullptr);
+  return update->Apply();
+}
+
+base::Status RecordInCapture(Stream& stream, std::shared_ptr<const CapturedRecord>* record) {
+  const std::shared_ptr<Recorder> recorder = stream.recorder();
+  if (recorder == nullptr) return {};
+  const auto capture = std::dynamic_pointer_cast<Capture>(recorder);
+  if (capture != nullptr) *record = capture->Record(stream);
+  if (*record != nullptr) return {};
+  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} changes a group of tasks", stream.id());
+}
+
+bool IsCapturing(const std::shared_ptr<const CapturedRecord>& record) {
+  const auto capture = record != nullptr ? record->capture.lock() : nullptr;
+  return capture != nullptr && capture->state() != CaptureState::kNone;
+}
+
+base::Status WaitInCapture(const std::shared_ptr<Stream>& stream,
+                           const std::shared_ptr<const CapturedRecord>& record) {
+  const std::shared_ptr<Capture> capture = record != nullptr ? record->capture.lock() : nullptr;
+  const std::shared_ptr<Recorder> recorder = stream->recorder();
+  const bool same = capture != nullptr && recorder == capture;
+  if (!IsCapturing(record) || (recorder != nullptr && !same)) {
+    return Error(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                 "stream {} is captured and waits for an event that its capture has not recorded",
+                 stream->id());
+  }
+  capture->Join(stream, record->before);
+  if (same || stream->SetRecorder(capture)) return {};
+  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured by another capture",
+               stream->id());
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,63 @@
+// Captured streams: their tasks are recorded instead of run, and replayed as often as wanted.
+//
+// All streams of a capture share one list of steps, in the order of the calls. Every wait in it was
+// enqueued after the record that it waits for, so the list as it is keeps every order that the
+// events demand: it is replayed on one stream, and events leave no step.
+#ifndef PORTACL_RUNTIME_CAPTURE_H_
+#define PORTACL_RUNTIME_CAPTURE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "runtime/stream_queue.h"
+
+namespace portacl::runtime {
+
+enum class CaptureMode : int32_t { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
+enum class CaptureState : int32_t { kNone = 0, kActive = 1, kInvalidated = 2 };
+
+class Capture;
+
+// What a capture knows about a record of an event: which work of its streams was before it.
+struct CapturedRecord;
+
+base::Status BeginCapture(void* stream, CaptureMode mode);
+base::Status EndCapture(void* stream, void** graph);
+
+// *graph: null where the stream is not captured.
+base::Status GetCaptureInfo(void* stream, CaptureState* state, void** graph);
+
+// Sets this thread's mode and gives the one before.
+CaptureMode ExchangeCaptureMode(CaptureMode mode);
+
+// 107030 where a capture forbids this thread calls that do not go through a stream.
+base::Status RefuseUnsafeCall();
+
+base::Status ReplayGraph(void* graph, void* stream);
+base::Status DestroyGraph(void* graph);
+
+// A line per step: name, category and details of its task; and the same as a JSON array.
+base::Status DescribeGraph(void* graph, std::string* lines, std::string* json);
+
+base::Status BeginTaskGroup(void* stream);
+base::Status EndTaskGroup(void* stream, void** group);
+base::Status BeginTaskUpdate(void* stream, void* group);
+base::Status EndTaskUpdate(void* stream);
+
+// ---- For events. -------------------------------------------------------------------------------
+
+// The record of an event on a stream now; null where the stream is not captured.
+base::Status RecordInCapture(Stream& stream, std::shared_ptr<const CapturedRecord>* record);
+
+// Whether the capture of a record goes on.
+bool IsCapturing(const std::shared_ptr<const CapturedRecord>& record);
+
+// The stream's later work is after the record; joins the stream to the capture if need be.
+base::Status WaitInCapture(const std::shared_ptr<Stream>& stream,
+                           const std::shared_ptr<const CapturedRecord>& record);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_CAPTURE_H_
