@@ -1,0 +1,19 @@
+// Host memory of the program's own that it has made known to the devices.
+#ifndef PORTACL_RUNTIME_HOST_REGISTER_H_
+#define PORTACL_RUNTIME_HOST_REGISTER_H_
+
+#include <cstddef>
+
+#include "base/status.h"
+
+namespace portacl::runtime {
+
+// 107000 for null, no bytes, device memory, or a range over one that is registered.
+base::Status RegisterHost(void* address, size_t size);
+base::Status UnregisterHost(void* address);
+
+bool IsRegisteredHost(const void* address);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_HOST_REGISTER_H_

@@ -1,0 +1,27 @@
+// Marks and ranges of the program's own on the timeline (trace.h).
+#ifndef PORTACL_RUNTIME_MARKS_H_
+#define PORTACL_RUNTIME_MARKS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace portacl::runtime {
+
+// A moment on the calling thread's row, or in a stream's order on its row.
+void Mark(const std::string& text);
+base::Status MarkStream(const std::string& text, void* stream);
+
+// Ranges that nest per thread. PopRange is false where none is open.
+void PushRange(std::string text);
+bool PopRange();
+
+// Ranges by number, which any thread may end; they appear on the row of the thread that does.
+// StopRange is false for a number that is not open.
+uint32_t StartRange(std::string text);
+bool StopRange(uint32_t range);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_MARKS_H_

@@ -1,0 +1,47 @@
+// What programs set and read back and portacl's results do not depend on: modes, timeouts, limits.
+#ifndef PORTACL_RUNTIME_OPTIONS_H_
+#define PORTACL_RUNTIME_OPTIONS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace portacl::runtime {
+
+class Stream;
+
+inline constexpr int kCompileOptions = 17;  // values of aclCompileOpt
+inline constexpr int kResources = 2;        // values of aclrtDevResLimitType
+
+// Of the process.
+struct Timeouts {
+  std::atomic<uint64_t> execute_us{0};  // 0: no limit
+  std::atomic<uint64_t> wait_us{0};
+};
+Timeouts& TheTimeouts();
+
+// Texts; `option` is in [0, kCompileOptions).
+void SetCompileOption(int32_t option, std::string value);
+std::string CompileOption(int32_t option);
+
+// Of a device that there is: an aclrtFloatOverflowMode.
+std::atomic<int32_t>& SaturationMode(int32_t device);
+
+// Cores of a device or stream; `resource` is in [0, kResources), 0 takes a limit back. Without one,
+// a stream has its device's and a device the threads of the arena.
+void SetDeviceCores(int32_t device, int32_t resource, uint32_t cores);
+uint32_t DeviceCores(int32_t device, int32_t resource);
+uint32_t StreamCores(Stream& stream, int32_t resource);
+
+// The stream whose limits hold on this thread, by handle; null: the current device's.
+void*& ThreadsStream();
+
+// Bytes of the second-level cache of one core.
+size_t CacheBytes();
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_OPTIONS_H_
