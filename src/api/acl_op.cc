@@ -11,6 +11,7 @@
 
 #include "acl/acl_op_compiler.h"
 #include "api/acl_op_handles.h"
+#include "api/acl_op_memory.h"
 #include "api/acl_op_registry.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
@@ -112,7 +113,7 @@ Status MakeTensor(const char* type, const Side& side, size_t index, const aclTen
     return Refuse(side.mismatch, "{}: {} {} has shape {}, but extents must be at least 0", type,
                   side.name, index, tensor->shape.ToString());
   }
-  return {};
+  return ApplyLayout(fmt::format("{}: {} {}", type, side.name, index), side.mismatch, desc, tensor);
 }
 
 Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
@@ -128,9 +129,38 @@ Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
   return {};
 }
 
+// What a call keeps until the stream has done its work.
+struct Kept {
+  std::unique_ptr<runtime::Scratch> workspace;
+  std::vector<std::shared_ptr<void>> inputs;  // copies of those on the host
+};
+
+// The address of a tensor of `bytes` bytes in a buffer; inputs on the host are copied now.
+Status PlaceTensor(const std::string& name, const Side& side, const aclTensorDesc& desc,
+                   const aclDataBuffer& buffer, size_t bytes, void** address, Kept* kept) {
+  *address = buffer.data;
+  if (!desc.host && desc.constant.empty()) return {};
+  if (side.mismatch == kOutputs.mismatch) {
+    return Refuse(side.mismatch, "{} is placed in host memory, but must be in device memory", name);
+  }
+  const bool constant = !desc.constant.empty();
+  if (constant && desc.constant.size() < bytes) {
+    return Refuse(side.mismatch, "{} is a constant of {} bytes, but needs {}", name,
+                  desc.constant.size(), bytes);
+  }
+  std::shared_ptr<void> copy;
+  PORTACL_RETURN_IF_ERROR(
+      FetchFromHost(constant ? desc.constant.data() : buffer.data, bytes, &copy));
+  *address = copy.get();
+  kept->inputs.push_back(std::move(copy));
+  return {};
+}
+
 // Points the tensors of one side at their buffers, which must be large enough.
 Status AttachBuffers(const GraphOperator& op, const Side& side,
-                     const aclDataBuffer* const buffers[], size_t count, base::TensorDesc* first) {
+                     const aclDataBuffer* const buffers[], size_t count, base::TensorDesc* first,
+                     Kept* kept) {
+  const std::vector<aclTensorDesc>& descs = &side == &kOutputs ? op.outputs : op.inputs;
   if (buffers == nullptr) {
     return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}s is null", op.type, side.name);
   }
@@ -145,13 +175,16 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
     const int64_t elements = first[i].NumElements();
     const int64_t size = base::DTypeSize(first[i].dtype);
     if (elements < 0 ||
-        static_cast<uint64_t>(elements) > buffer->size / static_cast<uint64_t>(size)) {
+        (descs[i].constant.empty() &&
+         static_cast<uint64_t>(elements) > buffer->size / static_cast<uint64_t>(size))) {
       return Refuse(side.mismatch,
                     "{}: {}s[{}] has {} bytes, but the shape {} of {} needs {} times {}", op.type,
                     side.name, i, buffer->size, first[i].shape.ToString(),
                     base::DTypeName(first[i].dtype), elements, size);
     }
-    first[i].data = buffer->data;
+    PORTACL_RETURN_IF_ERROR(PlaceTensor(fmt::format("{}: {} {}", op.type, side.name, i), side,
+                                        descs[i], *buffer, static_cast<size_t>(elements * size),
+                                        &first[i].data, kept));
   }
   return {};
 }
@@ -170,20 +203,22 @@ Status Execute(const GraphOperator& op, const GraphRow& row, const aclDataBuffer
   Tensors tensors;
   std::unique_ptr<GraphCall> call;
   PORTACL_RETURN_IF_ERROR(ReadCall(op, row, &tensors, &call));
-  PORTACL_RETURN_IF_ERROR(AttachBuffers(op, kInputs, inputs, row.inputs, tensors.data()));
+  const auto kept = std::make_shared<Kept>();
   PORTACL_RETURN_IF_ERROR(
-      AttachBuffers(op, kOutputs, outputs, row.outputs, tensors.data() + row.inputs));
+      AttachBuffers(op, kInputs, inputs, row.inputs, tensors.data(), kept.get()));
+  PORTACL_RETURN_IF_ERROR(
+      AttachBuffers(op, kOutputs, outputs, row.outputs, tensors.data() + row.inputs, kept.get()));
   std::shared_ptr<const ops::Plan> plan;
   PORTACL_RETURN_IF_ERROR(call->Plan(&plan));
   timer.Planned(*plan);
-  auto scratch = std::make_shared<runtime::Scratch>(plan->workspace_size());
-  if (plan->workspace_size() > 0 && scratch->data() == nullptr) {
+  kept->workspace = std::make_unique<runtime::Scratch>(plan->workspace_size());
+  void* const workspace = kept->workspace->data();
+  if (plan->workspace_size() > 0 && workspace == nullptr) {
     return plan->refusals().Refuse(ops::Rule::kNoMemory, "no memory for a workspace of {} bytes",
                                    plan->workspace_size());
   }
-  void* const workspace = scratch->data();
   const ops::Storages storages = plan->PlannedStorages();
-  return LaunchPlan(std::move(plan), storages, workspace, stream, std::move(scratch));
+  return LaunchPlan(std::move(plan), storages, workspace, stream, kept);
 }
 
 aclError ReadAndExecute(const char* function, const char* type, int num_inputs,

@@ -113,4 +113,31 @@ aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValu
   return Set(__func__, attr, attrName, List<bool>(numValues, values));
 }
 
+aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName, aclDataType attrValue) {
+  return Set(__func__, attr, attrName,
+             One(portacl::api::DataTypeAttribute{portacl::api::RawValue(attrValue)}));
+}
+aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists,
+                                 const int* numValues, const int64_t* const values[]) {
+  return Set(__func__, attr, attrName, [&](AttributeValue* result) -> Status {
+    if (numLists < 0) {
+      return {ACL_ERROR_INVALID_PARAM,
+              fmt::format("numLists is {}, but must be at least 0", numLists)};
+    }
+    if (numLists > 0 && (numValues == nullptr || values == nullptr)) {
+      return {ACL_ERROR_INVALID_PARAM,
+              fmt::format("{} is null, but numLists is {}",
+                          numValues == nullptr ? "numValues" : "values", numLists)};
+    }
+    std::vector<std::vector<int64_t>> lists;
+    for (int i = 0; i < numLists; ++i) {
+      AttributeValue list;
+      PORTACL_RETURN_IF_ERROR(List<int64_t>(numValues[i], values[i])(&list));
+      lists.push_back(std::get<std::vector<int64_t>>(std::move(list)));
+    }
+    *result = std::move(lists);
+    return {};
+  });
+}
+
 }  // extern "C"

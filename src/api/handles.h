@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct aclTensorDesc {
   portacl::base::Format format = portacl::base::Format::kUndefined;
   std::vector<int64_t> dims;  // outermost first, any rank
   std::string name;
+  // How the memory is laid out, where that was said; otherwise as above.
+  std::optional<portacl::base::Format> storage_format = {};
+  std::optional<std::vector<int64_t>> storage_dims = {};
+  bool host = false;                      // the buffer is host memory
+  std::vector<std::byte> constant = {};   // takes the place of the buffer; empty: none
+  std::vector<int64_t> shape_range = {};  // least and greatest of each extent, or empty
 };
 
 namespace portacl::api {
