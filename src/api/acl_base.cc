@@ -253,15 +253,14 @@ void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_
 const char* aclrtGetSocName() {
   switch (portacl::ops::CurrentProfile()) {
     case portacl::ops::Profile::kAtlasA2:
-      return "Ascend910B1";
+    case portacl::ops::Profile::kOpen:  // programs refuse names that they do not know
+      break;
     case portacl::ops::Profile::kAtlasA3:
       return "Ascend910_9391";
     case portacl::ops::Profile::kAtlasTraining:
       return "Ascend910A";
-    case portacl::ops::Profile::kOpen:
-      break;
   }
-  return "portacl";
+  return "Ascend910B1";
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 #include "api/shim.h"
 #include "runtime/copy.h"
 #include "runtime/error.h"
+#include "runtime/host_register.h"
 #include "runtime/memory.h"
 
 namespace rt = portacl::runtime;
@@ -118,7 +119,10 @@ aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attribut
     const bool known = rt::FindAllocation(ptr, &info);
     const bool device = known && !info.host;
     *attributes = {};
-    attributes->location.type = device ? ACL_MEM_LOCATION_TYPE_DEVICE : ACL_MEM_LOCATION_TYPE_HOST;
+    const bool host = known || rt::IsRegisteredHost(ptr);
+    attributes->location.type = device ? ACL_MEM_LOCATION_TYPE_DEVICE
+                                : host ? ACL_MEM_LOCATION_TYPE_HOST
+                                       : ACL_MEM_LOCATION_TYPE_UNREGISTERED;
     attributes->location.id = device ? static_cast<uint32_t>(info.device) : 0;
     attributes->pageSize = known ? static_cast<uint32_t>(info.page_size) : 0;
     return {};

@@ -1,0 +1,226 @@
+// acl_prof.h: configurations that collect nothing; marks and ranges for the timeline.
+#include "acl/acl_prof.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/shim.h"
+#include "api/tensor_handles.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+#include "runtime/marks.h"
+
+// Not synchronised: the interface leaves changes against other uses to the caller.
+struct aclprofConfig {
+  std::vector<uint32_t> devices;
+  uint64_t types = 0;
+};
+
+struct aclprofStepInfo {
+  uint64_t steps = 0;
+};
+
+namespace {
+
+struct Stamp {
+  std::string text;
+};
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::api::GuardedValue;
+using portacl::api::Handles;
+using portacl::api::RawValue;
+using portacl::base::Status;
+
+constexpr size_t kMostText = 1024;
+
+template <class... Args>
+Status Refuse(fmt::format_string<Args...> format, Args&&... args) {
+  return rt::Error(ACL_ERROR_INVALID_PARAM, format, std::forward<Args>(args)...);
+}
+
+Status CheckConfig(const aclprofConfig* config) {
+  if (Handles<aclprofConfig>().Find(config) != nullptr) return {};
+  return Refuse("profilerConfig is null or no live configuration");
+}
+
+Status FindStamp(const void* handle, std::shared_ptr<Stamp>* stamp) {
+  *stamp = Handles<Stamp>().Find(handle);
+  if (*stamp != nullptr) return {};
+  return Refuse("stamp is null or no live stamp");
+}
+
+Status ReadText(const char* text, size_t length, std::string* copy) {
+  if (text == nullptr) return Refuse("msg is null");
+  if (length == 0 || length > kMostText) {
+    return Refuse("the text has {} bytes, wanted 1 to {}", length, kMostText);
+  }
+  copy->assign(text, length);
+  return {};
+}
+
+// The stamp's text to a function of marks.h.
+template <class Function>
+aclError WithText(const char* function, void* stamp, Function&& use) {
+  return Guarded(function, [&]() -> Status {
+    std::shared_ptr<Stamp> found;
+    PORTACL_RETURN_IF_ERROR(FindStamp(stamp, &found));
+    use(found->text);
+    return {};
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclprofInit(const char* profilerResultPath, size_t length) {
+  return Guarded("aclprofInit", [&]() -> Status {
+    if (profilerResultPath == nullptr || length == 0) {
+      return Refuse("profilerResultPath is null or empty");
+    }
+    return {};
+  });
+}
+
+aclError aclprofFinalize() {
+  return Guarded("aclprofFinalize", [] { return Status(); });
+}
+
+aclError aclprofStart(const aclprofConfig* profilerConfig) {
+  return Guarded("aclprofStart", [&] { return CheckConfig(profilerConfig); });
+}
+
+aclError aclprofStop(const aclprofConfig* profilerConfig) {
+  return Guarded("aclprofStop", [&] { return CheckConfig(profilerConfig); });
+}
+
+aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
+                                   aclprofAicoreMetrics, const aclprofAicoreEvents*,
+                                   uint64_t dataTypeConfig) {
+  constexpr const char* kFunction = "aclprofCreateConfig";
+  return GuardedValue<aclprofConfig*>(kFunction, nullptr, [&]() -> aclprofConfig* {
+    auto config = std::make_shared<aclprofConfig>();
+    config->types = dataTypeConfig;
+    Status status;
+    if (deviceIdList == nullptr && deviceNums > 0) status = Refuse("deviceIdList is null");
+    for (uint32_t i = 0; status.ok() && i < deviceNums; ++i) {
+      status = rt::CheckDevice(static_cast<int32_t>(deviceIdList[i]));
+      config->devices.push_back(deviceIdList[i]);
+    }
+    Guarded(kFunction, [&] { return status; });  // keeps code and message
+    return status.ok() ? Handles<aclprofConfig>().Add(std::move(config)) : nullptr;
+  });
+}
+
+aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
+  return Guarded("aclprofDestroyConfig", [&]() -> Status {
+    PORTACL_RETURN_IF_ERROR(CheckConfig(profilerConfig));
+    Handles<aclprofConfig>().Take(profilerConfig);
+    return {};
+  });
+}
+
+aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size_t configLength) {
+  return Guarded("aclprofSetConfig", [&]() -> Status {
+    const int32_t type = RawValue(configType);
+    if (type <= ACL_PROF_ARGS_MIN || type >= ACL_PROF_ARGS_MAX) {
+      return Refuse("configType is {}, which is no setting", type);
+    }
+    if (config == nullptr || configLength == 0) return Refuse("config is null or empty");
+    return {};
+  });
+}
+
+aclprofStepInfo* aclprofCreateStepInfo() {
+  return GuardedValue<aclprofStepInfo*>("aclprofCreateStepInfo", nullptr, [] {
+    return Handles<aclprofStepInfo>().Add(std::make_shared<aclprofStepInfo>());
+  });
+}
+
+void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo) {
+  Guarded("aclprofDestroyStepInfo", [&]() -> Status {
+    if (Handles<aclprofStepInfo>().Take(stepinfo) != nullptr) return {};
+    return Refuse("stepinfo is null or no live step");
+  });
+}
+
+aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag,
+                                 aclrtStream stream) {
+  return Guarded("aclprofGetStepTimestamp", [&]() -> Status {
+    const auto found = Handles<aclprofStepInfo>().Find(stepInfo);
+    if (found == nullptr) return Refuse("stepInfo is null or no live step");
+    const int32_t which = RawValue(tag);
+    if (which != ACL_STEP_START && which != ACL_STEP_END) {
+      return Refuse("tag is {}, wanted ACL_STEP_START (0) or ACL_STEP_END (1)", which);
+    }
+    if (which == ACL_STEP_START) ++found->steps;
+    const char* const word = which == ACL_STEP_START ? "start" : "end";
+    return rt::MarkStream(fmt::format("step {} {}", found->steps, word), stream);
+  });
+}
+
+void* aclprofCreateStamp() {
+  return GuardedValue<void*>("aclprofCreateStamp", nullptr, []() -> void* {
+    return Handles<Stamp>().Add(std::make_shared<Stamp>());
+  });
+}
+
+void aclprofDestroyStamp(void* stamp) {
+  Guarded("aclprofDestroyStamp", [&]() -> Status {
+    if (Handles<Stamp>().Take(stamp) != nullptr) return {};
+    return Refuse("stamp is null or no live stamp");
+  });
+}
+
+aclError aclprofSetStampTraceMessage(void* stamp, const char* msg, uint32_t msgLen) {
+  return Guarded("aclprofSetStampTraceMessage", [&]() -> Status {
+    std::shared_ptr<Stamp> found;
+    PORTACL_RETURN_IF_ERROR(FindStamp(stamp, &found));
+    return ReadText(msg, msgLen, &found->text);
+  });
+}
+
+aclError aclprofMark(void* stamp) {
+  return WithText("aclprofMark", stamp, [](const std::string& text) { rt::Mark(text); });
+}
+
+aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream) {
+  return Guarded("aclprofMarkEx", [&]() -> Status {
+    std::string text;
+    PORTACL_RETURN_IF_ERROR(ReadText(msg, msgLen, &text));
+    return rt::MarkStream(text, stream);
+  });
+}
+
+aclError aclprofPush(void* stamp) {
+  return WithText("aclprofPush", stamp, [](const std::string& text) { rt::PushRange(text); });
+}
+
+aclError aclprofPop() {
+  return Guarded("aclprofPop", []() -> Status {
+    if (rt::PopRange()) return {};
+    return Refuse("this thread has no open range: aclprofPush comes first");
+  });
+}
+
+aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
+  return Guarded("aclprofRangeStart", [&]() -> Status {
+    if (rangeId == nullptr) return Refuse("rangeId is null");
+    std::shared_ptr<Stamp> found;
+    PORTACL_RETURN_IF_ERROR(FindStamp(stamp, &found));
+    *rangeId = rt::StartRange(found->text);
+    return {};
+  });
+}
+
+aclError aclprofRangeStop(uint32_t rangeId) {
+  return Guarded("aclprofRangeStop", [&]() -> Status {
+    if (rt::StopRange(rangeId)) return {};
+    return Refuse("rangeId is {}, which is no open range", rangeId);
+  });
+}
+
+}  // extern "C"

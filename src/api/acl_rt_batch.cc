@@ -1,0 +1,213 @@
+// acl_rt_memory.h: several copies in one call, host memory of the program's own, use of memory.
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "acl/acl_rt.h"
+#include "api/shim.h"
+#include "api/unsupported.h"
+#include "runtime/context.h"
+#include "runtime/copy.h"
+#include "runtime/error.h"
+#include "runtime/host_register.h"
+#include "runtime/memory.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::api::RawValue;
+using portacl::api::Unsupported;
+using portacl::base::Status;
+
+namespace {
+
+struct Batch {
+  void** dsts;
+  const size_t* rooms;
+  void** srcs;
+  const size_t* sizes;
+  size_t count;
+  const aclrtMemcpyBatchAttr* attrs;
+  const size_t* indexes;
+  size_t attr_count;
+};
+
+Status CheckBatch(const Batch& batch) {
+  if (batch.dsts == nullptr || batch.rooms == nullptr || batch.srcs == nullptr ||
+      batch.sizes == nullptr) {
+    return rt::InvalidParam("dsts, destMax, srcs or sizes is null");
+  }
+  if (batch.count == 0) return rt::InvalidParam("numBatches is 0, wanted at least 1");
+  if (batch.attrs == nullptr || batch.indexes == nullptr || batch.attr_count == 0) {
+    return rt::InvalidParam(
+        "attrs or attrsIndexes is null, or numAttrs 0: the copies have no places");
+  }
+  if (batch.indexes[0] != 0) {
+    return rt::InvalidParam("attrsIndexes[0] is {}, wanted 0", batch.indexes[0]);
+  }
+  for (size_t i = 1; i < batch.attr_count; ++i) {
+    if (batch.indexes[i] > batch.indexes[i - 1] && batch.indexes[i] < batch.count) continue;
+    return rt::InvalidParam("attrsIndexes[{}] is {}, wanted more than {} and less than {}", i,
+                            batch.indexes[i], batch.indexes[i - 1], batch.count);
+  }
+  return {};
+}
+
+// The kind of copy that two places make; 107000 for places that are none.
+Status KindOf(const aclrtMemcpyBatchAttr& attr, int32_t* kind) {
+  for (const aclrtMemLocation* place : {&attr.dstLoc, &attr.srcLoc}) {
+    const int32_t type = RawValue(place->type);
+    if (type == ACL_MEM_LOCATION_TYPE_HOST) continue;
+    if (type != ACL_MEM_LOCATION_TYPE_DEVICE) {
+      return rt::InvalidParam(
+          "a location's type is {}, wanted ACL_MEM_LOCATION_TYPE_HOST (0) or "
+          "_DEVICE (1)",
+          type);
+    }
+    PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(place->id)));
+  }
+  const bool to_device = RawValue(attr.dstLoc.type) == ACL_MEM_LOCATION_TYPE_DEVICE;
+  const bool from_device = RawValue(attr.srcLoc.type) == ACL_MEM_LOCATION_TYPE_DEVICE;
+  *kind = to_device ? (from_device ? ACL_MEMCPY_DEVICE_TO_DEVICE : ACL_MEMCPY_HOST_TO_DEVICE)
+                    : (from_device ? ACL_MEMCPY_DEVICE_TO_HOST : ACL_MEMCPY_HOST_TO_HOST);
+  return {};
+}
+
+// Checks all copies before the first is made; *failed is the one that was refused.
+Status MakeRequests(const Batch& batch, std::vector<rt::CopyRequest>* requests, size_t* failed) {
+  *failed = SIZE_MAX;
+  PORTACL_RETURN_IF_ERROR(CheckBatch(batch));
+  size_t attr = 0;
+  for (size_t i = 0; i < batch.count; ++i) {
+    if (attr + 1 < batch.attr_count && batch.indexes[attr + 1] == i) ++attr;
+    *failed = i;
+    int32_t kind = 0;
+    PORTACL_RETURN_IF_ERROR(KindOf(batch.attrs[attr], &kind));
+    rt::CopyRequest request;
+    PORTACL_RETURN_IF_ERROR(rt::MakeCopyRequest(batch.dsts[i], batch.rooms[i], batch.srcs[i],
+                                                batch.sizes[i], kind, &request));
+    PORTACL_RETURN_IF_ERROR(rt::CheckCopy(request));
+    requests->push_back(request);
+  }
+  *failed = SIZE_MAX;
+  return {};
+}
+
+template <class Copy>
+aclError RunBatch(const char* function, const Batch& batch, size_t* fail_index, Copy copy) {
+  return Guarded(function, [&]() -> Status {
+    if (fail_index == nullptr) return rt::InvalidParam("failIdx is null");
+    std::vector<rt::CopyRequest> requests;
+    PORTACL_RETURN_IF_ERROR(MakeRequests(batch, &requests, fail_index));
+    for (const rt::CopyRequest& request : requests) PORTACL_RETURN_IF_ERROR(copy(request));
+    return {};
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtMemcpyBatch(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
+                          size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
+                          size_t numAttrs, size_t* failIdx) {
+  const Batch batch{dsts, destMax, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs};
+  return RunBatch("aclrtMemcpyBatch", batch, failIdx, rt::Copy);
+}
+
+aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
+                               size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
+                               size_t numAttrs, size_t* failIdx, aclrtStream stream) {
+  const Batch batch{dsts, destMax, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs};
+  return RunBatch(
+      "aclrtMemcpyBatchAsync", batch, failIdx,
+      [stream](const rt::CopyRequest& request) { return rt::CopyAsync(request, stream); });
+}
+
+aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
+                                       aclrtMemcpyKind kind, aclrtStream stream) {
+  return Guarded("aclrtMemcpyAsyncWithCondition", [&]() -> Status {
+    rt::CopyRequest request;
+    PORTACL_RETURN_IF_ERROR(
+        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
+    return rt::CopyAsync(request, stream);
+  });
+}
+
+aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
+  return Guarded("aclrtHostRegister", [&]() -> Status {
+    if (devPtr == nullptr) return rt::InvalidParam("devPtr is null");
+    if (RawValue(type) != ACL_HOST_REGISTER_MAPPED) {
+      return rt::InvalidParam("type is {}, wanted ACL_HOST_REGISTER_MAPPED (0)", RawValue(type));
+    }
+    PORTACL_RETURN_IF_ERROR(rt::RegisterHost(ptr, size));
+    *devPtr = ptr;
+    return {};
+  });
+}
+
+aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
+  return Guarded("aclrtHostRegisterV2", [&]() -> Status {
+    if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0) {
+      return rt::InvalidParam(
+          "flag is {:#x}, wanted one or both of ACL_HOST_REG_MAPPED (0x2), "
+          "ACL_HOST_REG_PINNED (0x10000000)",
+          flag);
+    }
+    return rt::RegisterHost(ptr, size);
+  });
+}
+
+aclError aclrtHostUnregister(void* ptr) {
+  return Guarded("aclrtHostUnregister", [&] { return rt::UnregisterHost(ptr); });
+}
+
+aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
+  return Guarded("aclrtMallocHostWithCfg", [&]() -> Status {
+    if (cfg != nullptr && cfg->numAttrs > 0 && cfg->attrs == nullptr) {
+      return rt::InvalidParam("cfg->attrs is null, but cfg->numAttrs {}", cfg->numAttrs);
+    }
+    for (size_t i = 0; cfg != nullptr && i < cfg->numAttrs; ++i) {
+      const int32_t attr = RawValue(cfg->attrs[i].attr);
+      if (attr >= ACL_RT_MEM_ATTR_RSV && attr <= ACL_RT_MEM_ATTR_VA_FLAG) continue;
+      return rt::InvalidParam("cfg->attrs[{}].attr is {}, which is no aclrtMallocAttrType", i,
+                              attr);
+    }
+    return rt::MallocHost(size, ptr);
+  });
+}
+
+aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum,
+                              size_t* outputNum) {
+  return Guarded("aclrtGetMemUsageInfo", [&]() -> Status {
+    if (memUsageInfo == nullptr || outputNum == nullptr) {
+      return rt::InvalidParam("{} is null", memUsageInfo == nullptr ? "memUsageInfo" : "outputNum");
+    }
+    PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(deviceId)));
+    if (inputNum == 0) return rt::InvalidParam("inputNum is 0, wanted at least 1");
+    const rt::DeviceMemoryUse use = rt::GetDeviceMemoryUse(static_cast<int32_t>(deviceId));
+    *memUsageInfo = {};
+    std::snprintf(memUsageInfo->name, sizeof memUsageInfo->name, "portacl");
+    memUsageInfo->curMemSize = use.used;
+    memUsageInfo->memPeakSize = use.peak;
+    *outputNum = 1;
+    return {};
+  });
+}
+
+aclError aclrtIpcMemGetExportKey(void*, size_t, char*, size_t, uint64_t) {
+  return Unsupported("aclrtIpcMemGetExportKey", "memory is not shared between processes");
+}
+
+aclError aclrtIpcMemSetImportPid(const char*, int32_t*, size_t) {
+  return Unsupported("aclrtIpcMemSetImportPid", "memory is not shared between processes");
+}
+
+aclError aclrtIpcMemImportByKey(void**, const char*, uint64_t) {
+  return Unsupported("aclrtIpcMemImportByKey", "memory is not shared between processes");
+}
+
+aclError aclrtIpcMemClose(const char*) {
+  return Unsupported("aclrtIpcMemClose", "memory is not shared between processes");
+}
+
+}  // extern "C"
