@@ -40,6 +40,16 @@ void CheckInitAndFinalize() {
 
 TEST(RuntimeInitChild, RepeatedCallsAreErrors) { PORTACL_IN_CHILD({}, CheckInitAndFinalize()); }
 
+void CheckCountedEnd() {
+  uint64_t left = 9;
+  EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+  EXPECT_EQ(aclFinalizeReference(&left), ACL_SUCCESS);
+  EXPECT_EQ(left, 0u);
+  EXPECT_EQ(aclFinalizeReference(nullptr), ACL_ERROR_REPEAT_FINALIZE);
+}
+
+TEST(RuntimeInitChild, ACountedEndIsAnEnd) { PORTACL_IN_CHILD({}, CheckCountedEnd()); }
+
 void CheckWithoutInit() {
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   void* memory = nullptr;

@@ -284,8 +284,8 @@ TEST_F(RuntimeStream, PrioritiesAndFlagsAreAccepted) {
     }
   }
   aclrtStream stream = nullptr;
-  EXPECT_ACL_ERROR(aclrtCreateStreamWithConfig(&stream, 0, 4), ACL_ERROR_RT_PARAM_INVALID,
-                   "flag is 0x4");
+  EXPECT_ACL_ERROR(aclrtCreateStreamWithConfig(&stream, 0, 32), ACL_ERROR_RT_PARAM_INVALID,
+                   "flag is 0x20");
 }
 
 TEST_F(RuntimeStream, IdsDiffer) {

@@ -1,0 +1,330 @@
+// Virtual memory: reserved addresses, physical memory, and mapped pieces that count as device
+// memory in every function, with and without guard mode, and across neighbours.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "aclnn/aclnn_base.h"
+#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
+#include "support/api/child_process.h"
+#include "support/api/runtime_fixture.h"
+
+namespace portacl_test {
+namespace {
+
+constexpr size_t kPiece = size_t{2} << 20;
+constexpr int kInvalid = ACL_ERROR_RT_PARAM_INVALID;
+
+aclrtPhysicalMemProp DeviceMemory(uint32_t device = 0) {
+  aclrtPhysicalMemProp prop{};
+  prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
+  prop.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+  prop.memAttr = ACL_HBM_MEM_HUGE;
+  prop.location = {device, ACL_MEM_LOCATION_TYPE_DEVICE};
+  return prop;
+}
+
+size_t FreeBytes() {
+  size_t free_bytes = 0;
+  size_t total = 0;
+  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total), ACL_SUCCESS);
+  return free_bytes;
+}
+
+// A reserved range with memory of its own in each of its first pieces.
+class MappedRange {
+ public:
+  explicit MappedRange(size_t pieces, size_t reserved = 16) {
+    EXPECT_EQ(aclrtReserveMemAddress(&base_, reserved * kPiece, 0, nullptr, 1), ACL_SUCCESS);
+    for (size_t i = 0; i < pieces; ++i) Map(i);
+  }
+  ~MappedRange() {
+    for (const size_t piece : mapped_) EXPECT_EQ(aclrtUnmapMem(At(piece)), ACL_SUCCESS);
+    EXPECT_EQ(aclrtReleaseMemAddress(base_), ACL_SUCCESS);
+  }
+  MappedRange(const MappedRange&) = delete;
+  MappedRange& operator=(const MappedRange&) = delete;
+
+  void Map(size_t piece) {
+    const aclrtPhysicalMemProp prop = DeviceMemory();
+    aclrtDrvMemHandle handle = nullptr;
+    ASSERT_EQ(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMapMem(At(piece), kPiece, 0, handle, 0), ACL_SUCCESS);
+    ASSERT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);  // lives until it is unmapped
+    mapped_.push_back(piece);
+  }
+  void Unmap(size_t piece) {
+    EXPECT_EQ(aclrtUnmapMem(At(piece)), ACL_SUCCESS);
+    std::erase(mapped_, piece);
+  }
+  char* At(size_t piece, size_t offset = 0) const {
+    return static_cast<char*>(base_) + piece * kPiece + offset;
+  }
+
+ private:
+  void* base_ = nullptr;
+  std::vector<size_t> mapped_;
+};
+
+class VirtualMemory : public RuntimeTest {};
+
+TEST_F(VirtualMemory, GranularityIsTwoMebibytes) {
+  aclrtPhysicalMemProp prop = DeviceMemory();
+  for (const auto option :
+       {ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM, ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED}) {
+    size_t granularity = 0;
+    EXPECT_EQ(aclrtMemGetAllocationGranularity(&prop, option, &granularity), ACL_SUCCESS);
+    EXPECT_EQ(granularity, kPiece);
+  }
+  size_t granularity = 0;
+  EXPECT_ACL_ERROR(
+      aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_UNDEF, &granularity),
+      kInvalid, "option is 65535");
+  EXPECT_ACL_ERROR(
+      aclrtMemGetAllocationGranularity(nullptr, ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM, &granularity),
+      kInvalid, "prop is null");
+}
+
+TEST_F(VirtualMemory, ReservedRangesMayExceedTheMemory) {
+  void* big = nullptr;
+  ASSERT_EQ(aclrtReserveMemAddress(&big, size_t{1} << 40, 0, nullptr, 0), ACL_SUCCESS);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(big) % kPiece, 0u);
+  EXPECT_EQ(aclrtReleaseMemAddress(big), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtReleaseMemAddress(big), kInvalid, "not the start of a reserved range");
+
+  void* aligned = nullptr;
+  ASSERT_EQ(aclrtReserveMemAddress(&aligned, 1, size_t{1} << 30, nullptr, 0), ACL_SUCCESS);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned) % (size_t{1} << 30), 0u);
+  EXPECT_EQ(aclrtReleaseMemAddress(aligned), ACL_SUCCESS);
+  void* expected = nullptr;  // the range that was just given back is free
+  ASSERT_EQ(aclrtReserveMemAddress(&expected, kPiece, 0, aligned, 0), ACL_SUCCESS);
+  EXPECT_EQ(expected, aligned);
+  EXPECT_EQ(aclrtReleaseMemAddress(expected), ACL_SUCCESS);
+}
+
+TEST_F(VirtualMemory, WrongRequestsAreErrors) {
+  void* range = nullptr;
+  EXPECT_ACL_ERROR(aclrtReserveMemAddress(nullptr, kPiece, 0, nullptr, 0), kInvalid,
+                   "virPtr is null");
+  EXPECT_ACL_ERROR(aclrtReserveMemAddress(&range, 0, 0, nullptr, 0), kInvalid, "size is 0");
+  EXPECT_ACL_ERROR(aclrtReserveMemAddress(&range, kPiece, 3, nullptr, 0), kInvalid,
+                   "alignment is 3");
+  EXPECT_ACL_ERROR(aclrtReserveMemAddress(&range, kPiece, 0, nullptr, 2), kInvalid, "flags is 2");
+  EXPECT_ACL_ERROR(aclrtReserveMemAddress(&range, SIZE_MAX, 0, nullptr, 0), kInvalid, "size is");
+
+  aclrtDrvMemHandle handle = nullptr;
+  aclrtPhysicalMemProp prop = DeviceMemory();
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(nullptr, kPiece, &prop, 0), kInvalid, "handle is null");
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, kPiece, nullptr, 0), kInvalid, "prop is null");
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, 0, &prop, 0), kInvalid, "size is 0");
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, kPiece + 1, &prop, 0), kInvalid, "multiple of");
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, kPiece, &prop, 1), kInvalid, "flags is 1");
+  prop.location.id = 1000;
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_ERROR_RT_INVALID_DEVICEID,
+                   "deviceId is 1000");
+  prop.location.type = ACL_MEM_LOCATION_TYPE_HOST;
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, kPiece, &prop, 0), kInvalid, "location.type is 0");
+  int unknown = 0;
+  EXPECT_ACL_ERROR(aclrtFreePhysical(&unknown), kInvalid, "no live physical memory");
+}
+
+TEST_F(VirtualMemory, WrongMappingsAreErrors) {
+  const MappedRange range(2, 4);
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle handle = nullptr;
+  ASSERT_EQ(aclrtMallocPhysical(&handle, 2 * kPiece, &prop, 0), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(1), kPiece, 0, handle, 0), kInvalid, "that is mapped at");
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(2, 4096), kPiece, 0, handle, 0), kInvalid, "multiple of");
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(3), 2 * kPiece, 0, handle, 0), kInvalid,
+                   "range ends after");
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(2), 2 * kPiece, kPiece, handle, 0), kInvalid,
+                   "leave the physical memory");
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(2), kPiece, 0, handle, 1), kInvalid, "flags is 1");
+  EXPECT_ACL_ERROR(aclrtMapMem(nullptr, kPiece, 0, handle, 0), kInvalid, "in no range");
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(2), kPiece, 0, nullptr, 0), kInvalid, "no live physical");
+  EXPECT_ACL_ERROR(aclrtUnmapMem(range.At(2)), kInvalid, "no piece of memory is mapped");
+  EXPECT_ACL_ERROR(aclrtUnmapMem(range.At(1, 4096)), kInvalid, "no piece of memory is mapped");
+  EXPECT_ACL_ERROR(aclrtReleaseMemAddress(range.At(0)), kInvalid, "2 pieces of memory are still");
+  EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtFree(range.At(0)), ACL_ERROR_RT_MEMORY_FREE, "no live allocation");
+}
+
+TEST_F(VirtualMemory, MemoryIsBookedUntilItIsFreedAndUnmapped) {
+  const size_t before = FreeBytes();
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle handle = nullptr;
+  ASSERT_EQ(aclrtMallocPhysical(&handle, 3 * kPiece, &prop, 0), ACL_SUCCESS);
+  EXPECT_EQ(FreeBytes(), before - 3 * kPiece);
+  void* range = nullptr;
+  ASSERT_EQ(aclrtReserveMemAddress(&range, 3 * kPiece, 0, nullptr, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMapMem(range, 3 * kPiece, 0, handle, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+  EXPECT_EQ(FreeBytes(), before - 3 * kPiece);
+  ASSERT_EQ(aclrtUnmapMem(range), ACL_SUCCESS);
+  EXPECT_EQ(FreeBytes(), before);
+  ASSERT_EQ(aclrtReleaseMemAddress(range), ACL_SUCCESS);
+}
+
+TEST_F(VirtualMemory, OneMemoryMayBeMappedTwice) {
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle handle = nullptr;
+  void* range = nullptr;
+  ASSERT_EQ(aclrtMallocPhysical(&handle, 2 * kPiece, &prop, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtReserveMemAddress(&range, 4 * kPiece, 0, nullptr, 0), ACL_SUCCESS);
+  char* const first = static_cast<char*>(range);
+  char* const second = first + 2 * kPiece;
+  ASSERT_EQ(aclrtMapMem(first, 2 * kPiece, 0, handle, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMapMem(second, kPiece, kPiece, handle, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMemset(first + kPiece, kPiece, 0x37, kPiece), ACL_SUCCESS);
+  std::vector<unsigned char> read(kPiece);
+  ASSERT_EQ(aclrtMemcpy(read.data(), kPiece, second, kPiece, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+  EXPECT_EQ(read, std::vector<unsigned char>(kPiece, 0x37));
+  EXPECT_EQ(aclrtUnmapMem(first), ACL_SUCCESS);
+  EXPECT_EQ(aclrtUnmapMem(second), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+  EXPECT_EQ(aclrtReleaseMemAddress(range), ACL_SUCCESS);
+}
+
+// Copies, fills and attributes across neighbours; gaps are not device memory.
+void NeighboursAreOneMemory() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  MappedRange range(0);
+  for (const size_t piece : {2, 0, 1, 4}) range.Map(piece);  // 0 1 2 . 4
+  const size_t bytes = 3 * kPiece;
+  std::string data(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(i % 251);
+  EXPECT_EQ(aclrtMemcpy(range.At(0), bytes, data.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE), 0);
+  std::string read(bytes, '\0');
+  EXPECT_EQ(aclrtMemcpy(read.data(), bytes, range.At(0), bytes, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+  EXPECT_TRUE(read == data);
+  EXPECT_EQ(aclrtMemset(range.At(0, kPiece - 5), 10, 7, 10), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemcpy(read.data(), 10, range.At(0, kPiece - 5), 10, ACL_MEMCPY_DEVICE_TO_HOST),
+            0);
+  EXPECT_EQ(read.substr(0, 10), std::string(10, 7));
+
+  EXPECT_ACL_ERROR(aclrtMemcpy(read.data(), bytes, range.At(1), bytes, ACL_MEMCPY_DEVICE_TO_HOST),
+                   kInvalid, "leave its allocation");
+  EXPECT_ACL_ERROR(aclrtMemcpy(read.data(), 1, range.At(3), 1, ACL_MEMCPY_DEVICE_TO_HOST), kInvalid,
+                   "not device memory");
+  aclrtPtrAttributes attributes{};
+  EXPECT_EQ(aclrtPointerGetAttributes(range.At(4, 17), &attributes), ACL_SUCCESS);
+  EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_DEVICE);
+  EXPECT_EQ(attributes.pageSize, kPiece);
+
+  range.Unmap(1);  // 0 . 2 . 4
+  EXPECT_ACL_ERROR(aclrtMemset(range.At(0), bytes, 0, bytes), kInvalid, "leave its allocation");
+  EXPECT_EQ(aclrtMemset(range.At(0), kPiece, 0, kPiece), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemset(range.At(2), kPiece, 0, kPiece), ACL_SUCCESS);
+  range.Map(1);
+  range.Map(3);  // 0 1 2 3 4
+  EXPECT_EQ(aclrtMemset(range.At(0), 5 * kPiece, 1, 5 * kPiece), ACL_SUCCESS);
+}
+
+TEST(VirtualMemoryModes, NeighboursAreOneMemory) {
+  PORTACL_IN_CHILD(Environment{}, NeighboursAreOneMemory());
+}
+
+TEST(VirtualMemoryModes, NeighboursAreOneMemoryInGuardMode) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), NeighboursAreOneMemory());
+}
+
+// An operator whose tensor begins in one piece and ends in the next.
+void OperatorsReachMappedMemory() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  {
+    const MappedRange range(2);
+    char* const grad_data = range.At(0, kPiece - 8);
+    char* const out_data = range.At(1, 4096);
+    const float values[] = {1, 2, 3, 4};
+    ASSERT_EQ(
+        aclrtMemcpy(grad_data, sizeof values, values, sizeof values, ACL_MEMCPY_HOST_TO_DEVICE), 0);
+    const int64_t grad_dims[] = {1, 1, 4};
+    const int64_t out_dims[] = {1, 1, 2};
+    aclTensor* grad = aclCreateTensor(grad_dims, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_NCL,
+                                      grad_dims, 3, grad_data);
+    aclTensor* out =
+        aclCreateTensor(out_dims, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_NCL, out_dims, 3, out_data);
+    const int64_t output_size[] = {4};
+    aclIntArray* sizes = aclCreateIntArray(output_size, 1);
+    aclIntArray* input = aclCreateIntArray(out_dims, 3);
+    uint64_t bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    ASSERT_EQ(aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize(grad, sizes, input, 0.0, out,
+                                                                  &bytes, &executor),
+              0)
+        << NewestMessage();
+    void* workspace = bytes > 0 ? range.At(1, 65536) : nullptr;
+    ASSERT_EQ(aclnnUpsampleNearestExact1dBackward(workspace, bytes, executor, nullptr), 0)
+        << NewestMessage();
+    ASSERT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
+    float result[2] = {};
+    ASSERT_EQ(
+        aclrtMemcpy(result, sizeof result, out_data, sizeof result, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+    EXPECT_EQ(result[0], 3.0f);
+    EXPECT_EQ(result[1], 7.0f);
+    aclDestroyTensor(grad);
+    aclDestroyTensor(out);
+    aclDestroyIntArray(sizes);
+    aclDestroyIntArray(input);
+  }
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+TEST(VirtualMemoryModes, OperatorsReachMappedMemory) {
+  PORTACL_IN_CHILD(Environment{}, OperatorsReachMappedMemory());
+}
+
+TEST(VirtualMemoryModes, OperatorsReachMappedMemoryInGuardMode) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), OperatorsReachMappedMemory());
+}
+
+void TouchMappedMemory() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  const MappedRange range(1);
+  *static_cast<volatile char*>(range.At(0, 100)) = 1;
+}
+
+TEST(VirtualMemoryModes, TheHostCannotTouchMappedMemoryInGuardMode) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH((SetEnvironment({{"PORTACL_GUARD", "1"}}), TouchMappedMemory()),
+               "host write of device memory");
+}
+
+void RunOutOfMemory() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle first = nullptr;
+  aclrtDrvMemHandle second = nullptr;
+  EXPECT_EQ(aclrtMallocPhysical(&first, 3 * kPiece, &prop, 0), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&second, 2 * kPiece, &prop, 0),
+                   ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate");
+  EXPECT_EQ(aclrtFreePhysical(first), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMallocPhysical(&second, 2 * kPiece, &prop, 0), ACL_SUCCESS);
+  // A reset takes what is left, and the device has all of its memory again.
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(FreeBytes(), 4 * kPiece);
+  EXPECT_ACL_ERROR(aclrtFreePhysical(second), kInvalid, "no live physical memory");
+}
+
+TEST(VirtualMemoryModes, PhysicalMemoryCountsAgainstTheDevice) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICE_MEMORY", "8M"}}), RunOutOfMemory());
+}
+
+TEST_F(VirtualMemory, OtherProcessesAreNotSupported) {
+  uint64_t shareable = 0;
+  EXPECT_ACL_ERROR(
+      aclrtMemExportToShareableHandle(nullptr, ACL_MEM_HANDLE_TYPE_NONE, 0, &shareable),
+      ACL_ERROR_API_NOT_SUPPORT, "not shared between processes");
+  aclrtDrvMemHandle handle = nullptr;
+  EXPECT_ACL_ERROR(aclrtMemImportFromShareableHandle(0, 0, &handle), ACL_ERROR_API_NOT_SUPPORT,
+                   "not shared between processes");
+  int32_t pid = 0;
+  EXPECT_ACL_ERROR(aclrtMemSetPidToShareableHandle(0, &pid, 1), ACL_ERROR_API_NOT_SUPPORT,
+                   "not shared between processes");
+}
+
+}  // namespace
+}  // namespace portacl_test
