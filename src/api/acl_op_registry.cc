@@ -6,9 +6,11 @@
 #include <variant>
 
 #include "acl/acl_base.h"
+#include "ops/grid_sampler_2d.h"
 #include "ops/grid_sampler_2d_backward.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
+#include "ops/upsample_nearest_exact.h"
 #include "ops/upsample_nearest_exact_backward.h"
 
 namespace portacl::api {
@@ -19,6 +21,8 @@ using ops::Refusals;
 using ops::Rule;
 using ops::Surface;
 
+constexpr const char* kNearest = ops::GraphName("UpsampleNearestExact2d");
+constexpr const char* kGridSampler = ops::GraphName("GridSampler2D");
 constexpr const char* kNearestBackward = ops::GraphName("UpsampleNearestExact2dGrad");
 constexpr const char* kGridSamplerBackward = ops::GraphName("GridSampler2DGrad");
 
@@ -60,24 +64,53 @@ Status ReadMode(const GraphOperator& op, const char* name, const std::array<cons
 
 // ---- the operators -----------------------------------------------------------------------------
 
+// A scale that is not set is 0.
+Status ReadScales(const GraphOperator& op, std::array<double, 2>* scales) {
+  float scale_h = 0;
+  float scale_w = 0;
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_h", "float", false, &scale_h));
+  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_w", "float", false, &scale_w));
+  *scales = {static_cast<double>(scale_h), static_cast<double>(scale_w)};
+  return {};
+}
+
+class Nearest final : public GraphCall {
+ public:
+  Status Read(const GraphOperator& op, const Tensors& tensors) {
+    PORTACL_RETURN_IF_ERROR(
+        ReadAttribute(op, "output_size", "list of 2 integers", true, &output_size_));
+    PORTACL_RETURN_IF_ERROR(ReadScales(op, &call_.scales));
+    call_.op = kNearest;
+    call_.surface = Surface::kGraph;
+    call_.input = tensors.data();
+    call_.output = &tensors[1];
+    call_.output_size = &output_size_;
+    return {};
+  }
+  Status Check() const override { return CheckUpsampleNearestExact(call_); }
+  Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
+    return PlanCheckedUpsampleNearestExact(call_, plan);
+  }
+
+ private:
+  std::vector<int64_t> output_size_;
+  ops::UpsampleNearestExactCall call_;
+};
+
 class NearestBackward final : public GraphCall {
  public:
   Status Read(const GraphOperator& op, const Tensors& tensors) {
-    float scale_h = 0;
-    float scale_w = 0;
     PORTACL_RETURN_IF_ERROR(
         ReadAttribute(op, "output_size", "list of 2 integers", true, &output_size_));
     PORTACL_RETURN_IF_ERROR(
         ReadAttribute(op, "input_size", "list of 4 integers", true, &input_size_));
-    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_h", "float", false, &scale_h));
-    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_w", "float", false, &scale_w));
+    PORTACL_RETURN_IF_ERROR(ReadScales(op, &call_.scales));
     call_.op = kNearestBackward;
     call_.surface = Surface::kGraph;
     call_.grad_output = tensors.data();
     call_.grad_input = &tensors[1];
     call_.output_size = &output_size_;
     call_.input_size = &input_size_;
-    call_.scales = {static_cast<double>(scale_h), static_cast<double>(scale_w)};
     return {};
   }
   Status Check() const override { return CheckUpsampleNearestExactBackward(call_); }
@@ -91,17 +124,41 @@ class NearestBackward final : public GraphCall {
   ops::UpsampleNearestExactBackwardCall call_;
 };
 
+// What both grid samplers have, into the call of either.
+template <class Call>
+Status ReadGridSampler(const GraphOperator& op, Call* call) {
+  call->surface = Surface::kGraph;
+  PORTACL_RETURN_IF_ERROR(
+      ReadMode(op, "interpolation_mode", {"bilinear", "nearest", "bicubic"}, &call->interpolation));
+  PORTACL_RETURN_IF_ERROR(
+      ReadMode(op, "padding_mode", {"zeros", "border", "reflection"}, &call->padding));
+  return ReadAttribute(op, "align_corners", "bool", false, &call->align_corners);
+}
+
+class GridSampler final : public GraphCall {
+ public:
+  Status Read(const GraphOperator& op, const Tensors& tensors) {
+    call_.op = kGridSampler;
+    PORTACL_RETURN_IF_ERROR(ReadGridSampler(op, &call_));
+    call_.input = tensors.data();
+    call_.grid = &tensors[1];
+    call_.output = &tensors[2];
+    return {};
+  }
+  Status Check() const override { return CheckGridSampler2D(call_); }
+  Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
+    return PlanCheckedGridSampler2D(call_, plan);
+  }
+
+ private:
+  ops::GridSampler2DCall call_;
+};
+
 class GridSamplerBackward final : public GraphCall {
  public:
   Status Read(const GraphOperator& op, const Tensors& tensors) {
     call_.op = kGridSamplerBackward;
-    call_.surface = Surface::kGraph;
-    PORTACL_RETURN_IF_ERROR(ReadMode(op, "interpolation_mode", {"bilinear", "nearest", "bicubic"},
-                                     &call_.interpolation));
-    PORTACL_RETURN_IF_ERROR(
-        ReadMode(op, "padding_mode", {"zeros", "border", "reflection"}, &call_.padding));
-    PORTACL_RETURN_IF_ERROR(
-        ReadAttribute(op, "align_corners", "bool", false, &call_.align_corners));
+    PORTACL_RETURN_IF_ERROR(ReadGridSampler(op, &call_));
     call_.grad_output = tensors.data();
     call_.input = &tensors[1];
     call_.grid = &tensors[2];
@@ -134,6 +191,12 @@ constexpr GraphRow kRows[] = {
      1,
      {"output_size", "input_size", "scales_h", "scales_w"},
      Read<NearestBackward>},
+    {kNearest, 1, 1, {"output_size", "scales_h", "scales_w", ""}, Read<Nearest>},
+    {kGridSampler,
+     2,
+     1,
+     {"interpolation_mode", "padding_mode", "align_corners", ""},
+     Read<GridSampler>},
     {kGridSamplerBackward,
      3,
      2,

@@ -259,11 +259,12 @@ int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input, const portac
   constexpr const char* kOp = "portacl::upsample_nearest_exact";
   return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
     Tensors tensors(kOp);
-    const TensorDesc* input_desc = tensors.Read("input", input);
-    const TensorDesc* output_desc = tensors.Read("output", output);
+    portacl::ops::UpsampleNearestExactCall call;
+    call.input = tensors.Read("input", input);
+    call.output = tensors.Read("output", output);
+    call.scales = ReadScales(scales, input);
     PORTACL_RETURN_IF_ERROR(tensors.status());
-    return portacl::ops::PlanUpsampleNearestExact(input_desc, output_desc,
-                                                  ReadScales(scales, input), made);
+    return PlanUpsampleNearestExact(call, made);
   });
 }
 

@@ -30,18 +30,21 @@ struct Names {
 };
 
 Names NamesOf(const Call& call) {
+  if (call.forward) {
+    switch (call.surface) {
+      case Surface::kGraph:
+        return {"y", "x", "grid", "", "", "interpolation_mode", "padding_mode", ""};
+      case Surface::kNative:
+        return {"output", "input", "grid", "", "", "interpolation", "padding", ""};
+      case Surface::kAclnn:
+        return {"out", "input", "grid", "", "", "interpolationMode", "paddingMode", ""};
+    }
+  }
   if (call.surface == Surface::kGraph) {
     return {"grad", "x", "grid", "dx", "dgrid", "interpolation_mode", "padding_mode", ""};
   }
   if (call.surface == Surface::kNative) {
-    return {call.forward ? "output" : "gradOutput",
-            "input",
-            "grid",
-            "inputGrad",
-            "gridGrad",
-            "interpolation",
-            "padding",
-            ""};
+    return {"gradOutput", "input", "grid", "inputGrad", "gridGrad", "interpolation", "padding", ""};
   }
   return {"gradOutput",        "input",       "grid",      "inputGrad", "gridGrad",
           "interpolationMode", "paddingMode", "outputMask"};
@@ -71,8 +74,15 @@ class Checker {
   }
 
  private:
-  // The tensors in signature order; an output that the native API leaves out is null.
+  // The tensors in signature order; those that a call does not have are null.
   std::array<NamedTensor, 5> Tensors() const {
+    if (call_.forward) {
+      return {{{names_.input, call_.input, false},
+               {names_.grid, call_.grid, false},
+               {names_.grad_output, call_.grad_output, true},
+               {"", nullptr, true},
+               {"", nullptr, true}}};
+    }
     return {{{names_.grad_output, call_.grad_output, false},
              {names_.input, call_.input, false},
              {names_.grid, call_.grid, false},
@@ -81,7 +91,7 @@ class Checker {
   }
 
   bool extended() const {
-    return call_.surface == Surface::kNative || CurrentProfile() == Profile::kOpen;
+    return call_.forward || call_.surface == Surface::kNative || CurrentProfile() == Profile::kOpen;
   }
 
   static Rule SideOf(const NamedTensor& tensor) {
@@ -89,14 +99,16 @@ class Checker {
   }
 
   Status Nulls() const {
-    const bool native = call_.surface == Surface::kNative;
+    const bool forward = call_.forward;
+    const bool may_lack_gradients = forward || call_.surface == Surface::kNative;
     const std::pair<const char*, bool> given[] = {
-        {names_.grad_output, call_.grad_output != nullptr},
+        {names_.grad_output, call_.grad_output != nullptr || forward},
         {names_.input, call_.input != nullptr},
         {names_.grid, call_.grid != nullptr},
-        {names_.output_mask, call_.output_mask != nullptr},
-        {names_.input_grad, call_.input_grad != nullptr || native},
-        {names_.grid_grad, call_.grid_grad != nullptr || native},
+        {names_.output_mask, call_.output_mask != nullptr || forward},
+        {names_.input_grad, call_.input_grad != nullptr || may_lack_gradients},
+        {names_.grid_grad, call_.grid_grad != nullptr || may_lack_gradients},
+        {names_.grad_output, call_.grad_output != nullptr},
         {"workspaceSize", call_.has_workspace_size},
         {"executor", call_.has_executor},
     };
@@ -134,6 +146,7 @@ class Checker {
   Status Formats() const {
     if (call_.surface == Surface::kNative) return {};
     for (const NamedTensor& tensor : Tensors()) {
+      if (tensor.desc == nullptr) continue;
       const base::Format format = tensor.desc->format;
       if (format == base::Format::kND || format == base::Format::kNCHW) continue;
       return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be ND or NCHW",
@@ -160,7 +173,7 @@ class Checker {
     PORTACL_RETURN_IF_ERROR(
         Mode(names_.interpolation, call_.interpolation, {"bilinear", "nearest", "bicubic"}));
     PORTACL_RETURN_IF_ERROR(Mode(names_.padding, call_.padding, {"zeros", "border", "reflection"}));
-    if (call_.output_mask->size() == 2) return {};
+    if (call_.forward || call_.output_mask->size() == 2) return {};
     return refusals_.Refuse(Rule::kOther,
                             "{} has {} elements, but must have 2 (inputGrad, gridGrad)",
                             names_.output_mask, call_.output_mask->size());
@@ -195,10 +208,11 @@ class Checker {
   Status GradOutputDisagrees() const {
     const base::Dims& input = call_.input->shape;
     const base::Dims& grid = call_.grid->shape;
-    return refusals_.Refuse(
-        Rule::kInput, "{} has shape {}, but {} {} and {} {} ask for [{}, {}, {}, {}]",
-        names_.grad_output, call_.grad_output->shape.ToString(), names_.input, input.ToString(),
-        names_.grid, grid.ToString(), input[0], input[1], grid[1], grid[2]);
+    return refusals_.Refuse(call_.forward ? Rule::kOutput : Rule::kInput,
+                            "{} has shape {}, but {} {} and {} {} ask for [{}, {}, {}, {}]",
+                            names_.grad_output, call_.grad_output->shape.ToString(), names_.input,
+                            input.ToString(), names_.grid, grid.ToString(), input[0], input[1],
+                            grid[1], grid[2]);
   }
 
   Status Like(const char* name, const TensorDesc* tensor, const char* model_name,
@@ -209,7 +223,7 @@ class Checker {
   }
 
   Status Warnings() const {
-    if (call_.surface == Surface::kNative) return {};
+    if (call_.forward || call_.surface == Surface::kNative) return {};
     for (const NamedTensor& tensor : Tensors()) {
       if (tensor.desc->format == base::Format::kNCHW) {
         PORTACL_RETURN_IF_ERROR(refusals_.Warn(

@@ -31,7 +31,8 @@ struct GridSampler2DBackwardCall {
   // The two result pointers of an aclnn phase 1: only whether they are null matters.
   bool has_workspace_size = true;
   bool has_executor = true;
-  // Native only: gradOutput is the forward function's output, and is called so.
+  // A call of the forward operator: grad_output is its output, there are no gradients and no mask,
+  // and every profile has all modes.
   bool forward = false;
 };
 
