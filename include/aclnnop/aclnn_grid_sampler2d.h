@@ -20,14 +20,14 @@ extern "C" {
 /**
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
- * @param input (N, C, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format ND or NCHW. Any strides. H and W at
- *        least 1.
+ * @param input (N, C, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format ND or NCHW. Any strides. H and
+ * W at least 1.
  * @param grid (N, OH, OW, 2), x first, dtype of input. Any strides.
  * @param interpolationMode 0 bilinear, 1 nearest, 2 bicubic; all in every profile.
  * @param paddingMode 0 zeros, 1 border, 2 reflection; all in every profile.
  * @param alignCorners whether -1 and 1 are the centres of the corner pixels or their outer edges.
- * @param out (N, C, OH, OW), dtype of input. Any strides that give each element its own address. Must
- *        not overlap an input.
+ * @param out (N, C, OH, OW), dtype of input. Any strides that give each element its own address.
+ * Must not overlap an input.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *
@@ -40,10 +40,13 @@ extern "C" {
  *     161002  N, C, OH, OW disagree; H or W < 1; grid's last extent not 2
  *     then the checks that all operators share
  */
-PORTACL_API aclnnStatus aclnnGridSampler2DGetWorkspaceSize(const aclTensor* input, const aclTensor* grid, int64_t interpolationMode, int64_t paddingMode, bool alignCorners, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnGridSampler2DGetWorkspaceSize(
+    const aclTensor* input, const aclTensor* grid, int64_t interpolationMode, int64_t paddingMode,
+    bool alignCorners, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
 
 /** Phase 2: enqueues the planned work; as in every two-phase operator. */
-PORTACL_API aclnnStatus aclnnGridSampler2D(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnGridSampler2D(void* workspace, uint64_t workspaceSize,
+                                           aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,8 @@ extern "C" {
  * @param self (N, C, L), FLOAT, FLOAT16 or BF16, format NCL or ND. Any strides.
  * @param outputSize out's spatial extents: 1, each at least 1.
  * @param scales out / self extent, neither negative nor NaN; 0 means "use the sizes".
- * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give each
- *        element its own address. Must not overlap self.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give
+ * each element its own address. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *
@@ -40,10 +40,15 @@ extern "C" {
  *     161002  a spatial extent of self < 1; out's shape is not (N, C, outputSize)
  *     then the checks that all operators share
  */
-PORTACL_API aclnnStatus aclnnUpsampleNearestExact1dGetWorkspaceSize(const aclTensor* self, const aclIntArray* outputSize, double scales, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnUpsampleNearestExact1dGetWorkspaceSize(const aclTensor* self,
+                                                                    const aclIntArray* outputSize,
+                                                                    double scales, aclTensor* out,
+                                                                    uint64_t* workspaceSize,
+                                                                    aclOpExecutor** executor);
 
 /** Phase 2: enqueues the planned work; as in every two-phase operator. */
-PORTACL_API aclnnStatus aclnnUpsampleNearestExact1d(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnUpsampleNearestExact1d(void* workspace, uint64_t workspaceSize,
+                                                    aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -22,12 +22,13 @@ extern "C" {
  * Computes out[n, c, o] = self[n, c, src(o)], one index per spatial axis, with the src of the
  * gradient's header: the two operators are exact adjoints.
  *
- * @param self (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW, NHWC (then (N, H, W, C)) or ND. Any strides.
+ * @param self (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW, NHWC (then (N, H, W, C)) or ND.
+ * Any strides.
  * @param outputSize out's spatial extents: 2, each at least 1.
  * @param scalesH out / self extent, neither negative nor NaN; 0 means "use the sizes".
  * @param scalesW the same of W.
- * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give each
- *        element its own address. Must not overlap self.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give
+ * each element its own address. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *
@@ -41,10 +42,13 @@ extern "C" {
  *     161002  a spatial extent of self < 1; out's shape is not (N, C, outputSize)
  *     then the checks that all operators share
  */
-PORTACL_API aclnnStatus aclnnUpsampleNearestExact2dGetWorkspaceSize(const aclTensor* self, const aclIntArray* outputSize, double scalesH, double scalesW, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+PORTACL_API aclnnStatus aclnnUpsampleNearestExact2dGetWorkspaceSize(
+    const aclTensor* self, const aclIntArray* outputSize, double scalesH, double scalesW,
+    aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
 
 /** Phase 2: enqueues the planned work; as in every two-phase operator. */
-PORTACL_API aclnnStatus aclnnUpsampleNearestExact2d(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+PORTACL_API aclnnStatus aclnnUpsampleNearestExact2d(void* workspace, uint64_t workspaceSize,
+                                                    aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

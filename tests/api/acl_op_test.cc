@@ -236,6 +236,45 @@ TEST_P(AclOp, GridSamplerGradHasItsAttributesAndDefaults) {
   }
 }
 
+TEST_P(AclOp, TheForwardOperatorsRunByName) {
+  Random random(153);
+  Tensor image(Element::kFloat, {2, 3, 4, 5});
+  image.FillUniform(random, -1, 1);
+  const DeviceTensor from(&image);
+  Tensor larger(Element::kFloat, {2, 3, 9, 11});
+  DeviceTensor to(&larger);
+  OpCall nearest;
+  nearest.type = "UpsampleNearestExact2d";
+  nearest.inputs = {ArgumentOf(image, from)};
+  nearest.outputs = {ArgumentOf(larger, to)};
+  nearest.attributes["output_size"] = Ints{9, 11};
+  ASSERT_EQ(RunOp(nearest, GetParam(), stream_), 0) << TakeMessage();
+  to.Download();
+  EXPECT_TRUE(BitIdentical(larger, NearestForward(image, larger.shape())));
+
+  Tensor grid(Element::kFloat, {2, 6, 7, 2});
+  grid.FillUniform(random, -1.2, 1.2);
+  const DeviceTensor points(&grid);
+  Tensor sampled(Element::kFloat, {2, 3, 6, 7});
+  DeviceTensor result(&sampled);
+  OpCall sampler;
+  sampler.type = "GridSampler2D";
+  sampler.inputs = {ArgumentOf(image, from), ArgumentOf(grid, points)};
+  sampler.outputs = {ArgumentOf(sampled, result)};
+  sampler.attributes["interpolation_mode"] = std::string("bicubic");
+  sampler.attributes["padding_mode"] = std::string("reflection");
+  sampler.attributes["align_corners"] = true;
+  ASSERT_EQ(RunOp(sampler, GetParam(), stream_), 0) << TakeMessage();
+  result.Download();
+  EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, sampled,
+                              GridForward(image, grid, {kBicubic, kReflection, true})));
+  nearest.attributes.clear();
+  EXPECT_EQ(RunOp(nearest, GetParam(), stream_), ACL_ERROR_OP_ATTR_NOT_MATCH);
+  sampler.outputs[0].shape = {2, 3, 7, 6};
+  EXPECT_EQ(RunOp(sampler, GetParam(), stream_), ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+  EXPECT_THAT(TakeMessage(), HasSubstr("y has shape [2, 3, 7, 6]"));
+}
+
 // ---- refusals ----------------------------------------------------------------------------------
 
 struct Row {
