@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/api/acl_fixture.h"
+#include "support/api/forward_call.h"
 #include "support/api/grid_case.h"
 #include "support/api/native.h"
 
@@ -52,8 +53,39 @@ aclnnStatus RunGridBackward(aclrtStream stream) {
   return Execute(call, stream);
 }
 
+aclnnStatus RunNearest(const Shape& small, const Shape& large, aclrtStream stream) {
+  Tensor self(Element::kFloat, small);
+  Tensor out(Element::kFloat, large);
+  const DeviceTensor from(&self);
+  const DeviceTensor to(&out);
+  return Execute(NearestForwardCall::For(from.args(), to.args()), stream);
+}
+
+aclnnStatus RunGrid(aclrtStream stream) {
+  Tensor image(Element::kFloat, {1, 2, 3, 4});
+  Tensor points(Element::kFloat, {1, 2, 3, 2});
+  Tensor out(Element::kFloat, {1, 2, 2, 3});
+  const DeviceTensor input(&image);
+  const DeviceTensor grid(&points);
+  const DeviceTensor to(&out);
+  GridForwardCall call;
+  call.input = input.args();
+  call.grid = grid.args();
+  call.out = to.args();
+  return Execute(call, stream);
+}
+
 const std::map<std::string, Fixture>& AclnnFixtures() {
   static const std::map<std::string, Fixture> fixtures = {
+      {"aclnnUpsampleNearestExact1d",
+       [](aclrtStream stream) {
+         return RunNearest({1, 2, 3}, {1, 2, 6}, stream);
+       }},
+      {"aclnnUpsampleNearestExact2d",
+       [](aclrtStream stream) {
+         return RunNearest({1, 2, 2, 3}, {1, 2, 4, 6}, stream);
+       }},
+      {"aclnnGridSampler2D", RunGrid},
       {"aclnnUpsampleNearestExact1dBackward",
        [](aclrtStream stream) {
          return RunNearestBackward({1, 2, 6}, {1, 2, 3}, stream);
