@@ -149,7 +149,7 @@ TEST_F(GridSamplerPaths, WritePastTheCachesBeyondTheLastLevel) {
     portacl::cpu::last_level_cache_bytes_for_tests = last_level_bytes;
     portacl::base::KernelPlan plan;
     const auto params = BackwardParams(ShapeOf(2, 16, 64, 64, 64, 64), kBoth);
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(params, &plan));
     return static_cast<const portacl::cpu::BackwardGeometry*>(plan.table.get())->stream;
   };
   EXPECT_TRUE(streams(int64_t{1} << 20));
@@ -161,7 +161,7 @@ TEST_F(GridSamplerPaths, LinesLeaveTheCachesOnAmdOnly) {
     portacl::cpu::vendor_for_tests = vendor;
     portacl::base::KernelPlan plan;
     const auto params = BackwardParams(ShapeOf(images, 64, 128, 128, 128, 128), kBoth);
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackward(params, &plan));
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(params, &plan));
     return static_cast<const portacl::cpu::BackwardGeometry*>(plan.table.get())->evict;
   };
   EXPECT_TRUE(evicts(portacl::cpu::Vendor::kAmd, 1));
