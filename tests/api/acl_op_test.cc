@@ -544,7 +544,17 @@ class GraphFixtures {
     grid.type = "GridSampler2DGrad";
     grid.inputs = {At({1, 2, 2, 2}), At({1, 2, 3, 4}), At({1, 2, 2, 2})};
     grid.outputs = {At({1, 2, 3, 4}), At({1, 2, 2, 2})};
-    return {{nearest.type, nearest}, {grid.type, grid}};
+    OpCall forward;
+    forward.type = "UpsampleNearestExact2d";
+    forward.inputs = {At({1, 2, 2, 3})};
+    forward.outputs = {At({1, 2, 4, 6})};
+    forward.attributes = {{"output_size", Ints{4, 6}}};
+    OpCall sample;
+    sample.type = "GridSampler2D";
+    sample.inputs = {At({1, 2, 3, 4}), At({1, 2, 2, 2})};
+    sample.outputs = {At({1, 2, 2, 2})};
+    return {
+        {nearest.type, nearest}, {grid.type, grid}, {forward.type, forward}, {sample.type, sample}};
   }
 
  private:

@@ -10,7 +10,7 @@ failed=0
 expect() {  # expect FILE WHAT PATTERN COMMAND...
   local file=$1 what=$2 pattern=$3
   shift 3
-  "$@" "$file" 2>/dev/null | grep -Eq "$pattern" || { echo "$file: no $what"; failed=1; }
+  grep -Eq "$pattern" <<<"$("$@" "$file" 2>/dev/null)" || { echo "$file: no $what"; failed=1; }
 }
 for file in "$library" "$program"; do
   expect "$file" "stack protector" '__stack_chk_fail' readelf --wide --dyn-syms

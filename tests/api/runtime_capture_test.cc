@@ -184,14 +184,12 @@ TEST_F(Capture, ACapturedStreamCannotBeWaitedForOrAsked) {
   uint64_t time = 0;
   aclmdlRI executed = nullptr;
   EXPECT_ACL_ERROR(aclrtSynchronizeStream(stream_), ACL_ERROR_RT_STREAM_CAPTURED, "is captured");
-  EXPECT_ACL_ERROR(aclrtStreamQuery(stream_, &stream_status), ACL_ERROR_RT_STREAM_CAPTURED,
-                   "is captured");
+  EXPECT_EQ(aclrtStreamQuery(stream_, &stream_status), ACL_ERROR_RT_STREAM_CAPTURED);
   EXPECT_ACL_ERROR(aclrtDestroyStream(stream_), ACL_ERROR_RT_STREAM_CAPTURED, "is captured");
   EXPECT_ACL_ERROR(aclmdlRICaptureBegin(stream_, ACL_MODEL_RI_CAPTURE_MODE_RELAXED),
                    ACL_ERROR_RT_STREAM_CAPTURED, "captured already");
   EXPECT_ACL_ERROR(aclrtSynchronizeEvent(event.get()), ACL_ERROR_RT_EVENT_CAPTURED, "captured");
-  EXPECT_ACL_ERROR(aclrtQueryEventStatus(event.get(), &recorded), ACL_ERROR_RT_EVENT_CAPTURED,
-                   "captured");
+  EXPECT_EQ(aclrtQueryEventStatus(event.get(), &recorded), ACL_ERROR_RT_EVENT_CAPTURED);
   EXPECT_ACL_ERROR(aclrtEventGetTimestamp(event.get(), &time), ACL_ERROR_RT_EVENT_CAPTURED,
                    "captured");
   EXPECT_ACL_ERROR(aclrtLaunchCallback(&Counter::Run, this, ACL_CALLBACK_BLOCK, stream_),
