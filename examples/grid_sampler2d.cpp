@@ -19,8 +19,8 @@ int main() {
   // Phase 1: checks and plans. Bilinear (0), zeros outside (0), corners are pixel centres.
   uint64_t workspace_size = 0;
   aclOpExecutor* executor = nullptr;
-  ACL_EXAMPLE_CHECK(aclnnGridSampler2DGetWorkspaceSize(input, grid, 0, 0, true, out,
-                                                       &workspace_size, &executor));
+  ACL_EXAMPLE_CHECK(
+      aclnnGridSampler2DGetWorkspaceSize(input, grid, 0, 0, true, out, &workspace_size, &executor));
 
   // Phase 2: runs.
   const example::Buffer workspace(workspace_size);

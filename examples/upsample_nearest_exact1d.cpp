@@ -24,8 +24,8 @@ int main() {
 
   // Phase 2: runs.
   const example::Buffer workspace(workspace_size);
-  ACL_EXAMPLE_CHECK(aclnnUpsampleNearestExact1d(workspace.data(), workspace_size, executor,
-                                                device.stream()));
+  ACL_EXAMPLE_CHECK(
+      aclnnUpsampleNearestExact1d(workspace.data(), workspace_size, executor, device.stream()));
   device.Synchronize();
   example::Print("the longer signal", to.Read(), 7);
 

@@ -141,8 +141,8 @@ class ElementwisePlan final : public ops::Plan {
   }
 
   // Elements [at, at + count) of an input in the compute type.
-  const void* Fetch(int index, const ops::Elements& elements, int64_t at, bool first,
-                    int64_t count, std::array<Row, kMaxInputs>* rows) const noexcept {
+  const void* Fetch(int index, const ops::Elements& elements, int64_t at, bool first, int64_t count,
+                    std::array<Row, kMaxInputs>* rows) const noexcept {
     const Input& input = inputs_[static_cast<size_t>(index)];
     std::byte* const row = (*rows)[static_cast<size_t>(index)].bytes.data();
     if (input.slot < 0) {

@@ -15,94 +15,154 @@ namespace {
   static_assert(std::is_same_v<decltype(name), __VA_ARGS__>, #name " has another signature")
 
 PORTACL_SIGNATURE(aclSetTensorFormat, aclError(aclTensorDesc* desc, aclFormat format));
-PORTACL_SIGNATURE(aclSetTensorShape, aclError(aclTensorDesc* desc, int numDims, const int64_t* dims));
+PORTACL_SIGNATURE(aclSetTensorShape,
+                  aclError(aclTensorDesc* desc, int numDims, const int64_t* dims));
 PORTACL_SIGNATURE(aclSetTensorStorageFormat, aclError(aclTensorDesc* desc, aclFormat format));
-PORTACL_SIGNATURE(aclSetTensorStorageShape, aclError(aclTensorDesc* desc, int numDims, const int64_t* dims));
+PORTACL_SIGNATURE(aclSetTensorStorageShape,
+                  aclError(aclTensorDesc* desc, int numDims, const int64_t* dims));
 PORTACL_SIGNATURE(aclSetTensorOriginFormat, aclError(aclTensorDesc* desc, aclFormat format));
-PORTACL_SIGNATURE(aclSetTensorOriginShape, aclError(aclTensorDesc* desc, int numDims, const int64_t* dims));
+PORTACL_SIGNATURE(aclSetTensorOriginShape,
+                  aclError(aclTensorDesc* desc, int numDims, const int64_t* dims));
 PORTACL_SIGNATURE(aclSetTensorPlaceMent, aclError(aclTensorDesc* desc, aclMemType memType));
-PORTACL_SIGNATURE(aclSetTensorConst, aclError(aclTensorDesc* desc, void* dataBuffer, size_t length));
-PORTACL_SIGNATURE(aclSetTensorShapeRange, aclError(aclTensorDesc* desc, size_t dimsCount, int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]));
+PORTACL_SIGNATURE(aclSetTensorConst,
+                  aclError(aclTensorDesc* desc, void* dataBuffer, size_t length));
+PORTACL_SIGNATURE(aclSetTensorShapeRange,
+                  aclError(aclTensorDesc* desc, size_t dimsCount,
+                           int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]));
 PORTACL_SIGNATURE(aclFinalizeReference, aclError(uint64_t* count));
 PORTACL_SIGNATURE(aclGetCannAttribute, aclError(aclCannAttr cannAttr, int32_t* value));
 PORTACL_SIGNATURE(aclGetCannAttributeList, aclError(const aclCannAttr** cannAttrList, size_t* num));
-PORTACL_SIGNATURE(aclGetDeviceCapability, aclError(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t* value));
-PORTACL_SIGNATURE(aclsysGetCANNVersion, aclError(aclCANNPackageName name, aclCANNPackageVersion* version));
-PORTACL_SIGNATURE(aclopSetAttrDataType, aclError(aclopAttr* attr, const char* attrName, aclDataType attrValue));
-PORTACL_SIGNATURE(aclopSetAttrListListInt, aclError(aclopAttr* attr, const char* attrName, int numLists, const int* numValues, const int64_t* const values[]));
+PORTACL_SIGNATURE(aclGetDeviceCapability,
+                  aclError(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t* value));
+PORTACL_SIGNATURE(aclsysGetCANNVersion,
+                  aclError(aclCANNPackageName name, aclCANNPackageVersion* version));
+PORTACL_SIGNATURE(aclopSetAttrDataType,
+                  aclError(aclopAttr* attr, const char* attrName, aclDataType attrValue));
+PORTACL_SIGNATURE(aclopSetAttrListListInt,
+                  aclError(aclopAttr* attr, const char* attrName, int numLists,
+                           const int* numValues, const int64_t* const values[]));
 PORTACL_SIGNATURE(aclopSetModelDir, aclError(const char* modelDir));
 PORTACL_SIGNATURE(aclopStartDumpArgs, aclError(uint32_t dumpType, const char* path));
 PORTACL_SIGNATURE(aclopStopDumpArgs, aclError(uint32_t dumpType));
 PORTACL_SIGNATURE(aclSetCompileopt, aclError(aclCompileOpt opt, const char* value));
 PORTACL_SIGNATURE(aclGetCompileoptSize, size_t(aclCompileOpt opt));
 PORTACL_SIGNATURE(aclGetCompileopt, aclError(aclCompileOpt opt, char* value, size_t length));
-PORTACL_SIGNATURE(aclGenGraphAndDumpForOp, aclError(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[], const aclDataBuffer* const inputs[], int numOutputs, const aclTensorDesc* const outputDesc[], aclDataBuffer* const outputs[], const aclopAttr* attr, aclopEngineType engineType, const char* graphDumpPath, const aclGraphDumpOption* graphDumpOpt));
-PORTACL_SIGNATURE(aclrtDeviceCanAccessPeer, aclError(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId));
+PORTACL_SIGNATURE(aclGenGraphAndDumpForOp,
+                  aclError(const char* opType, int numInputs,
+                           const aclTensorDesc* const inputDesc[],
+                           const aclDataBuffer* const inputs[], int numOutputs,
+                           const aclTensorDesc* const outputDesc[], aclDataBuffer* const outputs[],
+                           const aclopAttr* attr, aclopEngineType engineType,
+                           const char* graphDumpPath, const aclGraphDumpOption* graphDumpOpt));
+PORTACL_SIGNATURE(aclrtDeviceCanAccessPeer,
+                  aclError(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId));
 PORTACL_SIGNATURE(aclrtDeviceEnablePeerAccess, aclError(int32_t peerDeviceId, uint32_t flags));
 PORTACL_SIGNATURE(aclrtDeviceDisablePeerAccess, aclError(int32_t peerDeviceId));
 PORTACL_SIGNATURE(aclrtDeviceGetBareTgid, aclError(int32_t* pid));
-PORTACL_SIGNATURE(aclrtGetLogicDevIdByUserDevId, aclError(const int32_t userDevid, int32_t* logicDevId));
-PORTACL_SIGNATURE(aclrtGetDeviceInfo, aclError(uint32_t deviceId, aclrtDevAttr attr, int64_t* value));
+PORTACL_SIGNATURE(aclrtGetLogicDevIdByUserDevId,
+                  aclError(const int32_t userDevid, int32_t* logicDevId));
+PORTACL_SIGNATURE(aclrtGetDeviceInfo,
+                  aclError(uint32_t deviceId, aclrtDevAttr attr, int64_t* value));
 PORTACL_SIGNATURE(aclrtDeviceGetUuid, aclError(int32_t deviceId, aclrtUuid* uuid));
-PORTACL_SIGNATURE(aclrtGetPrimaryCtxState, aclError(int32_t deviceId, uint32_t* flags, int32_t* active));
-PORTACL_SIGNATURE(aclrtGetDeviceUtilizationRate, aclError(int32_t deviceId, aclrtUtilizationInfo* utilizationInfo));
+PORTACL_SIGNATURE(aclrtGetPrimaryCtxState,
+                  aclError(int32_t deviceId, uint32_t* flags, int32_t* active));
+PORTACL_SIGNATURE(aclrtGetDeviceUtilizationRate,
+                  aclError(int32_t deviceId, aclrtUtilizationInfo* utilizationInfo));
 PORTACL_SIGNATURE(aclrtSetDeviceSatMode, aclError(aclrtFloatOverflowMode mode));
 PORTACL_SIGNATURE(aclrtGetDeviceSatMode, aclError(aclrtFloatOverflowMode* mode));
 PORTACL_SIGNATURE(aclrtSetOpExecuteTimeOut, aclError(uint32_t timeout));
 PORTACL_SIGNATURE(aclrtSetOpExecuteTimeOutV2, aclError(uint64_t timeout, uint64_t* actualTimeout));
 PORTACL_SIGNATURE(aclrtGetOpExecuteTimeout, aclError(uint32_t* timeoutMs));
 PORTACL_SIGNATURE(aclrtSetOpWaitTimeout, aclError(uint32_t timeout));
-PORTACL_SIGNATURE(aclrtSetDeviceResLimit, aclError(int32_t deviceId, aclrtDevResLimitType type, uint32_t value));
-PORTACL_SIGNATURE(aclrtGetDeviceResLimit, aclError(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value));
+PORTACL_SIGNATURE(aclrtSetDeviceResLimit,
+                  aclError(int32_t deviceId, aclrtDevResLimitType type, uint32_t value));
+PORTACL_SIGNATURE(aclrtGetDeviceResLimit,
+                  aclError(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value));
 PORTACL_SIGNATURE(aclrtResetDeviceResLimit, aclError(int32_t deviceId));
 PORTACL_SIGNATURE(aclrtGetResInCurrentThread, aclError(aclrtDevResLimitType type, uint32_t* value));
 PORTACL_SIGNATURE(aclrtDeviceTaskAbort, aclError(int32_t deviceId, uint32_t timeout));
-PORTACL_SIGNATURE(aclrtGetMemUceInfo, aclError(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize, size_t* retSize));
-PORTACL_SIGNATURE(aclrtMemUceRepair, aclError(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize));
+PORTACL_SIGNATURE(aclrtGetMemUceInfo, aclError(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray,
+                                               size_t arraySize, size_t* retSize));
+PORTACL_SIGNATURE(aclrtMemUceRepair,
+                  aclError(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize));
 PORTACL_SIGNATURE(aclrtGetErrorVerbose, aclError(int32_t deviceId, aclrtErrorInfo* errorInfo));
 PORTACL_SIGNATURE(aclrtRepairError, aclError(int32_t deviceId, const aclrtErrorInfo* errorInfo));
-PORTACL_SIGNATURE(aclrtReserveMemAddress, aclError(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t flags));
+PORTACL_SIGNATURE(aclrtReserveMemAddress, aclError(void** virPtr, size_t size, size_t alignment,
+                                                   void* expectPtr, uint64_t flags));
 PORTACL_SIGNATURE(aclrtReleaseMemAddress, aclError(void* virPtr));
-PORTACL_SIGNATURE(aclrtMallocPhysical, aclError(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop, uint64_t flags));
+PORTACL_SIGNATURE(aclrtMallocPhysical, aclError(aclrtDrvMemHandle* handle, size_t size,
+                                                const aclrtPhysicalMemProp* prop, uint64_t flags));
 PORTACL_SIGNATURE(aclrtFreePhysical, aclError(aclrtDrvMemHandle handle));
-PORTACL_SIGNATURE(aclrtMapMem, aclError(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags));
+PORTACL_SIGNATURE(aclrtMapMem, aclError(void* virPtr, size_t size, size_t offset,
+                                        aclrtDrvMemHandle handle, uint64_t flags));
 PORTACL_SIGNATURE(aclrtUnmapMem, aclError(void* virPtr));
-PORTACL_SIGNATURE(aclrtMemGetAllocationGranularity, aclError(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option, size_t* granularity));
-PORTACL_SIGNATURE(aclrtMemExportToShareableHandle, aclError(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags, uint64_t* shareableHandle));
-PORTACL_SIGNATURE(aclrtMemImportFromShareableHandle, aclError(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle));
-PORTACL_SIGNATURE(aclrtMemSetPidToShareableHandle, aclError(uint64_t shareableHandle, int32_t* pid, size_t pidNum));
-PORTACL_SIGNATURE(aclrtMemcpyBatch, aclError(void** dsts, size_t* destMax, void** srcs, size_t* sizes, size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes, size_t numAttrs, size_t* failIdx));
-PORTACL_SIGNATURE(aclrtMemcpyBatchAsync, aclError(void** dsts, size_t* destMax, void** srcs, size_t* sizes, size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes, size_t numAttrs, size_t* failIdx, aclrtStream stream));
-PORTACL_SIGNATURE(aclrtMemcpyAsyncWithCondition, aclError(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream));
-PORTACL_SIGNATURE(aclrtHostRegister, aclError(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr));
+PORTACL_SIGNATURE(aclrtMemGetAllocationGranularity,
+                  aclError(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
+                           size_t* granularity));
+PORTACL_SIGNATURE(aclrtMemExportToShareableHandle,
+                  aclError(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
+                           uint64_t* shareableHandle));
+PORTACL_SIGNATURE(aclrtMemImportFromShareableHandle,
+                  aclError(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle));
+PORTACL_SIGNATURE(aclrtMemSetPidToShareableHandle,
+                  aclError(uint64_t shareableHandle, int32_t* pid, size_t pidNum));
+PORTACL_SIGNATURE(aclrtMemcpyBatch,
+                  aclError(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
+                           size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
+                           size_t numAttrs, size_t* failIdx));
+PORTACL_SIGNATURE(aclrtMemcpyBatchAsync,
+                  aclError(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
+                           size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
+                           size_t numAttrs, size_t* failIdx, aclrtStream stream));
+PORTACL_SIGNATURE(aclrtMemcpyAsyncWithCondition,
+                  aclError(void* dst, size_t destMax, const void* src, size_t count,
+                           aclrtMemcpyKind kind, aclrtStream stream));
+PORTACL_SIGNATURE(aclrtHostRegister,
+                  aclError(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr));
 PORTACL_SIGNATURE(aclrtHostRegisterV2, aclError(void* ptr, uint64_t size, uint32_t flag));
 PORTACL_SIGNATURE(aclrtHostUnregister, aclError(void* ptr));
-PORTACL_SIGNATURE(aclrtMallocHostWithCfg, aclError(void** ptr, uint64_t size, aclrtMallocConfig* cfg));
-PORTACL_SIGNATURE(aclrtGetMemUsageInfo, aclError(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum, size_t* outputNum));
-PORTACL_SIGNATURE(aclrtIpcMemGetExportKey, aclError(void* devPtr, size_t size, char* key, size_t len, uint64_t flag));
+PORTACL_SIGNATURE(aclrtMallocHostWithCfg,
+                  aclError(void** ptr, uint64_t size, aclrtMallocConfig* cfg));
+PORTACL_SIGNATURE(aclrtGetMemUsageInfo, aclError(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo,
+                                                 size_t inputNum, size_t* outputNum));
+PORTACL_SIGNATURE(aclrtIpcMemGetExportKey,
+                  aclError(void* devPtr, size_t size, char* key, size_t len, uint64_t flag));
 PORTACL_SIGNATURE(aclrtIpcMemSetImportPid, aclError(const char* key, int32_t* pid, size_t num));
 PORTACL_SIGNATURE(aclrtIpcMemImportByKey, aclError(void** devPtr, const char* key, uint64_t flag));
 PORTACL_SIGNATURE(aclrtIpcMemClose, aclError(const char* key));
-PORTACL_SIGNATURE(aclrtSetStreamAttribute, aclError(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue* value));
-PORTACL_SIGNATURE(aclrtGetStreamAttribute, aclError(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue* value));
+PORTACL_SIGNATURE(aclrtSetStreamAttribute, aclError(aclrtStream stream, aclrtStreamAttr stmAttrType,
+                                                    aclrtStreamAttrValue* value));
+PORTACL_SIGNATURE(aclrtGetStreamAttribute, aclError(aclrtStream stream, aclrtStreamAttr stmAttrType,
+                                                    aclrtStreamAttrValue* value));
 PORTACL_SIGNATURE(aclrtSetStreamOverflowSwitch, aclError(aclrtStream stream, uint32_t flag));
 PORTACL_SIGNATURE(aclrtGetStreamOverflowSwitch, aclError(aclrtStream stream, uint32_t* flag));
-PORTACL_SIGNATURE(aclrtSetStreamResLimit, aclError(aclrtStream stream, aclrtDevResLimitType type, uint32_t value));
-PORTACL_SIGNATURE(aclrtGetStreamResLimit, aclError(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value));
+PORTACL_SIGNATURE(aclrtSetStreamResLimit,
+                  aclError(aclrtStream stream, aclrtDevResLimitType type, uint32_t value));
+PORTACL_SIGNATURE(aclrtGetStreamResLimit,
+                  aclError(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value));
 PORTACL_SIGNATURE(aclrtResetStreamResLimit, aclError(aclrtStream stream));
 PORTACL_SIGNATURE(aclrtUseStreamResInCurrentThread, aclError(aclrtStream stream));
 PORTACL_SIGNATURE(aclrtUnuseStreamResInCurrentThread, aclError(aclrtStream stream));
-PORTACL_SIGNATURE(aclrtValueWrite, aclError(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream));
-PORTACL_SIGNATURE(aclrtValueWait, aclError(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream));
-PORTACL_SIGNATURE(aclrtCmoAsync, aclError(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream));
+PORTACL_SIGNATURE(aclrtValueWrite,
+                  aclError(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream));
+PORTACL_SIGNATURE(aclrtValueWait,
+                  aclError(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream));
+PORTACL_SIGNATURE(aclrtCmoAsync,
+                  aclError(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream));
 PORTACL_SIGNATURE(aclrtEventGetTimestamp, aclError(aclrtEvent event, uint64_t* timestamp));
 PORTACL_SIGNATURE(aclrtIpcGetEventHandle, aclError(aclrtEvent event, aclrtIpcEventHandle* handle));
 PORTACL_SIGNATURE(aclrtIpcOpenEventHandle, aclError(aclrtIpcEventHandle handle, aclrtEvent* event));
-PORTACL_SIGNATURE(aclrtBinaryLoadFromData, aclError(const void* data, size_t length, const aclrtBinaryLoadOptions* options, aclrtBinHandle* binHandle));
-PORTACL_SIGNATURE(aclrtBinaryGetFunction, aclError(const aclrtBinHandle binHandle, const char* kernelName, aclrtFuncHandle* funcHandle));
-PORTACL_SIGNATURE(aclrtGetFunctionAddr, aclError(aclrtFuncHandle funcHandle, void** aicAddr, void** aivAddr));
+PORTACL_SIGNATURE(aclrtBinaryLoadFromData,
+                  aclError(const void* data, size_t length, const aclrtBinaryLoadOptions* options,
+                           aclrtBinHandle* binHandle));
+PORTACL_SIGNATURE(aclrtBinaryGetFunction,
+                  aclError(const aclrtBinHandle binHandle, const char* kernelName,
+                           aclrtFuncHandle* funcHandle));
+PORTACL_SIGNATURE(aclrtGetFunctionAddr,
+                  aclError(aclrtFuncHandle funcHandle, void** aicAddr, void** aivAddr));
 PORTACL_SIGNATURE(aclmdlRICaptureBegin, aclError(aclrtStream stream, aclmdlRICaptureMode mode));
-PORTACL_SIGNATURE(aclmdlRICaptureGetInfo, aclError(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* modelRI));
+PORTACL_SIGNATURE(aclmdlRICaptureGetInfo,
+                  aclError(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* modelRI));
 PORTACL_SIGNATURE(aclmdlRICaptureEnd, aclError(aclrtStream stream, aclmdlRI* modelRI));
 PORTACL_SIGNATURE(aclmdlRICaptureThreadExchangeMode, aclError(aclmdlRICaptureMode* mode));
 PORTACL_SIGNATURE(aclmdlRIExecuteAsync, aclError(aclmdlRI modelRI, aclrtStream stream));
@@ -111,7 +171,8 @@ PORTACL_SIGNATURE(aclmdlRIDebugPrint, aclError(aclmdlRI modelRI));
 PORTACL_SIGNATURE(aclmdlRIDebugJsonPrint, aclError(aclmdlRI modelRI, const char* path));
 PORTACL_SIGNATURE(aclmdlRICaptureTaskGrpBegin, aclError(aclrtStream stream));
 PORTACL_SIGNATURE(aclmdlRICaptureTaskGrpEnd, aclError(aclrtStream stream, aclrtTaskGrp* handle));
-PORTACL_SIGNATURE(aclmdlRICaptureTaskUpdateBegin, aclError(aclrtStream stream, aclrtTaskGrp handle));
+PORTACL_SIGNATURE(aclmdlRICaptureTaskUpdateBegin,
+                  aclError(aclrtStream stream, aclrtTaskGrp handle));
 PORTACL_SIGNATURE(aclmdlRICaptureTaskUpdateEnd, aclError(aclrtStream stream));
 PORTACL_SIGNATURE(aclmdlInitDump, aclError());
 PORTACL_SIGNATURE(aclmdlSetDump, aclError(const char* dumpCfgPath));
@@ -120,15 +181,21 @@ PORTACL_SIGNATURE(aclprofInit, aclError(const char* profilerResultPath, size_t l
 PORTACL_SIGNATURE(aclprofFinalize, aclError());
 PORTACL_SIGNATURE(aclprofStart, aclError(const aclprofConfig* profilerConfig));
 PORTACL_SIGNATURE(aclprofStop, aclError(const aclprofConfig* profilerConfig));
-PORTACL_SIGNATURE(aclprofCreateConfig, aclprofConfig*(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics, const aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig));
+PORTACL_SIGNATURE(aclprofCreateConfig,
+                  aclprofConfig*(uint32_t* deviceIdList, uint32_t deviceNums,
+                                 aclprofAicoreMetrics aicoreMetrics,
+                                 const aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig));
 PORTACL_SIGNATURE(aclprofDestroyConfig, aclError(const aclprofConfig* profilerConfig));
-PORTACL_SIGNATURE(aclprofSetConfig, aclError(aclprofConfigType configType, const char* config, size_t configLength));
+PORTACL_SIGNATURE(aclprofSetConfig,
+                  aclError(aclprofConfigType configType, const char* config, size_t configLength));
 PORTACL_SIGNATURE(aclprofCreateStepInfo, aclprofStepInfo*());
 PORTACL_SIGNATURE(aclprofDestroyStepInfo, void(aclprofStepInfo* stepinfo));
-PORTACL_SIGNATURE(aclprofGetStepTimestamp, aclError(aclprofStepInfo* stepInfo, aclprofStepTag tag, aclrtStream stream));
+PORTACL_SIGNATURE(aclprofGetStepTimestamp,
+                  aclError(aclprofStepInfo* stepInfo, aclprofStepTag tag, aclrtStream stream));
 PORTACL_SIGNATURE(aclprofCreateStamp, void*());
 PORTACL_SIGNATURE(aclprofDestroyStamp, void(void* stamp));
-PORTACL_SIGNATURE(aclprofSetStampTraceMessage, aclError(void* stamp, const char* msg, uint32_t msgLen));
+PORTACL_SIGNATURE(aclprofSetStampTraceMessage,
+                  aclError(void* stamp, const char* msg, uint32_t msgLen));
 PORTACL_SIGNATURE(aclprofMark, aclError(void* stamp));
 PORTACL_SIGNATURE(aclprofMarkEx, aclError(const char* msg, size_t msgLen, aclrtStream stream));
 PORTACL_SIGNATURE(aclprofPush, aclError(void* stamp));

@@ -45,9 +45,9 @@ class Call {
   aclError Run(void* input, void* output) {
     aclDataBuffer* in = aclCreateDataBuffer(input, 64);
     aclDataBuffer* out = aclCreateDataBuffer(output, 32);
-    const aclError code = aclopCompileAndExecute("UpsampleNearestExact2dGrad", 1, &grad, &in, 1,
-                                                 &result, &out, attr, ACL_ENGINE_SYS,
-                                                 ACL_COMPILE_SYS, nullptr, nullptr);
+    const aclError code =
+        aclopCompileAndExecute("UpsampleNearestExact2dGrad", 1, &grad, &in, 1, &result, &out, attr,
+                               ACL_ENGINE_SYS, ACL_COMPILE_SYS, nullptr, nullptr);
     aclDestroyDataBuffer(in);
     aclDestroyDataBuffer(out);
     return code;
@@ -178,7 +178,8 @@ TEST_F(TensorDescMemory, OriginsAreReplaced) {
   EXPECT_EQ(aclSetTensorShapeRange(desc, 2, range), ACL_SUCCESS);
   EXPECT_ACL_ERROR(aclSetTensorShapeRange(desc, 1, nullptr), kInvalid, "dimsRange is null");
   EXPECT_ACL_ERROR(aclSetTensorShape(desc, 1, nullptr), kInvalid, "numDims is 1");
-  EXPECT_ACL_ERROR(aclSetTensorPlaceMent(desc, static_cast<aclMemType>(3)), kInvalid, "memType is 3");
+  EXPECT_ACL_ERROR(aclSetTensorPlaceMent(desc, static_cast<aclMemType>(3)), kInvalid,
+                   "memType is 3");
   EXPECT_ACL_ERROR(aclSetTensorConst(desc, nullptr, 1), kInvalid, "length is 1");
   aclDestroyTensorDesc(desc);
   EXPECT_ACL_ERROR(aclSetTensorFormat(desc, ACL_FORMAT_ND), kInvalid, "no live tensor description");
