@@ -85,12 +85,15 @@ def test_stock_kernels_come_back():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_grid_sample_same_results(mode, padding, dtype):
     x, grid = make(dtype)
-    weights = torch.randn(2, 3, 9, 14, dtype=dtype)
+    weights = torch.randn((2, 3, 9, 14), generator=torch.Generator().manual_seed(1), dtype=dtype)
     wanted = gradients(x, grid, mode, padding, weights)
     with pt.accelerated():
         got = gradients(x, grid, mode, padding, weights)
+    # The terms of a grid's gradient sum up to some 100: two orders of summation in float32 differ by
+    # a few units in the last place of that.
+    bounds = {"rtol": 1.3e-6, "atol": 5e-5} if dtype == torch.float32 else {}
     for a, b in zip(got, wanted):
-        torch.testing.assert_close(a, b)
+        torch.testing.assert_close(a, b, **bounds)
 
 
 def layouts(t):
