@@ -21,7 +21,7 @@ struct aclTensor {
 };
 struct aclScalar {
   portacl::base::DType dtype = portacl::base::DType::kUndefined;
-  std::array<std::byte, 16> value{};
+  alignas(16) std::array<std::byte, 16> value{};  // read as its dtype
 };
 struct aclIntArray {
   std::vector<int64_t> values;
