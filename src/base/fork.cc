@@ -69,9 +69,11 @@ struct ForkLocks {
     new (&creation) std::mutex;
   }
 
+#if !defined(__SANITIZE_THREAD__)  // it follows 64 locks of a thread at most, and no such forks
   // When the library is loaded, where memory for the registration can be counted on.
   static inline const int registered =
       pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
+#endif
 };
 
 CreationLock::CreationLock() noexcept {
