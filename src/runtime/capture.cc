@@ -1,6 +1,8 @@
 // Captures, the graphs that they leave, and groups of tasks in these.
 #include "runtime/capture.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -9,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/handle_table.h"
+#include "base/per_thread.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 
@@ -47,14 +51,13 @@ struct TaskGroup {
   std::vector<size_t> steps;  // indices
 };
 
-// Leaked on purpose, see context.cc.
 base::HandleTable<Graph>& Graphs() {
-  static auto* const graphs = new base::HandleTable<Graph>;
-  return *graphs;
+  static constinit base::Immortal<base::HandleTable<Graph>> graphs;
+  return graphs.Get();
 }
 base::HandleTable<TaskGroup>& Groups() {
-  static auto* const groups = new base::HandleTable<TaskGroup>;
-  return *groups;
+  static constinit base::Immortal<base::HandleTable<TaskGroup>> groups;
+  return groups.Get();
 }
 
 base::Status CheckRecordable(const Task& task) {
@@ -81,6 +84,7 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
 
   CaptureMode mode() const { return mode_; }
   std::thread::id thread() const { return thread_; }
+  pid_t process() const { return process_; }
   const std::shared_ptr<Graph>& graph() const { return graph_; }
   CaptureState state();
   bool BeganOn(const Stream& stream);
@@ -108,6 +112,7 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
 
   const CaptureMode mode_;
   const std::thread::id thread_ = std::this_thread::get_id();
+  const pid_t process_ = getpid();
   const std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   std::mutex mutex_;
   CaptureState state_ = CaptureState::kActive;
@@ -119,16 +124,16 @@ namespace {
 // The captures that go on.
 struct Active {
   std::atomic<int> count{0};
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kRuntime};
   std::vector<std::shared_ptr<Capture>> captures;
 };
 
 Active& AllActive() {
-  static auto* const active = new Active;  // leaked on purpose, see context.cc
-  return *active;
+  static constinit base::Immortal<Active> active;
+  return active.Get();
 }
 
-thread_local CaptureMode thread_mode = CaptureMode::kGlobal;
+PORTACL_STARTS_WITH_THREAD thread_local CaptureMode thread_mode = CaptureMode::kGlobal;
 
 void Enlist(const std::shared_ptr<Capture>& capture) {
   Active& active = AllActive();
@@ -379,6 +384,7 @@ base::Status RefuseUnsafeCall() {
   if (thread_mode == CaptureMode::kRelaxed) return {};
   const std::lock_guard lock(active.mutex);
   for (const auto& capture : active.captures) {
+    if (capture->process() != getpid()) continue;  // it did not come along through fork()
     const bool own = capture->thread() == std::this_thread::get_id();
     const bool global =
         capture->mode() == CaptureMode::kGlobal && thread_mode == CaptureMode::kGlobal;

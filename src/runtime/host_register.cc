@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/fork.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
@@ -12,13 +13,13 @@ namespace portacl::runtime {
 namespace {
 
 struct Table {
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kMemory};
   std::map<uintptr_t, size_t> ranges;  // bytes by start
 };
 
 Table& TheTable() {
-  static Table* const table = new Table;  // leaked on purpose, see context.cc
-  return *table;
+  static constinit base::Immortal<Table> table;
+  return table.Get();
 }
 
 // Whether a range has a byte in [start, end); the caller holds the lock.

@@ -4,9 +4,12 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
+#include "base/per_thread.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
 
@@ -19,20 +22,18 @@ struct Range {
 };
 
 struct Ranges {
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kSettings};
   uint32_t next = 1;
   std::map<uint32_t, Range> open;
 };
 
 Ranges& TheRanges() {
-  static Ranges* const ranges = new Ranges;  // leaked on purpose, see context.cc
-  return *ranges;
+  static constinit base::Immortal<Ranges> ranges;
+  return ranges.Get();
 }
 
-std::vector<Range>& ThreadsRanges() {
-  thread_local std::vector<Range> ranges;
-  return ranges;
-}
+// Null where there is no memory for it.
+std::vector<Range>* ThreadsRanges() { return base::PerThread<std::vector<Range>>::Get(); }
 
 TraceTime Now() { return std::chrono::steady_clock::now(); }
 
@@ -59,13 +60,17 @@ base::Status MarkStream(const std::string& text, void* stream) {
   return Launch(stream, std::move(work));
 }
 
-void PushRange(std::string text) { ThreadsRanges().push_back({std::move(text), Now()}); }
+void PushRange(std::string text) {
+  std::vector<Range>* const ranges = ThreadsRanges();
+  if (ranges == nullptr) throw std::bad_alloc();
+  ranges->push_back({std::move(text), Now()});
+}
 
 bool PopRange() {
-  std::vector<Range>& ranges = ThreadsRanges();
-  if (ranges.empty()) return false;
-  AddRange(ranges.back());
-  ranges.pop_back();
+  std::vector<Range>* const ranges = ThreadsRanges();
+  if (ranges == nullptr || ranges->empty()) return false;
+  AddRange(ranges->back());
+  ranges->pop_back();
   return true;
 }
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "acl/acl_rt_device.h"
+#include "base/fork.h"
+#include "base/per_thread.h"
 #include "runtime/context.h"
 #include "runtime/parallel.h"
 #include "runtime/stream_queue.h"
@@ -21,13 +23,13 @@ constexpr int32_t kJitCompile = 10;  // ACL_OP_JIT_COMPILE
 
 struct CompileOptions {
   CompileOptions() { texts[kJitCompile] = "disable"; }
-  std::mutex mutex;
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kSettings};
   std::array<std::string, kCompileOptions> texts;
 };
 
 CompileOptions& TheCompileOptions() {
-  static auto* const options = new CompileOptions;  // leaked on purpose, see context.cc
-  return *options;
+  static constinit base::Immortal<CompileOptions> options;
+  return options.Get();
 }
 
 struct DeviceOptions {
@@ -36,9 +38,11 @@ struct DeviceOptions {
 };
 
 DeviceOptions& OptionsOf(int32_t device) {
-  static auto* const devices =
-      new std::vector<DeviceOptions>(static_cast<size_t>(DeviceCount()));  // likewise
-  return (*devices)[static_cast<size_t>(device)];
+  static constinit base::Immortal<std::vector<DeviceOptions>> devices;
+  const auto make = [] {
+    return new std::vector<DeviceOptions>(static_cast<size_t>(DeviceCount()));
+  };
+  return devices.Get(make)[static_cast<size_t>(device)];
 }
 
 }  // namespace
@@ -77,7 +81,7 @@ uint32_t StreamCores(Stream& stream, int32_t resource) {
 }
 
 void*& ThreadsStream() {
-  thread_local void* stream = nullptr;
+  PORTACL_STARTS_WITH_THREAD thread_local void* stream = nullptr;
   return stream;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/fork.h"
 #include "base/handle_table.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
@@ -61,20 +62,21 @@ struct Range {
 
 using Ranges = std::map<uintptr_t, Range>;
 
+// Its lock is held while memory is unbooked, and never with that of a table of handles.
 struct Table {
-  std::shared_mutex mutex;
+  base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kHandles};
   Ranges ranges;
   std::atomic<size_t> pieces{0};  // of all ranges: without any, nobody needs to look
 };
 
 Table& TheTable() {
-  static Table* const table = new Table;  // leaked on purpose, see context.cc
-  return *table;
+  static constinit base::Immortal<Table> table;
+  return table.Get();
 }
 
 base::HandleTable<Physical>& Handles() {
-  static auto* const handles = new base::HandleTable<Physical>;  // likewise
-  return *handles;
+  static constinit base::Immortal<base::HandleTable<Physical>> handles;
+  return handles.Get();
 }
 
 void* ToPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }

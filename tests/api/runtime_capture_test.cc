@@ -1,6 +1,8 @@
 // Captured streams: recorded, replayed with the addresses of the capture, forked and joined by
 // events, changed by groups of tasks; and each mistake refused.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "support/api/child_process.h"
 #include "support/api/runtime_fixture.h"
 
 namespace portacl_test {
@@ -328,6 +331,36 @@ TEST_F(Capture, PrintsItsTasks) {
   EXPECT_ACL_ERROR(aclmdlRIDebugJsonPrint(graph_, "/nowhere/file"), ACL_ERROR_WRITE_FILE,
                    "cannot be written");
   EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
+}
+
+// The child of a fork() has no captures, whatever its parent is about.
+void CaptureAndFork() {
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+  const pid_t child = fork();
+  if (child == 0) {
+    void* memory = nullptr;
+    const bool works = aclrtSetDevice(0) == ACL_SUCCESS &&
+                       aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS &&
+                       aclrtMemset(memory, 8, 0, 8) == ACL_SUCCESS;
+    _exit(works ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  aclmdlRI graph = nullptr;
+  EXPECT_EQ(aclmdlRICaptureEnd(stream, &graph), ACL_SUCCESS);
+  EXPECT_EQ(aclmdlRIDestroy(graph), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+TEST(CaptureFork, AForkedProcessHasNoCaptures) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not follow forks of threaded processes";
+#endif
+  PORTACL_IN_CHILD(Environment{}, CaptureAndFork());
 }
 
 TEST(CaptureDumps, AreNotSupported) {
