@@ -3,7 +3,6 @@
 #ifndef PORTACL_BASE_KERNEL_H_
 #define PORTACL_BASE_KERNEL_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -14,9 +13,7 @@ struct KernelPlan {
   const char* path = "";        // static string shown to users behind the kernel's name, e.g. "x2"
   int32_t path_id = 0;          // the kernel's own choice of code path
   uint64_t workspace_size = 0;  // bytes, start aligned to 64; independent of grid values
-  std::array<uint64_t, 8> offset{};   // the kernel's own: offsets into the workspace, in bytes
-  std::array<int64_t, 8> value{};     // the kernel's own: tile sizes, counts, strides
-  std::shared_ptr<const void> table;  // the kernel's own: anything larger, made in the plan
+  std::shared_ptr<const void> table;  // the kernel's own: what it found out, made in the plan
 };
 
 template <class Params>

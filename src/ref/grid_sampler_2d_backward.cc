@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "base/checked.h"
 #include "base/dispatch.h"
@@ -179,7 +180,7 @@ void RunGridGrad(const Params& p) {
 
 // ---- the kernel --------------------------------------------------------------------------------
 
-// Workspace: one plane of sums in the compute type per thread; value[0] is their number.
+// Workspace: one plane of sums in the compute type per thread; their number is the plan's table.
 bool Plan(const Params& p, base::KernelPlan* plan) {
   if (!p.want_input_grad) return true;
   // Below some microseconds of work one thread is faster.
@@ -192,7 +193,7 @@ bool Plan(const Params& p, base::KernelPlan* plan) {
     return false;
   }
   plan->workspace_size = bytes;
-  plan->value[0] = slots;
+  plan->table = std::make_shared<const int>(slots);
   return true;
 }
 
@@ -206,7 +207,8 @@ const base::Kernel<Params> kGridSampler2DBackward = {
       base::DispatchFloating(p.shape.dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
         if (p.want_input_grad) {
-          RunInputGrad<T>(p, static_cast<int>(plan.value[0]), static_cast<Compute<T>*>(workspace));
+          RunInputGrad<T>(p, *static_cast<const int*>(plan.table.get()),
+                          static_cast<Compute<T>*>(workspace));
         }
         if (p.want_grid_grad) RunGridGrad<T>(p);
       });
