@@ -65,6 +65,26 @@ class Planner {
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
                      Planner planner);
 
+// Phase 1 of an operator of src/ops: `read(arguments, call)` fills in its parameters, `plan` checks
+// and plans.
+template <class Call, class Read>
+aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
+                     base::Status (*plan)(const Call&, std::shared_ptr<const ops::Plan>*),
+                     const Read& read) {
+  const auto planner = [&](std::shared_ptr<const ops::Plan>* made) -> base::Status {
+    Arguments arguments(op);
+    Call call;
+    call.op = op;
+    call.surface = ops::Surface::kAclnn;
+    read(arguments, call);
+    call.has_workspace_size = workspace_size != nullptr;
+    call.has_executor = executor != nullptr;
+    if (call.has_workspace_size && call.has_executor) PORTACL_RETURN_IF_ERROR(arguments.status());
+    return plan(call, made);
+  };
+  return PhaseOne(op, workspace_size, executor, planner);
+}
+
 // Phase 2: enqueues a run of an executor that phase 1 of `op` made. A one-shot executor is freed
 // unless the call is refused.
 aclnnStatus PhaseTwo(const char* op, void* workspace, uint64_t workspace_size,

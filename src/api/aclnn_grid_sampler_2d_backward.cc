@@ -1,6 +1,4 @@
 // The two-phase functions of aclnnGridSampler2DBackward.
-#include <memory>
-
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
 #include "api/aclnn_call.h"
 #include "ops/grid_sampler_2d_backward.h"
@@ -18,12 +16,8 @@ aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
     const aclBoolArray* outputMask, aclTensor* inputGrad, aclTensor* gridGrad,
     uint64_t* workspaceSize, aclOpExecutor** executor) {
   return portacl::api::PhaseOne(
-      kOp, workspaceSize, executor,
-      [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> portacl::base::Status {
-        portacl::api::Arguments arguments(kOp);
-        portacl::ops::GridSampler2DBackwardCall call;
-        call.op = kOp;
-        call.surface = portacl::ops::Surface::kAclnn;
+      kOp, workspaceSize, executor, portacl::ops::PlanGridSampler2DBackward,
+      [&](portacl::api::Arguments& arguments, portacl::ops::GridSampler2DBackwardCall& call) {
         call.grad_output = arguments.Tensor("gradOutput", gradOutput);
         call.input = arguments.Tensor("input", input);
         call.grid = arguments.Tensor("grid", grid);
@@ -33,12 +27,6 @@ aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
         call.output_mask = arguments.Bools("outputMask", outputMask);
         call.input_grad = arguments.Tensor("inputGrad", inputGrad);
         call.grid_grad = arguments.Tensor("gridGrad", gridGrad);
-        call.has_workspace_size = workspaceSize != nullptr;
-        call.has_executor = executor != nullptr;
-        if (call.has_workspace_size && call.has_executor) {
-          PORTACL_RETURN_IF_ERROR(arguments.status());
-        }
-        return PlanGridSampler2DBackward(call, plan);
       });
 }
 

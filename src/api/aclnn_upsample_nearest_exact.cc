@@ -1,6 +1,5 @@
 // The two-phase functions of aclnnUpsampleNearestExact1d and ...2d.
 #include <array>
-#include <memory>
 
 #include "aclnnop/aclnn_upsample_nearest_exact1d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d.h"
@@ -19,24 +18,15 @@ constexpr const char* k2d = portacl::ops::AclnnName("aclnnUpsampleNearestExact2d
 aclnnStatus Plan(const char* op, int spatial, const std::array<double, 2>& scales,
                  const aclTensor* self, const aclIntArray* outputSize, const aclTensor* out,
                  uint64_t* workspaceSize, aclOpExecutor** executor) {
-  return PhaseOne(op, workspaceSize, executor,
-                  [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> portacl::base::Status {
-                    portacl::api::Arguments arguments(op);
-                    portacl::ops::UpsampleNearestExactCall call;
-                    call.op = op;
-                    call.surface = portacl::ops::Surface::kAclnn;
-                    call.spatial = spatial;
-                    call.input = arguments.Tensor("self", self);
-                    call.output_size = arguments.Ints("outputSize", outputSize);
-                    call.output = arguments.Tensor("out", out);
-                    call.scales = scales;
-                    call.has_workspace_size = workspaceSize != nullptr;
-                    call.has_executor = executor != nullptr;
-                    if (call.has_workspace_size && call.has_executor) {
-                      PORTACL_RETURN_IF_ERROR(arguments.status());
-                    }
-                    return PlanUpsampleNearestExact(call, plan);
-                  });
+  return PhaseOne(
+      op, workspaceSize, executor, portacl::ops::PlanUpsampleNearestExact,
+      [&](portacl::api::Arguments& arguments, portacl::ops::UpsampleNearestExactCall& call) {
+        call.spatial = spatial;
+        call.input = arguments.Tensor("self", self);
+        call.output_size = arguments.Ints("outputSize", outputSize);
+        call.output = arguments.Tensor("out", out);
+        call.scales = scales;
+      });
 }
 
 }  // namespace

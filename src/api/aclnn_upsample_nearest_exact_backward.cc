@@ -1,6 +1,5 @@
 // The two-phase functions of aclnnUpsampleNearestExact1dBackward and ...2dBackward.
 #include <array>
-#include <memory>
 
 #include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
@@ -26,23 +25,15 @@ aclnnStatus Plan(const Request& request, const aclTensor* gradOutput, const aclI
                  const aclIntArray* inputSize, const aclTensor* out, uint64_t* workspaceSize,
                  aclOpExecutor** executor) {
   return PhaseOne(request.op, workspaceSize, executor,
-                  [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> portacl::base::Status {
-                    portacl::api::Arguments arguments(request.op);
-                    portacl::ops::UpsampleNearestExactBackwardCall call;
-                    call.op = request.op;
-                    call.surface = portacl::ops::Surface::kAclnn;
+                  portacl::ops::PlanUpsampleNearestExactBackward,
+                  [&](portacl::api::Arguments& arguments,
+                      portacl::ops::UpsampleNearestExactBackwardCall& call) {
                     call.spatial = request.spatial;
                     call.grad_output = arguments.Tensor("gradOutput", gradOutput);
                     call.output_size = arguments.Ints("outputSize", outputSize);
                     call.input_size = arguments.Ints("inputSize", inputSize);
                     call.grad_input = arguments.Tensor("out", out);
                     call.scales = request.scales;
-                    call.has_workspace_size = workspaceSize != nullptr;
-                    call.has_executor = executor != nullptr;
-                    if (call.has_workspace_size && call.has_executor) {
-                      PORTACL_RETURN_IF_ERROR(arguments.status());
-                    }
-                    return PlanUpsampleNearestExactBackward(call, plan);
                   });
 }
 
