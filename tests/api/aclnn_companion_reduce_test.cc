@@ -208,28 +208,37 @@ TEST_F(CompanionReduce, RefusalsNameTheParameter) {
     return args;
   };
   EXPECT_EQ(PlanAdd(a, b, one, c), 0) << TakeMessage();
-  expect(with(a, [](auto& t) { t.null = true; }), b, one, c, 161001, "self is null");
-  expect(a, b, nullptr, c, 161001, "alpha is null");
-  expect(a, b, one, with(c, [](auto& t) { t.null = true; }), 161001, "out is null");
-  expect(with(a, [](auto& t) { t.dtype = ACL_COMPLEX64; }), b, one, c, 161002,
+  expect(with(a, [](auto& t) { t.null = true; }), b, one, c, ACLNN_ERR_PARAM_NULLPTR,
+         "self is null");
+  expect(a, b, nullptr, c, ACLNN_ERR_PARAM_NULLPTR, "alpha is null");
+  expect(a, b, one, with(c, [](auto& t) { t.null = true; }), ACLNN_ERR_PARAM_NULLPTR,
+         "out is null");
+  expect(with(a, [](auto& t) { t.dtype = ACL_COMPLEX64; }), b, one, c, ACLNN_ERR_PARAM_INVALID,
          "self has data type COMPLEX64");
-  expect(a, b, one, with(c, [](auto& t) { t.dtype = ACL_INT32; }), 161002,
+  expect(a, b, one, with(c, [](auto& t) { t.dtype = ACL_INT32; }), ACLNN_ERR_PARAM_INVALID,
          "out has data type INT32, but the result is FLOAT");
-  expect(a, with(b, [](auto& t) { t.shape = {4}; }), one, c, 161002,
+  expect(a, with(b, [](auto& t) { t.shape = {4}; }), one, c, ACLNN_ERR_PARAM_INVALID,
          "other has shape [4], which does not broadcast with shape [2, 3] of self");
   expect(a, b, one,
          with(c,
               [](auto& t) {
                 t.shape = {3, 2};
               }),
-         161002, "out has shape [3, 2], but the result has shape [2, 3]");
-  expect(with(a, [](auto& t) { t.format = ACL_FORMAT_NC1HWC0; }), b, one, c, 161002,
-         "self has format NC1HWC0");
-  expect(a, b, one, with(c, [&](auto& t) { t.data = bytes + 4; }), 161002, "overlaps");
-  expect(a, b, one, with(c, [](auto& t) { t.strides = Shape{0, 1}; }), 161002, "overlaps itself");
-  expect(with(a, [](auto& t) { t.data = nullptr; }), b, one, c, 161001, "data address null");
+         ACLNN_ERR_PARAM_INVALID, "out has shape [3, 2], but the result has shape [2, 3]");
+  expect(with(a, [](auto& t) { t.format = ACL_FORMAT_NC1HWC0; }), b, one, c,
+         ACLNN_ERR_PARAM_INVALID, "self has format NC1HWC0");
+  expect(a, b, one, with(c, [&](auto& t) { t.data = bytes + 4; }), ACLNN_ERR_PARAM_INVALID,
+         "overlaps");
+  expect(a, b, one,
+         with(c,
+              [](auto& t) {
+                t.strides = Shape{0, 1};
+              }),
+         ACLNN_ERR_PARAM_INVALID, "overlaps itself");
+  expect(with(a, [](auto& t) { t.data = nullptr; }), b, one, c, ACLNN_ERR_PARAM_NULLPTR,
+         "data address null");
   const auto integer = [](auto& t) { t.dtype = ACL_INT32; };
-  expect(with(a, integer), with(b, integer), one, with(c, integer), 161002,
+  expect(with(a, integer), with(b, integer), one, with(c, integer), ACLNN_ERR_PARAM_INVALID,
          "alpha has data type DOUBLE, but the inputs compute in INT32");
 }
 
@@ -242,7 +251,7 @@ TEST_F(CompanionReduce, RefusalsOfSingleOperators) {
   uint64_t size = 0;
   aclOpExecutor* executor = nullptr;
   const auto refused = [&](aclnnStatus status, const char* part) {
-    EXPECT_EQ(status, 161002) << part;
+    EXPECT_EQ(status, ACLNN_ERR_PARAM_INVALID) << part;
     EXPECT_EQ(executor, nullptr);
     EXPECT_THAT(TakeMessage(), testing::HasSubstr(part));
   };
@@ -295,15 +304,15 @@ TEST_F(CompanionReduce, ListsOfDifferentLengthsAndBadMembersAreRefused) {
   aclOpExecutor* executor = nullptr;
   EXPECT_EQ(aclnnForeachAddListV2GetWorkspaceSize(two.get(), single.get(), one.get(), two.get(),
                                                   &size, &executor),
-            161002);
+            ACLNN_ERR_PARAM_INVALID);
   EXPECT_THAT(TakeMessage(), testing::HasSubstr("self has 2 members, other 1 and out 2"));
   EXPECT_EQ(aclnnForeachAddListV2GetWorkspaceSize(two.get(), wrong.get(), one.get(), two.get(),
                                                   &size, &executor),
-            161002);
+            ACLNN_ERR_PARAM_INVALID);
   EXPECT_THAT(TakeMessage(), testing::HasSubstr("member 1 of the lists: other has shape [3]"));
   EXPECT_EQ(aclnnForeachAddListV2GetWorkspaceSize(two.get(), nullptr, one.get(), two.get(), &size,
                                                   &executor),
-            161001);
+            ACLNN_ERR_PARAM_NULLPTR);
 }
 
 }  // namespace

@@ -101,48 +101,70 @@ TEST_F(AclnnForward, NearestRefusesEachRowWithItsCodeAndInOrder) {
   good.scales = {0, 0};
   using Row = CheckRow<NearestForwardCall>;
   const std::vector<Row> rows = {
-      {"NullSelf", 161001, [](auto* c) { c->self.null = true; }, {"self is null"}},
-      {"NullSize", 161001, [](auto* c) { c->output_size.reset(); }, {"outputSize is null"}},
-      {"NullOut", 161001, [](auto* c) { c->out.null = true; }, {"out is null"}},
+      {"NullSelf", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->self.null = true; }, {"self is null"}},
+      {"NullSize",
+       ACLNN_ERR_PARAM_NULLPTR,
+       [](auto* c) { c->output_size.reset(); },
+       {"outputSize is null"}},
+      {"NullOut", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->out.null = true; }, {"out is null"}},
       {"NullWorkspaceSize",
-       161001,
+       ACLNN_ERR_PARAM_NULLPTR,
        [](auto* c) { c->null_workspace_size = true; },
        {"workspaceSize is null"}},
-      {"NullExecutor", 161001, [](auto* c) { c->null_executor = true; }, {"executor is null"}},
-      {"Dtype", 161002, [](auto* c) { c->self.dtype = ACL_DOUBLE; }, {"self has dtype DOUBLE"}},
-      {"DtypesDiffer", 161002, [](auto* c) { c->out.dtype = ACL_FLOAT16; }, {"must be equal"}},
+      {"NullExecutor",
+       ACLNN_ERR_PARAM_NULLPTR,
+       [](auto* c) { c->null_executor = true; },
+       {"executor is null"}},
+      {"Dtype",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->self.dtype = ACL_DOUBLE; },
+       {"self has dtype DOUBLE"}},
+      {"DtypesDiffer",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->out.dtype = ACL_FLOAT16; },
+       {"must be equal"}},
       {"Rank",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) {
          c->self.shape = {2, 3, 4};
        },
        {"must have rank 4"}},
       {"Format",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) { c->self.format = ACL_FORMAT_NC1HWC0; },
        {"self has format NC1HWC0"}},
-      {"FormatsDiffer", 161002, [](auto* c) { c->out.format = ACL_FORMAT_ND; }, {"must be equal"}},
-      {"SizeLength", 161002, [](auto* c) { c->output_size = Shape{8}; }, {"has 1 elements"}},
+      {"FormatsDiffer",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->out.format = ACL_FORMAT_ND; },
+       {"must be equal"}},
+      {"SizeLength",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->output_size = Shape{8}; },
+       {"has 1 elements"}},
       {"Size",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) {
          c->output_size = Shape{8, 0};
        },
        {"outputSize[1] is 0"}},
-      {"Scale", 161002, [](auto* c) { c->scales[1] = kNaN; }, {"scalesW is nan"}},
+      {"Scale", ACLNN_ERR_PARAM_INVALID, [](auto* c) { c->scales[1] = kNaN; }, {"scalesW is nan"}},
       {"Shape",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) {
          c->out.shape = {2, 3, 8, 8};
        },
        {"out has shape [2, 3, 8, 8]", "[2, 3, 8, 9]"}},
-      {"NullData", 161001, [](auto* c) { c->self.data = nullptr; }, {"data address null"}},
+      {"NullData",
+       ACLNN_ERR_PARAM_NULLPTR,
+       [](auto* c) { c->self.data = nullptr; },
+       {"data address null"}},
   };
   EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
   ExpectEveryRowIsRefused(good, rows);
   ExpectRowsAreCheckedInOrder(good, rows);
   portaclSetProfile("atlas-training");
-  ExpectRefused(good, 161002, {"the profile atlas-training does not have this operator"});
+  ExpectRefused(good, ACLNN_ERR_PARAM_INVALID,
+                {"the profile atlas-training does not have this operator"});
 }
 
 // ---- grid sampler ------------------------------------------------------------------------------
@@ -189,41 +211,59 @@ TEST_F(AclnnForward, GridSamplerRefusesEachRowWithItsCodeAndInOrder) {
   good.out = {{2, 3, 6, 7}, ACL_FLOAT, ACL_FORMAT_ND, bytes + 4096};
   using Row = CheckRow<GridForwardCall>;
   const std::vector<Row> rows = {
-      {"NullInput", 161001, [](auto* c) { c->input.null = true; }, {"input is null"}},
-      {"NullGrid", 161001, [](auto* c) { c->grid.null = true; }, {"grid is null"}},
-      {"NullOut", 161001, [](auto* c) { c->out.null = true; }, {"out is null"}},
+      {"NullInput",
+       ACLNN_ERR_PARAM_NULLPTR,
+       [](auto* c) { c->input.null = true; },
+       {"input is null"}},
+      {"NullGrid", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->grid.null = true; }, {"grid is null"}},
+      {"NullOut", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->out.null = true; }, {"out is null"}},
       {"NullWorkspaceSize",
-       161001,
+       ACLNN_ERR_PARAM_NULLPTR,
        [](auto* c) { c->null_workspace_size = true; },
        {"workspaceSize is null"}},
-      {"NullExecutor", 161001, [](auto* c) { c->null_executor = true; }, {"executor is null"}},
-      {"Dtype", 161002, [](auto* c) { c->grid.dtype = ACL_INT32; }, {"grid has dtype INT32"}},
-      {"DtypesDiffer", 161002, [](auto* c) { c->out.dtype = ACL_FLOAT16; }, {"must be equal"}},
+      {"NullExecutor",
+       ACLNN_ERR_PARAM_NULLPTR,
+       [](auto* c) { c->null_executor = true; },
+       {"executor is null"}},
+      {"Dtype",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->grid.dtype = ACL_INT32; },
+       {"grid has dtype INT32"}},
+      {"DtypesDiffer",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->out.dtype = ACL_FLOAT16; },
+       {"must be equal"}},
       {"Rank",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) {
          c->grid.shape = {2, 6, 7};
        },
        {"grid", "rank 4"}},
       {"Format",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) { c->input.format = ACL_FORMAT_NHWC; },
        {"input has format NHWC"}},
-      {"Interpolation", 161002, [](auto* c) { c->interpolation = 3; }, {"interpolationMode is 3"}},
-      {"Padding", 161002, [](auto* c) { c->padding = -1; }, {"paddingMode is -1"}},
+      {"Interpolation",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->interpolation = 3; },
+       {"interpolationMode is 3"}},
+      {"Padding", ACLNN_ERR_PARAM_INVALID, [](auto* c) { c->padding = -1; }, {"paddingMode is -1"}},
       {"Batch",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) {
          c->grid.shape = {1, 6, 7, 2};
        },
        {"asks for N = 2"}},
       {"Out",
-       161002,
+       ACLNN_ERR_PARAM_INVALID,
        [](auto* c) {
          c->out.shape = {2, 3, 7, 6};
        },
        {"[2, 3, 6, 7]"}},
-      {"NullData", 161001, [](auto* c) { c->grid.data = nullptr; }, {"data address null"}},
+      {"NullData",
+       ACLNN_ERR_PARAM_NULLPTR,
+       [](auto* c) { c->grid.data = nullptr; },
+       {"data address null"}},
   };
   EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
   ExpectEveryRowIsRefused(good, rows);
