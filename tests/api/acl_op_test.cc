@@ -5,137 +5,18 @@
 
 #include <cmath>
 #include <functional>
-#include <map>
-#include <memory>
-#include <variant>
 
-#include "acl/acl_op_compiler.h"
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/native.h"
 #include "support/api/nearest_oracle.h"
+#include "support/api/op_call.h"
 
 namespace portacl_test {
 namespace {
 
 using testing::HasSubstr;
-
-struct Free {
-  void operator()(aclTensorDesc* p) const { aclDestroyTensorDesc(p); }
-  void operator()(aclDataBuffer* p) const { aclDestroyDataBuffer(p); }
-  void operator()(aclopAttr* p) const { aclopDestroyAttr(p); }
-  void operator()(aclopHandle* p) const { aclopDestroyHandle(p); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Free>;
-
-using Ints = std::vector<int64_t>;
-using Attribute = std::variant<Ints, float, std::string, bool, int64_t>;
-
-// One tensor of a call: a description and a buffer.
-struct Argument {
-  Shape shape;
-  aclDataType dtype = ACL_FLOAT;
-  aclFormat format = ACL_FORMAT_ND;
-  void* data = nullptr;
-  size_t bytes = 0;
-  bool null_desc = false;
-  bool null_buffer = false;
-};
-
-enum class Way { kCompileAndExecute, kCompileAndExecuteV2, kExecuteV2, kHandle };
-
-struct OpCall {
-  std::string type;
-  std::vector<Argument> inputs;
-  std::vector<Argument> outputs;
-  std::map<std::string, Attribute> attributes;
-  bool null_type = false;
-};
-
-void Set(aclopAttr* attr, const std::string& name, const Attribute& value) {
-  const char* key = name.c_str();
-  aclError code = -1;
-  if (const auto* ints = std::get_if<Ints>(&value)) {
-    code = aclopSetAttrListInt(attr, key, static_cast<int>(ints->size()), ints->data());
-  } else if (const auto* real = std::get_if<float>(&value)) {
-    code = aclopSetAttrFloat(attr, key, *real);
-  } else if (const auto* text = std::get_if<std::string>(&value)) {
-    code = aclopSetAttrString(attr, key, text->c_str());
-  } else if (const auto* flag = std::get_if<bool>(&value)) {
-    code = aclopSetAttrBool(attr, key, *flag ? 1 : 0);
-  } else {
-    code = aclopSetAttrInt(attr, key, std::get<int64_t>(value));
-  }
-  EXPECT_EQ(code, ACL_SUCCESS);
-}
-
-// One side of a call as the functions want it.
-class Side {
- public:
-  explicit Side(const std::vector<Argument>& arguments) {
-    for (const Argument& a : arguments) {
-      owned_descs_.emplace_back(a.null_desc
-                                    ? nullptr
-                                    : aclCreateTensorDesc(a.dtype, static_cast<int>(a.shape.size()),
-                                                          a.shape.data(), a.format));
-      owned_buffers_.emplace_back(a.null_buffer ? nullptr : aclCreateDataBuffer(a.data, a.bytes));
-      descs.push_back(owned_descs_.back().get());
-      buffers.push_back(owned_buffers_.back().get());
-    }
-  }
-  int count() const { return static_cast<int>(descs.size()); }
-  std::vector<aclTensorDesc*> descs;
-  std::vector<aclDataBuffer*> buffers;
-
- private:
-  std::vector<Owned<aclTensorDesc>> owned_descs_;
-  std::vector<Owned<aclDataBuffer>> owned_buffers_;
-};
-
-// Runs and synchronises. Descriptions, buffers and attributes are destroyed before the wait.
-aclError RunOp(const OpCall& call, Way way, aclrtStream stream) {
-  const auto enqueue = [&]() -> aclError {
-    const Owned<aclopAttr> attr(aclopCreateAttr());
-    for (const auto& [name, value] : call.attributes) Set(attr.get(), name, value);
-    Side in(call.inputs);
-    Side out(call.outputs);
-    const char* type = call.null_type ? nullptr : call.type.c_str();
-    switch (way) {
-      case Way::kCompileAndExecute:
-        return aclopCompileAndExecute(type, in.count(), in.descs.data(), in.buffers.data(),
-                                      out.count(), out.descs.data(), out.buffers.data(), attr.get(),
-                                      ACL_ENGINE_SYS, ACL_COMPILE_SYS, nullptr, stream);
-      case Way::kCompileAndExecuteV2:
-        return aclopCompileAndExecuteV2(
-            type, in.count(), in.descs.data(), in.buffers.data(), out.count(), out.descs.data(),
-            out.buffers.data(), attr.get(), ACL_ENGINE_VECTOR, ACL_COMPILE_SYS, nullptr, stream);
-      case Way::kExecuteV2:
-        return aclopExecuteV2(type, in.count(), in.descs.data(), in.buffers.data(), out.count(),
-                              out.descs.data(), out.buffers.data(), attr.get(), stream);
-      case Way::kHandle:
-        break;
-    }
-    aclopHandle* handle = nullptr;
-    const aclError made = aclopCreateHandle(type, in.count(), in.descs.data(), out.count(),
-                                            out.descs.data(), attr.get(), &handle);
-    const Owned<aclopHandle> owned(handle);
-    if (made != ACL_SUCCESS) {
-      EXPECT_EQ(handle, nullptr);
-      return made;
-    }
-    return aclopExecWithHandle(handle, in.count(), in.buffers.data(), out.count(),
-                               out.buffers.data(), stream);
-  };
-  const aclError code = enqueue();
-  return code != ACL_SUCCESS ? code : aclrtSynchronizeStream(stream);
-}
-
-Argument ArgumentOf(const Tensor& host, const DeviceTensor& device) {
-  return {host.shape(), ToAcl(host.element()), ACL_FORMAT_ND, device.address(),
-          host.storage_bytes()};
-}
 
 OpCall NearestOp(const Argument& grad_output, const Argument& grad_input) {
   OpCall call;
@@ -588,8 +469,8 @@ TEST_P(AclOp, EveryGraphNameHasAFixtureThatRuns) {
 using AclOpOnce = AclTest;
 
 TEST_F(AclOpOnce, CompileChecksWithoutRunning) {
-  Side in({{{1, 2, 4, 6}}});
-  Side out({{{1, 2, 2, 3}}});
+  OpSide in({{{1, 2, 4, 6}}});
+  OpSide out({{{1, 2, 2, 3}}});
   const Owned<aclopAttr> attr(aclopCreateAttr());
   const auto compile = [&] {
     return aclopCompile("UpsampleNearestExact2dGrad", 1, in.descs.data(), 1, out.descs.data(),
@@ -606,8 +487,8 @@ TEST_F(AclOpOnce, CompileChecksWithoutRunning) {
 
 TEST_F(AclOpOnce, AHandleServesManyExecutionsOnOtherData) {
   Random random(161);
-  Side in({{{1, 2, 4, 6}}});
-  Side out({{{1, 2, 2, 3}}});
+  OpSide in({{{1, 2, 4, 6}}});
+  OpSide out({{{1, 2, 2, 3}}});
   Owned<aclopAttr> attr(aclopCreateAttr());
   Set(attr.get(), "output_size", Ints{4, 6});
   Set(attr.get(), "input_size", Ints{1, 2, 2, 3});
@@ -622,8 +503,8 @@ TEST_F(AclOpOnce, AHandleServesManyExecutionsOnOtherData) {
     Tensor grad_input(Element::kFloat, {1, 2, 2, 3});
     const DeviceTensor from(&grad_output);
     DeviceTensor to(&grad_input);
-    const Side in_data({ArgumentOf(grad_output, from)});
-    const Side out_data({ArgumentOf(grad_input, to)});
+    const OpSide in_data({ArgumentOf(grad_output, from)});
+    const OpSide out_data({ArgumentOf(grad_input, to)});
     ASSERT_EQ(
         aclopExecWithHandle(handle, 1, in_data.buffers.data(), 1, out_data.buffers.data(), stream_),
         0);
@@ -631,7 +512,7 @@ TEST_F(AclOpOnce, AHandleServesManyExecutionsOnOtherData) {
     to.Download();
     EXPECT_TRUE(BitIdentical(grad_input, NearestBackward(grad_output, {1, 2, 2, 3})));
   }
-  const Side in_data({{{1, 2, 4, 6}}});
+  const OpSide in_data({{{1, 2, 4, 6}}});
   EXPECT_EQ(aclopExecWithHandle(handle, 2, in_data.buffers.data(), 1, nullptr, stream_),
             ACL_ERROR_OP_INPUT_NOT_MATCH);
   EXPECT_EQ(aclopExecWithHandle(handle, 1, in_data.buffers.data(), 0, nullptr, stream_),
