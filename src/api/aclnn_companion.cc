@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_div.h"
 #include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_foreach_add_list_v2.h"
+#include "aclnnop/aclnn_foreach_mul_scalar_v2.h"
 #include "aclnnop/aclnn_gt_scalar.h"
 #include "aclnnop/aclnn_isfinite.h"
 #include "aclnnop/aclnn_lt_scalar.h"
@@ -31,8 +32,14 @@
 #include "companion/call.h"
 #include "ops/refusal.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -102,29 +109,25 @@ class Reader {
     call_.selected = arguments_.Result("out", tensor);
     return Out("out", tensor);
   }
-  void Lists(const aclTensorList* self, const aclTensorList* other, const aclScalar* alpha,
-             aclTensorList* out) {
-    Alpha(alpha);
-    lists_ = std::make_unique<TensorLists>();
-    lists_->self = arguments_.Tensors("self", self);
-    lists_->other = arguments_.Tensors("other", other);
-    lists_->out = arguments_.Tensors("out", out);
+  // Inputs first, then "out".
+  Reader& List(const char* name, const aclTensorList* list) {
+    lists_.push_back({name, arguments_.Tensors(name, list)});
+    return *this;
   }
 
   Status Plan(bool has_workspace_size, bool has_executor,
               std::shared_ptr<const portacl::ops::Plan>* plan) {
     call_.has_workspace_size = has_workspace_size;
     call_.has_executor = has_executor;
-    if (lists_ != nullptr) return PlanLists(plan);
+    if (!lists_.empty()) return PlanLists(plan);
     if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
     return PlanCompanion(call_, plan);
   }
 
  private:
-  struct TensorLists {
-    const std::vector<const aclTensor*>* self = nullptr;
-    const std::vector<const aclTensor*>* other = nullptr;
-    const std::vector<const aclTensor*>* out = nullptr;
+  struct TensorList {
+    const char* name;
+    const std::vector<const aclTensor*>* members;
   };
 
   Operand ScalarOperand(const char* name, const aclScalar* scalar) {
@@ -134,28 +137,43 @@ class Reader {
     return {name, nullptr, &scalars_.back()};
   }
 
-  Status PlanLists(std::shared_ptr<const portacl::ops::Plan>* plan) {
+  // A scalar operand or factor of a call on lists is that of every member.
+  Status CheckLists() const {
     const portacl::ops::Refusals refusals(call_.op, portacl::ops::Surface::kAclnn);
     const auto null = [&](const char* name) {
       return refusals.Refuse(Rule::kNull, "{} is null", name);
     };
-    if (lists_->self == nullptr) return null("self");
-    if (lists_->other == nullptr) return null("other");
-    if (call_.alpha->scalar == nullptr) return null("alpha");
-    if (lists_->out == nullptr) return null("out");
+    for (const TensorList& list : std::span(lists_).first(lists_.size() - 1)) {
+      if (list.members == nullptr) return null(list.name);
+    }
+    for (const Operand& scalar : call_.inputs) {
+      if (scalar.scalar == nullptr) return null(scalar.name);
+    }
+    if (call_.alpha && call_.alpha->scalar == nullptr) return null("alpha");
+    if (lists_.back().members == nullptr) return null("out");
     if (!call_.has_workspace_size) return null("workspaceSize");
     if (!call_.has_executor) return null("executor");
-    const size_t size = lists_->self->size();
-    if (lists_->other->size() != size || lists_->out->size() != size) {
-      return refusals.Refuse(Rule::kInput,
-                             "self has {} members, other {} and out {}, but they must be as many",
-                             size, lists_->other->size(), lists_->out->size());
+    std::string sizes = fmt::format("self has {} members", lists_[0].members->size());
+    bool same = true;
+    for (const TensorList& list : std::span(lists_).subspan(1)) {
+      same = same && list.members->size() == lists_[0].members->size();
+      sizes += fmt::format("{} {} {}", &list == &lists_.back() ? " and" : ",", list.name,
+                           list.members->size());
     }
-    std::vector<Call> calls(size, call_);
-    for (size_t i = 0; i < size; ++i) {
-      calls[i].inputs = {{"self", arguments_.Tensor("self", (*lists_->self)[i])},
-                         {"other", arguments_.Tensor("other", (*lists_->other)[i])}};
-      calls[i].out = {"out", arguments_.Tensor("out", (*lists_->out)[i])};
+    return same ? Status() : refusals.Refuse(Rule::kInput, "{}, but they must be as many", sizes);
+  }
+
+  Status PlanLists(std::shared_ptr<const portacl::ops::Plan>* plan) {
+    PORTACL_RETURN_IF_ERROR(CheckLists());
+    std::vector<Call> calls(lists_[0].members->size(), call_);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const auto member = [&](const TensorList& list) {
+        return Operand{list.name, arguments_.Tensor(list.name, (*list.members)[i])};
+      };
+      const auto inputs = std::span(lists_).first(lists_.size() - 1);
+      std::transform(inputs.begin(), inputs.end(),
+                     std::inserter(calls[i].inputs, calls[i].inputs.begin()), member);
+      calls[i].out = member(lists_.back());
     }
     PORTACL_RETURN_IF_ERROR(arguments_.status());
     return PlanCompanionList(call_.op, calls, plan);
@@ -164,7 +182,7 @@ class Reader {
   portacl::api::Arguments arguments_;
   Call call_;
   std::deque<Scalar> scalars_;  // that the operands point to
-  std::unique_ptr<TensorLists> lists_;
+  std::vector<TensorList> lists_;
 };
 
 // The arguments of each kind of signature, and how they are read.
@@ -222,7 +240,10 @@ class Reader {
 #define READ_SelfMaskOut Tensor("self", self).Tensor("mask", mask).Selected(out)
 #define PARAMETERS_ListsAlphaOut \
   const aclTensorList *self, const aclTensorList *other, const aclScalar *alpha, aclTensorList *out
-#define READ_ListsAlphaOut Lists(self, other, alpha, out)
+#define READ_ListsAlphaOut List("self", self).List("other", other).Alpha(alpha).List("out", out)
+#define PARAMETERS_ListScalarOut \
+  const aclTensorList *self, const aclScalar *scalar, aclTensorList *out
+#define READ_ListScalarOut List("self", self).Value("scalar", scalar).List("out", out)
 
 }  // namespace
 

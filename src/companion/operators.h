@@ -72,6 +72,7 @@ enum class Function {
   X(Max, SelfOut, kMax)                                            \
   X(Min, SelfOut, kMin)                                            \
   X(MaskedSelect, SelfMaskOut, kMaskedSelect)                      \
-  X(ForeachAddListV2, ListsAlphaOut, kAdd)
+  X(ForeachAddListV2, ListsAlphaOut, kAdd)                         \
+  X(ForeachMulScalarV2, ListScalarOut, kMul)
 
 #endif  // PORTACL_COMPANION_OPERATORS_H_

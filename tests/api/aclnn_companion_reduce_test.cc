@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_bitwise_and_tensor.h"
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_foreach_add_list_v2.h"
+#include "aclnnop/aclnn_foreach_mul_scalar_v2.h"
 #include "aclnnop/aclnn_masked_select.h"
 #include "aclnnop/aclnn_max.h"
 #include "aclnnop/aclnn_mean.h"
@@ -313,6 +314,14 @@ TEST_F(CompanionReduce, ListsOfDifferentLengthsAndBadMembersAreRefused) {
   EXPECT_EQ(aclnnForeachAddListV2GetWorkspaceSize(two.get(), nullptr, one.get(), two.get(), &size,
                                                   &executor),
             ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(
+      aclnnForeachMulScalarV2GetWorkspaceSize(two.get(), nullptr, two.get(), &size, &executor),
+      ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_THAT(TakeMessage(), testing::HasSubstr("scalar is null"));
+  EXPECT_EQ(
+      aclnnForeachMulScalarV2GetWorkspaceSize(two.get(), one.get(), single.get(), &size, &executor),
+      ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), testing::HasSubstr("self has 2 members and out 1"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "aclnnop/aclnn_div.h"
 #include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_foreach_add_list_v2.h"
+#include "aclnnop/aclnn_foreach_mul_scalar_v2.h"
 #include "aclnnop/aclnn_gt_scalar.h"
 #include "aclnnop/aclnn_isfinite.h"
 #include "aclnnop/aclnn_lt_scalar.h"
@@ -556,6 +557,35 @@ TEST_F(Companion, AddsTheMembersOfLists) {
                                                  return std::fma(-0.5f, static_cast<float>(q),
                                                                  static_cast<float>(p));
                                                })));
+  }
+}
+
+TEST_F(Companion, ScalesTheMembersOfAList) {
+  Tensor wide(Element::kFloat, {20000});
+  Tensor half(Element::kFloat16, {3, 4});
+  std::vector<Tensor*> hosts = {&wide, &half};
+  Random random(12);
+  std::vector<DeviceTensor> memory;
+  memory.reserve(hosts.size());
+  std::vector<TensorArgs> members;
+  std::vector<Tensor> before;
+  for (Tensor* const host : hosts) {
+    host->FillUniform(random, -1, 1);
+    before.push_back(host->Dense());
+    members.push_back(memory.emplace_back(host).args());
+  }
+  const ScalarHandle momentum = MakeScalar(0.9);
+  {
+    const ListHandle x = MakeList(members);
+    const ListHandle out = MakeList(members);
+    ASSERT_EQ(PORTACL_RUN(aclnnForeachMulScalarV2, stream_, x.get(), momentum.get(), out.get()), 0)
+        << TakeMessage();
+  }
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    memory[i].Download();
+    EXPECT_TRUE(BitIdentical(
+        *hosts[i], Expected(hosts[i]->element(), hosts[i]->shape(), before[i], before[i],
+                            [](double p, double) { return 0.9f * static_cast<float>(p); })));
   }
 }
 
