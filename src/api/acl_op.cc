@@ -66,12 +66,14 @@ Status ReadDescs(const char* type, const Side& side, size_t count,
 
 // A misspelt optional attribute would be as good as none: refused.
 Status CheckAttributeNames(const GraphRow& row, const aclopAttr& attributes) {
+  const auto end = std::find(row.attributes.begin(), row.attributes.end(), nullptr);
   for (const auto& [name, value] : attributes.values) {
-    if (std::find(row.attributes.begin(), row.attributes.end(), name) != row.attributes.end()) {
-      continue;
-    }
+    if (std::find(row.attributes.begin(), end, name) != end) continue;
     return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is unknown; it has {}", row.type,
-                  name, fmt::join(row.attributes, " "));
+                  name,
+                  end == row.attributes.begin()
+                      ? "none"
+                      : fmt::format("{}", fmt::join(row.attributes.begin(), end, " ")));
   }
   return {};
 }
@@ -100,8 +102,8 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
 Status MakeTensor(const char* type, const Side& side, size_t index, const aclTensorDesc& desc,
                   base::TensorDesc* tensor) {
   if (desc.dims.size() > static_cast<size_t>(base::kMaxRank)) {
-    return Refuse(side.mismatch, "{}: {} {} has rank {}, but must have 4", type, side.name, index,
-                  desc.dims.size());
+    return Refuse(side.mismatch, "{}: {} {} has rank {}, but must have at most {}", type, side.name,
+                  index, desc.dims.size(), base::kMaxRank);
   }
   tensor->dtype = desc.dtype;
   tensor->format = desc.format;

@@ -17,8 +17,27 @@ namespace {
 
 using base::Status;
 
-// The axes of a format, outermost first; "" for one whose memory is no order of axes. ND and
-// undefined formats are read as the tensor's own.
+// Axes of a tensor whose format says nothing about them.
+constexpr std::string_view kUnnamed = "abcdefghijklmnop";
+
+// Whether memory of the shape `said` is memory of the shape `dims`; where the order of the axes is
+// the tensor's own (`dense`), any shape of as many elements is.
+bool Holds(const std::vector<int64_t>& said, const base::Dims& dims, bool dense) {
+  const std::vector<int64_t> wanted(dims.data(), dims.data() + dims.rank());
+  if (said == wanted) return true;
+  int64_t said_elements = 1;
+  int64_t elements = 1;
+  for (const int64_t extent : said) {
+    if (!base::CheckedMul(said_elements, extent, &said_elements)) return false;
+  }
+  for (const int64_t extent : wanted) {
+    if (!base::CheckedMul(elements, extent, &elements)) return false;
+  }
+  return dense && said_elements == elements;
+}
+
+}  // namespace
+
 std::string_view AxesOf(base::Format format, std::string_view own) {
   switch (static_cast<int32_t>(format)) {
     case ACL_FORMAT_UNDEFINED:
@@ -40,27 +59,6 @@ std::string_view AxesOf(base::Format format, std::string_view own) {
       return "";
   }
 }
-
-// Axes of a tensor whose format says nothing about them.
-constexpr std::string_view kUnnamed = "abcdefghijklmnop";
-
-// Whether memory of the shape `said` is memory of the shape `dims`; where the order of the axes is
-// the tensor's own (`dense`), any shape of as many elements is.
-bool Holds(const std::vector<int64_t>& said, const base::Dims& dims, bool dense) {
-  const std::vector<int64_t> wanted(dims.data(), dims.data() + dims.rank());
-  if (said == wanted) return true;
-  int64_t said_elements = 1;
-  int64_t elements = 1;
-  for (const int64_t extent : said) {
-    if (!base::CheckedMul(said_elements, extent, &said_elements)) return false;
-  }
-  for (const int64_t extent : wanted) {
-    if (!base::CheckedMul(elements, extent, &elements)) return false;
-  }
-  return dense && said_elements == elements;
-}
-
-}  // namespace
 
 Status ApplyLayout(const std::string& name, int32_t mismatch, const aclTensorDesc& desc,
                    base::TensorDesc* tensor) {

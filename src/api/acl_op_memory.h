@@ -5,12 +5,17 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/handles.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
 
 namespace portacl::api {
+
+// The axes of a format, outermost first ("NCHW"); "" for one whose memory is no order of axes. ND
+// and undefined formats have `own`.
+std::string_view AxesOf(base::Format format, std::string_view own);
 
 // Gives a tensor, dense in its description's format, the strides of the memory that the description
 // has said. `name` is "input 1" or the like; 100027 for a layout that is no order of the same axes,

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "acl/acl_base.h"
+#include "api/acl_op_companion.h"
 #include "ops/grid_sampler_2d.h"
 #include "ops/grid_sampler_2d_backward.h"
 #include "ops/operators.h"
@@ -191,19 +192,26 @@ constexpr GraphRow kRows[] = {
      1,
      {"output_size", "input_size", "scales_h", "scales_w"},
      Read<NearestBackward>},
-    {kNearest, 1, 1, {"output_size", "scales_h", "scales_w", ""}, Read<Nearest>},
+    {kNearest, 1, 1, {"output_size", "scales_h", "scales_w"}, Read<Nearest>},
     {kGridSampler,
      2,
      1,
-     {"interpolation_mode", "padding_mode", "align_corners", ""},
+     {"interpolation_mode", "padding_mode", "align_corners"},
      Read<GridSampler>},
     {kGridSamplerBackward,
      3,
      2,
-     {"interpolation_mode", "padding_mode", "align_corners", ""},
+     {"interpolation_mode", "padding_mode", "align_corners"},
      Read<GridSamplerBackward>},
+    {kIdentity, 1, 1, {}, ReadIdentity},
+    {kTransData,
+     1,
+     1,
+     {"src_format", "dst_format", "src_subformat", "dst_subformat", "groups"},
+     ReadTransData},
 };
-static_assert(std::size(kRows) == ops::kGraphNames, "a graph name of ops/operators.h has no row");
+static_assert(std::size(kRows) == ops::kGraphNames + kCompanionGraphNames,
+              "a graph name of ops/operators.h has no row");
 
 }  // namespace
 
@@ -219,7 +227,9 @@ Status FindGraphOperator(const char* type, const GraphRow** row) {
   for (const GraphRow& listed : kRows)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", listed.type);
   return {ACL_ERROR_OP_NOT_FOUND,
-          fmt::format("{}: this operator is not part of portacl; it has: {}", type, names)};
+          fmt::format("{}: this operator is not part of portacl; it has: {}; and in the aclnn API "
+                      "also: {}",
+                      type, names, CompanionNames())};
 }
 
 }  // namespace portacl::api

@@ -12,6 +12,7 @@
 #include "base/tensor_desc.h"
 #include "companion/operators.h"
 #include "ops/plan.h"
+#include "ops/surface.h"
 
 namespace portacl::companion {
 
@@ -30,6 +31,7 @@ struct Operand {
 // The parameters, filled by the function that the caller called.
 struct Call {
   const char* op = "";  // static string: "aclnnAdd"
+  ops::Surface surface = ops::Surface::kAclnn;
   Function function = Function::kCopy;
   std::vector<Operand> inputs;
   bool in_place = false;  // inputs[0] is written; else `out` is

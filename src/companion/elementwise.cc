@@ -28,7 +28,7 @@ struct alignas(64) Row {
 
 class ElementwisePlan final : public ops::Plan {
  public:
-  ElementwisePlan(const Call& call, DType common) : Plan(call.op, ops::Surface::kAclnn) {
+  ElementwisePlan(const Call& call, DType common) : Plan(call.op, call.surface) {
     may_be_input_ = true;
     kernel_ = "companion";
     const TensorDesc& out = *call.out.tensor;

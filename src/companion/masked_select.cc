@@ -18,7 +18,7 @@ constexpr int64_t kSmall = 16384;  // elements that the calling thread does at o
 class MaskedSelectPlan final : public ops::Plan {
  public:
   MaskedSelectPlan(const Call& call, const base::Dims& shape)
-      : Plan(call.op, ops::Surface::kAclnn),
+      : Plan(call.op, call.surface),
         loop_(shape),
         outputs_(call.out.tensor->shape),
         selected_(call.selected) {

@@ -38,7 +38,7 @@ bool IsComparison(Function function) {
 // The checks of one call, in order; what they find out is used by the plan.
 class Checker {
  public:
-  explicit Checker(const Call& call) : call_(call), refusals_(call.op, ops::Surface::kAclnn) {}
+  explicit Checker(const Call& call) : call_(call), refusals_(call.op, call.surface) {}
 
   Status Check() {
     PORTACL_RETURN_IF_ERROR(CheckNulls());

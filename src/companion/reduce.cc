@@ -57,7 +57,7 @@ struct Smallest {
 class ReductionPlan final : public ops::Plan {
  public:
   ReductionPlan(const Call& call, const Dims& shape, const std::vector<bool>& reduced, DType common)
-      : Plan(call.op, ops::Surface::kAclnn),
+      : Plan(call.op, call.surface),
         function_(call.function),
         inputs_(Loop(shape)),
         outputs_(Loop(call.out.tensor->shape)) {

@@ -1,0 +1,148 @@
+// Identity and TransData: checks, then the companion operators' copy.
+#include "api/acl_op_companion.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <variant>
+
+#include "acl/acl_base.h"
+#include "api/acl_op_memory.h"
+#include "companion/call.h"
+#include "companion/operators.h"
+#include "ops/refusal.h"
+
+namespace portacl::api {
+namespace {
+
+using base::Dims;
+using base::FormatName;
+using base::Status;
+using base::TensorDesc;
+using ops::Refusals;
+using ops::Rule;
+using ops::Surface;
+
+constexpr std::string_view kNone = "-";  // the axes of a format that says nothing about them
+
+base::Format MemoryFormat(const aclTensorDesc& desc) {
+  return desc.storage_format.value_or(desc.format);
+}
+
+// One copy: element by element in the output's order of axes.
+class Copy final : public GraphCall {
+ public:
+  Copy(const char* type, const char* input, const char* output, const Tensors& tensors)
+      : refusals_(type, Surface::kGraph),
+        input_name_(input),
+        output_name_(output),
+        input_(&tensors[0]),
+        output_(&tensors[1]),
+        order_(input_->shape) {
+    for (int at = 0; at < order_.rank(); ++at) order_[at] = at;
+  }
+
+  // Takes the input's axes in the order in which the output's format names them, where both do.
+  Status OrderAxes() {
+    const auto rank = static_cast<size_t>(input_->shape.rank());
+    const std::string_view from = AxesOf(input_->format, kNone);
+    const std::string_view to = AxesOf(output_->format, kNone);
+    const bool named = from != kNone && to != kNone;
+    if (from.empty() || to.empty() || (named && to.find_first_not_of(from) != to.npos)) {
+      return refusals_.Refuse(Rule::kFormat,
+                              "{} has format {} and {} {}: portacl knows formats that are orders "
+                              "of the same axes",
+                              input_name_, FormatName(input_->format), output_name_,
+                              FormatName(output_->format));
+    }
+    if (!named || from.size() != rank || to.size() != rank) return {};
+    for (size_t at = 0; at < rank; ++at) {
+      order_[static_cast<int>(at)] = static_cast<int64_t>(from.find(to[at]));
+    }
+    return {};
+  }
+
+  Status Check() const override {
+    if (output_->dtype != input_->dtype) {
+      return refusals_.Refuse(Rule::kDType, "{} has data type {}, but {} has {}", output_name_,
+                              DTypeName(output_->dtype), input_name_, DTypeName(input_->dtype));
+    }
+    const int64_t size = base::DTypeSize(input_->dtype);
+    if (size < 1 || size > 8) {
+      return refusals_.Refuse(Rule::kDType,
+                              "{} has data type {}, but must have one of 1, 2, 4 or 8 bytes",
+                              input_name_, DTypeName(input_->dtype));
+    }
+    const Dims shape = Ordered(input_->shape);
+    if (output_->shape == shape) return {};
+    return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must have {}, the shape of {}",
+                            output_name_, output_->shape.ToString(), shape.ToString(), input_name_);
+  }
+
+  Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
+    TensorDesc from = *input_;
+    from.shape = Ordered(input_->shape);
+    from.strides = Ordered(input_->strides);
+    TensorDesc to = *output_;
+    from.format = to.format = base::Format::kND;  // the strides say where the elements lie
+    companion::Call call;
+    call.op = refusals_.op();
+    call.surface = Surface::kGraph;
+    call.function = companion::Function::kCopy;
+    call.inputs = {{input_name_, &from}};
+    call.out = {output_name_, &to};
+    return PlanCompanion(call, plan);
+  }
+
+ private:
+  Dims Ordered(const Dims& dims) const {
+    Dims ordered = dims;
+    for (int at = 0; at < dims.rank(); ++at) ordered[at] = dims[static_cast<int>(order_[at])];
+    return ordered;
+  }
+
+  const Refusals refusals_;
+  const char* const input_name_;
+  const char* const output_name_;
+  const TensorDesc* const input_;
+  const TensorDesc* const output_;
+  Dims order_;  // the input's axis at each place of the output
+};
+
+// Refuses an attribute that names another format than the description's memory has.
+Status CheckFormatAttribute(const GraphOperator& op, const char* name, const aclTensorDesc& desc) {
+  const auto found = op.attributes.values.find(name);
+  if (found == op.attributes.values.end()) return {};
+  const auto* const word = std::get_if<std::string>(&found->second);
+  const Refusals refusals(kTransData, Surface::kGraph);
+  if (word == nullptr) return refusals.Refuse(Rule::kAttribute, "attribute {} must be a string", name);
+  const std::string format = FormatName(MemoryFormat(desc));
+  if (*word == format) return {};
+  return refusals.Refuse(Rule::kAttribute, "attribute {} is \"{}\", but the tensor's format is {}",
+                         name, *word, format);
+}
+
+#define PORTACL_COMPANION_NAME(Name, Arguments, function) #Name,
+constexpr const char* kCompanionNames[] = {PORTACL_COMPANION_OPERATORS(PORTACL_COMPANION_NAME)};
+
+}  // namespace
+
+Status ReadIdentity(const GraphOperator& /*op*/, const Tensors& tensors,
+                    std::unique_ptr<GraphCall>* call) {
+  *call = std::make_unique<Copy>(kIdentity, "x", "y", tensors);
+  return {};
+}
+
+Status ReadTransData(const GraphOperator& op, const Tensors& tensors,
+                     std::unique_ptr<GraphCall>* call) {
+  PORTACL_RETURN_IF_ERROR(CheckFormatAttribute(op, "src_format", op.inputs[0]));
+  PORTACL_RETURN_IF_ERROR(CheckFormatAttribute(op, "dst_format", op.outputs[0]));
+  auto made = std::make_unique<Copy>(kTransData, "src", "dst", tensors);
+  PORTACL_RETURN_IF_ERROR(made->OrderAxes());
+  *call = std::move(made);
+  return {};
+}
+
+std::string CompanionNames() { return fmt::format("{}", fmt::join(kCompanionNames, ", ")); }
+
+}  // namespace portacl::api

@@ -1,0 +1,28 @@
+// The copies that programs ask for by graph name: Identity, and TransData between formats whose
+// memory is an order of the same axes.
+#ifndef PORTACL_API_ACL_OP_COMPANION_H_
+#define PORTACL_API_ACL_OP_COMPANION_H_
+
+#include <memory>
+#include <string>
+
+#include "api/acl_op_registry.h"
+#include "base/status.h"
+
+namespace portacl::api {
+
+inline constexpr const char* kIdentity = "Identity";
+inline constexpr const char* kTransData = "TransData";
+inline constexpr size_t kCompanionGraphNames = 2;
+
+base::Status ReadIdentity(const GraphOperator& op, const Tensors& tensors,
+                          std::unique_ptr<GraphCall>* call);
+base::Status ReadTransData(const GraphOperator& op, const Tensors& tensors,
+                           std::unique_ptr<GraphCall>* call);
+
+// "Add, Adds, ...": the companion operators of the aclnn API.
+std::string CompanionNames();
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_ACL_OP_COMPANION_H_
