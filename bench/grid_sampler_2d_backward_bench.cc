@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench_loops.h"
 #include "bench/bench_tensor.h"
-#include "bench/shapes_json.h"
 #include "portacl/portacl.h"
 
 namespace {
@@ -91,12 +91,8 @@ void RunCase(benchmark::State& state, const Case& c) {
     state.SkipWithError(portaclGetErrorMessage());
     return;
   }
-  for (auto _ : state) {
-    if (portaclPlanRun(plan, nullptr, nullptr, 0) != PORTACL_OK) {
-      state.SkipWithError(portaclGetErrorMessage());
-      break;
-    }
-  }
+  portacl_bench::Repeat(state,
+                        [&] { return portaclPlanRun(plan, nullptr, nullptr, 0) == PORTACL_OK; });
   const auto items = static_cast<double>(c.input[0] * c.input[1] * c.points[0] * c.points[1]);
   state.counters["ns_per_point_channel"] = benchmark::Counter(
       items * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
@@ -105,20 +101,9 @@ void RunCase(benchmark::State& state, const Case& c) {
   portaclSetNumThreads(0);
 }
 
-[[maybe_unused]] const int registered = [] {
-  const Json shapes = Json::parse(portacl_bench::kShapesJson);
-  for (const Json& shape : shapes.at("shapes")) {
-    if (shape.at("operator") != "grid_sampler_2d_backward") continue;
-    const Case c = CaseOf(shape);
-    benchmark::RegisterBenchmark(c.name.c_str(),
-                                 [c](benchmark::State& state) { RunCase(state, c); })
-        ->ArgName("threads")
-        ->Arg(1)
-        ->Arg(2)
-        ->UseRealTime()
-        ->Unit(benchmark::kMillisecond);
-  }
-  return 0;
-}();
+[[maybe_unused]] const bool registered = portacl_bench::RegisterShapes(
+    "grid_sampler_2d_backward",
+    [](benchmark::State& state, const Json& shape) { RunCase(state, CaseOf(shape)); },
+    [](auto* benchmark) { benchmark->ArgName("threads")->Arg(1)->Arg(2); });
 
 }  // namespace

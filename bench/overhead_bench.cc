@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <portacl/portacl.h>
 
+#include "bench/bench_loops.h"
 #include "bench/tiny_calls.h"
 
 namespace {
@@ -13,12 +14,7 @@ template <class Call>
 void TwoPhase(State& state) {
   const portacl_bench::Device device;
   Call call;
-  for (auto _ : state) {
-    if (!device.ok() || !call.TwoPhase(device.stream())) {
-      state.SkipWithError(portaclGetErrorMessage());
-      break;
-    }
-  }
+  portacl_bench::Repeat(state, [&] { return device.ok() && call.TwoPhase(device.stream()); });
 }
 BENCHMARK(TwoPhase<portacl_bench::TinyNearest>)->Name("Nearest/TwoPhase");
 BENCHMARK(TwoPhase<portacl_bench::TinyGrid>)->Name("Grid/TwoPhase");
@@ -26,15 +22,10 @@ BENCHMARK(TwoPhase<portacl_bench::TinyGrid>)->Name("Grid/TwoPhase");
 template <class Call>
 void PlanAndRun(State& state) {
   const Call call;
-  for (auto _ : state) {
+  portacl_bench::Repeat(state, [&] {
     portacl::Plan plan;
-    portacl::Status status = call.MakePlan(&plan);
-    if (status.ok()) status = plan.run();
-    if (!status.ok()) {
-      state.SkipWithError(status.message().c_str());
-      break;
-    }
-  }
+    return call.MakePlan(&plan).ok() && plan.run().ok();
+  });
 }
 BENCHMARK(PlanAndRun<portacl_bench::TinyNearest>)->Name("Nearest/PlanAndRun");
 BENCHMARK(PlanAndRun<portacl_bench::TinyGrid>)->Name("Grid/PlanAndRun");
@@ -43,14 +34,8 @@ template <class Call>
 void Run(State& state) {
   const Call call;
   portacl::Plan plan;
-  portacl::Status status = call.MakePlan(&plan);
-  for (auto _ : state) {
-    if (status.ok()) status = plan.run();
-    if (!status.ok()) {
-      state.SkipWithError(status.message().c_str());
-      break;
-    }
-  }
+  const bool planned = call.MakePlan(&plan).ok();
+  portacl_bench::Repeat(state, [&] { return planned && plan.run().ok(); });
 }
 BENCHMARK(Run<portacl_bench::TinyNearest>)->Name("Nearest/Run");
 BENCHMARK(Run<portacl_bench::TinyGrid>)->Name("Grid/Run");

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench_loops.h"
 #include "bench/bench_tensor.h"
-#include "bench/shapes_json.h"
 #include "portacl/portacl.h"
 
 namespace {
@@ -56,15 +56,12 @@ void RunCase(benchmark::State& state, const Case& c) {
     state.SkipWithError(portaclGetErrorMessage());
     return;
   }
-  for (auto _ : state) {
+  portacl_bench::Repeat(state, [&] {
     std::unique_ptr<unsigned char[]> result;
     if (fresh) result.reset(new unsigned char[grad_input.bytes.size()]);
     void* tensors[] = {nullptr, result.get()};
-    if (portaclPlanRun(plan, tensors, nullptr, 0) != PORTACL_OK) {
-      state.SkipWithError(portaclGetErrorMessage());
-      break;
-    }
-  }
+    return portaclPlanRun(plan, tensors, nullptr, 0) == PORTACL_OK;
+  });
   state.SetBytesProcessed(state.iterations() *
                           static_cast<int64_t>(grad_output.bytes.size() + grad_input.bytes.size()));
   state.SetLabel(portaclPlanGetKernel(plan));
@@ -72,19 +69,11 @@ void RunCase(benchmark::State& state, const Case& c) {
   portaclSetNumThreads(0);
 }
 
-[[maybe_unused]] const int registered = [] {
-  const Json shapes = Json::parse(portacl_bench::kShapesJson);
-  for (const Json& shape : shapes.at("shapes")) {
-    if (shape.at("operator") != "upsample_nearest_exact_backward") continue;
-    const Case c = CaseOf(shape);
-    benchmark::RegisterBenchmark(c.name.c_str(),
-                                 [c](benchmark::State& state) { RunCase(state, c); })
-        ->ArgNames({"fresh", "threads"})
-        ->ArgsProduct({{0, 1}, {1, 2}})
-        ->UseRealTime()
-        ->Unit(benchmark::kMillisecond);
-  }
-  return 0;
-}();
+[[maybe_unused]] const bool registered = portacl_bench::RegisterShapes(
+    "upsample_nearest_exact_backward",
+    [](benchmark::State& state, const Json& shape) { RunCase(state, CaseOf(shape)); },
+    [](auto* benchmark) {
+      benchmark->ArgNames({"fresh", "threads"})->ArgsProduct({{0, 1}, {1, 2}});
+    });
 
 }  // namespace
