@@ -113,14 +113,14 @@ class OwnedStrip {
       hn::Store(taps, di, batch->taps + i);
       const auto down = hn::Set(di, static_cast<int32_t>(p_.input_grad_stride[2]));
       hn::Store(hn::Add(hn::Mul(row, down), column), di, batch->cell + i);
-      const V tx = hn::Sub(x, x0);
-      const V ty = hn::Sub(y, y0);
-      const V ux = hn::Sub(hn::Add(x0, hn::Set(d, 1.0f)), x);
-      const V uy = hn::Sub(hn::Add(y0, hn::Set(d, 1.0f)), y);
-      hn::Store(hn::Mul(ux, uy), d, batch->weight[0] + i);
-      hn::Store(hn::Mul(tx, uy), d, batch->weight[1] + i);
-      hn::Store(hn::Mul(ux, ty), d, batch->weight[2] + i);
-      hn::Store(hn::Mul(tx, ty), d, batch->weight[3] + i);
+      V tx, ux, ty, uy, nw, ne, sw, se;
+      BilinearDistances(d, x, x0, tx, ux);
+      BilinearDistances(d, y, y0, ty, uy);
+      BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+      hn::Store(nw, d, batch->weight[0] + i);
+      hn::Store(ne, d, batch->weight[1] + i);
+      hn::Store(sw, d, batch->weight[2] + i);
+      hn::Store(se, d, batch->weight[3] + i);
       listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
                                   batch->touching + listed);
     }
