@@ -29,9 +29,7 @@ class DirectGridGrad {
  public:
   explicit DirectGridGrad(const Params& p)
       : p_(p),
-        plane_(PairPlaneOf(p.shape, p.input_stride)),
-        geometry_(PointGeometryOf<F>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
+        source_(p),
         grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
                                      p.grid_grad_stride[3])),
         grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
@@ -51,7 +49,7 @@ class DirectGridGrad {
     V y = grid_x;
     for (int64_t p = first; p < last; p += lanes) {
       const int64_t count = std::min(lanes, last - p);
-      ReadPoints(grid_at_, grid, p, count, grid_x, grid_y);
+      ReadPoints(source_.grid_at, grid, p, count, grid_x, grid_y);
       if (HWY_UNLIKELY(!Points(image, grid_x, grid_y, p, last, x, y))) {
         AnyPoints(image, grid_x, grid_y, p, last, x, y);
       }
@@ -90,23 +88,18 @@ class DirectGridGrad {
   HWY_INLINE bool Points(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,
                          V& grad_x, V& grad_y) const {
     const D d;
-    const V x = Unpadded(d, grid_x, geometry_.x, geometry_.rule);
-    const V y = Unpadded(d, grid_y, geometry_.y, geometry_.rule);
-    if (geometry_.rule.padding == ops::Padding::kReflection || !AreInside(d, x, y, geometry_)) {
-      return false;
-    }
-    const DI di;
+    V x, y;
+    if (!source_.LocateInside(grid_x, grid_y, x, y)) return false;
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const auto at =
-        hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(di, plane_.row_stride)), ToIndex(d, x0));
+    const auto at = source_.OffsetsOf(x0, y0);
     const auto gather = [&](const T* values, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
       GatherPairs(d, values, at, nw, ne);
-      GatherPairs(d, values + plane_.row_stride, at, sw, se);
+      GatherPairs(d, values + source_.plane.row_stride, at, sw, se);
     };
     Sum(image, gather, x, y, x0, y0, first, last, grad_x, grad_y);
-    grad_x = hn::Mul(grad_x, hn::Set(d, geometry_.x.pixels_per_unit));
-    grad_y = hn::Mul(grad_y, hn::Set(d, geometry_.y.pixels_per_unit));
+    grad_x = hn::Mul(grad_x, hn::Set(d, source_.geometry.x.pixels_per_unit));
+    grad_y = hn::Mul(grad_y, hn::Set(d, source_.geometry.y.pixels_per_unit));
     return true;
   }
 
@@ -118,8 +111,8 @@ class DirectGridGrad {
     auto outside = unusable;
     V slope_x = hn::Zero(d);
     V slope_y = hn::Zero(d);
-    V x = Locate(d, grid_x, geometry_.x, geometry_.rule, slope_x, unusable, outside);
-    V y = Locate(d, grid_y, geometry_.y, geometry_.rule, slope_y, unusable, outside);
+    V x = Locate(d, grid_x, source_.geometry.x, source_.geometry.rule, slope_x, unusable, outside);
+    V y = Locate(d, grid_y, source_.geometry.y, source_.geometry.rule, slope_y, unusable, outside);
     const auto none = hn::Or(unusable, outside);
     x = hn::IfThenElse(none, hn::Set(d, F{kNowhere}), x);
     y = hn::IfThenElse(none, hn::Set(d, F{kNowhere}), y);
@@ -129,11 +122,11 @@ class DirectGridGrad {
     auto row = column;
     auto upper = column;
     auto lower = column;
-    PlacePairs(d, x0, y0, plane_, column, row, upper, lower);
+    PlacePairs(d, x0, y0, source_.plane, column, row, upper, lower);
     const auto gather = [&](const T* values, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
       GatherPairs(d, values, upper, nw, ne);
       GatherPairs(d, values, lower, sw, se);
-      KeepInside(d, plane_, column, row, hn::Zero(d), nw, ne, sw, se);
+      KeepInside(d, source_.plane, column, row, hn::Zero(d), nw, ne, sw, se);
     };
     Sum(image, gather, x, y, x0, y0, first, last, grad_x, grad_y);
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
@@ -202,18 +195,18 @@ class DirectGridGrad {
   }
 
   const Params& p_;
-  PairPlane plane_;
-  PointGeometry<F> geometry_;
-  PointStrides grid_at_;
+  PairSource<F> source_;
   PointStrides grid_grad_at_;
   PointStrides grad_output_at_;
 };
 
+// With the call's number of channels, kChannels or more, as a constant.
 template <class T, int kChannels>
 void RunChannels(const Params& p, const PointChunks& chunks) {
-  const DirectGridGrad<T, kChannels> direct(p);
-  ForChunks(p.shape.n, chunks,
-            [&](int64_t n, int64_t first, int64_t last) { direct.Run(n, first, last); });
+  if constexpr (kChannels < kMaxDirectChannels) {
+    if (p.shape.c > kChannels) return RunChannels<T, kChannels + 1>(p, chunks);
+  }
+  RunOverChunks<DirectGridGrad<T, kChannels>>(p, chunks);
 }
 
 }  // namespace
@@ -221,25 +214,7 @@ void RunChannels(const Params& p, const PointChunks& chunks) {
 void RunDirect(const Params& p, const PointChunks& chunks) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    switch (p.shape.c) {
-      case 1:
-        return RunChannels<T, 1>(p, chunks);
-      case 2:
-        return RunChannels<T, 2>(p, chunks);
-      case 3:
-        return RunChannels<T, 3>(p, chunks);
-      case 4:
-        return RunChannels<T, 4>(p, chunks);
-      case 5:
-        return RunChannels<T, 5>(p, chunks);
-      case 6:
-        return RunChannels<T, 6>(p, chunks);
-      case 7:
-        return RunChannels<T, 7>(p, chunks);
-      default:
-        static_assert(kMaxDirectChannels == 8);
-        return RunChannels<T, 8>(p, chunks);
-    }
+    RunChannels<T, 1>(p, chunks);
   });
 }
 

@@ -34,9 +34,7 @@ class DirectSampling {
  public:
   explicit DirectSampling(const Params& p)
       : p_(p),
-        plane_(PairPlaneOf(p.shape, p.input_stride)),
-        geometry_(PointGeometryOf<F>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
+        source_(p),
         output_at_(
             PointStridesOf(p.shape, p.output_stride[2], p.output_stride[3], p.output_stride[1])) {}
 
@@ -51,7 +49,7 @@ class DirectSampling {
       const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
                              static_cast<T*>(p_.output) + n * p_.output_stride[0], p,
                              std::min(lanes, last - p)};
-      ReadPoints(grid_at_, grid, p, points.count, x, y);
+      ReadPoints(source_.grid_at, grid, p, points.count, x, y);
       if constexpr (kInterpolation == Interpolation::kBilinear) {
         Bilinear(points, x, y);
       } else if constexpr (kInterpolation == Interpolation::kNearest) {
@@ -101,8 +99,8 @@ class DirectSampling {
     const D d;
     auto outside = unusable;
     V slope = hn::Zero(d);
-    x = Locate(d, grid_x, geometry_.x, geometry_.rule, slope, unusable, outside);
-    y = Locate(d, grid_y, geometry_.y, geometry_.rule, slope, unusable, outside);
+    x = Locate(d, grid_x, source_.geometry.x, source_.geometry.rule, slope, unusable, outside);
+    y = Locate(d, grid_y, source_.geometry.y, source_.geometry.rule, slope, unusable, outside);
     const auto none = hn::Or(unusable, outside);
     const V nowhere =
         hn::Set(d, kInterpolation == Interpolation::kBicubic ? std::numeric_limits<F>::quiet_NaN()
@@ -111,31 +109,22 @@ class DirectSampling {
     y = hn::IfThenElse(none, nowhere, y);
   }
 
-  // Coordinates that no padding concerns. False where it may concern one of them.
-  HWY_INLINE bool LocateInside(V grid_x, V grid_y, V& x, V& y) const {
-    const D d;
-    x = Unpadded(d, grid_x, geometry_.x, geometry_.rule);
-    y = Unpadded(d, grid_y, geometry_.y, geometry_.rule);
-    return geometry_.rule.padding != ops::Padding::kReflection && AreInside(d, x, y, geometry_);
-  }
-
   // ---- bilinear ---------------------------------------------------------------------------------
 
   HWY_INLINE void Bilinear(const Points& points, V grid_x, V grid_y) const {
     const D d;
     V x, y;
-    if (HWY_UNLIKELY(!LocateInside(grid_x, grid_y, x, y))) {
+    if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, x, y))) {
       return AnyBilinear(points, grid_x, grid_y);
     }
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const VI at =
-        hn::Add(hn::Mul(ToIndex(d, y0), hn::Set(DI(), plane_.row_stride)), ToIndex(d, x0));
+    const VI at = source_.OffsetsOf(x0, y0);
     SumBilinear(
         points, x, y, x0, y0,
         [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
           GatherPairs(d, plane, at, nw, ne);
-          GatherPairs(d, plane + plane_.row_stride, at, sw, se);
+          GatherPairs(d, plane + source_.plane.row_stride, at, sw, se);
         },
         [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
   }
@@ -151,7 +140,7 @@ class DirectSampling {
     VI row = column;
     VI upper = column;
     VI lower = column;
-    PlacePairs(d, x0, y0, plane_, column, row, upper, lower);
+    PlacePairs(d, x0, y0, source_.plane, column, row, upper, lower);
     const V nothing = hn::Set(d, F{-0.0});
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
     SumBilinear(
@@ -159,7 +148,7 @@ class DirectSampling {
         [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
           GatherPairs(d, plane, upper, nw, ne);
           GatherPairs(d, plane, lower, sw, se);
-          KeepInside(d, plane_, column, row, nothing, nw, ne, sw, se);
+          KeepInside(d, source_.plane, column, row, nothing, nw, ne, sw, se);
         },
         [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
   }
@@ -168,15 +157,10 @@ class DirectSampling {
   HWY_INLINE void SumBilinear(const Points& points, V x, V y, V x0, V y0, const Gather& gather,
                               const Finish& finish) const {
     const D d;
-    const V one = hn::Set(d, F{1});
-    const V tx = hn::Sub(x, x0);
-    const V ty = hn::Sub(y, y0);
-    const V ux = hn::Sub(hn::Add(x0, one), x);
-    const V uy = hn::Sub(hn::Add(y0, one), y);
-    const V weight_nw = hn::Mul(ux, uy);
-    const V weight_ne = hn::Mul(tx, uy);
-    const V weight_sw = hn::Mul(ux, ty);
-    const V weight_se = hn::Mul(tx, ty);
+    V tx, ux, ty, uy, weight_nw, weight_ne, weight_sw, weight_se;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
+    BilinearWeights(d, tx, ux, ty, uy, weight_nw, weight_ne, weight_sw, weight_se);
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
       V nw, ne, sw, se;
       gather(plane, nw, ne, sw, se);
@@ -192,13 +176,13 @@ class DirectSampling {
   HWY_INLINE void Nearest(const Points& points, V grid_x, V grid_y) const {
     const D d;
     V x, y;
-    if (HWY_UNLIKELY(!LocateInside(grid_x, grid_y, x, y))) {
+    if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, x, y))) {
       return AnyNearest(points, grid_x, grid_y);
     }
     const VI column = ToIndex(d, hn::Round(x));
     const VI row = ToIndex(d, hn::Round(y));
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
-      return hn::Add(GatherPixels(d, plane, plane_, column, row), hn::Zero(d));
+      return hn::Add(GatherPixels(d, plane, source_.plane, column, row), hn::Zero(d));
     });
   }
 
@@ -210,13 +194,13 @@ class DirectSampling {
     LocateAny(grid_x, grid_y, x, y, unusable);
     const VI column = ToIndex(d, hn::Round(x));
     const VI row = ToIndex(d, hn::Round(y));
-    const auto inside = hn::And(IsBelow(di, column, hn::Set(di, plane_.width)),
-                                IsBelow(di, row, hn::Set(di, plane_.height)));
+    const auto inside = hn::And(IsBelow(di, column, hn::Set(di, source_.plane.width)),
+                                IsBelow(di, row, hn::Set(di, source_.plane.height)));
     const auto value_inside = ValueMask(d, inside);
     const VI near_column = hn::IfThenElseZero(inside, column);
     const VI near_row = hn::IfThenElseZero(inside, row);
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
-      const V value = GatherPixels(d, plane, plane_, near_column, near_row);
+      const V value = GatherPixels(d, plane, source_.plane, near_column, near_row);
       return hn::Add(hn::IfThenElseZero(value_inside, value), hn::Zero(d));
     });
   }
@@ -245,19 +229,19 @@ class DirectSampling {
       return hn::And(hn::Ge(first, hn::Set(d, F{1})),
                      hn::Le(first, hn::Set(d, std::min(last - F{2}, kExact))));
     };
-    if (HWY_UNLIKELY(!hn::AllTrue(
-            d, hn::And(has_all(x0, geometry_.x.last), has_all(y0, geometry_.y.last))))) {
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(has_all(x0, source_.geometry.x.last),
+                                             has_all(y0, source_.geometry.y.last))))) {
       return AnyBicubic(points, x0, y0, unusable, &taps);
     }
     const DI di;
-    const VI down = hn::Set(di, plane_.row_stride);
+    const VI down = hn::Set(di, source_.plane.row_stride);
     const VI at = hn::Add(hn::Mul(hn::Sub(ToIndex(d, y0), hn::Set(di, 1)), down),
                           hn::Sub(ToIndex(d, x0), hn::Set(di, 1)));
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
       V sum = hn::Zero(d);
       for (size_t tap = 0; tap < 16; tap += 2) {
         V west, east;
-        const auto step = static_cast<int64_t>(tap / 4) * plane_.row_stride;
+        const auto step = static_cast<int64_t>(tap / 4) * source_.plane.row_stride;
         GatherPairs(d, plane + step + tap % 4, at, west, east);
         sum = hn::MulAdd(hn::Load(d, taps.weight[tap]), west, sum);
         sum = hn::MulAdd(hn::Load(d, taps.weight[tap + 1]), east, sum);
@@ -291,8 +275,8 @@ class DirectSampling {
     const V zero = hn::Zero(d);
     for (size_t tap = 0; tap < 4; ++tap) {
       const V step = Constant(d, static_cast<double>(tap) - 1);
-      const V x = CubicTap(d, hn::Add(x0, step), geometry_.x, geometry_.rule);
-      const V y = CubicTap(d, hn::Add(y0, step), geometry_.y, geometry_.rule);
+      const V x = CubicTap(d, hn::Add(x0, step), source_.geometry.x, source_.geometry.rule);
+      const V y = CubicTap(d, hn::Add(y0, step), source_.geometry.y, source_.geometry.rule);
       hn::Store(ToIndex(d, x), di, taps->column[tap]);
       hn::Store(ToIndex(d, y), di, taps->row[tap]);
     }
@@ -304,7 +288,7 @@ class DirectSampling {
         const VI column = hn::Load(di, taps->column[tap % 4]);
         const VI row = hn::Load(di, taps->row[tap / 4]);
         const auto none = hn::Lt(hn::Or(column, row), hn::Zero(di));
-        const V value = GatherPixels(d, plane, plane_, hn::IfThenZeroElse(none, column),
+        const V value = GatherPixels(d, plane, source_.plane, hn::IfThenZeroElse(none, column),
                                      hn::IfThenZeroElse(none, row));
         const auto outside = ValueMask(d, none);  // whose weights may be negative
         const V weight = hn::IfThenZeroElse(outside, hn::Load(d, taps->weight[tap]));
@@ -315,18 +299,9 @@ class DirectSampling {
   }
 
   const Params& p_;
-  PairPlane plane_;
-  PointGeometry<F> geometry_;
-  PointStrides grid_at_;
+  PairSource<F> source_;
   PointStrides output_at_;
 };
-
-template <class T, Interpolation kInterpolation>
-void RunPoints(const Params& p, const PointChunks& chunks) {
-  const DirectSampling<T, kInterpolation> direct(p);
-  ForChunks(p.shape.n, chunks,
-            [&](int64_t n, int64_t first, int64_t last) { direct.Run(n, first, last); });
-}
 
 }  // namespace
 
@@ -335,11 +310,11 @@ void RunDirectSampling(const Params& p, const PointChunks& chunks) {
     using T = typename decltype(tag)::type;
     switch (p.shape.interpolation) {
       case Interpolation::kBilinear:
-        return RunPoints<T, Interpolation::kBilinear>(p, chunks);
+        return RunOverChunks<DirectSampling<T, Interpolation::kBilinear>>(p, chunks);
       case Interpolation::kNearest:
-        return RunPoints<T, Interpolation::kNearest>(p, chunks);
+        return RunOverChunks<DirectSampling<T, Interpolation::kNearest>>(p, chunks);
       default:
-        return RunPoints<T, Interpolation::kBicubic>(p, chunks);
+        return RunOverChunks<DirectSampling<T, Interpolation::kBicubic>>(p, chunks);
     }
   });
 }

@@ -27,13 +27,15 @@ void RunDirectSampling(const ops::GridSampler2DParams& params, const PointChunks
 
 // ---- points -------------------------------------------------------------------------------------
 
-// Calls body(n, first, last) for ranges of points that cover all images, on all threads.
-template <class Body>
-void ForChunks(int64_t images, const PointChunks& g, const Body& body) {
-  runtime::ParallelFor(images * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+// Calls Kernel(params).Run(n, first, last) for ranges of points that cover all images, on all
+// threads.
+template <class Kernel, class Params>
+void RunOverChunks(const Params& params, const PointChunks& g) {
+  const Kernel kernel(params);
+  runtime::ParallelFor(params.shape.n * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % g.chunks * g.chunk_points;
-      body(i / g.chunks, first, std::min(first + g.chunk_points, g.points));
+      kernel.Run(i / g.chunks, first, std::min(first + g.chunk_points, g.points));
     }
   });
 }
@@ -94,6 +96,38 @@ HWY_INLINE bool AreInside(D d, V x, V y, const PointGeometry<hn::TFromD<D>>& geo
   const auto inside_y = hn::And(hn::Gt(y, zero), hn::Lt(y, hn::Set(d, geometry.y.last)));
   return hn::AllTrue(d, hn::And(inside_x, inside_y));
 }
+
+// Planes and points of a call whose taps are gathered.
+template <class F>
+struct PairSource {
+  using D = PointTag<F>;
+  using V = hn::Vec<D>;
+
+  PairPlane plane;
+  PointGeometry<F> geometry;
+  PointStrides grid_at;
+
+  template <class Params>
+  explicit PairSource(const Params& p)
+      : plane(PairPlaneOf(p.shape, p.input_stride)),
+        geometry(PointGeometryOf<F>(p.shape)),
+        grid_at(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])) {}
+
+  // Coordinates that no padding concerns. False where it may concern one of them.
+  HWY_INLINE bool LocateInside(V grid_x, V grid_y, V& x, V& y) const {
+    const D d;
+    x = Unpadded(d, grid_x, geometry.x, geometry.rule);
+    y = Unpadded(d, grid_y, geometry.y, geometry.rule);
+    return geometry.rule.padding != ops::Padding::kReflection && AreInside(d, x, y, geometry);
+  }
+
+  // Of the pixels at whole coordinates inside the image.
+  HWY_INLINE hn::Vec<IndexTag<D>> OffsetsOf(V x, V y) const {
+    const D d;
+    const IndexTag<D> di;
+    return hn::Add(hn::Mul(ToIndex(d, y), hn::Set(di, plane.row_stride)), ToIndex(d, x));
+  }
+};
 
 // Where the pairs of taps of any points are, as offsets in a plane; points without taps have the
 // coordinate kNowhere.
