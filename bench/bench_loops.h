@@ -32,8 +32,8 @@ bool RegisterShapes(const char* op, const Run& run, const Setup& setup) {
   for (const nlohmann::json& shape : list.at("shapes")) {
     if (shape.at("operator") != op) continue;
     const std::string name = shape.at("name");
-    setup(benchmark::RegisterBenchmark(
-              name.c_str(), [shape, run](benchmark::State& state) { run(state, shape); })
+    setup(benchmark::RegisterBenchmark(name.c_str(),
+                                       [shape, run](benchmark::State& state) { run(state, shape); })
               ->UseRealTime()
               ->Unit(benchmark::kMillisecond));
   }

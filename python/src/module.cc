@@ -2,17 +2,20 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <portacl/portacl.h>
 
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "array_view.h"
 #include "host_threads.h"
 #include "plan_cache.h"
 #include "result_pool.h"
+#include "torch_kernels.h"
 
 namespace nb = nanobind;
 
@@ -201,6 +204,16 @@ void DefineSettings(nb::module_& m) {
       "pool_trim", [] { ResultPool::Get().Trim(); }, "Gives kept memory back to the system.");
 }
 
+void DefineTorch(nb::module_& m) {
+  m.def("find_torch", &FindTorch, nb::arg("library"),
+        "Looks PyTorch's stable C functions up in a loaded library; \"\", or why not.");
+  nb::class_<TorchKernels>(m, "TorchKernels",
+                           "Kernels in PyTorch's dispatcher that need no Python, while it lives. "
+                           "find_torch must have found everything before.")
+      .def(nb::init<const std::vector<std::string>&>(), nb::arg("names"))
+      .def_prop_ro("names", &TorchKernels::names, "Operators of aten that use them.");
+}
+
 }  // namespace
 }  // namespace portacl_python
 
@@ -213,4 +226,5 @@ NB_MODULE(_core, m) {
       .def(nb::init<size_t>(), nb::arg("nbytes"));
   portacl_python::DefineOperators(m);
   portacl_python::DefineSettings(m);
+  portacl_python::DefineTorch(m);
 }

@@ -159,7 +159,10 @@ def test_another_openmp_keeps_onetbb(tmp_path):
 
 def test_ranks_of_torchrun_do_not_share_cpus_out_twice(tmp_path):
     program = tmp_path / "rank.py"
-    program.write_text(_PRELUDE + "gradients(); print('count', pt.threads().count, flush=True)\n")
+    # One write each: the ranks share the pipe.
+    program.write_text(
+        _PRELUDE + "gradients(); os.write(1, f'count {pt.threads().count}\\n'.encode())\n"
+    )
     launcher = ["-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone"]
     done = subprocess.run(
         [sys.executable, *launcher, str(program)],

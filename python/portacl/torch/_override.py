@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
 import torch
 
+from .. import _core
 from . import _kernels
+from ._threads import LIBRARY
 
 _lock = threading.Lock()
+
+uses_native_kernels = not _core.find_torch(str(LIBRARY))
+"""Whether calls reach portacl without Python. Before PyTorch 2.13 they cannot."""
 
 
 class _Replacement:
@@ -23,6 +29,7 @@ class _Replacement:
         self.blocks = 0  # `with accelerated()` blocks that run now, in any thread
         self.kernels: dict[str, Any] = {}
         self._library: Optional[torch.library.Library] = None
+        self._native: Optional[_core.TorchKernels] = None  # on top, for those that it has
 
     @property
     def in_place(self) -> bool:
@@ -37,15 +44,31 @@ class _Replacement:
                 # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
                 warnings.filterwarnings("ignore", "Warning only once for all operators")
                 for name, kernel in self.kernels.items():
-                    library.impl(name, kernel, "CPU")
+                    library.impl(name, _raises_as_pytorch(kernel), "CPU")
             self._library = library
+            if uses_native_kernels:
+                self._native = _core.TorchKernels(list(self.kernels))
         elif not wanted and self._library is not None:
+            self._native = None
             self._library._destroy()  # PyTorch's own kernels come back
             self._library = None
 
 
 _backward = _Replacement()
 _forward = _Replacement()
+
+
+def _raises_as_pytorch(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """RuntimeError for calls that are wrong, as PyTorch's own kernels raise."""
+
+    @functools.wraps(kernel)
+    def wrapped(*arguments: Any) -> Any:
+        try:
+            return kernel(*arguments)
+        except (TypeError, ValueError) as error:
+            raise RuntimeError(str(error)) from None
+
+    return wrapped
 
 
 def _grid_sampler_2d_backward(
@@ -107,15 +130,6 @@ _backward.kernels = {
 }
 
 
-def _grid_sampler_2d(
-    input: torch.Tensor, grid: torch.Tensor, interpolation: int, padding: int, align_corners: bool
-) -> torch.Tensor:
-    try:
-        return _kernels.grid_sampler_2d(input, grid, interpolation, padding, align_corners)
-    except ValueError as error:  # what PyTorch's own kernel raises for the same reasons
-        raise RuntimeError(str(error)) from None
-
-
 def _resize(
     stock: Any, input: torch.Tensor, output_size: Sequence[int], *scales: Optional[float]
 ) -> torch.Tensor:
@@ -123,10 +137,7 @@ def _resize(
         # Pictures in uint8: PyTorch's kernel, which is still behind the operator's out= variant.
         return stock(input, output_size, *scales, out=input.new_empty(0))
     factors = [scale or 0.0 for scale in scales]
-    try:
-        return _kernels.upsample_nearest_exact(input, output_size, factors)
-    except ValueError as error:
-        raise RuntimeError(str(error)) from None
+    return _kernels.upsample_nearest_exact(input, output_size, factors)
 
 
 def _upsample_nearest_exact1d(
@@ -146,7 +157,7 @@ def _upsample_nearest_exact2d(
 
 
 _forward.kernels = {
-    "grid_sampler_2d": _grid_sampler_2d,
+    "grid_sampler_2d": _kernels.grid_sampler_2d,
     "_upsample_nearest_exact1d": _upsample_nearest_exact1d,
     "_upsample_nearest_exact2d": _upsample_nearest_exact2d,
 }

@@ -11,6 +11,8 @@ import torch
 from .. import _core
 from .._settings import info
 
+LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+
 
 class Threads(NamedTuple):
     """What a call made now, by this thread, would run on."""
@@ -34,8 +36,7 @@ def _why_not() -> str:
 
 def lend() -> None:
     """Run portacl's kernels on PyTorch's threads; where that cannot be, on as many of its own."""
-    user = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
-    why_not = _why_not() or _core.lend_openmp_threads(str(user), "PyTorch's (libgomp)")
+    why_not = _why_not() or _core.lend_openmp_threads(str(LIBRARY), "PyTorch's (libgomp)")
     if why_not:
         _core.lend_number_of_threads(f"oneTBB, because {why_not}")
 

@@ -1,0 +1,263 @@
+// Looking PyTorch's functions up, and its tensors' memory, behind torch_abi.h.
+#include "torch_abi.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "result_pool.h"
+
+namespace portacl_python::torch_abi {
+namespace {
+
+Functions functions = {};  // set once, before a kernel that uses it is registered
+
+constexpr int32_t kNoIndex = -1;            // of the device
+constexpr int64_t kPooledBytes = 1 << 20;  // as POOLED_BYTES in portacl/_pool.py
+
+template <class Function>
+bool FindFunction(void* library, const char* name, Function* function) {
+  void* const found = dlsym(library, name);
+  std::memcpy(function, &found, sizeof found);
+  return found != nullptr;
+}
+
+struct DType {
+  int32_t torch;
+  int32_t portacl;
+  int64_t bytes;
+};
+
+std::array<DType, 4> DTypes() {
+  const Functions& f = functions;
+  return {{{f.float32(), PORTACL_FLOAT32, 4},
+           {f.float16(), PORTACL_FLOAT16, 2},
+           {f.float64(), PORTACL_FLOAT64, 8},
+           {f.bfloat16(), PORTACL_BFLOAT16, 2}}};
+}
+
+DType DTypeOf(int32_t portacl) {
+  const auto types = DTypes();
+  for (const DType& type : types) {
+    if (type.portacl == portacl) return type;
+  }
+  return types[0];
+}
+
+portaclTensor Describe(const Extents& shape, int32_t dtype, bool channels_last) {
+  portaclTensor view = {};
+  view.dtype = dtype;
+  view.rank = static_cast<int32_t>(shape.size());
+  int64_t next = 1;
+  const auto step = [&](size_t axis) {
+    view.shape[axis] = shape[axis];
+    view.strides[axis] = next;
+    // As PyTorch counts; BytesOf() refuses what does not fit.
+    if (__builtin_mul_overflow(next, std::max<int64_t>(shape[axis], 1), &next)) next = 0;
+  };
+  if (channels_last) {
+    for (const size_t axis : {1, 3, 2, 0}) step(axis);
+  } else {
+    for (size_t axis = shape.size(); axis-- > 0;) step(axis);
+  }
+  return view;
+}
+
+int64_t BytesOf(const Extents& shape, int64_t element) {
+  int64_t bytes = element;
+  bool fits = true;
+  for (const int64_t extent : shape) {
+    fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes);
+  }
+  for (const int64_t extent : shape) {
+    if (extent == 0) return 0;
+  }
+  if (!fits) {
+    throw std::runtime_error("a result of shape " + ToText(shape) +
+                             " has more bytes than 64 bits can count");
+  }
+  return bytes;
+}
+
+[[noreturn]] void ThrowNoMemory(int64_t bytes) {
+  throw std::runtime_error("no memory for a result of " + std::to_string(bytes) + " bytes");
+}
+
+void ReturnBlock(void* /*data*/, void* context) {
+  const std::unique_ptr<ResultPool::Block> block(static_cast<ResultPool::Block*>(context));
+  ResultPool::Get().Return(*block);
+}
+
+void FreeMemory(void* data, void* /*context*/) { std::free(data); }
+
+// A tensor on `view.data`, which `deleter` gives back, at once where this fails.
+Handle NewOnMemory(const portaclTensor& view, int32_t dtype, void (*deleter)(void*, void*),
+                   void* context) {
+  Handle handle = nullptr;
+  const Functions& f = functions;
+  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, f.cpu(), kNoIndex, &handle,
+                      f.strided(), nullptr, 0, deleter, context) != 0) {
+    deleter(view.data, context);
+    throw std::runtime_error(f.get_error());
+  }
+  return handle;
+}
+
+}  // namespace
+
+const Functions& Torch() { return functions; }
+
+std::string Find(const std::string& library) {
+  // Never closed: kernels call what is found until the process ends.
+  void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (loaded == nullptr) return library + " is not loaded";
+  Functions f = {};
+  const bool found = FindFunction(loaded, "aoti_torch_library_init_impl", &f.new_library) &&
+                     FindFunction(loaded, "aoti_torch_delete_library_object", &f.delete_library) &&
+                     FindFunction(loaded, "torch_library_impl", &f.implement) &&
+                     FindFunction(loaded, "aoti_torch_new_uninitialized_tensor", &f.new_undefined) &&
+                     FindFunction(loaded, "aoti_torch_empty_strided", &f.new_strided) &&
+                     FindFunction(loaded, "torch_from_blob", &f.new_on_memory) &&
+                     FindFunction(loaded, "aoti_torch_delete_tensor_object", &f.delete_tensor) &&
+                     FindFunction(loaded, "aoti_torch_get_dim", &f.get_rank) &&
+                     FindFunction(loaded, "aoti_torch_get_sizes", &f.get_shape) &&
+                     FindFunction(loaded, "aoti_torch_get_strides", &f.get_strides) &&
+                     FindFunction(loaded, "aoti_torch_get_dtype", &f.get_dtype) &&
+                     FindFunction(loaded, "aoti_torch_get_device_type", &f.get_device) &&
+                     FindFunction(loaded, "torch_get_const_data_ptr", &f.get_const_data) &&
+                     FindFunction(loaded, "torch_list_size", &f.get_list_size) &&
+                     FindFunction(loaded, "torch_list_get_item", &f.get_list_item) &&
+                     FindFunction(loaded, "torch_delete_list", &f.delete_list) &&
+                     FindFunction(loaded, "torch_delete_stable_ivalue", &f.delete_value) &&
+                     FindFunction(loaded, "torch_get_num_threads", &f.get_num_threads) &&
+                     FindFunction(loaded, "torch_exception_get_what_without_backtrace",
+                                  &f.get_error) &&
+                     FindFunction(loaded, "aoti_torch_dtype_float32", &f.float32) &&
+                     FindFunction(loaded, "aoti_torch_dtype_float16", &f.float16) &&
+                     FindFunction(loaded, "aoti_torch_dtype_float64", &f.float64) &&
+                     FindFunction(loaded, "aoti_torch_dtype_bfloat16", &f.bfloat16) &&
+                     FindFunction(loaded, "aoti_torch_device_type_cpu", &f.cpu) &&
+                     FindFunction(loaded, "aoti_torch_layout_strided", &f.strided);
+  if (!found) return "PyTorch is older than 2.13";
+  functions = f;
+  return "";
+}
+
+void Check(Error error) {
+  if (error != 0) throw std::runtime_error(functions.get_error());
+}
+
+std::string ToText(const Extents& values) {
+  std::string text = "[";
+  for (const int64_t value : values) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(value);
+  }
+  return text + "]";
+}
+
+Tensor Tensor::Empty(const Extents& shape, int32_t dtype, bool channels_last) {
+  const DType type = DTypeOf(dtype);
+  const int64_t bytes = BytesOf(shape, type.bytes);
+  portaclTensor view = Describe(shape, dtype, channels_last);
+  if (bytes >= kPooledBytes && ResultPool::Get().limit() > 0) {
+    auto block = std::make_unique<ResultPool::Block>(
+        ResultPool::Get().Take(static_cast<size_t>(bytes)));
+    if (block->data == nullptr) ThrowNoMemory(bytes);
+    view.data = block->data;
+    return Tensor(NewOnMemory(view, type.torch, ReturnBlock, block.release()), view);
+  }
+  Handle handle = nullptr;
+  const Functions& f = functions;
+  if (f.new_strided(view.rank, view.shape, view.strides, type.torch, f.cpu(), kNoIndex, &handle) != 0) {
+    ThrowNoMemory(bytes);
+  }
+  Tensor result(handle, view);
+  const void* data = nullptr;
+  Check(f.get_const_data(handle, &data));
+  result.view_.data = const_cast<void*>(data);
+  return result;
+}
+
+Tensor Tensor::Zeros(const Extents& shape, int32_t dtype) {
+  const DType type = DTypeOf(dtype);
+  const int64_t bytes = BytesOf(shape, type.bytes);
+  portaclTensor view = Describe(shape, dtype, false);
+  view.data = std::calloc(static_cast<size_t>(std::max<int64_t>(bytes, 1)), 1);
+  if (view.data == nullptr) ThrowNoMemory(bytes);
+  return Tensor(NewOnMemory(view, type.torch, FreeMemory, nullptr), view);
+}
+
+Tensor Tensor::Undefined() {
+  Handle handle = nullptr;
+  Check(functions.new_undefined(&handle));
+  return Tensor(handle, portaclTensor{});
+}
+
+void Tensor::Read(const char* name) {
+  const Functions& f = functions;
+  int64_t rank = 0;
+  int64_t* shape = nullptr;
+  int64_t* strides = nullptr;
+  int32_t dtype = 0;
+  int32_t device = 0;
+  Check(f.get_rank(handle_, &rank));
+  Check(f.get_device(handle_, &device));
+  Check(f.get_dtype(handle_, &dtype));
+  const std::string what = name;
+  if (device != f.cpu()) throw std::runtime_error(what + " must be on the CPU");
+  if (rank < 3 || rank > 4) {
+    throw std::runtime_error(what + " has rank " + std::to_string(rank) + ", but must have 3 or 4");
+  }
+  const DType* known = nullptr;
+  const auto types = DTypes();
+  for (const DType& type : types) {
+    if (type.torch == dtype) known = &type;
+  }
+  if (known == nullptr) {
+    throw std::runtime_error(what + " must have dtype float16, bfloat16, float32 or float64");
+  }
+  Check(f.get_shape(handle_, &shape));
+  Check(f.get_strides(handle_, &strides));
+  view_.dtype = known->portacl;
+  view_.rank = static_cast<int32_t>(rank);
+  std::copy(shape, shape + rank, view_.shape);
+  std::copy(strides, strides + rank, view_.strides);
+  const void* data = nullptr;
+  Check(f.get_const_data(handle_, &data));
+  view_.data = const_cast<void*>(data);
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(known->bytes) != 0) {
+    throw std::runtime_error(what + " starts in the middle of an element");
+  }
+}
+
+Extents TakeList(Value argument) {
+  const Functions& f = functions;
+  const auto list = reinterpret_cast<Handle>(argument);
+  size_t size = 0;
+  Error error = f.get_list_size(list, &size);
+  Extents values(error == 0 ? size : 0);
+  for (size_t i = 0; i < values.size() && error == 0; ++i) {
+    Value value = 0;
+    error = f.get_list_item(list, i, &value);
+    values[i] = static_cast<int64_t>(value);
+  }
+  f.delete_list(list);
+  Check(error);
+  return values;
+}
+
+double TakeScale(Value argument) {
+  if (argument == 0) return 0;
+  auto* const value = reinterpret_cast<Value*>(argument);
+  double scale = 0;
+  std::memcpy(&scale, value, sizeof scale);
+  Check(functions.delete_value(value));
+  return scale;
+}
+
+}  // namespace portacl_python::torch_abi

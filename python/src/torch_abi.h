@@ -1,0 +1,115 @@
+// What is used of PyTorch's stable C ABI (torch/csrc/stable/c/shim.h and the header it includes),
+// as pointers to functions that are looked up, and tensors on it.
+#ifndef PORTACL_PYTHON_TORCH_ABI_H_
+#define PORTACL_PYTHON_TORCH_ABI_H_
+
+#include <portacl/portacl.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace portacl_python::torch_abi {
+
+// An argument or result: a number in its lowest bytes, or a handle that its receiver owns.
+using Value = uint64_t;
+using Handle = void*;
+using Error = int32_t;  // 0: none
+using Kernel = void (*)(Value* stack, uint64_t arguments, uint64_t results);
+
+// The release whose conventions these are: 2.13, the first with all functions below.
+inline constexpr uint64_t kVersion = (uint64_t{2} << 56) | (uint64_t{13} << 48);
+
+struct Functions {
+  Error (*new_library)(const char* ns, const char* key, const char* file, uint32_t line, Handle*);
+  Error (*delete_library)(Handle);
+  Error (*implement)(Handle library, const char* name, Kernel, uint64_t version);
+  Error (*new_undefined)(Handle*);
+  Error (*new_strided)(int64_t rank, const int64_t* shape, const int64_t* strides, int32_t dtype,
+                       int32_t device, int32_t device_index, Handle*);
+  Error (*new_on_memory)(void* data, int64_t rank, const int64_t* shape, const int64_t* strides,
+                         int64_t offset, int32_t dtype, int32_t device, int32_t device_index,
+                         Handle*, int32_t layout, const uint8_t* metadata, int64_t metadata_bytes,
+                         void (*deleter)(void* data, void* context), void* context);
+  Error (*delete_tensor)(Handle);
+  Error (*get_rank)(Handle, int64_t*);
+  Error (*get_shape)(Handle, int64_t**);
+  Error (*get_strides)(Handle, int64_t**);
+  Error (*get_dtype)(Handle, int32_t*);
+  Error (*get_device)(Handle, int32_t*);
+  Error (*get_const_data)(Handle, const void**);
+  Error (*get_list_size)(Handle, size_t*);
+  Error (*get_list_item)(Handle, size_t, Value*);
+  Error (*delete_list)(Handle);
+  Error (*delete_value)(Value*);
+  Error (*get_num_threads)(uint32_t*);
+  const char* (*get_error)();
+  int32_t (*float32)();
+  int32_t (*float16)();
+  int32_t (*float64)();
+  int32_t (*bfloat16)();
+  int32_t (*cpu)();
+  int32_t (*strided)();
+};
+
+// What Find() found.
+const Functions& Torch();
+
+// "", or why the functions cannot be used.
+std::string Find(const std::string& library);
+
+// Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
+void Check(Error error);
+
+using Extents = std::vector<int64_t>;
+
+// As Python writes a list.
+std::string ToText(const Extents& values);
+
+// Owns a tensor.
+class Tensor {
+ public:
+  // Takes an argument over.
+  explicit Tensor(Value argument) : handle_(reinterpret_cast<Handle>(argument)) {}
+  ~Tensor() {
+    if (handle_ != nullptr) Torch().delete_tensor(handle_);
+  }
+  Tensor(Tensor&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), view_(other.view_) {}
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+
+  // A result with undefined contents; from 1 MiB on in the pool's memory. Throws where there is
+  // none.
+  static Tensor Empty(const Extents& shape, int32_t dtype, bool channels_last);
+  // Row-major; of large ones no memory is touched.
+  static Tensor Zeros(const Extents& shape, int32_t dtype);
+  static Tensor Undefined();
+
+  // Reads shape, strides, dtype and address of an argument. Throws where it is nothing that
+  // portacl's operators know; `name` is the parameter's name in messages.
+  void Read(const char* name);
+  const portaclTensor& view() const { return view_; }
+  Extents shape() const { return Extents(view_.shape, view_.shape + view_.rank); }
+
+  // Hands the tensor over as a result.
+  Value Release() { return reinterpret_cast<Value>(std::exchange(handle_, nullptr)); }
+
+ private:
+  Tensor(Handle handle, const portaclTensor& view) : handle_(handle), view_(view) {}
+
+  Handle handle_;
+  portaclTensor view_{};
+};
+
+// The numbers of a list argument, which it frees.
+Extents TakeList(Value argument);
+
+// A float argument that may be None, then 0; frees it.
+double TakeScale(Value argument);
+
+}  // namespace portacl_python::torch_abi
+
+#endif  // PORTACL_PYTHON_TORCH_ABI_H_

@@ -1,0 +1,151 @@
+// The operators behind torch_kernels.h: arguments from PyTorch's stack, results onto it.
+#include "torch_kernels.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "host_threads.h"
+#include "plan_cache.h"
+#include "torch_abi.h"
+
+namespace portacl_python {
+namespace {
+
+using torch_abi::Extents;
+using torch_abi::TakeList;
+using torch_abi::TakeScale;
+using torch_abi::Tensor;
+using torch_abi::Torch;
+using torch_abi::ToText;
+using torch_abi::Value;
+
+// On as many threads as PyTorch would use.
+void Run(const Call& call) {
+  uint32_t threads = 1;
+  torch_abi::Check(Torch().get_num_threads(&threads));
+  const ThreadsOfCall of_call(static_cast<int32_t>(threads));
+  if (RunCall(call) != PORTACL_OK) throw std::runtime_error(portaclGetErrorMessage());
+}
+
+void SetModes(const Value* stack, Call* call) {
+  call->interpolation = static_cast<int32_t>(stack[0]);
+  call->padding = static_cast<int32_t>(stack[1]);
+  call->align_corners = (stack[2] & 0xFF) != 0;
+}
+
+// (Tensor input, Tensor grid, int interpolation, int padding, bool align_corners) -> Tensor
+void GridSampler2D(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+  Tensor input(stack[0]);
+  Tensor grid(stack[1]);
+  input.Read("input");
+  grid.Read("grid");
+  const portaclTensor& x = input.view();
+  const portaclTensor& g = grid.view();
+  Tensor output = Tensor::Empty({x.shape[0], x.shape[1], g.shape[1], g.shape[2]}, x.dtype, false);
+  Call call{Op::kGridSampler2D};
+  call.tensors = {&x, &g, &output.view()};
+  SetModes(stack + 2, &call);
+  Run(call);
+  stack[0] = output.Release();
+}
+
+// (Tensor grad_output, Tensor input, Tensor grid, int interpolation, int padding,
+//  bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
+void GridSampler2DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+  Tensor grad_output(stack[0]);
+  Tensor input(stack[1]);
+  Tensor grid(stack[2]);
+  const Extents mask = TakeList(stack[6]);
+  grad_output.Read("grad_output");
+  input.Read("input");
+  grid.Read("grid");
+  const bool wants_input = (mask.at(0) & 0xFF) != 0;
+  const bool wants_grid = (mask.at(1) & 0xFF) != 0;
+  const int32_t dtype = input.view().dtype;
+  Tensor input_grad =
+      wants_input ? Tensor::Empty(input.shape(), dtype, false) : Tensor::Undefined();
+  // Compilers count on a tensor here.
+  Tensor grid_grad = wants_grid ? Tensor::Empty(grid.shape(), grid.view().dtype, false)
+                                : Tensor::Zeros(grid.shape(), grid.view().dtype);
+  if (wants_input || wants_grid) {
+    Call call{Op::kGridSampler2DBackward};
+    call.tensors = {&grad_output.view(), &input.view(), &grid.view(),
+                    wants_input ? &input_grad.view() : nullptr,
+                    wants_grid ? &grid_grad.view() : nullptr};
+    SetModes(stack + 3, &call);
+    Run(call);
+  }
+  stack[0] = input_grad.Release();
+  stack[1] = grid_grad.Release();
+}
+
+// PyTorch's rule for the results of its resizing operators: strides ascend in the order C, W, H, N,
+// dense or not.
+bool IsLikeChannelsLast(const portaclTensor& t) {
+  if (t.rank != 4 || t.strides[1] == 0) return false;
+  int64_t least = 0;
+  for (const int axis : {1, 3, 2, 0}) {
+    if (t.shape[axis] == 0 || t.strides[axis] < least) return false;
+    // N, 1, 1, 1: ambiguous, counts as row-major.
+    if (axis == 0 && least == t.strides[1]) return false;
+    least = t.strides[axis] * std::max<int64_t>(t.shape[axis], 1);
+  }
+  return true;
+}
+
+void CheckSizes(const Extents& grad_output, const Extents& input, const Extents& output) {
+  Extents wanted(input.begin(), input.begin() + std::min<ptrdiff_t>(2, std::ssize(input)));
+  wanted.insert(wanted.end(), output.begin(), output.end());
+  if (grad_output == wanted && input.size() == wanted.size()) return;
+  throw std::runtime_error("grad_output has shape " + ToText(grad_output) + ", but input_size " +
+                           ToText(input) + " and output_size " + ToText(output) + " ask for " +
+                           ToText(wanted));
+}
+
+// (Tensor grad_output, SymInt[] output_size, SymInt[] input_size, float? scale, ...) -> Tensor
+template <int kAxes>
+void UpsampleNearestExactBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+  Tensor grad_output(stack[0]);
+  const Extents output_size = TakeList(stack[1]);
+  const Extents input_size = TakeList(stack[2]);
+  Call call{Op::kUpsampleNearestExactBackward};
+  for (int axis = 0; axis < kAxes; ++axis) call.scales.at(axis) = TakeScale(stack[3 + axis]);
+  grad_output.Read("grad_output");
+  CheckSizes(grad_output.shape(), input_size, output_size);
+  Tensor grad_input = Tensor::Empty(input_size, grad_output.view().dtype,
+                                    IsLikeChannelsLast(grad_output.view()));
+  call.tensors = {&grad_output.view(), &grad_input.view()};
+  Run(call);
+  stack[0] = grad_input.Release();
+}
+
+struct Entry {
+  const char* name;
+  torch_abi::Kernel kernel;
+};
+constexpr Entry kEntries[] = {
+    {"grid_sampler_2d", GridSampler2D},
+    {"grid_sampler_2d_backward", GridSampler2DBackward},
+    {"_upsample_nearest_exact1d_backward", UpsampleNearestExactBackward<1>},
+    {"_upsample_nearest_exact2d_backward", UpsampleNearestExactBackward<2>},
+};
+
+}  // namespace
+
+std::string FindTorch(const std::string& library) { return torch_abi::Find(library); }
+
+TorchKernels::TorchKernels(const std::vector<std::string>& names) {
+  torch_abi::Check(Torch().new_library("aten", "CPU", __FILE__, __LINE__, &library_));
+  for (const Entry& entry : kEntries) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) continue;
+    if (Torch().implement(library_, entry.name, entry.kernel, torch_abi::kVersion) != 0) {
+      Torch().delete_library(library_);
+      throw std::runtime_error(std::string("PyTorch takes no kernel for ") + entry.name);
+    }
+    names_.push_back(entry.name);
+  }
+}
+
+TorchKernels::~TorchKernels() { Torch().delete_library(library_); }
+
+}  // namespace portacl_python

@@ -1,0 +1,35 @@
+// portacl's kernels in PyTorch's dispatcher, called without Python: a call on small tensors costs
+// little more than its computation. They stand on the C functions of PyTorch's stable ABI, which
+// are found in the process: nothing here is compiled or linked against PyTorch.
+#ifndef PORTACL_PYTHON_TORCH_KERNELS_H_
+#define PORTACL_PYTHON_TORCH_KERNELS_H_
+
+#include <string>
+#include <vector>
+
+namespace portacl_python {
+
+// Looks for those functions in the loaded library of that file name. "", or why they cannot be
+// used (an older PyTorch). Must be "" before a TorchKernels is made.
+std::string FindTorch(const std::string& library);
+
+// While it lives, the operators of `names` (in namespace aten) that this file has kernels for use
+// them on the CPU.
+class TorchKernels {
+ public:
+  // Throws std::runtime_error where PyTorch refuses.
+  explicit TorchKernels(const std::vector<std::string>& names);
+  ~TorchKernels();
+  TorchKernels(const TorchKernels&) = delete;
+  TorchKernels& operator=(const TorchKernels&) = delete;
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  void* library_ = nullptr;
+  std::vector<std::string> names_;
+};
+
+}  // namespace portacl_python
+
+#endif  // PORTACL_PYTHON_TORCH_KERNELS_H_
