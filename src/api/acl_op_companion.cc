@@ -115,7 +115,8 @@ Status CheckFormatAttribute(const GraphOperator& op, const char* name, const acl
   if (found == op.attributes.values.end()) return {};
   const auto* const word = std::get_if<std::string>(&found->second);
   const Refusals refusals(kTransData, Surface::kGraph);
-  if (word == nullptr) return refusals.Refuse(Rule::kAttribute, "attribute {} must be a string", name);
+  if (word == nullptr)
+    return refusals.Refuse(Rule::kAttribute, "attribute {} must be a string", name);
   const std::string format = FormatName(MemoryFormat(desc));
   if (*word == format) return {};
   return refusals.Refuse(Rule::kAttribute, "attribute {} is \"{}\", but the tensor's format is {}",

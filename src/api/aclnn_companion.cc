@@ -4,6 +4,7 @@
 #include "aclnnop/aclnn_bitwise_and_scalar.h"
 #include "aclnnop/aclnn_bitwise_and_tensor.h"
 #include "aclnnop/aclnn_cast.h"
+#include "aclnnop/aclnn_cat.h"
 #include "aclnnop/aclnn_ceil.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_div.h"
@@ -25,11 +26,13 @@
 #include "aclnnop/aclnn_neg.h"
 #include "aclnnop/aclnn_ones.h"
 #include "aclnnop/aclnn_reduce_sum.h"
+#include "aclnnop/aclnn_stack.h"
 #include "aclnnop/aclnn_sub.h"
 #include "aclnnop/aclnn_zero.h"
 #include "api/aclnn_call.h"
 #include "api/tensor_handles.h"
 #include "companion/call.h"
+#include "companion/join.h"
 #include "ops/refusal.h"
 
 #include <fmt/format.h>
@@ -115,10 +118,17 @@ class Reader {
     return *this;
   }
 
+  Reader& Join(const aclTensorList* tensors, int64_t dim) {
+    joined_ = {"tensors", arguments_.Tensors("tensors", tensors)};
+    dim_ = dim;
+    return *this;
+  }
+
   Status Plan(bool has_workspace_size, bool has_executor,
               std::shared_ptr<const portacl::ops::Plan>* plan) {
     call_.has_workspace_size = has_workspace_size;
     call_.has_executor = has_executor;
+    if (joined_.name != nullptr) return PlanJoined(plan);
     if (!lists_.empty()) return PlanLists(plan);
     if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
     return PlanCompanion(call_, plan);
@@ -126,8 +136,8 @@ class Reader {
 
  private:
   struct TensorList {
-    const char* name;
-    const std::vector<const aclTensor*>* members;
+    const char* name = nullptr;
+    const std::vector<const aclTensor*>* members = nullptr;
   };
 
   Operand ScalarOperand(const char* name, const aclScalar* scalar) {
@@ -179,10 +189,26 @@ class Reader {
     return PlanCompanionList(call_.op, calls, plan);
   }
 
+  Status PlanJoined(std::shared_ptr<const portacl::ops::Plan>* plan) {
+    if (joined_.members == nullptr) {
+      return portacl::ops::Refusals(call_.op, call_.surface)
+          .Refuse(Rule::kNull, "{} is null", joined_.name);
+    }
+    for (const aclTensor* const member : *joined_.members) {
+      call_.inputs.push_back({joined_.name, arguments_.Tensor(joined_.name, member)});
+    }
+    if (call_.has_workspace_size && call_.has_executor) {
+      PORTACL_RETURN_IF_ERROR(arguments_.status());
+    }
+    return PlanJoin(call_, dim_, plan);
+  }
+
   portacl::api::Arguments arguments_;
   Call call_;
   std::deque<Scalar> scalars_;  // that the operands point to
   std::vector<TensorList> lists_;
+  TensorList joined_;  // of kCat and kStack
+  int64_t dim_ = 0;
 };
 
 // The arguments of each kind of signature, and how they are read.
@@ -244,6 +270,8 @@ class Reader {
 #define PARAMETERS_ListScalarOut \
   const aclTensorList *self, const aclScalar *scalar, aclTensorList *out
 #define READ_ListScalarOut List("self", self).Value("scalar", scalar).List("out", out)
+#define PARAMETERS_ListDimOut const aclTensorList *tensors, int64_t dim, aclTensor *out
+#define READ_ListDimOut Join(tensors, dim).Out("out", out)
 
 }  // namespace
 

@@ -226,6 +226,8 @@ BlockFunction BlockFunctionOf(Function function, Compute compute) {
     case Function::kMax:
     case Function::kMin:
     case Function::kMaskedSelect:
+    case Function::kCat:
+    case Function::kStack:
       break;
   }
   return nullptr;

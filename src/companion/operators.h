@@ -27,6 +27,8 @@ enum class Function {
   kMax,
   kMin,
   kMaskedSelect,
+  kCat,    // members of a list side by side along an axis
+  kStack,  // the same along a new axis
 };
 
 }  // namespace portacl::companion
@@ -73,6 +75,8 @@ enum class Function {
   X(Min, SelfOut, kMin)                                            \
   X(MaskedSelect, SelfMaskOut, kMaskedSelect)                      \
   X(ForeachAddListV2, ListsAlphaOut, kAdd)                         \
-  X(ForeachMulScalarV2, ListScalarOut, kMul)
+  X(ForeachMulScalarV2, ListScalarOut, kMul)                       \
+  X(Cat, ListDimOut, kCat)                                         \
+  X(Stack, ListDimOut, kStack)
 
 #endif  // PORTACL_COMPANION_OPERATORS_H_

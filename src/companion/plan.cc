@@ -217,7 +217,8 @@ class Checker {
       default:
         break;
     }
-    if (!call_.alpha || CanStore(call_.alpha->scalar->dtype, common_)) return {};
+    // PyTorch takes integers as factors of BOOL too.
+    if (!call_.alpha || !IsFloating(call_.alpha->scalar->dtype) || IsFloating(common_)) return {};
     return Refuse(Rule::kAttribute, "alpha has data type {}, but the inputs compute in {}",
                   DTypeName(call_.alpha->scalar->dtype), DTypeName(common_));
   }

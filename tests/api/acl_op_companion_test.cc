@@ -34,7 +34,6 @@ std::vector<double> ChannelsLast(const Tensor& dense) {
   return values;
 }
 
-
 TEST_F(AclOpCompanion, IdentityCopiesEveryTypeAndRank) {
   for (const Element element : kAllElements) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{2, 3, 4, 5}, Shape{1, 40000}}) {
@@ -132,7 +131,8 @@ constexpr Refusal kRefusals[] = {
      [](OpCall* c) { c->attributes["dst_format"] = std::string("NCHW"); }},
     {"AttributeType", ACL_ERROR_OP_ATTR_NOT_MATCH, "attribute src_format must be a string",
      [](OpCall* c) { c->attributes["src_format"] = int64_t{0}; }},
-    {"UnknownAttribute", ACL_ERROR_OP_ATTR_NOT_MATCH, "attribute format is unknown; it has src_format",
+    {"UnknownAttribute", ACL_ERROR_OP_ATTR_NOT_MATCH,
+     "attribute format is unknown; it has src_format",
      [](OpCall* c) { c->attributes["format"] = int64_t{0}; }},
     {"IdentityHasNoAttributes", ACL_ERROR_OP_ATTR_NOT_MATCH, "it has none",
      [](OpCall* c) {
