@@ -1,7 +1,7 @@
 """The unmodified torch_npu on the install tree: import, copies, and the gradients of our operators.
 
-`script/check torch_npu` runs these tests once for each of torch_npu's modes. They need neither
-forward nor companion operators: what is computed on the device is the gradients themselves.
+`script/check torch_npu` runs the tests of this folder once for each of torch_npu's modes. Those of
+this file need neither forward nor companion operators: the device computes the gradients alone.
 """
 
 from __future__ import annotations

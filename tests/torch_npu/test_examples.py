@@ -1,0 +1,34 @@
+"""The examples of examples/torch_npu as a user runs them: losses that equal the CPU's, pictures."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples/torch_npu"
+
+
+def run(name: str, picture: pathlib.Path) -> str:
+    command = [sys.executable, EXAMPLES / name, picture]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "good"),
+    [
+        ("register_photographs.py", r"median error of the disparity ([\d.]+)", lambda e: e < 2.5),
+        ("super_resolution.py", r"rebuilt +([\d.]+) dB", lambda psnr: psnr > 33),
+    ],
+)
+def test_an_example_trains_as_on_the_cpu(name, result, good, tmp_path):
+    output = run(name, tmp_path / "picture.png")
+    apart = float(re.search(r"npu against cpu: (\S+) apart", output)[1])
+    assert apart <= 1e-6, output
+    assert good(float(re.search(result, output)[1])), output
