@@ -1,7 +1,9 @@
 // acl_mdl.h: captured streams; dumps, which there are none of.
 #include "acl/acl_mdl.h"
 
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <string>
 
 #include "api/shim.h"
@@ -88,10 +90,10 @@ aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path) {
     std::string lines;
     std::string json;
     PORTACL_RETURN_IF_ERROR(rt::DescribeGraph(modelRI, &lines, &json));
-    std::ofstream file(path);
-    file << json;
-    file.close();
-    if (file) return {};
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const bool written =
+        file >= 0 && write(file, json.data(), json.size()) == static_cast<ssize_t>(json.size());
+    if (file >= 0 && close(file) == 0 && written) return {};
     return rt::Error(ACL_ERROR_WRITE_FILE, "path is {}, which cannot be written", path);
   });
 }

@@ -1,12 +1,15 @@
 // Reading of configuration files.
 #include "api/config_file.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
+#include <vector>
 
 #include "acl/acl_base.h"
 #include "base/log.h"
@@ -16,36 +19,95 @@ namespace portacl::api {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{10} << 20;
+constexpr size_t kMaxDepth = 64;
 
-// A parser without recursion limits would be brought down by a deep file.
-constexpr int kMaxDepth = 64;
+// A file's descriptor.
+class File {
+ public:
+  explicit File(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (file_ >= 0) close(file_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  bool is_regular() const {
+    struct stat entry {};
+    return file_ >= 0 && fstat(file_, &entry) == 0 && S_ISREG(entry.st_mode);
+  }
+  ssize_t Read(char* to, size_t bytes) const { return read(file_, to, bytes); }
 
-bool AcceptDepth(int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-  if (depth > kMaxDepth) throw std::length_error("nested too deeply");
-  return true;
-}
+ private:
+  const int file_;
+};
 
 base::Status ReadText(const char* path, std::string* text) {
   using runtime::Error;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
-  }
+  const File file(path);
+  ssize_t count = file.is_regular() ? 1 : -1;
   // Not by its size: files of the kernel's own file systems say 0 and hold any number of bytes.
-  std::ifstream file(path, std::ios::binary);
   std::array<char, 65536> block;
-  while (file.read(block.data(), block.size()) || file.gcount() > 0) {
-    text->append(block.data(), static_cast<size_t>(file.gcount()));
+  while (count > 0) {
+    count = file.Read(block.data(), block.size());
+    if (count > 0) text->append(block.data(), static_cast<size_t>(count));
     if (text->size() > kMaxBytes) {
       return Error(ACL_ERROR_INVALID_FILE_SIZE,
                    "configPath {} is too large: at most {} bytes are read", path, kMaxBytes);
     }
   }
-  if (!file.eof() || file.bad()) {
-    return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
-  }
-  return {};
+  if (count == 0) return {};
+  return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
 }
+
+// Collects the names of a file's sections without a tree of values: the library's tree asks for
+// memory where it is destroyed, and ends the process where there is none.
+class Sections : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return Value("null"); }
+  bool boolean(bool) override { return Value("boolean"); }
+  bool number_integer(number_integer_t) override { return Value("number"); }
+  bool number_unsigned(number_unsigned_t) override { return Value("number"); }
+  bool number_float(number_float_t, const string_t&) override { return Value("number"); }
+  bool string(string_t&) override { return Value("string"); }
+  bool binary(binary_t&) override { return Value("binary"); }
+  bool start_object(size_t) override { return Value("object") && Enter(); }
+  bool end_object() override { return Leave(); }
+  bool start_array(size_t) override { return Value("array") && Enter(); }
+  bool end_array() override { return Leave(); }
+  bool key(string_t& name) override {
+    if (depth_ == 1) names_.push_back(name);
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    problem_ = error.what();
+    return false;
+  }
+
+  // What the file holds.
+  const std::string& type() const { return type_; }
+  const std::vector<std::string>& names() const { return names_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  bool Value(const char* type) {
+    if (type_.empty()) type_ = type;
+    return true;
+  }
+  // A parser without limits would be brought down by a deep file.
+  bool Enter() {
+    if (++depth_ <= kMaxDepth) return true;
+    problem_ = "nested too deeply";
+    return false;
+  }
+  bool Leave() {
+    --depth_;
+    return true;
+  }
+
+  size_t depth_ = 0;
+  std::string type_;
+  std::vector<std::string> names_;
+  std::string problem_;
+};
 
 }  // namespace
 
@@ -53,20 +115,18 @@ base::Status ReadConfigFile(const char* path) {
   if (path == nullptr || *path == '\0') return {};
   std::string text;
   PORTACL_RETURN_IF_ERROR(ReadText(path, &text));
-  nlohmann::json config;
-  try {
-    config = nlohmann::json::parse(text, AcceptDepth);
-  } catch (const std::exception& error) {
+  Sections sections;
+  if (!nlohmann::json::sax_parse(text, &sections)) {
     return runtime::Error(ACL_ERROR_PARSE_FILE, "configPath {} is not JSON: {}", path,
-                          error.what());
+                          sections.problem());
   }
-  if (!config.is_object()) {
+  if (sections.type() != "object") {
     return runtime::Error(ACL_ERROR_PARSE_FILE, "configPath {} holds a JSON {}, wanted an object",
-                          path, config.type_name());
+                          path, sections.type());
   }
-  for (const auto& section : config.items()) {
+  for (const std::string& name : sections.names()) {
     base::Log(base::LogLevel::kWarn,
-              fmt::format("{}: section \"{}\" has no effect here", path, section.key()));
+              fmt::format("{}: section \"{}\" has no effect here", path, name));
   }
   return {};
 }

@@ -1,12 +1,14 @@
 // Collects the facts for `portacl info`.
 #include "api/info.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "base/json_text.h"
 #include "ops/operators.h"
 #include "ops/settings.h"
 #include "portacl/version.h"
@@ -14,6 +16,9 @@
 
 namespace portacl::api {
 namespace {
+
+using base::JsonString;
+using base::JsonStrings;
 
 // The processor's name as the kernel tells it, or "unknown".
 std::string CpuName() {
@@ -26,13 +31,14 @@ std::string CpuName() {
   return "unknown";
 }
 
-nlohmann::ordered_json Kernels(const ops::OperatorRow& op, std::set<std::string>* sets) {
-  auto list = nlohmann::ordered_json::array();
+std::string Kernels(const ops::OperatorRow& op, std::set<std::string>* sets) {
+  std::string list;
   for (const ops::KernelState& kernel : KernelsOf(op)) {
-    list.push_back({{"name", kernel.name}, {"available", kernel.available}});
+    list += fmt::format(R"({}{{"name":{},"available":{}}})", list.empty() ? "" : ",",
+                        JsonString(kernel.name), kernel.available);
     if (kernel.available && kernel.name != "ref") sets->insert(kernel.name);
   }
-  return list;
+  return "[" + list + "]";
 }
 
 template <size_t kNames>
@@ -48,27 +54,23 @@ std::vector<std::string> Given(const std::array<const char*, kNames>& names) {
 
 std::string InfoJson() {
   std::set<std::string> instruction_sets;
-  nlohmann::ordered_json operators;
-  nlohmann::ordered_json functions;
+  std::string operators;
+  std::string functions;
   for (const ops::OperatorRow& op : ops::kOperators) {
-    operators[op.name] = Kernels(op, &instruction_sets);
-    functions[op.name] = {{"native", Given(std::array{op.native})},
-                          {"aclnn", Given(op.aclnn)},
-                          {"graph", Given(op.graph)}};
+    const char* const comma = operators.empty() ? "" : ",";
+    const std::string name = JsonString(op.name);
+    operators += fmt::format("{}{}:{}", comma, name, Kernels(op, &instruction_sets));
+    functions += fmt::format(R"({}{}:{{"native":{},"aclnn":{},"graph":{}}})", comma, name,
+                             JsonStrings(Given(std::array{op.native})),
+                             JsonStrings(Given(op.aclnn)), JsonStrings(Given(op.graph)));
   }
-
-  nlohmann::ordered_json info;
-  info["version"] = PORTACL_VERSION_STRING;
-  info["cpu"] = CpuName();
-  info["instruction_sets"] = instruction_sets;
-  info["threads"] = runtime::NumThreads();
-  info["thread_pool"] = runtime::ThreadPoolName();
-  info["profile"] = ops::ProfileName(ops::CurrentProfile());
-  info["strict"] = ops::Strict();
-  info["impl"] = ops::ForcedImpl();
-  info["operators"] = operators;
-  info["functions"] = functions;
-  return info.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return fmt::format(
+      R"({{"version":{},"cpu":{},"instruction_sets":{},"threads":{},"thread_pool":{},)"
+      R"("profile":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
+      JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
+      runtime::NumThreads(), JsonString(runtime::ThreadPoolName()),
+      JsonString(ops::ProfileName(ops::CurrentProfile())), ops::Strict(),
+      JsonString(ops::ForcedImpl()), operators, functions);
 }
 
 }  // namespace portacl::api

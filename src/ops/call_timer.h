@@ -19,7 +19,7 @@ class CallTimer {
   void RanOnStream(const Plan& plan) const { End("kernel", plan, false); }
 
  private:
-  void End(const char* phase, const Plan& plan, bool trace) const;
+  void End(const char* phase, const Plan& plan, bool trace) const noexcept;
 
   const bool log_;
   const bool trace_;

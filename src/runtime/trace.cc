@@ -13,16 +13,19 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "base/fork.h"
+#include "base/json_text.h"
 #include "runtime/environment.h"
 
 namespace portacl::runtime {
 namespace {
+
+using base::JsonString;
 
 constexpr size_t kBufferBytes = size_t{32} << 10;
 constexpr auto kMaxAge = std::chrono::milliseconds(250);
@@ -54,12 +57,12 @@ class TraceFile {
     const int64_t process = row.device + 1;
     const int64_t thread = row.device < 0 ? syscall(SYS_gettid) : row.stream;
     NameRow(process, thread);
-    nlohmann::json arguments = nlohmann::json::object();
-    if (!span.detail.empty()) arguments["detail"] = span.detail;
+    const std::string arguments =
+        span.detail.empty() ? "{}" : fmt::format(R"({{"detail":{}}})", JsonString(span.detail));
     AddEvent(fmt::format(
         R"({{"ph":"X","cat":{},"name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{}}})",
-        Quote(span.category), Quote(span.name), process, thread, Microseconds(span.begin - start_),
-        Microseconds(span.end - span.begin), Text(arguments)));
+        JsonString(span.category), JsonString(span.name), process, thread,
+        Microseconds(span.begin - start_), Microseconds(span.end - span.begin), arguments));
     if (pending_.size() > kBufferBytes || span.end - flushed_ > kMaxAge) Flush();
   }
 
@@ -69,16 +72,14 @@ class TraceFile {
   }
 
  private:
-  static std::string Text(const nlohmann::json& json) {
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-  static std::string Quote(std::string_view text) { return Text(nlohmann::json(text)); }
   static double Microseconds(std::chrono::steady_clock::duration time) {
     return std::chrono::duration<double, std::micro>(time).count();
   }
 
   void AddEvent(std::string_view event) {
-    pending_ += first_ ? "\n" : ",\n";
+    constexpr std::string_view kSeparator = ",\n";
+    pending_.reserve(pending_.size() + kSeparator.size() + event.size());  // all of it or nothing
+    pending_ += kSeparator.substr(first_ ? 1 : 0);
     first_ = false;
     pending_ += event;
   }
@@ -86,13 +87,15 @@ class TraceFile {
   void NameRow(int64_t process, int64_t thread) {
     constexpr auto kName = R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}})";
     const bool host = process == 0;
-    if (named_.emplace(process, -1).second) {
+    if (!named_.contains({process, -1})) {
       AddEvent(fmt::format(fmt::runtime(kName), "process_name", process, 0,
                            host ? "host" : fmt::format("device {}", process - 1)));
+      named_.emplace(process, -1);
     }
-    if (named_.emplace(process, thread).second) {
+    if (!named_.contains({process, thread})) {
       AddEvent(fmt::format(fmt::runtime(kName), "thread_name", process, thread,
                            fmt::format("{} {}", host ? "thread" : "stream", thread)));
+      named_.emplace(process, thread);
     }
   }
 
@@ -149,10 +152,20 @@ TraceFile* TheFile() {
 
 }  // namespace
 
-bool TraceEnabled() { return TheFile() != nullptr; }
+bool TraceEnabled() noexcept {
+  try {
+    return TheFile() != nullptr;
+  } catch (const std::bad_alloc&) {  // the next call makes the file
+    return false;
+  }
+}
 
-void AddTraceSpan(const TraceRow& row, const TraceSpan& span) {
-  if (TraceFile* const file = TheFile(); file != nullptr && file->usable()) file->Add(row, span);
+void AddTraceSpan(const TraceRow& row, const TraceSpan& span) noexcept {
+  try {
+    TraceFile* const file = TheFile();
+    if (file != nullptr && file->usable()) file->Add(row, span);
+  } catch (const std::bad_alloc&) {  // a span less on the timeline, and the work is done
+  }
 }
 
 void FlushTrace() {

@@ -26,9 +26,9 @@ struct TraceSpan {
 };
 
 // Cheap: ask before taking times or building details.
-bool TraceEnabled();
+bool TraceEnabled() noexcept;
 
-void AddTraceSpan(const TraceRow& row, const TraceSpan& span);
+void AddTraceSpan(const TraceRow& row, const TraceSpan& span) noexcept;
 
 // Writes out what is still buffered. The file is complete JSON after every write, so a process may
 // end in any way; what was added since the last write is lost where exit handlers do not run.
