@@ -13,8 +13,10 @@
  *   107002  a context is needed and none is current on this thread
  *   107003  the stream belongs to another context than the current one
  *   107017  a stream, event or context that was never created or is already destroyed
+ *   200000  the host has no memory for the call itself (functions that give memory: 207001)
  *   200001  a function that needs the vendor's hardware
  *   207000  an option that this device does not have
+ *   207005  the system makes no more threads
  * A failed call changes nothing. aclGetRecentErrMsg() (acl.h) has the words.
  *
  * Thread-safety: all functions may be called from any thread at the same time. A handle must not be

@@ -73,9 +73,9 @@ aclError aclFinalize() {
     if (life == Life::kFinalized) {
       return rt::Error(ACL_ERROR_REPEAT_FINALIZE, "called a second time without aclInit");
     }
-    life = Life::kFinalized;
     rt::ReportLeaks();
     rt::FlushTrace();
+    life = Life::kFinalized;
     return {};
   });
 }

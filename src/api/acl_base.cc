@@ -236,7 +236,10 @@ const char* aclGetTensorDescName(aclTensorDesc* desc) {
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line,
                const char* fmt, ...) {
   const base::LogLevel level = ToLogLevel(RawValue(logLevel));
-  if (fmt == nullptr || !base::LogEnabled(level)) return;
+  if (fmt == nullptr ||
+      !GuardedValue("aclAppLog", false, [&] { return base::LogEnabled(level); })) {
+    return;
+  }
   std::array<char, 1024> text;  // longer messages are cut
   va_list arguments;
   va_start(arguments, fmt);
@@ -251,13 +254,16 @@ void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_
 
 // Programs choose code by this name, so each profile answers like a processor that it stands for.
 const char* aclrtGetSocName() {
-  switch (portacl::ops::CurrentProfile()) {
-    case portacl::ops::Profile::kAtlasA2:
-    case portacl::ops::Profile::kOpen:  // programs refuse names that they do not know
+  using portacl::ops::Profile;
+  const Profile profile = GuardedValue("aclrtGetSocName", Profile::kAtlasA2,
+                                       [] { return portacl::ops::CurrentProfile(); });
+  switch (profile) {
+    case Profile::kAtlasA2:
+    case Profile::kOpen:  // programs refuse names that they do not know
       break;
-    case portacl::ops::Profile::kAtlasA3:
+    case Profile::kAtlasA3:
       return "Ascend910_9391";
-    case portacl::ops::Profile::kAtlasTraining:
+    case Profile::kAtlasTraining:
       return "Ascend910A";
   }
   return "Ascend910B1";

@@ -32,7 +32,8 @@ aclError Set(const char* function, aclopAttr* attr, const char* name, Make make)
     }
     AttributeValue value;
     PORTACL_RETURN_IF_ERROR(make(&value));
-    found->values[name] = std::move(value);
+    auto shared = std::make_shared<const AttributeValue>(std::move(value));
+    found->values.insert_or_assign(name, std::move(shared));
     return {};
   });
 }

@@ -113,7 +113,7 @@ class Copy final : public GraphCall {
 Status CheckFormatAttribute(const GraphOperator& op, const char* name, const aclTensorDesc& desc) {
   const auto found = op.attributes.values.find(name);
   if (found == op.attributes.values.end()) return {};
-  const auto* const word = std::get_if<std::string>(&found->second);
+  const auto* const word = std::get_if<std::string>(found->second.get());
   const Refusals refusals(kTransData, Surface::kGraph);
   if (word == nullptr)
     return refusals.Refuse(Rule::kAttribute, "attribute {} must be a string", name);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,7 +25,9 @@ using AttributeValue =
 
 // Not synchronised: the interface leaves changes against other uses to the caller.
 struct aclopAttr {
-  std::map<std::string, portacl::api::AttributeValue> values;
+  // Shared with the copies that handles keep: copying a variant whose copy throws is not safe
+  // everywhere (GCC 12 destroys what was not made).
+  std::map<std::string, std::shared_ptr<const portacl::api::AttributeValue>> values;
 };
 
 namespace portacl::api {

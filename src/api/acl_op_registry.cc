@@ -40,7 +40,7 @@ Status ReadAttribute(const GraphOperator& op, const char* name, const char* type
     return refusals.Refuse(Rule::kAttribute, "attribute {} is missing; it must be a {}", name,
                            type);
   }
-  const T* typed = std::get_if<T>(&found->second);
+  const T* typed = std::get_if<T>(found->second.get());
   if (typed == nullptr) {
     return refusals.Refuse(Rule::kAttribute, "attribute {} must be a {}", name, type);
   }

@@ -14,6 +14,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::GuardedMemory;
 using portacl::api::RawValue;
 using portacl::api::Unsupported;
 using portacl::base::Status;
@@ -74,8 +75,11 @@ Status KindOf(const aclrtMemcpyBatchAttr& attr, int32_t* kind) {
 
 // Checks all copies before the first is made; *failed is the one that was refused.
 Status MakeRequests(const Batch& batch, std::vector<rt::CopyRequest>* requests, size_t* failed) {
-  *failed = SIZE_MAX;
-  PORTACL_RETURN_IF_ERROR(CheckBatch(batch));
+  if (Status status = CheckBatch(batch); !status.ok()) {
+    *failed = SIZE_MAX;
+    return status;
+  }
+  requests->reserve(batch.count);
   size_t attr = 0;
   for (size_t i = 0; i < batch.count; ++i) {
     if (attr + 1 < batch.attr_count && batch.indexes[attr + 1] == i) ++attr;
@@ -93,13 +97,15 @@ Status MakeRequests(const Batch& batch, std::vector<rt::CopyRequest>* requests, 
 }
 
 template <class Copy>
-aclError RunBatch(const char* function, const Batch& batch, size_t* fail_index, Copy copy) {
+aclError RunBatch(const char* function, const Batch& batch, size_t* fail_index, Copy copy_all) {
   return Guarded(function, [&]() -> Status {
     if (fail_index == nullptr) return rt::InvalidParam("failIdx is null");
     std::vector<rt::CopyRequest> requests;
-    PORTACL_RETURN_IF_ERROR(MakeRequests(batch, &requests, fail_index));
-    for (const rt::CopyRequest& request : requests) PORTACL_RETURN_IF_ERROR(copy(request));
-    return {};
+    size_t failed = SIZE_MAX;
+    const Status status = MakeRequests(batch, &requests, &failed);
+    if (status.ok()) PORTACL_RETURN_IF_ERROR(copy_all(requests));
+    *fail_index = failed;
+    return status;
   });
 }
 
@@ -111,16 +117,23 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMax, void** srcs, size_t* siz
                           size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
                           size_t numAttrs, size_t* failIdx) {
   const Batch batch{dsts, destMax, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs};
-  return RunBatch("aclrtMemcpyBatch", batch, failIdx, rt::Copy);
+  return RunBatch("aclrtMemcpyBatch", batch, failIdx,
+                  [](const std::vector<rt::CopyRequest>& requests) -> Status {
+                    for (const rt::CopyRequest& request : requests) {
+                      PORTACL_RETURN_IF_ERROR(rt::Copy(request));
+                    }
+                    return {};
+                  });
 }
 
 aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
                                size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
                                size_t numAttrs, size_t* failIdx, aclrtStream stream) {
   const Batch batch{dsts, destMax, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs};
-  return RunBatch(
-      "aclrtMemcpyBatchAsync", batch, failIdx,
-      [stream](const rt::CopyRequest& request) { return rt::CopyAsync(request, stream); });
+  return RunBatch("aclrtMemcpyBatchAsync", batch, failIdx,
+                  [stream](const std::vector<rt::CopyRequest>& requests) {
+                    return rt::CopyAllAsync(requests, stream);
+                  });
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
@@ -162,7 +175,7 @@ aclError aclrtHostUnregister(void* ptr) {
 }
 
 aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
-  return Guarded("aclrtMallocHostWithCfg", [&]() -> Status {
+  return GuardedMemory("aclrtMallocHostWithCfg", [&]() -> Status {
     if (cfg != nullptr && cfg->numAttrs > 0 && cfg->attrs == nullptr) {
       return rt::InvalidParam("cfg->attrs is null, but cfg->numAttrs {}", cfg->numAttrs);
     }

@@ -8,6 +8,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::GuardedMemory;
 using portacl::api::RawValue;
 using portacl::base::Status;
 
@@ -34,18 +35,21 @@ Status CheckCacheRange(const void* address, size_t size) {
 extern "C" {
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
-  return Guarded("aclrtMalloc",
-                 [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
+  return GuardedMemory("aclrtMalloc", [&] {
+    return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr);
+  });
 }
 
 aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
-  return Guarded("aclrtMallocAlign32",
-                 [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
+  return GuardedMemory("aclrtMallocAlign32", [&] {
+    return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr);
+  });
 }
 
 aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
-  return Guarded("aclrtMallocCached",
-                 [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
+  return GuardedMemory("aclrtMallocCached", [&] {
+    return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr);
+  });
 }
 
 aclError aclrtFree(void* devPtr) {
@@ -53,7 +57,7 @@ aclError aclrtFree(void* devPtr) {
 }
 
 aclError aclrtMallocHost(void** hostPtr, size_t size) {
-  return Guarded("aclrtMallocHost", [&] { return rt::MallocHost(size, hostPtr); });
+  return GuardedMemory("aclrtMallocHost", [&] { return rt::MallocHost(size, hostPtr); });
 }
 
 aclError aclrtFreeHost(void* hostPtr) {

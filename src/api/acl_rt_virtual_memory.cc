@@ -7,6 +7,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::GuardedMemory;
 using portacl::api::RawValue;
 using portacl::api::Unsupported;
 using portacl::base::Status;
@@ -45,7 +46,7 @@ extern "C" {
 
 aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr,
                                 uint64_t flags) {
-  return Guarded("aclrtReserveMemAddress", [&]() -> Status {
+  return GuardedMemory("aclrtReserveMemAddress", [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckFlags(flags, 1));
     return rt::ReserveAddresses(size, alignment, expectPtr, virPtr);
   });
@@ -57,7 +58,7 @@ aclError aclrtReleaseMemAddress(void* virPtr) {
 
 aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
                              const aclrtPhysicalMemProp* prop, uint64_t flags) {
-  return Guarded("aclrtMallocPhysical", [&]() -> Status {
+  return GuardedMemory("aclrtMallocPhysical", [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckProp(prop));
     PORTACL_RETURN_IF_ERROR(CheckFlags(flags, 0));
     return rt::MallocPhysical(size, static_cast<int32_t>(prop->location.id), handle);
@@ -70,7 +71,7 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
 
 aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
                      uint64_t flags) {
-  return Guarded("aclrtMapMem", [&]() -> Status {
+  return GuardedMemory("aclrtMapMem", [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckFlags(flags, 0));
     return rt::MapMemory(virPtr, size, offset, handle);
   });

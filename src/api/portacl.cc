@@ -215,15 +215,22 @@ int32_t portaclSetProfile(const char* name) {
 }
 
 const char* portaclGetProfile() {
-  return portacl::ops::ProfileName(portacl::ops::CurrentProfile());
+  return portacl::api::GuardedValue<const char*>(
+      __func__, portacl::ops::ProfileName(portacl::ops::Profile::kAtlasA2),
+      [] { return portacl::ops::ProfileName(portacl::ops::CurrentProfile()); });
 }
 
 int32_t portaclSetStrict(int32_t strict) {
-  portacl::ops::SetStrict(strict != 0);
-  return PORTACL_OK;
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
+    portacl::ops::SetStrict(strict != 0);
+    return PORTACL_OK;
+  });
 }
 
-int32_t portaclGetStrict() { return portacl::ops::Strict() ? 1 : 0; }
+int32_t portaclGetStrict() {
+  return portacl::api::GuardedValue<int32_t>(__func__, 0,
+                                             [] { return portacl::ops::Strict() ? 1 : 0; });
+}
 
 int32_t portaclSetImpl(const char* name) {
   return portacl::api::GuardedNative(__func__, [&]() -> int32_t {

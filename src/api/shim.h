@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -45,10 +46,16 @@ inline void KeepMessage(const char* function, const char* what) noexcept {
   }
 }
 
+// What calls answer where something has run out.
+struct Shortage {
+  int32_t memory;
+  int32_t threads;
+};
+
 // A body returns a Status, whose message is completed with the function's name here, or a code,
 // whose message the body has kept itself.
 template <class Body>
-int32_t Call(const char* function, Body&& body, int32_t out_of_memory, int32_t other) noexcept {
+int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
   try {
     if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
       const base::Status status = std::forward<Body>(body)();
@@ -59,7 +66,10 @@ int32_t Call(const char* function, Body&& body, int32_t out_of_memory, int32_t o
     }
   } catch (const std::bad_alloc&) {
     KeepMessage(function, "out of memory");
-    return out_of_memory;
+    return shortage.memory;
+  } catch (const std::system_error&) {  // of std::thread
+    KeepMessage(function, "no thread can be made: the system's limit is reached");
+    return shortage.threads;
   } catch (const std::exception& error) {
     KeepMessage(function, error.what());
   } catch (...) {
@@ -73,8 +83,19 @@ int32_t Call(const char* function, Body&& body, int32_t out_of_memory, int32_t o
 // For functions that return aclError.
 template <class Body>
 int32_t Guarded(const char* function, Body&& body) noexcept {
-  const int32_t code = internal::Call(function, std::forward<Body>(body), ACL_ERROR_BAD_ALLOC,
+  const int32_t code = internal::Call(function, std::forward<Body>(body),
+                                      {ACL_ERROR_BAD_ALLOC, ACL_ERROR_RT_RESOURCE_ALLOC_FAIL},
                                       ACL_ERROR_INTERNAL_ERROR);
+  if (code != 0) LastError() = code;
+  return code;
+}
+
+// For those of them that give memory, whose documents promise a code of their own.
+template <class Body>
+int32_t GuardedMemory(const char* function, Body&& body) noexcept {
+  const int32_t code = internal::Call(
+      function, std::forward<Body>(body),
+      {ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_MEMORY_ALLOCATION}, ACL_ERROR_INTERNAL_ERROR);
   if (code != 0) LastError() = code;
   return code;
 }
@@ -83,7 +104,8 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
 template <class Body>
 int32_t GuardedNn(const char* function, Body&& body) noexcept {
   const int32_t code =
-      internal::Call(function, std::forward<Body>(body), ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_INNER);
+      internal::Call(function, std::forward<Body>(body),
+                     {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
   if (code != 0) LastError() = code;
   return code;
 }
@@ -91,8 +113,8 @@ int32_t GuardedNn(const char* function, Body&& body) noexcept {
 // For functions of portacl.h: a program that uses ACL as well finds its own last error untouched.
 template <class Body>
 int32_t GuardedNative(const char* function, Body&& body) noexcept {
-  return internal::Call(function, std::forward<Body>(body), ACLNN_ERR_RUNTIME_ERROR,
-                        ACLNN_ERR_INNER);
+  return internal::Call(function, std::forward<Body>(body),
+                        {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
 }
 
 // For pure questions, whose "no" is an answer: the body's code alone, neither the thread's last
@@ -118,7 +140,7 @@ T GuardedValue(const char* function, T fallback, Body&& body) noexcept {
         value = std::forward<Body>(body)();
         return 0;
       },
-      1, 1);
+      {1, 1}, 1);
   return value;
 }
 

@@ -52,11 +52,33 @@ class HandleTable {
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.live.find(handle);
     if (found == shard.live.end()) return nullptr;
-    std::shared_ptr<T> object = std::move(found->second);
-    shard.live.erase(found);
-    oldest = std::exchange(shard.dead[shard.next_dead], object);
-    shard.next_dead = (shard.next_dead + 1) % kQuarantine;
-    return object;
+    return Take(shard, found, &oldest);
+  }
+
+  // Removes a live object for which matches(object) is true and returns it; null where there is
+  // none. Asks for no memory.
+  template <class Matches>
+  std::shared_ptr<T> TakeOne(Matches&& matches) {
+    std::weak_ptr<T> oldest;  // freed without the lock
+    for (Shard& shard : shards_) {
+      const std::lock_guard lock(shard.mutex);
+      for (auto entry = shard.live.begin(); entry != shard.live.end(); ++entry) {
+        if (matches(*entry->second)) return Take(shard, entry, &oldest);
+      }
+    }
+    return nullptr;
+  }
+
+  // Whether there is a live object for which matches(object) is true.
+  template <class Matches>
+  bool HasOne(Matches&& matches) {
+    for (Shard& shard : shards_) {
+      const std::lock_guard lock(shard.mutex);
+      for (const auto& entry : shard.live) {
+        if (matches(*entry.second)) return true;
+      }
+    }
+    return false;
   }
 
   // All live objects, in no order.
@@ -89,6 +111,16 @@ class HandleTable {
     std::array<std::weak_ptr<T>, kQuarantine> dead;
     size_t next_dead = 0;
   };
+  using Entry = typename std::unordered_map<const void*, std::shared_ptr<T>>::iterator;
+
+  // The caller holds the shard's lock.
+  static std::shared_ptr<T> Take(Shard& shard, Entry entry, std::weak_ptr<T>* oldest) {
+    std::shared_ptr<T> object = std::move(entry->second);
+    shard.live.erase(entry);
+    *oldest = std::exchange(shard.dead[shard.next_dead], object);
+    shard.next_dead = (shard.next_dead + 1) % kQuarantine;
+    return object;
+  }
   Shard& ShardOf(const void* handle) {
     constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // spreads addresses of any spacing
     return shards_[reinterpret_cast<uintptr_t>(handle) * kGoldenRatio >> (64 - kShardBits)];

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -89,7 +90,11 @@ struct Pool {
 
 Pool& ThePool() {
   static constinit base::Immortal<Pool> pool;
-  return pool.Get();
+  return pool.Get([] {
+    auto made = std::make_unique<Pool>();
+    made->kept.reserve(kMaxKept);  // giving a block back asks for no memory
+    return made.release();
+  });
 }
 
 void Unmap(const Block& block) {
@@ -160,31 +165,36 @@ void ReturnBlock(const Block& block) {
     return;
   }
   ASAN_POISON_MEMORY_REGION(block.data, block.bytes);
-  std::vector<Block> evicted;
-  {
-    Pool& pool = ThePool();
-    const std::lock_guard lock(pool.mutex);
-    pool.kept.push_back(block);
-    pool.kept_bytes += block.bytes;
-    size_t count = 0;
-    while (pool.kept_bytes > PoolLimit() || pool.kept.size() - count > kMaxKept) {
-      pool.kept_bytes -= pool.kept[count].bytes;
-      evicted.push_back(pool.kept[count++]);
-    }
-    pool.kept.erase(pool.kept.begin(), pool.kept.begin() + static_cast<std::ptrdiff_t>(count));
+  Pool& pool = ThePool();
+  std::unique_lock lock(pool.mutex);
+  if (block.bytes > PoolLimit()) {
+    lock.unlock();
+    Unmap(block);
+    return;
   }
-  for (const Block& old : evicted) Unmap(old);
+  while (pool.kept_bytes + block.bytes > PoolLimit() || pool.kept.size() == kMaxKept) {
+    const Block oldest = pool.kept.front();
+    pool.kept.erase(pool.kept.begin());
+    pool.kept_bytes -= oldest.bytes;
+    lock.unlock();
+    Unmap(oldest);
+    lock.lock();
+  }
+  pool.kept.push_back(block);
+  pool.kept_bytes += block.bytes;
 }
 
 void TrimPool() {
-  std::vector<Block> all;
-  {
-    Pool& pool = ThePool();
-    const std::lock_guard lock(pool.mutex);
-    all.swap(pool.kept);
-    pool.kept_bytes = 0;
+  Pool& pool = ThePool();
+  std::unique_lock lock(pool.mutex);
+  while (!pool.kept.empty()) {
+    const Block newest = pool.kept.back();
+    pool.kept.pop_back();
+    pool.kept_bytes -= newest.bytes;
+    lock.unlock();
+    Unmap(newest);
+    lock.lock();
   }
-  for (const Block& block : all) Unmap(block);
 }
 
 }  // namespace portacl::runtime

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -58,6 +59,12 @@ base::HandleTable<Graph>& Graphs() {
 base::HandleTable<TaskGroup>& Groups() {
   static constinit base::Immortal<base::HandleTable<TaskGroup>> groups;
   return groups.Get();
+}
+
+// The next push_back() asks for no memory.
+template <class T>
+void ReserveOneMore(std::vector<T>* list) {
+  if (list->size() == list->capacity()) list->reserve(std::max<size_t>(4, 2 * list->size()));
 }
 
 base::Status CheckRecordable(const Task& task) {
@@ -232,10 +239,11 @@ base::Status Capture::Add(const Stream& stream, Task task) {
   const size_t index = IndexOf(stream);
   if (index == members_.size()) return NotCaptured(stream);  // it ended meanwhile
   Member& member = members_[index];
-  ++member.known[index];
   const std::lock_guard graph_lock(graph_->mutex);
-  if (member.grouping) member.group.push_back(graph_->steps.size());
+  ReserveOneMore(&member.group);
   graph_->steps.push_back({std::move(task.work), std::move(task.ready)});
+  if (member.grouping) member.group.push_back(graph_->steps.size() - 1);
+  ++member.known[index];
   return {};
 }
 
@@ -258,12 +266,14 @@ void Capture::Join(const std::shared_ptr<Stream>& stream, const Clock& before) {
   const std::lock_guard lock(mutex_);
   const size_t index = IndexOf(*stream);
   if (index == members_.size()) {
+    Member added;
+    added.stream = stream.get();
+    added.alive = stream;
+    added.known.resize(index + 1);
+    for (Member& member : members_) ReserveOneMore(&member.known);
+    ReserveOneMore(&members_);
     for (Member& member : members_) member.known.push_back(0);
-    Member member;
-    member.stream = stream.get();
-    member.alive = stream;
-    member.known.resize(index + 1);
-    members_.push_back(std::move(member));
+    members_.push_back(std::move(added));
   }
   Clock& known = members_[index].known;
   for (size_t i = 0; i < before.size(); ++i) known[i] = std::max(known[i], before[i]);
@@ -296,6 +306,7 @@ base::Status Capture::CheckJoined() {
 std::vector<std::shared_ptr<Stream>> Capture::Finish() {
   std::vector<std::shared_ptr<Stream>> streams;
   const std::lock_guard lock(mutex_);
+  streams.reserve(members_.size());
   for (const Member& member : members_) {
     if (auto stream = member.alive.lock()) streams.push_back(std::move(stream));
   }
@@ -337,12 +348,19 @@ base::Status BeginCapture(void* handle, CaptureMode mode) {
   PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
   const auto capture = std::make_shared<Capture>(mode);
   capture->Join(stream, {});
-  if (!stream->SetRecorder(capture)) {
-    return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured already", stream->id());
-  }
   Graphs().Add(capture->graph());
-  Enlist(capture);
-  return {};
+  bool begun = false;
+  try {
+    Enlist(capture);
+    begun = stream->SetRecorder(capture);
+  } catch (...) {
+    Drop(capture->graph());
+    throw;
+  }
+  if (begun) return {};
+  Discharge(capture);
+  Drop(capture->graph());
+  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured already", stream->id());
 }
 
 base::Status EndCapture(void* handle, void** graph) {
@@ -406,13 +424,13 @@ base::Status ReplayGraph(void* handle, void* stream_handle) {
     const std::lock_guard lock(graph->mutex);
     steps = graph->steps;
   }
+  std::list<Task> tasks;
   for (Step& step : steps) {
-    Task task;
+    Task& task = tasks.emplace_back();
     task.work = std::move(step.work);
     task.ready = std::move(step.ready);
-    PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(task)));
   }
-  return {};
+  return stream->EnqueueAll(std::move(tasks));
 }
 
 base::Status DestroyGraph(void* handle) {
@@ -449,12 +467,27 @@ base::Status EndTaskGroup(void* handle, void** group) {
   std::shared_ptr<Stream> stream;
   std::shared_ptr<Capture> capture;
   PORTACL_RETURN_IF_ERROR(FindCaptured(handle, &stream, &capture));
-  auto made = std::make_shared<TaskGroup>();
-  PORTACL_RETURN_IF_ERROR(capture->EndGroup(*stream, &made->steps));
+  const auto made = std::make_shared<TaskGroup>();
   made->graph = capture->graph();
-  *group = Groups().Add(made);
+  {
+    const std::lock_guard lock(made->graph->mutex);
+    ReserveOneMore(&made->graph->groups);
+  }
+  TaskGroup* const handle_of_group = Groups().Add(made);
+  base::Status status;
+  try {
+    status = capture->EndGroup(*stream, &made->steps);
+  } catch (...) {
+    Groups().Take(handle_of_group);
+    throw;
+  }
+  if (!status.ok()) {
+    Groups().Take(handle_of_group);
+    return status;
+  }
   const std::lock_guard lock(made->graph->mutex);
-  made->graph->groups.push_back(*group);
+  made->graph->groups.push_back(handle_of_group);
+  *group = handle_of_group;
   return {};
 }
 

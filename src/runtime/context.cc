@@ -64,7 +64,7 @@ using ThreadContext = base::PerThread<std::shared_ptr<Context>>;
 base::Status FindThreadContext(std::shared_ptr<Context>** current) {
   *current = ThreadContext::Get();
   if (*current != nullptr) return {};
-  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "no memory for this thread's current context");
+  return Error(ACL_ERROR_BAD_ALLOC, "no memory for this thread's current context");
 }
 
 std::shared_ptr<Stream> MakeStream(const Context* context) {
@@ -113,15 +113,22 @@ base::Status RefuseInTask() {
 
 // Ends a context that was taken from the table and marked dead: nobody adds to it any more. Streams
 // of other contexts may wait for its events, so these go last.
+// No memory is asked for: what has begun to end ends.
 base::Status CloseContext(const Context& context, bool drop) {
-  base::Status first;
-  for (const auto& stream : StreamsOf(context)) {
+  base::Status first = CloseStream(context.default_stream, drop);
+  const auto ours = [&](const Stream& stream) { return stream.context() == &context; };
+  while (const auto stream = TheRuntime().streams.TakeOne(ours)) {
     base::Status status = CloseStream(stream, drop);
     if (first.ok()) first = std::move(status);
-    TheRuntime().streams.Take(stream.get());
   }
   DropEventsOf(&context);
   return first;
+}
+
+bool InUse(int32_t device) {
+  return TheRuntime().contexts.HasOne([device](const Context& context) {
+    return context.device == device && IsOfThisProcess(context);
+  });
 }
 
 // Takes a context out of the table; false where another thread was first.
@@ -162,8 +169,7 @@ base::Status ResetDevice(int32_t device) {
   {
     const std::lock_guard lock(TheRuntime().mutex);
     Device& entry = DeviceOf(device);
-    const bool in_use = entry.set_count > 0 || !ContextsOf(device).empty();
-    if (!in_use) {
+    if (entry.set_count == 0 && !InUse(device)) {
       return Error(ACL_ERROR_RT_CONTEXT_NULL,
                    "device {} is not in use: aclrtSetDevice was not called, or it was reset before",
                    device);
@@ -173,20 +179,21 @@ base::Status ResetDevice(int32_t device) {
   }
   base::Status status;
   if (primary != nullptr && Retire(primary)) status = CloseContext(*primary, /*drop=*/false);
-  if (ContextsOf(device).empty()) FreeDeviceMemory(device);
+  if (!InUse(device)) FreeDeviceMemory(device);
   return status;
 }
 
 base::Status ResetDeviceForce(int32_t device) {
   PORTACL_RETURN_IF_ERROR(RefuseInTask());
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  const std::vector<std::shared_ptr<Context>> contexts = ContextsOf(device);
   {
     const std::lock_guard lock(TheRuntime().mutex);
     DeviceOf(device).set_count = 0;
     DeviceOf(device).primary = nullptr;
   }
   base::Status first;
-  for (const auto& context : ContextsOf(device)) {
+  for (const auto& context : contexts) {
     if (!Retire(context)) continue;
     base::Status status = CloseContext(*context, /*drop=*/true);
     if (first.ok()) first = std::move(status);
@@ -316,13 +323,12 @@ base::Status DestroyStream(void* handle, bool drop) {
   std::shared_ptr<Stream> stream;
   PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
   if (!drop) PORTACL_RETURN_IF_ERROR(stream->RefuseWhileRecording());
+  PORTACL_RETURN_IF_ERROR(stream->RefuseFromOwnTask());
   if (TheRuntime().streams.Take(handle) == nullptr) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed by another thread",
                  handle);
   }
-  base::Status status = CloseStream(stream, drop);
-  if (!status.ok()) TheRuntime().streams.Add(stream);  // refused: it lives on
-  return status;
+  return CloseStream(stream, drop);
 }
 
 base::Status SynchronizeDevice(SteadyTime deadline) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -220,10 +221,12 @@ base::Status Copy(const CopyRequest& request) {
   return {};
 }
 
-base::Status CopyAsync(const CopyRequest& request, void* stream) {
+namespace {
+
+base::Status MakeCopyWork(const CopyRequest& request, Work* work) {
   CopyJob job;
   PORTACL_RETURN_IF_ERROR(Check(request, &job));
-  Work work = MakeWork("copy", "copy", job.width * job.height, job.kind);
+  *work = MakeWork("copy", "copy", job.width * job.height, job.kind);
   std::shared_ptr<Scratch> buffer;
   if (request.kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE && job.width * job.height > 0) {
     // The caller may change the source as soon as this returns.
@@ -239,11 +242,27 @@ base::Status CopyAsync(const CopyRequest& request, void* stream) {
     job.src = fetch.dst;
     job.src_pitch = job.width;
   }
-  work.run = [job, buffer = std::move(buffer)] {
+  work->run = [job, buffer = std::move(buffer)] {
     RunCopy(job);
     return base::Status();
   };
+  return {};
+}
+
+}  // namespace
+
+base::Status CopyAsync(const CopyRequest& request, void* stream) {
+  Work work;
+  PORTACL_RETURN_IF_ERROR(MakeCopyWork(request, &work));
   return Launch(stream, std::move(work));
+}
+
+base::Status CopyAllAsync(const std::vector<CopyRequest>& requests, void* stream) {
+  std::list<Work> all;
+  for (const CopyRequest& request : requests) {
+    PORTACL_RETURN_IF_ERROR(MakeCopyWork(request, &all.emplace_back()));
+  }
+  return LaunchAll(stream, std::move(all));
 }
 
 base::Status Fill(const FillRequest& request) {

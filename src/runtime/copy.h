@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 
@@ -36,6 +37,8 @@ base::Status CheckCopy(const CopyRequest& request);
 
 base::Status Copy(const CopyRequest& request);
 base::Status CopyAsync(const CopyRequest& request, void* stream);
+// All of them or none.
+base::Status CopyAllAsync(const std::vector<CopyRequest>& requests, void* stream);
 
 base::Status Fill(const FillRequest& request);
 base::Status FillAsync(const FillRequest& request, void* stream);

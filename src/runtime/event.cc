@@ -82,10 +82,9 @@ class NewRecord {
   bool enqueued_ = false;
 };
 
-base::HandleTable<Event>& Events() {
-  static constinit base::Immortal<base::HandleTable<Event>> events;
-  return events.Get();
-}
+constinit base::Immortal<base::HandleTable<Event>> the_events;
+
+base::HandleTable<Event>& Events() { return the_events.Get(); }
 
 base::Status FindEvent(void* handle, std::shared_ptr<Event>* event,
                        std::string_view name = "event") {
@@ -172,8 +171,10 @@ base::Status RecordEvent(void* handle, void* stream_handle) {
   PORTACL_RETURN_IF_ERROR(FindBoth(handle, stream_handle, &event, &stream));
   std::shared_ptr<const CapturedRecord> captured;
   PORTACL_RETURN_IF_ERROR(RecordInCapture(*stream, &captured));
-  event->set_captured(captured);
-  if (captured != nullptr) return {};
+  if (captured != nullptr) {
+    event->set_captured(captured);
+    return {};
+  }
   Task task;
   task.work.name = "event record";
   task.work.category = "event";
@@ -182,6 +183,7 @@ base::Status RecordEvent(void* handle, void* stream_handle) {
   NewRecord record(*event, task.opens);
   PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(task)));
   record.Enqueued();
+  event->set_captured(nullptr);
   return {};
 }
 
@@ -280,8 +282,9 @@ base::Status EventTimestamp(void* handle, uint64_t* microseconds) {
 }
 
 void DropEventsOf(const Context* context) {
-  for (const auto& event : Events().Snapshot()) {
-    if (event->context == context) Events().Take(event.get());
+  base::HandleTable<Event>* const events = the_events.Find();
+  if (events == nullptr) return;  // none was ever made
+  while (events->TakeOne([context](const Event& event) { return event.context == context; })) {
   }
 }
 

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -46,7 +45,8 @@ struct Region {
   size_t offset = 0;     // from a range's start to the data
   size_t size = 0;       // of the data
   bool freed = false;
-  bool watched = false;  // addresses of GuardWatch, with or without memory
+  bool watched = false;      // addresses of GuardWatch, with or without memory
+  uintptr_t freed_next = 0;  // `user` of the range that was freed next; 0: none
   Stack allocated;
   Stack released;
 };
@@ -55,7 +55,10 @@ struct Table {
   base::ForkSafe<std::mutex> mutex{base::LockRank::kGuard};
   std::map<uintptr_t, Region> regions;   // by `user`, live and in quarantine
   std::map<uintptr_t, uintptr_t> users;  // `kernel` -> `user`
-  std::deque<uintptr_t> quarantine;      // `user` of freed ranges, oldest first
+  // The freed ranges, by `user`, linked so that freeing asks for no memory.
+  uintptr_t oldest_freed = 0;
+  uintptr_t newest_freed = 0;
+  size_t quarantine = 0;
   size_t quarantine_bytes = 0;
 };
 
@@ -226,18 +229,36 @@ uintptr_t Reserve(size_t bytes) {
   return range == MAP_FAILED ? 0 : reinterpret_cast<uintptr_t>(range);
 }
 
+void UnmapRanges(const Region& region) {
+  munmap(reinterpret_cast<void*>(region.user), region.bytes);
+  if (region.kernel != 0) munmap(reinterpret_cast<void*>(region.kernel), region.bytes);
+}
+
+// Enters a region in both maps, or in none.
+void Enter(const Region& region) {
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  const auto entry = table.regions.emplace(region.user, region).first;
+  if (region.kernel == 0) return;
+  try {
+    table.users.emplace(region.kernel, region.user);
+  } catch (...) {
+    table.regions.erase(entry);
+    throw;
+  }
+}
+
 // Unmaps the oldest freed ranges while there are too many; the caller holds the lock.
 void ShrinkQuarantine(Table& table) {
-  while (table.quarantine.size() > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
-    const auto oldest = table.regions.find(table.quarantine.front());
-    table.quarantine.pop_front();
+  while (table.quarantine > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
+    const auto oldest = table.regions.find(table.oldest_freed);
     const Region& region = oldest->second;
+    table.oldest_freed = region.freed_next;
+    if (table.oldest_freed == 0) table.newest_freed = 0;
+    --table.quarantine;
     table.quarantine_bytes -= region.bytes;
-    munmap(reinterpret_cast<void*>(region.user), region.bytes);
-    if (region.kernel != 0) {
-      munmap(reinterpret_cast<void*>(region.kernel), region.bytes);
-      table.users.erase(region.kernel);
-    }
+    UnmapRanges(region);
+    if (region.kernel != 0) table.users.erase(region.kernel);
     table.regions.erase(oldest);
   }
 }
@@ -268,15 +289,16 @@ GuardedMemory GuardAllocate(size_t size, bool host) {
   const uintptr_t range = host ? region.user : region.kernel;
   if (range == 0 ||
       mprotect(reinterpret_cast<void*>(range + page), data_bytes, PROT_READ | PROT_WRITE) != 0) {
-    munmap(reinterpret_cast<void*>(region.user), region.bytes);
-    if (region.kernel != 0) munmap(reinterpret_cast<void*>(region.kernel), region.bytes);
+    UnmapRanges(region);
     return {};
   }
   std::memset(reinterpret_cast<void*>(range + page), kPattern, data_bytes);
-  Table& table = TheTable();
-  const std::lock_guard lock(table.mutex);
-  if (region.kernel != 0) table.users.emplace(region.kernel, region.user);
-  table.regions.emplace(region.user, region);
+  try {
+    Enter(region);
+  } catch (...) {
+    UnmapRanges(region);
+    throw;
+  }
   return {reinterpret_cast<void*>(region.user + region.offset),
           reinterpret_cast<void*>(range + region.offset)};
 }
@@ -292,7 +314,13 @@ void GuardFree(void* user) {
   // Keeps the addresses and gives the memory back; where that fails, it stays as it is.
   static_cast<void>(mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
-  table.quarantine.push_back(region.user);
+  if (table.newest_freed == 0) {
+    table.oldest_freed = region.user;
+  } else {
+    table.regions.at(table.newest_freed).freed_next = region.user;
+  }
+  table.newest_freed = region.user;
+  ++table.quarantine;
   table.quarantine_bytes += region.bytes;
   ShrinkQuarantine(table);
 }
@@ -304,10 +332,7 @@ void GuardWatch(void* user, void* kernel, size_t bytes) {
   region.bytes = region.size = bytes;
   region.watched = true;
   region.allocated = CaptureStack();
-  Table& table = TheTable();
-  const std::lock_guard lock(table.mutex);
-  table.users.emplace(region.kernel, region.user);
-  table.regions.emplace(region.user, region);
+  Enter(region);
 }
 
 void GuardUnwatch(void* user) {

@@ -41,9 +41,10 @@ struct Registry {
   MemoryUse freed_by_reset;
 };
 
+constinit base::Immortal<Registry> the_registry;
+
 Registry& TheRegistry() {
-  static constinit base::Immortal<Registry> registry;
-  return registry.Get([] {
+  return the_registry.Get([] {
     auto made = std::make_unique<Registry>();
     made->devices.resize(static_cast<size_t>(DeviceCount()));
     return made.release();
@@ -85,9 +86,21 @@ DeviceMemoryUse& UseOf(Registry& registry, int32_t device) {
   return registry.devices[static_cast<size_t>(device)];
 }
 
+void Release(void* base, const Allocation& allocation) {
+  if (GuardEnabled()) {
+    GuardFree(base);
+  } else {
+    ReturnBlock(allocation.block);
+  }
+}
+
 // Gets memory and enters it; null where there is none.
 void* Allocate(size_t size, Pages pages, int32_t device, bool host) {
-  Allocation allocation{size, device, host, nullptr, {}};
+  Registry& registry = TheRegistry();
+  // The entry is made first: once there is memory, nothing fails.
+  std::map<uintptr_t, Allocation> entry;
+  Allocation& allocation = entry[0];
+  allocation = {size, device, host, nullptr, {}};
   void* base = nullptr;
   if (GuardEnabled()) {
     const GuardedMemory memory = GuardAllocate(size, host);
@@ -98,18 +111,11 @@ void* Allocate(size_t size, Pages pages, int32_t device, bool host) {
     base = allocation.kernel_base = allocation.block.data;
   }
   if (base == nullptr) return nullptr;
-  Registry& registry = TheRegistry();
+  auto node = entry.extract(entry.begin());
+  node.key() = reinterpret_cast<uintptr_t>(base);
   const std::unique_lock lock(registry.mutex);
-  registry.live.emplace(reinterpret_cast<uintptr_t>(base), allocation);
+  registry.live.insert(std::move(node));
   return base;
-}
-
-void Release(void* base, const Allocation& allocation) {
-  if (GuardEnabled()) {
-    GuardFree(base);
-  } else {
-    ReturnBlock(allocation.block);
-  }
 }
 
 // The live allocation around an address; the caller holds the registry's lock.
@@ -244,10 +250,12 @@ base::Status Malloc(size_t size, uint32_t policy, void** address) {
   Context* context = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
   if (!BookDeviceMemory(context->device, size)) return OutOfMemory(size, "device");
-  *address = Allocate(size, PagesOf(policy), context->device, /*host=*/false);
-  if (*address != nullptr) return {};
-  UnbookDeviceMemory(context->device, size);
-  return OutOfMemory(size, "device");
+  DeviceMemoryBooking booking(context->device, size);
+  void* const base = Allocate(size, PagesOf(policy), context->device, /*host=*/false);
+  if (base == nullptr) return OutOfMemory(size, "device");
+  booking.Keep();
+  *address = base;
+  return {};
 }
 
 base::Status Free(void* address) { return FreeKind(address, /*host=*/false); }
@@ -275,14 +283,17 @@ base::Status MallocHost(size_t size, void** address) {
   PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "hostPtr"));
   Context* context = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
-  *address = Allocate(size, Pages::kHuge, context->device, /*host=*/true);
-  return *address != nullptr ? base::Status() : OutOfMemory(size, "host");
+  void* const base = Allocate(size, Pages::kHuge, context->device, /*host=*/true);
+  if (base == nullptr) return OutOfMemory(size, "host");
+  *address = base;
+  return {};
 }
 
 base::Status FreeHost(void* address) { return FreeKind(address, /*host=*/true); }
 
 void FreeDeviceMemory(int32_t device) {
-  Registry& registry = TheRegistry();
+  if (the_registry.Find() == nullptr) return;  // nobody has asked for any
+  Registry& registry = *the_registry.Find();
   const MemoryUse physical = FreePhysicalMemoryOf(device);
   std::map<uintptr_t, Allocation> freed;
   {

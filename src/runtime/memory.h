@@ -49,6 +49,23 @@ base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
 bool BookDeviceMemory(int32_t device, size_t size);
 void UnbookDeviceMemory(int32_t device, size_t size);
 
+// Gives booked memory back where its call ends early, by whatever way.
+class DeviceMemoryBooking {
+ public:
+  DeviceMemoryBooking(int32_t device, size_t size) : device_(device), size_(size) {}
+  ~DeviceMemoryBooking() {
+    if (size_ > 0) UnbookDeviceMemory(device_, size_);
+  }
+  DeviceMemoryBooking(const DeviceMemoryBooking&) = delete;
+  DeviceMemoryBooking& operator=(const DeviceMemoryBooking&) = delete;
+  // Somebody else gives it back.
+  void Keep() { size_ = 0; }
+
+ private:
+  const int32_t device_;
+  size_t size_;
+};
+
 struct DeviceMemoryUse {
   size_t used = 0;
   size_t peak = 0;  // most that was used at a time

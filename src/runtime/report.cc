@@ -4,7 +4,8 @@
 #include <pthread.h>
 
 #include <condition_variable>
-#include <deque>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -28,7 +29,7 @@ struct Callback {
 struct Inbox {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::deque<Callback> callbacks;
+  std::list<Callback> callbacks;
   int streams = 0;     // subscribed to this thread
   int32_t device = 0;  // of these streams
 
@@ -74,35 +75,36 @@ void Remove(const Stream* stream, bool drop) {
   const std::shared_ptr<Subscription> subscription = std::move(found->second);
   all.by_stream.erase(found);
   Inbox& inbox = *subscription->inbox;
-  std::deque<Callback> dropped;
+  std::list<Callback> dropped;
   {
     const std::lock_guard lock(inbox.mutex);
     subscription->active = false;
     --inbox.streams;
-    std::deque<Callback> kept;
-    for (Callback& callback : std::exchange(inbox.callbacks, {})) {
-      const bool drops = drop && callback.stream == stream;
-      (drops ? dropped : kept).push_back(std::move(callback));
+    for (auto callback = inbox.callbacks.begin(); callback != inbox.callbacks.end();) {
+      const auto next = std::next(callback);
+      if (drop && callback->stream == stream) {
+        dropped.splice(dropped.end(), inbox.callbacks, callback);
+      }
+      callback = next;
     }
-    inbox.callbacks = std::move(kept);
     if (inbox.abandoned()) all.by_thread.erase(subscription->thread);
     inbox.arrived.notify_all();
   }
   for (const Callback& callback : dropped) callback.returned->Open();
 }
 
-// The stream's task: hands the callback over. Runs in the stream's order.
-base::Status Deliver(const Subscription& subscription, const Callback& callback) {
+// The stream's task: hands the callback, a list of one, over. Runs in the stream's order.
+base::Status Deliver(const Subscription& subscription, std::list<Callback>& callback) {
   Inbox& inbox = *subscription.inbox;
   {
     const std::lock_guard lock(inbox.mutex);
     if (subscription.active) {
-      inbox.callbacks.push_back(callback);
+      inbox.callbacks.splice(inbox.callbacks.end(), callback);
       inbox.arrived.notify_all();
       return {};
     }
   }
-  callback.returned->Open();
+  callback.front().returned->Open();
   return Error(ACL_ERROR_RT_STREAM_NO_CB_REG,
                "the thread was unsubscribed before the callback's turn, it will not run");
 }
@@ -135,8 +137,8 @@ base::Status SubscribeReport(uint64_t thread, void* handle) {
     return Error(ACL_ERROR_RT_STREAM_SUBSCRIBE, "stream {} is already subscribed to thread {}",
                  handle, found->second->thread);
   }
-  std::shared_ptr<Inbox>& inbox = all.by_thread[thread];
-  if (inbox == nullptr) inbox = std::make_shared<Inbox>();
+  const auto known = all.by_thread.find(thread);
+  const auto inbox = known != all.by_thread.end() ? known->second : std::make_shared<Inbox>();
   const std::lock_guard inbox_lock(inbox->mutex);
   if (inbox->streams == 0) inbox->device = stream->device();
   if (inbox->device != stream->device()) {
@@ -144,7 +146,14 @@ base::Status SubscribeReport(uint64_t thread, void* handle) {
                  "thread {} serves streams of device {}, this stream is on device {}", thread,
                  inbox->device, stream->device());
   }
-  all.by_stream[stream.get()] = std::make_shared<Subscription>(thread, inbox);
+  const auto entry =
+      all.by_stream.emplace(stream.get(), std::make_shared<Subscription>(thread, inbox)).first;
+  try {
+    all.by_thread.emplace(thread, inbox);
+  } catch (...) {
+    all.by_stream.erase(entry);
+    throw;
+  }
   ++inbox->streams;
   return {};
 }
@@ -168,7 +177,9 @@ base::Status UnsubscribeReport(uint64_t thread, void* handle) {
 }
 
 void Unsubscribe(const Stream* stream, bool drop) {
-  const std::lock_guard lock(All().mutex);
+  Subscriptions* const all = the_subscriptions.Find();
+  if (all == nullptr) return;  // nobody has ever subscribed
+  const std::lock_guard lock(all->mutex);
   Remove(stream, drop);
 }
 
@@ -194,19 +205,22 @@ base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block
     subscription = found->second;
   }
   const auto returned = std::make_shared<Gate>();
-  const Callback callback{function, user_data, stream.get(), returned};
+  const auto callback = std::make_shared<std::list<Callback>>();
+  callback->push_back({function, user_data, stream.get(), returned});
   Task deliver;
   deliver.work.name = "callback";
   deliver.work.category = "callback";
   deliver.work.small = true;
-  deliver.work.run = [subscription, callback] { return Deliver(*subscription, callback); };
-  PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(deliver)));
-  if (!block) return {};
+  deliver.work.run = [subscription, callback] { return Deliver(*subscription, *callback); };
+  if (!block) return stream->Enqueue(std::move(deliver));
   Task wait;
   wait.work.name = "callback wait";
   wait.work.category = "callback";
   wait.after = returned;
-  return stream->Enqueue(std::move(wait));
+  std::list<Task> both;
+  both.push_back(std::move(deliver));
+  both.push_back(std::move(wait));
+  return stream->EnqueueAll(std::move(both));
 }
 
 base::Status ProcessReport(SteadyTime deadline) {

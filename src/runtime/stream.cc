@@ -17,4 +17,12 @@ base::Status Launch(void* stream, Work work) {
   return found->Enqueue(std::move(task));
 }
 
+base::Status LaunchAll(void* stream, std::list<Work> works) {
+  std::shared_ptr<Stream> found;
+  PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
+  std::list<Task> tasks;
+  for (Work& work : works) tasks.emplace_back().work = std::move(work);
+  return found->EnqueueAll(std::move(tasks));
+}
+
 }  // namespace portacl::runtime

@@ -3,6 +3,7 @@
 #define PORTACL_RUNTIME_STREAM_H_
 
 #include <functional>
+#include <list>
 #include <string>
 
 #include "base/status.h"
@@ -31,6 +32,9 @@ struct Work {
 // the handle is not a live stream (107017), belongs to another context (107003), or where the
 // thread has no context (107002).
 base::Status Launch(void* stream, Work work);
+
+// The same for several, of which all are put there or none.
+base::Status LaunchAll(void* stream, std::list<Work> works);
 
 }  // namespace portacl::runtime
 

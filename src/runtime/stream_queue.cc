@@ -33,10 +33,22 @@ class RunningOn {
 base::Status CallGuarded(const Work& work) {
   try {
     return work.run ? work.run() : base::Status();
+  } catch (const std::bad_alloc&) {
+    return {ACL_ERROR_BAD_ALLOC, "out of memory"};
   } catch (const std::exception& error) {
     return Error(ACL_ERROR_INTERNAL_ERROR, "{}", error.what());
   } catch (...) {
     return Error(ACL_ERROR_INTERNAL_ERROR, "unknown exception");
+  }
+}
+
+// Of a stream that ends; what has begun to end ends also where there is no memory.
+void LogUnseen(int32_t stream, const base::Status& error) noexcept {
+  try {
+    base::Log(base::LogLevel::kError,
+              fmt::format("stream {} is destroyed with an error that nobody synchronised for: {}",
+                          stream, error.message()));
+  } catch (...) {  // the message alone is lost
   }
 }
 
@@ -80,6 +92,10 @@ base::Status Stream::RefuseWhileRecording() {
                "stream {} is captured: nothing on it runs before aclmdlRICaptureEnd", id_);
 }
 
+void Stream::StartWorker() {
+  if (!worker_.joinable()) worker_ = std::thread([this] { WorkerMain(); });
+}
+
 void Stream::WakeWorker() {
   wake_ups_.fetch_add(1, std::memory_order_relaxed);
   work_ready_.notify_one();
@@ -106,11 +122,32 @@ base::Status Stream::Enqueue(Task task) {
     if (more) WakeWorker();
     return {};
   }
-  if (!worker_.joinable()) worker_ = std::thread([this] { WorkerMain(); });
+  StartWorker();
   if (task.after != nullptr) task.after->Listen(weak_from_this());
   queue_.push_back(std::move(task));
   ++enqueued_;
   const bool wake = !busy_;  // who is busy looks at the queue afterwards
+  lock.unlock();
+  if (wake) WakeWorker();
+  return {};
+}
+
+base::Status Stream::EnqueueAll(std::list<Task> tasks) {
+  Lock lock(mutex_);
+  if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
+  if (recorder_ != nullptr) {
+    for (Task& task : tasks) {
+      PORTACL_RETURN_IF_ERROR(recorder_->Add(*this, std::move(task)));
+    }
+    return {};
+  }
+  StartWorker();
+  for (const Task& task : tasks) {
+    if (task.after != nullptr) task.after->Listen(weak_from_this());
+  }
+  enqueued_ += tasks.size();
+  queue_.splice(queue_.end(), tasks);
+  const bool wake = !busy_;
   lock.unlock();
   if (wake) WakeWorker();
   return {};
@@ -163,12 +200,7 @@ base::Status Stream::Close(bool drop) {
   ++done_waiters_;
   done_changed_.wait(lock, [this] { return done_ == enqueued_; });
   --done_waiters_;
-  if (!error_.ok()) {
-    base::Log(base::LogLevel::kError,
-              fmt::format("stream {} is destroyed with an error that nobody synchronised for: {}",
-                          id_, error_.message()));
-    error_ = base::Status();
-  }
+  if (!error_.ok()) LogUnseen(id_, std::exchange(error_, base::Status()));
   worker_ends_ = true;
   std::thread worker = std::move(worker_);
   lock.unlock();
@@ -248,7 +280,8 @@ base::Status Stream::Run(Task& task) const {
 // Drops what has not started. The dropped tasks count as over only when the task that runs now is:
 // otherwise who waits for that one would be let go early.
 void Stream::DropQueue(Lock& lock) {
-  std::deque<Task> dropped = std::exchange(queue_, {});
+  std::list<Task> dropped;
+  dropped.swap(queue_);
   const uint64_t count = dropped.size();
   const uint64_t running = started_;
   lock.unlock();

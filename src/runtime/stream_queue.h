@@ -8,8 +8,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -68,6 +68,9 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   // a recorder hands the task to that instead.
   base::Status Enqueue(Task task);
 
+  // All of them or none, one behind the other. A recorder gets them one by one.
+  base::Status EnqueueAll(std::list<Task> tasks);
+
   // Sets the recorder (null: none); false where there is another.
   bool SetRecorder(std::shared_ptr<Recorder> recorder);
   std::shared_ptr<Recorder> recorder();
@@ -82,6 +85,10 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
 
   // True when nothing is enqueued or running.
   bool IsIdle();
+
+  // Called from a task of this stream, Synchronize(), Abort() and Close() would wait for
+  // themselves.
+  base::Status RefuseFromOwnTask() const;
 
   // Drops what has not started and waits for the task that has.
   base::Status Abort();
@@ -102,8 +109,8 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  base::Status RefuseFromOwnTask() const;
   bool HeadReady() const;
+  void StartWorker();
   void WakeWorker();
   void WakeWaiters();
   bool HeadPolls() const;
@@ -123,7 +130,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   std::condition_variable work_ready_;    // the worker waits here
   std::condition_variable done_changed_;  // synchronising threads wait here
   std::shared_ptr<Recorder> recorder_;
-  std::deque<Task> queue_;
+  std::list<Task> queue_;  // a list: taking tasks out asks for no memory
   uint64_t enqueued_ = 0;  // tasks ever accepted
   uint64_t done_ = 0;      // of these, over; a task counts only when all before it are over
   uint64_t started_ = 0;   // of these, begun on some thread

@@ -69,15 +69,11 @@ struct Table {
   std::atomic<size_t> pieces{0};  // of all ranges: without any, nobody needs to look
 };
 
-Table& TheTable() {
-  static constinit base::Immortal<Table> table;
-  return table.Get();
-}
+constinit base::Immortal<Table> the_table;
+constinit base::Immortal<base::HandleTable<Physical>> the_handles;
 
-base::HandleTable<Physical>& Handles() {
-  static constinit base::Immortal<base::HandleTable<Physical>> handles;
-  return handles.Get();
-}
+Table& TheTable() { return the_table.Get(); }
+base::HandleTable<Physical>& Handles() { return the_handles.Get(); }
 
 void* ToPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 uintptr_t ToAddress(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
@@ -108,6 +104,23 @@ uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   return start;
 }
 
+// Reserved addresses that are given back where their call ends early.
+class Mapping {
+ public:
+  Mapping(uintptr_t start, size_t bytes) : start_(start), bytes_(bytes) {}
+  ~Mapping() {
+    if (start_ != 0) munmap(ToPointer(start_), bytes_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  uintptr_t start() const { return start_; }
+  uintptr_t Keep() { return std::exchange(start_, 0); }
+
+ private:
+  uintptr_t start_;
+  const size_t bytes_;
+};
+
 // The entry of a map by address that begins at or before `address`; end() where there is none.
 template <class Map>
 auto Before(Map& map, uintptr_t address) {
@@ -130,37 +143,50 @@ base::Status CheckMultiple(size_t value, const char* name) {
 
 // Enters [address, address + size) among the runs of a range.
 void AddRun(Range& range, uintptr_t address, Run run) {
+  const auto before = Before(range.runs, address);
+  const bool joins = before != range.runs.end() && before->first + before->second.size == address &&
+                     before->second.device == run.device;
+  const auto entry = joins ? before : range.runs.emplace(address, run).first;
+  if (joins) entry->second.size += run.size;
   const auto next = range.runs.find(address + run.size);
   if (next != range.runs.end() && next->second.device == run.device) {
-    run.size += next->second.size;
+    entry->second.size += next->second.size;
     range.runs.erase(next);
-  }
-  const auto before = Before(range.runs, address);
-  if (before != range.runs.end() && before->first + before->second.size == address &&
-      before->second.device == run.device) {
-    before->second.size += run.size;
-  } else {
-    range.runs.emplace(address, run);
   }
 }
 
+// Asks for memory only where a run is left on both sides.
 void RemoveRun(Range& range, uintptr_t address, size_t size) {
   const auto found = Around(range.runs, address);
   const uintptr_t start = found->first;
   const Run run = found->second;
-  range.runs.erase(found);
-  if (start < address) range.runs.emplace(start, Run{address - start, run.device});
+  const size_t before = address - start;
   const size_t behind = start + run.size - (address + size);
-  if (behind > 0) range.runs.emplace(address + size, Run{behind, run.device});
+  if (before > 0 && behind > 0) range.runs.emplace(address + size, Run{behind, run.device});
+  if (before > 0) {
+    found->second.size = before;
+    return;
+  }
+  auto node = range.runs.extract(found);
+  if (behind == 0) return;
+  node.key() = address + size;
+  node.mapped().size = behind;
+  range.runs.insert(std::move(node));
 }
 
+using Pieces = std::map<uintptr_t, Piece>;
+
 // Takes a piece from its addresses, which stay reserved; its memory goes with the last holder.
-std::map<uintptr_t, Piece>::iterator Remove(uintptr_t start, Range& range,
-                                            std::map<uintptr_t, Piece>::iterator piece) {
-  MapNothing(ToPointer(range.kernel + (piece->first - start)), piece->second.size, MAP_FIXED);
+Pieces::iterator Forget(Range& range, Pieces::iterator piece) {
   RemoveRun(range, piece->first, piece->second.size);
   TheTable().pieces.fetch_sub(1, std::memory_order_relaxed);
   return range.pieces.erase(piece);
+}
+
+// False where the system has no room for it.
+bool UnmapPiece(uintptr_t start, const Range& range, const Pieces::value_type& piece) {
+  void* const place = ToPointer(range.kernel + (piece.first - start));
+  return MapNothing(place, piece.second.size, MAP_FIXED) != 0;
 }
 
 // Guard mode: fresh memory has a recognisable content.
@@ -210,19 +236,25 @@ base::Status ReserveAddresses(size_t size, size_t alignment, void* expected, voi
     return InvalidParam("size is {}, more than an address space", size);
   }
   const size_t bytes = RoundUp(size, kMemoryGranularity);
-  Range range;
-  range.size = bytes;
-  const uintptr_t start = Reserve(bytes, multiple, ToAddress(expected));
-  range.kernel = start != 0 && GuardEnabled() ? Reserve(bytes, multiple, 0) : start;
-  if (start == 0 || range.kernel == 0) {
-    if (start != 0) munmap(ToPointer(start), bytes);
+  Mapping user(Reserve(bytes, multiple, ToAddress(expected)), bytes);
+  Mapping kernel(GuardEnabled() && user.start() != 0 ? Reserve(bytes, multiple, 0) : 0, bytes);
+  if (user.start() == 0 || (GuardEnabled() && kernel.start() == 0)) {
     return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate {} bytes of addresses", size);
   }
-  if (GuardEnabled()) GuardWatch(ToPointer(start), ToPointer(range.kernel), bytes);
   Table& table = TheTable();
   const std::unique_lock lock(table.mutex);
-  table.ranges.emplace(start, std::move(range));
-  *address = ToPointer(start);
+  Range range;
+  range.size = bytes;
+  range.kernel = kernel.start() != 0 ? kernel.start() : user.start();
+  const auto entry = table.ranges.emplace(user.start(), std::move(range)).first;
+  try {
+    if (GuardEnabled()) GuardWatch(ToPointer(user.start()), ToPointer(kernel.start()), bytes);
+  } catch (...) {
+    table.ranges.erase(entry);
+    throw;
+  }
+  kernel.Keep();
+  *address = ToPointer(user.Keep());
   return {};
 }
 
@@ -251,13 +283,12 @@ base::Status MallocPhysical(size_t size, int32_t device, void** handle) {
   if (size == 0) return InvalidParam("size is 0, wanted at least {} bytes", kMemoryGranularity);
   PORTACL_RETURN_IF_ERROR(CheckMultiple(size, "size"));
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
+  const auto memory = std::make_shared<Physical>();
   if (!BookDeviceMemory(device, size)) return OutOfMemory(size, device);
+  DeviceMemoryBooking booking(device, size);
   const int file = memfd_create("portacl", MFD_CLOEXEC);
-  if (file < 0) {
-    UnbookDeviceMemory(device, size);
-    return OutOfMemory(size, device);
-  }
-  const auto memory = std::make_shared<Physical>();  // unbooks from here on
+  if (file < 0) return OutOfMemory(size, device);
+  booking.Keep();  // `memory` has it from here on
   memory->file = file;
   memory->size = size;
   memory->device = device;
@@ -292,15 +323,21 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
   const std::unique_lock lock(table.mutex);
   Ranges::iterator range;
   PORTACL_RETURN_IF_ERROR(CheckPlace(table, start, size, &range));
+  const auto piece = range->second.pieces.emplace(start, Piece{size, memory}).first;
+  try {
+    AddRun(range->second, start, Run{size, memory->device});
+  } catch (...) {
+    range->second.pieces.erase(piece);
+    throw;
+  }
+  table.pieces.fetch_add(1, std::memory_order_relaxed);
   void* const place = ToPointer(range->second.kernel + (start - range->first));
   if (mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory->file,
            static_cast<off_t>(offset)) == MAP_FAILED) {
+    Forget(range->second, piece);
     return OutOfMemory(size, memory->device);
   }
   static_cast<void>(madvise(place, size, MADV_HUGEPAGE));  // a wish
-  AddRun(range->second, start, Run{size, memory->device});
-  range->second.pieces.emplace(start, Piece{size, std::move(memory)});
-  table.pieces.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
@@ -312,7 +349,11 @@ base::Status UnmapMemory(void* address) {
   if (range != table.ranges.end()) {
     const auto piece = range->second.pieces.find(start);
     if (piece != range->second.pieces.end()) {
-      Remove(range->first, range->second, piece);
+      const Piece unmapped = piece->second;
+      if (!UnmapPiece(range->first, range->second, *piece)) {
+        return Error(ACL_ERROR_BAD_ALLOC, "out of memory: the mapping at {} stays", address);
+      }
+      Forget(range->second, piece);
       return {};
     }
   }
@@ -338,18 +379,19 @@ bool FindMapped(const void* address, AllocationInfo* info) {
 
 MemoryUse FreePhysicalMemoryOf(int32_t device) {
   MemoryUse use;
-  Table& table = TheTable();
-  {
-    const std::unique_lock lock(table.mutex);
-    for (auto& [start, range] : table.ranges) {
+  if (the_handles.Find() == nullptr) return use;  // there was never any
+  if (Table* const table = the_table.Find()) {
+    const std::unique_lock lock(table->mutex);
+    for (auto& [start, range] : table->ranges) {
       for (auto piece = range.pieces.begin(); piece != range.pieces.end();) {
         const bool ours = piece->second.memory->device == device;
-        piece = ours ? Remove(start, range, piece) : std::next(piece);
+        if (ours) static_cast<void>(UnmapPiece(start, range, *piece));
+        piece = ours ? Forget(range, piece) : std::next(piece);
       }
     }
   }
-  for (const auto& memory : Handles().Snapshot()) {
-    if (memory->device != device || Handles().Take(memory.get()) == nullptr) continue;
+  const auto of_device = [device](const Physical& memory) { return memory.device == device; };
+  while (const auto memory = Handles().TakeOne(of_device)) {
     ++use.count;
     use.bytes += memory->size;
   }
