@@ -1,0 +1,271 @@
+// Every function of the C API where the n-th allocation, mapping or thread fails, for every n, once
+// and for ever after: the documented answer, no output changed, nothing leaked, and the next call
+// is right. Each function runs in a process of its own, which has not used the library before.
+#include "faults/calls.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <ostream>
+#include <set>
+
+#include "faults/injection.h"
+#include "support/api/child_process.h"
+#include "support/api/native.h"
+#include "test_paths.h"
+
+namespace portacl_test {
+
+namespace {
+
+std::vector<Row>& MutableRows() {
+  static auto* const rows = new std::vector<Row>;
+  return *rows;
+}
+
+}  // namespace
+
+Rows::Rows(std::vector<Row> rows) {
+  MutableRows().insert(MutableRows().end(), rows.begin(), rows.end());
+}
+
+const std::vector<Row>& AllRows() { return MutableRows(); }
+
+namespace {
+
+bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+// What a function answers where there is no memory (or no thread), by its family.
+std::vector<int64_t> AnswersOf(const Row& row, Fault fault) {
+  if (!row.bad.empty()) return row.bad;
+  const std::string name = row.function;
+  for (const char* family : {"aclnn", "portacl"}) {
+    if (StartsWith(name, family)) return {ACLNN_ERR_RUNTIME_ERROR};
+  }
+  if (fault == Fault::kThread) return {ACL_ERROR_RT_RESOURCE_ALLOC_FAIL};
+  return {ACL_ERROR_BAD_ALLOC};
+}
+
+void MakeWorld(World* world) {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtGetCurrentContext(&world->context), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&world->stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&world->other_stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateEvent(&world->event), ACL_SUCCESS);
+  void* memory = nullptr;
+  ASSERT_EQ(aclrtMalloc(&memory, World::kDeviceBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  world->device = static_cast<char*>(memory);
+  ASSERT_EQ(aclrtMallocHost(&memory, World::kDeviceBytes), ACL_SUCCESS);
+  world->host = static_cast<char*>(memory);
+}
+
+size_t FreeDeviceMemory() {
+  size_t free_bytes = 0;
+  size_t total = 0;
+  static_cast<void>(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
+  return free_bytes;
+}
+
+// One row under every fault. Results of good calls are compared with those of the first.
+class Trial {
+ public:
+  explicit Trial(const Row& row) : row_(row) {
+    if (!row_.bare) MakeWorld(&world_);
+  }
+
+  void Run() {
+    // The first pass meets what is made once, the second what every call asks for.
+    for (int pass = 0; pass < 2; ++pass) {
+      for (const Fault fault : {Fault::kMemory, Fault::kMapping, Fault::kThread}) {
+        for (const Repeat repeat : {Repeat::kOnce, Repeat::kForEver}) {
+          int64_t n = 0;
+          while (!testing::Test::HasFailure() && RunOne(fault, repeat, n, pass > 0)) ++n;
+          EXPECT_LT(n, kMost) << "a call asks for " << NameOf(fault) << " without end";
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kMost = 1000;
+
+  // False once the call no longer comes to request number n.
+  bool RunOne(Fault fault, Repeat repeat, int64_t n, bool warm) {
+    SCOPED_TRACE(std::string(row_.function) + row_.variant + ", " + NameOf(fault) + " " +
+                 std::to_string(n) + (repeat == Repeat::kOnce ? " once" : " for ever") +
+                 (warm ? ", warm" : ""));
+    Prepare();
+    bool fired = false;
+    if (!Attempt(fault, repeat, n, &fired)) {
+      const size_t memory = FreeDeviceMemory();
+      const int64_t blocks = LiveBlocks();
+      if (Attempt(fault, repeat, n, &fired)) return fired;  // what was made once is there now
+      EXPECT_EQ(FreeDeviceMemory(), memory) << "device memory stays booked";
+      if (warm) {
+        EXPECT_LE(LiveBlocks(), blocks) << "memory is leaked";
+      }
+      EXPECT_EQ(row_.call(world_), row_.good) << "the next call: " << Message();
+      if (!testing::Test::HasFailure()) Finish();
+    }
+    return fired && n < kMost;
+  }
+
+  // True where the call was good in spite of the fault, or met none.
+  bool Attempt(Fault fault, Repeat repeat, int64_t n, bool* fired) {
+    Injection injection(fault, repeat, n);
+    const int64_t answer = row_.call(world_);
+    *fired = injection.End();
+    if (answer == row_.good) {
+      Finish();
+      return true;
+    }
+    const std::vector<int64_t> answers = AnswersOf(row_, fault);
+    EXPECT_TRUE(*fired) << "answers " << answer << " without a fault: " << Message();
+    EXPECT_TRUE(std::count(answers.begin(), answers.end(), answer) == 1)
+        << "answers " << answer << ", wanted " << answers.front() << ": " << Message();
+    ExpectOutputsUntouched();
+    return testing::Test::HasFailure();
+  }
+
+  void Prepare() {
+    world_.output.fill(World::kUntouched);
+    if (!row_.bare) {
+      for (size_t i = 0; i < World::kDeviceBytes; ++i) world_.host[i] = static_cast<char>(i % 63);
+      EXPECT_EQ(aclrtMemcpy(world_.device, World::kDeviceBytes, world_.host, World::kDeviceBytes,
+                            ACL_MEMCPY_HOST_TO_DEVICE),
+                ACL_SUCCESS);
+    }
+    if (row_.prepare != nullptr) row_.prepare(world_);
+    if (Settles()) before_ = DeviceMemory();
+  }
+
+  bool Settles() const { return !row_.bare && row_.settle; }
+
+  // What is in device memory once the streams have nothing to do.
+  std::string DeviceMemory() {
+    std::string now(World::kDeviceBytes, '\0');
+    EXPECT_EQ(
+        aclrtMemcpy(now.data(), now.size(), world_.device, now.size(), ACL_MEMCPY_DEVICE_TO_HOST),
+        ACL_SUCCESS);
+    return now;
+  }
+
+  void ExpectOutputsUntouched() {
+    for (size_t i = 0; i < world_.output.size(); ++i) {
+      const unsigned char want = i < row_.nulls ? 0 : World::kUntouched;
+      if (world_.output[i] == want) continue;
+      ADD_FAILURE() << "byte " << i << " of the outputs is " << int{world_.output[i]};
+      break;
+    }
+    if (row_.nulls > 0) world_.output.fill(World::kUntouched);
+    if (Settles() && !row_.pending) {
+      EXPECT_TRUE(DeviceMemory() == before_) << "device memory was written";
+    }
+  }
+
+  // After a good call: waits, compares, cleans.
+  void Finish() {
+    if (Settles()) {
+      EXPECT_EQ(aclrtSynchronizeStream(world_.stream), ACL_SUCCESS) << Message();
+      EXPECT_EQ(aclrtSynchronizeStream(world_.other_stream), ACL_SUCCESS) << Message();
+      const std::string now = DeviceMemory();
+      if (good_.empty()) good_ = now;
+      EXPECT_TRUE(now == good_) << "other results than those of the first good call";
+    }
+    if (row_.clean != nullptr) row_.clean(world_);
+  }
+
+  static std::string Message() {
+    const char* const text = aclGetRecentErrMsg();
+    return text == nullptr ? "no message" : text;
+  }
+
+  const Row& row_;
+  World world_;
+  std::string before_;  // device memory before the call
+  std::string good_;    // and after the first good call
+};
+
+struct Setting {
+  const char* name;
+  Environment environment;
+};
+std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << setting.name; }
+
+// Runs one row in a process of its own, which prints what fails; gives how that ended, or "". No
+// expectation here: a process starts with its parent's failures.
+std::string RunApart(const Row& row, const Setting& setting) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);  // a hang ends here
+    SetEnvironment(setting.environment);
+    try {
+      Trial(row).Run();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << row.function << row.variant << ": " << error.what();
+    }
+    std::fflush(stdout);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return "cannot be run";
+  if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? "" : "failed, see above";
+  return strsignal(WTERMSIG(status));
+}
+
+class FaultsOfEveryCall : public testing::TestWithParam<Setting> {};
+INSTANTIATE_TEST_SUITE_P(
+    , FaultsOfEveryCall,
+    testing::Values(
+        Setting{"Plain", {{"PORTACL_NUM_THREADS", "3"}, {"PORTACL_DEVICES", "2"}}},
+        Setting{"Guard",
+                {{"PORTACL_NUM_THREADS", "3"}, {"PORTACL_DEVICES", "2"}, {"PORTACL_GUARD", "1"}}},
+        Setting{"Trace",
+                {{"PORTACL_NUM_THREADS", "3"},
+                 {"PORTACL_DEVICES", "2"},
+                 {"PORTACL_TRACE", "/dev/null"}}}),
+    [](const auto& param) { return param.param.name; });
+
+TEST_P(FaultsOfEveryCall, IsAnsweredAndForgotten) {
+  const char* const only = std::getenv("PORTACL_FAULTS_ONLY");  // one function, to look at
+  std::string failed;
+  for (const Row& row : AllRows()) {
+    if (only != nullptr && std::string(only) != row.function) continue;
+    const std::string end = RunApart(row, GetParam());
+    if (!end.empty()) failed += std::string(row.function) + row.variant + ": " + end + "\n";
+  }
+  EXPECT_EQ(failed, "");
+}
+
+// The functions of abi_symbols.txt and of the library's own list of operators.
+void CompareWithTheLibrary() {
+  std::ifstream file(PORTACL_SOURCE_DIR "/tests/api/abi_symbols.txt");
+  std::set<std::string> exported;
+  for (std::string name; std::getline(file, name);) exported.insert(name);
+  ASSERT_GT(exported.size(), 300u);
+  for (const std::string& name : ListedNames("native")) exported.insert(name);
+  for (const std::string& name : ListedNames("aclnn")) {
+    exported.insert({name, name + "GetWorkspaceSize"});
+  }
+  std::set<std::string> rows;
+  for (const Row& row : AllRows()) rows.insert(row.function);
+  for (const std::string& name : exported) {
+    EXPECT_EQ(rows.count(name), 1u) << name << " has no row in tests/faults/*_calls_test.cc";
+  }
+  for (const std::string& name : rows) {
+    EXPECT_EQ(exported.count(name), 1u) << name << " is no exported function";
+  }
+}
+
+// In a process of its own, because the library must not have been used where the others fork.
+TEST(FaultRowsChild, AreAllFunctionsOfTheLibrary) { PORTACL_IN_CHILD({}, CompareWithTheLibrary()); }
+
+}  // namespace
+}  // namespace portacl_test

@@ -1,0 +1,38 @@
+// Faults on request: the n-th allocation, mapping or thread of the whole process fails, once or
+// from then on. The program's own malloc, mmap and pthread_create stand before the system's, so the
+// library, the language runtime and oneTBB take these.
+#ifndef PORTACL_TESTS_FAULTS_INJECTION_H_
+#define PORTACL_TESTS_FAULTS_INJECTION_H_
+
+#include <cstdint>
+
+namespace portacl_test {
+
+enum class Fault { kMemory, kMapping, kThread };
+enum class Repeat { kOnce, kForEver };
+
+const char* NameOf(Fault fault);
+
+// While one of these lives, request number `n` (from 0) for what `fault` says fails, and with
+// kForEver every later one. Sanitizers bring a malloc of their own; there only operator new fails.
+class Injection {
+ public:
+  Injection(Fault fault, Repeat repeat, int64_t n);
+  ~Injection();
+  Injection(const Injection&) = delete;
+  Injection& operator=(const Injection&) = delete;
+
+  // Whether it came to that. Ends the injection.
+  bool End();
+
+ private:
+  bool ended_ = false;
+  bool fired_ = false;
+};
+
+// Blocks of memory that are allocated now; always 0 with a sanitizer, which looks for leaks itself.
+int64_t LiveBlocks();
+
+}  // namespace portacl_test
+
+#endif  // PORTACL_TESTS_FAULTS_INJECTION_H_

@@ -1,0 +1,136 @@
+// Rows for portacl's own API.
+#include "faults/calls.h"
+
+namespace portacl_test {
+namespace {
+
+// Views of host memory: images of 4 x 48 x 48, points of 48 x 48, an image of a quarter.
+portaclTensor View(World& w, size_t offset, std::initializer_list<int64_t> shape) {
+  portaclTensor view{};
+  view.data = w.host + offset;
+  view.dtype = PORTACL_FLOAT32;
+  view.rank = 4;
+  int64_t stride = 1;
+  for (int i = 3; i >= 0; --i) {
+    view.shape[i] = shape.begin()[i];
+    view.strides[i] = stride;
+    stride *= view.shape[i];
+  }
+  return view;
+}
+constexpr size_t kImage = size_t{4} * 48 * 48 * sizeof(float);
+portaclTensor Image(World& w, size_t number) { return View(w, number * kImage, {1, 4, 48, 48}); }
+portaclTensor Small(World& w) { return View(w, 2 * kImage, {1, 4, 24, 24}); }
+portaclTensor Points(World& w, size_t number) {
+  return View(w, 3 * kImage + number * kImage / 2, {1, 48, 48, 2});
+}
+
+int64_t PlanNearestBackward(World& w, portaclPlan** plan) {
+  const portaclTensor from = Image(w, 0);
+  const portaclTensor to = Small(w);
+  return portaclPlanUpsampleNearestExactBackward(&from, &to, nullptr, plan);
+}
+int64_t PlanNearest(World& w, portaclPlan** plan) {
+  const portaclTensor from = Small(w);
+  const portaclTensor to = Image(w, 0);
+  return portaclPlanUpsampleNearestExact(&from, &to, nullptr, plan);
+}
+int64_t PlanGridBackward(World& w, portaclPlan** plan) {
+  const portaclTensor grad_output = Image(w, 0);
+  const portaclTensor input = Image(w, 1);
+  const portaclTensor grid = Points(w, 0);
+  const portaclTensor input_grad = Image(w, 2);
+  const portaclTensor grid_grad = Points(w, 1);
+  return portaclPlanGridSampler2DBackward(&grad_output, &input, &grid, &input_grad, &grid_grad,
+                                          PORTACL_BILINEAR, PORTACL_ZEROS, 0, plan);
+}
+int64_t PlanGrid(World& w, portaclPlan** plan) {
+  const portaclTensor input = Image(w, 0);
+  const portaclTensor grid = Points(w, 0);
+  const portaclTensor output = Image(w, 1);
+  return portaclPlanGridSampler2D(&input, &grid, &output, PORTACL_BICUBIC, PORTACL_REFLECTION, 1,
+                                  plan);
+}
+
+// The plan of one of the above in made[0].
+template <int64_t (*Plan)(World&, portaclPlan**)>
+void MakePlan(World& w) {
+  portaclPlan* plan = nullptr;
+  Plan(w, &plan);
+  w.made[0] = plan;
+}
+template <int64_t (*Plan)(World&, portaclPlan**)>
+int64_t CallPlan(World& w) {
+  return Plan(w, w.Out<portaclPlan*>());
+}
+const Step kEndNew = PORTACL_DO(portaclPlanDestroy(w.Get<portaclPlan*>()));
+const Step kEnd = PORTACL_DO(portaclPlanDestroy(w.Made<portaclPlan>()));
+const Step kGrid = MakePlan<PlanGridBackward>;
+
+int64_t Run(World& w) { return portaclPlanRun(w.Made<portaclPlan>(), nullptr, nullptr, 0); }
+
+std::vector<Row> PlanRows() {
+  constexpr size_t kNulls = sizeof(portaclPlan*);
+  return {
+      {"portaclPlanUpsampleNearestExactBackward",
+       CallPlan<PlanNearestBackward>,
+       nullptr,
+       kEndNew,
+       {.nulls = kNulls}},
+      {"portaclPlanUpsampleNearestExact",
+       CallPlan<PlanNearest>,
+       nullptr,
+       kEndNew,
+       {.nulls = kNulls}},
+      {"portaclPlanGridSampler2DBackward",
+       CallPlan<PlanGridBackward>,
+       nullptr,
+       kEndNew,
+       {.nulls = kNulls}},
+      {"portaclPlanGridSampler2D", CallPlan<PlanGrid>, nullptr, kEndNew, {.nulls = kNulls}},
+      {"portaclPlanGetWorkspaceSize",
+       PORTACL_USE(portaclPlanGetWorkspaceSize(w.Made<portaclPlan>())), kGrid, kEnd},
+      {"portaclPlanGetKernel", PORTACL_CALL(Answer(portaclPlanGetKernel(w.Made<portaclPlan>()))),
+       kGrid, kEnd},
+      {"portaclPlanDestroy", PORTACL_USE(portaclPlanDestroy(w.Made<portaclPlan>())), kGrid},
+      {"portaclPlanRun", Run, kGrid, kEnd},
+      {"portaclPlanRun", Run, MakePlan<PlanNearestBackward>, kEnd, {.variant = " of nearest"}},
+      {"portaclPlanRun", Run, MakePlan<PlanGrid>, kEnd, {.variant = " of the forward function"}},
+  };
+}
+
+int32_t OneThread(void*) { return 1; }
+
+std::vector<Row> SettingRows() {
+  return {
+      {"portaclGetErrorMessage", PORTACL_CALL(Answer(portaclGetErrorMessage())), {.bare = true}},
+      {"portaclGetVersion", PORTACL_CALL(Answer(portaclGetVersion())), {.bare = true}},
+      {"portaclGetInfo", PORTACL_CALL(Answer(portaclGetInfo())), {.bare = true}},
+      {"portaclSetNumThreads", PORTACL_CALL(portaclSetNumThreads(3)), {.bare = true}},
+      {"portaclGetNumThreads", PORTACL_USE(portaclGetNumThreads()), {.bare = true}},
+      {"portaclSetThreadPool",
+       [](World&) -> int64_t {
+         const portaclThreadPool pool = {nullptr, OneThread, nullptr, "a pool"};
+         return portaclSetThreadPool(&pool);
+       },
+       nullptr,
+       PORTACL_DO(static_cast<void>(w); portaclSetThreadPool(nullptr)),
+       {.bare = true}},
+      {"portaclSetProfile", PORTACL_CALL(portaclSetProfile("open")), {.bare = true}},
+      {"portaclGetProfile", PORTACL_CALL(Answer(portaclGetProfile())), {.bare = true}},
+      {"portaclSetStrict", PORTACL_CALL(portaclSetStrict(1)), {.bare = true}},
+      {"portaclGetStrict", PORTACL_USE(portaclGetStrict()), {.bare = true}},
+      {"portaclSetImpl",
+       PORTACL_CALL(portaclSetImpl("a name too long for a small string")),
+       nullptr,
+       PORTACL_DO(static_cast<void>(w); portaclSetImpl(nullptr)),
+       {.bare = true}},
+      {"portaclGetImpl", PORTACL_CALL(Answer(portaclGetImpl())), {.bare = true}},
+  };
+}
+
+const Rows plan_rows(PlanRows());
+const Rows setting_rows(SettingRows());
+
+}  // namespace
+}  // namespace portacl_test
