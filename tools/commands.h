@@ -15,6 +15,8 @@ using Action = std::function<int()>;
 
 void AddRunCommand(CLI::App& app, Action& action);
 void AddInfoCommand(CLI::App& app, Action& action);
+void AddCasesCommand(CLI::App& app, Action& action);
+void AddGoldenCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
 void AddDemoCommand(CLI::App& app, Action& action);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,15 +11,19 @@
 #include "tools/file/file_io.h"
 #include "tools/file/tensor_io.h"
 #include "tools/parse.h"
+#include "tools/set_options.h"
 #include "tools/tensor/compare.h"
 #include "tools/terminal.h"
+#include "tools/testing/compare_set.h"
 
 namespace portacl::cli {
 namespace {
 
 struct CompareOptions {
   std::string actual, golden, dtype, shape;
-  bool json = false;
+  JudgeOptions judge;
+  VerdictOutput output;
+  int jobs = 0;
 };
 
 // Only .bin files need the options; the others say for themselves what they hold.
@@ -91,15 +96,76 @@ std::string CompareJson(const Comparison& result) {
   return JsonText(json);
 }
 
+// A folder of golden results and one of the same layout: A is golden there.
+int RunCompareFolders(const CompareOptions& options) {
+  if (!options.dtype.empty() || !options.shape.empty()) {
+    throw BadInput("--dtype and --shape belong to files; a golden folder knows its own");
+  }
+  golden::CompareSetOptions set;
+  set.standard = StandardOf(options.judge);
+  set.second = options.judge.second;
+  set.jobs = options.jobs;
+  const std::vector<golden::StoredCase> cases = golden::ReadManifest(options.actual);
+  std::vector<golden::CaseVerdict> verdicts;
+  {
+    Progress progress(static_cast<int>(cases.size()));
+    set.on_case_done = [&](int done) { progress.Show(done, "cases"); };
+    verdicts = golden::CompareSets(cases, options.golden, set);
+  }
+  return Conclude(verdicts, set.standard, options.output, options.actual, options.golden);
+}
+
+// As the same files in a golden folder, whose bound is 0: for the standards that need none.
+int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
+                      const HostTensor& reference) {
+  const golden::StandardOptions standard = StandardOf(options.judge);
+  if (standard.standard == golden::Standard::kBound ||
+      standard.standard == golden::Standard::kDual) {
+    throw BadInput("two files have no error bound and no exact values: compare golden folders");
+  }
+  if (actual.dtype() != reference.dtype()) {
+    throw BadInput(fmt::format("{} holds {}, but {} holds {}", options.actual,
+                               DataTypeName(actual.dtype()), options.golden,
+                               DataTypeName(reference.dtype())));
+  }
+  const auto bytes = [](const HostTensor& tensor) {
+    const HostTensor dense = tensor.ConvertedTo(tensor.dtype(), "dense");
+    return std::vector<std::byte>(dense.data(), dense.data() + dense.bytes());
+  };
+  golden::GoldenOutput wanted{"A", actual.dtype(), actual.shape(), bytes(reference), {}};
+  for (int64_t i = 0; i < reference.count(); ++i) wanted.exact.value.push_back(reference.Get(i));
+  wanted.exact.bound.resize(wanted.exact.value.size());
+  const golden::OutputVerdict verdict = golden::Judge(wanted, bytes(actual), standard);
+  if (options.output.json) {
+    Print(JsonText({{"passed", verdict.passed},
+                    {"count", verdict.count},
+                    {"failed", verdict.failed},
+                    {"nan_mismatch", verdict.nan_mismatch},
+                    {"infinity_mismatch", verdict.infinity_mismatch},
+                    {"largest_ulp", verdict.largest_ulp},
+                    {"reason", verdict.reason}}));
+  } else {
+    std::string text = verdict.passed
+                           ? Styled("ok", Style::kGood) + "\n"
+                           : Styled("FAILED", Style::kBad) + ": " + verdict.reason + "\n";
+    if (!verdict.worst.empty()) text += ElementText(verdict, verdict.worst[0]) + "\n";
+    Print(text);
+  }
+  return verdict.passed ? kExitOk : kExitCheckFailed;
+}
+
 int RunCompare(const CompareOptions& options) {
+  if (std::filesystem::is_directory(options.actual)) return RunCompareFolders(options);
+  if (!options.output.junit.empty()) throw BadInput("--junit belongs to golden folders");
   const HostTensor actual = LoadSide(options, options.actual, "A");
   const HostTensor golden = LoadSide(options, options.golden, "G");
   if (actual.shape() != golden.shape()) {
     throw BadInput(fmt::format("{} has shape {}, but {} has shape {}", options.actual,
                                ToString(actual.shape()), options.golden, ToString(golden.shape())));
   }
+  if (AnyStandard(options.judge)) return RunCompareFilesBy(options, actual, golden);
   const Comparison result = Compare(actual, golden);
-  Print(options.json ? CompareJson(result) : CompareText(result, actual, golden));
+  Print(options.output.json ? CompareJson(result) : CompareText(result, actual, golden));
   return result.passed ? kExitOk : kExitCheckFailed;
 }
 
@@ -107,23 +173,30 @@ int RunCompare(const CompareOptions& options) {
 
 void AddCompareCommand(CLI::App& app, Action& action) {
   CLI::App* compare =
-      app.add_subcommand("compare", "Compare a result with a reference; exit code 1 if it fails");
+      app.add_subcommand("compare", "Judge results by a golden folder, or one file by another");
   const auto options = std::make_shared<CompareOptions>();
-  compare->add_option("A", options->actual, "the result (.npy, .bin, .png, .jpg)")
+  compare
+      ->add_option("A", options->actual,
+                   "the golden folder; or the result as a file (.npy, .bin, .png, .jpg)")
       ->required()
-      ->type_name("FILE");
-  compare->add_option("G", options->golden, "the reference; its dtype may be another one")
+      ->type_name("FOLDER|FILE");
+  compare
+      ->add_option("G", options->golden,
+                   "the folder with the results; or the reference, of any dtype")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FOLDER|FILE");
   compare->add_option("--dtype", options->dtype, "element type of .bin files")
       ->type_name("float32|float16|bfloat16|float64");
   compare->add_option("--shape", options->shape, "shape of .bin files (default: one axis)")
       ->type_name("N,C,H,W");
-  compare->add_flag("--json", options->json, "print a JSON object");
+  AddJobs(*compare, options->jobs);
+  AddJudgeOptions(*compare, options->judge);
+  AddVerdictOutput(*compare, options->output);
   compare->footer(
-      "MERE is the mean of |A - G| / (|G| + 1e-7), MARE the largest. Passed: MERE < T and\n"
-      "MARE < 10 T, where T is 2^-13 (float32), 2^-10 (float16), 2^-7 (bfloat16) or\n"
-      "2^-44 (float64) by the dtype of A.");
+      "Two files without a standard: MERE is the mean of |A - G| / (|G| + 1e-7), MARE the "
+      "largest.\n"
+      "Passed: MERE < T and MARE < 10 T, where T is 2^-13 (float32), 2^-10 (float16), 2^-7\n"
+      "(bfloat16) or 2^-44 (float64) by the dtype of A.");
   compare->callback([options, &action] { action = [options] { return RunCompare(*options); }; });
 }
 

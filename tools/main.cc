@@ -128,6 +128,8 @@ int Main(const std::vector<std::string>& arguments) {
   app.formatter(std::make_shared<HelpFormatter>());
   AddRunCommand(app, action);
   AddInfoCommand(app, action);
+  AddCasesCommand(app, action);
+  AddGoldenCommand(app, action);
   AddCompareCommand(app, action);
   AddDemoCommand(app, action);
   AddGenerateCommand(app, action);

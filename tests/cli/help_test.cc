@@ -14,7 +14,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-const char* const kCommands[] = {"run", "info", "compare", "demo"};
+const char* const kCommands[] = {"run", "info", "cases", "golden", "compare", "demo"};
 
 std::vector<std::string> Lines(const std::string& text) {
   std::istringstream stream(text);

@@ -169,45 +169,86 @@ DataType ToDataType(const std::string& descr, const std::string& path) {
       path, descr));
 }
 
+// Bytes of an item of a plain little-endian type: "<f4", "<u2", "|V2", ...
+size_t ItemSize(const std::string& descr, const std::string& path) {
+  const bool plain = descr.size() == 3 && (descr[0] == '<' || descr[0] == '|') &&
+                     std::string_view("fuiV").find(descr[1]) != std::string_view::npos &&
+                     std::string_view("1248").find(descr[2]) != std::string_view::npos;
+  if (!plain) throw BadInput(fmt::format("{}: dtype '{}' is not supported", path, descr));
+  return static_cast<size_t>(descr[2] - '0');
+}
+
+// Before anything is allocated: the header may claim any size.
+void CheckRemaining(const InputFile& file, const Shape& shape, const std::string& type,
+                    uint64_t count, size_t size) {
+  if (count > file.remaining() / size) {
+    throw BadInput(
+        fmt::format("{}: truncated: {} {} elements need {} times {} bytes, but {} are left",
+                    file.path(), ToString(shape), type, count, size, file.remaining()));
+  }
+  if (file.remaining() != count * size) {
+    throw BadInput(
+        fmt::format("{}: {} bytes follow the array", file.path(), file.remaining() - count * size));
+  }
+}
+
 }  // namespace
 
 HostTensor ReadNpy(const std::string& path) {
   InputFile file(path);
   const Header header = ReadHeader(file);
   const DataType dtype = ToDataType(header.descr, path);
-  // Before anything is allocated: the header may claim any size.
   const uint64_t count = static_cast<uint64_t>(CountElements(header.shape, path));
-  if (count > file.remaining() / ElementSize(dtype)) {
-    throw BadInput(fmt::format(
-        "{}: truncated: {} {} elements need {} times {} bytes, but {} are left", path,
-        ToString(header.shape), DataTypeName(dtype), count, ElementSize(dtype), file.remaining()));
-  }
+  CheckRemaining(file, header.shape, DataTypeName(dtype), count, ElementSize(dtype));
   HostTensor tensor(dtype, header.shape, path, header.fortran_order);
-  if (file.remaining() != tensor.bytes()) {
-    throw BadInput(
-        fmt::format("{}: {} bytes follow the array", path, file.remaining() - tensor.bytes()));
-  }
   file.Read(tensor.data(), tensor.bytes(), "data");
   return tensor;
 }
 
-void WriteNpy(const std::string& path, const HostTensor& tensor) {
-  if (tensor.dtype() == DataType::kBFloat16) {
-    throw BadInput(fmt::format("{}: NumPy has no bfloat16; write a .bin file", path));
+NpyArray ReadNpyArray(const std::string& path) {
+  InputFile file(path);
+  const Header header = ReadHeader(file);
+  const size_t size = ItemSize(header.descr, path);
+  const uint64_t count = static_cast<uint64_t>(CountElements(header.shape, path));
+  CheckRemaining(file, header.shape, header.descr, count, size);
+  NpyArray array{header.descr, header.shape, std::vector<std::byte>(count * size)};
+  file.Read(array.bytes.data(), array.bytes.size(), "data");
+  if (header.fortran_order && header.shape.size() > 1) {
+    const std::vector<std::byte> columns = array.bytes;
+    const std::vector<int64_t> strides = DenseStrides(header.shape, true);
+    for (uint64_t i = 0; i < count; ++i) {
+      int64_t rest = static_cast<int64_t>(i), at = 0;
+      for (size_t axis = header.shape.size(); axis-- > 0; rest /= header.shape[axis]) {
+        at += rest % header.shape[axis] * strides[axis];
+      }
+      std::memcpy(array.bytes.data() + i * size, columns.data() + static_cast<size_t>(at) * size,
+                  size);
+    }
   }
+  return array;
+}
+
+std::string NpyHead(const std::string& descr, const Shape& extents) {
   std::string shape;
-  for (const int64_t extent : tensor.shape()) shape += fmt::format("{}, ", extent);
-  if (tensor.shape().size() > 1) shape.resize(shape.size() - 2);
+  for (const int64_t extent : extents) shape += fmt::format("{}, ", extent);
+  if (extents.size() > 1) shape.resize(shape.size() - 2);
   std::string dictionary =
-      fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}), }}",
-                  ElementSize(tensor.dtype()), shape);
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   constexpr size_t kPrefix = 10;  // magic, version, length of the dictionary
   dictionary.append(63 - (kPrefix + dictionary.size()) % 64, ' ');
   dictionary += '\n';
   std::string head(kMagic);
   head += {'\x01', '\x00', static_cast<char>(dictionary.size() & 0xFF),
            static_cast<char>(dictionary.size() >> 8)};
-  head += dictionary;
+  return head + dictionary;
+}
+
+void WriteNpy(const std::string& path, const HostTensor& tensor) {
+  if (tensor.dtype() == DataType::kBFloat16) {
+    throw BadInput(fmt::format("{}: NumPy has no bfloat16; write a .bin file", path));
+  }
+  const std::string head =
+      NpyHead(fmt::format("<f{}", ElementSize(tensor.dtype())), tensor.shape());
   if (!tensor.row_major()) {
     const HostTensor dense = tensor.ConvertedTo(tensor.dtype(), path);
     return WriteFile(path, head, dense.data(), dense.bytes());

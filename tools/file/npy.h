@@ -3,7 +3,9 @@
 #ifndef PORTACL_TOOLS_FILE_NPY_H_
 #define PORTACL_TOOLS_FILE_NPY_H_
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "tools/tensor/host_tensor.h"
 
@@ -12,6 +14,17 @@ namespace portacl::cli {
 // Reads a file; an array in Fortran order keeps it, as strides. Throws BadInput for everything that
 // is not a complete array of a floating-point type.
 HostTensor ReadNpy(const std::string& path);
+
+// An array of any plain type, in C order whatever the file's.
+struct NpyArray {
+  std::string descr;  // "<f4", "<u2", ...
+  Shape shape;
+  std::vector<std::byte> bytes;
+};
+NpyArray ReadNpyArray(const std::string& path);
+
+// What stands before the data in a file of version 1.0.
+std::string NpyHead(const std::string& descr, const Shape& shape);
 
 // Writes version 1.0 in C order. Throws BadInput for bfloat16, which NumPy does not have.
 void WriteNpy(const std::string& path, const HostTensor& tensor);

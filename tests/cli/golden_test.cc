@@ -1,0 +1,216 @@
+// `portacl cases`, `portacl golden` and `portacl compare` on folders: what they write, and what they
+// say of folders that are not right.
+#include "cli/cli_runner.h"
+
+#include <cmath>
+#include <fstream>
+
+namespace portacl::cli_test {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const char* const kCase = "grid_sampler_2d_backward name=one input=1x3x8x8 grid=1x5x7x2 seed=4";
+
+class GoldenTest : public CliTest {
+ protected:
+  void MakeGolden(const std::string& text = kCase) {
+    const Outcome outcome = Run({"golden", "--case", text, "-o", "want"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  void CopyResults() { 
+    fs::create_directories(Path("mine"));
+    fs::copy(Path("want/one"), Path("mine/one"), fs::copy_options::recursive);
+  }
+
+  // Everything in a folder, by its path.
+  std::map<std::string, std::string> Contents(const std::string& folder) const {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : fs::recursive_directory_iterator(Path(folder))) {
+      if (!entry.is_regular_file()) continue;
+      const std::string name = fs::relative(entry.path(), folder_).string();
+      contents[name.substr(folder.size())] = Read(name);
+    }
+    return contents;
+  }
+};
+
+TEST_F(GoldenTest, AFolderHasEveryTensorInEveryForm) {
+  MakeGolden();
+  const nlohmann::json manifest = nlohmann::json::parse(Read("want/manifest.json"));
+  EXPECT_EQ(manifest.at("schema"), "portacl-golden");
+  EXPECT_EQ(manifest.at("version"), 1);
+  const nlohmann::json& entry = manifest.at("cases").at(0);
+  EXPECT_EQ(entry.at("name"), "one");
+  EXPECT_EQ(Run({"golden", "--case", entry.at("case"), "-o", "again"}).exit_code, 0);
+  EXPECT_EQ(Contents("again"), Contents("want"));
+  for (const nlohmann::json& tensor : entry.at("tensors")) {
+    EXPECT_TRUE(fs::exists(Path("want/" + tensor.at("file").get<std::string>())));
+    EXPECT_EQ(tensor.at("sha256").get<std::string>().size(), 64u);
+    EXPECT_EQ(tensor.contains("bound"), tensor.at("role") == "output");
+  }
+  EXPECT_EQ(Read("want/one/input_2.npy"), Read("want/one/grid.npy"));
+  EXPECT_EQ(Read("want/one/output_1.npy"), Read("want/one/gridGrad.npy"));
+  EXPECT_THAT(Read("want/one/gridGrad.npy"), HasSubstr(Read("want/one/gridGrad.bin")));
+}
+
+TEST_F(GoldenTest, Sha256IsTheStandards) {
+  MakeGolden();
+  ASSERT_EQ(std::system(("cd '" + folder_.string() + "' && sha256sum want/one/gridGrad.npy >sum").c_str()), 0);
+  EXPECT_THAT(Read("want/manifest.json"), HasSubstr(Read("sum").substr(0, 64)));
+}
+
+TEST_F(GoldenTest, AnInterruptedSetIsFinishedWithTheSameBytes) {
+  ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "3000", "-o", "cases.json"}).exit_code, 0);
+  ASSERT_EQ(Run({"golden", "cases.json", "-o", "whole"}).exit_code, 0);
+  // Whenever the kill comes, what is there is gone on with.
+  for (const char* const after : {"0.05", "0.15", "0.3"}) {
+    Run({"golden", "cases.json", "-o", "cut"}, std::string("timeout -s KILL ") + after);
+  }
+  const Outcome outcome = Run({"golden", "cases.json", "-o", "cut", "--jobs", "3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Contents("cut"), Contents("whole"));
+  EXPECT_EQ(Run({"golden", "cases.json", "-o", "cut"}).exit_code, 0) << "a complete one is left alone";
+}
+
+TEST_F(GoldenTest, AnotherSetIsNotOverwritten) {
+  MakeGolden();
+  ExpectBadInput(Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "want"}),
+                 "want: holds another golden set already");
+  fs::create_directories(Path("other/case"));
+  ExpectBadInput(Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "other"}),
+                 "other/case: is there already");
+}
+
+TEST_F(GoldenTest, NothingIsLeftWhereACaseIsRefused) {
+  Write("cases.txt", std::string("upsample_nearest_exact1d self=1x1x2 out=1x1x4\n") +
+                         "grid_sampler_2d input=1x1x4x4 grid=2x3x3x2\n");
+  ExpectBadInput(Run({"golden", "cases.txt", "-o", "want"}), "case 'grid_sampler_2d name=case-0002");
+  EXPECT_FALSE(fs::exists(Path("want")));
+}
+
+TEST_F(GoldenTest, CompareJudgesAFolderOfOutputs) {
+  MakeGolden();
+  CopyResults();
+  EXPECT_EQ(Run({"compare", "want", "mine"}).exit_code, 0);
+  // One element of inputGrad, [0, 1, 2, 3], a hundredth off.
+  std::string bytes = Read("mine/one/inputGrad.npy");
+  float value = 0;
+  const size_t at = bytes.size() - 4 * (3 * 64 - (64 + 2 * 8 + 3));
+  std::memcpy(&value, bytes.data() + at, 4);
+  value = value * 1.01f + 0.01f;
+  std::memcpy(bytes.data() + at, &value, 4);
+  Write("mine/one/inputGrad.npy", bytes);
+  const Outcome outcome = Run({"compare", "want", "mine"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("inputGrad[0, 1, 2, 3] is"));
+  EXPECT_THAT(outcome.out, HasSubstr("--case 'grid_sampler_2d_backward name=one"));
+  const Outcome json = Run({"compare", "want", "mine", "--json", "--junit", "junit.xml"});
+  EXPECT_EQ(json.exit_code, 1);
+  const nlohmann::json worst = nlohmann::json::parse(json.out).at("cases")[0].at("outputs")[0];
+  EXPECT_EQ(worst.at("actual_file"), "mine/one/inputGrad.npy");
+  EXPECT_EQ(worst.at("worst")[0].at("index"), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_FLOAT_EQ(worst.at("worst")[0].at("actual").get<float>(), value);
+  EXPECT_THAT(Read("junit.xml"), HasSubstr("failures=\"1\" errors=\"0\""));
+  EXPECT_EQ(Run({"compare", "want", "mine", "--rtol", "0.1", "--atol", "0.1"}).exit_code, 0);
+  EXPECT_EQ(Run({"compare", "want", "mine", "--binary"}).exit_code, 1);
+}
+
+TEST_F(GoldenTest, ResultsMayBeRawOrNumbered) {
+  MakeGolden();
+  fs::create_directories(Path("mine/one"));
+  fs::copy(Path("want/one/inputGrad.bin"), Path("mine/one/inputGrad.bin"));
+  fs::copy(Path("want/one/gridGrad.npy"), Path("mine/one/output_1.npy"));
+  EXPECT_EQ(Run({"compare", "want", "mine", "--binary"}).exit_code, 0);
+}
+
+// A line for each way in which a folder can be wrong; exit code 2.
+TEST_F(GoldenTest, WrongFoldersAreNamed) {
+  MakeGolden();
+  CopyResults();
+  const std::string good = Read("mine/one/gridGrad.npy");
+  const auto expect = [&](const std::string& message) {
+    const Outcome outcome = Run({"compare", "want", "mine"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  };
+  Write("mine/one/gridGrad.npy", good.substr(0, good.size() - 8));
+  expect("mine/one/gridGrad.npy: truncated");
+  Write("mine/one/gridGrad.npy", good + "x");
+  expect("mine/one/gridGrad.npy: 1 bytes follow the array");
+  Write("mine/one/gridGrad.npy", NpyFile("<f8", "(1, 5, 7, 2)", std::string(560, '\0')));
+  expect("mine/one/gridGrad.npy: holds '<f8', but float32 ('<f4') is wanted");
+  Write("mine/one/gridGrad.npy", NpyFile("<f4", "(1, 7, 5, 2)", std::string(280, '\0')));
+  expect("mine/one/gridGrad.npy: has shape [1, 7, 5, 2], but [1, 5, 7, 2] is wanted");
+  for (const char* const name : {"gridGrad.npy", "gridGrad.bin", "output_1.npy"}) {
+    fs::remove(Path(std::string("mine/one/") + name));
+  }
+  expect("mine/one/gridGrad.npy: no such file, nor gridGrad.bin, nor output_1.npy");
+  Write("mine/one/gridGrad.bin", "12");
+  expect("mine/one/gridGrad.bin: 2 bytes, but [1, 5, 7, 2] float32 elements need 280");
+}
+
+TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
+  MakeGolden();
+  const std::string manifest = Read("want/manifest.json");
+  const auto expect = [&](const std::string& text, const std::string& message) {
+    Write("want/manifest.json", text);
+    ExpectBadInput(Run({"compare", "want", "want"}), message);
+  };
+  std::string other = manifest;
+  expect(other.replace(other.find("\"version\": 1"), 12, "\"version\": 9"),
+         "want/manifest.json: version 9, but this program reads version 1");
+  expect("{}", "want/manifest.json: is not a manifest of golden results");
+  expect(manifest.substr(0, manifest.size() / 2), "want/manifest.json: is not a manifest");
+  const size_t begin = manifest.find("  {\"name\""), end = manifest.find("\n]}");
+  const std::string entry = manifest.substr(begin, end - begin);
+  expect(manifest.substr(0, end) + ",\n" + entry + "\n]}\n", "two cases are called 'one'");
+  Write("want/manifest.json", manifest);
+  Write("want/one/gridGrad.npy", Read("want/one/inputGrad.npy"));
+  ExpectBadInput(Run({"compare", "want", "want"}), "want/one/gridGrad.npy: is not the file of the manifest");
+  ExpectBadInput(Run({"compare", "nowhere", "want"}), "nowhere");
+  fs::create_directories(Path("empty"));
+  ExpectBadInput(Run({"compare", "empty", "want"}), "empty: no manifest.json in it");
+  ExpectBadInput(Run({"compare", "want", "nowhere"}), "nowhere: no such folder");
+}
+
+TEST_F(GoldenTest, WrongOptionsAreNamed) {
+  MakeGolden();
+  ExpectBadInput(Run({"golden", "-o", "a"}), "wanted either a list of cases or --case");
+  ExpectBadInput(Run({"compare", "want", "want", "--ulp", "1", "--binary"}), "give one of --binary");
+  ExpectBadInput(Run({"compare", "want", "want", "--ulp", "-1"}), "--ulp: is negative");
+  ExpectBadInput(Run({"compare", "want", "want", "--rtol", "x"}), "--rtol: 'x' is not a number");
+  ExpectBadInput(Run({"compare", "want", "want", "--standard", "good"}), "--standard: 'good'");
+  ExpectBadInput(Run({"compare", "want", "want", "--standard", "dual"}), "belong together");
+  ExpectBadInput(Run({"compare", "want", "want", "--dtype", "float32"}), "belong to files");
+  ExpectBadInput(Run({"cases", "generate", "all"}), "cases generate: 'all' is not one of");
+  ExpectBadInput(Run({"cases", "convert", "a.xml"}), "wanted a name that ends with .json");
+}
+
+TEST_F(GoldenTest, EveryStandardPassesGoldenItself) {
+  ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "60", "-o", "b.csv"}).exit_code, 0);
+  ASSERT_EQ(Run({"golden", "b.csv", "-o", "want"}).exit_code, 0);
+  for (const std::vector<std::string>& standard : std::vector<std::vector<std::string>>{
+           {}, {"--binary"}, {"--ulp", "0"}, {"--rtol", "0"}, {"--standard", "stat"},
+           {"--standard", "dual", "--second", "want", "--factor", "1"}}) {
+    std::vector<std::string> arguments = {"compare", "want", "want"};
+    arguments.insert(arguments.end(), standard.begin(), standard.end());
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  }
+}
+
+TEST_F(GoldenTest, FilesCanBeJudgedByTheOtherStandardsToo) {
+  Write("a.npy", NpyFile("<f4", "(3,)", Bytes<float>({1, 2, 3})));
+  Write("b.npy", NpyFile("<f4", "(3,)", Bytes<float>({1, std::nextafter(2.0f, 3.0f), 3})));
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--ulp", "1"}).exit_code, 0);
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--ulp", "0"}).exit_code, 1);
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--binary"}).exit_code, 1);
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--rtol", "1e-6"}).exit_code, 0);
+  ExpectBadInput(Run({"compare", "a.npy", "b.npy", "--standard", "bound"}), "two files have no error bound");
+}
+
+}  // namespace
+}  // namespace portacl::cli_test

@@ -1,0 +1,181 @@
+// Reading of the options, and the words about verdicts.
+#include "tools/set_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli_error.h"
+#include "tools/parse.h"
+#include "tools/terminal.h"
+#include "tools/testing/case_list.h"
+#include "tools/testing/verdict_files.h"
+
+namespace portacl::cli {
+namespace {
+
+using golden::CaseVerdict;
+using golden::OutputVerdict;
+using golden::Standard;
+
+double AtLeastZero(const std::string& text, const char* option) {
+  const double value = ParseFinite(text, option);
+  if (value < 0) throw BadInput(fmt::format("{}: '{}' is below 0", option, text));
+  return value;
+}
+
+std::string FailureText(const CaseVerdict& verdict) {
+  std::string text = fmt::format("{} {}\n", Styled("FAILED", Style::kBad), verdict.c.name);
+  if (!verdict.error.empty()) text += fmt::format("  {}\n", verdict.error);
+  for (const OutputVerdict& output : verdict.outputs) {
+    if (output.passed) continue;
+    text += fmt::format("  {}: {}\n", output.parameter, output.reason);
+    if (output.nan_mismatch > 0 || output.infinity_mismatch > 0) {
+      text += fmt::format("  {}: NaN on one side only: {}, infinities that differ: {}\n",
+                          output.parameter, output.nan_mismatch, output.infinity_mismatch);
+    }
+    if (!output.worst.empty()) {
+      text += fmt::format("  {}\n", golden::ElementText(output, output.worst[0]));
+    }
+  }
+  return text + fmt::format("  --case '{}'\n", golden::ToString(verdict.c));
+}
+
+std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
+                        const golden::StandardOptions& standard) {
+  size_t failed = 0, outputs = 0;
+  double excess = 0;
+  int64_t different = 0;
+  for (const CaseVerdict& verdict : verdicts) {
+    failed += verdict.passed() ? 0 : 1;
+    outputs += verdict.outputs.size();
+    for (const OutputVerdict& output : verdict.outputs) {
+      excess = std::max(excess, output.largest_excess);
+      different += output.different_bits;
+    }
+  }
+  const std::string word = failed == 0 ? Styled("ok", Style::kGood) : Styled("FAILED", Style::kBad);
+  return fmt::format(
+      "{}: {} of {} cases, {} outputs {}; {} elements differ from golden's bits, the largest error "
+      "is {:.2g} of its bound\n",
+      word, verdicts.size() - failed, verdicts.size(), outputs, golden::StandardText(standard),
+      different, excess);
+}
+
+}  // namespace
+
+void AddCaseSource(CLI::App& command, CaseSource& source) {
+  command.add_option("CASES", source.file, "list of cases (.json, .csv, .txt)")->type_name("FILE");
+  command.add_option("--case", source.text, "one case as a string, instead of a list")
+      ->type_name("STRING");
+}
+
+std::vector<golden::Case> CasesOf(const CaseSource& source) {
+  if (source.file.empty() == source.text.empty()) {
+    throw BadInput("wanted either a list of cases or --case '...'");
+  }
+  return source.text.empty() ? golden::ReadCases(source.file) : golden::CasesOfString(source.text);
+}
+
+void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
+  const std::string group = "Standard (default: each element within its error bound)";
+  const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
+    command.add_option(name, value, help)->type_name(type)->group(group);
+  };
+  command.add_flag("--binary", options.binary, "the same bits as golden")->group(group);
+  add("--rtol", options.rtol, "|a - g| <= atol + rtol |g|", "X");
+  add("--atol", options.atol, "the same", "X");
+  add("--ulp", options.ulp, "at most N representable numbers from golden", "N");
+  add("--standard", options.standard,
+      "stat: MERE and MARE; dual: the error at most --factor times that of --second",
+      "bound|binary|stat|dual");
+  add("--second", options.second, "dual: the folder of a second library's results", "FOLDER");
+  add("--factor", options.factor, "dual: default 2", "X");
+}
+
+bool AnyStandard(const JudgeOptions& o) {
+  return o.binary || !(o.rtol + o.atol + o.ulp + o.standard + o.second + o.factor).empty();
+}
+
+golden::StandardOptions StandardOf(const JudgeOptions& options) {
+  golden::StandardOptions standard;
+  int asked = options.binary ? 1 : 0;
+  if (options.binary) standard.standard = Standard::kBinary;
+  if (!options.rtol.empty() || !options.atol.empty()) {
+    standard.standard = Standard::kTolerance;
+    if (!options.rtol.empty()) standard.rtol = AtLeastZero(options.rtol, "--rtol");
+    if (!options.atol.empty()) standard.atol = AtLeastZero(options.atol, "--atol");
+    ++asked;
+  }
+  if (!options.ulp.empty()) {
+    standard.standard = Standard::kUlp;
+    standard.ulp = ParseInteger(options.ulp, "--ulp");
+    if (standard.ulp < 0) throw BadInput("--ulp: is negative");
+    ++asked;
+  }
+  if (!options.standard.empty()) {
+    static const std::vector<std::pair<std::string, Standard>> kWords = {
+        {"bound", Standard::kBound},
+        {"binary", Standard::kBinary},
+        {"stat", Standard::kStat},
+        {"dual", Standard::kDual}};
+    const auto word = std::find_if(kWords.begin(), kWords.end(),
+                                   [&](const auto& w) { return w.first == options.standard; });
+    if (word == kWords.end()) {
+      throw BadInput(fmt::format("--standard: '{}' is not one of bound, binary, stat, dual",
+                                 options.standard));
+    }
+    standard.standard = word->second;
+    ++asked;
+  }
+  if (asked > 1) throw BadInput("give one of --binary, --rtol with --atol, --ulp and --standard");
+  const bool dual = standard.standard == Standard::kDual;
+  if (dual != !options.second.empty()) {
+    throw BadInput("--standard dual and --second belong together");
+  }
+  if (!options.factor.empty()) standard.factor = AtLeastZero(options.factor, "--factor");
+  return standard;
+}
+
+void AddVerdictOutput(CLI::App& command, VerdictOutput& output) {
+  const std::string group = "Results";
+  command.add_flag("--json", output.json, "print a JSON object")->group(group);
+  command.add_option("--junit", output.junit, "write JUnit XML")->type_name("FILE")->group(group);
+}
+
+void AddJobs(CLI::App& command, int& jobs) {
+  command.add_option("--jobs", jobs, "cases at a time (default: one for each CPU)")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("N");
+}
+
+int Conclude(const std::vector<CaseVerdict>& verdicts, const golden::StandardOptions& standard,
+             const VerdictOutput& output, const std::string& golden_folder,
+             const std::string& other_folder) {
+  if (!output.junit.empty()) golden::WriteJUnit(output.junit, verdicts);
+  int code = kExitOk;
+  std::string text;
+  constexpr size_t kMostShown = 20;
+  size_t failed = 0;
+  for (const CaseVerdict& verdict : verdicts) {
+    if (verdict.passed()) continue;
+    if (++failed <= kMostShown) text += FailureText(verdict);
+    if (code != kExitBadInput) code = verdict.bad_input ? kExitBadInput : kExitCheckFailed;
+  }
+  if (failed > kMostShown) text += fmt::format("... and {} more\n", failed - kMostShown);
+  if (output.json) {
+    Print(JsonText(golden::VerdictsJson(verdicts, standard, golden_folder, other_folder)));
+  } else {
+    Print(text + SummaryText(verdicts, standard));
+  }
+  if (code == kExitBadInput) {
+    for (const CaseVerdict& verdict : verdicts) {
+      if (verdict.bad_input) throw BadInput(verdict.error);
+    }
+  }
+  return code;
+}
+
+}  // namespace portacl::cli

@@ -1,0 +1,48 @@
+// Options that the commands on sets of cases share: where cases come from, the standard of a
+// verdict, how many at a time, and what is printed and written of verdicts.
+#ifndef PORTACL_TOOLS_SET_OPTIONS_H_
+#define PORTACL_TOOLS_SET_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/testing/case.h"
+#include "tools/testing/verdict.h"
+
+namespace CLI {
+class App;
+}
+
+namespace portacl::cli {
+
+// CASES or --case; exactly one of them.
+struct CaseSource {
+  std::string file, text;
+};
+void AddCaseSource(CLI::App& command, CaseSource& source);
+std::vector<golden::Case> CasesOf(const CaseSource& source);
+
+struct JudgeOptions {
+  std::string rtol, atol, ulp, standard, second, factor;
+  bool binary = false;
+};
+void AddJudgeOptions(CLI::App& command, JudgeOptions& options);
+golden::StandardOptions StandardOf(const JudgeOptions& options);
+bool AnyStandard(const JudgeOptions& options);
+
+struct VerdictOutput {
+  std::string junit, report;
+  bool json = false;
+};
+void AddVerdictOutput(CLI::App& command, VerdictOutput& output);
+void AddJobs(CLI::App& command, int& jobs);
+
+// Prints the verdicts (failures in full, then a summary), writes what is asked for, and returns the
+// exit code: 2 where a file could not be judged, 1 where one failed.
+int Conclude(const std::vector<golden::CaseVerdict>& verdicts,
+             const golden::StandardOptions& standard, const VerdictOutput& output,
+             const std::string& golden_folder, const std::string& other_folder);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_SET_OPTIONS_H_

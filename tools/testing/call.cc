@@ -1,0 +1,283 @@
+// Shapes by symbols, strides by layout words, inputs by their kinds.
+#include "tools/testing/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "tools/cli_error.h"
+
+namespace portacl::golden {
+namespace {
+
+using cli::BadInput;
+
+bool IsNumber(const std::string& symbol) { return symbol[0] >= '0' && symbol[0] <= '9'; }
+
+// Extents by symbol: from the shapes that the case gives, the first that has a symbol decides.
+class Extents {
+ public:
+  explicit Extents(const Case& c) : case_(c) {
+    for (const bool tensors : {true, false}) {
+      for (size_t i = 0; i < c.arguments.size(); ++i) {
+        const Parameter& row = c.op->parameters[i];
+        const auto& given = tensors ? c.arguments[i].shape : c.arguments[i].integers;
+        const bool has_symbols = tensors ? IsTensor(row.role) : row.role == Role::kInts;
+        if (given && has_symbols) Bind(Symbols(row), *given);
+      }
+    }
+  }
+
+  // What `given` says, or the pattern's extents.
+  Shape Of(const Parameter& row, const std::optional<Shape>& given) const {
+    if (given) return *given;
+    Shape shape;
+    for (const std::string& symbol : Symbols(row)) {
+      const auto found = bound_.find(symbol);
+      if (!IsNumber(symbol) && found == bound_.end()) Fail(row, symbol);
+      shape.push_back(IsNumber(symbol) ? std::stoll(symbol) : found->second);
+    }
+    return shape;
+  }
+
+ private:
+  void Bind(const std::vector<std::string>& symbols, const Shape& shape) {
+    if (symbols.size() != shape.size()) return;  // a refusal's: of another rank
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (!IsNumber(symbols[i])) bound_.emplace(symbols[i], shape[i]);
+    }
+  }
+
+  [[noreturn]] void Fail(const Parameter& row, const std::string& symbol) const {
+    std::string others;
+    for (const Parameter& other : case_.op->parameters) {
+      const std::vector<std::string> symbols = Symbols(other);
+      const bool has = std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+      if (has && IsTensor(other.role)) {
+        others += fmt::format("{}{} ({})", others.empty() ? "" : " or ", other.name, other.pattern);
+      }
+    }
+    throw BadInput(fmt::format("case '{}': field {} is not known: its {} follows from {}",
+                               ToString(case_), row.name, symbol, others));
+  }
+
+  const Case& case_;
+  std::map<std::string, int64_t> bound_;
+};
+
+struct View {
+  Shape strides;
+  int64_t offset = 0;
+};
+
+// Strides of `shape` with the axes of `order` from the outermost to the innermost, each extent
+// enlarged by `padding` (for the innermost axis only).
+Shape OrderedStrides(const Shape& shape, const std::vector<size_t>& order, int64_t padding = 0) {
+  Shape strides(shape.size());
+  int64_t next = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = next;
+    next *= std::max<int64_t>(shape[order[i]], 1) + (i + 1 == order.size() ? padding : 0);
+  }
+  return strides;
+}
+
+View ViewOf(const std::string& layout, const Shape& shape) {
+  std::vector<size_t> order(shape.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (layout == "channels_last" && order.size() > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  if (layout == "transposed" && order.size() > 1) std::swap(order[order.size() - 1], order[order.size() - 2]);
+  View view{OrderedStrides(shape, order, layout == "padded" ? 3 : 0), 0};
+  if (layout == "offset") view.offset = 3;
+  if (layout == "expanded" && shape.size() > 1) view.strides[1] = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (layout == "step2") view.strides[axis] *= 2;
+    if (layout != "flipped" || shape[axis] == 0) continue;
+    view.offset += (shape[axis] - 1) * view.strides[axis];
+    view.strides[axis] = -view.strides[axis];
+  }
+  return view;
+}
+
+ViewTensor MakeTensor(const Case& c, size_t i, const Shape& shape) {
+  const ArgumentCase& argument = c.arguments[i];
+  const Parameter& row = c.op->parameters[i];
+  const std::string what = fmt::format("case '{}': {}", ToString(c), row.name);
+  cli::CountBytes(shape, 8, what);  // before strides are calculated
+  View view = ViewOf(argument.layout.value_or("contiguous"), shape);
+  if (argument.layout == "expanded" && row.role == Role::kOutput) {
+    throw BadInput(what + ".layout: an output cannot be expanded");
+  }
+  if (argument.strides) {
+    view.strides = *argument.strides;
+    if (view.strides.size() != shape.size()) {
+      throw BadInput(fmt::format("{}.strides: {} of them for shape {}", what, view.strides.size(),
+                                 cli::ToString(shape)));
+    }
+  }
+  view.offset = argument.offset.value_or(view.offset);
+  return ViewTensor(argument.dtype.value_or(static_cast<int32_t>(c.dtype)), shape, view.strides,
+                    view.offset, what);
+}
+
+// What the grid points at: the input's spatial extents, 1 where a refusal makes no sense of them.
+GridFrame FrameOf(const Call& call, const Shape& grid) {
+  GridFrame frame;
+  const size_t axes = call.op->axes;
+  const Shape& image = call.tensor("input").shape();
+  for (size_t a = 0; a < axes; ++a) {
+    frame.points.push_back(a + 1 < grid.size() ? std::max<int64_t>(grid[a + 1], 1) : 1);
+    frame.image.push_back(a + 2 < image.size() ? std::max<int64_t>(image[a + 2], 1) : 1);
+  }
+  frame.align_corners = call.integer("alignCorners") != 0;
+  return frame;
+}
+
+void FillInput(Call& call, size_t i) {
+  const Parameter& row = call.op->parameters[i];
+  ViewTensor& tensor = call.arguments[i].tensor;
+  if (!cli::ParseDataType(AclDataTypeName(tensor.dtype()))) return;  // a refusal's integers stay 0
+  const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
+  tensor.Fill(MakeValues(call.source.arguments[i].values.value_or("uniform"),
+                         Draw(call.source.seed, i), tensor.count(), row.is_grid ? &frame : nullptr));
+}
+
+void ApplyMask(Call& call) {
+  const std::vector<size_t> masks = call.With(Role::kMask);
+  if (masks.empty()) return;
+  const std::vector<size_t> outputs = call.With(Role::kOutput);
+  std::vector<int64_t>& mask = call.arguments[masks[0]].integers;
+  if (!call.source.arguments[masks[0]].integers) mask.assign(outputs.size(), 1);
+  for (size_t i = 0; i < outputs.size() && i < mask.size(); ++i) {
+    call.arguments[outputs[i]].wanted = mask[i] != 0;
+  }
+}
+
+}  // namespace
+
+ViewTensor::ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset,
+                       const std::string& what)
+    : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), offset_(offset) {
+  count_ = cli::CountElements(shape_, what);
+  int64_t low = offset_, high = offset_;
+  for (size_t axis = 0; axis < shape_.size() && count_ > 0; ++axis) {
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(shape_[axis] - 1, strides_[axis], &reach) ||
+        __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+      throw BadInput(what + ": the strides reach too far");
+    }
+  }
+  if (low < 0) throw BadInput(fmt::format("{}: the view begins {} elements before its storage", what, -low));
+  storage_ = count_ > 0 ? high + 1 : offset_;
+  dense_ = count_ == storage_ - offset_ && strides_ == cli::DenseStrides(shape_);
+  bytes_.resize(cli::CountBytes({storage_}, std::max<size_t>(element_size(), 1), what));
+}
+
+template <class Visit>
+void ViewTensor::ForEachPosition(Visit visit) const {
+  if (count_ == 0) return;
+  Shape index(shape_.size(), 0);
+  int64_t position = offset_;
+  for (int64_t i = 0; i < count_; ++i) {
+    visit(i, static_cast<size_t>(position) * element_size());
+    for (size_t axis = shape_.size(); axis-- > 0;) {
+      position += strides_[axis];
+      if (++index[axis] < shape_[axis]) break;
+      position -= strides_[axis] * shape_[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+std::vector<std::byte> ViewTensor::Dense() const {
+  if (dense_) return {first(), first() + static_cast<size_t>(count_) * element_size()};
+  const size_t size = element_size();
+  std::vector<std::byte> dense(static_cast<size_t>(count_) * size);
+  ForEachPosition([&](int64_t i, size_t at) {
+    std::memcpy(dense.data() + static_cast<size_t>(i) * size, bytes_.data() + at, size);
+  });
+  return dense;
+}
+
+std::vector<double> ViewTensor::Values() const {
+  std::vector<double> values(static_cast<size_t>(count_));
+  ForEachPosition([&](int64_t i, size_t at) {
+    values[static_cast<size_t>(i)] =
+        cli::LoadElement(static_cast<DataType>(dtype_), bytes_.data() + at);
+  });
+  return values;
+}
+
+void ViewTensor::Fill(const std::vector<double>& values) {
+  ForEachPosition([&](int64_t i, size_t at) {
+    cli::StoreElement(static_cast<DataType>(dtype_), values[static_cast<size_t>(i)],
+                      bytes_.data() + at);
+  });
+}
+
+void ViewTensor::FillWithNaN() { std::fill(bytes_.begin(), bytes_.end(), std::byte{0xFF}); }
+
+bool ViewTensor::OutsideIsIntact() const {
+  if (dense_ && offset_ == 0) return true;
+  std::vector<bool> inside(bytes_.size(), false);
+  const size_t size = element_size();
+  ForEachPosition([&](int64_t, size_t at) {
+    std::fill_n(inside.begin() + static_cast<std::ptrdiff_t>(at), size, true);
+  });
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    if (!inside[i] && bytes_[i] != std::byte{0xFF}) return false;
+  }
+  return true;
+}
+
+std::vector<double> Call::reals() const {
+  std::vector<double> values;
+  for (const size_t i : With(Role::kReal)) values.push_back(arguments[i].real);
+  return values;
+}
+
+std::vector<size_t> Call::With(Role role) const {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < op->parameters.size(); ++i) {
+    if (op->parameters[i].role == role) found.push_back(i);
+  }
+  return found;
+}
+
+Call MakeCall(const Case& c) {
+  Call call{c, c.op, std::vector<CallArgument>(c.arguments.size())};
+  const Extents extents(c);
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    const Parameter& row = c.op->parameters[i];
+    const ArgumentCase& given = c.arguments[i];
+    CallArgument& argument = call.arguments[i];
+    argument.null = given.null;
+    argument.real = given.real.value_or(0);
+    if (IsTensor(row.role)) {
+      argument.tensor = MakeTensor(c, i, extents.Of(row, given.shape));
+    } else if (row.role == Role::kInts) {
+      argument.integers = extents.Of(row, given.integers);
+    } else {
+      argument.integers = given.integers.value_or(std::vector<int64_t>{0});
+    }
+  }
+  ApplyMask(call);
+  for (const size_t i : call.With(Role::kInput)) FillInput(call, i);
+  for (const size_t i : call.With(Role::kOutput)) call.arguments[i].tensor.FillWithNaN();
+  return call;
+}
+
+int64_t CountElementsOf(const Case& c) {
+  const Extents extents(c);
+  int64_t count = 0;
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    if (!IsTensor(c.op->parameters[i].role)) continue;
+    count += cli::CountElements(extents.Of(c.op->parameters[i], c.arguments[i].shape),
+                                fmt::format("case '{}'", ToString(c)));
+  }
+  return count;
+}
+
+}  // namespace portacl::golden

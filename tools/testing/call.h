@@ -1,0 +1,94 @@
+// A case with everything that it leaves out: tensors in memory with their inputs made, arrays and
+// numbers, in the order of the operator's signature.
+#ifndef PORTACL_TOOLS_TESTING_CALL_H_
+#define PORTACL_TOOLS_TESTING_CALL_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/testing/case.h"
+#include "tools/testing/values.h"
+
+namespace portacl::golden {
+
+// A tensor as a view of its storage. Elements are numbered in row-major order of the view, whatever
+// the strides.
+class ViewTensor {
+ public:
+  // Throws BadInput ("WHAT: ...") where the view is larger than the machine or leaves its storage.
+  ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset, const std::string& what);
+  ViewTensor() = default;
+
+  int32_t dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  const Shape& strides() const { return strides_; }
+  int64_t offset() const { return offset_; }
+  int64_t storage() const { return storage_; }  // in elements
+  int64_t count() const { return count_; }
+  size_t element_size() const { return AclElementSize(dtype_); }
+
+  std::vector<std::byte>& bytes() { return bytes_; }  // of the storage
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  std::byte* first() { return bytes_.data() + static_cast<size_t>(offset_) * element_size(); }
+  const std::byte* first() const {
+    return bytes_.data() + static_cast<size_t>(offset_) * element_size();
+  }
+
+  // The elements one behind the other. A storage of another size than the view's own is refused by
+  // an assertion of the caller's making: both are made from one case.
+  std::vector<std::byte> Dense() const;
+  std::vector<double> Values() const;
+  // Stores `values` (rounded once); an element that several indices share keeps the last one.
+  void Fill(const std::vector<double>& values);
+
+  // Every byte 0xFF: NaN where nobody writes.
+  void FillWithNaN();
+  // Whether every byte outside the view is still 0xFF.
+  bool OutsideIsIntact() const;
+
+ private:
+  template <class Visit>
+  void ForEachPosition(Visit visit) const;
+
+  int32_t dtype_ = 0;
+  Shape shape_, strides_;
+  int64_t offset_ = 0, storage_ = 0, count_ = 0;
+  bool dense_ = true;
+  std::vector<std::byte> bytes_;
+};
+
+struct CallArgument {
+  ViewTensor tensor;
+  std::vector<int64_t> integers;  // kInts, kMask; one for kMode and kFlag
+  double real = 0;
+  bool null = false;
+  bool wanted = true;  // outputs: not left out by the mask
+};
+
+struct Call {
+  Case source;
+  const OperatorRow* op = nullptr;
+  std::vector<CallArgument> arguments;
+
+  const CallArgument& at(const char* parameter) const { return arguments[*op->Find(parameter)]; }
+  CallArgument& at(const char* parameter) { return arguments[*op->Find(parameter)]; }
+  const ViewTensor& tensor(const char* parameter) const { return at(parameter).tensor; }
+  int64_t integer(const char* parameter) const { return at(parameter).integers.at(0); }
+  // Those of its kReal parameters, in order.
+  std::vector<double> reals() const;
+  // Positions of the parameters with a role.
+  std::vector<size_t> With(Role role) const;
+};
+
+// Makes the inputs, and outputs with every byte 0xFF. Throws BadInput ("case '...': ...") where a
+// shape is neither given nor follows from others, or a view leaves its storage.
+Call MakeCall(const Case& c);
+
+// The shapes alone: for limits on the size of a case before anything is allocated.
+int64_t CountElementsOf(const Case& c);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_CALL_H_

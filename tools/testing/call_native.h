@@ -1,0 +1,14 @@
+// Runs a call through portacl's own API.
+#ifndef PORTACL_TOOLS_TESTING_CALL_NATIVE_H_
+#define PORTACL_TOOLS_TESTING_CALL_NATIVE_H_
+
+#include "tools/testing/call.h"
+
+namespace portacl::golden {
+
+// Fills the outputs. Throws BadInput ("case '...': message of the library") where it is refused.
+void RunNative(Call& call);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_CALL_NATIVE_H_

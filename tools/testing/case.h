@@ -1,0 +1,84 @@
+// One test case: an operator with its arguments, and the one string that every command reads,
+// prints on failure and reads back to the same case.
+//
+//   grid_sampler_2d_backward dtype=float16 input=2x3x8x9 grid=2x5x7x2 paddingMode=border seed=7
+//
+// The words are fields, "FIELD=VALUE"; those of a JSON object and of a row of a CSV file are the
+// same (case_list.h). docs/cases.md lists them.
+#ifndef PORTACL_TOOLS_TESTING_CASE_H_
+#define PORTACL_TOOLS_TESTING_CASE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/tensor/checked_size.h"
+#include "tools/tensor/element.h"
+#include "tools/testing/operators.h"
+
+namespace portacl::golden {
+
+using cli::Shape;
+
+// What a case says about one parameter of its operator; what it leaves out is derived (call.h).
+struct ArgumentCase {
+  std::optional<Shape> shape;           // tensors
+  std::optional<std::string> layout;    // tensors: a word, instead of strides
+  std::optional<Shape> strides;         // tensors, in elements
+  std::optional<int64_t> offset;        // tensors, in elements of the storage
+  std::optional<int32_t> dtype;         // tensors: an aclDataType, where it is not the case's
+  std::optional<std::string> format;    // tensors: an aclFormat by its name
+  std::optional<std::string> values;    // inputs: "uniform:-1:1", "ones", "kinks", ...
+  std::optional<std::vector<int64_t>> integers;  // kInts, kMask; one for kMode and kFlag
+  std::optional<double> real;           // kReal
+  bool null = false;                    // the parameter is a null pointer
+
+  bool operator==(const ArgumentCase&) const = default;
+};
+
+struct Case {
+  const OperatorRow* op = nullptr;
+  std::string name;     // "" for none; else a file name: letters, digits, . _ -
+  DataType dtype = DataType::kFloat32;
+  uint64_t seed = 0;    // of every made input
+  std::string profile;  // "" for open
+  int32_t expect = 0;   // what phase 1 must return; not 0: a refusal, without tensors to judge
+  std::vector<ArgumentCase> arguments;  // one for each of op->parameters
+
+  bool operator==(const Case&) const = default;
+};
+
+// A field as it is written, and where: line 0 for none.
+struct Field {
+  std::string name, value;
+  int line = 0;
+};
+
+// `source` names the file for messages, "" for a string. `line` is that of the case's beginning.
+// Throws BadInput: "FILE:LINE: field NAME: what is wrong".
+Case CaseFromFields(const std::vector<Field>& fields, const std::string& source, int line);
+// "operator" first, then the parameters' in the signature's order.
+std::vector<Field> FieldsOf(const Case& c);
+
+// The string form. Throws BadInput ("case '...': ...").
+Case ParseCase(const std::string& text);
+std::string ToString(const Case& c);
+
+// Every field that an operator's cases may have, with one line of explanation: for the documents.
+struct FieldHelp {
+  std::string name, help;
+};
+std::vector<FieldHelp> FieldsOfOperator(const OperatorRow& op);
+
+// The words of a field "PARAMETER.layout"; those of `values` are in values.h.
+const std::vector<std::string>& LayoutWords();
+
+// aclDataType by the names of tools/tensor/element.h, and int8, int32, ...: for refusals.
+std::optional<int32_t> ParseAclDataType(const std::string& name);
+std::string AclDataTypeName(int32_t dtype);
+size_t AclElementSize(int32_t dtype);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_CASE_H_

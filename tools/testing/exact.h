@@ -1,0 +1,39 @@
+// What an operator's outputs are in exact arithmetic, and how far a correct kernel may be from it.
+//
+// The bound of an element, whose sum has n terms t: with u = half the distance of 1 and the next
+// number of the arithmetic (float; double for DOUBLE),
+//
+//   gamma(n + 8) * sum|t|   gamma(k) = k u / (1 - k u): n additions in any order, fused or not, and
+//                           up to 8 more roundings in a term (differences, weights, products);
+//                           nearest-exact: gamma(n - 1), its terms are elements themselves
+//   + spread                what the terms change where a coordinate moves by 8 eps max(W, |ix|): a
+//                           correct kernel's lies within 4 of the exact one, and so does ours. 0
+//                           where the coordinate is exact in every arithmetic, so that pixel
+//                           centres, halves, edges and folds are judged exactly there
+//   + half an ULP           of the element type, for the rounding at the end
+#ifndef PORTACL_TOOLS_TESTING_EXACT_H_
+#define PORTACL_TOOLS_TESTING_EXACT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tools/testing/call.h"
+
+namespace portacl::golden {
+
+// One output, row-major. A bound of infinity: every value is right (the order of the additions
+// decides, as in a sum that overflows); NaN as value: only NaN is.
+struct Exact {
+  std::vector<double> value, bound;
+};
+
+// For each of the call's outputs, in order; empty vectors for one that the mask leaves out. The
+// same bits on every machine: sums in double, for DOUBLE in quadruple precision.
+std::vector<Exact> ExactOutputs(const Call& call);
+
+// Distance of neighbouring numbers of the type at `value`.
+double UlpAt(DataType dtype, double value);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_EXACT_H_

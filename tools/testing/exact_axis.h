@@ -1,0 +1,52 @@
+// One axis of a sampling point: the place that a coordinate means, in the operator's arithmetic, and
+// the taps there with their weights and derivatives, in exact.h's.
+#ifndef PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
+#define PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tools/testing/exact_sum.h"
+
+namespace portacl::golden {
+
+enum Interpolation { kBilinear = 0, kNearestPixel = 1, kBicubic = 2 };
+enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
+
+struct SamplerMode {
+  int64_t interpolation = kBilinear;
+  int64_t padding = kZeros;
+  bool align_corners = false;
+};
+
+template <class Wide>
+struct Tap {
+  int64_t index = 0;
+  bool extra = false;  // only where a moved coordinate has it
+  // Of the value; of the value's derivative with respect to the grid's coordinate (with m and d).
+  Wide weight = 0, slope = 0;
+  double weight_magnitude = 0, slope_magnitude = 0;  // of their terms: bicubic's cancel
+  double weight_spread = 0, slope_spread = 0;
+  bool weight_steady = true, slope_steady = true;  // the same sign, not 0, wherever it moves
+};
+
+enum class Reach { kInside, kOutside, kUnusable };
+
+template <class Wide>
+struct AxisPoint {
+  Reach reach = Reach::kInside;
+  bool wild = false;  // so far outside that rounding decides where a fold ends
+  std::vector<Tap<Wide>> taps;
+};
+
+// `coordinate` is the grid's value, `extent` the image's along the axis.
+template <class Float>
+AxisPoint<typename WideOf<Float>::Type> AxisPointAt(Float coordinate, int64_t extent,
+                                                    const SamplerMode& mode);
+
+extern template AxisPoint<double> AxisPointAt(float, int64_t, const SamplerMode&);
+extern template AxisPoint<Quad> AxisPointAt(double, int64_t, const SamplerMode&);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_EXACT_AXIS_H_

@@ -1,0 +1,335 @@
+// smoke, random, boundary and models; refusals are in generate_refusals.cc.
+#include "tools/testing/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bench/shapes_json.h"
+#include "tools/testing/generate_parts.h"
+#include "tools/testing/values.h"
+
+namespace portacl::golden {
+namespace {
+
+using nlohmann::json;
+
+// Choices from the stream of a seed.
+class Chooser {
+ public:
+  explicit Chooser(uint64_t seed) : seed_(seed) {}
+  int64_t Between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(Next() % static_cast<uint64_t>(high - low + 1));
+  }
+  template <class T>
+  const T& Of(const std::vector<T>& choices) {
+    return choices[Next() % choices.size()];
+  }
+  bool OneIn(uint64_t n) { return Next() % n == 0; }
+  uint64_t Next() { return Draw(seed_, count_++); }
+
+ private:
+  uint64_t seed_, count_ = 0;
+};
+
+int64_t Sized(Chooser& choose, int64_t most) {
+  // Small extents more often than large ones: that is where the edges are.
+  return choose.OneIn(3) ? choose.Between(1, 3) : choose.Between(1, most);
+}
+
+// Extents for every symbol of the operator's tensors.
+void ChooseShapes(Chooser& choose, int64_t most, Case& c) {
+  const bool nearest = !c.op->sampler();
+  const int64_t batch = choose.Between(1, 2), channels = choose.Between(1, 20);
+  Shape image = {batch, channels}, points = {batch};
+  for (size_t a = 0; a < c.op->axes; ++a) {
+    image.push_back(Sized(choose, most));
+    points.push_back(Sized(choose, most));
+  }
+  if (nearest) {
+    const bool backward = c.op->backward();
+    Shape large = {batch, channels};
+    large.insert(large.end(), points.begin() + 1, points.end());
+    ArgumentOf(c, backward ? "gradOutput" : "self").shape = backward ? large : image;
+    ArgumentOf(c, "out").shape = backward ? image : large;
+  } else {
+    points.push_back(static_cast<int64_t>(c.op->axes));
+    ArgumentOf(c, "input").shape = image;
+    ArgumentOf(c, "grid").shape = points;
+  }
+}
+
+void ChooseModes(Chooser& choose, const std::string& profile, Case& c) {
+  if (!c.op->sampler()) return;
+  const bool all = profile.empty() || profile == "open" || !c.op->backward();
+  ArgumentOf(c, "interpolationMode").integers = {choose.Between(0, all ? 2 : 1)};
+  ArgumentOf(c, "paddingMode").integers = {choose.Between(0, all ? 2 : 1)};
+  ArgumentOf(c, "alignCorners").integers = {choose.Between(0, 1)};
+  if (c.op->backward() && choose.OneIn(4)) {
+    ArgumentOf(c, "outputMask").integers = choose.OneIn(2) ? Shape{1, 0} : Shape{0, 1};
+  }
+  static const std::vector<std::string> kGrids = {"uniform", "smooth", "identity", "kinks",
+                                                  "onecell"};
+  ArgumentOf(c, "grid").values = choose.Of(kGrids);
+}
+
+// A scale that keeps the documents' limit of 50 and is not the quotient of the sizes.
+void ChooseScales(Chooser& choose, Case& c) {
+  if (c.op->sampler() || !choose.OneIn(4)) return;
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    if (c.op->parameters[i].role == Role::kReal) {
+      c.arguments[i].real = static_cast<double>(choose.Between(2, 16)) * 0.25;
+    }
+  }
+}
+
+void ChooseLayouts(Chooser& choose, Case& c) {
+  static const std::vector<std::string> kLayouts = {"channels_last", "transposed", "flipped",
+                                                    "step2", "offset", "padded"};
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    const Role role = c.op->parameters[i].role;
+    if (IsTensor(role) && choose.OneIn(6)) c.arguments[i].layout = choose.Of(kLayouts);
+    if (role == Role::kInput && choose.OneIn(20)) c.arguments[i].layout = "expanded";
+  }
+}
+
+std::vector<Case> Chosen(const char* kind, int64_t count, uint64_t seed, int64_t most,
+                         const GenerateOptions& options) {
+  const std::vector<const OperatorRow*> rows = RowsFor(options);
+  std::vector<Case> cases;
+  for (int64_t i = 0; i < count; ++i) {
+    Chooser choose(Draw(seed, static_cast<uint64_t>(i)));
+    Case c = EmptyCase(*rows[static_cast<size_t>(i) % rows.size()], options);
+    const std::vector<DataType> dtypes = TypesFor(*c.op, options);
+    c.dtype = dtypes[static_cast<size_t>(i) / rows.size() % dtypes.size()];
+    c.seed = choose.Next() >> 32;
+    ChooseShapes(choose, most, c);
+    ChooseModes(choose, options.profile, c);
+    ChooseScales(choose, c);
+    ChooseLayouts(choose, c);
+    cases.push_back(std::move(c));
+  }
+  return Named(kind, std::move(cases));
+}
+
+// ---- boundary ----------------------------------------------------------------------------------
+
+// Extents around the widths of vectors and blocks, and the smallest.
+constexpr int64_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};
+constexpr int64_t kChannels[] = {1, 2, 3, 15, 16, 17, 33};
+
+Shape Repeated(std::initializer_list<int64_t> first, size_t axes, int64_t extent,
+               std::initializer_list<int64_t> last = {}) {
+  Shape shape(first);
+  shape.insert(shape.end(), axes, extent);
+  shape.insert(shape.end(), last);
+  return shape;
+}
+
+void AddNearestBoundaries(const Case& base, std::vector<Case>& cases) {
+  const bool backward = base.op->backward();
+  const char* const from = backward ? "gradOutput" : "self";
+  const auto add = [&](const Shape& small, const Shape& large) {
+    Case c = base;
+    ArgumentOf(c, from).shape = backward ? large : small;
+    ArgumentOf(c, "out").shape = backward ? small : large;
+    cases.push_back(std::move(c));
+  };
+  const size_t axes = base.op->axes;
+  for (const int64_t width : kWidths) {
+    Shape small = Repeated({1, 2}, axes, 3), large = Repeated({1, 2}, axes, 5);
+    small.back() = width;
+    large.back() = 2 * width;
+    add(small, large);
+    large.back() = std::max<int64_t>(width / 2, 1);
+    add(small, large);
+    large.back() = width + 1;
+    add(small, large);
+  }
+  for (const int64_t channels : kChannels) {
+    add(Repeated({2, channels}, axes, 4), Repeated({2, channels}, axes, 6));
+  }
+  // The one-dimensional functions refuse empty tensors.
+  if (axes > 1) add(Repeated({0, 3}, axes, 4), Repeated({0, 3}, axes, 8));
+  if (axes > 1) add(Repeated({2, 0}, axes, 4), Repeated({2, 0}, axes, 8));
+  Case special = base;
+  ArgumentOf(special, from).shape = Repeated({1, 3}, axes, 8);
+  ArgumentOf(special, "out").shape = Repeated({1, 3}, axes, 4);
+  ArgumentOf(special, from).values = "nonfinite";
+  cases.push_back(std::move(special));
+}
+
+void AddSamplerShapes(const Case& base, std::vector<Case>& cases) {
+  const size_t axes = base.op->axes;
+  const auto add = [&](const Shape& image, const Shape& points) {
+    Case c = base;
+    ArgumentOf(c, "input").shape = image;
+    ArgumentOf(c, "grid").shape = points;
+    cases.push_back(std::move(c));
+  };
+  const auto last = static_cast<int64_t>(axes);
+  for (const int64_t width : kWidths) {
+    Shape image = Repeated({1, 3}, axes, 4), points = Repeated({1}, axes, 3, {last});
+    points[axes] = width;
+    add(image, points);
+    image.back() = width;
+    points[axes] = 5;
+    add(image, points);
+  }
+  for (const int64_t channels : kChannels) {
+    add(Repeated({2, channels}, axes, 6), Repeated({2}, axes, 5, {last}));
+  }
+  add(Repeated({0, 3}, axes, 4), Repeated({0}, axes, 5, {last}));
+  add(Repeated({2, 0}, axes, 4), Repeated({2}, axes, 5, {last}));
+  add(Repeated({2, 3}, axes, 4), Repeated({2}, axes, 0, {last}));
+}
+
+// Every mode with points on kinks, outside and not finite, on an image whose pixels are exact in
+// every arithmetic and on one whose are not.
+void AddSamplerModes(const Case& base, const GenerateOptions& options, std::vector<Case>& cases) {
+  const bool all = options.profile.empty() || options.profile == "open" || !base.op->backward();
+  const size_t axes = base.op->axes;
+  const auto last = static_cast<int64_t>(axes);
+  for (int64_t mode = 0; mode < (all ? 18 : 8); ++mode) {
+    const int64_t words = all ? 3 : 2;
+    Case c = base;
+    ArgumentOf(c, "interpolationMode").integers = {mode % words};
+    ArgumentOf(c, "paddingMode").integers = {mode / words % words};
+    ArgumentOf(c, "alignCorners").integers = {mode / words / words};
+    const bool aligned = mode / words / words == 1;
+    for (const char* const values : {"kinks", "uniform:-3:3", "nonfinite"}) {
+      for (const int64_t extent : {aligned ? int64_t{9} : int64_t{8}, int64_t{7}, int64_t{1}}) {
+        ArgumentOf(c, "input").shape = Repeated({1, 2}, axes, extent);
+        ArgumentOf(c, "grid").shape = Repeated({1}, axes, 12, {last});
+        ArgumentOf(c, "grid").values = values;
+        c.seed = static_cast<uint64_t>(mode + 1);
+        cases.push_back(c);
+      }
+    }
+    ArgumentOf(c, "grid").values = "uniform";
+    ArgumentOf(c, "input").values = "nonfinite";
+    cases.push_back(c);
+  }
+}
+
+void AddLayouts(const Case& base, std::vector<Case>& cases) {
+  for (size_t i = 0; i < base.arguments.size(); ++i) {
+    const Role role = base.op->parameters[i].role;
+    if (!IsTensor(role)) continue;
+    for (const std::string& layout : LayoutWords()) {
+      if (layout == "contiguous" || (layout == "expanded" && role == Role::kOutput)) continue;
+      Case c = base;
+      c.arguments[i].layout = layout;
+      cases.push_back(std::move(c));
+    }
+  }
+}
+
+std::vector<Case> Boundaries(const GenerateOptions& options) {
+  std::vector<Case> cases;
+  for (const OperatorRow* row : RowsFor(options)) {
+    for (const DataType dtype : TypesFor(*row, options)) {
+      Case base = EmptyCase(*row, options);
+      base.dtype = dtype;
+      base.seed = 1;
+      if (row->sampler()) {
+        AddSamplerShapes(base, cases);
+        AddSamplerModes(base, options, cases);
+      } else {
+        AddNearestBoundaries(base, cases);
+      }
+      SetPlainShapes(base);
+      AddLayouts(base, cases);
+    }
+  }
+  return Named("boundary", std::move(cases));
+}
+
+// ---- models ------------------------------------------------------------------------------------
+
+int64_t WordAt(const json& row, const char* field, const std::vector<std::string>& words) {
+  const auto found = std::find(words.begin(), words.end(), row.at(field).get<std::string>());
+  return found - words.begin();
+}
+
+Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
+               const GenerateOptions& options) {
+  Case c = EmptyCase(op, options);
+  c.name = row.at("name");
+  c.seed = 1;
+  c.dtype = std::vector{DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16,
+                        DataType::kFloat64}[static_cast<size_t>(
+      WordAt(row, "dtype", {"FLOAT", "FLOAT16", "BF16", "DOUBLE"}))];
+  const bool channels_last = row.at("memory_format") == "channels_last";
+  if (op.sampler()) {
+    const Shape image = shapes.at("input"), extents = shapes.at("points");
+    Shape points = {image[0]};
+    points.insert(points.end(), extents.begin(), extents.end());
+    points.push_back(static_cast<int64_t>(op.axes));
+    ArgumentOf(c, "input").shape = image;
+    ArgumentOf(c, "grid").shape = points;
+    ArgumentOf(c, "interpolationMode").integers = {
+        WordAt(row, "interpolation", {"bilinear", "nearest", "bicubic"})};
+    ArgumentOf(c, "paddingMode").integers = {
+        WordAt(row, "padding", {"zeros", "border", "reflection"})};
+    ArgumentOf(c, "alignCorners").integers = {row.at("align_corners").get<bool>() ? 1 : 0};
+    ArgumentOf(c, "outputMask").integers = {row.at("mask")[0].get<bool>() ? 1 : 0,
+                                            row.at("mask")[1].get<bool>() ? 1 : 0};
+    const std::string grid = row.at("grid");
+    ArgumentOf(c, "grid").values = grid == "random" ? "uniform" : grid;
+    if (channels_last) {
+      for (const char* const name : {"gradOutput", "input", "inputGrad"}) {
+        ArgumentOf(c, name).layout = "channels_last";
+      }
+    }
+    return c;
+  }
+  const Shape small = shapes.at("grad_input"), extents = shapes.at("grad_output");
+  Shape large = {small[0], small[1]};
+  large.insert(large.end(), extents.begin(), extents.end());
+  ArgumentOf(c, "gradOutput").shape = large;
+  ArgumentOf(c, "out").shape = small;
+  if (channels_last) ArgumentOf(c, "gradOutput").layout = ArgumentOf(c, "out").layout = "channels_last";
+  return c;
+}
+
+std::vector<Case> Models(const GenerateOptions& options) {
+  std::vector<Case> cases;
+  const std::vector<const OperatorRow*> rows = RowsFor(options);
+  const json list = json::parse(portacl_bench::kShapesJson);
+  for (const json& row : list.at("shapes")) {
+    const json& shapes = options.small ? row.at("small") : row;
+    std::string name = row.at("operator");
+    if (name == "upsample_nearest_exact_backward") {
+      name = fmt::format("upsample_nearest_exact{}d_backward", shapes.at("grad_output").size());
+    }
+    const OperatorRow* const op = FindOperator(name);
+    if (std::find(rows.begin(), rows.end(), op) == rows.end()) continue;
+    cases.push_back(ModelCase(row, shapes, *op, options));
+  }
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<CaseKind>& CaseKinds() {
+  static const std::vector<CaseKind> kinds = {
+      {"smoke", "small cases of every operator, dtype, mode and layout"},
+      {"random", "the same by --seed, of larger extents"},
+      {"boundary", "kinks, widths of vectors, extents of 0 and 1, layouts, NaN and infinity"},
+      {"models", "the shapes of real models (bench/shapes.json)"},
+      {"refusals", "wrong arguments with the status that they must get"}};
+  return kinds;
+}
+
+std::vector<Case> GenerateCases(const std::string& kind, const GenerateOptions& options) {
+  const int64_t count = options.count > 0 ? options.count : 200;
+  if (kind == "smoke") return Chosen("smoke", count, 0, 9, options);
+  if (kind == "random") return Chosen("random", count, options.seed, 40, options);
+  if (kind == "boundary") return Boundaries(options);
+  if (kind == "models") return Models(options);
+  return Refusals(options);
+}
+
+}  // namespace portacl::golden

@@ -1,0 +1,63 @@
+// Rows, dtypes, plain shapes and names.
+#include "tools/testing/generate_parts.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "tools/cli_error.h"
+
+namespace portacl::golden {
+
+std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
+  std::vector<const OperatorRow*> rows;
+  for (const OperatorRow& row : Operators()) {
+    const bool missing = options.profile == "atlas-training" && !row.sampler();
+    const bool asked = options.op.empty() || options.op == row.name || options.op == row.function;
+    if (asked && !missing) rows.push_back(&row);
+  }
+  if (rows.empty()) throw cli::BadInput(fmt::format("--operator: '{}' is not there", options.op));
+  return rows;
+}
+
+std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options) {
+  if (options.profile == "atlas-training") return {DataType::kFloat32, DataType::kFloat16};
+  std::vector<DataType> dtypes = {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16};
+  if (op.aclnn_double) dtypes.push_back(DataType::kFloat64);
+  return dtypes;
+}
+
+Case EmptyCase(const OperatorRow& op, const GenerateOptions& options) {
+  Case c;
+  c.op = &op;
+  c.profile = options.profile == "open" ? "" : options.profile;
+  c.arguments.resize(op.parameters.size());
+  return c;
+}
+
+ArgumentCase& ArgumentOf(Case& c, const char* parameter) {
+  return c.arguments[*c.op->Find(parameter)];
+}
+
+void SetPlainShapes(Case& c) {
+  static const std::map<std::string, int64_t> kExtents = {
+      {"N", 2}, {"C", 3}, {"D", 5}, {"H", 6}, {"W", 4}, {"L", 5}, {"OD", 4}, {"OH", 5}, {"OW", 7},
+      {"OL", 8}};
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    const Parameter& row = c.op->parameters[i];
+    if (!IsTensor(row.role) && row.role != Role::kInts) continue;
+    Shape shape;
+    for (const std::string& symbol : Symbols(row)) {
+      const auto found = kExtents.find(symbol);
+      shape.push_back(found != kExtents.end() ? found->second : std::stoll(symbol));
+    }
+    (IsTensor(row.role) ? c.arguments[i].shape : c.arguments[i].integers) = shape;
+  }
+}
+
+std::vector<Case> Named(const std::string& kind, std::vector<Case> cases) {
+  for (size_t i = 0; i < cases.size(); ++i) cases[i].name = fmt::format("{}-{:05}", kind, i + 1);
+  return cases;
+}
+
+}  // namespace portacl::golden

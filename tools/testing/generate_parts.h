@@ -1,0 +1,26 @@
+// What the makers of case lists share.
+#ifndef PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
+#define PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/testing/generate.h"
+
+namespace portacl::golden {
+
+// The operators and dtypes that the options ask for and the profile has.
+std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options);
+std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options);
+
+Case EmptyCase(const OperatorRow& op, const GenerateOptions& options);
+ArgumentCase& ArgumentOf(Case& c, const char* parameter);
+// A small shape for each tensor.
+void SetPlainShapes(Case& c);
+std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);
+
+std::vector<Case> Refusals(const GenerateOptions& options);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_

@@ -1,0 +1,119 @@
+// Cases that an operator must refuse: each parameter wrong in each way, by its role.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tools/testing/generate_parts.h"
+
+namespace portacl::golden {
+namespace {
+
+constexpr int32_t kNull = 161001, kInvalid = 161002;
+
+class RefusalMaker {
+ public:
+  RefusalMaker(Case base, std::vector<Case>& cases) : base_(std::move(base)), cases_(cases) {}
+
+  void Make() {
+    for (size_t i = 0; i < base_.arguments.size(); ++i) {
+      const Role role = base_.op->parameters[i].role;
+      if (IsTensor(role) || role == Role::kInts || role == Role::kMask) {
+        Add(i, kNull, [](ArgumentCase& a) { a.null = true; });
+      }
+      if (IsTensor(role)) MakeTensor(i);
+      if (role == Role::kMode) {
+        Add(i, kInvalid, [](ArgumentCase& a) { a.integers = {-1}; });
+        Add(i, kInvalid, [](ArgumentCase& a) { a.integers = {7}; });
+      }
+      if (role == Role::kMask) {
+        Add(i, kInvalid, [](ArgumentCase& a) { a.integers = {1}; });
+        Add(i, kInvalid, [](ArgumentCase& a) { a.integers = {1, 1, 1}; });
+      }
+      if (role == Role::kReal) {
+        Add(i, kInvalid, [](ArgumentCase& a) { a.real = -1.0; });
+        Add(i, kInvalid, [](ArgumentCase& a) { a.real = std::nan(""); });
+      }
+      if (role == Role::kInts) MakeInts(i);
+    }
+  }
+
+ private:
+  template <class Change>
+  void Add(size_t i, int32_t status, Change change) {
+    Case c = base_;
+    c.expect = status;
+    change(c.arguments[i]);
+    cases_.push_back(std::move(c));
+  }
+
+  void MakeTensor(size_t i) {
+    Add(i, kInvalid, [](ArgumentCase& a) { a.dtype = 3; });  // int32
+    const auto other = static_cast<int32_t>(
+        base_.dtype == DataType::kFloat16 ? DataType::kFloat32 : DataType::kFloat16);
+    Add(i, kInvalid, [&](ArgumentCase& a) { a.dtype = other; });
+    const Shape shape = ShapeOf(i);
+    Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = Shape(shape.begin() + 1, shape.end()); });
+    Shape longer = shape;
+    longer.push_back(1);
+    Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = longer; });
+    const bool sampler = base_.op->sampler();
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      // gradOutput's extents of a nearest operator need not follow from anything else's.
+      if (!sampler && axis >= 2) continue;
+      Shape other_extent = shape;
+      ++other_extent[axis];
+      const bool free_axis = sampler && std::string(base_.op->parameters[i].name) == "input" &&
+                             axis >= 2 && !base_.op->backward();
+      if (!free_axis) Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = other_extent; });
+    }
+    if (base_.op->parameters[i].role == Role::kOutput) {
+      Add(i, kInvalid, [&](ArgumentCase& a) { a.strides = Shape(shape.size(), 0); });
+    }
+  }
+
+  void MakeInts(size_t i) {
+    const Shape values = ShapeOf(i);
+    Shape longer = values, zero = values;
+    longer.push_back(1);
+    zero.back() = 0;
+    Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = longer; });
+    Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = zero; });
+    if (std::string(base_.op->parameters[i].name) != "outputSize") return;
+    Shape other = values;
+    ++other.back();
+    Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = other; });
+  }
+
+  // As the base case has it, every symbol's extent being the one of SetPlainShapes().
+  Shape ShapeOf(size_t i) const {
+    if (base_.arguments[i].shape) return *base_.arguments[i].shape;
+    return *base_.arguments[i].integers;
+  }
+
+  Case base_;
+  std::vector<Case>& cases_;
+};
+
+}  // namespace
+
+std::vector<Case> Refusals(const GenerateOptions& options) {
+  std::vector<Case> cases;
+  for (const OperatorRow* row : RowsFor(options)) {
+    Case base = EmptyCase(*row, options);
+    SetPlainShapes(base);
+    RefusalMaker(base, cases).Make();
+    if (row->family == Family::kSamplerBackward) {
+      // Documented for the forward operator only; `open` has them.
+      for (const char* const mode : {"interpolationMode", "paddingMode"}) {
+        Case c = base;
+        c.profile = "atlas-a2";
+        c.expect = kInvalid;
+        ArgumentOf(c, mode).integers = {2};
+        cases.push_back(std::move(c));
+      }
+    }
+  }
+  return Named("refusal", std::move(cases));
+}
+
+}  // namespace portacl::golden

@@ -1,0 +1,139 @@
+// The two formats.
+#include "tools/testing/verdict_files.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tools/file/file_io.h"
+
+namespace portacl::golden {
+namespace {
+
+using nlohmann::ordered_json;
+
+// JSON has no NaN and no infinity: they go as their names.
+ordered_json Number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+ordered_json ElementJson(const OutputVerdict& output, const Element& element) {
+  return {{"index", IndexOf(output.shape, element.index)},
+          {"actual", Number(element.actual)},
+          {"golden", Number(element.golden)},
+          {"exact", Number(element.exact)},
+          {"error", Number(element.error)},
+          {"allowed", Number(element.allowed)}};
+}
+
+ordered_json OutputJson(const CaseVerdict& verdict, const OutputVerdict& output,
+                        const std::string& golden_folder, const std::string& other_folder) {
+  ordered_json json = {{"parameter", output.parameter}, {"passed", output.passed}};
+  const std::string file = fmt::format("/{}/{}.npy", verdict.c.name, output.parameter);
+  if (!golden_folder.empty()) json["golden_file"] = golden_folder + file;
+  if (!other_folder.empty()) json["actual_file"] = other_folder + file;
+  json["dtype"] = cli::DataTypeName(output.dtype);
+  json["shape"] = output.shape;
+  json["count"] = output.count;
+  json["failed"] = output.failed;
+  json["nan_mismatch"] = output.nan_mismatch;
+  json["infinity_mismatch"] = output.infinity_mismatch;
+  json["different_bits"] = output.different_bits;
+  json["largest_error"] = Number(output.largest_error);
+  json["largest_error_of_bound"] = Number(output.largest_excess);
+  json["largest_ulp"] = output.largest_ulp;
+  json["mere"] = Number(output.mere);
+  json["mare"] = Number(output.mare);
+  json["reason"] = output.reason;
+  json["worst"] = ordered_json::array();
+  for (const Element& element : output.worst) json["worst"].push_back(ElementJson(output, element));
+  return json;
+}
+
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        // XML 1.0 has no other control characters.
+        escaped += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
+std::string TestCaseXml(const CaseVerdict& verdict) {
+  std::string text = fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
+                                 verdict.c.op->name, Escaped(verdict.c.name), verdict.seconds);
+  if (verdict.passed()) return text + "/>\n";
+  std::string message = verdict.error, details;
+  for (const OutputVerdict& output : verdict.outputs) {
+    if (output.passed) continue;
+    message += fmt::format("{}{}: {}", message.empty() ? "" : "; ", output.parameter, output.reason);
+    for (const Element& element : output.worst) details += ElementText(output, element) + "\n";
+  }
+  const char* const kind = verdict.error.empty() ? "failure" : "error";
+  return text + fmt::format(">\n    <{0} message=\"{1}\">{2}--case '{3}'</{0}>\n  </testcase>\n", kind,
+                            Escaped(message), Escaped(details), Escaped(ToString(verdict.c)));
+}
+
+}  // namespace
+
+ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts, const StandardOptions& standard,
+                          const std::string& golden_folder, const std::string& other_folder) {
+  size_t passed = 0;
+  for (const CaseVerdict& verdict : verdicts) passed += verdict.passed() ? 1 : 0;
+  ordered_json json = {{"passed", passed == verdicts.size()},
+                       {"standard", StandardText(standard)},
+                       {"count", verdicts.size()},
+                       {"failed", verdicts.size() - passed},
+                       {"cases", ordered_json::array()}};
+  for (const CaseVerdict& verdict : verdicts) {
+    ordered_json entry = {{"name", verdict.c.name},
+                          {"case", ToString(verdict.c)},
+                          {"passed", verdict.passed()}};
+    if (!verdict.error.empty()) entry["error"] = verdict.error;
+    entry["outputs"] = ordered_json::array();
+    for (const OutputVerdict& output : verdict.outputs) {
+      entry["outputs"].push_back(OutputJson(verdict, output, golden_folder, other_folder));
+    }
+    json["cases"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts) {
+  size_t failures = 0, errors = 0;
+  double seconds = 0;
+  std::string cases;
+  for (const CaseVerdict& verdict : verdicts) {
+    if (!verdict.error.empty()) {
+      ++errors;
+    } else if (!verdict.passed()) {
+      ++failures;
+    }
+    seconds += verdict.seconds;
+    cases += TestCaseXml(verdict);
+  }
+  const std::string head = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n <testsuite name=\"portacl\" "
+      "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.6f}\">\n",
+      verdicts.size(), failures, errors, seconds);
+  cli::WriteFile(path, head + cases + " </testsuite>\n</testsuites>\n", nullptr, 0);
+}
+
+}  // namespace portacl::golden

@@ -1,0 +1,24 @@
+// Verdicts as JSON and as JUnit XML.
+#ifndef PORTACL_TOOLS_TESTING_VERDICT_FILES_H_
+#define PORTACL_TOOLS_TESTING_VERDICT_FILES_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/testing/verdict.h"
+
+namespace portacl::golden {
+
+// Folders may be "" (nothing was written); file names are then left out.
+nlohmann::ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts,
+                                    const StandardOptions& standard,
+                                    const std::string& golden_folder,
+                                    const std::string& other_folder);
+
+// A test case for each; failures say the worst element and the string that repeats the case.
+void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_VERDICT_FILES_H_
