@@ -1,5 +1,6 @@
 """Sphinx's configuration: script/docs builds the site from this folder into build/docs/html."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert as to_mathml
 
 root = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(root / "python"))
+sys.path[:0] = [str(root / "docs"), str(root / "python")]
 
 project = "portacl"
 author = "the portacl contributors"
@@ -24,6 +25,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
+    "pages",
 ]
 exclude_patterns = ["images/ORIGIN.md"]
 highlight_language = "none"  # of blocks that name none
@@ -52,6 +54,10 @@ html_theme = "furo"
 html_title = f"portacl {version}"
 html_static_path = ["_static"]
 html_css_files = ["portacl.css"]
+html_logo = "_static/logo.svg"
+html_favicon = "_static/favicon.svg"
+# Where the site will stand: social cards need whole addresses.
+html_baseurl = os.environ.get("PORTACL_SITE_URL", "")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -72,13 +78,11 @@ def visit_math_block(self, node):
 
 
 def adjust_page(app, page, template, context, doctree):
-    """Names enums that have only a number; opens linked files; says that one page is Chinese."""
+    """Names enums that have only a number; opens linked files instead of saving them."""
     if "toc" in context:
         context["toc"] = re.sub(r">@\d+<", ">enum<", context["toc"])
     if "body" in context:
         context["body"] = context["body"].replace(' download=""', "")
-    if page == "zh":
-        context["language"] = "zh"
 
 
 def setup(app):

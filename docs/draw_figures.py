@@ -2,6 +2,7 @@
 
     python docs/draw_figures.py [DIR]
 
+Each as NAME for a column of text and as NAME-narrow, its panels below each other, for a telephone.
 Needs NumPy, matplotlib and Pillow (script/requirements/base.txt). The curves are computed by the
 formulas of the pages, not sketched.
 """
@@ -24,13 +25,22 @@ BLUE, ORANGE, GREEN, RED, PURPLE, GREY = (
 TINTS = ("#cfe4f3", "#fbe5bd", "#c9ebde", "#f3d9e6")
 
 plt.rcParams.update({
-    "font.size": 11, "axes.titlesize": 12, "axes.titlelocation": "left", "lines.linewidth": 1.8,
+    "font.size": 13, "axes.titlesize": 14, "axes.titlelocation": "left", "lines.linewidth": 1.8,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555",
     "svg.hashsalt": "portacl", "figure.facecolor": "white",
 })  # fmt: skip
 
 
-def save(figure, folder, name):
+def panels(narrow, count, wide_size, narrow_size, **how):
+    """`count` panels in a row, or below each other."""
+    size = narrow_size if narrow else wide_size
+    figure, axes = plt.subplots(*((count, 1) if narrow else (1, count)), figsize=size, **how)
+    return figure, axes
+
+
+def save(figure, folder, name, narrow):
+    if narrow:
+        name = name.replace(".", "-narrow.")
     how = {"metadata": {"Date": None}} if name.endswith("svg") else {"dpi": 100}
     figure.savefig(folder / name, bbox_inches="tight", pad_inches=0.12, **how)
     plt.close(figure)
@@ -71,24 +81,25 @@ def draw_sources(axes, size_in, size_out):
     axes.axis("off")
 
 
-def nearest_exact_sources(folder):
-    figure, axes = plt.subplots(1, 3, figsize=(12.5, 2.9))
-    cases = ((4, 8, "scale 2: blocks of two"), (4, 6, "scale 1.5: blocks of one and two"),
-             (6, 4, "scale 2/3: two elements without a source"))  # fmt: skip
+def nearest_exact_sources(folder, narrow):
+    figure, axes = panels(narrow, 3, (12.5, 3.1), (4.4, 8.2))
+    cases = ((4, 8, "scale 2: blocks of two"), (4, 6, "scale 1.5: blocks of 1 and 2"),
+             (6, 4, "scale 2/3: two without a source"))  # fmt: skip
     for panel, (size_in, size_out, title) in zip(axes, cases):
         draw_sources(panel, size_in, size_out)
         panel.set_title(title)
     figure.subplots_adjust(wspace=0.08)
-    save(figure, folder, "nearest-exact-sources.svg")
+    save(figure, folder, "nearest-exact-sources.svg", narrow)
 
 
-def nearest_exact_order(folder):
+def nearest_exact_order(folder, narrow):
     """A 4 x 5 gradInput over its 6 x 9 gradOutput; the block of one element, numbered."""
     height, width, out_height, out_width = 4, 5, 6, 9
     rows = [source(o, height, out_height) for o in range(out_height)]
     columns = [source(o, width, out_width) for o in range(out_width)]
     chosen = (1, 1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 3.7), width_ratios=(9, 5))
+    ratios = {"height_ratios": (6, 4)} if narrow else {"width_ratios": (9, 5)}
+    figure, (left, right) = panels(narrow, 2, (10.5, 4.0), (4.4, 6.6), **ratios)
     count = 0
     for oh, row in enumerate(rows):
         for ow, column in enumerate(columns):
@@ -102,13 +113,14 @@ def nearest_exact_order(folder):
             color = ORANGE if inside else TINTS[2 * (row % 2) + column % 2]
             total = rows.count(row) * columns.count(column)
             cell(right, column, height - 1 - row, 1, "sum" if inside else str(total), color)
-    left.set_title("gradOutput, 6 x 9: the order of one block's sum")
+    left.set_title("gradOutput: the order of a sum" if narrow else
+                   "gradOutput, 6 x 9: the order of one block's sum")
     right.set_title("gradInput, 4 x 5: terms per element")
     for panel in (left, right):
         panel.autoscale_view()
         panel.set_aspect("equal")
         panel.axis("off")
-    save(figure, folder, "nearest-exact-order.svg")
+    save(figure, folder, "nearest-exact-order.svg", narrow)
 
 
 # ---- grid sampler --------------------------------------------------------------------------------
@@ -152,8 +164,8 @@ def bilinear_1d(row, at):
     return low * (first + 1 - at) + high * (at - first), high - low
 
 
-def grid_sampler_coordinates(folder):
-    figure, axes = plt.subplots(1, 2, figsize=(11.5, 2.5), sharex=True)
+def grid_sampler_coordinates(folder, narrow):
+    figure, axes = panels(narrow, 2, (11.5, 2.7), (4.4, 5.0), sharex=True)
     for panel, align in zip(axes, (False, True)):
         for i in range(4):
             panel.add_patch(Rectangle((i - 0.5, -0.5), 1, 1, facecolor=TINTS[0], edgecolor=GREY))
@@ -170,7 +182,7 @@ def grid_sampler_coordinates(folder):
         panel.set_aspect("equal")
         panel.axis("off")
     figure.subplots_adjust(wspace=0.02)
-    save(figure, folder, "grid-sampler-coordinates.svg")
+    save(figure, folder, "grid-sampler-coordinates.svg", narrow)
 
 
 def pixels(axes, low, high):
@@ -182,10 +194,10 @@ def pixels(axes, low, high):
     axes.axis("off")
 
 
-def grid_sampler_taps(folder):
+def grid_sampler_taps(folder, narrow):
     ix, iy = 1.3, 1.65
     tx, ty = ix - 1, iy - 1
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.5, 4.3))
+    figure, (left, middle, right) = panels(narrow, 3, (12.5, 4.6), (4.4, 14.2))
 
     pixels(left, 1, 3)
     # Each tap's weight is the area of the rectangle opposite to it.
@@ -194,7 +206,7 @@ def grid_sampler_taps(folder):
     for corner, width, height, tint in areas:
         left.add_patch(Rectangle(corner, width, height, facecolor=TINTS[tint], edgecolor=GREY))
         left.text(corner[0] + width / 2, corner[1] + height / 2, f"{width * height:.2f}",
-                  ha="center", va="center", fontsize=10)  # fmt: skip
+                  ha="center", va="center", fontsize=12)  # fmt: skip
     for name, x, y in (("nw", 1, 1), ("ne", 2, 1), ("sw", 1, 2), ("se", 2, 2)):
         tint = ("nw", "ne", "sw", "se").index(name)
         left.plot(x, y, "o", color=TINTS[tint], markeredgecolor="#333333", markersize=13, zorder=3)
@@ -205,7 +217,7 @@ def grid_sampler_taps(folder):
     pixels(middle, 0, 4)
     middle.add_patch(Rectangle((0.5, 1.5), 1, 1, facecolor=TINTS[2], edgecolor=GREY))
     middle.plot(1, 2, "o", color=GREEN, markeredgecolor="#333333", markersize=13, zorder=3)
-    middle.text(1.25, 2.3, "1", ha="center", va="center", fontsize=10)
+    middle.text(1.25, 2.3, "1", ha="center", va="center", fontsize=12)
     middle.set_title("nearest: 1 tap\nhalves go to the even pixel")
 
     pixels(right, 0, 4)
@@ -216,20 +228,24 @@ def grid_sampler_taps(folder):
             color = BLUE if weight >= 0 else RED
             right.add_patch(Circle((x, y), 0.05 + 0.36 * np.sqrt(abs(weight)), color=color,
                                    alpha=0.55, zorder=2, linewidth=0))  # fmt: skip
-            right.text(x, y + 0.47, f"{weight:+.3f}", ha="center", fontsize=8.5)
+            right.text(x, y + 0.47, f"{weight:+.3f}", ha="center", fontsize=11)
     right.set_title("bicubic: 4 x 4 taps\narea = weight, red = negative")
     for panel in (left, middle, right):
         panel.plot(ix, iy, "*", color="black", markersize=13, zorder=4)
     figure.subplots_adjust(wspace=0.06)
-    save(figure, folder, "grid-sampler-taps.svg")
+    save(figure, folder, "grid-sampler-taps.svg", narrow)
 
 
-def grid_sampler_kinks(folder):
+def grid_sampler_kinks(folder, narrow):
     row = np.array([0.2, 0.9, 0.5, 0.7, 0.1])
     cells = np.arange(1, 3)
-    figure, axes = plt.subplots(2, 3, figsize=(12.5, 4.8), sharex=True, sharey="row")
-    for column, mode in enumerate(("bilinear", "nearest", "bicubic")):
-        top, bottom = axes[:, column]
+    if narrow:
+        figure, axes = plt.subplots(6, 1, figsize=(4.4, 13.5), sharex=True)
+        pairs = axes.reshape(3, 2)
+    else:
+        figure, axes = plt.subplots(2, 3, figsize=(12.5, 5.2), sharex=True, sharey="row")
+        pairs = axes.T
+    for (top, bottom), mode in zip(pairs, ("bilinear", "nearest", "bicubic")):
         top.plot(range(1, 4), row[1:4], "o", color=GREY, zorder=3)
         # Piece by piece, from pixel centre to pixel centre (nearest: from half to half).
         for first in cells:
@@ -258,11 +274,12 @@ def grid_sampler_kinks(folder):
         top.set(ylim=(0.35, 1.05), xlim=(0.85, 3.15))
         bottom.set(xlabel="ix", xticks=(1, 2, 3), ylim=(-1, 1))
         bottom.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
-    axes[0, 0].set_ylabel("sampled value")
-    axes[1, 0].set_ylabel("its derivative by ix")
+    for top, bottom in pairs if narrow else pairs[:1]:
+        top.set_ylabel("sampled value")
+        bottom.set_ylabel("derivative by ix")
     figure.align_ylabels()
-    figure.subplots_adjust(wspace=0.08, hspace=0.14)
-    save(figure, folder, "grid-sampler-kinks.svg")
+    figure.subplots_adjust(wspace=0.08, hspace=0.35 if narrow else 0.14)
+    save(figure, folder, "grid-sampler-kinks.svg", narrow)
 
 
 def photograph_with_padding(image, padding, low, high, size):
@@ -286,14 +303,19 @@ def photograph_with_padding(image, padding, low, high, size):
     return result
 
 
-def grid_sampler_padding(folder):
+def grid_sampler_padding(folder, narrow):
     photograph = Image.open(DOCS.parent / "tools/data/chelsea.png").convert("RGB")
     image = np.asarray(photograph.resize((96, 96), Image.LANCZOS), float) / 255
     row = np.array([0.3, 0.9, 0.5, 0.7])
     extent = len(row)
     ticks = np.arange(-5, 8.001, 0.01) + 1e-4
     colors = (BLUE, ORANGE, GREEN)
-    figure, axes = plt.subplots(3, 3, figsize=(12.5, 8.6), height_ratios=(3.2, 1.9, 1.5))
+    heights = (3.2, 1.9, 1.5)
+    if narrow:
+        figure, axes = plt.subplots(9, 1, figsize=(4.2, 24), height_ratios=heights * 3)
+        axes = axes.reshape(3, 3).T
+    else:
+        figure, axes = plt.subplots(3, 3, figsize=(9.6, 7.2), height_ratios=heights)
     for column, (padding, color) in enumerate(zip(("zeros", "border", "reflection"), colors)):
         picture, coordinate, slope = axes[:, column]
         scene = photograph_with_padding(image, padding, -0.9 * 96, 1.9 * 96, 270)
@@ -317,14 +339,15 @@ def grid_sampler_padding(folder):
         slope.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
         slope.plot(ticks, gradient, color=color)
         slope.set(ylim=(-1.05, 1.05), xlabel="ix")
-        if column:
+        if narrow or not column:
+            coordinate.set_ylabel("value")
+            slope.set_ylabel("derivative")
+        else:
             coordinate.set_yticklabels([])
             slope.set_yticklabels([])
-    axes[1, 0].set_ylabel("sampled value")
-    axes[2, 0].set_ylabel("derivative by ix")
     figure.align_ylabels(axes[1:, 0])
-    figure.subplots_adjust(wspace=0.08, hspace=0.12)
-    save(figure, folder, "grid-sampler-padding.png")
+    figure.subplots_adjust(wspace=0.08, hspace=0.22 if narrow else 0.12)
+    save(figure, folder, "grid-sampler-padding.png", narrow)
 
 
 # ---- the way of a call through the layers --------------------------------------------------------
@@ -368,51 +391,64 @@ def draw_flow(axes, start, end, text, color, align, offset):
     axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=13, color=color,
                                    linewidth=1.5, shrinkA=0, shrinkB=0, zorder=3))  # fmt: skip
     x, y = (start[0] + end[0]) / 2 + offset[0], (start[1] + end[1]) / 2 + offset[1]
-    axes.text(x, y, text, ha=align, va="center", fontsize=9, color=color, family="monospace")
+    axes.text(x, y, text, ha=align, va="center", fontsize=11, color=color, family="monospace")
 
 
 def draw_phase(axes, left, title, side, steps):
     """Its boxes from the caller down to the kernel, and what goes from one to the next."""
     middle = left + BOX_WIDTH / 2
-    axes.text(middle, 0.3, title, ha="center", fontsize=12)
+    axes.text(middle, 0.3, title, ha="center", fontsize=14)
     align, shift = ("right", -0.08) if side == "left" else ("left", 0.08)
     for (lane, what, does, hands), following in zip(steps, (*steps[1:], None)):
         y = lane_middle(lane)
         axes.add_patch(Rectangle((left, y - BOX_HEIGHT / 2), BOX_WIDTH, BOX_HEIGHT,
                                  facecolor="white", edgecolor="#555555", zorder=2))  # fmt: skip
         axes.text(middle, y + 0.26, what, ha="center", va="center", weight="bold")
-        axes.text(middle, y - 0.16, does, ha="center", va="center", fontsize=9, linespacing=1.25)
+        axes.text(middle, y - 0.16, does, ha="center", va="center", fontsize=11, linespacing=1.15)
         if following:
             end = lane_middle(following[0]) + BOX_HEIGHT / 2
             draw_flow(axes, (middle, y - BOX_HEIGHT / 2), (middle, end), hands, BLUE, align,
                       (shift, 0))  # fmt: skip
 
 
-def data_path(folder):
-    figure, axes = plt.subplots(figsize=(13.5, 7.6))
+def draw_lanes(axes, left, right):
     for lane, (name, color) in enumerate(LANES):
-        axes.add_patch(Rectangle((0, -LANE_HEIGHT * (lane + 1)), PAGE, LANE_HEIGHT, alpha=0.75,
-                                 facecolor=color, edgecolor="white", linewidth=2))  # fmt: skip
-        axes.text(0.12, lane_middle(lane), name, va="center", family="monospace")
+        axes.add_patch(Rectangle((left, -LANE_HEIGHT * (lane + 1)), right - left, LANE_HEIGHT,
+                                 alpha=0.75, facecolor=color, edgecolor="white", linewidth=2))
+        axes.text(left + 0.08, lane_middle(lane), name, va="center", family="monospace")
+    axes.set(xlim=(left, right), ylim=(-LANE_HEIGHT * len(LANES), 0.6))
+    axes.axis("off")
+
+
+def data_path(folder, narrow):
+    if narrow:
+        figure, axes = plt.subplots(2, 1, figsize=(5.6, 13.6))
+        for panel, phase in zip(axes, PHASES):
+            draw_lanes(panel, phase[0] - 1.75, phase[0] + BOX_WIDTH + 0.05)
+            draw_phase(panel, *phase)
+        figure.subplots_adjust(hspace=0.06)
+        save(figure, folder, "data-path.svg", narrow)
+        return
+    figure, axes = plt.subplots(figsize=(12.6, 8.0))
+    draw_lanes(axes, 0, PAGE)
     for phase in PHASES:
         draw_phase(axes, *phase)
     for lane, text in ((0, "workspaceSize,\nexecutor"), (2, "Plan")):
         ends = (PHASES[0][0] + BOX_WIDTH, lane_middle(lane)), (PHASES[1][0], lane_middle(lane))
         draw_flow(axes, *ends, text, GREEN, "center", (0, 0.2))
-    axes.set(xlim=(0, PAGE), ylim=(-LANE_HEIGHT * len(LANES), 0.6))
-    axes.axis("off")
-    save(figure, folder, "data-path.svg")
+    save(figure, folder, "data-path.svg", narrow)
 
 
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "images"
-    nearest_exact_sources(folder)
-    nearest_exact_order(folder)
-    grid_sampler_coordinates(folder)
-    grid_sampler_taps(folder)
-    grid_sampler_kinks(folder)
-    grid_sampler_padding(folder)
-    data_path(folder)
+    for narrow in (False, True):
+        nearest_exact_sources(folder, narrow)
+        nearest_exact_order(folder, narrow)
+        grid_sampler_coordinates(folder, narrow)
+        grid_sampler_taps(folder, narrow)
+        grid_sampler_kinks(folder, narrow)
+        grid_sampler_padding(folder, narrow)
+        data_path(folder, narrow)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
  *
  * Operators and their contracts:
  *
- * UpsampleNearestExact2dGrad (source: document 002): the mathematics, checks and kernels of
+ * UpsampleNearestExact2dGrad (its own page): the mathematics, checks and kernels of
  * aclnnop/aclnn_upsample_nearest_exact2d_backward.h, without its limit of 50.
  *   input 0    grad_output  (N, C, OH, OW)  FLOAT, FLOAT16, BF16; ND or NCHW
  *   output 0   grad_input   (N, C, H, W)    dtype and format of grad_output

@@ -241,7 +241,7 @@ PORTACL_API aclError aclrtGetCurrentContext(aclrtContext* context);
 /**
  * Sets an option of the current context.
  * portacl: ACL_OPT_DETERMINISTIC is accepted and reported back, and changes nothing: operators give
- * the same bits on every run either way (document 001 says that the vendor's do not by default).
+ * the same bits on every run either way (the vendor's pages say that theirs do not by default).
  */
 PORTACL_API aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value);
 

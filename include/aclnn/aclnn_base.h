@@ -49,10 +49,10 @@
  *
  * Thread-safety: both phases may run on any number of threads at once, with different executors.
  *
- * "Document 000" to "document 004" in these headers are the vendor's descriptions: 000 and 003 of
- * aclnnUpsampleNearestExact1dBackward, 001 of aclnnUpsampleNearestExact2dBackward, 002 of
- * UpsampleNearestExact2dGrad and 004 of aclnnGridSampler2DBackward. "portacl:" marks what this
- * library adds or decides.
+ * "The page" in these headers is the vendor's published description under the function's own name,
+ * in the edition that docs/compatibility.md lists: a page has no version number, but the products
+ * that it names tell its editions apart.
+ * "portacl:" marks what this library adds or decides.
  */
 #ifndef PORTACL_ACLNN_ACLNN_BASE_H_
 #define PORTACL_ACLNN_ACLNN_BASE_H_

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnGridSampler2DBackward: gradients of 2D grid sampling with respect to the image and the grid.
- * Source: document 004; the document gives no formulas, the ones below are portacl's. What all
+ * Source: the page of this name; it gives no formulas, the ones below are portacl's. What all
  * operators share (phases, checks of strides and overlap, profiles, warnings) is in
  * aclnn/aclnn_base.h.
  */
@@ -72,7 +72,7 @@ extern "C" {
  * @param interpolationMode 0 bilinear, 1 nearest; 2 bicubic in profile `open`.
  * @param paddingMode 0 zeros, 1 border; 2 reflection in profile `open`.
  * @param alignCorners true: -1 and 1 are the centres of the corner pixels; false: their outer
- *        edges. (Document 004 says only that true puts values at pixel centres.)
+ *        edges. (The page says only that true puts values at pixel centres.)
  * @param outputMask two values: compute inputGrad, compute gridGrad. Both false: success, nothing
  *        to do.
  * @param inputGrad shape and dtype of input. Never null; keeps its bytes where the mask leaves it

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnUpsampleNearestExact1dBackward: gradient of nearest-exact upsampling of (N, C, L) tensors.
- * Source: documents 000 and 003. What all operators share (phases, checks of strides and overlap,
+ * Source: the page of this name. What all operators share (phases, checks of strides and overlap,
  * profiles, warnings) is in aclnn/aclnn_base.h.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT1D_BACKWARD_H_
@@ -29,7 +29,7 @@ extern "C" {
  *
  * with the product in double, rounded to float before floor; for I > 2^24, which is more than a
  * float can index, all of it in double. `scales` is O / I, the factor of the forward operator: the
- * formula of document 000, floor(scales * (L + 0.5)), means its inverse, as that document's own
+ * formula of the page, floor(scales * (L + 0.5)), means its inverse, as the page's own
  * constraint outputSize = floor(inputSize * scales) shows.
  *
  * Sums are FLOAT for every dtype, sequential in ascending o from +0, rounded once at the end.

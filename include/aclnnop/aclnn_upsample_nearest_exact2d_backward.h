@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnUpsampleNearestExact2dBackward: gradient of nearest-exact upsampling of (N, C, H, W).
- * Source: document 001; direction of the scales also from document 002. What all operators share
+ * Source: the page of this name, and UpsampleNearestExact2dGrad's. What all operators share
  * (phases, checks of strides and overlap, profiles, warnings) is in aclnn/aclnn_base.h.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT2D_BACKWARD_H_
@@ -31,15 +31,15 @@ extern "C" {
  *
  * with the product in double, rounded to float before floor; for I > 2^24, which is more than a
  * float can index, all of it in double. A scale is O / I, the factor of the forward operator: the
- * formula of document 001, floor(scalesH * (H + 0.5)), means its inverse, as that document's own
- * constraint outputSize = floor(inputSize * scales) and document 002's ceil(scales_h * H - 0.5)
+ * formula of the page, floor(scalesH * (H + 0.5)), means its inverse, as the page's own
+ * constraint outputSize = floor(inputSize * scales) and the other page's ceil(scales_h * H - 0.5)
  * show.
  *
- * Example of document 001: gradOutput 4 x 2 holding 0 to 7, out 8 x 4, both scales 2.0 gives
+ * Example of the page: gradOutput 4 x 2 holding 0 to 7, out 8 x 4, both scales 2.0 gives
  * out[0][0] = 6, out[1][0] = 22 and 0 elsewhere (the scales count, not the sizes).
  *
  * Sums are FLOAT for every dtype, sequential in row-major (oh, ow) order from +0, rounded once at
- * the end. portacl: always deterministic; document 001 makes that an option.
+ * the end. portacl: always deterministic; the page makes that an option.
  * A float sum of equal terms stops growing after 2^24 = 16,777,216 of them.
  *
  * @param gradOutput (N, C, OH, OW), FLOAT, FLOAT16 or BF16, format NCHW or ND. Any strides.

@@ -179,7 +179,7 @@ class Checker {
                             names_.output_mask, call_.output_mask->size());
   }
 
-  // The ten rules of document 004.
+  // The ten rules of the page aclnnGridSampler2DBackward.
   Status Shapes() const {
     const base::Dims& grad_output = call_.grad_output->shape;
     const base::Dims& input = call_.input->shape;
@@ -228,12 +228,13 @@ class Checker {
       if (tensor.desc->format == base::Format::kNCHW) {
         PORTACL_RETURN_IF_ERROR(refusals_.Warn(
             Rule::kFormat,
-            fmt::format("{} has format NCHW, but document 004 lists ND only", tensor.name)));
+            fmt::format("{} has format NCHW, but the published page lists ND only", tensor.name)));
       }
       if (tensor.desc->NumElements() == 0) {
         PORTACL_RETURN_IF_ERROR(refusals_.Warn(
-            SideOf(tensor), fmt::format("{} has shape {}, but document 004 lists no empty tensors",
-                                        tensor.name, tensor.desc->shape.ToString())));
+            SideOf(tensor),
+            fmt::format("{} has shape {}, but the published page lists no empty tensors",
+                        tensor.name, tensor.desc->shape.ToString())));
       }
     }
     return {};

@@ -83,7 +83,7 @@ NEAREST_CASES = [  # gradInput shape, gradOutput extents, scales, channels_last
     ((1, 4, 16, 16), (6, 6), None, False),
     ((2, 3, 9, 4), (31, 7), [3.5, 1.75], False),
     ((1, 17, 6, 5), (11, 13), [1.9, 2.5], True),
-    ((1, 1, 8, 4), (4, 2), [2.0, 2.0], False),  # document 001's example
+    ((1, 1, 8, 4), (4, 2), [2.0, 2.0], False),  # the example of the published page
     ((3, 2, 1, 1), (9, 8), None, False),
     ((2, 2, 37), (150,), None, False),
     ((1, 3, 50), (1,), None, False),

@@ -1,0 +1,190 @@
+"""Looks at every page of the built site in a browser, as a telephone and as a desk show it.
+
+    python docs/check_pages.py build/docs/html [--screenshots DIR] [PAGE ...]
+    python docs/check_pages.py --self-test
+
+On a telephone nothing may leave the page or be cut off (code, formulas and charts may scroll in a box
+of their own), and no column of text may be so narrow that it holds a word a line. On both, pictures
+must load, open at full size, and be shown large enough that the text in them can be read. Needs
+Chromium (script/setup --docs-check).
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+SCREENS = {"telephone": (400, 800), "desk": (1280, 900)}
+
+# What is wrong with the page that is shown, as lines of text.
+LOOK = """
+() => {
+  const found = [];
+  const width = document.documentElement.clientWidth;
+  const name = (element) => {
+    const text = (element.textContent || element.getAttribute("src") || "").trim();
+    return `<${element.tagName.toLowerCase()}> "${text.replace(/\\s+/g, " ").slice(0, 50)}"`;
+  };
+  const scrolls = (element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+  const inScroller = (element) => {
+    for (let e = element.parentElement; e && e !== document.body; e = e.parentElement) {
+      if (scrolls(e)) return true;
+    }
+    return false;
+  };
+  const shown = (element) => element.getClientRects().length > 0 && element.offsetParent !== null;
+  const content = document.querySelector("article") || document.body;
+
+  if (document.documentElement.scrollWidth > width + 1) {
+    found.push(`the page is ${document.documentElement.scrollWidth} wide, the screen ${width}`);
+  }
+  for (const element of content.querySelectorAll("*")) {
+    if (!shown(element) || element.closest("svg, .sd-stretched-link, a.headerlink, button")) continue;
+    const box = element.getBoundingClientRect();
+    if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !inScroller(element)) {
+      found.push(`reaches from ${Math.round(box.left)} to ${Math.round(box.right)}: ${name(element)}`);
+    }
+    const style = getComputedStyle(element);
+    if (["hidden", "clip"].includes(style.overflowX) && element.scrollWidth > element.clientWidth + 1
+        && element.clientWidth > 1) {
+      found.push(`is cut off at ${element.clientWidth} of ${element.scrollWidth}: ${name(element)}`);
+    }
+  }
+  // A word a line: many lines of few characters.
+  for (const element of content.querySelectorAll("td, th, li, dd, p")) {
+    if (!shown(element) || element.querySelector("p, li, table, img, pre")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const rows = new Set([...range.getClientRects()].map((r) => Math.round(r.bottom / 4)));
+    const breaks = element.querySelectorAll("br").length;
+    const lines = rows.size - breaks;
+    const text = element.textContent.trim();
+    const wide = /[\\u3000-\\u9fff]/.test(text) ? 4 : 8;
+    if (lines >= 4 && text.length / lines < wide) {
+      found.push(`has ${lines} lines of ${Math.round(text.length / lines)}: ${name(element)}`);
+    }
+  }
+  for (const image of content.querySelectorAll("img")) {
+    if (!image.naturalWidth) {
+      found.push(`does not load: ${image.getAttribute("src")}`);
+      continue;
+    }
+    if (!image.closest("a")) found.push(`opens nowhere: ${image.getAttribute("src")}`);
+    const scale = image.getBoundingClientRect().width / image.naturalWidth;
+    const file = image.currentSrc.split("/").pop();
+    if (scale < SMALLEST(file)) {
+      found.push(`is shown at ${Math.round(scale * 100)} % of its size: ${file}`);
+    }
+  }
+  return found;
+}
+"""
+
+# The smallest share of its size at which the text of a picture can be read (10 pixels of the page).
+# SVG of docs/draw_figures.py: text of 11 in units of 4/3 pixels. Photographs that draw_gallery.py
+# lays out have two pixels for one and text of 13. Plots of bench: text of 9 points at 110 a inch.
+SMALLEST = """
+const SMALLEST = (file) => {
+  if (file.startsWith("contact-sheet")) return 0;  // opens at full size
+  if (/^(rotation|lens)/.test(file)) return 0.38;
+  if (file.endsWith(".svg")) return 0.58;
+  if (/^(perf|torch-calls)/.test(file)) return 0.62;
+  return 0.4;
+};
+"""
+
+
+def chromium():
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if path is None:
+        raise SystemExit("no chromium: script/setup --docs-check installs it")
+    return path
+
+
+def look(page, address, screen):
+    page.set_viewport_size(dict(zip(("width", "height"), SCREENS[screen])))
+    page.goto(address)
+    return page.evaluate(f"() => {{ {SMALLEST} return ({LOOK})(); }}")
+
+
+def open_browser(playwright):
+    return playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+
+
+def check(site, names, screenshots):
+    """Lines of what is wrong."""
+    pages = sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
+    pages = [p for p in pages if not names or p.relative_to(site).as_posix() in names]
+    if not pages:
+        raise SystemExit(f"no pages in {site}")
+    found = []
+    with sync_playwright() as playwright:
+        browser = open_browser(playwright)
+        page = browser.new_page()
+        for path in pages:
+            name = path.relative_to(site).as_posix()
+            if name in ("genindex.html", "search.html"):
+                continue
+            for screen in SCREENS:
+                wrong = look(page, path.resolve().as_uri(), screen)
+                found += [f"{name}, {screen}: {line}" for line in wrong]
+                if screenshots:
+                    file = screenshots / f"{name.replace('/', '-')[:-5]}-{screen}.png"
+                    page.screenshot(path=file, full_page=True)
+        browser.close()
+    return found
+
+
+FAULTS = {
+    "the page is": "<p style='width: 900px'>wide</p>",
+    "is cut off": "<div style='overflow: hidden; width: 50px; white-space: nowrap'>a long line</div>",
+    "lines of": "<p style='width: 3em'>one word on each line here is too narrow</p>",
+    "does not load": "<a href='x'><img src='nothing.png'></a>",
+    "opens nowhere": "<img src='{icon}'>",
+    "of its size": "<a href='x'><img src='{icon}' style='width: 12px'></a>",
+}
+
+
+def self_test():
+    """Each planted fault is found, and a page without one is not accused."""
+    icon = (Path(__file__).parent / "_static/favicon.svg").resolve().as_uri()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = open_browser(playwright)
+        page = browser.new_page()
+        file = Path(folder) / "page.html"
+        for words, fault in FAULTS.items():
+            file.write_text(f"<!doctype html><body><article>{fault.format(icon=icon)}</article>")
+            found = look(page, file.as_uri(), "telephone")
+            assert any(words in line for line in found), (words, found)
+        file.write_text("<!doctype html><body><article><p>Nothing is wrong here.</p></article>")
+        assert look(page, file.as_uri(), "telephone") == []
+        browser.close()
+    print("check_pages: self-test ok")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("site", type=Path, nargs="?", help="the folder of the built site")
+    parser.add_argument("pages", nargs="*", help="only these, such as cli.html")
+    parser.add_argument("--screenshots", type=Path, metavar="DIR", help="also write pictures of all")
+    parser.add_argument("--self-test", action="store_true", help="prove that faults are found")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test()
+    if arguments.site is None:
+        parser.error("which site?")
+    if arguments.screenshots:
+        arguments.screenshots.mkdir(parents=True, exist_ok=True)
+    found = check(arguments.site, arguments.pages, arguments.screenshots)
+    for line in found:
+        print(f"page: {line}")
+    if found:
+        sys.exit(1)
+    print("pages: ok")
+
+
+if __name__ == "__main__":
+    main()

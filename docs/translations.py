@@ -1,0 +1,105 @@
+"""Keeps the Chinese pages in step with the English ones.
+
+    python docs/translations.py                names what is missing, and what is stale; status 1 if
+                                               a page of PAGES has no translation or one has no stamp
+    python docs/translations.py --stamp PAGE   says that docs/zh/PAGE says what docs/PAGE says now
+    python docs/translations.py --self-test    proves that a change of the English is seen
+
+The stamp stands in the first lines of a translation and is the hash of the English text. A stale
+translation is not an error: the site marks it (pages.py) until somebody has brought it up to date.
+"""
+
+import hashlib
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+PAGES = ("index.md", "install.md", "tutorials/aclnn.md", "tutorials/golden.md",
+         "tutorials/pytorch.md", "ops/index.md", "ops/upsample_nearest_exact_backward.md",
+         "ops/grid_sampler_2d_backward.md", "ops/upsample_nearest_exact.md",
+         "ops/grid_sampler_2d.md", "ops/companion.md")  # fmt: skip
+STAMP = re.compile(r"^<!-- english: ([0-9a-f]{12}) -->$", re.MULTILINE)
+
+
+def stamp_of(english):
+    """Of the words: how lines are wrapped does not count."""
+    words = " ".join(english.read_text(encoding="utf-8").split())
+    return hashlib.sha256(words.encode()).hexdigest()[:12]
+
+
+def english_of(translation, docs=DOCS):
+    return docs / translation.relative_to(docs / "zh")
+
+
+def stamp_in(translation):
+    found = STAMP.search(translation.read_text(encoding="utf-8"))
+    return found and found[1]
+
+
+def is_stale(translation, docs=DOCS):
+    return stamp_in(translation) != stamp_of(english_of(translation, docs))
+
+
+def put_stamp(translation, docs=DOCS):
+    text = STAMP.sub("", translation.read_text(encoding="utf-8")).lstrip()
+    stamp = stamp_of(english_of(translation, docs))
+    translation.write_text(f"<!-- english: {stamp} -->\n\n{text}", encoding="utf-8")
+
+
+def check(docs=DOCS, pages=PAGES):
+    """(errors, warnings)"""
+    errors = [f"docs/zh/{page}: missing" for page in pages if not (docs / "zh" / page).is_file()]
+    warnings = []
+    for path in sorted((docs / "zh").rglob("*.md")):
+        name = f"docs/zh/{path.relative_to(docs / 'zh')}"
+        if not english_of(path, docs).is_file():
+            errors.append(f"{name}: translates no page of docs")
+        elif stamp_in(path) is None:
+            errors.append(f"{name}: has no stamp (python docs/translations.py --stamp)")
+        elif is_stale(path, docs):
+            warnings.append(f"{name}: the English page changed since")
+    return errors, warnings
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        docs = Path(folder)
+        (docs / "zh").mkdir()
+        english, translation = docs / "a.md", docs / "zh/a.md"
+        english.write_text("# One\n\ntwo words\n")
+        assert check(docs, ("a.md",)) == (["docs/zh/a.md: missing"], [])
+        translation.write_text("# 一\n")
+        assert "no stamp" in check(docs, ("a.md",))[0][0]
+        put_stamp(translation, docs)
+        assert check(docs, ("a.md",)) == ([], [])
+        english.write_text("# One\n\ntwo\nwords\n")  # wrapped otherwise
+        assert not is_stale(translation, docs)
+        english.write_text("# One\n\nthree words\n")
+        assert "changed since" in check(docs, ("a.md",))[1][0]
+        put_stamp(translation, docs)
+        assert translation.read_text().count("english:") == 1 and not is_stale(translation, docs)
+        (docs / "zh/b.md").write_text("<!-- english: 0123456789ab -->\n")
+        assert "translates no page" in check(docs, ())[0][0]
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        print("translations: self-test ok")
+        return
+    if sys.argv[1:2] == ["--stamp"]:
+        for page in sys.argv[2:]:
+            put_stamp(DOCS / "zh" / page)
+        return
+    errors, warnings = check()
+    for line in errors + warnings:
+        print(f"translation: {line}")
+    if errors:
+        raise SystemExit(1)
+    print(f"translations: {len(warnings)} stale" if warnings else "translations: ok")
+
+
+if __name__ == "__main__":
+    main()
