@@ -3,10 +3,10 @@
     python docs/check_pages.py build/docs/html [--screenshots DIR] [PAGE ...]
     python docs/check_pages.py --self-test
 
-On a telephone nothing may leave the page or be cut off (code, formulas and charts may scroll in a box
-of their own), and no column of text may be so narrow that it holds a word a line. On both, pictures
-must load, open at full size, and be shown large enough that the text in them can be read. Needs
-Chromium (script/setup --docs-check).
+On a telephone nothing may leave the page or be cut off (code, formulas and charts may scroll in a
+box of their own), and no column of text may be so narrow that it holds a word a line. On both,
+pictures must load, open at full size, and be shown large enough that the text in them can be read.
+Needs Chromium (script/setup --docs-check).
 """
 
 import argparse
@@ -36,21 +36,23 @@ LOOK = """
     return false;
   };
   const shown = (element) => element.getClientRects().length > 0 && element.offsetParent !== null;
+  const APART = "svg, .sd-stretched-link, a.headerlink, button";
   const content = document.querySelector("article") || document.body;
 
   if (document.documentElement.scrollWidth > width + 1) {
     found.push(`the page is ${document.documentElement.scrollWidth} wide, the screen ${width}`);
   }
   for (const element of content.querySelectorAll("*")) {
-    if (!shown(element) || element.closest("svg, .sd-stretched-link, a.headerlink, button")) continue;
+    if (!shown(element) || element.closest(APART)) continue;
     const box = element.getBoundingClientRect();
     if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !inScroller(element)) {
-      found.push(`reaches from ${Math.round(box.left)} to ${Math.round(box.right)}: ${name(element)}`);
+      const ends = `${Math.round(box.left)} to ${Math.round(box.right)}`;
+      found.push(`reaches from ${ends}: ${name(element)}`);
     }
     const style = getComputedStyle(element);
-    if (["hidden", "clip"].includes(style.overflowX) && element.scrollWidth > element.clientWidth + 1
-        && element.clientWidth > 1) {
-      found.push(`is cut off at ${element.clientWidth} of ${element.scrollWidth}: ${name(element)}`);
+    const [inside, needed] = [element.clientWidth, element.scrollWidth];
+    if (["hidden", "clip"].includes(style.overflowX) && needed > inside + 1 && inside > 1) {
+      found.push(`is cut off at ${inside} of ${needed}: ${name(element)}`);
     }
   }
   // A word a line: many lines of few characters.
@@ -58,9 +60,10 @@ LOOK = """
     if (!shown(element) || element.querySelector("p, li, table, img, pre")) continue;
     const range = document.createRange();
     range.selectNodeContents(element);
-    const rows = new Set([...range.getClientRects()].map((r) => Math.round(r.bottom / 4)));
+    const ends = [...range.getClientRects()].map((r) => r.bottom).sort((a, b) => a - b);
+    const rows = ends.filter((end, i) => i === 0 || end - ends[i - 1] > 8);  // code stands lower
     const breaks = element.querySelectorAll("br").length;
-    const lines = rows.size - breaks;
+    const lines = rows.length - breaks;
     const text = element.textContent.trim();
     const wide = /[\\u3000-\\u9fff]/.test(text) ? 4 : 8;
     if (lines >= 4 && text.length / lines < wide) {
@@ -126,7 +129,7 @@ def check(site, names, screenshots):
         page = browser.new_page()
         for path in pages:
             name = path.relative_to(site).as_posix()
-            if name in ("genindex.html", "search.html"):
+            if name in ("genindex.html", "py-modindex.html", "search.html"):
                 continue
             for screen in SCREENS:
                 wrong = look(page, path.resolve().as_uri(), screen)
@@ -140,7 +143,7 @@ def check(site, names, screenshots):
 
 FAULTS = {
     "the page is": "<p style='width: 900px'>wide</p>",
-    "is cut off": "<div style='overflow: hidden; width: 50px; white-space: nowrap'>a long line</div>",
+    "is cut off": "<pre style='overflow: hidden; width: 50px'>a line too long</pre>",
     "lines of": "<p style='width: 3em'>one word on each line here is too narrow</p>",
     "does not load": "<a href='x'><img src='nothing.png'></a>",
     "opens nowhere": "<img src='{icon}'>",
@@ -169,7 +172,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path, nargs="?", help="the folder of the built site")
     parser.add_argument("pages", nargs="*", help="only these, such as cli.html")
-    parser.add_argument("--screenshots", type=Path, metavar="DIR", help="also write pictures of all")
+    parser.add_argument("--screenshots", type=Path, metavar="DIR", help="also write pictures")
     parser.add_argument("--self-test", action="store_true", help="prove that faults are found")
     arguments = parser.parse_args()
     if arguments.self_test:

@@ -113,8 +113,11 @@ def nearest_exact_order(folder, narrow):
             color = ORANGE if inside else TINTS[2 * (row % 2) + column % 2]
             total = rows.count(row) * columns.count(column)
             cell(right, column, height - 1 - row, 1, "sum" if inside else str(total), color)
-    left.set_title("gradOutput: the order of a sum" if narrow else
-                   "gradOutput, 6 x 9: the order of one block's sum")
+    left.set_title(
+        "gradOutput: the order of a sum"
+        if narrow
+        else "gradOutput, 6 x 9: the order of one block's sum"
+    )
     right.set_title("gradInput, 4 x 5: terms per element")
     for panel in (left, right):
         panel.autoscale_view()
@@ -172,8 +175,12 @@ def grid_sampler_coordinates(folder, narrow):
             panel.plot(i, 0, "o", color=BLUE)
             panel.text(i + 0.09, 0.17, str(i), color=BLUE)
         low, high = (0, 3) if align else (-0.5, 3.5)
-        panel.annotate("", (high, -0.95), (low, -0.95),
-                       arrowprops={"arrowstyle": "<->", "color": RED, "shrinkA": 0, "shrinkB": 0})
+        panel.annotate(
+            "",
+            (high, -0.95),
+            (low, -0.95),
+            arrowprops={"arrowstyle": "<->", "color": RED, "shrinkA": 0, "shrinkB": 0},
+        )
         for x, at in ((-1, low), (0, 1.5), (1, high)):
             panel.plot([at, at], [-1.06, 0.62], color=RED, linewidth=0.9, linestyle=":")
             panel.text(at, -1.45, f"x = {x}", ha="center", color=RED)
@@ -312,7 +319,7 @@ def grid_sampler_padding(folder, narrow):
     colors = (BLUE, ORANGE, GREEN)
     heights = (3.2, 1.9, 1.5)
     if narrow:
-        figure, axes = plt.subplots(9, 1, figsize=(4.2, 24), height_ratios=heights * 3)
+        figure, axes = plt.subplots(9, 1, figsize=(4.2, 27), height_ratios=heights * 3)
         axes = axes.reshape(3, 3).T
     else:
         figure, axes = plt.subplots(3, 3, figsize=(9.6, 7.2), height_ratios=heights)
@@ -346,7 +353,7 @@ def grid_sampler_padding(folder, narrow):
             coordinate.set_yticklabels([])
             slope.set_yticklabels([])
     figure.align_ylabels(axes[1:, 0])
-    figure.subplots_adjust(wspace=0.08, hspace=0.22 if narrow else 0.12)
+    figure.subplots_adjust(wspace=0.08, hspace=0.5 if narrow else 0.12)
     save(figure, folder, "grid-sampler-padding.png", narrow)
 
 
@@ -413,8 +420,17 @@ def draw_phase(axes, left, title, side, steps):
 
 def draw_lanes(axes, left, right):
     for lane, (name, color) in enumerate(LANES):
-        axes.add_patch(Rectangle((left, -LANE_HEIGHT * (lane + 1)), right - left, LANE_HEIGHT,
-                                 alpha=0.75, facecolor=color, edgecolor="white", linewidth=2))
+        axes.add_patch(
+            Rectangle(
+                (left, -LANE_HEIGHT * (lane + 1)),
+                right - left,
+                LANE_HEIGHT,
+                alpha=0.75,
+                facecolor=color,
+                edgecolor="white",
+                linewidth=2,
+            )
+        )
         axes.text(left + 0.08, lane_middle(lane), name, va="center", family="monospace")
     axes.set(xlim=(left, right), ylim=(-LANE_HEIGHT * len(LANES), 0.6))
     axes.axis("off")
@@ -426,7 +442,7 @@ def data_path(folder, narrow):
         for panel, phase in zip(axes, PHASES):
             draw_lanes(panel, phase[0] - 1.75, phase[0] + BOX_WIDTH + 0.05)
             draw_phase(panel, *phase)
-        figure.subplots_adjust(hspace=0.06)
+        figure.subplots_adjust(left=0, right=1, hspace=0.06)
         save(figure, folder, "data-path.svg", narrow)
         return
     figure, axes = plt.subplots(figsize=(12.6, 8.0))
@@ -436,6 +452,7 @@ def data_path(folder, narrow):
     for lane, text in ((0, "workspaceSize,\nexecutor"), (2, "Plan")):
         ends = (PHASES[0][0] + BOX_WIDTH, lane_middle(lane)), (PHASES[1][0], lane_middle(lane))
         draw_flow(axes, *ends, text, GREEN, "center", (0, 0.2))
+    figure.subplots_adjust(left=0, right=1)
     save(figure, folder, "data-path.svg", narrow)
 
 

@@ -1,5 +1,7 @@
-"""Lays out the pictures of docs/gallery.md from the panels that the programs write, with text that
-is readable in a column of text and, as NAME-narrow, on a telephone; and the site's social card.
+"""Lays out the pictures of docs/gallery.md, and the site's social card.
+
+From the panels that the programs write, with text that is readable in a column of text and, as
+NAME-narrow, on a telephone:
 
     portacl demo DIR
     python docs/draw_gallery.py DIR [OUT]
@@ -53,8 +55,11 @@ def lay_out(panels, columns, width):
     """Pictures with captions below them, `columns` in a row, on a page of `width`."""
     cell = (width - GAP * (columns - 1)) // columns
     rows = [panels[i : i + columns] for i in range(0, len(panels), columns)]
-    scaled = [[(p.resize((cell * SCALE, round(p.height * cell * SCALE / p.width)), Image.LANCZOS), text)
-               for p, text in row] for row in rows]  # fmt: skip
+    side = cell * SCALE
+    scaled = [
+        [(p.resize((side, round(p.height * side / p.width)), Image.LANCZOS), t) for p, t in row]
+        for row in rows
+    ]
     heights = [max(p.height for p, _ in row) + LINE * SCALE for row in scaled]
     sheet = Image.new("RGB", (width * SCALE, sum(heights) + GAP * SCALE * (len(rows) - 1)), PAPER)
     pen, y = ImageDraw.Draw(sheet), 0
@@ -112,7 +117,8 @@ def main():
         save(lay_out(loaded, columns, COLUMN), images / name)
         save(lay_out(loaded, 2, TELEPHONE), images / name.replace(".", "-narrow."))
     for name, count in CUTS.items():
-        save(halves(Image.open(DOCS / "images" / name), count), images / name.replace(".", "-narrow."))
+        narrow = images / name.replace(".", "-narrow.")
+        save(halves(Image.open(DOCS / "images" / name), count), narrow)
     save(social_card(demo), DOCS / "_static/social-card.jpg")
 
 

@@ -38,10 +38,10 @@ def read(path):
     return [event for event in events if event["ph"] == "X"], names
 
 
-def draw(spans, names, renamed, output):
+def draw(spans, names, renamed, output, width):
     rows = sorted({(span["pid"], span["tid"]) for span in spans})
     start = min(span["ts"] for span in spans)
-    figure, axes = plt.subplots(figsize=(10, 0.62 * len(rows) + 1.3), layout="constrained")
+    figure, axes = plt.subplots(figsize=(width, 0.62 * len(rows) + 1.3), layout="constrained")
     # Waits first: what follows one lies over its end.
     for span in sorted(spans, key=lambda span: span["cat"] != "event"):
         wait = span["cat"] == "event"
@@ -67,7 +67,7 @@ def draw(spans, names, renamed, output):
     figure.legend(
         handles=[Patch(color=COLORS[name], label=LABELS.get(name, name)) for name in used],
         loc="outside upper right",
-        ncols=len(used),
+        ncols=len(used) if width > 6 else 2,
         frameon=False,
     )
     figure.savefig(output, dpi=160)
@@ -80,9 +80,11 @@ def main():
     parser.add_argument(
         "--row", action="append", default=[], metavar="OLD=NEW", help="a row's name"
     )
+    parser.add_argument("--width", type=float, default=10, help="in inches; 4.6 for a telephone")
     arguments = parser.parse_args()
     spans, names = read(arguments.trace)
-    draw(spans, names, dict(pair.split("=", 1) for pair in arguments.row), arguments.output)
+    renamed = dict(pair.split("=", 1) for pair in arguments.row)
+    draw(spans, names, renamed, arguments.output, arguments.width)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """Sphinx extension: pages for screens of every width, and in two languages.
 
 Tables that would not fit a telephone fold there into a block per row, whose cells say their column.
-A picture opens at full size by a click; where a file NAME-narrow stands beside it, telephones show that.
-A page under docs/zh is the translation of the page of the same name: the two link to each other, and a
-translation whose English changed later says so (translations.py).
+A picture opens at full size by a click; where a file NAME-narrow stands beside it, telephones show
+that. A page under docs/zh is the translation of the page of the same name: the two link to each
+other, and a translation whose English changed later says so (translations.py).
 """
 
 import html
-import os
 import posixpath
 import re
 import shutil
@@ -19,9 +18,10 @@ from sphinx.writers.html5 import HTML5Translator
 
 DOCS = Path(__file__).parent
 NARROW = "(max-width: 40em)"
+SHORT = 20  # characters of a name in a table that is never broken
 FITS = 40  # characters of a table row that a telephone shows without scrolling
 TITLES = {"zh": "中文", "en": "English"}
-STALE = "本页译文早于英文原文的最近修改，如有出入，以[英文页]为准。"
+STALE = "本页译文早于英文原文的最近修改，如有出入，以[英文页]为准。"  # noqa: RUF001
 
 
 # ---- tables
@@ -37,6 +37,9 @@ def fold_wide_tables(app, doctree, page):
         rows = [row for body in table.findall(nodes.tbody) for row in body.children]
         head = next(table.findall(nodes.thead), None)
         titles = row_texts(head.children[0]) if head is not None else []
+        for name in table.findall(nodes.literal):
+            if len(name.astext()) <= SHORT:
+                name["classes"].append("short")
         widths = [max(map(len, column)) + 2 for column in zip(titles, *map(row_texts, rows))]
         if sum(widths) <= FITS:
             continue
@@ -96,7 +99,8 @@ class Translator(HTML5Translator):
 def other_language(app, page):
     """(language, page) of the same text in the other language, or None."""
     other = page[3:] if page.startswith("zh/") else f"zh/{page}"
-    return ("en" if page.startswith("zh/") else "zh", other) if other in app.env.found_docs else None
+    language = "en" if page.startswith("zh/") else "zh"
+    return (language, other) if other in app.env.found_docs else None
 
 
 def social_card(app, context):
@@ -115,7 +119,7 @@ def social_card(app, context):
 
 
 def finish_page(app, page, template, context, doctree):
-    """The social card, the line that leads to the other language, the mark of a stale translation."""
+    """The social card, the way to the other language, the mark of a stale translation."""
     if page.startswith("zh/"):
         context["language"] = "zh"
     if "body" not in context:
@@ -135,8 +139,7 @@ def finish_page(app, page, template, context, doctree):
 
 def note_english_pages(app, env, added, changed, removed):
     """A translation is built again when its English changes: the mark may be due."""
-    zh = [page for page in env.found_docs if page.startswith("zh/")]
-    return [page for page in zh if page[3:] in added | changed and os.path.exists(env.doc2path(page))]
+    return [page for page in env.found_docs if page[:3] == "zh/" and page[3:] in added | changed]
 
 
 def setup(app):

@@ -61,13 +61,13 @@ def draw(path, pictures):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(pictures), figsize=(4.2 * len(pictures), 4.6),
+    figure, axes = plt.subplots(1, len(pictures), figsize=(2.6 * len(pictures), 3.0),
                                 layout="constrained")  # fmt: skip
     for axis, (title, image) in zip(axes, pictures.items()):
         axis.imshow(image[0].permute(1, 2, 0).clamp(0, 1).numpy(), interpolation="nearest")
         axis.set_title(title, fontsize=12, loc="left")
         axis.axis("off")
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=145)
 
 
 def main():
