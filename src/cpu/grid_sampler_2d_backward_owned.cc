@@ -93,12 +93,8 @@ class OwnedStrip {
       V x = hn::Zero(d);
       V y = x;
       ReadPoints(grid_at_, grid_, first + i, std::min(lanes, count - i), x, y);
-      auto none = hn::MaskFromVec(hn::Zero(d));
-      V slope = hn::Zero(d);
-      x = Locate(d, x, geometry_.x, geometry_.rule, slope, none, none);
-      y = Locate(d, y, geometry_.y, geometry_.rule, slope, none, none);
-      x = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), x);
-      y = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), y);
+      hn::Mask<D> unusable;
+      LocateAny(d, geometry_, x, y, x, y, unusable);
       const V x0 = hn::Floor(x);
       const V y0 = hn::Floor(y);
       const auto column = ToIndex(d, x0);

@@ -94,21 +94,6 @@ class DirectSampling {
     }
   }
 
-  // Padded coordinates; points without taps are nowhere.
-  HWY_INLINE void LocateAny(V grid_x, V grid_y, V& x, V& y, hn::Mask<D>& unusable) const {
-    const D d;
-    auto outside = unusable;
-    V slope = hn::Zero(d);
-    x = Locate(d, grid_x, source_.geometry.x, source_.geometry.rule, slope, unusable, outside);
-    y = Locate(d, grid_y, source_.geometry.y, source_.geometry.rule, slope, unusable, outside);
-    const auto none = hn::Or(unusable, outside);
-    const V nowhere =
-        hn::Set(d, kInterpolation == Interpolation::kBicubic ? std::numeric_limits<F>::quiet_NaN()
-                                                             : F{kNowhere});
-    x = hn::IfThenElse(none, nowhere, x);
-    y = hn::IfThenElse(none, nowhere, y);
-  }
-
   // ---- bilinear ---------------------------------------------------------------------------------
 
   HWY_INLINE void Bilinear(const Points& points, V grid_x, V grid_y) const {
@@ -132,8 +117,8 @@ class DirectSampling {
   HWY_NOINLINE void AnyBilinear(const Points& points, V grid_x, V grid_y) const {
     const D d;
     V x, y;
-    auto unusable = hn::MaskFromVec(hn::Zero(d));
-    LocateAny(grid_x, grid_y, x, y, unusable);
+    hn::Mask<D> unusable;
+    LocateAny(d, source_.geometry, grid_x, grid_y, x, y, unusable);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     VI column = hn::Zero(DI());
@@ -176,33 +161,32 @@ class DirectSampling {
   HWY_INLINE void Nearest(const Points& points, V grid_x, V grid_y) const {
     const D d;
     V x, y;
-    if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, x, y))) {
-      return AnyNearest(points, grid_x, grid_y);
+    if (source_.geometry.rule.padding == ops::Padding::kZeros) {
+      // No branch for points near the edges. A sum that is NaN: one of both is, or both are
+      // infinite.
+      x = Unpadded(d, grid_x, source_.geometry.x, source_.geometry.rule);
+      y = Unpadded(d, grid_y, source_.geometry.y, source_.geometry.rule);
+      x = hn::IfThenElse(hn::IsNaN(hn::Add(x, y)), hn::Set(d, F{kNowhere}), x);
+    } else if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, x, y))) {
+      LocateAnywhere(grid_x, grid_y, x, y);
     }
-    const VI column = ToIndex(d, hn::Round(x));
-    const VI row = ToIndex(d, hn::Round(y));
-    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
-      return hn::Add(GatherPixels(d, plane, source_.plane, column, row), hn::Zero(d));
-    });
-  }
-
-  HWY_NOINLINE void AnyNearest(const Points& points, V grid_x, V grid_y) const {
-    const D d;
     const DI di;
-    V x, y;
-    auto unusable = hn::MaskFromVec(hn::Zero(d));
-    LocateAny(grid_x, grid_y, x, y, unusable);
     const VI column = ToIndex(d, hn::Round(x));
     const VI row = ToIndex(d, hn::Round(y));
     const auto inside = hn::And(IsBelow(di, column, hn::Set(di, source_.plane.width)),
                                 IsBelow(di, row, hn::Set(di, source_.plane.height)));
     const auto value_inside = ValueMask(d, inside);
-    const VI near_column = hn::IfThenElseZero(inside, column);
-    const VI near_row = hn::IfThenElseZero(inside, row);
+    const PixelOffsets<T, D> pixels(d, source_.plane, hn::IfThenElseZero(inside, column),
+                                    hn::IfThenElseZero(inside, row));
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
-      const V value = GatherPixels(d, plane, source_.plane, near_column, near_row);
-      return hn::Add(hn::IfThenElseZero(value_inside, value), hn::Zero(d));
+      const V value = GatherPixels(d, plane, pixels);
+      return hn::IfThenElseZero(value_inside, hn::Add(value, hn::Zero(d)));
     });
+  }
+
+  HWY_NOINLINE void LocateAnywhere(V grid_x, V grid_y, V& x, V& y) const {
+    hn::Mask<D> unusable;
+    LocateAny(D(), source_.geometry, grid_x, grid_y, x, y, unusable);
   }
 
   // ---- bicubic ----------------------------------------------------------------------------------
@@ -217,8 +201,8 @@ class DirectSampling {
   HWY_INLINE void Bicubic(const Points& points, V grid_x, V grid_y) const {
     const D d;
     V x, y;
-    auto unusable = hn::MaskFromVec(hn::Zero(d));
-    LocateAny(grid_x, grid_y, x, y, unusable);
+    hn::Mask<D> unusable;
+    LocateAny(d, source_.geometry, grid_x, grid_y, x, y, unusable);
     CubicTaps taps;
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
@@ -288,8 +272,9 @@ class DirectSampling {
         const VI column = hn::Load(di, taps->column[tap % 4]);
         const VI row = hn::Load(di, taps->row[tap / 4]);
         const auto none = hn::Lt(hn::Or(column, row), hn::Zero(di));
-        const V value = GatherPixels(d, plane, source_.plane, hn::IfThenZeroElse(none, column),
-                                     hn::IfThenZeroElse(none, row));
+        const PixelOffsets<T, D> pixels(d, source_.plane, hn::IfThenZeroElse(none, column),
+                                        hn::IfThenZeroElse(none, row));
+        const V value = GatherPixels(d, plane, pixels);
         const auto outside = ValueMask(d, none);  // whose weights may be negative
         const V weight = hn::IfThenZeroElse(outside, hn::Load(d, taps->weight[tap]));
         sum = hn::MulAdd(weight, hn::IfThenElse(outside, nothing, value), sum);

@@ -152,33 +152,55 @@ HWY_INLINE void PlacePairs(D d, V x0, V y0, const PairPlane& plane, VI& column, 
   lower = at(hn::Add(row, hn::Set(di, 1)));
 }
 
+// The element that starts kScale * offset bytes behind `base`, of each lane.
+template <int kScale, class D, class VI>
+HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
+  const hn::RebindToSigned<D> di;
+#if HWY_TARGET == HWY_AVX3
+  // A gather merges into its register, and waits for what was there. GCC clears that only where it
+  // does not know that all lanes are wanted.
+  if constexpr (sizeof(offset) == 64) {
+    const __m512i zero = _mm512_setzero_si512();
+    if constexpr (sizeof(hn::TFromD<D>) == 8) {
+      __mmask8 all = 0xFF;
+      asm("" : "+Yk"(all));
+      return hn::BitCast(d, hn::Vec<decltype(di)>{
+                                _mm512_mask_i64gather_epi64(zero, all, offset.raw, base, kScale)});
+    } else {
+      __mmask16 all = 0xFFFF;
+      asm("" : "+Yk"(all));
+      return hn::BitCast(d, hn::Vec<decltype(di)>{
+                                _mm512_mask_i32gather_epi32(zero, all, offset.raw, base, kScale)});
+    }
+  }
+#endif
+  constexpr int kShift = kScale == 8 ? 3 : kScale / 2;  // of 2, 4 and 8
+  return hn::GatherOffset(d, base, hn::ShiftLeft<kShift>(hn::BitCast(di, offset)));
+}
+
 // Element plane[at] of each lane and its neighbour to the right.
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& west, V& east) {
   if constexpr (std::is_same_v<T, double>) {
     const hn::RebindToSigned<D> di;
     const auto wide = hn::PromoteTo(di, at);
-    west = hn::GatherIndex(d, plane, wide);
-    east = hn::GatherIndex(d, plane + 1, wide);
+    west = GatherAt<8>(d, plane, wide);
+    east = GatherAt<8>(d, plane + 1, wide);
   } else if constexpr (std::is_same_v<T, float>) {
     // A pair is 64 bits: of even points in one vector, of odd points in another.
     const hn::Repartition<uint64_t, D> du;
-    const hn::Repartition<int64_t, D> di;
     const auto* pairs = reinterpret_cast<const uint64_t*>(plane);
     const auto both = hn::BitCast(du, at);
     const auto even_at = hn::And(both, hn::Set(du, 0xFFFFFFFFu));
     const auto odd_at = hn::ShiftRight<32>(both);
-    const auto even =
-        hn::BitCast(d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(even_at))));
-    const auto odd =
-        hn::BitCast(d, hn::GatherOffset(du, pairs, hn::BitCast(di, hn::ShiftLeft<2>(odd_at))));
+    const auto even = hn::BitCast(d, GatherAt<4>(du, pairs, even_at));
+    const auto odd = hn::BitCast(d, GatherAt<4>(du, pairs, odd_at));
     west = hn::OddEven(hn::DupEven(odd), even);
     east = hn::OddEven(odd, hn::DupOdd(even));
   } else {
     const hn::RebindToUnsigned<D> du;
     const IndexTag<D> di;
-    const auto pair =
-        hn::GatherOffset(du, reinterpret_cast<const uint32_t*>(plane), hn::ShiftLeft<1>(at));
+    const auto pair = GatherAt<2>(du, reinterpret_cast<const uint32_t*>(plane), at);
     if constexpr (std::is_same_v<T, base::BFloat16>) {
       west = hn::BitCast(d, hn::ShiftLeft<16>(pair));
       east = hn::BitCast(d, hn::And(pair, hn::Set(du, 0xFFFF0000u)));
@@ -194,21 +216,36 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
   }
 }
 
-// The pixel at (column, row), inside the image, of each lane.
-template <class T, class D, class VI = hn::Vec<IndexTag<D>>>
-HWY_INLINE hn::Vec<D> GatherPixels(D d, const T* plane, const PairPlane& size, VI column, VI row) {
-  const IndexTag<D> di;
-  const VI line = hn::Mul(row, hn::Set(di, size.row_stride));
+// Where the pixels at (column, row), inside the image, of a vector of points are in every plane.
+template <class T, class D>
+struct PixelOffsets {
+  using VI = hn::Vec<IndexTag<D>>;
+
+  VI at;  // of 16-bit types the pixel or its left neighbour: nothing is gathered 16 bits at a time
+  VI east;  // of these 1 where it is the latter
+
+  HWY_INLINE PixelOffsets(D, const PairPlane& size, VI column, VI row) {
+    const IndexTag<D> di;
+    const VI line = hn::Mul(row, hn::Set(di, size.row_stride));
+    const VI pair = sizeof(T) == 2 ? hn::Min(column, hn::Set(di, size.width - 2)) : column;
+    at = hn::Add(line, pair);
+    east = hn::Sub(column, pair);
+  }
+};
+
+// The pixel of each lane.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> GatherPixels(D d, const T* plane, const PixelOffsets<T, D>& pixels) {
   if constexpr (std::is_same_v<T, double>) {
-    return hn::GatherIndex(d, plane, hn::PromoteTo(hn::RebindToSigned<D>(), hn::Add(line, column)));
+    return GatherAt<8>(d, plane, hn::PromoteTo(hn::RebindToSigned<D>(), pixels.at));
   } else if constexpr (std::is_same_v<T, float>) {
-    return hn::GatherIndex(d, plane, hn::Add(line, column));
-  } else {  // nothing is gathered 16 bits at a time
-    const VI pair = hn::Min(column, hn::Set(di, size.width - 2));
+    return GatherAt<4>(d, plane, pixels.at);
+  } else {
+    const IndexTag<D> di;
     auto west = hn::Zero(d);
     auto east = west;
-    GatherPairs(d, plane, hn::Add(line, pair), west, east);
-    return hn::IfThenElse(hn::RebindMask(d, hn::Gt(column, pair)), east, west);
+    GatherPairs(d, plane, pixels.at, west, east);
+    return hn::IfThenElse(hn::RebindMask(d, hn::Gt(pixels.east, hn::Zero(di))), east, west);
   }
 }
 

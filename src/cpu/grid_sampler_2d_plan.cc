@@ -24,14 +24,18 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation) {
   }
 }
 
+// Elements of input and output below which the slab's stages alone cost more than either.
+constexpr int64_t kTinyElements = 16384;
+
 bool PlanDirect(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
-  if (p.shape.c > MaxDirectChannels(p.shape.interpolation) ||
-      !ServesPairs(p.shape, p.input_stride)) {
+  const auto& s = p.shape;
+  const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
+  if ((s.c > MaxDirectChannels(s.interpolation) && !tiny) || !ServesPairs(s, p.input_stride)) {
     return false;
   }
   plan->path = "direct";
   plan->path_id = static_cast<int32_t>(SamplingPath::kDirect);
-  plan->table = std::make_shared<const PointChunks>(PointChunksOf(p.shape));
+  plan->table = std::make_shared<const PointChunks>(PointChunksOf(s));
   return true;
 }
 

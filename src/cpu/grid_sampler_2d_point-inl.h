@@ -158,6 +158,24 @@ HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const Po
   return hn::IfThenElse(inside, at, hn::Set(d, F{-1}));
 }
 
+// Padded coordinates of a vector of points; those without taps, unusable ones among them, are
+// nowhere.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
+                          V& x, V& y, M& unusable) {
+  using F = hn::TFromD<D>;
+  unusable = hn::MaskFromVec(hn::Zero(d));
+  auto outside = unusable;
+  V slope = hn::Zero(d);
+  const V at_x = Locate(d, grid_x, geometry.x, geometry.rule, slope, unusable, outside);
+  const V at_y = Locate(d, grid_y, geometry.y, geometry.rule, slope, unusable, outside);
+  const auto none = hn::Or(unusable, outside);
+  const V nowhere =
+      hn::Set(d, geometry.rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
+  x = hn::IfThenElse(none, nowhere, at_x);
+  y = hn::IfThenElse(none, nowhere, at_y);
+}
+
 // Coordinates of up to kGroup points after the padding. Points that touch nothing, unusable and
 // infinite ones, are moved to `nowhere`, a coordinate without taps.
 template <class F>
@@ -166,16 +184,13 @@ HWY_INLINE void LocateGroup(const F* HWY_RESTRICT grid_x, const F* HWY_RESTRICT 
                             F* HWY_RESTRICT y) {
   const PointTag<F> d;
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-    auto none = hn::MaskFromVec(hn::Zero(d));
-    auto slope = hn::Zero(d);
-    const auto at_x =
-        Locate(d, hn::LoadU(d, grid_x + i), geometry.x, geometry.rule, slope, none, none);
-    const auto at_y =
-        Locate(d, hn::LoadU(d, grid_y + i), geometry.y, geometry.rule, slope, none, none);
-    const auto nowhere =
-        hn::Set(d, geometry.rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
-    hn::StoreU(hn::IfThenElse(none, nowhere, at_x), d, x + i);
-    hn::StoreU(hn::IfThenElse(none, nowhere, at_y), d, y + i);
+    auto at_x = hn::Zero(d);
+    auto at_y = at_x;
+    auto unusable = hn::MaskFromVec(at_x);
+    LocateAny(d, geometry, hn::LoadU(d, grid_x + i), hn::LoadU(d, grid_y + i), at_x, at_y,
+              unusable);
+    hn::StoreU(at_x, d, x + i);
+    hn::StoreU(at_y, d, y + i);
   }
 }
 
