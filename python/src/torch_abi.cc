@@ -16,7 +16,7 @@ namespace {
 
 Functions functions = {};  // set once, before a kernel that uses it is registered
 
-constexpr int32_t kNoIndex = -1;            // of the device
+constexpr int32_t kNoIndex = -1;           // of the device
 constexpr int64_t kPooledBytes = 1 << 20;  // as POOLED_BYTES in portacl/_pool.py
 
 template <class Function>
@@ -99,8 +99,8 @@ Handle NewOnMemory(const portaclTensor& view, int32_t dtype, void (*deleter)(voi
                    void* context) {
   Handle handle = nullptr;
   const Functions& f = functions;
-  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, f.cpu(), kNoIndex, &handle,
-                      f.strided(), nullptr, 0, deleter, context) != 0) {
+  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, f.cpu(), kNoIndex,
+                      &handle, f.strided(), nullptr, 0, deleter, context) != 0) {
     deleter(view.data, context);
     throw std::runtime_error(f.get_error());
   }
@@ -116,32 +116,32 @@ std::string Find(const std::string& library) {
   void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (loaded == nullptr) return library + " is not loaded";
   Functions f = {};
-  const bool found = FindFunction(loaded, "aoti_torch_library_init_impl", &f.new_library) &&
-                     FindFunction(loaded, "aoti_torch_delete_library_object", &f.delete_library) &&
-                     FindFunction(loaded, "torch_library_impl", &f.implement) &&
-                     FindFunction(loaded, "aoti_torch_new_uninitialized_tensor", &f.new_undefined) &&
-                     FindFunction(loaded, "aoti_torch_empty_strided", &f.new_strided) &&
-                     FindFunction(loaded, "torch_from_blob", &f.new_on_memory) &&
-                     FindFunction(loaded, "aoti_torch_delete_tensor_object", &f.delete_tensor) &&
-                     FindFunction(loaded, "aoti_torch_get_dim", &f.get_rank) &&
-                     FindFunction(loaded, "aoti_torch_get_sizes", &f.get_shape) &&
-                     FindFunction(loaded, "aoti_torch_get_strides", &f.get_strides) &&
-                     FindFunction(loaded, "aoti_torch_get_dtype", &f.get_dtype) &&
-                     FindFunction(loaded, "aoti_torch_get_device_type", &f.get_device) &&
-                     FindFunction(loaded, "torch_get_const_data_ptr", &f.get_const_data) &&
-                     FindFunction(loaded, "torch_list_size", &f.get_list_size) &&
-                     FindFunction(loaded, "torch_list_get_item", &f.get_list_item) &&
-                     FindFunction(loaded, "torch_delete_list", &f.delete_list) &&
-                     FindFunction(loaded, "torch_delete_stable_ivalue", &f.delete_value) &&
-                     FindFunction(loaded, "torch_get_num_threads", &f.get_num_threads) &&
-                     FindFunction(loaded, "torch_exception_get_what_without_backtrace",
-                                  &f.get_error) &&
-                     FindFunction(loaded, "aoti_torch_dtype_float32", &f.float32) &&
-                     FindFunction(loaded, "aoti_torch_dtype_float16", &f.float16) &&
-                     FindFunction(loaded, "aoti_torch_dtype_float64", &f.float64) &&
-                     FindFunction(loaded, "aoti_torch_dtype_bfloat16", &f.bfloat16) &&
-                     FindFunction(loaded, "aoti_torch_device_type_cpu", &f.cpu) &&
-                     FindFunction(loaded, "aoti_torch_layout_strided", &f.strided);
+  const bool found =
+      FindFunction(loaded, "aoti_torch_library_init_impl", &f.new_library) &&
+      FindFunction(loaded, "aoti_torch_delete_library_object", &f.delete_library) &&
+      FindFunction(loaded, "torch_library_impl", &f.implement) &&
+      FindFunction(loaded, "aoti_torch_new_uninitialized_tensor", &f.new_undefined) &&
+      FindFunction(loaded, "aoti_torch_empty_strided", &f.new_strided) &&
+      FindFunction(loaded, "torch_from_blob", &f.new_on_memory) &&
+      FindFunction(loaded, "aoti_torch_delete_tensor_object", &f.delete_tensor) &&
+      FindFunction(loaded, "aoti_torch_get_dim", &f.get_rank) &&
+      FindFunction(loaded, "aoti_torch_get_sizes", &f.get_shape) &&
+      FindFunction(loaded, "aoti_torch_get_strides", &f.get_strides) &&
+      FindFunction(loaded, "aoti_torch_get_dtype", &f.get_dtype) &&
+      FindFunction(loaded, "aoti_torch_get_device_type", &f.get_device) &&
+      FindFunction(loaded, "torch_get_const_data_ptr", &f.get_const_data) &&
+      FindFunction(loaded, "torch_list_size", &f.get_list_size) &&
+      FindFunction(loaded, "torch_list_get_item", &f.get_list_item) &&
+      FindFunction(loaded, "torch_delete_list", &f.delete_list) &&
+      FindFunction(loaded, "torch_delete_stable_ivalue", &f.delete_value) &&
+      FindFunction(loaded, "torch_get_num_threads", &f.get_num_threads) &&
+      FindFunction(loaded, "torch_exception_get_what_without_backtrace", &f.get_error) &&
+      FindFunction(loaded, "aoti_torch_dtype_float32", &f.float32) &&
+      FindFunction(loaded, "aoti_torch_dtype_float16", &f.float16) &&
+      FindFunction(loaded, "aoti_torch_dtype_float64", &f.float64) &&
+      FindFunction(loaded, "aoti_torch_dtype_bfloat16", &f.bfloat16) &&
+      FindFunction(loaded, "aoti_torch_device_type_cpu", &f.cpu) &&
+      FindFunction(loaded, "aoti_torch_layout_strided", &f.strided);
   if (!found) return "PyTorch is older than 2.13";
   functions = f;
   return "";
@@ -165,15 +165,16 @@ Tensor Tensor::Empty(const Extents& shape, int32_t dtype, bool channels_last) {
   const int64_t bytes = BytesOf(shape, type.bytes);
   portaclTensor view = Describe(shape, dtype, channels_last);
   if (bytes >= kPooledBytes && ResultPool::Get().limit() > 0) {
-    auto block = std::make_unique<ResultPool::Block>(
-        ResultPool::Get().Take(static_cast<size_t>(bytes)));
+    auto block =
+        std::make_unique<ResultPool::Block>(ResultPool::Get().Take(static_cast<size_t>(bytes)));
     if (block->data == nullptr) ThrowNoMemory(bytes);
     view.data = block->data;
     return Tensor(NewOnMemory(view, type.torch, ReturnBlock, block.release()), view);
   }
   Handle handle = nullptr;
   const Functions& f = functions;
-  if (f.new_strided(view.rank, view.shape, view.strides, type.torch, f.cpu(), kNoIndex, &handle) != 0) {
+  if (f.new_strided(view.rank, view.shape, view.strides, type.torch, f.cpu(), kNoIndex, &handle) !=
+      0) {
     ThrowNoMemory(bytes);
   }
   Tensor result(handle, view);

@@ -112,8 +112,8 @@ void UpsampleNearestExactBackward(Value* stack, uint64_t /*arguments*/, uint64_t
   for (int axis = 0; axis < kAxes; ++axis) call.scales.at(axis) = TakeScale(stack[3 + axis]);
   grad_output.Read("grad_output");
   CheckSizes(grad_output.shape(), input_size, output_size);
-  Tensor grad_input = Tensor::Empty(input_size, grad_output.view().dtype,
-                                    IsLikeChannelsLast(grad_output.view()));
+  Tensor grad_input =
+      Tensor::Empty(input_size, grad_output.view().dtype, IsLikeChannelsLast(grad_output.view()));
   call.tensors = {&grad_output.view(), &grad_input.view()};
   Run(call);
   stack[0] = grad_input.Release();

@@ -238,10 +238,12 @@ bool ServesPlanes(const Params& p) {
          p.shape.interpolation == ops::Interpolation::kBilinear;
 }
 
-// Every owner looks at all points of its image, which beyond eight of them costs more than adding.
+// Every owner looks at all points of its image, which beyond so many of them costs more than
+// adding.
+constexpr int64_t kMostStrips = 8;
+
 bool PlanOwned(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
-  constexpr int64_t kMostStrips = 8;
   if (!ServesPlanes(p) || s.n >= threads || threads > kMostStrips * s.n || IsSmall(s) ||
       !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
       (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
@@ -251,6 +253,29 @@ bool PlanOwned(const Params& p, int threads, base::KernelPlan* plan) {
   plan->path = "owned";
   plan->path_id = static_cast<int32_t>(BackwardPath::kOwned);
   plan->table = std::make_shared<const OwnedGeometry>(OwnedGeometry{PointChunksOf(s), strips});
+  return true;
+}
+
+// Beyond, pixels in pixel-major order are added to faster, all channels at once.
+constexpr int64_t kMaxScatterChannels = 4;
+
+bool PlanScatter(const Params& p, int threads, base::KernelPlan* plan) {
+  const auto& s = p.shape;
+  if (s.interpolation != ops::Interpolation::kNearest || !p.want_input_grad ||
+      base::DTypeSize(s.dtype) < 4 || s.c > kMaxScatterChannels ||
+      !HasDenseRows(s, p.input_grad_stride)) {
+    return false;
+  }
+  // Images that the threads cannot share evenly are cut; every owner looks at all points.
+  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsSmall(s);
+  const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
+  const int64_t strips = even ? 1 : std::min(s.h, wanted);
+  if (strips > kMostStrips) return false;
+  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips;
+  plan->path = "scatter";
+  plan->path_id = static_cast<int32_t>(BackwardPath::kScatter);
+  plan->table = std::make_shared<const ScatterGeometry>(
+      ScatterGeometry{strips, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work))});
   return true;
 }
 
@@ -280,7 +305,8 @@ bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   if (!Serves(p)) return false;
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
-  if (PlanDirect(p, plan) || PlanOwned(p, threads, plan) || PlanPlanar(p, threads, plan)) {
+  if (PlanDirect(p, plan) || PlanScatter(p, threads, plan) || PlanOwned(p, threads, plan) ||
+      PlanPlanar(p, threads, plan)) {
     return true;
   }
   auto g = std::make_shared<BackwardGeometry>();

@@ -97,12 +97,20 @@ struct OwnedGeometry {
   int64_t strips;  // of an image
 };
 
+// Nearest mode, float or double, few channels: points are added straight to the planes of an image,
+// or of a strip of its rows, by one owner. No workspace.
+struct ScatterGeometry {
+  int64_t strips;  // of an image
+  int64_t grain;   // strips that are worth a thread
+};
+
 // KernelPlan::path_id; the geometry is plan->table.
 enum class BackwardPath : int32_t {
-  kSlab,    // BackwardGeometry
-  kPlanar,  // PlanarGeometry
-  kDirect,  // PointChunks
-  kOwned,   // OwnedGeometry
+  kSlab,     // BackwardGeometry
+  kPlanar,   // PlanarGeometry
+  kDirect,   // PointChunks
+  kOwned,    // OwnedGeometry
+  kScatter,  // ScatterGeometry
 };
 
 // The kernels' plan. False for empty tensors, extents

@@ -41,6 +41,9 @@ void RunDirect(const ops::GridSampler2DBackwardParams& params, const PointChunks
 // The same where it chose BackwardPath::kOwned.
 void RunOwned(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry& geometry);
 
+// The same where it chose BackwardPath::kScatter.
+void RunScatter(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& geometry);
+
 // Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
 // a cell that was just stored costs 1.4 times the whole pass. Sums that stay in registers may be
 // longer.

@@ -133,6 +133,43 @@ TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
 }
 
+TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
+  const auto strips = [](const GridSampler2DShape& shape, int threads) -> int64_t {
+    portacl::runtime::SetNumThreads(threads);
+    portacl::base::KernelPlan plan;
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(BackwardParams(shape, kBoth), &plan));
+    if (std::string(plan.path) != "scatter") return 0;
+    EXPECT_EQ(plan.workspace_size, 0u);
+    return static_cast<const portacl::cpu::ScatterGeometry*>(plan.table.get())->strips;
+  };
+  GridSampler2DShape one = ShapeOf(1, 4, 90, 100, 90, 100);
+  one.interpolation = Interpolation::kNearest;
+  EXPECT_EQ(strips(one, 1), 1);
+  EXPECT_EQ(strips(one, 2), 2);
+  EXPECT_EQ(strips(one, 8), 8);
+  EXPECT_EQ(strips(one, 9), 0);
+  GridSampler2DShape three = one;
+  three.n = 3;
+  EXPECT_EQ(strips(three, 2), 2);  // images that the threads cannot share evenly
+  EXPECT_EQ(strips(three, 3), 1);
+  GridSampler2DShape tiny = ShapeOf(1, 1, 8, 8, 8, 8);
+  tiny.interpolation = Interpolation::kNearest;
+  EXPECT_EQ(strips(tiny, 16), 1);
+  GridSampler2DShape five = one;
+  five.c = 5;
+  EXPECT_EQ(strips(five, 2), 0);
+  GridSampler2DShape half = one;
+  half.dtype = DType::kFloat16;  // sums are float
+  EXPECT_EQ(strips(half, 2), 0);
+  half.dtype = DType::kDouble;
+  EXPECT_EQ(strips(half, 2), 2);
+  portacl::runtime::SetNumThreads(2);
+  auto spread = BackwardParams(one, kBoth);
+  spread.input_grad_stride[3] = 2;
+  EXPECT_EQ(BackwardPath(spread), "slab");
+  EXPECT_EQ(BackwardPath(one, kGridGrad), "slab");
+}
+
 TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
   const GridSampler2DShape planes = ShapeOf(2, 1, 300, 300, 300, 300);  // 2 x 366 kB padded
   const GridSampler2DShape eight = ShapeOf(1, 8, 150, 150, 90, 100);    // 720 kB
@@ -189,6 +226,21 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "direct");
   EXPECT_EQ(path(Interpolation::kBicubic, 5, 1), "slab");
   EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "slab");
+}
+
+TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
+  const auto path = [](int64_t channels) {
+    portacl::ops::GridSampler2DParams p;
+    p.shape = ShapeOf(1, channels, 8, 8, 8, 8);
+    p.input_stride = {channels * 64, 64, 8, 1};
+    p.grid_stride = {128, 16, 2, 1};
+    p.output_stride = {channels * 64, 64, 8, 1};
+    portacl::base::KernelPlan plan;
+    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DKernel(p, &plan));
+    return std::string(plan.path);
+  };
+  EXPECT_EQ(path(127), "direct");
+  EXPECT_EQ(path(128), "slab");
 }
 
 }  // namespace
