@@ -36,7 +36,7 @@ myst_fence_as_directive = ["math"]
 myst_heading_anchors = 4
 
 # ---- Python: the signatures and texts, without the compiled part
-autodoc_mock_imports = ["numpy", "torch", "portacl._core"]
+autodoc_mock_imports = ["numpy", "torch", "jax", "portacl._core"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True

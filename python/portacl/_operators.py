@@ -53,6 +53,23 @@ def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
     return len(shape) - 2
 
 
+def _output_extents(
+    shape: tuple[int, ...], output_size: int | Sequence[int] | None, factors: tuple[float, float]
+) -> tuple[int, ...]:
+    """Spatial extents of the resized array."""
+    axes = len(shape) - 2
+    if output_size is None:
+        if 0.0 in factors[:axes]:
+            raise ValueError("output_size and scales are both None: one of them is needed")
+        spatial = tuple(floor(e * f) for e, f in zip(shape[2:], factors))
+    else:
+        sizes = [output_size] * axes if isinstance(output_size, int) else output_size
+        spatial = _extents("output_size", sizes, "one int, or a sequence of ints")
+    if len(spatial) != axes or min(spatial) < 0:
+        raise ValueError(f"output_size is {list(spatial)}, but {axes} extents are needed")
+    return spatial
+
+
 def upsample_nearest_exact_backward(
     grad_output: Any, input_size: Sequence[int], scales: Scales = None, out: Any = None
 ) -> Any:
@@ -125,16 +142,7 @@ def upsample_nearest_exact(
     shape, dtype = describe(input, "input")
     axes = _spatial_axes(shape, "input")
     factors = _axis_scales(scales, axes)
-    if output_size is None:
-        if 0.0 in factors[:axes]:
-            raise ValueError("output_size and scales are both None: one of them is needed")
-        spatial = tuple(floor(e * f) for e, f in zip(shape[2:], factors))
-    else:
-        sizes = [output_size] * axes if isinstance(output_size, int) else output_size
-        spatial = _extents("output_size", sizes, "one int, or a sequence of ints")
-    if len(spatial) != axes or min(spatial) < 0:
-        raise ValueError(f"output_size is {list(spatial)}, but {axes} extents are needed")
-    wanted = (*shape[:2], *spatial)
+    wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
     kind = kind_of(input)
     if out is not None:
         _check_result(out, wanted)

@@ -1,0 +1,77 @@
+"""The custom calls: XLA's targets, and what each gives for arrays of given shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from .. import _core
+
+_handlers = getattr(_core, "jax_handlers", None)
+if _handlers is None:
+    raise ImportError(
+        "portacl was built where JAX was not installed, so that portacl.jax was left out: install "
+        "JAX, then build portacl again (pip install --no-build-isolation .)"
+    )
+for _name, _capsule in _handlers().items():
+    jax.ffi.register_ffi_target(_name, _capsule, platform="cpu")
+
+
+def _call(name: str, results: Any, *arrays: jax.Array, **attributes: Any) -> Any:
+    # Axes that vmap adds come first in every array; the handlers count them into the batch.
+    call = jax.ffi.ffi_call(f"portacl_{name}", results, vmap_method="broadcast_all")
+    return call(*arrays, **attributes)
+
+
+def _like(shape: Sequence[int], array: jax.Array) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(tuple(shape), array.dtype)
+
+
+def nearest(
+    name: str, array: jax.Array, shape: Sequence[int], scales: tuple[float, float]
+) -> jax.Array:
+    """upsample_nearest_exact or its backward, to an array of `shape`."""
+    attributes = {"scale_h": np.float64(scales[0]), "scale_w": np.float64(scales[1])}
+    result: jax.Array = _call(
+        name, _like(shape, array), array, rank=np.int32(array.ndim), **attributes
+    )
+    return result
+
+
+def _modes(modes: tuple[int, int, bool]) -> dict[str, Any]:
+    interpolation, padding, align_corners = modes
+    return {
+        "interpolation": np.int32(interpolation),
+        "padding": np.int32(padding),
+        "align_corners": bool(align_corners),
+    }
+
+
+def grid_sampler(input: jax.Array, grid: jax.Array, modes: tuple[int, int, bool]) -> jax.Array:
+    """grid_sampler_2d of arrays whose shapes fit."""
+    output = _like((*input.shape[:2], *grid.shape[1:3]), input)
+    result: jax.Array = _call("grid_sampler_2d", output, input, grid, **_modes(modes))
+    return result
+
+
+def grid_sampler_gradients(
+    arrays: tuple[jax.Array, jax.Array, jax.Array],
+    modes: tuple[int, int, bool],
+    mask: tuple[bool, bool],
+) -> tuple[Any, Any]:
+    """The wanted gradients for (grad_output, input, grid), None for the other."""
+    _, input, grid = arrays
+    of_input, of_grid = _like(input.shape, input), _like(grid.shape, grid)
+    if all(mask):
+        both: tuple[Any, Any] = tuple(
+            _call("grid_sampler_2d_backward", (of_input, of_grid), *arrays, **_modes(modes))
+        )
+        return both
+    if mask[0]:
+        return _call("grid_sampler_2d_input_grad", of_input, *arrays, **_modes(modes)), None
+    if mask[1]:
+        return None, _call("grid_sampler_2d_grid_grad", of_grid, *arrays, **_modes(modes))
+    return None, None

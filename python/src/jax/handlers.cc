@@ -1,0 +1,191 @@
+// XLA's buffers as tensors, and one handler for each operator and set of results.
+#include "handlers.h"
+
+#include <xla/ffi/api/ffi.h>
+
+#include <algorithm>
+#include <exception>
+#include <initializer_list>
+#include <optional>
+
+#include "../plan_cache.h"
+
+namespace ffi = xla::ffi;
+namespace nb = nanobind;
+
+namespace portacl_python {
+namespace {
+
+using Result = ffi::Result<ffi::AnyBuffer>;
+
+std::optional<int32_t> DTypeOf(ffi::DataType type) {
+  switch (type) {
+    case ffi::DataType::F16:
+      return PORTACL_FLOAT16;
+    case ffi::DataType::BF16:
+      return PORTACL_BFLOAT16;
+    case ffi::DataType::F32:
+      return PORTACL_FLOAT32;
+    case ffi::DataType::F64:
+      return PORTACL_FLOAT64;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A row-major buffer as a tensor of `rank` axes: what vmap put in front counts into the first.
+// `rank` is at most the buffer's and PORTACL_MAX_RANK.
+portaclTensor TensorOf(const ffi::AnyBuffer& buffer, int32_t rank) {
+  portaclTensor tensor{};
+  tensor.data = buffer.untyped_data();
+  tensor.dtype = *DTypeOf(buffer.element_type());
+  tensor.rank = rank;
+  const auto extents = buffer.dimensions();
+  const size_t front = extents.size() - static_cast<size_t>(rank);
+  int64_t stride = 1;
+  for (int32_t axis = rank - 1; axis >= 0; --axis) {
+    tensor.shape[axis] = extents[front + static_cast<size_t>(axis)];
+    tensor.strides[axis] = stride;
+    stride *= std::max<int64_t>(tensor.shape[axis], 1);
+  }
+  for (size_t axis = 0; axis < front; ++axis) tensor.shape[0] *= extents[axis];
+  return tensor;
+}
+
+// Runs `call` on `buffers`, in the order of the call's tensors; null: an output not wanted.
+ffi::Error Run(Call call, int32_t rank, std::initializer_list<const ffi::AnyBuffer*> buffers) {
+  std::array<portaclTensor, kMaxTensors> tensors;
+  size_t i = 0;
+  for (const ffi::AnyBuffer* buffer : buffers) {
+    if (buffer != nullptr) {
+      if (!DTypeOf(buffer->element_type()) || rank < 1 || rank > PORTACL_MAX_RANK ||
+          buffer->dimensions().size() < static_cast<size_t>(rank)) {
+        return ffi::Error::InvalidArgument("portacl: a buffer's dtype or rank does not fit");
+      }
+      tensors[i] = TensorOf(*buffer, rank);
+      call.tensors[i] = &tensors[i];
+    }
+    ++i;
+  }
+  try {
+    if (RunCall(call) == PORTACL_OK) return ffi::Error::Success();
+    return ffi::Error::InvalidArgument(portaclGetErrorMessage());
+  } catch (const std::exception& error) {
+    return ffi::Error::Internal(error.what());
+  }
+}
+
+struct Modes {
+  int32_t interpolation;
+  int32_t padding;
+  bool align_corners;
+};
+
+Call GridCall(Op op, const Modes& modes) {
+  Call call{op};
+  call.interpolation = modes.interpolation;
+  call.padding = modes.padding;
+  call.align_corners = modes.align_corners;
+  return call;
+}
+
+ffi::Error Nearest(Op op, const ffi::AnyBuffer& from, const ffi::AnyBuffer& to, int32_t rank,
+                   double scale_h, double scale_w) {
+  Call call{op};
+  call.scales = {scale_h, scale_w};
+  return Run(call, rank, {&from, &to});
+}
+
+auto BindNearest() {
+  return ffi::Ffi::Bind()
+      .Arg<ffi::AnyBuffer>()
+      .Ret<ffi::AnyBuffer>()
+      .Attr<int32_t>("rank")
+      .Attr<double>("scale_h")
+      .Attr<double>("scale_w");
+}
+
+// Three inputs and the wanted gradients; attributes like grid_sampler_2d's.
+auto BindGradients() {
+  return ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>();
+}
+
+template <class Binding>
+auto WithModes(Binding&& binding) {
+  return std::forward<Binding>(binding)
+      .template Attr<int32_t>("interpolation")
+      .template Attr<int32_t>("padding")
+      .template Attr<bool>("align_corners");
+}
+
+XLA_FFI_DEFINE_HANDLER(kNearest,
+                       ([](ffi::AnyBuffer input, Result output, int32_t rank, double h, double w) {
+                         return Nearest(Op::kUpsampleNearestExact, input, *output, rank, h, w);
+                       }),
+                       BindNearest());
+
+XLA_FFI_DEFINE_HANDLER(kNearestBackward,
+                       ([](ffi::AnyBuffer grad_output, Result grad_input, int32_t rank, double h,
+                           double w) {
+                         return Nearest(Op::kUpsampleNearestExactBackward, grad_output, *grad_input,
+                                        rank, h, w);
+                       }),
+                       BindNearest());
+
+XLA_FFI_DEFINE_HANDLER(
+    kGridSampler,
+    ([](ffi::AnyBuffer input, ffi::AnyBuffer grid, Result output, int32_t interpolation,
+        int32_t padding, bool align_corners) {
+      const Modes modes{interpolation, padding, align_corners};
+      return Run(GridCall(Op::kGridSampler2D, modes), 4, {&input, &grid, &*output});
+    }),
+    WithModes(ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
+
+XLA_FFI_DEFINE_HANDLER(kGridSamplerBackward,
+                       ([](ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
+                           Result input_grad, Result grid_grad, int32_t interpolation,
+                           int32_t padding, bool align_corners) {
+                         const Modes modes{interpolation, padding, align_corners};
+                         return Run(GridCall(Op::kGridSampler2DBackward, modes), 4,
+                                    {&grad_output, &input, &grid, &*input_grad, &*grid_grad});
+                       }),
+                       WithModes(BindGradients().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
+
+template <bool kOfInput>
+ffi::Error OneGradient(ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
+                       Result gradient, int32_t interpolation, int32_t padding,
+                       bool align_corners) {
+  const Modes modes{interpolation, padding, align_corners};
+  const ffi::AnyBuffer* const result = &*gradient;
+  return Run(
+      GridCall(Op::kGridSampler2DBackward, modes), 4,
+      {&grad_output, &input, &grid, kOfInput ? result : nullptr, kOfInput ? nullptr : result});
+}
+
+XLA_FFI_DEFINE_HANDLER(kGridSamplerInputGrad, OneGradient<true>,
+                       WithModes(BindGradients().Ret<ffi::AnyBuffer>()));
+XLA_FFI_DEFINE_HANDLER(kGridSamplerGridGrad, OneGradient<false>,
+                       WithModes(BindGradients().Ret<ffi::AnyBuffer>()));
+
+}  // namespace
+
+void DefineJaxHandlers(nb::module_& m) {
+  m.def(
+      "jax_handlers",
+      [] {
+        nb::dict handlers;
+        const auto add = [&](const char* name, auto* handler) {
+          handlers[name] = nb::capsule(reinterpret_cast<void*>(handler));
+        };
+        add("portacl_upsample_nearest_exact", +kNearest);
+        add("portacl_upsample_nearest_exact_backward", +kNearestBackward);
+        add("portacl_grid_sampler_2d", +kGridSampler);
+        add("portacl_grid_sampler_2d_backward", +kGridSamplerBackward);
+        add("portacl_grid_sampler_2d_input_grad", +kGridSamplerInputGrad);
+        add("portacl_grid_sampler_2d_grid_grad", +kGridSamplerGridGrad);
+        return handlers;
+      },
+      "Target name -> capsule, for jax.ffi.register_ffi_target.");
+}
+
+}  // namespace portacl_python

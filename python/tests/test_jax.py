@@ -1,0 +1,195 @@
+"""portacl.jax under jit, grad and vmap, against jax.scipy, an oracle and the array functions."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import reference
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp
+from jax.scipy.ndimage import map_coordinates
+
+import portacl
+import portacl.jax as pj
+
+RNG = np.random.default_rng(7)
+MODES = [
+    (interpolation, padding, align)
+    for interpolation in ("bilinear", "nearest", "bicubic")
+    for padding in ("zeros", "border", "reflection")
+    for align in (False, True)
+]
+
+
+@pytest.fixture(autouse=True)
+def float64():
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
+def scene(dtype=np.float32, n=2, c=3, size=(7, 9), points=(5, 6)):
+    image = RNG.standard_normal((n, c, *size)).astype(dtype)
+    grid = RNG.uniform(-1.2, 1.2, (n, *points, 2)).astype(dtype)
+    return image, grid
+
+
+def sample_with_map_coordinates(image, grid, padding):
+    """Bilinear, corners not aligned, by jax.scipy: another implementation of the same function."""
+    h, w = image.shape[2:]
+    x, y = ((grid[..., i] + 1) * extent / 2 - 0.5 for i, extent in ((0, w), (1, h)))
+    mode = {"zeros": "constant", "border": "nearest"}[padding]
+    one = lambda plane, iy, ix: map_coordinates(plane, [iy, ix], order=1, mode=mode)  # noqa: E731
+    return jax.vmap(jax.vmap(one, (0, None, None)))(image, y, x)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border"])
+def test_values_and_gradients_are_those_of_map_coordinates(padding):
+    image, grid = scene(np.float64)
+    weights = RNG.standard_normal((2, 3, 5, 6))
+
+    def loss(sample):
+        return lambda image, grid: (sample(image, grid) * weights).sum()
+
+    ours = loss(lambda i, g: pj.grid_sampler_2d(i, g, padding=padding))
+    theirs = loss(lambda i, g: sample_with_map_coordinates(i, g, padding))
+    np.testing.assert_allclose(ours(image, grid), theirs(image, grid), rtol=1e-12)
+    got = jax.jit(jax.grad(ours, (0, 1)))(image, grid)
+    want = jax.grad(theirs, (0, 1))(image, grid)
+    for g, w in zip(got, want):
+        np.testing.assert_allclose(g, w, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "interpolation", "padding", "align"),
+    [("float32", *modes) for modes in MODES]
+    + [(dtype, "bilinear", "border", False) for dtype in ("float16", "bfloat16", "float64")],
+)
+def test_gradients_have_the_bits_of_the_array_functions(dtype, interpolation, padding, align):
+    image, grid = (jnp.asarray(a, dtype) for a in scene(np.float64))
+    modes = {"interpolation": interpolation, "padding": padding, "align_corners": align}
+    output, pull = jax.vjp(jax.jit(lambda i, g: pj.grid_sampler_2d(i, g, **modes)), image, grid)
+    weights = jnp.asarray(RNG.standard_normal(output.shape), dtype)
+    want = portacl.grid_sampler_2d_backward(weights, image, grid, **modes)
+    assert (output == portacl.grid_sampler_2d(image, grid, **modes)).all()
+    for got, wanted in zip(pull(weights), want):
+        assert (got == wanted).all() and got.dtype == wanted.dtype
+    for got, wanted in zip(pj.grid_sampler_2d_backward(weights, image, grid, **modes), want):
+        assert (got == wanted).all()
+
+
+@pytest.mark.parametrize("argument", [0, 1])
+def test_only_the_gradient_that_is_asked_for_is_computed(argument):
+    image, grid = scene()
+    gradient = jax.grad(lambda i, g: pj.grid_sampler_2d(i, g).sum(), argument)
+    text = jax.jit(gradient).lower(image, grid).as_text()
+    wanted, other = ("input_grad", "grid_grad")[:: 1 if argument == 0 else -1]
+    assert f"portacl_grid_sampler_2d_{wanted}" in text
+    assert f"portacl_grid_sampler_2d_{other}" not in text
+    assert "portacl_grid_sampler_2d_backward" not in text
+    whole = portacl.grid_sampler_2d_backward(np.ones((2, 3, 5, 6), np.float32), image, grid)
+    assert (np.asarray(gradient(image, grid)) == whole[argument]).all()
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (None, 0), (0, None), (1, 2)])
+def test_vmap_has_the_bits_of_a_loop(axes):
+    images = RNG.standard_normal((4, 2, 3, 7, 9)).astype(np.float32)
+    grids = RNG.uniform(-1, 1, (4, 2, 5, 6, 2)).astype(np.float32)
+    each = [
+        array[0] if axis is None else np.moveaxis(array, 0, axis)
+        for array, axis in zip((images, grids), axes)
+    ]
+    gradient = jax.grad(lambda i, g: (pj.grid_sampler_2d(i, g) ** 2).sum(), (0, 1))
+    got = jax.jit(jax.vmap(gradient, axes))(*each)
+    for k in range(4):
+        of_k = [images[0] if axes[0] is None else images[k], grids[0 if axes[1] is None else k]]
+        for g, w in zip(got, gradient(*of_k)):
+            assert (g[k] == w).all()
+
+
+def test_vmap_of_vmap():
+    images = RNG.standard_normal((2, 3, 1, 2, 5, 4)).astype(np.float32)
+    got = jax.vmap(jax.vmap(lambda x: pj.upsample_nearest_exact(x, (7, 9))))(images)
+    want = portacl.upsample_nearest_exact(images.reshape(6, 2, 5, 4), (7, 9))
+    assert (np.asarray(got).reshape(6, 2, 7, 9) == want).all()
+
+
+@pytest.mark.parametrize("sizes", [((5,), (12,)), ((6, 7), (9, 4)), ((3, 5), (3, 20))])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_nearest_exact_against_the_oracle(sizes, dtype):
+    size_in, size_out = sizes
+    x = RNG.standard_normal((2, 3, *size_in)).astype(dtype)
+    y, pull = jax.vjp(jax.jit(lambda x: pj.upsample_nearest_exact(x, size_out)), x)
+    assert (np.asarray(y) == reference.upsample_nearest_exact(x, size_out)).all()
+    g = RNG.standard_normal(y.shape).astype(dtype)
+    want = reference.upsample_nearest_exact_backward(g, size_in)
+    np.testing.assert_allclose(pull(g)[0], want, rtol=2e-3 if dtype == np.float16 else 1e-5)
+    assert (np.asarray(pull(g)[0]) == portacl.upsample_nearest_exact_backward(g, x.shape)).all()
+
+
+def test_nearest_exact_in_one_dimension_under_vmap():
+    x = RNG.standard_normal((3, 2, 4, 5)).astype(np.float32)  # would pass for four axes
+    got = jax.vmap(lambda x: pj.upsample_nearest_exact(x, 8))(x)
+    want = np.stack([portacl.upsample_nearest_exact(each, 8) for each in x])
+    assert (np.asarray(got) == want).all()
+
+
+def test_nearest_exact_has_every_order_of_gradients():
+    x = RNG.standard_normal((1, 2, 3, 4))
+    cubed = lambda x: (pj.upsample_nearest_exact(x, scales=2.0) ** 3).sum()  # noqa: E731
+    hessian_diagonal = jax.grad(lambda x: jax.grad(cubed)(x).sum())(x)
+    np.testing.assert_allclose(hessian_diagonal, 4 * 6 * x, rtol=1e-12)  # four copies of each
+    backward = lambda g: (pj.upsample_nearest_exact_backward(g, x.shape) ** 2).sum()  # noqa: E731
+    g = RNG.standard_normal((1, 2, 6, 8))
+    summed = reference.upsample_nearest_exact_backward(g, (3, 4))
+    want = reference.upsample_nearest_exact(2 * summed, (6, 8))
+    np.testing.assert_allclose(jax.grad(backward)(g), want, rtol=1e-12)
+
+
+def test_empty_arrays():
+    image, grid = scene(n=0)
+    assert pj.grid_sampler_2d(image, grid).shape == (0, 3, 5, 6)
+    gradients = jax.grad(lambda i, g: pj.grid_sampler_2d(i, g).sum(), (0, 1))(image, grid)
+    assert [g.shape for g in gradients] == [(0, 3, 7, 9), (0, 5, 6, 2)]
+
+
+def test_a_nan_in_the_grid_reaches_its_own_gradient_only():
+    image, grid = scene()
+    grid[0, 1, 2] = np.nan
+    loss = lambda i, g: pj.grid_sampler_2d(i, g, padding="border").sum()  # noqa: E731
+    of_image, of_grid = jax.jit(jax.grad(loss, (0, 1)))(image, grid)
+    assert np.isfinite(of_image).all()
+    assert np.argwhere(np.isnan(of_grid).all(-1)).tolist() == [[0, 1, 2]]
+
+
+def test_refusals_say_what_is_wrong_while_tracing():
+    image, grid = scene()
+    for call, error, words in (
+        (lambda: pj.grid_sampler_2d(image.astype(int), grid), TypeError, "input has dtype int"),
+        (lambda: pj.grid_sampler_2d(image, grid.astype(float)), TypeError, "grid has dtype"),
+        (lambda: pj.grid_sampler_2d(image[0], grid), ValueError, "input has shape"),
+        (lambda: pj.grid_sampler_2d(image, grid[:1]), ValueError, "grid"),
+        (lambda: pj.grid_sampler_2d(image, grid, padding="wrap"), ValueError, "padding is 'wrap'"),
+        (lambda: pj.upsample_nearest_exact(image), ValueError, "one of them is needed"),
+        (lambda: pj.upsample_nearest_exact(image, (4, 4, 4)), ValueError, "2 extents"),
+        (lambda: pj.upsample_nearest_exact_backward(image, (2, 4, 3, 3)), ValueError, "N and C"),
+        (lambda: pj.grid_sampler_2d_backward(image, image, grid), ValueError, "grad_output has"),
+    ):
+        with pytest.raises(error, match=words):
+            jax.jit(call)()
+
+
+def test_what_the_library_refuses_at_run_time_has_its_message():
+    with pytest.raises(Exception, match="input"):
+        jax.block_until_ready(pj.upsample_nearest_exact(np.ones((1, 1, 0, 3), np.float32), (2, 2)))
+
+
+def test_a_package_built_without_jax_says_so():
+    program = "import portacl._core as core; del core.jax_handlers; import portacl.jax"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "ImportError: portacl was built where JAX was not installed" in run.stderr
