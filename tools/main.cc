@@ -49,10 +49,10 @@ void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments
 size_t EditDistance(const std::string& from, const std::string& to) {
   std::vector<size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < from.size(); ++i) {
+  for (const char letter : from) {
     size_t diagonal = row[0]++;
     for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      const size_t replaced = diagonal + (letter == to[j] ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
     }
@@ -146,11 +146,8 @@ int Main(const std::vector<std::string>& arguments) {
   return action();
 }
 
-}  // namespace
-}  // namespace portacl::cli
-
-int main(int argc, char** argv) {
-  using namespace portacl::cli;
+// Main, with every failure as a line on stderr and an exit code.
+int GuardedMain(int argc, char** argv) {
   try {
     return Main(ArgumentsOf(argc, argv));
   } catch (const BadInput& error) {
@@ -161,3 +158,8 @@ int main(int argc, char** argv) {
     return Complain(kExitRuntimeError, error.what());
   }
 }
+
+}  // namespace
+}  // namespace portacl::cli
+
+int main(int argc, char** argv) { return portacl::cli::GuardedMain(argc, argv); }

@@ -59,6 +59,7 @@ auto List(int count, const Value* values) {
       return {ACL_ERROR_INVALID_PARAM, fmt::format("values is null, but numValues is {}", count)};
     }
     std::vector<Element> list;
+    list.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) list.push_back(static_cast<Element>(values[i]));
     *result = std::move(list);
     return {};

@@ -47,7 +47,8 @@ std::string MachineName() {
     name.resize(256);
   }
   if (gethostname(name.data(), name.size() - 1) != 0) return "portacl";
-  return name.c_str();
+  name.resize(std::strlen(name.c_str()));
+  return name;
 }
 
 Status DeviceInfo(int32_t device, int32_t attr, int64_t* value) {

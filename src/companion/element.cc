@@ -80,7 +80,7 @@ float OddFloat(int64_t value) {
 
 template <class V>
 int64_t Truncated(V value) {
-  if (value != value) return 0;
+  if (std::isnan(value)) return 0;
   if (value >= V{0x1p63}) return std::numeric_limits<int64_t>::max();
   if (value < V{-0x1p63}) return std::numeric_limits<int64_t>::min();
   return static_cast<int64_t>(value);

@@ -8,7 +8,7 @@
 namespace portacl::companion {
 namespace {
 
-#define PORTACL_INLINE [[gnu::always_inline]] static inline
+#define PORTACL_INLINE [[gnu::always_inline]] inline
 
 // Integers wrap.
 template <class C>
@@ -31,7 +31,7 @@ PORTACL_INLINE C Difference(C a, C b) {
 // Each: Do(a, b, c, factor) of one element.
 struct AddScaled {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C factor) {
+  PORTACL_INLINE static C Do(C a, C b, C, C factor) {
     if constexpr (std::is_integral_v<C>) {
       return Difference(a, Product(b, Difference(C{0}, factor)));
     } else {
@@ -41,19 +41,19 @@ struct AddScaled {
 };
 struct Multiply {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return Product(a, b);
   }
 };
 struct Divide {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return a / b;
   }
 };
 struct Negate {
   template <class C>
-  PORTACL_INLINE C Do(C a, C, C, C) {
+  PORTACL_INLINE static C Do(C a, C, C, C) {
     if constexpr (std::is_integral_v<C>) {
       return Difference(C{0}, a);
     } else {
@@ -63,7 +63,7 @@ struct Negate {
 };
 struct Magnitude {
   template <class C>
-  PORTACL_INLINE C Do(C a, C, C, C) {
+  PORTACL_INLINE static C Do(C a, C, C, C) {
     if constexpr (std::is_integral_v<C>) {
       return a < 0 ? Difference(C{0}, a) : a;
     } else {
@@ -73,13 +73,13 @@ struct Magnitude {
 };
 struct RoundUp {
   template <class C>
-  PORTACL_INLINE C Do(C a, C, C, C) {
+  PORTACL_INLINE static C Do(C a, C, C, C) {
     return std::ceil(a);
   }
 };
 struct Finite {
   template <class C>
-  PORTACL_INLINE C Do(C a, C, C, C) {
+  PORTACL_INLINE static C Do(C a, C, C, C) {
     if constexpr (std::is_integral_v<C>) {
       return 1;
     } else {
@@ -89,43 +89,43 @@ struct Finite {
 };
 struct NotEqual {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return a != b ? C{1} : C{0};
   }
 };
 struct Greater {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return a > b ? C{1} : C{0};
   }
 };
 struct Less {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return a < b ? C{1} : C{0};
   }
 };
 struct BitwiseAnd {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return a & b;
   }
 };
 struct Copy {
   template <class C>
-  PORTACL_INLINE C Do(C a, C, C, C) {
+  PORTACL_INLINE static C Do(C a, C, C, C) {
     return a;
   }
 };
 struct SquaredDifference {
   template <class C>
-  PORTACL_INLINE C Do(C a, C b, C, C) {
+  PORTACL_INLINE static C Do(C a, C b, C, C) {
     return (a - b) * (a - b);
   }
 };
 struct LossGradient {
   template <class C>
-  PORTACL_INLINE C Do(C gradient, C self, C target, C factor) {
+  PORTACL_INLINE static C Do(C gradient, C self, C target, C factor) {
     return factor * (self - target) * gradient;
   }
 };

@@ -105,7 +105,7 @@ class Checker {
     const int64_t size = base::DTypeSize(call_.out.tensor->dtype);
     const bool any = CopiesBits() && size > 0 && size <= 8;
     for (const Operand& input : call_.inputs) {
-      if (any && input.tensor != nullptr && &input == &call_.inputs[0]) continue;
+      if (any && input.tensor != nullptr && &input == call_.inputs.data()) continue;
       PORTACL_RETURN_IF_ERROR(CheckDType(
           input.name, input.tensor != nullptr ? input.tensor->dtype : input.scalar->dtype));
     }

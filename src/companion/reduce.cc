@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
@@ -34,6 +35,14 @@ struct Sum {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
 };
+template <class A>
+bool IsNan(A value) {
+  if constexpr (std::is_floating_point_v<A>) {
+    return std::isnan(value);
+  } else {
+    return false;
+  }
+}
 // NaN wins.
 struct Largest {
   template <class A>
@@ -41,7 +50,7 @@ struct Largest {
                                                     : -std::numeric_limits<A>::infinity();
   template <class A>
   static A Join(A a, A b) {
-    return b > a || b != b ? b : a;
+    return b > a || IsNan(b) ? b : a;
   }
 };
 struct Smallest {
@@ -50,7 +59,7 @@ struct Smallest {
                                                     : std::numeric_limits<A>::infinity();
   template <class A>
   static A Join(A a, A b) {
-    return b < a || b != b ? b : a;
+    return b < a || IsNan(b) ? b : a;
   }
 };
 

@@ -103,7 +103,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, BackwardGeom
   g->pitch = PitchFor(s.w, sizes.cell);
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
   if (!g->by_image) {  // at least two pieces of work for each thread
-    const int64_t wanted = (2 * threads + g->blocks.count - 1) / g->blocks.count;
+    const int64_t wanted = (int64_t{2} * threads + g->blocks.count - 1) / g->blocks.count;
     rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
   }
   if (rows >= s.h) {
@@ -314,7 +314,7 @@ bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   g->blocks = CutChannels(s.c);
   g->by_image = ByImage(s, threads);
   g->stream = ExceedsCaches(p);
-  const int64_t chunk = std::max<int64_t>(1024, g->points / (4 * threads));
+  const int64_t chunk = std::max<int64_t>(1024, g->points / (int64_t{4} * threads));
   g->chunk_points = WholeGroups(chunk);
   g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;
   if (const Sizes sizes = SizesOf(p, g->blocks.MostLanes()); sizes.cell > 0) {

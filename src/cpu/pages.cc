@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 namespace portacl::cpu {
 namespace {
@@ -43,10 +45,9 @@ bool ArePagesMissing(const void* data, int64_t bytes) {
   if (bytes < kProvidedBytes) return false;
   const auto* first = static_cast<const unsigned char*>(data);
   // Memory that an allocator has had before may be missing in parts.
-  for (const int64_t at : {bytes / 2, bytes / 4, bytes - 1}) {
-    if (IsPageMissing(PageOf(first + at))) return true;
-  }
-  return false;
+  const int64_t places[] = {bytes / 2, bytes / 4, bytes - 1};
+  return std::any_of(std::begin(places), std::end(places),
+                     [&](int64_t at) { return IsPageMissing(PageOf(first + at)); });
 }
 
 void ProvidePages(void* first, void* end) {

@@ -193,8 +193,9 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
       mine->tiling = uncut;
     }
   }
-  const double bytes = static_cast<double>(row_bytes) *
-                       static_cast<double>(to.n * to.c / channels) * static_cast<double>(p.h.in);
+  const int64_t groups = to.n * to.c / channels;
+  const double bytes =
+      static_cast<double>(row_bytes) * static_cast<double>(groups) * static_cast<double>(p.h.in);
   mine->by_row = bytes > kByRowBytes;
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size);

@@ -127,8 +127,9 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
       mine->path == Path::kPermute ? lanes * std::max<int64_t>(mine->period, 1) : 64;
   mine->tiling = CutNearest(to.n, to.c / channels, to.h, to.w, row_bytes, step);
   if (pixels) mine->tiling.c = mine->tiling.channels = to.c;
-  const double bytes = static_cast<double>(row_bytes) *
-                       static_cast<double>(to.n * to.c / channels) * static_cast<double>(to.h);
+  const int64_t groups = to.n * to.c / channels;
+  const double bytes =
+      static_cast<double>(row_bytes) * static_cast<double>(groups) * static_cast<double>(to.h);
   mine->stream = can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
 

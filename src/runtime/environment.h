@@ -30,7 +30,7 @@ constexpr bool IsVariable(std::string_view name) {
 // The name of a variable: does not compile for one of our own that is not listed above.
 class Variable {
  public:
-  consteval Variable(const char* name) : name_(name) {
+  consteval Variable(const char* name) : name_(name) {  // NOLINT: conversion is its purpose
     if (std::string_view(name).starts_with(kPrefix) && !IsVariable(name)) {
       throw "list the variable in kVariables";
     }

@@ -29,7 +29,7 @@ using base::JsonString;
 
 constexpr size_t kBufferBytes = size_t{32} << 10;
 constexpr auto kMaxAge = std::chrono::milliseconds(250);
-constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+constexpr std::string_view kHead = R"({"displayTimeUnit":"ns","traceEvents":[)";
 constexpr std::string_view kTail = "\n]}\n";  // overwritten by the next write
 
 // Writes events so that the file is complete after each write: the tail is written with every

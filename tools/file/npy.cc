@@ -82,7 +82,7 @@ class HeaderParser {
     if (quote != '\'' && quote != '"') Fail("malformed header: a string expected");
     const size_t end = text_.find(quote, position_ + 1);
     if (end == std::string_view::npos) Fail("malformed header: a string does not end");
-    const std::string result(text_.substr(position_ + 1, end - position_ - 1));
+    std::string result(text_.substr(position_ + 1, end - position_ - 1));
     position_ = end + 1;
     return result;
   }
