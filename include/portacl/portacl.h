@@ -102,7 +102,7 @@ PORTACL_API const char* portaclGetImpl(void);
 /** Element types; the values are those of aclDataType. */
 enum { PORTACL_FLOAT32 = 0, PORTACL_FLOAT16 = 1, PORTACL_FLOAT64 = 11, PORTACL_BFLOAT16 = 27 };
 
-enum { PORTACL_MAX_RANK = 4 };
+enum { PORTACL_MAX_RANK = 5 };
 
 /** A view of the caller's memory. Inputs may have any strides (0 repeats, negative flips); outputs
  *  must not overlap themselves, an input or another output. */
@@ -126,7 +126,7 @@ enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
 typedef struct portaclPlan portaclPlan;
 
 /** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o], elements without a source 0.
- *  @param gradOutput (N, C, L) or (N, C, H, W).
+ *  @param gradOutput (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param gradInput  same rank and dtype, same N and C, the other spatial extents.
  *  @param scales null, or one value per spatial axis: gradOutput extent / gradInput extent as
  *         given to the forward function; 0 means "use the sizes".
@@ -158,6 +158,21 @@ PORTACL_API int32_t portaclPlanGridSampler2DBackward(
 /** Plans grid sampling itself: output (N, C, OH, OW) from input (N, C, H, W) at grid
  *  (N, OH, OW, 2). */
 PORTACL_API int32_t portaclPlanGridSampler2D(const portaclTensor* input, const portaclTensor* grid,
+                                             const portaclTensor* output, int32_t interpolation,
+                                             int32_t padding, int32_t alignCorners,
+                                             portaclPlan** plan);
+
+/** Plans the gradients of grid sampling of volumes: as portaclPlanGridSampler2DBackward with an
+ * axis more. gradOutput (N, C, OD, OH, OW), input (N, C, D, H, W), grid (N, OD, OH, OW, 3) with x,
+ * y, z along W, H, D; PORTACL_BILINEAR is trilinear, PORTACL_BICUBIC tricubic. */
+PORTACL_API int32_t portaclPlanGridSampler3DBackward(
+    const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* grid,
+    const portaclTensor* inputGrad, const portaclTensor* gridGrad, int32_t interpolation,
+    int32_t padding, int32_t alignCorners, portaclPlan** plan);
+
+/** Plans grid sampling of volumes: output (N, C, OD, OH, OW) from input (N, C, D, H, W) at grid
+ *  (N, OD, OH, OW, 3). */
+PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const portaclTensor* grid,
                                              const portaclTensor* output, int32_t interpolation,
                                              int32_t padding, int32_t alignCorners,
                                              portaclPlan** plan);
@@ -348,6 +363,23 @@ class Plan {
         input.c_tensor(), grid.c_tensor(), output.c_tensor(), static_cast<int32_t>(interpolation),
         static_cast<int32_t>(padding), align_corners ? 1 : 0, Reset()));
   }
+  Status grid_sampler_3d_backward(const Tensor& grad_output, const Tensor& input,
+                                  const Tensor& grid, const Tensor& input_grad,
+                                  const Tensor& grid_grad,
+                                  Interpolation interpolation = Interpolation::kBilinear,
+                                  Padding padding = Padding::kZeros, bool align_corners = false) {
+    return Status(portaclPlanGridSampler3DBackward(
+        grad_output.c_tensor(), input.c_tensor(), grid.c_tensor(), input_grad.c_tensor(),
+        grid_grad.c_tensor(), static_cast<int32_t>(interpolation), static_cast<int32_t>(padding),
+        align_corners ? 1 : 0, Reset()));
+  }
+  Status grid_sampler_3d(const Tensor& input, const Tensor& grid, const Tensor& output,
+                         Interpolation interpolation = Interpolation::kBilinear,
+                         Padding padding = Padding::kZeros, bool align_corners = false) {
+    return Status(portaclPlanGridSampler3D(
+        input.c_tensor(), grid.c_tensor(), output.c_tensor(), static_cast<int32_t>(interpolation),
+        static_cast<int32_t>(padding), align_corners ? 1 : 0, Reset()));
+  }
 
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
@@ -403,6 +435,29 @@ inline Status grid_sampler_2d(const Tensor& input, const Tensor& grid, const Ten
                               Padding padding = Padding::kZeros, bool align_corners = false) {
   Plan plan;
   Status status = plan.grid_sampler_2d(input, grid, output, interpolation, padding, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of grid_sampler_3d; pass Tensor() for an output that is not wanted.
+/// See portaclPlanGridSampler3DBackward.
+inline Status grid_sampler_3d_backward(const Tensor& grad_output, const Tensor& input,
+                                       const Tensor& grid, const Tensor& input_grad,
+                                       const Tensor& grid_grad,
+                                       Interpolation interpolation = Interpolation::kBilinear,
+                                       Padding padding = Padding::kZeros,
+                                       bool align_corners = false) {
+  Plan plan;
+  Status status = plan.grid_sampler_3d_backward(grad_output, input, grid, input_grad, grid_grad,
+                                                interpolation, padding, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Samples volumes at the points of grid; see portaclPlanGridSampler3D.
+inline Status grid_sampler_3d(const Tensor& input, const Tensor& grid, const Tensor& output,
+                              Interpolation interpolation = Interpolation::kBilinear,
+                              Padding padding = Padding::kZeros, bool align_corners = false) {
+  Plan plan;
+  Status status = plan.grid_sampler_3d(input, grid, output, interpolation, padding, align_corners);
   return status.ok() ? plan.run() : status;
 }
 

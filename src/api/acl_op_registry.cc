@@ -7,8 +7,8 @@
 
 #include "acl/acl_base.h"
 #include "api/acl_op_companion.h"
-#include "ops/grid_sampler_2d.h"
-#include "ops/grid_sampler_2d_backward.h"
+#include "ops/grid_sampler.h"
+#include "ops/grid_sampler_backward.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
 #include "ops/upsample_nearest_exact.h"
@@ -22,10 +22,14 @@ using ops::Refusals;
 using ops::Rule;
 using ops::Surface;
 
-constexpr const char* kNearest = ops::GraphName("UpsampleNearestExact2d");
-constexpr const char* kGridSampler = ops::GraphName("GridSampler2D");
-constexpr const char* kNearestBackward = ops::GraphName("UpsampleNearestExact2dGrad");
-constexpr const char* kGridSamplerBackward = ops::GraphName("GridSampler2DGrad");
+constexpr const char* kNearest2D = ops::GraphName("UpsampleNearestExact2d");
+constexpr const char* kNearest3D = ops::GraphName("UpsampleNearestExact3d");
+constexpr const char* kNearest2DBackward = ops::GraphName("UpsampleNearestExact2dGrad");
+constexpr const char* kNearest3DBackward = ops::GraphName("UpsampleNearestExact3dGrad");
+constexpr const char* kGridSampler2D = ops::GraphName("GridSampler2D");
+constexpr const char* kGridSampler3D = ops::GraphName("GridSampler3D");
+constexpr const char* kGridSampler2DBackward = ops::GraphName("GridSampler2DGrad");
+constexpr const char* kGridSampler3DBackward = ops::GraphName("GridSampler3DGrad");
 
 // ---- attributes --------------------------------------------------------------------------------
 
@@ -66,23 +70,27 @@ Status ReadMode(const GraphOperator& op, const char* name, const std::array<cons
 // ---- the operators -----------------------------------------------------------------------------
 
 // A scale that is not set is 0.
-Status ReadScales(const GraphOperator& op, std::array<double, 2>* scales) {
-  float scale_h = 0;
-  float scale_w = 0;
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_h", "float", false, &scale_h));
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "scales_w", "float", false, &scale_w));
-  *scales = {static_cast<double>(scale_h), static_cast<double>(scale_w)};
+template <int kSpatial>
+Status ReadScales(const GraphOperator& op, std::array<double, 3>* scales) {
+  constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
+  for (size_t axis = 0; axis < kSpatial; ++axis) {
+    float scale = 0;
+    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, kNames[3 - kSpatial + axis], "float", false, &scale));
+    (*scales)[axis] = static_cast<double>(scale);
+  }
   return {};
 }
 
+template <int kSpatial>
 class Nearest final : public GraphCall {
  public:
   Status Read(const GraphOperator& op, const Tensors& tensors) {
-    PORTACL_RETURN_IF_ERROR(
-        ReadAttribute(op, "output_size", "list of 2 integers", true, &output_size_));
-    PORTACL_RETURN_IF_ERROR(ReadScales(op, &call_.scales));
-    call_.op = kNearest;
+    constexpr const char* kSize = kSpatial == 2 ? "list of 2 integers" : "list of 3 integers";
+    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "output_size", kSize, true, &output_size_));
+    PORTACL_RETURN_IF_ERROR(ReadScales<kSpatial>(op, &call_.scales));
+    call_.op = kSpatial == 2 ? kNearest2D : kNearest3D;
     call_.surface = Surface::kGraph;
+    call_.spatial = kSpatial;
     call_.input = tensors.data();
     call_.output = &tensors[1];
     call_.output_size = &output_size_;
@@ -98,16 +106,18 @@ class Nearest final : public GraphCall {
   ops::UpsampleNearestExactCall call_;
 };
 
+template <int kSpatial>
 class NearestBackward final : public GraphCall {
  public:
   Status Read(const GraphOperator& op, const Tensors& tensors) {
-    PORTACL_RETURN_IF_ERROR(
-        ReadAttribute(op, "output_size", "list of 2 integers", true, &output_size_));
-    PORTACL_RETURN_IF_ERROR(
-        ReadAttribute(op, "input_size", "list of 4 integers", true, &input_size_));
-    PORTACL_RETURN_IF_ERROR(ReadScales(op, &call_.scales));
-    call_.op = kNearestBackward;
+    constexpr const char* kOut = kSpatial == 2 ? "list of 2 integers" : "list of 3 integers";
+    constexpr const char* kIn = kSpatial == 2 ? "list of 4 integers" : "list of 5 integers";
+    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "output_size", kOut, true, &output_size_));
+    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "input_size", kIn, true, &input_size_));
+    PORTACL_RETURN_IF_ERROR(ReadScales<kSpatial>(op, &call_.scales));
+    call_.op = kSpatial == 2 ? kNearest2DBackward : kNearest3DBackward;
     call_.surface = Surface::kGraph;
+    call_.spatial = kSpatial;
     call_.grad_output = tensors.data();
     call_.grad_input = &tensors[1];
     call_.output_size = &output_size_;
@@ -125,7 +135,7 @@ class NearestBackward final : public GraphCall {
   ops::UpsampleNearestExactBackwardCall call_;
 };
 
-// What both grid samplers have, into the call of either.
+// What all grid samplers have, into the call of any.
 template <class Call>
 Status ReadGridSampler(const GraphOperator& op, Call* call) {
   call->surface = Surface::kGraph;
@@ -136,29 +146,33 @@ Status ReadGridSampler(const GraphOperator& op, Call* call) {
   return ReadAttribute(op, "align_corners", "bool", false, &call->align_corners);
 }
 
+template <int kSpatial>
 class GridSampler final : public GraphCall {
  public:
   Status Read(const GraphOperator& op, const Tensors& tensors) {
-    call_.op = kGridSampler;
+    call_.op = kSpatial == 2 ? kGridSampler2D : kGridSampler3D;
+    call_.spatial = kSpatial;
     PORTACL_RETURN_IF_ERROR(ReadGridSampler(op, &call_));
     call_.input = tensors.data();
     call_.grid = &tensors[1];
     call_.output = &tensors[2];
     return {};
   }
-  Status Check() const override { return CheckGridSampler2D(call_); }
+  Status Check() const override { return CheckGridSampler(call_); }
   Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
-    return PlanCheckedGridSampler2D(call_, plan);
+    return PlanCheckedGridSampler(call_, plan);
   }
 
  private:
-  ops::GridSampler2DCall call_;
+  ops::GridSamplerCall call_;
 };
 
+template <int kSpatial>
 class GridSamplerBackward final : public GraphCall {
  public:
   Status Read(const GraphOperator& op, const Tensors& tensors) {
-    call_.op = kGridSamplerBackward;
+    call_.op = kSpatial == 2 ? kGridSampler2DBackward : kGridSampler3DBackward;
+    call_.spatial = kSpatial;
     PORTACL_RETURN_IF_ERROR(ReadGridSampler(op, &call_));
     call_.grad_output = tensors.data();
     call_.input = &tensors[1];
@@ -168,14 +182,14 @@ class GridSamplerBackward final : public GraphCall {
     call_.grid_grad = &tensors[4];
     return {};
   }
-  Status Check() const override { return CheckGridSampler2DBackward(call_); }
+  Status Check() const override { return CheckGridSamplerBackward(call_); }
   Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
-    return PlanCheckedGridSampler2DBackward(call_, plan);
+    return PlanCheckedGridSamplerBackward(call_, plan);
   }
 
  private:
   const std::vector<bool> both_ = {true, true};
-  ops::GridSampler2DBackwardCall call_;
+  ops::GridSamplerBackwardCall call_;
 };
 
 template <class Call>
@@ -186,23 +200,26 @@ Status Read(const GraphOperator& op, const Tensors& tensors, std::unique_ptr<Gra
   return {};
 }
 
+constexpr std::array<const char*, 5> kGridSamplerAttributes = {"interpolation_mode", "padding_mode",
+                                                               "align_corners"};
+
 constexpr GraphRow kRows[] = {
-    {kNearestBackward,
+    {kNearest2DBackward,
      1,
      1,
      {"output_size", "input_size", "scales_h", "scales_w"},
-     Read<NearestBackward>},
-    {kNearest, 1, 1, {"output_size", "scales_h", "scales_w"}, Read<Nearest>},
-    {kGridSampler,
-     2,
+     Read<NearestBackward<2>>},
+    {kNearest3DBackward,
      1,
-     {"interpolation_mode", "padding_mode", "align_corners"},
-     Read<GridSampler>},
-    {kGridSamplerBackward,
-     3,
-     2,
-     {"interpolation_mode", "padding_mode", "align_corners"},
-     Read<GridSamplerBackward>},
+     1,
+     {"output_size", "input_size", "scales_d", "scales_h", "scales_w"},
+     Read<NearestBackward<3>>},
+    {kNearest2D, 1, 1, {"output_size", "scales_h", "scales_w"}, Read<Nearest<2>>},
+    {kNearest3D, 1, 1, {"output_size", "scales_d", "scales_h", "scales_w"}, Read<Nearest<3>>},
+    {kGridSampler2D, 2, 1, kGridSamplerAttributes, Read<GridSampler<2>>},
+    {kGridSampler3D, 2, 1, kGridSamplerAttributes, Read<GridSampler<3>>},
+    {kGridSampler2DBackward, 3, 2, kGridSamplerAttributes, Read<GridSamplerBackward<2>>},
+    {kGridSampler3DBackward, 3, 2, kGridSamplerAttributes, Read<GridSamplerBackward<3>>},
     {kIdentity, 1, 1, {}, ReadIdentity},
     {kTransData,
      1,

@@ -1,8 +1,9 @@
-// The two-phase functions of aclnnUpsampleNearestExact1d and ...2d.
+// The two-phase functions of aclnnUpsampleNearestExact1d, ...2d and ...3d.
 #include <array>
 
 #include "aclnnop/aclnn_upsample_nearest_exact1d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d.h"
+#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
 #include "api/aclnn_call.h"
 #include "ops/operators.h"
 #include "ops/upsample_nearest_exact.h"
@@ -14,8 +15,9 @@ using portacl::api::PhaseTwo;
 
 constexpr const char* k1d = portacl::ops::AclnnName("aclnnUpsampleNearestExact1d");
 constexpr const char* k2d = portacl::ops::AclnnName("aclnnUpsampleNearestExact2d");
+constexpr const char* k3d = portacl::ops::AclnnName("aclnnUpsampleNearestExact3d");
 
-aclnnStatus Plan(const char* op, int spatial, const std::array<double, 2>& scales,
+aclnnStatus Plan(const char* op, int spatial, const std::array<double, 3>& scales,
                  const aclTensor* self, const aclIntArray* outputSize, const aclTensor* out,
                  uint64_t* workspaceSize, aclOpExecutor** executor) {
   return PhaseOne(
@@ -38,7 +40,7 @@ aclnnStatus aclnnUpsampleNearestExact1dGetWorkspaceSize(const aclTensor* self,
                                                         double scales, aclTensor* out,
                                                         uint64_t* workspaceSize,
                                                         aclOpExecutor** executor) {
-  return Plan(k1d, 1, {scales, 0}, self, outputSize, out, workspaceSize, executor);
+  return Plan(k1d, 1, {scales, 0, 0}, self, outputSize, out, workspaceSize, executor);
 }
 
 aclnnStatus aclnnUpsampleNearestExact1d(void* workspace, uint64_t workspaceSize,
@@ -51,12 +53,23 @@ aclnnStatus aclnnUpsampleNearestExact2dGetWorkspaceSize(const aclTensor* self,
                                                         double scalesH, double scalesW,
                                                         aclTensor* out, uint64_t* workspaceSize,
                                                         aclOpExecutor** executor) {
-  return Plan(k2d, 2, {scalesH, scalesW}, self, outputSize, out, workspaceSize, executor);
+  return Plan(k2d, 2, {scalesH, scalesW, 0}, self, outputSize, out, workspaceSize, executor);
 }
 
 aclnnStatus aclnnUpsampleNearestExact2d(void* workspace, uint64_t workspaceSize,
                                         aclOpExecutor* executor, aclrtStream stream) {
   return PhaseTwo(k2d, workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnUpsampleNearestExact3dGetWorkspaceSize(
+    const aclTensor* self, const aclIntArray* outputSize, double scalesD, double scalesH,
+    double scalesW, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return Plan(k3d, 3, {scalesD, scalesH, scalesW}, self, outputSize, out, workspaceSize, executor);
+}
+
+aclnnStatus aclnnUpsampleNearestExact3d(void* workspace, uint64_t workspaceSize,
+                                        aclOpExecutor* executor, aclrtStream stream) {
+  return PhaseTwo(k3d, workspace, workspaceSize, executor, stream);
 }
 
 }  // extern "C"

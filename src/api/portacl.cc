@@ -17,8 +17,8 @@
 #include "base/per_thread.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
-#include "ops/grid_sampler_2d.h"
-#include "ops/grid_sampler_2d_backward.h"
+#include "ops/grid_sampler.h"
+#include "ops/grid_sampler_backward.h"
 #include "ops/settings.h"
 #include "ops/upsample_nearest_exact.h"
 #include "ops/upsample_nearest_exact_backward.h"
@@ -112,11 +112,59 @@ int32_t MakePlan(const char* op, portaclPlan** plan, Make&& make) {
   });
 }
 
-// One value per spatial axis of `tensor`, zeros for null.
-std::array<double, 2> ReadScales(const double* scales, const portaclTensor* tensor) {
-  if (scales == nullptr) return {};
-  const bool flat = tensor != nullptr && tensor->rank == 3;
-  return {scales[0], flat ? 0.0 : scales[1]};
+// One value per spatial axis of an operator, zeros for null.
+std::array<double, 3> ReadScales(const double* scales, int spatial) {
+  std::array<double, 3> read{};
+  if (scales != nullptr) std::copy_n(scales, spatial, read.begin());
+  return read;
+}
+
+struct GridSamplerModes {
+  int32_t interpolation, padding, align_corners;
+};
+
+// `tensors`: gradOutput, input, grid, inputGrad, gridGrad.
+int32_t PlanGridSamplerBackward(const char* op, int spatial,
+                                const std::array<const portaclTensor*, 5>& tensors,
+                                const GridSamplerModes& modes, portaclPlan** plan) {
+  return MakePlan(op, plan, [&](MadePlan* made) -> Status {
+    Tensors reader(op);
+    const std::vector<bool> mask = {tensors[3] != nullptr, tensors[4] != nullptr};
+    portacl::ops::GridSamplerBackwardCall call;
+    call.op = op;
+    call.spatial = spatial;
+    call.grad_output = reader.Read("gradOutput", tensors[0]);
+    call.input = reader.Read("input", tensors[1]);
+    call.grid = reader.Read("grid", tensors[2]);
+    call.input_grad = reader.Read("inputGrad", tensors[3]);
+    call.grid_grad = reader.Read("gridGrad", tensors[4]);
+    call.interpolation = modes.interpolation;
+    call.padding = modes.padding;
+    call.align_corners = modes.align_corners != 0;
+    call.output_mask = &mask;
+    PORTACL_RETURN_IF_ERROR(reader.status());
+    return PlanGridSamplerBackward(call, made);
+  });
+}
+
+// `tensors`: input, grid, output.
+int32_t PlanGridSampler(const char* op, int spatial,
+                        const std::array<const portaclTensor*, 3>& tensors,
+                        const GridSamplerModes& modes, portaclPlan** plan) {
+  return MakePlan(op, plan, [&](MadePlan* made) -> Status {
+    Tensors reader(op);
+    portacl::ops::GridSamplerCall call;
+    call.op = op;
+    call.spatial = spatial;
+    call.input = reader.Read("input", tensors[0]);
+    call.grid = reader.Read("grid", tensors[1]);
+    call.output = reader.Read("output", tensors[2]);
+    call.interpolation = modes.interpolation;
+    call.padding = modes.padding;
+    call.align_corners = modes.align_corners != 0;
+    PORTACL_RETURN_IF_ERROR(reader.status());
+    return PlanGridSampler(call, made);
+  });
 }
 
 // Where a run's tensors are: the planned addresses, replaced by the given ones.
@@ -158,7 +206,7 @@ struct ImplText {
 };
 
 template <class Kept>
-const char* KeepText(std::string text) {
+const char* KeepText(std::string&& text) {
   Kept* const kept = portacl::base::PerThread<Kept>::Get();
   if (kept == nullptr) throw std::bad_alloc();
   kept->text = std::move(text);
@@ -254,8 +302,8 @@ int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor* gradOutput,
     call.op = kOp;
     call.grad_output = tensors.Read("gradOutput", gradOutput);
     call.grad_input = tensors.Read("gradInput", gradInput);
-    call.spatial = gradOutput != nullptr && gradOutput->rank == 3 ? 1 : 2;
-    call.scales = ReadScales(scales, gradOutput);
+    call.spatial = portacl::ops::SpatialOf(call.grad_output);
+    call.scales = ReadScales(scales, call.spatial);
     PORTACL_RETURN_IF_ERROR(tensors.status());
     return PlanUpsampleNearestExactBackward(call, made);
   });
@@ -269,7 +317,8 @@ int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input, const portac
     portacl::ops::UpsampleNearestExactCall call;
     call.input = tensors.Read("input", input);
     call.output = tensors.Read("output", output);
-    call.scales = ReadScales(scales, input);
+    call.spatial = portacl::ops::SpatialOf(call.input);
+    call.scales = ReadScales(scales, call.spatial);
     PORTACL_RETURN_IF_ERROR(tensors.status());
     return PlanUpsampleNearestExact(call, made);
   });
@@ -281,42 +330,34 @@ int32_t portaclPlanGridSampler2DBackward(const portaclTensor* gradOutput,
                                          const portaclTensor* gridGrad, int32_t interpolation,
                                          int32_t padding, int32_t alignCorners,
                                          portaclPlan** plan) {
-  constexpr const char* kOp = "portacl::grid_sampler_2d_backward";
-  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
-    Tensors tensors(kOp);
-    const std::vector<bool> mask = {inputGrad != nullptr, gridGrad != nullptr};
-    portacl::ops::GridSampler2DBackwardCall call;
-    call.op = kOp;
-    call.grad_output = tensors.Read("gradOutput", gradOutput);
-    call.input = tensors.Read("input", input);
-    call.grid = tensors.Read("grid", grid);
-    call.input_grad = tensors.Read("inputGrad", inputGrad);
-    call.grid_grad = tensors.Read("gridGrad", gridGrad);
-    call.interpolation = interpolation;
-    call.padding = padding;
-    call.align_corners = alignCorners != 0;
-    call.output_mask = &mask;
-    PORTACL_RETURN_IF_ERROR(tensors.status());
-    return PlanGridSampler2DBackward(call, made);
-  });
+  return PlanGridSamplerBackward("portacl::grid_sampler_2d_backward", 2,
+                                 {gradOutput, input, grid, inputGrad, gridGrad},
+                                 {interpolation, padding, alignCorners}, plan);
+}
+
+int32_t portaclPlanGridSampler3DBackward(const portaclTensor* gradOutput,
+                                         const portaclTensor* input, const portaclTensor* grid,
+                                         const portaclTensor* inputGrad,
+                                         const portaclTensor* gridGrad, int32_t interpolation,
+                                         int32_t padding, int32_t alignCorners,
+                                         portaclPlan** plan) {
+  return PlanGridSamplerBackward("portacl::grid_sampler_3d_backward", 3,
+                                 {gradOutput, input, grid, inputGrad, gridGrad},
+                                 {interpolation, padding, alignCorners}, plan);
 }
 
 int32_t portaclPlanGridSampler2D(const portaclTensor* input, const portaclTensor* grid,
                                  const portaclTensor* output, int32_t interpolation,
                                  int32_t padding, int32_t alignCorners, portaclPlan** plan) {
-  constexpr const char* kOp = "portacl::grid_sampler_2d";
-  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
-    Tensors tensors(kOp);
-    portacl::ops::GridSampler2DCall call;
-    call.input = tensors.Read("input", input);
-    call.grid = tensors.Read("grid", grid);
-    call.output = tensors.Read("output", output);
-    call.interpolation = interpolation;
-    call.padding = padding;
-    call.align_corners = alignCorners != 0;
-    PORTACL_RETURN_IF_ERROR(tensors.status());
-    return PlanGridSampler2D(call, made);
-  });
+  return PlanGridSampler("portacl::grid_sampler_2d", 2, {input, grid, output},
+                         {interpolation, padding, alignCorners}, plan);
+}
+
+int32_t portaclPlanGridSampler3D(const portaclTensor* input, const portaclTensor* grid,
+                                 const portaclTensor* output, int32_t interpolation,
+                                 int32_t padding, int32_t alignCorners, portaclPlan** plan) {
+  return PlanGridSampler("portacl::grid_sampler_3d", 3, {input, grid, output},
+                         {interpolation, padding, alignCorners}, plan);
 }
 
 uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan) {

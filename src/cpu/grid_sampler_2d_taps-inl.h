@@ -144,7 +144,7 @@ struct BicubicGroup {
   HWY_ALIGN int32_t target[kGroup];     // where the group's gridGrad sums go
 };
 
-// Keys' kernel with A = -0.75 and its slope at distance s, as ref/grid_sampler_2d_point.h.
+// Keys' kernel with A = -0.75 and its slope at distance s, as ref/grid_sampler_point.h.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Constant(D d, double value) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(value));

@@ -227,6 +227,7 @@ void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/
 }
 
 bool Plan(const Params& params, base::KernelPlan* plan) {
+  if (params.d.in != 1 || params.d.out != 1) return false;
   DispatchBits(params.dtype, [&](auto bits) {
     using T = decltype(bits);
     const auto lanes = static_cast<int64_t>(hn::Lanes(PermuteTag<T>()));

@@ -182,6 +182,7 @@ void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/
 }
 
 bool Plan(const Params& params, base::KernelPlan* plan) {
+  if (params.d.in != 1 || params.d.out != 1) return false;
   base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const NearestBackwardTarget target = {.lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>())),

@@ -4,7 +4,7 @@
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/grid_sampler_2d_backward.h"
 #endif
-#include "ref/grid_sampler_2d_backward.h"
+#include "ref/grid_sampler_backward.h"
 
 namespace portacl::ops {
 

@@ -4,7 +4,7 @@
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/grid_sampler_2d.h"
 #endif
-#include "ref/grid_sampler_2d.h"
+#include "ref/grid_sampler.h"
 
 namespace portacl::ops {
 

@@ -5,6 +5,8 @@
 
 #include "ops/grid_sampler_2d_backward_impls.h"
 #include "ops/grid_sampler_2d_impls.h"
+#include "ops/grid_sampler_3d_backward_impls.h"
+#include "ops/grid_sampler_3d_impls.h"
 #include "ops/select_kernel.h"
 #include "ops/upsample_nearest_exact_backward_impls.h"
 #include "ops/upsample_nearest_exact_impls.h"
@@ -18,16 +20,18 @@ bool Has(const DTypes& dtypes, base::DType dtype) {
 }
 
 const DTypes& DTypesIn(const OperatorRow& op, Profile profile) {
-  return profile == Profile::kAtlasTraining ? op.training_dtypes : op.dtypes;
+  if (profile == Profile::kAtlasTraining) return op.training_dtypes;
+  return profile == Profile::kOpen ? op.open_dtypes : op.dtypes;
 }
 
 // "FLOAT, FLOAT16 or BF16"
 std::string Choices(const DTypes& dtypes) {
   std::string text;
-  const auto end = std::find(dtypes.begin(), dtypes.end(), base::DType::kUndefined);
-  for (auto dtype = dtypes.begin(); dtype != end; ++dtype) {
-    if (dtype != dtypes.begin()) text += dtype + 1 == end ? " or " : ", ";
-    text += base::DTypeName(*dtype);
+  const auto undefined = std::find(dtypes.begin(), dtypes.end(), base::DType::kUndefined);
+  const auto count = static_cast<size_t>(std::distance(dtypes.begin(), undefined));
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) text += i + 1 == count ? " or " : ", ";
+    text += base::DTypeName(dtypes[i]);
   }
   return text;
 }
@@ -86,6 +90,10 @@ std::vector<KernelState> KernelsOf(const OperatorRow& op) {
       return StatesOf(GridSampler2DBackwardImpls());
     case Op::kGridSampler2D:
       return StatesOf(GridSampler2DImpls());
+    case Op::kGridSampler3DBackward:
+      return StatesOf(GridSampler3DBackwardImpls());
+    case Op::kGridSampler3D:
+      return StatesOf(GridSampler3DImpls());
   }
   return {};
 }

@@ -21,6 +21,8 @@ enum class Op {
   kUpsampleNearestExact,
   kGridSampler2DBackward,
   kGridSampler2D,
+  kGridSampler3DBackward,
+  kGridSampler3D,
 };
 
 // Element types in the order in which messages name them.
@@ -31,6 +33,8 @@ inline constexpr DTypes kFloats{base::DType::kFloat, base::DType::kFloat16, base
                                 base::DType::kUndefined};
 inline constexpr DTypes kFloatsAndBFloat16{base::DType::kFloat, base::DType::kFloat16,
                                            base::DType::kBFloat16, base::DType::kUndefined};
+inline constexpr DTypes kFloatsAndDouble{base::DType::kFloat, base::DType::kFloat16,
+                                         base::DType::kDouble, base::DType::kUndefined};
 inline constexpr DTypes kAllDTypes{base::DType::kFloat, base::DType::kFloat16,
                                    base::DType::kBFloat16, base::DType::kDouble};
 
@@ -42,41 +46,63 @@ struct OperatorRow {
   // its names for aclop...: null where there are fewer.
   std::array<const char*, 3> aclnn;
   std::array<const char*, 2> graph;
-  // What the aclnn and the graph API take in the profiles atlas-a2, atlas-a3 and open, and in
-  // atlas-training; a profile without dtypes does not have the operator. The native API takes all.
+  // What the aclnn and the graph API take in the profiles atlas-a2 and atlas-a3, in atlas-training,
+  // and in open; a profile without dtypes does not have the operator. The native API takes all.
   DTypes dtypes;
   DTypes training_dtypes;
+  DTypes open_dtypes;
 };
 
 inline constexpr OperatorRow kOperators[] = {
     {Op::kUpsampleNearestExactBackward,
      "upsample_nearest_exact_backward",
      "portaclPlanUpsampleNearestExactBackward",
-     {"aclnnUpsampleNearestExact1dBackward", "aclnnUpsampleNearestExact2dBackward"},
-     {"UpsampleNearestExact2dGrad"},
+     {"aclnnUpsampleNearestExact1dBackward", "aclnnUpsampleNearestExact2dBackward",
+      "aclnnUpsampleNearestExact3dBackward"},
+     {"UpsampleNearestExact2dGrad", "UpsampleNearestExact3dGrad"},
      kFloatsAndBFloat16,
-     kNoDTypes},
+     kNoDTypes,
+     kFloatsAndBFloat16},
     {Op::kUpsampleNearestExact,
      "upsample_nearest_exact",
      "portaclPlanUpsampleNearestExact",
-     {"aclnnUpsampleNearestExact1d", "aclnnUpsampleNearestExact2d"},
-     {"UpsampleNearestExact2d"},
+     {"aclnnUpsampleNearestExact1d", "aclnnUpsampleNearestExact2d", "aclnnUpsampleNearestExact3d"},
+     {"UpsampleNearestExact2d", "UpsampleNearestExact3d"},
      kFloatsAndBFloat16,
-     kNoDTypes},
+     kNoDTypes,
+     kFloatsAndBFloat16},
     {Op::kGridSampler2DBackward,
      "grid_sampler_2d_backward",
      "portaclPlanGridSampler2DBackward",
      {"aclnnGridSampler2DBackward"},
      {"GridSampler2DGrad"},
      kAllDTypes,
-     kFloats},
+     kFloats,
+     kAllDTypes},
     {Op::kGridSampler2D,
      "grid_sampler_2d",
      "portaclPlanGridSampler2D",
      {"aclnnGridSampler2D"},
      {"GridSampler2D"},
      kAllDTypes,
-     kFloats},
+     kFloats,
+     kAllDTypes},
+    {Op::kGridSampler3DBackward,
+     "grid_sampler_3d_backward",
+     "portaclPlanGridSampler3DBackward",
+     {"aclnnGridSampler3DBackward"},
+     {"GridSampler3DGrad"},
+     kFloatsAndDouble,
+     kFloatsAndDouble,
+     kAllDTypes},
+    {Op::kGridSampler3D,
+     "grid_sampler_3d",
+     "portaclPlanGridSampler3D",
+     {"aclnnGridSampler3D"},
+     {"GridSampler3D"},
+     kFloatsAndDouble,
+     kFloatsAndDouble,
+     kAllDTypes},
 };
 
 // An operator without a row does not compile where it is used.

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/nearest_axis.h"
+#include "ops/channels_first.h"
 #include "ops/operators.h"
 #include "ops/planned_kernel.h"
 #include "ops/refusal.h"
@@ -27,30 +27,15 @@ struct Names {
   const char* input;
   const char* output;
   const char* output_size;
-  std::array<const char*, 2> scale;
+  std::array<const char*, 3> scale;
 };
 
 Names NamesOf(const Call& call) {
-  if (call.surface == Surface::kGraph) return {"x", "y", "output_size", {"scales_h", "scales_w"}};
-  if (call.spatial == 1) return {"self", "out", "outputSize", {"scales", ""}};
-  return {"self", "out", "outputSize", {"scalesH", "scalesW"}};
-}
-
-// (N, H, W, C) as (N, C, H, W).
-Dims ChannelsFirst(const Dims& dims) {
-  Dims moved = dims;
-  moved[1] = dims[3];
-  moved[2] = dims[1];
-  moved[3] = dims[2];
-  return moved;
-}
-
-TensorDesc ChannelsFirst(const TensorDesc& tensor) {
-  if (tensor.format != base::Format::kNHWC || tensor.shape.rank() != 4) return tensor;
-  TensorDesc moved = tensor;
-  moved.shape = ChannelsFirst(tensor.shape);
-  moved.strides = ChannelsFirst(tensor.strides);
-  return moved;
+  if (call.surface == Surface::kAclnn) {
+    return {"self", "out", "outputSize", AclnnScaleNames(call.spatial)};
+  }
+  if (call.spatial == 3) return {"x", "y", "output_size", {"scales_d", "scales_h", "scales_w"}};
+  return {"x", "y", "output_size", {"scales_h", "scales_w", ""}};
 }
 
 // The checks of an aclnn or graph call, a function for each group of rows of the page's table.
@@ -104,13 +89,16 @@ class Checker {
   }
 
   Status Formats() const {
-    const bool flat = call_.spatial == 1;
-    const base::Format format = call_.input->format;
-    if (format != base::Format::kND &&
-        format != (flat ? base::Format::kNCL : base::Format::kNCHW) &&
-        (flat || format != base::Format::kNHWC)) {
+    using base::Format;
+    constexpr std::array<Format, 2> kFormats[] = {{Format::kNCL, Format::kNCL},
+                                                  {Format::kNCHW, Format::kNHWC},
+                                                  {Format::kNCDHW, Format::kNCDHW}};
+    constexpr const char* kNames[] = {"NCL", "NCHW, NHWC", "NCDHW"};
+    const Format format = call_.input->format;
+    const auto& [first, last] = kFormats[call_.spatial - 1];
+    if (format != Format::kND && format != first && format != last) {
       return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {} or ND", names_.input,
-                              base::FormatName(format), flat ? "NCL" : "NCHW, NHWC");
+                              base::FormatName(format), kNames[call_.spatial - 1]);
     }
     if (call_.output->format == format) return {};
     return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
@@ -146,7 +134,7 @@ class Checker {
       if (in[axis + 2] < 1) {
         return refusals_.Refuse(Rule::kInput, "{} has shape {}, but {} must be at least 1",
                                 names_.input, call_.input->shape.ToString(),
-                                call_.spatial == 1 ? "L" : (axis == 0 ? "H" : "W"));
+                                AxisName(call_.spatial, axis));
       }
       wanted[axis + 2] = (*call_.output_size)[static_cast<size_t>(axis)];
     }
@@ -170,7 +158,7 @@ Status CheckNative(const Call& call) {
   UpsampleNearestExactBackwardCall backward;
   backward.op = call.op;
   backward.surface = Surface::kNative;
-  backward.spatial = call.input != nullptr && call.input->shape.rank() == 3 ? 1 : 2;
+  backward.spatial = SpatialOf(call.input);
   backward.grad_output = call.output;
   backward.grad_input = call.input;
   backward.scales = call.scales;
@@ -192,12 +180,18 @@ class UpsampleNearestExactPlan final : public Plan {
     params_.c = input.shape[1];
     params_.input_stride = As4D(input.strides, 0);
     params_.output_stride = As4D(output.strides, 0);
+    params_.input_depth_stride = DepthOf(input.strides, 0);
+    params_.output_depth_stride = DepthOf(output.strides, 0);
   }
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
-    MakeTables();
+    // After the checks on memory: extents that no memory holds must not cost tables of their size.
+    tables_.emplace(tensor(0).desc.shape, tensor(1).desc.shape, scales_);
+    params_.d = tables_->d();
+    params_.h = tables_->h();
+    params_.w = tables_->w();
     PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), UpsampleNearestExactImpls(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
@@ -214,20 +208,8 @@ class UpsampleNearestExactPlan final : public Plan {
   }
 
  private:
-  // After the checks on memory: extents that no memory holds must not cost tables of their size.
-  void MakeTables() {
-    const Dims& in = tensor(0).desc.shape;
-    const Dims& out = tensor(1).desc.shape;
-    const bool flat = in.rank() == 3;
-    h_.emplace(flat ? 1 : in[2], flat ? 1 : out[2], flat ? 0.0 : scales_[0]);
-    w_.emplace(in[flat ? 2 : 3], out[flat ? 2 : 3], scales_[flat ? 0 : 1]);
-    params_.h = h_->axis();
-    params_.w = w_->axis();
-  }
-
-  const std::array<double, 2> scales_;
-  std::optional<NearestTable> h_;
-  std::optional<NearestTable> w_;
+  const std::array<double, 3> scales_;
+  std::optional<NearestTables> tables_;
   Params params_;
   PlannedKernel<Params> chosen_;
 };

@@ -17,11 +17,11 @@ namespace portacl::ops {
 struct UpsampleNearestExactCall {
   const char* op = "portacl::upsample_nearest_exact";  // in messages; a static string
   Surface surface = Surface::kNative;
-  int spatial = 2;  // axes: 1 or 2; the native API has as many as the input
+  int spatial = 2;  // axes: 1, 2 or 3; the native API has as many as the input
   const base::TensorDesc* input = nullptr;
   const base::TensorDesc* output = nullptr;
   const std::vector<int64_t>* output_size = nullptr;  // the native API has none
-  std::array<double, 2> scales{};  // 0, or output / input extent; 1D: [0] is L; 2D: H, W
+  std::array<double, 3> scales{};  // 0, or output / input extent; 1D: L; 2D: H, W; 3D: D, H, W
   // The two result pointers of an aclnn phase 1: only whether they are null matters.
   bool has_workspace_size = true;
   bool has_executor = true;
@@ -31,8 +31,8 @@ struct UpsampleNearestExactCall {
 base::Status CheckUpsampleNearestExact(const UpsampleNearestExactCall& call);
 
 // output[n, c, o] = input[n, c, src(o)] with the index rule of the backward function.
-// Tensors (N, C, L) or (N, C, H, W); format NHWC: (N, H, W, C). Any floating dtype, without DOUBLE
-// in the aclnn and graph APIs.
+// Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W); format NHWC: (N, H, W, C). Any floating
+// dtype, without DOUBLE in the aclnn and graph APIs.
 base::Status PlanUpsampleNearestExact(const UpsampleNearestExactCall& call,
                                       std::shared_ptr<const Plan>* plan);
 // The same for a call that has passed CheckUpsampleNearestExact.

@@ -19,7 +19,15 @@ using base::Status;
 using Call = UpsampleNearestExactBackwardCall;
 using Params = UpsampleNearestExactBackwardParams;
 
+constexpr const char* kLayouts[] = {"(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"};
 constexpr int64_t kLimit = 50;  // the documents' largest ratio of extents
+
+constexpr std::array<const char*, 3> kNativeScales = {"scales[0]", "scales[1]", "scales[2]"};
+
+std::array<const char*, 3> ScaleNames(const char* d, const char* h, const char* w, int spatial) {
+  if (spatial == 3) return {d, h, w};
+  return {h, w, ""};
+}
 
 // The parameters as the caller's API calls them.
 struct Names {
@@ -27,21 +35,21 @@ struct Names {
   const char* output_size;
   const char* input_size;
   const char* grad_input;
-  std::array<const char*, 2> scale;
+  std::array<const char*, 3> scale;
 };
 
 Names NamesOf(const Call& call) {
   switch (call.surface) {
     case Surface::kGraph:
-      return {"grad_output", "output_size", "input_size", "grad_input", {"scales_h", "scales_w"}};
+      return {"grad_output", "output_size", "input_size", "grad_input",
+              ScaleNames("scales_d", "scales_h", "scales_w", call.spatial)};
     case Surface::kNative:
-      if (call.forward) return {"output", "", "", "input", {"scales[0]", "scales[1]"}};
-      return {"gradOutput", "", "", "gradInput", {"scales[0]", "scales[1]"}};
+      if (call.forward) return {"output", "", "", "input", kNativeScales};
+      return {"gradOutput", "", "", "gradInput", kNativeScales};
     case Surface::kAclnn:
       break;
   }
-  if (call.spatial == 1) return {"gradOutput", "outputSize", "inputSize", "out", {"scales", ""}};
-  return {"gradOutput", "outputSize", "inputSize", "out", {"scalesH", "scalesW"}};
+  return {"gradOutput", "outputSize", "inputSize", "out", AclnnScaleNames(call.spatial)};
 }
 
 // The checks of one call, a function for each group of rows of the documents' table, in its order.
@@ -103,16 +111,16 @@ class Checker {
                               "{} has shape {} of rank {}, but must have rank {} {}",
                               is_output ? names_.grad_input : names_.grad_output,
                               tensor.shape.ToString(), tensor.shape.rank(), rank(),
-                              call_.spatial == 1 ? "(N, C, L)" : "(N, C, H, W)");
+                              kLayouts[call_.spatial - 1]);
     }
     for (const bool is_output : {false, true}) {
       const base::TensorDesc& tensor = is_output ? grad_input() : grad_output();
       for (int axis = 2; axis < rank(); ++axis) {
         if (tensor.shape[axis] >= 1) continue;
-        return refusals_.Refuse(
-            is_output ? Rule::kOutput : Rule::kInput, "{} has shape {}, but {} must be at least 1",
-            is_output ? names_.grad_input : names_.grad_output, tensor.shape.ToString(),
-            call_.spatial == 1 ? "L" : (axis == 2 ? "H" : "W"));
+        return refusals_.Refuse(is_output ? Rule::kOutput : Rule::kInput,
+                                "{} has shape {}, but {} must be at least 1",
+                                is_output ? names_.grad_input : names_.grad_output,
+                                tensor.shape.ToString(), AxisName(call_.spatial, axis - 2));
       }
     }
     return {};
@@ -120,7 +128,9 @@ class Checker {
 
   Status Formats() const {
     if (!sized()) return {};
-    const base::Format own = call_.spatial == 1 ? base::Format::kNCL : base::Format::kNCHW;
+    constexpr base::Format kFormats[] = {base::Format::kNCL, base::Format::kNCHW,
+                                         base::Format::kNCDHW};
+    const base::Format own = kFormats[call_.spatial - 1];
     for (const bool is_output : {false, true}) {
       const base::Format format = (is_output ? grad_input() : grad_output()).format;
       if (format == own || format == base::Format::kND) continue;
@@ -188,9 +198,9 @@ class Checker {
     return {};
   }
 
-  // 1D: gradInput at most 50 times gradOutput; 2D: the other way round, per axis.
+  // 1D: gradInput at most 50 times gradOutput; 2D: the other way round, per axis; 3D: none.
   Status Limits() const {
-    if (call_.surface != Surface::kAclnn) return {};
+    if (call_.surface != Surface::kAclnn || call_.spatial == 3) return {};
     for (int axis = 2; axis < rank() && CurrentProfile() != Profile::kOpen; ++axis) {
       const int64_t in = grad_input().shape[axis];
       const int64_t out = grad_output().shape[axis];
@@ -203,8 +213,8 @@ class Checker {
       return refusals_.Refuse(
           Rule::kOther,
           "{} of {} is {} and of {} {}: {} / {} must be at most {} (profile open has no limit)",
-          call_.spatial == 1 ? "L" : (axis == 2 ? "H" : "W"), names_.grad_output, out,
-          names_.grad_input, in, larger, smaller, kLimit);
+          AxisName(call_.spatial, axis - 2), names_.grad_output, out, names_.grad_input, in, larger,
+          smaller, kLimit);
     }
     if (call_.spatial == 1 && grad_output().NumElements() == 0) {
       return refusals_.Refuse(Rule::kInput, "{} has shape {}, but must not be empty",
@@ -232,7 +242,7 @@ class Checker {
 class UpsampleNearestExactBackwardPlan final : public Plan {
  public:
   explicit UpsampleNearestExactBackwardPlan(const Call& call)
-      : Plan(call.op, call.surface), spatial_(call.spatial), scales_(call.scales) {
+      : Plan(call.op, call.surface), scales_(call.scales) {
     const Names names = NamesOf(call);
     AddTensor(names.grad_output, *call.grad_output, false, true);
     AddTensor(names.grad_input, *call.grad_input, true, true);
@@ -241,12 +251,18 @@ class UpsampleNearestExactBackwardPlan final : public Plan {
     params_.c = call.grad_output->shape[1];
     params_.grad_output_stride = As4D(call.grad_output->strides, 0);
     params_.grad_input_stride = As4D(call.grad_input->strides, 0);
+    params_.grad_output_depth_stride = DepthOf(call.grad_output->strides, 0);
+    params_.grad_input_depth_stride = DepthOf(call.grad_input->strides, 0);
   }
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
-    MakeTables();
+    // After the checks on memory: extents that no memory holds must not cost tables of their size.
+    tables_.emplace(tensor(1).desc.shape, tensor(0).desc.shape, scales_);
+    params_.d = tables_->d();
+    params_.h = tables_->h();
+    params_.w = tables_->w();
     PORTACL_RETURN_IF_ERROR(
         chosen_.Choose(refusals(), UpsampleNearestExactBackwardImpls(), params_));
     kernel_ = chosen_.label();
@@ -264,32 +280,45 @@ class UpsampleNearestExactBackwardPlan final : public Plan {
   }
 
  private:
-  // After the checks on memory: extents that no memory holds must not cost tables of their size.
-  void MakeTables() {
-    const base::Dims& in = tensor(1).desc.shape;
-    const base::Dims& out = tensor(0).desc.shape;
-    const int last = spatial_ + 1;
-    h_.emplace(spatial_ == 1 ? 1 : in[2], spatial_ == 1 ? 1 : out[2],
-               spatial_ == 1 ? 0.0 : scales_[0]);
-    w_.emplace(in[last], out[last], scales_[static_cast<size_t>(spatial_ - 1)]);
-    params_.h = h_->axis();
-    params_.w = w_->axis();
-  }
-
-  const int spatial_;
-  const std::array<double, 2> scales_;
-  std::optional<NearestTable> h_;
-  std::optional<NearestTable> w_;
+  const std::array<double, 3> scales_;
+  std::optional<NearestTables> tables_;
   Params params_;
   PlannedKernel<Params> chosen_;
 };
 
 }  // namespace
 
-std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t h) {
-  if (dims.rank() == 3) return {dims[0], dims[1], h, dims[2]};
-  return {dims[0], dims[1], dims[2], dims[3]};
+std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing) {
+  const int last = dims.rank() - 1;
+  return {dims[0], dims[1], last == 2 ? missing : dims[last - 1], dims[last]};
 }
+
+int64_t DepthOf(const base::Dims& dims, int64_t missing) {
+  return dims.rank() == 5 ? dims[2] : missing;
+}
+
+int SpatialOf(const base::TensorDesc* tensor) {
+  const int rank = tensor == nullptr ? 4 : tensor->shape.rank();
+  return rank == 3 || rank == 5 ? rank - 2 : 2;
+}
+
+const char* AxisName(int spatial, int axis) {
+  constexpr const char* kNames[] = {"D", "H", "W"};
+  return spatial == 1 ? "L" : kNames[3 - spatial + axis];
+}
+
+std::array<const char*, 3> AclnnScaleNames(int spatial) {
+  if (spatial == 1) return {"scales", "", ""};
+  return ScaleNames("scalesD", "scalesH", "scalesW", spatial);
+}
+
+// The scales are those of the axes that there are, in order.
+NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
+                             const std::array<double, 3>& scales)
+    : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0),
+      h_(As4D(small, 1)[2], As4D(large, 1)[2],
+         small.rank() == 3 ? 0.0 : scales[static_cast<size_t>(small.rank() - 4)]),
+      w_(As4D(small, 1)[3], As4D(large, 1)[3], scales[static_cast<size_t>(small.rank() - 3)]) {}
 
 Status CheckUpsampleNearestExactBackward(const Call& call) { return Checker(call).Run(); }
 

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/surface.h"
 
@@ -17,13 +18,13 @@ namespace portacl::ops {
 struct UpsampleNearestExactBackwardCall {
   const char* op = "";  // the function's name in messages; a static string
   Surface surface = Surface::kNative;
-  int spatial = 2;  // axes: 1 or 2
+  int spatial = 2;  // axes: 1, 2 or 3
   const base::TensorDesc* grad_output = nullptr;
   const base::TensorDesc* grad_input = nullptr;
   // Null where the caller gave none; the native API has neither.
   const std::vector<int64_t>* output_size = nullptr;
   const std::vector<int64_t>* input_size = nullptr;
-  std::array<double, 2> scales{};  // 1D: [0] is L; 2D: H, W
+  std::array<double, 3> scales{};  // 1D: L; 2D: H, W; 3D: D, H, W
   // The two result pointers of an aclnn phase 1: only whether they are null matters.
   bool has_workspace_size = true;
   bool has_executor = true;
@@ -34,8 +35,34 @@ struct UpsampleNearestExactBackwardCall {
 // The checks alone, in the order of the documents' table.
 base::Status CheckUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call);
 
-// Four shape or stride values of an (N, C, L) tensor, as (N, C, H, L), or of an (N, C, H, W) one.
-std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t h);
+// The extents or strides of N, C, H and W, and of D, of a tensor (N, C, L), (N, C, H, W) or
+// (N, C, D, H, W); `missing` for an axis that it lacks.
+std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing);
+int64_t DepthOf(const base::Dims& dims, int64_t missing);
+
+// The axes of a native call's tensor: 1 to 3 where its rank is 3 to 5, 2 where it is none of these.
+int SpatialOf(const base::TensorDesc* tensor);
+
+// "L"; "H" or "W"; "D", "H" or "W": axis 0, 1, ... of an operator of `spatial` axes.
+const char* AxisName(int spatial, int axis);
+
+// "scales"; "scalesH", "scalesW"; "scalesD", ...: the parameters of the aclnn functions.
+std::array<const char*, 3> AclnnScaleNames(int spatial);
+
+// The index tables of all axes; an axis that the tensors lack has one element on both sides.
+class NearestTables {
+ public:
+  NearestTables(const base::Dims& small, const base::Dims& large,
+                const std::array<double, 3>& scales);
+  const NearestAxis& d() const { return d_.axis(); }
+  const NearestAxis& h() const { return h_.axis(); }
+  const NearestAxis& w() const { return w_.axis(); }
+
+ private:
+  NearestTable d_;
+  NearestTable h_;
+  NearestTable w_;
+};
 
 // Checks everything and plans. Errors: see docs/ops/upsample_nearest_exact_backward.md; aclnn and
 // native calls use aclnn codes, the graph operator uses aclError codes.

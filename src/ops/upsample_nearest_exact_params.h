@@ -20,17 +20,21 @@ struct NearestAxis {
   int64_t ratio = 0;  // k where begin[i] == k * i for every i (checked against the table), else 0
 };
 
-// (N, C, H, W); the 1D operator has H = 1. Strides in elements, any sign; 0 only in inputs.
+// (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
+// only in inputs: four of them for N, C, H and W, one for D.
 struct UpsampleNearestExactParams {
   base::DType dtype = base::DType::kFloat;
   int64_t n = 0;
   int64_t c = 0;
+  NearestAxis d{};
   NearestAxis h;
   NearestAxis w;
-  const void* input = nullptr;  // (n, c, h.in, w.in): element (0, 0, 0, 0)
-  void* output = nullptr;       // (n, c, h.out, w.out)
+  const void* input = nullptr;  // (n, c, d.in, h.in, w.in): element (0, 0, 0, 0, 0)
+  void* output = nullptr;       // (n, c, d.out, h.out, w.out)
   std::array<int64_t, 4> input_stride{};
   std::array<int64_t, 4> output_stride{};
+  int64_t input_depth_stride = 0;
+  int64_t output_depth_stride = 0;
 };
 
 }  // namespace portacl::ops

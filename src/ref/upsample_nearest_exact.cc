@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/dispatch.h"
-#include "runtime/parallel.h"
+#include "ref/upsample_nearest_exact_sources.h"
 
 namespace portacl::ref {
 namespace {
@@ -19,22 +19,13 @@ void Run(const Params& p) {
   const auto& from = p.input_stride;
   const auto& to = p.output_stride;
 
-  // An index of the loop is one row (n, c, i) of input; a thread gets some microseconds of them.
-  const int64_t grain = 1 + 8192 / (p.w.out * (1 + p.h.out / p.h.in));
-  runtime::ParallelFor(p.n * p.c * p.h.in, grain, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t i = row % p.h.in;
-      const int64_t c = row / p.h.in % p.c;
-      const int64_t n = row / p.h.in / p.c;
-      const T* in = input + n * from[0] + c * from[1] + i * from[2];
-      T* plane = output + n * to[0] + c * to[1];
-      for (int64_t oh = p.h.begin[i]; oh < p.h.begin[i + 1]; ++oh) {
-        for (int64_t j = 0; j < p.w.in; ++j) {
-          for (int64_t ow = p.w.begin[j]; ow < p.w.begin[j + 1]; ++ow) {
-            plane[oh * to[2] + ow * to[3]] = in[j * from[3]];
-          }
-        }
-      }
+  ForInputRows(p, [&](int64_t n, int64_t c, int64_t k, int64_t i) {
+    const T* in = input + n * from[0] + c * from[1] + k * p.input_depth_stride + i * from[2];
+    T* volume = output + n * to[0] + c * to[1];
+    for (int64_t j = 0; j < p.w.in; ++j) {
+      ForSources(p, {k, i, j}, [&](int64_t od, int64_t oh, int64_t ow) {
+        volume[od * p.output_depth_stride + oh * to[2] + ow * to[3]] = in[j * from[3]];
+      });
     }
   });
 }

@@ -1,10 +1,10 @@
-// One destination at a time: the sum over its block of sources, rows first, in the compute type.
+// One destination at a time: the sum over its box of sources, row-major, in the compute type.
 #include "ref/upsample_nearest_exact_backward.h"
 
 #include <cstdint>
 
 #include "base/dispatch.h"
-#include "runtime/parallel.h"
+#include "ref/upsample_nearest_exact_sources.h"
 
 namespace portacl::ref {
 namespace {
@@ -18,25 +18,15 @@ void Run(const Params& p) {
   const auto& from = p.grad_output_stride;
   const auto& to = p.grad_input_stride;
 
-  // An index of the loop is one row (n, c, i) of gradInput; a thread gets some microseconds of
-  // them.
-  const int64_t grain = 1 + 8192 / (p.w.out * (1 + p.h.out / p.h.in));
-  runtime::ParallelFor(p.n * p.c * p.h.in, grain, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t i = row % p.h.in;
-      const int64_t c = row / p.h.in % p.c;
-      const int64_t n = row / p.h.in / p.c;
-      const T* plane = grad_output + n * from[0] + c * from[1];
-      T* out = grad_input + n * to[0] + c * to[1] + i * to[2];
-      for (int64_t j = 0; j < p.w.in; ++j) {
-        base::ComputeType<T> sum = 0;
-        for (int64_t oh = p.h.begin[i]; oh < p.h.begin[i + 1]; ++oh) {
-          for (int64_t ow = p.w.begin[j]; ow < p.w.begin[j + 1]; ++ow) {
-            sum += base::Widen(plane[oh * from[2] + ow * from[3]]);
-          }
-        }
-        out[j * to[3]] = base::Narrow<T>(sum);
-      }
+  ForInputRows(p, [&](int64_t n, int64_t c, int64_t k, int64_t i) {
+    const T* volume = grad_output + n * from[0] + c * from[1];
+    T* out = grad_input + n * to[0] + c * to[1] + k * p.grad_input_depth_stride + i * to[2];
+    for (int64_t j = 0; j < p.w.in; ++j) {
+      base::ComputeType<T> sum = 0;
+      ForSources(p, {k, i, j}, [&](int64_t od, int64_t oh, int64_t ow) {
+        sum += base::Widen(volume[od * p.grad_output_depth_stride + oh * from[2] + ow * from[3]]);
+      });
+      out[j * to[3]] = base::Narrow<T>(sum);
     }
   });
 }

@@ -9,8 +9,10 @@
 #include "acl/acl_op_compiler.h"
 #include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
+#include "aclnnop/aclnn_grid_sampler3d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
 #include "portacl/portacl.h"
 
 namespace {
@@ -201,7 +203,7 @@ constexpr Value kValues[] = {
     PORTACL_VALUE(PORTACL_ZEROS, 0),
     PORTACL_VALUE(PORTACL_BORDER, 1),
     PORTACL_VALUE(PORTACL_REFLECTION, 2),
-    PORTACL_VALUE(PORTACL_MAX_RANK, 4),
+    PORTACL_VALUE(PORTACL_MAX_RANK, 5),
 };
 
 TEST(Abi, ConstantsHaveTheInterfacesValues) {
@@ -387,11 +389,22 @@ PORTACL_SIGNATURE(aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize,
                               double, aclTensor*, uint64_t*, aclOpExecutor**));
 PORTACL_SIGNATURE(aclnnUpsampleNearestExact2dBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact3dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(aclnnGridSampler2DBackwardGetWorkspaceSize,
                   aclnnStatus(const aclTensor*, const aclTensor*, const aclTensor*, int64_t,
                               int64_t, bool, const aclBoolArray*, aclTensor*, aclTensor*, uint64_t*,
                               aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnGridSampler3DBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclTensor*, const aclTensor*, int64_t,
+                              int64_t, bool, const aclBoolArray*, aclTensor*, aclTensor*, uint64_t*,
+                              aclOpExecutor**));
 PORTACL_SIGNATURE(aclnnGridSampler2DBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnGridSampler3DBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
 PORTACL_SIGNATURE(portaclGetVersion, const char*());
@@ -416,7 +429,14 @@ PORTACL_SIGNATURE(portaclPlanGridSampler2DBackward,
                   int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*,
                           const portaclTensor*, const portaclTensor*, int32_t, int32_t, int32_t,
                           portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanGridSampler3DBackward,
+                  int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*,
+                          const portaclTensor*, const portaclTensor*, int32_t, int32_t, int32_t,
+                          portaclPlan**));
 PORTACL_SIGNATURE(portaclPlanGridSampler2D,
+                  int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int32_t,
+                          int32_t, int32_t, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanGridSampler3D,
                   int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int32_t,
                           int32_t, int32_t, portaclPlan**));
 PORTACL_SIGNATURE(portaclPlanRun, int32_t(const portaclPlan*, void* const*, void*, uint64_t));
@@ -433,9 +453,9 @@ static_assert(sizeof(aclDataType) == 4 && sizeof(aclFormat) == 4 && sizeof(aclrt
 static_assert(sizeof(aclrtMemLocation) == 8 && offsetof(aclrtMemLocation, type) == 4);
 static_assert(sizeof(aclrtPtrAttributes) == 28 && offsetof(aclrtPtrAttributes, pageSize) == 8 &&
               offsetof(aclrtPtrAttributes, rsv) == 12);
-static_assert(sizeof(portaclTensor) == 80 && offsetof(portaclTensor, dtype) == 8 &&
+static_assert(sizeof(portaclTensor) == 96 && offsetof(portaclTensor, dtype) == 8 &&
               offsetof(portaclTensor, rank) == 12 && offsetof(portaclTensor, shape) == 16 &&
-              offsetof(portaclTensor, strides) == 48);
+              offsetof(portaclTensor, strides) == 56);
 static_assert(sizeof(portaclThreadPool) == 32 && offsetof(portaclThreadPool, numThreads) == 8 &&
               offsetof(portaclThreadPool, run) == 16 && offsetof(portaclThreadPool, name) == 24);
 static_assert(sizeof(portacl::Tensor) == sizeof(portaclTensor));

@@ -420,22 +420,30 @@ TEST_P(AclOp, ARefusedCallWritesNothing) {
 class GraphFixtures {
  public:
   std::map<std::string, OpCall> Calls() const {
-    OpCall nearest = NearestOp(At({1, 2, 4, 6}), At({1, 2, 2, 3}));
-    OpCall grid;
-    grid.type = "GridSampler2DGrad";
-    grid.inputs = {At({1, 2, 2, 2}), At({1, 2, 3, 4}), At({1, 2, 2, 2})};
-    grid.outputs = {At({1, 2, 3, 4}), At({1, 2, 2, 2})};
-    OpCall forward;
-    forward.type = "UpsampleNearestExact2d";
-    forward.inputs = {At({1, 2, 2, 3})};
-    forward.outputs = {At({1, 2, 4, 6})};
-    forward.attributes = {{"output_size", Ints{4, 6}}};
-    OpCall sample;
-    sample.type = "GridSampler2D";
-    sample.inputs = {At({1, 2, 3, 4}), At({1, 2, 2, 2})};
-    sample.outputs = {At({1, 2, 2, 2})};
-    return {
-        {nearest.type, nearest}, {grid.type, grid}, {forward.type, forward}, {sample.type, sample}};
+    std::map<std::string, OpCall> calls;
+    const auto add = [&](const char* type, const std::vector<Shape>& inputs,
+                         const std::vector<Shape>& outputs,
+                         std::map<std::string, Attribute> attributes = {}) {
+      OpCall& call = calls[type];
+      call.type = type;
+      for (const Shape& shape : inputs) call.inputs.push_back(At(shape));
+      for (const Shape& shape : outputs) call.outputs.push_back(At(shape));
+      call.attributes = std::move(attributes);
+    };
+    add("UpsampleNearestExact2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
+    add("UpsampleNearestExact3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
+        {{"output_size", Ints{2, 4, 6}}, {"scales_d", 2.0f}});
+    add("UpsampleNearestExact2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
+        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
+    add("UpsampleNearestExact3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
+        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
+    add("GridSampler2D", {{1, 2, 3, 4}, {1, 2, 2, 2}}, {{1, 2, 2, 2}});
+    add("GridSampler3D", {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}}, {{1, 2, 3, 2, 2}});
+    add("GridSampler2DGrad", {{1, 2, 2, 2}, {1, 2, 3, 4}, {1, 2, 2, 2}},
+        {{1, 2, 3, 4}, {1, 2, 2, 2}});
+    add("GridSampler3DGrad", {{1, 2, 3, 2, 2}, {1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}},
+        {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}});
+    return calls;
   }
 
  private:

@@ -182,7 +182,8 @@ TEST_F(LastErrorTest, WordsThatClientsLookFor) {
       aclopExecuteV2("MseLoss", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, stream_),
       ACL_ERROR_OP_NOT_FOUND,
       "MseLoss: this operator is not part of portacl; it has: "
-      "UpsampleNearestExact2dGrad, UpsampleNearestExact2d, GridSampler2D, GridSampler2DGrad, "
+      "UpsampleNearestExact2dGrad, UpsampleNearestExact3dGrad, UpsampleNearestExact2d, "
+      "UpsampleNearestExact3d, GridSampler2D, GridSampler3D, GridSampler2DGrad, GridSampler3DGrad, "
       "Identity, TransData; and in the aclnn API also: Add, Adds, ");
 }
 

@@ -33,9 +33,8 @@ aclnnStatus RunNearestBackward(const Shape& large, const Shape& small, aclrtStre
   return Execute(NearestCall::For(from.args(), to.args()), stream);
 }
 
-aclnnStatus RunGridBackward(aclrtStream stream) {
+aclnnStatus RunGridBackward(GridCase c, aclrtStream stream) {
   Random random(7);
-  GridCase c(Element::kFloat, 1, 2, 3, 4, 2, 3);
   c.Fill(GridKind::kRandom, random);
   Tensor input_grad(Element::kFloat, c.input.shape());
   Tensor grid_grad(Element::kFloat, c.grid.shape());
@@ -45,6 +44,7 @@ aclnnStatus RunGridBackward(aclrtStream stream) {
   const DeviceTensor to_input(&input_grad);
   const DeviceTensor to_grid(&grid_grad);
   GridCall call;
+  call.volume = c.input.shape().size() == 5;
   call.grad_output = grad_output.args();
   call.input = input.args();
   call.grid = grid.args();
@@ -61,14 +61,16 @@ aclnnStatus RunNearest(const Shape& small, const Shape& large, aclrtStream strea
   return Execute(NearestForwardCall::For(from.args(), to.args()), stream);
 }
 
-aclnnStatus RunGrid(aclrtStream stream) {
-  Tensor image(Element::kFloat, {1, 2, 3, 4});
-  Tensor points(Element::kFloat, {1, 2, 3, 2});
-  Tensor out(Element::kFloat, {1, 2, 2, 3});
-  const DeviceTensor input(&image);
-  const DeviceTensor grid(&points);
+aclnnStatus RunGrid(const Shape& image, const Shape& points, const Shape& output,
+                    aclrtStream stream) {
+  Tensor from(Element::kFloat, image);
+  Tensor at(Element::kFloat, points);
+  Tensor out(Element::kFloat, output);
+  const DeviceTensor input(&from);
+  const DeviceTensor grid(&at);
   const DeviceTensor to(&out);
   GridForwardCall call;
+  call.volume = image.size() == 5;
   call.input = input.args();
   call.grid = grid.args();
   call.out = to.args();
@@ -85,7 +87,18 @@ const std::map<std::string, Fixture>& AclnnFixtures() {
        [](aclrtStream stream) {
          return RunNearest({1, 2, 2, 3}, {1, 2, 4, 6}, stream);
        }},
-      {"aclnnGridSampler2D", RunGrid},
+      {"aclnnUpsampleNearestExact3d",
+       [](aclrtStream stream) {
+         return RunNearest({1, 2, 2, 2, 3}, {1, 2, 3, 4, 6}, stream);
+       }},
+      {"aclnnGridSampler2D",
+       [](aclrtStream stream) {
+         return RunGrid({1, 2, 3, 4}, {1, 2, 3, 2}, {1, 2, 2, 3}, stream);
+       }},
+      {"aclnnGridSampler3D",
+       [](aclrtStream stream) {
+         return RunGrid({1, 2, 2, 3, 4}, {1, 3, 2, 3, 3}, {1, 2, 3, 2, 3}, stream);
+       }},
       {"aclnnUpsampleNearestExact1dBackward",
        [](aclrtStream stream) {
          return RunNearestBackward({1, 2, 6}, {1, 2, 3}, stream);
@@ -94,7 +107,18 @@ const std::map<std::string, Fixture>& AclnnFixtures() {
        [](aclrtStream stream) {
          return RunNearestBackward({1, 2, 4, 6}, {1, 2, 2, 3}, stream);
        }},
-      {"aclnnGridSampler2DBackward", RunGridBackward},
+      {"aclnnUpsampleNearestExact3dBackward",
+       [](aclrtStream stream) {
+         return RunNearestBackward({1, 2, 3, 4, 6}, {1, 2, 2, 2, 3}, stream);
+       }},
+      {"aclnnGridSampler2DBackward",
+       [](aclrtStream stream) {
+         return RunGridBackward(GridCase(Element::kFloat, 1, 2, 3, 4, 2, 3), stream);
+       }},
+      {"aclnnGridSampler3DBackward",
+       [](aclrtStream stream) {
+         return RunGridBackward(GridCase(Element::kFloat, 1, 2, {2, 3, 4}, {3, 2, 3}), stream);
+       }},
   };
   return fixtures;
 }

@@ -1,5 +1,5 @@
-// `portacl cases`, `portacl golden` and `portacl compare` on folders: what they write, and what they
-// say of folders that are not right.
+// `portacl cases`, `portacl golden` and `portacl compare` on folders: what they write, and what
+// they say of folders that are not right.
 #include "cli/cli_runner.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ class GoldenTest : public CliTest {
     const Outcome outcome = Run({"golden", "--case", text, "-o", "want"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
-  void CopyResults() { 
+  void CopyResults() {
     fs::create_directories(Path("mine"));
     fs::copy(Path("want/one"), Path("mine/one"), fs::copy_options::recursive);
   }
@@ -57,12 +57,15 @@ TEST_F(GoldenTest, AFolderHasEveryTensorInEveryForm) {
 
 TEST_F(GoldenTest, Sha256IsTheStandards) {
   MakeGolden();
-  ASSERT_EQ(std::system(("cd '" + folder_.string() + "' && sha256sum want/one/gridGrad.npy >sum").c_str()), 0);
+  ASSERT_EQ(std::system(
+                ("cd '" + folder_.string() + "' && sha256sum want/one/gridGrad.npy >sum").c_str()),
+            0);
   EXPECT_THAT(Read("want/manifest.json"), HasSubstr(Read("sum").substr(0, 64)));
 }
 
 TEST_F(GoldenTest, AnInterruptedSetIsFinishedWithTheSameBytes) {
-  ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "3000", "-o", "cases.json"}).exit_code, 0);
+  ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "3000", "-o", "cases.json"}).exit_code,
+            0);
   ASSERT_EQ(Run({"golden", "cases.json", "-o", "whole"}).exit_code, 0);
   // Whenever the kill comes, what is there is gone on with.
   for (const char* const after : {"0.05", "0.15", "0.3"}) {
@@ -71,22 +74,26 @@ TEST_F(GoldenTest, AnInterruptedSetIsFinishedWithTheSameBytes) {
   const Outcome outcome = Run({"golden", "cases.json", "-o", "cut", "--jobs", "3"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(Contents("cut"), Contents("whole"));
-  EXPECT_EQ(Run({"golden", "cases.json", "-o", "cut"}).exit_code, 0) << "a complete one is left alone";
+  EXPECT_EQ(Run({"golden", "cases.json", "-o", "cut"}).exit_code, 0)
+      << "a complete one is left alone";
 }
 
 TEST_F(GoldenTest, AnotherSetIsNotOverwritten) {
   MakeGolden();
-  ExpectBadInput(Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "want"}),
-                 "want: holds another golden set already");
+  ExpectBadInput(
+      Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "want"}),
+      "want: holds another golden set already");
   fs::create_directories(Path("other/case"));
-  ExpectBadInput(Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "other"}),
-                 "other/case: is there already");
+  ExpectBadInput(
+      Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "other"}),
+      "other/case: is there already");
 }
 
 TEST_F(GoldenTest, NothingIsLeftWhereACaseIsRefused) {
   Write("cases.txt", std::string("upsample_nearest_exact1d self=1x1x2 out=1x1x4\n") +
                          "grid_sampler_2d input=1x1x4x4 grid=2x3x3x2\n");
-  ExpectBadInput(Run({"golden", "cases.txt", "-o", "want"}), "case 'grid_sampler_2d name=case-0002");
+  ExpectBadInput(Run({"golden", "cases.txt", "-o", "want"}),
+                 "case 'grid_sampler_2d name=case-0002");
   EXPECT_FALSE(fs::exists(Path("want")));
 }
 
@@ -169,7 +176,8 @@ TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
   expect(manifest.substr(0, end) + ",\n" + entry + "\n]}\n", "two cases are called 'one'");
   Write("want/manifest.json", manifest);
   Write("want/one/gridGrad.npy", Read("want/one/inputGrad.npy"));
-  ExpectBadInput(Run({"compare", "want", "want"}), "want/one/gridGrad.npy: is not the file of the manifest");
+  ExpectBadInput(Run({"compare", "want", "want"}),
+                 "want/one/gridGrad.npy: is not the file of the manifest");
   ExpectBadInput(Run({"compare", "nowhere", "want"}), "nowhere");
   fs::create_directories(Path("empty"));
   ExpectBadInput(Run({"compare", "empty", "want"}), "empty: no manifest.json in it");
@@ -179,7 +187,8 @@ TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
 TEST_F(GoldenTest, WrongOptionsAreNamed) {
   MakeGolden();
   ExpectBadInput(Run({"golden", "-o", "a"}), "wanted either a list of cases or --case");
-  ExpectBadInput(Run({"compare", "want", "want", "--ulp", "1", "--binary"}), "give one of --binary");
+  ExpectBadInput(Run({"compare", "want", "want", "--ulp", "1", "--binary"}),
+                 "give one of --binary");
   ExpectBadInput(Run({"compare", "want", "want", "--ulp", "-1"}), "--ulp: is negative");
   ExpectBadInput(Run({"compare", "want", "want", "--rtol", "x"}), "--rtol: 'x' is not a number");
   ExpectBadInput(Run({"compare", "want", "want", "--standard", "good"}), "--standard: 'good'");
@@ -193,7 +202,11 @@ TEST_F(GoldenTest, EveryStandardPassesGoldenItself) {
   ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "60", "-o", "b.csv"}).exit_code, 0);
   ASSERT_EQ(Run({"golden", "b.csv", "-o", "want"}).exit_code, 0);
   for (const std::vector<std::string>& standard : std::vector<std::vector<std::string>>{
-           {}, {"--binary"}, {"--ulp", "0"}, {"--rtol", "0"}, {"--standard", "stat"},
+           {},
+           {"--binary"},
+           {"--ulp", "0"},
+           {"--rtol", "0"},
+           {"--standard", "stat"},
            {"--standard", "dual", "--second", "want", "--factor", "1"}}) {
     std::vector<std::string> arguments = {"compare", "want", "want"};
     arguments.insert(arguments.end(), standard.begin(), standard.end());
@@ -209,7 +222,8 @@ TEST_F(GoldenTest, FilesCanBeJudgedByTheOtherStandardsToo) {
   EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--ulp", "0"}).exit_code, 1);
   EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--binary"}).exit_code, 1);
   EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--rtol", "1e-6"}).exit_code, 0);
-  ExpectBadInput(Run({"compare", "a.npy", "b.npy", "--standard", "bound"}), "two files have no error bound");
+  ExpectBadInput(Run({"compare", "a.npy", "b.npy", "--standard", "bound"}),
+                 "two files have no error bound");
 }
 
 }  // namespace

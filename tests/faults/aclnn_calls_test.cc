@@ -4,6 +4,7 @@
 #include "aclnnop/aclnn_bitwise_and_scalar.h"
 #include "aclnnop/aclnn_bitwise_and_tensor.h"
 #include "aclnnop/aclnn_cast.h"
+#include "aclnnop/aclnn_cat.h"
 #include "aclnnop/aclnn_ceil.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_div.h"
@@ -12,6 +13,8 @@
 #include "aclnnop/aclnn_foreach_mul_scalar_v2.h"
 #include "aclnnop/aclnn_grid_sampler2d.h"
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
+#include "aclnnop/aclnn_grid_sampler3d.h"
+#include "aclnnop/aclnn_grid_sampler3d_backward.h"
 #include "aclnnop/aclnn_gt_scalar.h"
 #include "aclnnop/aclnn_isfinite.h"
 #include "aclnnop/aclnn_lt_scalar.h"
@@ -27,11 +30,14 @@
 #include "aclnnop/aclnn_neg.h"
 #include "aclnnop/aclnn_ones.h"
 #include "aclnnop/aclnn_reduce_sum.h"
+#include "aclnnop/aclnn_stack.h"
 #include "aclnnop/aclnn_sub.h"
 #include "aclnnop/aclnn_upsample_nearest_exact1d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
+#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
 #include "aclnnop/aclnn_zero.h"
 #include "faults/calls.h"
 
@@ -94,6 +100,12 @@ struct Arguments {
   aclTensor* small = Make({1, 4, 20, 20});
   aclTensor* points = Make({1, 40, 40, 2});
   aclTensor* points_out = Make({1, 40, 40, 2});
+  aclTensor* volume = Make({1, 2, 4, 12, 12});
+  aclTensor* volume_in = Make({1, 2, 4, 12, 12});
+  aclTensor* volume_out = Make({1, 2, 4, 12, 12});
+  aclTensor* small_volume = Make({1, 2, 2, 6, 6});
+  aclTensor* places = Make({1, 4, 12, 12, 3});
+  aclTensor* places_out = Make({1, 4, 12, 12, 3});
   aclTensor* line = Make({1, 4, 40});
   aclTensor* short_line = Make({1, 4, 20});
   aclScalar* two = Scalar(ACL_FLOAT);
@@ -101,6 +113,8 @@ struct Arguments {
   aclIntArray* axes = Numbers({1});
   aclIntArray* planar = Numbers({40, 40});
   aclIntArray* planar_in = Numbers({1, 4, 20, 20});
+  aclIntArray* spatial = Numbers({4, 12, 12});
+  aclIntArray* spatial_in = Numbers({1, 2, 2, 6, 6});
   aclIntArray* linear = Numbers({40});
   aclIntArray* linear_in = Numbers({1, 4, 20});
   aclBoolArray* mask = Both();
@@ -108,6 +122,7 @@ struct Arguments {
   aclTensorList* xs = List(Make({2, 300}));
   aclTensorList* ys = List(Make({2, 300}));
   aclTensorList* outs = List(Make({2, 300}));
+  aclTensor* stacked = Make({1, 2, 300});
 };
 
 Arguments& ArgumentsOf(World& w) {
@@ -142,6 +157,7 @@ constexpr Operator kOperators[] = {
     PORTACL_OPERATOR(aclnnBitwiseAndScalar, a.int_x, a.whole_two, a.int_out),
     PORTACL_OPERATOR(aclnnBitwiseAndTensor, a.int_x, a.int_x, a.int_out),
     PORTACL_OPERATOR(aclnnCast, a.x, ACL_FLOAT16, a.half_out),
+    PORTACL_OPERATOR(aclnnCat, a.xs, 0, a.out),
     PORTACL_OPERATOR(aclnnCeil, a.x, a.out),
     PORTACL_OPERATOR(aclnnInplaceCopy, a.x, a.y),
     PORTACL_OPERATOR(aclnnDiv, a.x, a.y, a.out),
@@ -154,6 +170,9 @@ constexpr Operator kOperators[] = {
     PORTACL_OPERATOR(aclnnGridSampler2D, a.image, a.points, 0, 0, false, a.image_out),
     PORTACL_OPERATOR(aclnnGridSampler2DBackward, a.large, a.image, a.points, 0, 0, false, a.mask,
                      a.image_out, a.points_out),
+    PORTACL_OPERATOR(aclnnGridSampler3D, a.volume, a.places, 0, 0, false, a.volume_out),
+    PORTACL_OPERATOR(aclnnGridSampler3DBackward, a.volume, a.volume_in, a.places, 0, 0, false,
+                     a.mask, a.volume_out, a.places_out),
     PORTACL_OPERATOR(aclnnGtScalar, a.x, a.two, a.flags_out),
     PORTACL_OPERATOR(aclnnIsFinite, a.x, a.flags_out),
     PORTACL_OPERATOR(aclnnLtScalar, a.x, a.two, a.flags_out),
@@ -172,6 +191,7 @@ constexpr Operator kOperators[] = {
     PORTACL_OPERATOR(aclnnNeg, a.x, a.out),
     PORTACL_OPERATOR(aclnnInplaceOne, a.x),
     PORTACL_OPERATOR(aclnnReduceSum, a.x, a.axes, false, ACL_FLOAT, a.rows),
+    PORTACL_OPERATOR(aclnnStack, a.xs, 0, a.stacked),
     PORTACL_OPERATOR(aclnnSub, a.x, a.y, a.two, a.out),
     PORTACL_OPERATOR(aclnnSubs, a.x, a.two, a.two, a.out),
     PORTACL_OPERATOR(aclnnInplaceSub, a.x, a.y, a.two),
@@ -183,6 +203,9 @@ constexpr Operator kOperators[] = {
                      a.short_line),
     PORTACL_OPERATOR(aclnnUpsampleNearestExact2dBackward, a.large, a.planar, a.planar_in, 0, 0,
                      a.small),
+    PORTACL_OPERATOR(aclnnUpsampleNearestExact3d, a.small_volume, a.spatial, 0, 0, 0, a.volume_out),
+    PORTACL_OPERATOR(aclnnUpsampleNearestExact3dBackward, a.volume, a.spatial, a.spatial_in, 0, 0,
+                     0, a.small_volume),
 };
 constexpr size_t kOperatorCount = std::size(kOperators);
 

@@ -9,9 +9,9 @@ portaclTensor View(World& w, size_t offset, std::initializer_list<int64_t> shape
   portaclTensor view{};
   view.data = w.host + offset;
   view.dtype = PORTACL_FLOAT32;
-  view.rank = 4;
+  view.rank = static_cast<int32_t>(shape.size());
   int64_t stride = 1;
-  for (int i = 3; i >= 0; --i) {
+  for (int i = view.rank - 1; i >= 0; --i) {
     view.shape[i] = shape.begin()[i];
     view.strides[i] = stride;
     stride *= view.shape[i];
@@ -23,6 +23,14 @@ portaclTensor Image(World& w, size_t number) { return View(w, number * kImage, {
 portaclTensor Small(World& w) { return View(w, 2 * kImage, {1, 4, 24, 24}); }
 portaclTensor Points(World& w, size_t number) {
   return View(w, 3 * kImage + number * kImage / 2, {1, 48, 48, 2});
+}
+
+constexpr size_t kVolume = size_t{2} * 4 * 12 * 12 * sizeof(float);
+portaclTensor Volume(World& w, size_t number) {
+  return View(w, number * kVolume, {1, 2, 4, 12, 12});
+}
+portaclTensor Places(World& w, size_t number) {
+  return View(w, 3 * kVolume + number * 2 * kVolume, {1, 4, 12, 12, 3});
 }
 
 int64_t PlanNearestBackward(World& w, portaclPlan** plan) {
@@ -49,6 +57,23 @@ int64_t PlanGrid(World& w, portaclPlan** plan) {
   const portaclTensor grid = Points(w, 0);
   const portaclTensor output = Image(w, 1);
   return portaclPlanGridSampler2D(&input, &grid, &output, PORTACL_BICUBIC, PORTACL_REFLECTION, 1,
+                                  plan);
+}
+
+int64_t PlanVolumeBackward(World& w, portaclPlan** plan) {
+  const portaclTensor grad_output = Volume(w, 0);
+  const portaclTensor input = Volume(w, 1);
+  const portaclTensor grid = Places(w, 0);
+  const portaclTensor input_grad = Volume(w, 2);
+  const portaclTensor grid_grad = Places(w, 1);
+  return portaclPlanGridSampler3DBackward(&grad_output, &input, &grid, &input_grad, &grid_grad,
+                                          PORTACL_BILINEAR, PORTACL_ZEROS, 0, plan);
+}
+int64_t PlanVolume(World& w, portaclPlan** plan) {
+  const portaclTensor input = Volume(w, 0);
+  const portaclTensor grid = Places(w, 0);
+  const portaclTensor output = Volume(w, 1);
+  return portaclPlanGridSampler3D(&input, &grid, &output, PORTACL_BICUBIC, PORTACL_REFLECTION, 1,
                                   plan);
 }
 
@@ -88,6 +113,12 @@ std::vector<Row> PlanRows() {
        kEndNew,
        {.nulls = kNulls}},
       {"portaclPlanGridSampler2D", CallPlan<PlanGrid>, nullptr, kEndNew, {.nulls = kNulls}},
+      {"portaclPlanGridSampler3DBackward",
+       CallPlan<PlanVolumeBackward>,
+       nullptr,
+       kEndNew,
+       {.nulls = kNulls}},
+      {"portaclPlanGridSampler3D", CallPlan<PlanVolume>, nullptr, kEndNew, {.nulls = kNulls}},
       {"portaclPlanGetWorkspaceSize",
        PORTACL_USE(portaclPlanGetWorkspaceSize(w.Made<portaclPlan>())), kGrid, kEnd},
       {"portaclPlanGetKernel", PORTACL_CALL(Answer(portaclPlanGetKernel(w.Made<portaclPlan>()))),
@@ -96,6 +127,7 @@ std::vector<Row> PlanRows() {
       {"portaclPlanRun", Run, kGrid, kEnd},
       {"portaclPlanRun", Run, MakePlan<PlanNearestBackward>, kEnd, {.variant = " of nearest"}},
       {"portaclPlanRun", Run, MakePlan<PlanGrid>, kEnd, {.variant = " of the forward function"}},
+      {"portaclPlanRun", Run, MakePlan<PlanVolumeBackward>, kEnd, {.variant = " on volumes"}},
   };
 }
 

@@ -100,7 +100,8 @@ TEST_F(CaseFileTest, JsonTakesListsNumbersAndStrings) {
 
 TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
   const std::string head = "{\"version\": 1,\n \"cases\": [\n";
-  EXPECT_EQ(RefusalOf("a.json", head + "{\"operator\": \"grid_sampler_2d\",\n  \"input\": [1,\"x\",2]\n}]}"),
+  EXPECT_EQ(RefusalOf("a.json",
+                      head + "{\"operator\": \"grid_sampler_2d\",\n  \"input\": [1,\"x\",2]\n}]}"),
             "a.json:4: field input: 'x' is not an integer");
   EXPECT_EQ(RefusalOf("a.json", head + "{\"operator\": \"nothing\"}]}").substr(0, 40),
             "a.json:3: field operator: 'nothing' is n");
@@ -111,16 +112,18 @@ TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
   EXPECT_EQ(RefusalOf("a.json", head + "]}"), "a.json: there is no case in it");
   EXPECT_THAT(RefusalOf("a.json", head + "{\"name\": \"a\"}]}"),
               HasSubstr("a.json:3: field operator is missing"));
-  EXPECT_THAT(RefusalOf("a.csv", "operator,self\nupsample_nearest_exact1d,1x2x3\n"
-                                 "upsample_nearest_exact1d,1x-2x3\n"),
+  EXPECT_THAT(RefusalOf("a.csv",
+                        "operator,self\nupsample_nearest_exact1d,1x2x3\n"
+                        "upsample_nearest_exact1d,1x-2x3\n"),
               HasSubstr("a.csv:3: field self: extent -2 is negative"));
   EXPECT_EQ(RefusalOf("a.csv", "operator,self\nupsample_nearest_exact1d\n"),
             "a.csv:2: 1 cells, but the first row names 2 fields");
   EXPECT_THAT(RefusalOf("a.txt", "# two\n\nupsample_nearest_exact1d self=1x2x3 colour=red\n"),
               HasSubstr("a.txt:3: case 'upsample_nearest_exact1d self=1x2x3 colour=red': field "
                         "colour: upsample_nearest_exact1d has no parameter 'colour'"));
-  EXPECT_EQ(RefusalOf("a.txt", "upsample_nearest_exact1d name=a\nupsample_nearest_exact1d name=a\n"),
-            "a.txt:2: field name: 'a' is also the name of the case in line 1");
+  EXPECT_EQ(
+      RefusalOf("a.txt", "upsample_nearest_exact1d name=a\nupsample_nearest_exact1d name=a\n"),
+      "a.txt:2: field name: 'a' is also the name of the case in line 1");
   EXPECT_THAT(RefusalOf("a.xml", "<a/>"), HasSubstr("wanted a name that ends with .json, .csv"));
 }
 
@@ -132,7 +135,8 @@ TEST(Cases, WrongFieldsAreRefusedByName) {
   EXPECT_THAT(Refusal(sampler + "dtype=int8"), HasSubstr("field dtype: 'int8' is not one of"));
   EXPECT_THAT(Refusal(sampler + "seed=-1"), HasSubstr("field seed: '-1' is not a seed"));
   EXPECT_THAT(Refusal(sampler + "name=a/b"), HasSubstr("field name: 'a/b' is not a name"));
-  EXPECT_THAT(Refusal(sampler + "input.colour=1"), HasSubstr("field input.colour: a tensor has no"));
+  EXPECT_THAT(Refusal(sampler + "input.colour=1"),
+              HasSubstr("field input.colour: a tensor has no"));
   EXPECT_THAT(Refusal(sampler + "paddingMode.layout=flipped"), HasSubstr("is not a tensor"));
   EXPECT_THAT(Refusal(sampler + "inputGrad.values=ones"), HasSubstr("inputGrad is an output"));
   EXPECT_THAT(Refusal(sampler + "input.values=identity"), HasSubstr("'identity' is not one of"));
@@ -150,7 +154,8 @@ TEST(Cases, WrongFieldsAreRefusedByName) {
               HasSubstr("field gradOutput is not known: its OH follows from gradOutput"));
   EXPECT_THAT(Refusal("upsample_nearest_exact1d self=1x1x99999999999999 outputSize=4"),
               HasSubstr("needs"));
-  EXPECT_THAT(Refusal("grid_sampler_2d_backward direction=forward"), HasSubstr("no direction forward"));
+  EXPECT_THAT(Refusal("grid_sampler_2d_backward direction=forward"),
+              HasSubstr("no direction forward"));
 }
 
 TEST(Cases, ShapesFollowFromThoseThatAreGiven) {
@@ -158,7 +163,8 @@ TEST(Cases, ShapesFollowFromThoseThatAreGiven) {
   EXPECT_EQ(call.tensor("gradOutput").shape(), (Shape{2, 3, 5, 7}));
   EXPECT_EQ(call.tensor("inputGrad").shape(), (Shape{2, 3, 8, 9}));
   EXPECT_EQ(call.tensor("gridGrad").shape(), (Shape{2, 5, 7, 2}));
-  const Call up = MakeCall(ParseCase("upsample_nearest_exact2d_backward gradOutput=1x2x8x6 out=1x2x4x3"));
+  const Call up =
+      MakeCall(ParseCase("upsample_nearest_exact2d_backward gradOutput=1x2x8x6 out=1x2x4x3"));
   EXPECT_EQ(up.at("outputSize").integers, (Shape{8, 6}));
   EXPECT_EQ(up.at("inputSize").integers, (Shape{1, 2, 4, 3}));
 }

@@ -80,16 +80,16 @@ TEST(Exact, NearestSumsAreWithinOneRoundingOfTheOrderedOnes) {
 TEST(Exact, ABoundIsExactWhereCoordinatesAre) {
   // Extents of powers of two and coordinates of few bits: pixel centres and halves are exact in
   // float and in double, so nothing is allowed for them.
-  const Call exact = MakeCall(ParseCase(
-      "grid_sampler_2d_backward input=1x1x8x8 grid=1x20x20x2 grid.values=kinks seed=3"));
+  const Call exact = MakeCall(
+      ParseCase("grid_sampler_2d_backward input=1x1x8x8 grid=1x20x20x2 grid.values=kinks seed=3"));
   for (const Exact& output : ExactOutputs(exact)) {
     for (size_t i = 0; i < output.value.size(); ++i) {
       EXPECT_LT(output.bound[i], 1e-4) << i;
     }
   }
   // On an extent of 7 the same points are rounded: either side of a kink is right.
-  const Call rounded = MakeCall(ParseCase(
-      "grid_sampler_2d_backward input=1x1x7x7 grid=1x20x20x2 grid.values=kinks seed=3"));
+  const Call rounded = MakeCall(
+      ParseCase("grid_sampler_2d_backward input=1x1x7x7 grid=1x20x20x2 grid.values=kinks seed=3"));
   double largest = 0;
   for (const double bound : ExactOutputs(rounded)[1].bound) largest = std::max(largest, bound);
   EXPECT_GT(largest, 0.01);

@@ -9,7 +9,7 @@
 #include "cpu/caches.h"
 #include "cpu/grid_sampler_2d_backward.h"
 #include "cpu/machine.h"
-#include "ref/grid_sampler_2d_backward.h"
+#include "ref/grid_sampler_backward.h"
 #include "runtime/parallel.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ref/grid_sampler_2d.h"
+#include "ref/grid_sampler.h"
 #include "runtime/parallel.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"

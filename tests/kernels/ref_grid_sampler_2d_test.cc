@@ -5,9 +5,9 @@
 #include <limits>
 #include <tuple>
 
-#include "ref/grid_sampler_2d.h"
-#include "ref/grid_sampler_2d_backward.h"
-#include "ref/grid_sampler_2d_point.h"
+#include "ref/grid_sampler.h"
+#include "ref/grid_sampler_backward.h"
+#include "ref/grid_sampler_point.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ref/grid_sampler_2d.h"
-#include "ref/grid_sampler_2d_backward.h"
+#include "ref/grid_sampler.h"
+#include "ref/grid_sampler_backward.h"
 #include "ref/upsample_nearest_exact_backward.h"
 #include "support/api/compare.h"
 #include "support/api/grid_oracle.h"

@@ -52,6 +52,8 @@ typename Direction::Params NearestParams(const NearestCase& c, const NearestTabl
   params.dtype = c.dtype;
   params.n = c.n;
   params.c = c.c;
+  static const NearestTable one(1, 1, 0);
+  params.d = one.axis();
   params.h = h.axis();
   params.w = w.axis();
   Direction::SetTensors(from, to, &params);

@@ -12,6 +12,7 @@
 #include "base/kernel.h"
 #include "ops/grid_sampler_2d_backward_params.h"
 #include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
 #include "ops/nearest_axis.h"
 #include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
@@ -24,10 +25,14 @@ inline portacl::base::DType ToDType(Element element) {
   return static_cast<portacl::base::DType>(element);
 }
 
-// Extents or strides of (N, C, L) as (N, C, 1, L), and of 4D tensors as they are.
-inline std::array<int64_t, 4> As4D(const Shape& values, int64_t h) {
-  if (values.size() == 3) return {values[0], values[1], h, values[2]};
-  return {values[0], values[1], values[2], values[3]};
+// Extents or strides of N, C, H and W of (N, C, L), (N, C, H, W) or (N, C, D, H, W), and of D;
+// `missing` for an axis that the tensor lacks.
+inline std::array<int64_t, 4> As4D(const Shape& values, int64_t missing) {
+  const size_t last = values.size() - 1;
+  return {values[0], values[1], last == 2 ? missing : values[last - 1], values[last]};
+}
+inline int64_t DepthOf(const Shape& values, int64_t missing) {
+  return values.size() == 5 ? values[2] : missing;
 }
 
 // False where the kernel does not serve the parameters or wrote outside its workspace.
@@ -52,16 +57,18 @@ template <class Params>
 // The index tables of a nearest-exact call.
 class NearestAxes {
  public:
+  // Scales: none, or one for each axis that there is.
   NearestAxes(const Shape& small, const Shape& large, const std::vector<double>& scales)
-      : planar_(small.size() == 4),
-        h_(planar_ ? small[2] : 1, planar_ ? large[2] : 1,
-           planar_ && !scales.empty() ? scales[0] : 0.0),
+      : d_(DepthOf(small, 1), DepthOf(large, 1), scales.size() == 3 ? scales[0] : 0.0),
+        h_(As4D(small, 1)[2], As4D(large, 1)[2],
+           scales.size() > 1 ? scales[scales.size() - 2] : 0.0),
         w_(small.back(), large.back(), scales.empty() ? 0.0 : scales.back()) {}
+  const portacl::ops::NearestAxis& d() const { return d_.axis(); }
   const portacl::ops::NearestAxis& h() const { return h_.axis(); }
   const portacl::ops::NearestAxis& w() const { return w_.axis(); }
 
  private:
-  bool planar_;
+  portacl::ops::NearestTable d_;
   portacl::ops::NearestTable h_;
   portacl::ops::NearestTable w_;
 };
@@ -74,12 +81,15 @@ class NearestAxes {
   params.dtype = ToDType(grad_output.element());
   params.n = grad_output.shape()[0];
   params.c = grad_output.shape()[1];
+  params.d = axes.d();
   params.h = axes.h();
   params.w = axes.w();
   params.grad_output = grad_output.first();
   params.grad_input = grad_input->first();
   params.grad_output_stride = As4D(grad_output.strides(), 0);
   params.grad_input_stride = As4D(grad_input->strides(), 0);
+  params.grad_output_depth_stride = DepthOf(grad_output.strides(), 0);
+  params.grad_input_depth_stride = DepthOf(grad_input->strides(), 0);
   return RunKernel(kernel, params);
 }
 
@@ -91,68 +101,80 @@ class NearestAxes {
   params.dtype = ToDType(input.element());
   params.n = input.shape()[0];
   params.c = input.shape()[1];
+  params.d = axes.d();
   params.h = axes.h();
   params.w = axes.w();
   params.input = input.first();
   params.output = output->first();
   params.input_stride = As4D(input.strides(), 0);
   params.output_stride = As4D(output->strides(), 0);
+  params.input_depth_stride = DepthOf(input.strides(), 0);
+  params.output_depth_stride = DepthOf(output->strides(), 0);
   return RunKernel(kernel, params);
 }
 
-inline portacl::ops::GridSampler2DShape GridShape(const Tensor& input, const Tensor& grid,
+inline portacl::ops::GridSampler3DShape GridShape(const Tensor& input, const Tensor& grid,
                                                   const GridMode& mode) {
-  portacl::ops::GridSampler2DShape shape;
+  const size_t axes = input.shape().size() - 2;
+  portacl::ops::GridSampler3DShape shape;
   shape.dtype = ToDType(input.element());
   shape.n = input.shape()[0];
   shape.c = input.shape()[1];
-  shape.h = input.shape()[2];
-  shape.w = input.shape()[3];
-  shape.oh = grid.shape()[1];
-  shape.ow = grid.shape()[2];
+  shape.d = input.shape()[2];
+  shape.h = input.shape()[axes];
+  shape.w = input.shape()[axes + 1];
+  shape.od = grid.shape()[1];
+  shape.oh = grid.shape()[axes - 1];
+  shape.ow = grid.shape()[axes];
   shape.interpolation = static_cast<portacl::ops::Interpolation>(mode.interpolation);
   shape.padding = static_cast<portacl::ops::Padding>(mode.padding);
   shape.align_corners = mode.align_corners;
   return shape;
 }
 
-// A null output is one that the mask leaves out.
-[[nodiscard]] inline bool RunGridBackward(
-    const portacl::base::Kernel<portacl::ops::GridSampler2DBackwardParams>& kernel,
-    const Tensor& grad_output, const Tensor& input, const Tensor& grid, const GridMode& mode,
-    Tensor* input_grad, Tensor* grid_grad) {
-  portacl::ops::GridSampler2DBackwardParams params;
+template <size_t kRank>
+void SetStrides(const Tensor& tensor, std::array<int64_t, kRank>* strides) {
+  std::copy_n(tensor.strides().begin(), kRank, strides->begin());
+}
+
+// On images or volumes, as the kernel does. A null output is one that the mask leaves out.
+template <class Params>
+[[nodiscard]] bool RunGridBackward(const portacl::base::Kernel<Params>& kernel,
+                                   const Tensor& grad_output, const Tensor& input,
+                                   const Tensor& grid, const GridMode& mode, Tensor* input_grad,
+                                   Tensor* grid_grad) {
+  Params params;
   params.shape = GridShape(input, grid, mode);
   params.want_input_grad = input_grad != nullptr;
   params.want_grid_grad = grid_grad != nullptr;
   params.grad_output = grad_output.first();
   params.input = input.first();
   params.grid = grid.first();
-  params.grad_output_stride = As4D(grad_output.strides(), 0);
-  params.input_stride = As4D(input.strides(), 0);
-  params.grid_stride = As4D(grid.strides(), 0);
+  SetStrides(grad_output, &params.grad_output_stride);
+  SetStrides(input, &params.input_stride);
+  SetStrides(grid, &params.grid_stride);
   if (input_grad != nullptr) {
     params.input_grad = input_grad->first();
-    params.input_grad_stride = As4D(input_grad->strides(), 0);
+    SetStrides(*input_grad, &params.input_grad_stride);
   }
   if (grid_grad != nullptr) {
     params.grid_grad = grid_grad->first();
-    params.grid_grad_stride = As4D(grid_grad->strides(), 0);
+    SetStrides(*grid_grad, &params.grid_grad_stride);
   }
   return RunKernel(kernel, params);
 }
 
-[[nodiscard]] inline bool RunGridSampler(
-    const portacl::base::Kernel<portacl::ops::GridSampler2DParams>& kernel, const Tensor& input,
-    const Tensor& grid, const GridMode& mode, Tensor* output) {
-  portacl::ops::GridSampler2DParams params;
+template <class Params>
+[[nodiscard]] bool RunGridSampler(const portacl::base::Kernel<Params>& kernel, const Tensor& input,
+                                  const Tensor& grid, const GridMode& mode, Tensor* output) {
+  Params params;
   params.shape = GridShape(input, grid, mode);
   params.input = input.first();
   params.grid = grid.first();
   params.output = output->first();
-  params.input_stride = As4D(input.strides(), 0);
-  params.grid_stride = As4D(grid.strides(), 0);
-  params.output_stride = As4D(output->strides(), 0);
+  SetStrides(input, &params.input_stride);
+  SetStrides(grid, &params.grid_stride);
+  SetStrides(*output, &params.output_stride);
   return RunKernel(kernel, params);
 }
 

@@ -19,8 +19,10 @@
 #include "acl/acl.h"
 #include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
+#include "aclnnop/aclnn_grid_sampler3d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
 #include "portacl/portacl.h"
 #include "support/api/grid_oracle.h"
 #include "support/api/tensor.h"
@@ -133,9 +135,9 @@ struct Planned {
   aclOpExecutor* executor = reinterpret_cast<aclOpExecutor*>(8);
 };
 
-// One call of aclnnUpsampleNearestExact1dBackward (tensors of rank 3) or ...2dBackward.
+// One call of aclnnUpsampleNearestExact1dBackward (tensors of rank 3), ...2d... or ...3dBackward.
 struct NearestCall {
-  bool planar = true;
+  size_t spatial = 2;
   TensorArgs grad_output;
   IntList output_size;
   IntList input_size;
@@ -145,18 +147,21 @@ struct NearestCall {
   bool null_executor = false;
 
   const char* op() const {
-    return planar ? "aclnnUpsampleNearestExact2dBackward" : "aclnnUpsampleNearestExact1dBackward";
+    constexpr const char* kNames[] = {"aclnnUpsampleNearestExact1dBackward",
+                                      "aclnnUpsampleNearestExact2dBackward",
+                                      "aclnnUpsampleNearestExact3dBackward"};
+    return kNames[spatial - 1];
   }
   // Sizes as the documents want them for these tensors.
   static NearestCall For(const TensorArgs& grad_output, const TensorArgs& out,
                          std::vector<double> scales = {}) {
     NearestCall call;
-    call.planar = grad_output.shape.size() == 4;
+    call.spatial = grad_output.shape.size() - 2;
     call.grad_output = grad_output;
     call.out = out;
     call.output_size = Shape(grad_output.shape.begin() + 2, grad_output.shape.end());
     call.input_size = out.shape;
-    call.scales = scales.empty() ? std::vector<double>(call.planar ? 2 : 1, 0.0) : scales;
+    call.scales = scales.empty() ? std::vector<double>(call.spatial, 0.0) : scales;
     return call;
   }
   Planned Plan() const {
@@ -167,22 +172,29 @@ struct NearestCall {
     Planned planned;
     uint64_t* size = null_workspace_size ? nullptr : &planned.workspace_size;
     aclOpExecutor** executor = null_executor ? nullptr : &planned.executor;
-    planned.status =
-        planar ? aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
-                     from.get(), sizes.get(), in_sizes.get(), scales[0], scales[1], to.get(), size,
-                     executor)
-               : aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize(
-                     from.get(), sizes.get(), in_sizes.get(), scales[0], to.get(), size, executor);
+    if (spatial == 1) {
+      planned.status = aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize(
+          from.get(), sizes.get(), in_sizes.get(), scales[0], to.get(), size, executor);
+    } else if (spatial == 2) {
+      planned.status = aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
+          from.get(), sizes.get(), in_sizes.get(), scales[0], scales[1], to.get(), size, executor);
+    } else {
+      planned.status = aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
+          from.get(), sizes.get(), in_sizes.get(), scales[0], scales[1], scales[2], to.get(), size,
+          executor);
+    }
     return planned;
   }
   aclnnStatus Run(void* workspace, uint64_t size, aclOpExecutor* executor,
                   aclrtStream stream) const {
-    return planar ? aclnnUpsampleNearestExact2dBackward(workspace, size, executor, stream)
-                  : aclnnUpsampleNearestExact1dBackward(workspace, size, executor, stream);
+    constexpr decltype(&aclnnUpsampleNearestExact1dBackward) kRuns[] = {
+        aclnnUpsampleNearestExact1dBackward, aclnnUpsampleNearestExact2dBackward,
+        aclnnUpsampleNearestExact3dBackward};
+    return kRuns[spatial - 1](workspace, size, executor, stream);
   }
 };
 
-// One call of aclnnGridSampler2DBackward.
+// One call of aclnnGridSampler2DBackward or ...3DBackward.
 struct GridCall {
   TensorArgs grad_output;
   TensorArgs input;
@@ -196,7 +208,11 @@ struct GridCall {
   bool null_workspace_size = false;
   bool null_executor = false;
 
-  const char* op() const { return "aclnnGridSampler2DBackward"; }
+  bool volume = false;
+
+  const char* op() const {
+    return volume ? "aclnnGridSampler3DBackward" : "aclnnGridSampler2DBackward";
+  }
   Planned Plan() const {
     const TensorHandle handles[] = {grad_output.Make(), input.Make(), grid.Make(),
                                     input_grad.Make(), grid_grad.Make()};
@@ -207,16 +223,19 @@ struct GridCall {
       mask_handle.reset(aclCreateBoolArray(values.get(), mask->size()));
     }
     Planned planned;
-    planned.status = aclnnGridSampler2DBackwardGetWorkspaceSize(
-        handles[0].get(), handles[1].get(), handles[2].get(), interpolation, padding, align_corners,
-        mask_handle.get(), handles[3].get(), handles[4].get(),
-        null_workspace_size ? nullptr : &planned.workspace_size,
-        null_executor ? nullptr : &planned.executor);
+    const auto phase_one = volume ? aclnnGridSampler3DBackwardGetWorkspaceSize
+                                  : aclnnGridSampler2DBackwardGetWorkspaceSize;
+    planned.status =
+        phase_one(handles[0].get(), handles[1].get(), handles[2].get(), interpolation, padding,
+                  align_corners, mask_handle.get(), handles[3].get(), handles[4].get(),
+                  null_workspace_size ? nullptr : &planned.workspace_size,
+                  null_executor ? nullptr : &planned.executor);
     return planned;
   }
   aclnnStatus Run(void* workspace, uint64_t size, aclOpExecutor* executor,
                   aclrtStream stream) const {
-    return aclnnGridSampler2DBackward(workspace, size, executor, stream);
+    const auto phase_two = volume ? aclnnGridSampler3DBackward : aclnnGridSampler2DBackward;
+    return phase_two(workspace, size, executor, stream);
   }
 };
 

@@ -144,67 +144,130 @@ std::vector<Tap<Wide>> TapsOf(const Place<Float>& place, int64_t extent, const G
 
 // ---- one point ---------------------------------------------------------------------------------
 
+// Axes are x, y, z: columns, rows, planes. An image is one plane.
+struct Sizes {
+  int64_t n, c;
+  std::array<int64_t, 3> extent;
+  int64_t points;
+  int64_t axes;
+  Sizes(const Tensor& input, const Tensor& grid)
+      : n(input.shape()[0]),
+        c(input.shape()[1]),
+        extent{input.shape().back(), input.shape()[input.shape().size() - 2],
+               input.shape().size() == 5 ? input.shape()[2] : 1},
+        points(grid.size() / std::max<int64_t>(1, n * grid.shape().back())),
+        axes(grid.shape().back()) {}
+  int64_t Index(int64_t plane, int64_t z, int64_t y, int64_t x) const {
+    return ((plane * extent[2] + z) * extent[1] + y) * extent[0] + x;
+  }
+};
+
 template <class Float, class Wide>
 struct Point {
   bool unusable = false;
   bool outside = false;
-  Wide slope_x = 0;
-  Wide slope_y = 0;
-  std::vector<Tap<Wide>> x;
-  std::vector<Tap<Wide>> y;
+  std::array<Wide, 3> slope{};
+  std::array<std::vector<Tap<Wide>>, 3> taps;
 };
 
-struct Sizes {
-  int64_t n, c, h, w, points;
-  Sizes(const Tensor& input, const Tensor& grid)
-      : n(input.shape()[0]),
-        c(input.shape()[1]),
-        h(input.shape()[2]),
-        w(input.shape()[3]),
-        points(grid.shape()[1] * grid.shape()[2]) {}
-};
+template <class Float>
+std::array<Place<Float>, 3> PlacesOf(const Tensor& grid, int64_t index, const Sizes& s,
+                                     const GridMode& mode) {
+  std::array<Place<Float>, 3> places;
+  for (int64_t axis = 0; axis < s.axes; ++axis) {
+    const auto at = static_cast<size_t>(axis);
+    places[at] = PlaceOf(static_cast<Float>(grid.Get(s.axes * index + axis)), s.extent[at], mode);
+  }
+  return places;
+}
 
 template <class Float, class Wide>
-Point<Float, Wide> PointAt(const Tensor& grid, int64_t index, const Sizes& sizes,
+Point<Float, Wide> PointAt(const Tensor& grid, int64_t index, const Sizes& s,
                            const GridMode& mode) {
-  const auto px = PlaceOf(static_cast<Float>(grid.Get(2 * index)), sizes.w, mode);
-  const auto py = PlaceOf(static_cast<Float>(grid.Get(2 * index + 1)), sizes.h, mode);
   using Kind = typename Place<Float>::Kind;
   Point<Float, Wide> point;
-  point.unusable = px.kind == Kind::kUnusable || py.kind == Kind::kUnusable;
-  point.outside = px.kind == Kind::kOutside || py.kind == Kind::kOutside;
+  const auto places = PlacesOf<Float>(grid, index, s, mode);
+  for (const auto& place : places) {
+    point.unusable = point.unusable || place.kind == Kind::kUnusable;
+    point.outside = point.outside || place.kind == Kind::kOutside;
+  }
   if (point.unusable || point.outside) return point;
-  point.slope_x = px.slope;
-  point.slope_y = py.slope;
-  point.x = TapsOf<Wide>(px, sizes.w, mode);
-  point.y = TapsOf<Wide>(py, sizes.h, mode);
+  Tap<Wide> only;
+  only.index = 0;
+  only.weight = only.weight_magnitude = 1;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const bool there = axis < static_cast<size_t>(s.axes);
+    point.slope[axis] = places[axis].slope;
+    point.taps[axis] =
+        there ? TapsOf<Wide>(places[axis], s.extent[axis], mode) : std::vector<Tap<Wide>>{only};
+  }
   return point;
 }
 
 template <class Wide>
-Wide ValueAt(const Tensor& input, int64_t plane, const Sizes& s, const Tap<Wide>& y,
-             const Tap<Wide>& x) {
-  if (y.index < 0 || x.index < 0) return 0;
-  return input.Get((plane * s.h + y.index) * s.w + x.index);
+using TapsAt = std::array<const Tap<Wide>*, 3>;  // one of each axis
+
+template <class Wide>
+bool Inside(const TapsAt<Wide>& at) {
+  return at[0]->index >= 0 && at[1]->index >= 0 && at[2]->index >= 0;
 }
 
-// Adds to `sum` the derivative along x (or y) of channel `plane` at a point, times g. Differences
+template <class Wide>
+int64_t IndexOf(const Sizes& s, int64_t plane, const TapsAt<Wide>& at) {
+  return s.Index(plane, at[2]->index, at[1]->index, at[0]->index);
+}
+
+template <class Wide>
+Wide ValueAt(const Tensor& input, int64_t plane, const Sizes& s, const TapsAt<Wide>& at) {
+  return Inside(at) ? static_cast<Wide>(input.Get(IndexOf(s, plane, at))) : Wide(0);
+}
+
+// Calls visit(taps) for each tap inside: planes, rows, columns.
+template <class Float, class Wide, class Visit>
+void ForTaps(const Point<Float, Wide>& point, const Visit& visit) {
+  for (const Tap<Wide>& z : point.taps[2]) {
+    for (const Tap<Wide>& y : point.taps[1]) {
+      for (const Tap<Wide>& x : point.taps[0]) {
+        const TapsAt<Wide> at = {&x, &y, &z};
+        if (Inside(at)) visit(at);
+      }
+    }
+  }
+}
+
+template <class Wide>
+Wide Weight(const TapsAt<Wide>& at) {
+  return at[1]->weight * at[0]->weight * at[2]->weight;
+}
+template <class Wide>
+Wide WeightMagnitude(const TapsAt<Wide>& at) {
+  return at[1]->weight_magnitude * at[0]->weight_magnitude * at[2]->weight_magnitude;
+}
+
+// Adds to `sum` the derivative along an axis of channel `plane` at a point, times g. Differences
 // of neighbouring values come first, so that infinite values meet as in the operator.
 template <class Float, class Wide>
 void AddSlope(const Tensor& input, int64_t plane, const Sizes& s, const Point<Float, Wide>& p,
-              bool along_x, Wide g, ExactSum* sum) {
-  const auto& inner = along_x ? p.x : p.y;  // differentiated
-  const auto& outer = along_x ? p.y : p.x;
+              size_t axis, Wide g, ExactSum* sum) {
+  const size_t inner = axis == 0 ? 1 : 0;  // the two that are not differentiated
+  const size_t outer = axis == 2 ? 1 : 2;
   Wide slope = 0;
   Wide magnitude = 0;
-  for (const Tap<Wide>& o : outer) {
-    Wide line = 0;
-    for (const Tap<Wide>& i : inner) {
-      const Wide value = along_x ? ValueAt(input, plane, s, o, i) : ValueAt(input, plane, s, i, o);
-      line += i.derivative * value;
-      magnitude += i.derivative_magnitude * o.weight_magnitude * std::fabs(value);
+  for (const Tap<Wide>& o : p.taps[outer]) {
+    for (const Tap<Wide>& i : p.taps[inner]) {
+      Wide line = 0;
+      for (const Tap<Wide>& d : p.taps[axis]) {
+        TapsAt<Wide> at{};
+        at[axis] = &d;
+        at[inner] = &i;
+        at[outer] = &o;
+        const Wide value = ValueAt(input, plane, s, at);
+        line += d.derivative * value;
+        magnitude +=
+            d.derivative_magnitude * i.weight_magnitude * o.weight_magnitude * std::fabs(value);
+      }
+      slope += line * (i.weight * o.weight);
     }
-    slope += line * o.weight;
   }
   sum->value += g * slope;
   sum->magnitude += std::fabs(g) * magnitude;
@@ -222,34 +285,30 @@ GridGradients Backward(const Tensor& grad_output, const Tensor& input, const Ten
   GridGradients result;
   result.input_grad.resize(static_cast<size_t>(input.size()));
   result.grid_grad.resize(static_cast<size_t>(grid.size()));
-  for (int64_t n = 0; n < s.n; ++n) {
-    for (int64_t at = 0; at < s.points; ++at) {
-      const int64_t index = n * s.points + at;
-      const auto point = PointAt<Float, Wide>(grid, index, s, mode);
-      ExactSum& gx = result.grid_grad[static_cast<size_t>(2 * index)];
-      ExactSum& gy = result.grid_grad[static_cast<size_t>(2 * index + 1)];
-      gx.terms = gy.terms = 16 + (s.c + 15) / 16;
+  for (int64_t index = 0; index < s.n * s.points; ++index) {
+    const auto point = PointAt<Float, Wide>(grid, index, s, mode);
+    ExactSum* const to_grid = &result.grid_grad[static_cast<size_t>(s.axes * index)];
+    for (int64_t axis = 0; axis < s.axes; ++axis) {
+      to_grid[axis].terms = 16 + (s.c + 15) / 16;
       if (point.unusable && mode.interpolation != kNearest) {
-        gx.value = gy.value = std::numeric_limits<double>::quiet_NaN();
+        to_grid[axis].value = std::numeric_limits<double>::quiet_NaN();
       }
-      if (point.unusable || point.outside) continue;
-      for (int64_t c = 0; c < s.c; ++c) {
-        const int64_t plane = n * s.c + c;
-        const Wide g = grad_output.Get(plane * s.points + at);
-        for (const Tap<Wide>& y : point.y) {
-          for (const Tap<Wide>& x : point.x) {
-            if (y.index < 0 || x.index < 0) continue;
-            const auto to = static_cast<size_t>((plane * s.h + y.index) * s.w + x.index);
-            result.input_grad[to].Add(y.weight * x.weight, y.weight_magnitude * x.weight_magnitude,
-                                      g);
-          }
-        }
-        if (mode.interpolation == kNearest) continue;
-        AddSlope(input, plane, s, point, true, g, &gx);
-        AddSlope(input, plane, s, point, false, g, &gy);
+    }
+    if (point.unusable || point.outside) continue;
+    for (int64_t c = 0; c < s.c; ++c) {
+      const int64_t plane = index / s.points * s.c + c;
+      const Wide g = grad_output.Get(plane * s.points + index % s.points);
+      ForTaps(point, [&](const TapsAt<Wide>& at) {
+        result.input_grad[static_cast<size_t>(IndexOf(s, plane, at))].Add(Weight(at),
+                                                                          WeightMagnitude(at), g);
+      });
+      if (mode.interpolation == kNearest) continue;
+      for (int64_t axis = 0; axis < s.axes; ++axis) {
+        AddSlope(input, plane, s, point, static_cast<size_t>(axis), g, &to_grid[axis]);
       }
-      Scale(point.slope_x, &gx);
-      Scale(point.slope_y, &gy);
+    }
+    for (int64_t axis = 0; axis < s.axes; ++axis) {
+      Scale(point.slope[static_cast<size_t>(axis)], &to_grid[axis]);
     }
   }
   return result;
@@ -290,6 +349,29 @@ Float SumOfChannels(const std::vector<Float>& terms) {
   return sum;
 }
 
+// The slopes along x and y in one plane of four taps, and the value there.
+template <class Float>
+std::array<Float, 3> InPlane(const Float (&v)[2][2], const AxisBits<Float>& x,
+                             const AxisBits<Float>& y) {
+  const auto [ux, tx] = x.weight;
+  const auto [uy, ty] = y.weight;
+  return {
+      std::fma(v[1][1] - v[1][0], ty, (v[0][1] - v[0][0]) * uy),
+      std::fma(v[1][1] - v[0][1], tx, (v[1][0] - v[0][0]) * ux),
+      std::fma(std::fma(v[1][1], tx, v[1][0] * ux), ty, std::fma(v[0][1], tx, v[0][0] * ux) * uy)};
+}
+
+template <class Float>
+std::array<Float, 3> SlopesOf(const Float (&v)[2][2][2], const std::array<AxisBits<Float>, 3>& at,
+                              int64_t axes) {
+  const auto top = InPlane(v[0], at[0], at[1]);
+  if (axes == 2) return {top[0], top[1], 0};
+  const auto bottom = InPlane(v[1], at[0], at[1]);
+  const auto [uz, tz] = at[2].weight;
+  return {std::fma(bottom[0], tz, top[0] * uz), std::fma(bottom[1], tz, top[1] * uz),
+          bottom[2] - top[2]};
+}
+
 template <class Float>
 GridBits BackwardBits(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
                       const GridMode& mode) {
@@ -299,38 +381,44 @@ GridBits BackwardBits(const Tensor& grad_output, const Tensor& input, const Tens
   std::vector<Float> input_grad(static_cast<size_t>(input.size()), Float(0));
   Tensor grid_grad = Tensor(grid.element(), grid.shape()).Fill(0.0);
   for (int64_t index = 0; index < s.n * s.points; ++index) {
-    const auto px = PlaceOf(static_cast<Float>(grid.Get(2 * index)), s.w, mode);
-    const auto py = PlaceOf(static_cast<Float>(grid.Get(2 * index + 1)), s.h, mode);
-    if (px.kind == Kind::kUnusable || py.kind == Kind::kUnusable) {
+    const auto places = PlacesOf<Float>(grid, index, s, mode);
+    const auto any = [&](Kind kind) {
+      return std::any_of(places.begin(), places.end(), [&](auto& p) { return p.kind == kind; });
+    };
+    if (any(Kind::kUnusable)) {
       const double value = nearest ? 0 : std::numeric_limits<double>::quiet_NaN();
-      grid_grad.Set(2 * index, value);
-      grid_grad.Set(2 * index + 1, value);
+      for (int64_t axis = 0; axis < s.axes; ++axis) grid_grad.Set(s.axes * index + axis, value);
       continue;
     }
-    if (px.kind == Kind::kOutside || py.kind == Kind::kOutside) continue;
-    const AxisBits<Float> x(px.at, s.w, nearest);
-    const AxisBits<Float> y(py.at, s.h, nearest);
-    std::vector<Float> gx;
-    std::vector<Float> gy;
+    if (any(Kind::kOutside)) continue;
+    // An image's only plane is pixel 0 of its z axis.
+    const std::array<AxisBits<Float>, 3> at = {
+        AxisBits<Float>(places[0].at, s.extent[0], nearest),
+        AxisBits<Float>(places[1].at, s.extent[1], nearest),
+        AxisBits<Float>(places[2].at, s.extent[2], nearest || s.axes == 2)};
+    std::array<std::vector<Float>, 3> terms;
     for (int64_t c = 0; c < s.c; ++c) {
       const int64_t plane = index / s.points * s.c + c;
       const auto g = static_cast<Float>(grad_output.Get(plane * s.points + index % s.points));
-      Float v[2][2] = {};
-      for (size_t j = 0; j < 2; ++j) {  // nw, ne, sw, se
-        for (size_t i = 0; i < 2; ++i) {
-          if (y.index[j] < 0 || x.index[i] < 0) continue;
-          const int64_t at = (plane * s.h + y.index[j]) * s.w + x.index[i];
-          v[j][i] = static_cast<Float>(input.Get(at));
-          Float& sum = input_grad[static_cast<size_t>(at)];
-          sum = std::fma(x.weight[i] * y.weight[j], g, sum);
-        }
+      Float v[2][2][2] = {};
+      for (size_t tap = 0; tap < 8; ++tap) {  // tnw, tne, tsw, tse, bnw, ...
+        const size_t k = tap / 4;
+        const size_t j = tap / 2 % 2;
+        const size_t i = tap % 2;
+        if (at[2].index[k] < 0 || at[1].index[j] < 0 || at[0].index[i] < 0) continue;
+        const int64_t from = s.Index(plane, at[2].index[k], at[1].index[j], at[0].index[i]);
+        v[k][j][i] = static_cast<Float>(input.Get(from));
+        Float& sum = input_grad[static_cast<size_t>(from)];
+        sum = std::fma((at[0].weight[i] * at[1].weight[j]) * at[2].weight[k], g, sum);
       }
-      gx.push_back(g * std::fma(v[1][1] - v[1][0], y.weight[1], (v[0][1] - v[0][0]) * y.weight[0]));
-      gy.push_back(g * std::fma(v[1][1] - v[0][1], x.weight[1], (v[1][0] - v[0][0]) * x.weight[0]));
+      const auto slopes = SlopesOf(v, at, s.axes);
+      for (size_t axis = 0; axis < 3; ++axis) terms[axis].push_back(g * slopes[axis]);
     }
     if (nearest) continue;
-    grid_grad.Set(2 * index, SumOfChannels(gx) * px.slope);
-    grid_grad.Set(2 * index + 1, SumOfChannels(gy) * py.slope);
+    for (int64_t axis = 0; axis < s.axes; ++axis) {
+      const auto a = static_cast<size_t>(axis);
+      grid_grad.Set(s.axes * index + axis, SumOfChannels(terms[a]) * places[a].slope);
+    }
   }
   return {Tensor(input.element(), input.shape()).Fill([&](int64_t i) {
             return static_cast<double>(input_grad[static_cast<size_t>(i)]);
@@ -342,24 +430,18 @@ template <class Float, class Wide>
 std::vector<ExactSum> Forward(const Tensor& input, const Tensor& grid, const GridMode& mode) {
   const Sizes s(input, grid);
   std::vector<ExactSum> result(static_cast<size_t>(s.n * s.c * s.points));
-  for (int64_t n = 0; n < s.n; ++n) {
-    for (int64_t at = 0; at < s.points; ++at) {
-      const auto point = PointAt<Float, Wide>(grid, n * s.points + at, s, mode);
-      for (int64_t c = 0; c < s.c; ++c) {
-        const int64_t plane = n * s.c + c;
-        ExactSum& sum = result[static_cast<size_t>(plane * s.points + at)];
-        if (point.unusable && mode.interpolation != kNearest) {
-          sum.value = std::numeric_limits<double>::quiet_NaN();
-        }
-        if (point.unusable || point.outside) continue;
-        for (const Tap<Wide>& y : point.y) {
-          for (const Tap<Wide>& x : point.x) {
-            if (y.index < 0 || x.index < 0) continue;
-            sum.Add(y.weight * x.weight, y.weight_magnitude * x.weight_magnitude,
-                    ValueAt(input, plane, s, y, x));
-          }
-        }
+  for (int64_t index = 0; index < s.n * s.points; ++index) {
+    const auto point = PointAt<Float, Wide>(grid, index, s, mode);
+    for (int64_t c = 0; c < s.c; ++c) {
+      const int64_t plane = index / s.points * s.c + c;
+      ExactSum& sum = result[static_cast<size_t>(plane * s.points + index % s.points)];
+      if (point.unusable && mode.interpolation != kNearest) {
+        sum.value = std::numeric_limits<double>::quiet_NaN();
       }
+      if (point.unusable || point.outside) continue;
+      ForTaps(point, [&](const TapsAt<Wide>& at) {
+        sum.Add(Weight(at), WeightMagnitude(at), ValueAt(input, plane, s, at));
+      });
     }
   }
   return result;

@@ -1,5 +1,6 @@
-// Grid sampling and its gradients in double (long double for DOUBLE), from coordinates in the
-// operator's own arithmetic: every sum with what is needed to judge another one's error.
+// Grid sampling of images and volumes and its gradients in double (long double for DOUBLE), from
+// coordinates in the operator's own arithmetic: every sum with what is needed to judge another
+// one's error.
 #ifndef PORTACL_TESTS_SUPPORT_API_GRID_ORACLE_H_
 #define PORTACL_TESTS_SUPPORT_API_GRID_ORACLE_H_
 
@@ -45,7 +46,7 @@ struct GridBits {
 GridBits GridBackwardBits(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
                           const GridMode& mode);
 
-// output (N, C, OH, OW), row-major.
+// output (N, C, OH, OW) or (N, C, OD, OH, OW), row-major.
 std::vector<ExactSum> GridForward(const Tensor& input, const Tensor& grid, const GridMode& mode);
 
 }  // namespace portacl_test

@@ -2,6 +2,7 @@
 #include "support/api/nearest_oracle.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace portacl_test {
@@ -20,17 +21,22 @@ std::vector<int64_t> SourcesOf(int64_t in, int64_t out, double scale) {
 template <class Visit>
 void ForEachPair(const Shape& small, const Shape& large, const std::vector<double>& scales,
                  Visit visit) {
-  const bool planar = small.size() == 4;
-  const auto scale = [&](size_t axis) { return scales.empty() ? 0.0 : scales[axis]; };
-  const std::vector<int64_t> rows =
-      planar ? SourcesOf(small[2], large[2], scale(0)) : std::vector<int64_t>{0};
-  const std::vector<int64_t> columns = SourcesOf(small.back(), large.back(), scale(planar ? 1 : 0));
-  const int64_t small_rows = planar ? small[2] : 1;
+  // The axes that there are, and before them axes of one element.
+  const size_t missing = 5 - small.size();
+  std::array<std::vector<int64_t>, 3> sources = {{{0}, {0}, {0}}};
+  std::array<int64_t, 3> extent = {1, 1, 1};
+  for (size_t axis = missing; axis < 3; ++axis) {
+    const size_t at = axis + 2 - missing;
+    extent[axis] = small[at];
+    sources[axis] = SourcesOf(small[at], large[at], scales.empty() ? 0.0 : scales[axis - missing]);
+  }
   int64_t to = 0;
-  for (int64_t plane = 0; plane < large[0] * large[1]; ++plane) {
-    for (const int64_t row : rows) {
-      for (const int64_t column : columns) {
-        visit((plane * small_rows + row) * small.back() + column, to++);
+  for (int64_t channel = 0; channel < large[0] * large[1]; ++channel) {
+    for (const int64_t plane : sources[0]) {
+      for (const int64_t row : sources[1]) {
+        for (const int64_t column : sources[2]) {
+          visit(((channel * extent[0] + plane) * extent[1] + row) * extent[2] + column, to++);
+        }
       }
     }
   }

@@ -12,8 +12,8 @@ namespace portacl_test {
 // Source of one output index; scale 0 means "use the sizes".
 int64_t NearestSource(int64_t o, int64_t in, int64_t out, double scale);
 
-// gradInput of the given shape, (N, C, L) or (N, C, H, W), dense, in the contract's order and
-// bits. `scales` is empty or has one value per spatial axis.
+// gradInput of the given shape, (N, C, L), (N, C, H, W) or (N, C, D, H, W), dense, in the
+// contract's order and bits. `scales` is empty or has one value per spatial axis.
 Tensor NearestBackward(const Tensor& grad_output, const Shape& grad_input_shape,
                        const std::vector<double>& scales = {});
 

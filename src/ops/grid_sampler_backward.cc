@@ -1,10 +1,12 @@
 // Checks and kernel choice of the grid sampler's gradients.
-#include "ops/grid_sampler_2d_backward.h"
+#include "ops/grid_sampler_backward.h"
 
 #include <array>
 #include <utility>
 
+#include "ops/channels_first.h"
 #include "ops/grid_sampler_2d_backward_impls.h"
+#include "ops/grid_sampler_3d_backward_impls.h"
 #include "ops/operators.h"
 #include "ops/planned_kernel.h"
 #include "ops/refusal.h"
@@ -15,8 +17,7 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Call = GridSampler2DBackwardCall;
-using Params = GridSampler2DBackwardParams;
+using Call = GridSamplerBackwardCall;
 
 struct Names {
   const char* grad_output;
@@ -90,9 +91,15 @@ class Checker {
              {names_.grid_grad, call_.grid_grad, true}}};
   }
 
+  bool volume() const { return call_.spatial == 3; }
+  int rank() const { return call_.spatial + 2; }
+
+  // Whether the profile has cubic interpolation, and reflection.
   bool extended() const {
-    return call_.forward || call_.surface == Surface::kNative || CurrentProfile() == Profile::kOpen;
+    return call_.surface == Surface::kNative || CurrentProfile() == Profile::kOpen;
   }
+  bool has_cubic() const { return extended() || (call_.forward && !volume()); }
+  bool has_reflection() const { return extended() || call_.forward || volume(); }
 
   static Rule SideOf(const NamedTensor& tensor) {
     return tensor.output ? Rule::kOutput : Rule::kInput;
@@ -135,10 +142,10 @@ class Checker {
 
   Status Ranks() const {
     for (const NamedTensor& tensor : Tensors()) {
-      if (tensor.desc == nullptr || tensor.desc->shape.rank() == 4) continue;
-      return refusals_.Refuse(SideOf(tensor), "{} has shape {} of rank {}, but must have rank 4",
-                              tensor.name, tensor.desc->shape.ToString(),
-                              tensor.desc->shape.rank());
+      if (tensor.desc == nullptr || tensor.desc->shape.rank() == rank()) continue;
+      return refusals_.Refuse(SideOf(tensor), "{} has shape {} of rank {}, but must have rank {}",
+                              tensor.name, tensor.desc->shape.ToString(), tensor.desc->shape.rank(),
+                              rank());
     }
     return {};
   }
@@ -148,16 +155,19 @@ class Checker {
     for (const NamedTensor& tensor : Tensors()) {
       if (tensor.desc == nullptr) continue;
       const base::Format format = tensor.desc->format;
-      if (format == base::Format::kND || format == base::Format::kNCHW) continue;
-      return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be ND or NCHW",
-                              tensor.name, base::FormatName(format));
+      if (format == base::Format::kND) continue;
+      if (format == (volume() ? base::Format::kNCDHW : base::Format::kNCHW)) continue;
+      if (volume() && format == base::Format::kNDHWC) continue;
+      return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {}", tensor.name,
+                              base::FormatName(format),
+                              volume() ? "ND, NCDHW or NDHWC" : "ND or NCHW");
     }
     return {};
   }
 
-  // One of the modes 0, 1 and, in profile open, 2, which the graph operator calls by `words`.
-  Status Mode(const char* name, int64_t mode, const std::array<const char*, 3>& words) const {
-    const bool all = extended();
+  // One of the modes 0, 1 and, where the profile has it, 2, which graph operators call by `words`.
+  Status Mode(const char* name, int64_t mode, bool all,
+              const std::array<const char*, 3>& words) const {
     if (mode >= 0 && mode <= (all ? 2 : 1)) return {};
     if (call_.surface == Surface::kGraph && mode == 2) {
       return refusals_.Refuse(Rule::kAttribute,
@@ -170,33 +180,39 @@ class Checker {
   }
 
   Status Modes() const {
+    PORTACL_RETURN_IF_ERROR(Mode(names_.interpolation, call_.interpolation, has_cubic(),
+                                 {"bilinear", "nearest", "bicubic"}));
     PORTACL_RETURN_IF_ERROR(
-        Mode(names_.interpolation, call_.interpolation, {"bilinear", "nearest", "bicubic"}));
-    PORTACL_RETURN_IF_ERROR(Mode(names_.padding, call_.padding, {"zeros", "border", "reflection"}));
+        Mode(names_.padding, call_.padding, has_reflection(), {"zeros", "border", "reflection"}));
     if (call_.forward || call_.output_mask->size() == 2) return {};
     return refusals_.Refuse(Rule::kOther,
                             "{} has {} elements, but must have 2 (inputGrad, gridGrad)",
                             names_.output_mask, call_.output_mask->size());
   }
 
-  // The ten rules of the page aclnnGridSampler2DBackward.
+  // The rules of the pages on shapes: ten for an image, as many with an axis more for a volume.
   Status Shapes() const {
-    const base::Dims& grad_output = call_.grad_output->shape;
-    const base::Dims& input = call_.input->shape;
     const base::Dims& grid = call_.grid->shape;
+    const base::Dims input = ChannelsFirst(*call_.input).shape;
+    const base::Dims grad_output = ChannelsFirst(*call_.grad_output).shape;
+    const int last = rank() - 1;
     if (grid[0] != input[0]) return GridDisagrees();
     if (grad_output[0] != input[0] || grad_output[1] != input[1]) return GradOutputDisagrees();
-    if (grid[1] != grad_output[2] || grid[2] != grad_output[3]) return GradOutputDisagrees();
-    if (input[2] < 1 || input[3] < 1) {
-      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but H and W must be at least 1",
-                              names_.input, input.ToString());
+    for (int axis = 2; axis <= last; ++axis) {
+      if (grid[axis - 1] != grad_output[axis]) return GradOutputDisagrees();
     }
-    if (grid[3] != 2) {
-      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but its last extent must be 2 (x, y)",
-                              names_.grid, grid.ToString());
+    for (int axis = 2; axis <= last; ++axis) {
+      if (input[axis] >= 1) continue;
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but {} must be at least 1",
+                              names_.input, call_.input->shape.ToString(),
+                              volume() ? "D, H and W" : "H and W");
     }
-    PORTACL_RETURN_IF_ERROR(Like(names_.input_grad, call_.input_grad, names_.input, input));
-    return Like(names_.grid_grad, call_.grid_grad, names_.grid, grid);
+    if (grid[last] != call_.spatial) {
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but its last extent must be {}",
+                              names_.grid, grid.ToString(), volume() ? "3 (x, y, z)" : "2 (x, y)");
+    }
+    PORTACL_RETURN_IF_ERROR(Like(names_.input_grad, call_.input_grad, names_.input, *call_.input));
+    return Like(names_.grid_grad, call_.grid_grad, names_.grid, *call_.grid);
   }
 
   Status GridDisagrees() const {
@@ -206,24 +222,30 @@ class Checker {
   }
 
   Status GradOutputDisagrees() const {
-    const base::Dims& input = call_.input->shape;
-    const base::Dims& grid = call_.grid->shape;
-    return refusals_.Refuse(call_.forward ? Rule::kOutput : Rule::kInput,
-                            "{} has shape {}, but {} {} and {} {} ask for [{}, {}, {}, {}]",
-                            names_.grad_output, call_.grad_output->shape.ToString(), names_.input,
-                            input.ToString(), names_.grid, grid.ToString(), input[0], input[1],
-                            grid[1], grid[2]);
+    base::Dims wanted = ChannelsFirst(*call_.input).shape;
+    for (int axis = 2; axis < rank(); ++axis) wanted[axis] = call_.grid->shape[axis - 1];
+    return refusals_.Refuse(
+        call_.forward ? Rule::kOutput : Rule::kInput,
+        "{} has shape {}, but {} {} and {} {} ask for {}{}", names_.grad_output,
+        call_.grad_output->shape.ToString(), names_.input, call_.input->shape.ToString(),
+        names_.grid, call_.grid->shape.ToString(), wanted.ToString(),
+        call_.grad_output->format == base::Format::kNDHWC ? ", as (N, C, D, H, W)" : "");
   }
 
   Status Like(const char* name, const TensorDesc* tensor, const char* model_name,
-              const base::Dims& model) const {
-    if (tensor == nullptr || tensor->shape == model) return {};
+              const TensorDesc& model) const {
+    if (tensor == nullptr) return {};
+    const bool moved = tensor->format == base::Format::kNDHWC && &model == call_.input;
+    const base::Dims shape = moved ? ChannelsFirst(*tensor).shape : tensor->shape;
+    const base::Dims wanted = &model == call_.input ? ChannelsFirst(model).shape : model.shape;
+    if (shape == wanted) return {};
     return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {}: {}", name,
-                            tensor->shape.ToString(), model_name, model.ToString());
+                            tensor->shape.ToString(), model_name, model.shape.ToString());
   }
 
+  // What portacl takes and the page of the image's operator does not list.
   Status Warnings() const {
-    if (call_.forward || call_.surface == Surface::kNative) return {};
+    if (call_.forward || volume() || call_.surface == Surface::kNative) return {};
     for (const NamedTensor& tensor : Tensors()) {
       if (tensor.desc->format == base::Format::kNCHW) {
         PORTACL_RETURN_IF_ERROR(refusals_.Warn(
@@ -240,24 +262,32 @@ class Checker {
     return {};
   }
 
-  static constexpr const OperatorRow& op_ = RowOf(Op::kGridSampler2DBackward);
   const Call& call_;
+  const OperatorRow& op_ =
+      volume() ? RowOf(Op::kGridSampler3DBackward) : RowOf(Op::kGridSampler2DBackward);
   const Names names_;
   const Refusals refusals_;
 };
 
-class GridSampler2DBackwardPlan final : public Plan {
+const auto& ImplsFor(const GridSampler2DBackwardParams&) { return GridSampler2DBackwardImpls(); }
+const auto& ImplsFor(const GridSampler3DBackwardParams&) { return GridSampler3DBackwardImpls(); }
+
+template <class Params>
+class GridSamplerBackwardPlan final : public Plan {
  public:
-  explicit GridSampler2DBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
-    params_.shape =
-        ShapeOf(*call.input, *call.grid, call.interpolation, call.padding, call.align_corners);
+  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
+    const TensorDesc input = ChannelsFirst(*call.input);
+    params_.shape = ShapeOf<decltype(params_.shape)>(input, *call.grid, call.interpolation,
+                                                     call.padding, call.align_corners);
     params_.want_input_grad = (*call.output_mask)[0];
     params_.want_grid_grad = (*call.output_mask)[1];
-    params_.grad_output_stride = Strides4D(*call.grad_output);
-    params_.input_stride = Strides4D(*call.input);
-    params_.grid_stride = Strides4D(*call.grid);
-    if (params_.want_input_grad) params_.input_grad_stride = Strides4D(*call.input_grad);
-    if (params_.want_grid_grad) params_.grid_grad_stride = Strides4D(*call.grid_grad);
+    SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
+    SetStrides(input, &params_.input_stride);
+    SetStrides(*call.grid, &params_.grid_stride);
+    if (params_.want_input_grad) {
+      SetStrides(ChannelsFirst(*call.input_grad), &params_.input_grad_stride);
+    }
+    if (params_.want_grid_grad) SetStrides(*call.grid_grad, &params_.grid_grad_stride);
     AddTensors(call);
   }
 
@@ -265,9 +295,9 @@ class GridSampler2DBackwardPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     const auto& s = params_.shape;
     const bool fills_input_grad = params_.want_input_grad && s.n > 0 && s.c > 0;
-    const bool fills_grid_grad = params_.want_grid_grad && s.n > 0 && s.oh > 0 && s.ow > 0;
+    const bool fills_grid_grad = params_.want_grid_grad && tensor(2).desc.NumElements() > 0;
     if (!fills_input_grad && !fills_grid_grad) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), GridSampler2DBackwardImpls(), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), ImplsFor(params_), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -310,41 +340,27 @@ class GridSampler2DBackwardPlan final : public Plan {
   PlannedKernel<Params> chosen_;
 };
 
-}  // namespace
-
-GridSampler2DShape ShapeOf(const TensorDesc& input, const TensorDesc& grid, int64_t interpolation,
-                           int64_t padding, bool align_corners) {
-  GridSampler2DShape shape;
-  shape.dtype = input.dtype;
-  shape.n = input.shape[0];
-  shape.c = input.shape[1];
-  shape.h = input.shape[2];
-  shape.w = input.shape[3];
-  shape.oh = grid.shape[1];
-  shape.ow = grid.shape[2];
-  shape.interpolation = static_cast<Interpolation>(interpolation);
-  shape.padding = static_cast<Padding>(padding);
-  shape.align_corners = align_corners;
-  return shape;
-}
-
-std::array<int64_t, 4> Strides4D(const TensorDesc& tensor) {
-  return {tensor.strides[0], tensor.strides[1], tensor.strides[2], tensor.strides[3]};
-}
-
-Status CheckGridSampler2DBackward(const Call& call) { return Checker(call).Run(); }
-
-Status PlanGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckGridSampler2DBackward(call));
-  return PlanCheckedGridSampler2DBackward(call, plan);
-}
-
-Status PlanCheckedGridSampler2DBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  auto made = std::make_shared<GridSampler2DBackwardPlan>(call);
+template <class Params>
+Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
+  auto made = std::make_shared<GridSamplerBackwardPlan<Params>>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};
+}
+
+}  // namespace
+
+Status CheckGridSamplerBackward(const Call& call) { return Checker(call).Run(); }
+
+Status PlanGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  PORTACL_RETURN_IF_ERROR(CheckGridSamplerBackward(call));
+  return PlanCheckedGridSamplerBackward(call, plan);
+}
+
+Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
+  return call.spatial == 3 ? PlanAs<GridSampler3DBackwardParams>(call, plan)
+                           : PlanAs<GridSampler2DBackwardParams>(call, plan);
 }
 
 }  // namespace portacl::ops

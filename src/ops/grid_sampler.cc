@@ -1,10 +1,12 @@
 // Checks and kernel choice of grid sampling.
-#include "ops/grid_sampler_2d.h"
+#include "ops/grid_sampler.h"
 
 #include <utility>
 
-#include "ops/grid_sampler_2d_backward.h"
+#include "ops/channels_first.h"
 #include "ops/grid_sampler_2d_impls.h"
+#include "ops/grid_sampler_3d_impls.h"
+#include "ops/grid_sampler_backward.h"
 #include "ops/planned_kernel.h"
 #include "runtime/fp_env.h"
 
@@ -13,27 +15,30 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Params = GridSampler2DParams;
+const auto& ImplsFor(const GridSampler2DParams&) { return GridSampler2DImpls(); }
+const auto& ImplsFor(const GridSampler3DParams&) { return GridSampler3DImpls(); }
 
-class GridSampler2DPlan final : public Plan {
+template <class Params>
+class GridSamplerPlan final : public Plan {
  public:
-  explicit GridSampler2DPlan(const GridSampler2DCall& call) : Plan(call.op, call.surface) {
+  explicit GridSamplerPlan(const GridSamplerCall& call) : Plan(call.op, call.surface) {
     const bool graph = call.surface == Surface::kGraph;
     const bool native = call.surface == Surface::kNative;
     AddTensor(graph ? "x" : "input", *call.input, false, true);
     AddTensor("grid", *call.grid, false, true);
     AddTensor(graph ? "y" : (native ? "output" : "out"), *call.output, true, true);
-    params_.shape =
-        ShapeOf(*call.input, *call.grid, call.interpolation, call.padding, call.align_corners);
-    params_.input_stride = Strides4D(*call.input);
-    params_.grid_stride = Strides4D(*call.grid);
-    params_.output_stride = Strides4D(*call.output);
+    const TensorDesc input = ChannelsFirst(*call.input);
+    params_.shape = ShapeOf<decltype(params_.shape)>(input, *call.grid, call.interpolation,
+                                                     call.padding, call.align_corners);
+    SetStrides(input, &params_.input_stride);
+    SetStrides(*call.grid, &params_.grid_stride);
+    SetStrides(ChannelsFirst(*call.output), &params_.output_stride);
   }
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (tensor(2).desc.NumElements() == 0) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), GridSampler2DImpls(), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), ImplsFor(params_), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -54,12 +59,21 @@ class GridSampler2DPlan final : public Plan {
   PlannedKernel<Params> chosen_;
 };
 
+template <class Params>
+Status PlanAs(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
+  auto made = std::make_shared<GridSamplerPlan<Params>>(call);
+  PORTACL_RETURN_IF_ERROR(made->Make());
+  *plan = std::move(made);
+  return {};
+}
+
 }  // namespace
 
-Status CheckGridSampler2D(const GridSampler2DCall& call) {
-  GridSampler2DBackwardCall backward;
+Status CheckGridSampler(const GridSamplerCall& call) {
+  GridSamplerBackwardCall backward;
   backward.op = call.op;
   backward.surface = call.surface;
+  backward.spatial = call.spatial;
   backward.grad_output = call.output;
   backward.input = call.input;
   backward.grid = call.grid;
@@ -69,20 +83,18 @@ Status CheckGridSampler2D(const GridSampler2DCall& call) {
   backward.has_workspace_size = call.has_workspace_size;
   backward.has_executor = call.has_executor;
   backward.forward = true;
-  return CheckGridSampler2DBackward(backward);
+  return CheckGridSamplerBackward(backward);
 }
 
-Status PlanGridSampler2D(const GridSampler2DCall& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckGridSampler2D(call));
-  return PlanCheckedGridSampler2D(call, plan);
+Status PlanGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
+  PORTACL_RETURN_IF_ERROR(CheckGridSampler(call));
+  return PlanCheckedGridSampler(call, plan);
 }
 
-Status PlanCheckedGridSampler2D(const GridSampler2DCall& call, std::shared_ptr<const Plan>* plan) {
+Status PlanCheckedGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  auto made = std::make_shared<GridSampler2DPlan>(call);
-  PORTACL_RETURN_IF_ERROR(made->Make());
-  *plan = std::move(made);
-  return {};
+  return call.spatial == 3 ? PlanAs<GridSampler3DParams>(call, plan)
+                           : PlanAs<GridSampler2DParams>(call, plan);
 }
 
 }  // namespace portacl::ops

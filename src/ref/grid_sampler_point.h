@@ -1,15 +1,19 @@
-// Where a grid point samples the image: coordinates, padding, taps and weights, exactly as
-// docs/ops/grid_sampler_2d_backward.md defines them. Shared by the two reference kernels, and the
-// definition of every expression's order that the faster kernels repeat bit by bit.
-#ifndef PORTACL_REF_GRID_SAMPLER_2D_POINT_H_
-#define PORTACL_REF_GRID_SAMPLER_2D_POINT_H_
+// Where a grid point samples an image or a volume: coordinates, padding, taps and weights, exactly
+// as docs/ops/grid_sampler_2d_backward.md defines them, axis by axis. Shared by the reference
+// kernels, and the definition of every expression's order that the faster ones repeat bit by bit.
+#ifndef PORTACL_REF_GRID_SAMPLER_POINT_H_
+#define PORTACL_REF_GRID_SAMPLER_POINT_H_
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 
+#include "base/dispatch.h"
 #include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "runtime/parallel.h"
 
 namespace portacl::ref {
 
@@ -90,17 +94,24 @@ AxisPosition<F> Locate(F x, int64_t extent, const ops::GridSampler2DShape& shape
   return position;
 }
 
+// An image is one plane, on which every point lies: its z is pixel 0.
 template <class F>
 struct Point {
   AxisPosition<F> x;
   AxisPosition<F> y;
-  bool unusable() const { return x.unusable || y.unusable; }
-  bool outside() const { return x.outside || y.outside; }
+  AxisPosition<F> z;
+  bool unusable() const { return x.unusable || y.unusable || z.unusable; }
+  bool outside() const { return x.outside || y.outside || z.outside; }
 };
 
 template <class F>
 Point<F> LocatePoint(F x, F y, const ops::GridSampler2DShape& shape) {
-  return {Locate(x, shape.w, shape), Locate(y, shape.h, shape)};
+  return {Locate(x, shape.w, shape), Locate(y, shape.h, shape), {}};
+}
+
+template <class F>
+Point<F> LocatePoint(F x, F y, F z, const ops::GridSampler3DShape& shape) {
+  return {Locate(x, shape.w, shape), Locate(y, shape.h, shape), Locate(z, shape.d, shape)};
 }
 
 // Index of a tap on an axis, or -1 outside. Range-checked in floating point before the conversion,
@@ -189,6 +200,101 @@ AxisTaps<F> TapsOf(const AxisPosition<F>& position, int64_t extent,
   return taps;
 }
 
+// The taps of a point on all axes: planes, rows, columns is their order.
+template <class F>
+struct PointTaps {
+  AxisTaps<F> x;
+  AxisTaps<F> y;
+  AxisTaps<F> z;
+};
+
+template <class F>
+PointTaps<F> TapsOf(const Point<F>& point, const ops::GridSampler2DShape& shape) {
+  PointTaps<F> taps{TapsOf(point.x, shape.w, shape), TapsOf(point.y, shape.h, shape), {}};
+  taps.z.count = 1;
+  taps.z.weight[0] = 1;
+  return taps;
+}
+
+template <class F>
+PointTaps<F> TapsOf(const Point<F>& point, const ops::GridSampler3DShape& shape) {
+  return {TapsOf(point.x, shape.w, shape), TapsOf(point.y, shape.h, shape),
+          TapsOf(point.z, shape.d, shape)};
+}
+
+// Calls visit(k, j, i) for each tap inside, in order.
+template <class F, class Visit>
+void ForTaps(const PointTaps<F>& taps, const Visit& visit) {
+  for (size_t k = 0; k < static_cast<size_t>(taps.z.count); ++k) {
+    for (size_t j = 0; j < static_cast<size_t>(taps.y.count); ++j) {
+      for (size_t i = 0; i < static_cast<size_t>(taps.x.count); ++i) {
+        if (taps.z.index[k] >= 0 && taps.y.index[j] >= 0 && taps.x.index[i] >= 0) visit(k, j, i);
+      }
+    }
+  }
+}
+
+// ---- strides -----------------------------------------------------------------------------------
+
+// The spatial strides of a tensor of rank 4 or 5, outermost first; the depth of an image is 0.
+struct SpatialStrides {
+  int64_t d, h, w;
+};
+inline SpatialStrides SpatialOf(const std::array<int64_t, 4>& stride) {
+  return {0, stride[2], stride[3]};
+}
+inline SpatialStrides SpatialOf(const std::array<int64_t, 5>& stride) {
+  return {stride[2], stride[3], stride[4]};
+}
+
+inline int64_t DepthOf(const ops::GridSampler2DShape&) { return 1; }
+inline int64_t DepthOf(const ops::GridSampler3DShape& shape) { return shape.d; }
+
+// Planes of points.
+inline int64_t PlanesOf(const ops::GridSampler2DShape&) { return 1; }
+inline int64_t PlanesOf(const ops::GridSampler3DShape& shape) { return shape.od; }
+
+// The place of a point among those of its image: plane, row, column.
+struct Place {
+  int64_t d, h, w;
+};
+
+inline int64_t Offset(const SpatialStrides& stride, const Place& at) {
+  return at.d * stride.d + at.h * stride.h + at.w * stride.w;
+}
+
+// Reads point `at` of image n.
+template <class T, class Params>
+Point<base::ComputeType<T>> PointOf(const Params& p, int64_t n, const Place& at) {
+  constexpr size_t kAxes = std::tuple_size_v<decltype(p.grid_stride)> - 2;
+  const auto& stride = p.grid_stride;
+  const int64_t step = stride[kAxes + 1];
+  const T* grid = static_cast<const T*>(p.grid) + n * stride[0] + at.h * stride[kAxes - 1] +
+                  at.w * stride[kAxes];
+  if constexpr (kAxes == 2) {
+    return LocatePoint(base::Widen(grid[0]), base::Widen(grid[step]), p.shape);
+  } else {
+    grid += at.d * stride[1];
+    return LocatePoint(base::Widen(grid[0]), base::Widen(grid[step]), base::Widen(grid[2 * step]),
+                       p.shape);
+  }
+}
+
+// Calls body(n, place) for every point of all images, in tasks of whole rows.
+template <class Params, class Body>
+void ForPoints(const Params& p, const Body& body) {
+  const auto& s = p.shape;
+  const int64_t planes = PlanesOf(s);
+  // An index of the loop is one row (n, od, oh) of points; a thread gets some microseconds of them.
+  const int64_t grain = 1 + 1024 / (s.ow * s.c + 1);
+  runtime::ParallelFor(s.n * planes * s.oh, grain, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t n = row / s.oh / planes;
+      for (int64_t ow = 0; ow < s.ow; ++ow) body(n, Place{row / s.oh % planes, row % s.oh, ow});
+    }
+  });
+}
+
 }  // namespace portacl::ref
 
-#endif  // PORTACL_REF_GRID_SAMPLER_2D_POINT_H_
+#endif  // PORTACL_REF_GRID_SAMPLER_POINT_H_

@@ -1,0 +1,56 @@
+/**
+ * @file
+ * aclnnUpsampleNearestExact3d: nearest-exact upsampling of (N, C, D, H, W) tensors.
+ * What all operators share (phases, checks of strides and overlap, profiles) is in
+ * aclnn/aclnn_base.h; the index rule in docs/ops/upsample_nearest_exact.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_H_
+#define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_H_
+
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Phase 1: checks, plans, and returns workspace size and executor.
+ *
+ * Computes out[n, c, o] = self[n, c, src(o)], one index per spatial axis, with the src of the
+ * gradient's header: the two operators are exact adjoints.
+ *
+ * @param self (N, C, D, H, W), FLOAT, FLOAT16 or BF16, format NCDHW or ND. Any strides.
+ * @param outputSize out's spatial extents: 3, each at least 1.
+ * @param scalesD out / self extent, neither negative nor NaN; 0 means "use the sizes".
+ * @param scalesH, scalesW the same of H and W.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give
+ * each element its own address. Must not overlap self.
+ * @param[out] workspaceSize bytes of device memory that phase 2 needs.
+ * @param[out] executor the planned execution.
+ *
+ * @return 0, or the first of these that applies:
+ *
+ *     161001  self, outputSize, out, workspaceSize or executor is null
+ *     161002  profile `atlas-training`, which lacks the operator
+ *     161002  dtype of self or out not FLOAT, FLOAT16, BF16, or the two differ
+ *     161002  rank not 5; format not as above, or the two differ
+ *     161002  outputSize has not 3 elements or one < 1; a scale is negative or NaN
+ *     161002  a spatial extent of self < 1; out's shape is not (N, C, outputSize)
+ *     then the checks that all operators share
+ */
+PORTACL_API aclnnStatus aclnnUpsampleNearestExact3dGetWorkspaceSize(
+    const aclTensor* self, const aclIntArray* outputSize, double scalesD, double scalesH,
+    double scalesW, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+
+/** Phase 2: enqueues the planned work; as in every two-phase operator. */
+PORTACL_API aclnnStatus aclnnUpsampleNearestExact3d(void* workspace, uint64_t workspaceSize,
+                                                    aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_H_

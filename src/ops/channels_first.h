@@ -1,0 +1,32 @@
+// Tensors whose format says that their channels lie last, as (N, C, ...) ones.
+#ifndef PORTACL_OPS_CHANNELS_FIRST_H_
+#define PORTACL_OPS_CHANNELS_FIRST_H_
+
+#include "base/tensor_desc.h"
+
+namespace portacl::ops {
+
+// (N, ..., C) as (N, C, ...).
+inline base::Dims ChannelsFirst(const base::Dims& dims) {
+  base::Dims moved = dims;
+  const int last = dims.rank() - 1;
+  moved[1] = dims[last];
+  for (int axis = 1; axis < last; ++axis) moved[axis + 1] = dims[axis];
+  return moved;
+}
+
+// A tensor of format NHWC or NDHWC, and of its rank, with its axes moved; any other as it is.
+inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
+  const int rank = tensor.format == base::Format::kNHWC    ? 4
+                   : tensor.format == base::Format::kNDHWC ? 5
+                                                           : 0;
+  if (tensor.shape.rank() != rank) return tensor;
+  base::TensorDesc moved = tensor;
+  moved.shape = ChannelsFirst(tensor.shape);
+  moved.strides = ChannelsFirst(tensor.strides);
+  return moved;
+}
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_CHANNELS_FIRST_H_

@@ -1,0 +1,62 @@
+// Grid sampling: a weighted sum over the taps of each point, in the taps' order, by one fused
+// multiply-add each from +0, rounded once. Unusable points give NaN (0 for nearest); points outside
+// give 0.
+#include "ref/grid_sampler.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "base/dispatch.h"
+#include "ref/grid_sampler_point.h"
+
+namespace portacl::ref {
+namespace {
+
+template <class T, class Params>
+void SamplePoint(const Params& p, int64_t n, const Place& at) {
+  using F = base::ComputeType<T>;
+  const auto& s = p.shape;
+  const auto point = PointOf<T>(p, n, at);
+  const bool usable = !point.unusable() && !point.outside();
+  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
+  const F fallback = point.unusable() && !nearest ? std::numeric_limits<F>::quiet_NaN() : F{0};
+  const auto taps = usable ? TapsOf(point, s) : PointTaps<F>{};
+  const SpatialStrides from = SpatialOf(p.input_stride);
+
+  T* out =
+      static_cast<T*>(p.output) + n * p.output_stride[0] + Offset(SpatialOf(p.output_stride), at);
+  for (int64_t c = 0; c < s.c; ++c) {
+    const T* image = static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1];
+    F sum = usable ? F{0} : fallback;
+    ForTaps(taps, [&](size_t k, size_t j, size_t i) {
+      const F value =
+          base::Widen(image[Offset(from, {taps.z.index[k], taps.y.index[j], taps.x.index[i]})]);
+      sum = std::fma((taps.x.weight[i] * taps.y.weight[j]) * taps.z.weight[k], value, sum);
+    });
+    out[c * p.output_stride[1]] = base::Narrow<T>(sum);
+  }
+}
+
+template <class Params>
+void Run(const Params& p, const base::KernelPlan&, void*) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    ForPoints(p, [&](int64_t n, const Place& at) { SamplePoint<T>(p, n, at); });
+  });
+}
+
+template <class Params>
+constexpr base::Kernel<Params> kKernel = {
+    "ref",
+    [] { return true; },
+    [](const Params&, base::KernelPlan*) { return true; },
+    Run<Params>,
+};
+
+}  // namespace
+
+const base::Kernel<ops::GridSampler2DParams> kGridSampler2D = kKernel<ops::GridSampler2DParams>;
+const base::Kernel<ops::GridSampler3DParams> kGridSampler3D = kKernel<ops::GridSampler3DParams>;
+
+}  // namespace portacl::ref
