@@ -10,6 +10,8 @@ Results have the same bits for every number of threads.
 from ._operators import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
+    grid_sampler_3d,
+    grid_sampler_3d_backward,
     upsample_nearest_exact,
     upsample_nearest_exact_backward,
 )
@@ -21,6 +23,8 @@ __all__ = [
     "get_num_threads",
     "grid_sampler_2d",
     "grid_sampler_2d_backward",
+    "grid_sampler_3d",
+    "grid_sampler_3d_backward",
     "info",
     "sdk_path",
     "set_num_threads",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import floor
 from operator import index
-from typing import Any, Literal, Union
+from typing import Any, Literal, Tuple, Union
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
@@ -26,10 +26,10 @@ def _choose(choices: dict[str, int], name: str, value: str) -> int:
         raise ValueError(f"{name} is {value!r}, but must be one of {names}") from None
 
 
-def _axis_scales(scales: Scales, axes: int) -> tuple[float, float]:
-    """One factor per spatial axis, 0 where the sizes decide."""
+def _axis_scales(scales: Scales, axes: int) -> tuple[float, float, float]:
+    """One factor per spatial axis, 0 where the sizes decide and behind the last axis."""
     if scales is None:
-        return (0.0, 0.0)
+        return (0.0, 0.0, 0.0)
     values = [scales] * axes if isinstance(scales, (int, float)) else list(scales)
     if len(values) != axes:
         raise ValueError(f"scales has {len(values)} values, but there are {axes} spatial axes")
@@ -37,7 +37,8 @@ def _axis_scales(scales: Scales, axes: int) -> tuple[float, float]:
         factors = [0.0 if value is None else float(value) for value in values]
     except OverflowError:
         raise ValueError("scales has a value that is no float64") from None
-    return (factors[0], factors[1] if axes == 2 else 0.0)
+    first, second, third = (*factors, 0.0, 0.0)[:3]
+    return (first, second, third)
 
 
 def _extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
@@ -48,13 +49,17 @@ def _extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
 
 
 def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
-    if len(shape) not in (3, 4):
-        raise ValueError(f"{name} has shape {list(shape)}, but must be (N, C, L) or (N, C, H, W)")
+    if len(shape) not in (3, 4, 5):
+        raise ValueError(
+            f"{name} has shape {list(shape)}, but must be (N, C, L), (N, C, H, W) or (N, C, D, H, W)"
+        )
     return len(shape) - 2
 
 
 def _output_extents(
-    shape: tuple[int, ...], output_size: int | Sequence[int] | None, factors: tuple[float, float]
+    shape: tuple[int, ...],
+    output_size: int | Sequence[int] | None,
+    factors: tuple[float, float, float],
 ) -> tuple[int, ...]:
     """Spatial extents of the resized array."""
     axes = len(shape) - 2
@@ -79,7 +84,8 @@ def upsample_nearest_exact_backward(
     Sums are sequential in float32 (float64 for float64) and rounded once.
 
     Args:
-        grad_output: (N, C, L) or (N, C, H, W), any strides; float16, bfloat16, float32, float64.
+        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
+            float32, float64.
         input_size: the whole shape of the forward function's input, as in PyTorch.
         scales: output extent / input extent as given to the forward function, one per spatial axis
             or one for all; None or 0: the sizes decide.
@@ -124,7 +130,8 @@ def upsample_nearest_exact(
     The two are exact adjoints of each other.
 
     Args:
-        input: (N, C, L) or (N, C, H, W), any strides; float16, bfloat16, float32, float64.
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
+            float64.
         output_size: spatial extents of the result; None: ``floor(extent * scale)``.
         scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
             sizes decide.
@@ -189,32 +196,13 @@ def grid_sampler_2d_backward(
             or another array.
 
     """
-    describe(grad_output, "grad_output")
-    input_shape, dtype = describe(input, "input")
-    grid_shape, _ = describe(grid, "grid")
-    modes = (
-        _choose(INTERPOLATIONS, "interpolation", interpolation),
-        _choose(PADDINGS, "padding", padding),
-        bool(align_corners),
+    return _sample_backward(
+        _core.grid_sampler_2d_backward,
+        (grad_output, input, grid),
+        (interpolation, padding, align_corners),
+        output_mask,
+        out,
     )
-    mask = [bool(wanted) for wanted in output_mask]
-    if len(mask) != 2:
-        raise ValueError(f"output_mask has {len(mask)} values, but must have 2")
-    if out is not None and len(out) != 2:
-        raise ValueError(f"out has {len(out)} arrays, but must have 2 (None for a masked one)")
-    kind = kind_of(grad_output)
-    results: list[Any] = [None, None]
-    for i, shape in enumerate((input_shape, grid_shape)):
-        if mask[i] and out is not None:
-            _check_result(out[i], shape)
-            results[i] = out[i]
-        elif mask[i]:
-            results[i] = kind.empty(shape, dtype)
-    if any(mask):
-        _core.grid_sampler_2d_backward(grad_output, input, grid, results[0], results[1], *modes)
-    if out is None:
-        results = [None if result is None else kind.finish(result) for result in results]
-    return results[0], results[1]
 
 
 def grid_sampler_2d(
@@ -245,26 +233,156 @@ def grid_sampler_2d(
             or another array.
 
     """
-    input_shape, dtype = describe(input, "input")
-    grid_shape, _ = describe(grid, "grid")
-    modes = (
+    return _sample(
+        _core.grid_sampler_2d, (input, grid), (interpolation, padding, align_corners), out
+    )
+
+
+def grid_sampler_3d_backward(
+    grad_output: Any,
+    input: Any,
+    grid: Any,
+    *,
+    interpolation: Interpolation = "bilinear",
+    padding: Padding = "zeros",
+    align_corners: bool = False,
+    output_mask: Sequence[bool] = (True, True),
+    out: Sequence[Any] | None = None,
+) -> tuple[Any, Any]:
+    """Gradients of ``grid_sampler_3d`` with respect to its input and its grid.
+
+    All arrays have one dtype: float16, bfloat16, float32 or float64; any strides. A grid point that
+    is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for "nearest").
+
+    Args:
+        grad_output: (N, C, OD, OH, OW).
+        input: (N, C, D, H, W), D, H and W at least 1.
+        grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume.
+        interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
+        padding: "zeros", "border" or "reflection".
+        align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
+        output_mask: which of the two gradients to compute; the other one costs nothing.
+        out: (input_grad, grid_grad), where to put the results, None for a masked one.
+
+    Returns:
+        ``(input_grad, grid_grad)``, None for a masked one: those of ``out``, or new row-major
+        arrays of ``grad_output``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
+            or another array.
+
+    """
+    return _sample_backward(
+        _core.grid_sampler_3d_backward,
+        (grad_output, input, grid),
+        (interpolation, padding, align_corners),
+        output_mask,
+        out,
+    )
+
+
+def grid_sampler_3d(
+    input: Any,
+    grid: Any,
+    *,
+    interpolation: Interpolation = "bilinear",
+    padding: Padding = "zeros",
+    align_corners: bool = False,
+    out: Any = None,
+) -> Any:
+    """Sample a volume at the points of a grid, by the rule that the backward function has.
+
+    Args:
+        input: (N, C, D, H, W), D, H and W at least 1; float16, bfloat16, float32, float64; any strides.
+        grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume; dtype of ``input``.
+        interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
+        padding: "zeros", "border" or "reflection".
+        align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
+        out: where to put the result: an array (N, C, OD, OH, OW), any strides.
+
+    Returns:
+        ``out``, or a new row-major array of ``input``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
+            or another array.
+
+    """
+    return _sample(
+        _core.grid_sampler_3d, (input, grid), (interpolation, padding, align_corners), out
+    )
+
+
+_Modes = Tuple[Interpolation, Padding, bool]
+
+
+def _choose_modes(modes: _Modes) -> tuple[int, int, bool]:
+    interpolation, padding, align_corners = modes
+    return (
         _choose(INTERPOLATIONS, "interpolation", interpolation),
         _choose(PADDINGS, "padding", padding),
         bool(align_corners),
     )
-    if len(input_shape) != 4 or len(grid_shape) != 4:
+
+
+def _sample_backward(
+    function: Callable[..., None],
+    arrays: tuple[Any, Any, Any],
+    modes: _Modes,
+    output_mask: Sequence[bool],
+    out: Sequence[Any] | None,
+) -> tuple[Any, Any]:
+    grad_output, input, grid = arrays
+    describe(grad_output, "grad_output")
+    input_shape, dtype = describe(input, "input")
+    grid_shape, _ = describe(grid, "grid")
+    chosen = _choose_modes(modes)
+    mask = [bool(wanted) for wanted in output_mask]
+    if len(mask) != 2:
+        raise ValueError(f"output_mask has {len(mask)} values, but must have 2")
+    if out is not None and len(out) != 2:
+        raise ValueError(f"out has {len(out)} arrays, but must have 2 (None for a masked one)")
+    kind = kind_of(grad_output)
+    results: list[Any] = [None, None]
+    for i, shape in enumerate((input_shape, grid_shape)):
+        if mask[i] and out is not None:
+            _check_result(out[i], shape)
+            results[i] = out[i]
+        elif mask[i]:
+            results[i] = kind.empty(shape, dtype)
+    if any(mask):
+        function(grad_output, input, grid, results[0], results[1], *chosen)
+    if out is None:
+        results = [None if result is None else kind.finish(result) for result in results]
+    return results[0], results[1]
+
+
+def _sample(
+    function: Callable[..., None], arrays: tuple[Any, Any], modes: _Modes, out: Any
+) -> Any:
+    input, grid = arrays
+    input_shape, dtype = describe(input, "input")
+    grid_shape, _ = describe(grid, "grid")
+    chosen = _choose_modes(modes)
+    volumes = function is _core.grid_sampler_3d
+    rank = 5 if volumes else 4
+    if len(input_shape) != rank or len(grid_shape) != rank:
+        shapes = "(N, C, D, H, W) and (N, OD, OH, OW, 3)" if volumes else "(N, C, H, W) and (N, OH, OW, 2)"
         raise ValueError(
             f"input has shape {list(input_shape)} and grid {list(grid_shape)}, but they must be "
-            f"(N, C, H, W) and (N, OH, OW, 2)"
+            f"{shapes}"
         )
-    wanted = (*input_shape[:2], *grid_shape[1:3])
+    wanted = (*input_shape[:2], *grid_shape[1:-1])
     kind = kind_of(input)
     if out is not None:
         _check_result(out, wanted)
-        _core.grid_sampler_2d(input, grid, out, *modes)
+        function(input, grid, out, *chosen)
         return out
     result = kind.empty(wanted, dtype)
-    _core.grid_sampler_2d(input, grid, result, *modes)
+    function(input, grid, result, *chosen)
     return kind.finish(result)
 
 

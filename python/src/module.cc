@@ -1,10 +1,11 @@
 // The extension module portacl._core: array objects in, calls of the native API, errors out.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <portacl/portacl.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -25,7 +26,7 @@ namespace nb = nanobind;
 namespace portacl_python {
 namespace {
 
-using Scales = std::pair<double, double>;
+using Scales = std::array<double, 3>;
 
 // Throws the Python exception that fits a code, with the library's message.
 void Check(int32_t code) {
@@ -54,7 +55,7 @@ void UpsampleNearestExact(nb::handle input, nb::handle output, Scales scales, in
   const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
   Call call{Op::kUpsampleNearestExact};
   call.tensors = {&input_view.tensor(), &output_view.tensor()};
-  call.scales = {scales.first, scales.second};
+  call.scales = scales;
   Run(call, threads);
 }
 
@@ -64,16 +65,18 @@ void UpsampleNearestExactBackward(nb::handle grad_output, nb::handle grad_input,
   const ArrayView grad_input_view(grad_input, "out", ArrayView::Access::kWrite);
   Call call{Op::kUpsampleNearestExactBackward};
   call.tensors = {&grad_output_view.tensor(), &grad_input_view.tensor()};
-  call.scales = {scales.first, scales.second};
+  call.scales = scales;
   Run(call, threads);
 }
 
-void GridSampler2D(nb::handle input, nb::handle grid, nb::handle output, int32_t interpolation,
-                   int32_t padding, bool align_corners, int32_t threads) {
+// Of images or, where `op` says so, of volumes.
+template <Op op>
+void GridSampler(nb::handle input, nb::handle grid, nb::handle output, int32_t interpolation,
+                 int32_t padding, bool align_corners, int32_t threads) {
   const ArrayView input_view(input, "input", ArrayView::Access::kRead);
   const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
   const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
-  Call call{Op::kGridSampler2D};
+  Call call{op};
   call.tensors = {&input_view.tensor(), &grid_view.tensor(), &output_view.tensor()};
   call.interpolation = interpolation;
   call.padding = padding;
@@ -81,15 +84,16 @@ void GridSampler2D(nb::handle input, nb::handle grid, nb::handle output, int32_t
   Run(call, threads);
 }
 
-void GridSampler2DBackward(nb::handle grad_output, nb::handle input, nb::handle grid,
-                           nb::handle input_grad, nb::handle grid_grad, int32_t interpolation,
-                           int32_t padding, bool align_corners, int32_t threads) {
+template <Op op>
+void GridSamplerBackward(nb::handle grad_output, nb::handle input, nb::handle grid,
+                         nb::handle input_grad, nb::handle grid_grad, int32_t interpolation,
+                         int32_t padding, bool align_corners, int32_t threads) {
   const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
   const ArrayView input_view(input, "input", ArrayView::Access::kRead);
   const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
   std::optional<ArrayView> input_grad_view;
   std::optional<ArrayView> grid_grad_view;
-  Call call{Op::kGridSampler2DBackward};
+  Call call{op};
   call.tensors = {&grad_output_view.tensor(), &input_view.tensor(), &grid_view.tensor()};
   if (!input_grad.is_none()) {
     input_grad_view.emplace(input_grad, "input_grad", ArrayView::Access::kWrite);
@@ -164,14 +168,21 @@ void DefineOperators(nb::module_& m) {
   m.def("upsample_nearest_exact_backward", &UpsampleNearestExactBackward, nb::arg("grad_output"),
         nb::arg("grad_input"), nb::arg("scales"), threads_argument,
         "grad_input[n, c, src(o)] = sum of grad_output[n, c, o]; a scale of 0: from the sizes.");
-  m.def("grid_sampler_2d", &GridSampler2D, nb::arg("input"), nb::arg("grid"), nb::arg("output"),
-        nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"), threads_argument,
-        "Samples input at the points of grid into output.");
-  m.def("grid_sampler_2d_backward", &GridSampler2DBackward, nb::arg("grad_output"),
-        nb::arg("input"), nb::arg("grid"), nb::arg("input_grad").none(),
-        nb::arg("grid_grad").none(), nb::arg("interpolation"), nb::arg("padding"),
-        nb::arg("align_corners"), threads_argument,
-        "Gradients of grid_sampler_2d; None for one that is not wanted.");
+  const auto forward = [&](const char* name, auto* function) {
+    m.def(name, function, nb::arg("input"), nb::arg("grid"), nb::arg("output"),
+          nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"), threads_argument,
+          "Samples input at the points of grid into output.");
+  };
+  forward("grid_sampler_2d", &GridSampler<Op::kGridSampler2D>);
+  forward("grid_sampler_3d", &GridSampler<Op::kGridSampler3D>);
+  const auto backward = [&](const char* name, auto* function) {
+    m.def(name, function, nb::arg("grad_output"), nb::arg("input"), nb::arg("grid"),
+          nb::arg("input_grad").none(), nb::arg("grid_grad").none(), nb::arg("interpolation"),
+          nb::arg("padding"), nb::arg("align_corners"), threads_argument,
+          "Gradients of sampling; None for one that is not wanted.");
+  };
+  backward("grid_sampler_2d_backward", &GridSamplerBackward<Op::kGridSampler2DBackward>);
+  backward("grid_sampler_3d_backward", &GridSamplerBackward<Op::kGridSampler3DBackward>);
   m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
         nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
         "Shape and dtype name of an array; name is what messages call it.");

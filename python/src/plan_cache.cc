@@ -94,6 +94,12 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
     case Op::kGridSampler2DBackward:
       return portaclPlanGridSampler2DBackward(t[0], t[1], t[2], t[3], t[4], call.interpolation,
                                               call.padding, call.align_corners ? 1 : 0, plan);
+    case Op::kGridSampler3D:
+      return portaclPlanGridSampler3D(t[0], t[1], t[2], call.interpolation, call.padding,
+                                      call.align_corners ? 1 : 0, plan);
+    case Op::kGridSampler3DBackward:
+      return portaclPlanGridSampler3DBackward(t[0], t[1], t[2], t[3], t[4], call.interpolation,
+                                              call.padding, call.align_corners ? 1 : 0, plan);
   }
   return PORTACL_ERROR_INTERNAL;
 }

@@ -20,13 +20,15 @@ enum class Op : int32_t {
   kUpsampleNearestExactBackward,
   kGridSampler2D,
   kGridSampler2DBackward,
+  kGridSampler3D,
+  kGridSampler3DBackward,
 };
 
 // One call of the native API: its tensors in the order of the planning function's parameters.
 struct Call {
   Op op;
   std::array<const portaclTensor*, kMaxTensors> tensors{};  // null: an output that is not wanted
-  std::array<double, 2> scales{};
+  std::array<double, 3> scales{};                           // of the axes that there are
   int32_t interpolation = PORTACL_BILINEAR;
   int32_t padding = PORTACL_ZEROS;
   bool align_corners = false;

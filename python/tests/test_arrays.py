@@ -270,7 +270,7 @@ def test_refusals(arrays):
         (TypeError, "input is a list", (grad, [1, 2], grid), {}),
         (TypeError, "input has dtype int32", (grad, x.astype(np.int32), grid), {}),
         (TypeError, "input has dtype >f4", (grad, x.astype(">f4"), grid), {}),
-        (ValueError, "grad_output has rank 5", (grad[None], x, grid), {}),
+        (ValueError, "grad_output has rank 6", (grad[None, None], x, grid), {}),
         (ValueError, "dtype", (grad, x.astype(np.float64), grid), {}),
         (ValueError, r"\[2, 3, 4, 4\]", (grad[..., :4], x, grid), {}),
         (ValueError, "interpolation is 'cubic'", arrays, {"interpolation": "cubic"}),
@@ -434,6 +434,7 @@ def test_info():
     assert facts["version"] == portacl.__version__
     assert set(facts["operators"]) == {
         *("grid_sampler_2d", "grid_sampler_2d_backward"),
+        *("grid_sampler_3d", "grid_sampler_3d_backward"),
         *("upsample_nearest_exact", "upsample_nearest_exact_backward"),
     }
     assert facts["threads"] == portacl.get_num_threads()

@@ -53,10 +53,9 @@ def grid_sampler_2d_backward(
     return input_grad, grid_grad
 
 
-def _scale_pair(scales: Optional[Scales]) -> tuple[float, float]:
-    if not scales:
-        return (0.0, 0.0)
-    return (scales[0], scales[1] if len(scales) > 1 else 0.0)
+def _axis_scales(scales: Optional[Scales]) -> tuple[float, float, float]:
+    first, second, third = (*(scales or ()), 0.0, 0.0, 0.0)[:3]
+    return (first, second, third)
 
 
 def upsample_nearest_exact(
@@ -66,7 +65,7 @@ def upsample_nearest_exact(
     output = empty(
         (*input.shape[:2], *output_size), input.dtype, channels_last=is_like_channels_last(input)
     )
-    _core.upsample_nearest_exact(input, output, _scale_pair(scales), get_num_threads())
+    _core.upsample_nearest_exact(input, output, _axis_scales(scales), get_num_threads())
     return output
 
 
@@ -78,6 +77,6 @@ def upsample_nearest_exact_backward(
         input_size, grad_output.dtype, channels_last=is_like_channels_last(grad_output)
     )
     _core.upsample_nearest_exact_backward(
-        grad_output, grad_input, _scale_pair(scales), get_num_threads()
+        grad_output, grad_input, _axis_scales(scales), get_num_threads()
     )
     return grad_input

@@ -92,7 +92,7 @@ Call GridCall(Op op, const Modes& modes) {
 ffi::Error Nearest(Op op, const ffi::AnyBuffer& from, const ffi::AnyBuffer& to, int32_t rank,
                    double scale_h, double scale_w) {
   Call call{op};
-  call.scales = {scale_h, scale_w};
+  call.scales = {scale_h, scale_w, 0.0};
   return Run(call, rank, {&from, &to});
 }
 
