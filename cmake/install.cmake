@@ -8,6 +8,7 @@ install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCH
 install(DIRECTORY "${PORTACL_GENERATED_INCLUDE}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET portacl_cli)
   install(TARGETS portacl_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS portacl_call RUNTIME DESTINATION libexec/portacl)
   set(manual "${PROJECT_BINARY_DIR}/manual")
   install(FILES "${manual}/portacl.man" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
           RENAME portacl.1)

@@ -34,6 +34,7 @@ install_debian(FILES "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
 install_debian(FILES LICENSE DESTINATION share/doc/portacl RENAME copyright)
 if(TARGET portacl_cli)
   install_debian(TARGETS portacl_cli RUNTIME DESTINATION bin)
+  install_debian(TARGETS portacl_call RUNTIME DESTINATION libexec/portacl)
   install_debian(FILES "${PROJECT_BINARY_DIR}/manual/portacl.bash" RENAME portacl
                  DESTINATION share/bash-completion/completions)
   install_debian(FILES "${PROJECT_BINARY_DIR}/manual/portacl.zsh" RENAME _portacl

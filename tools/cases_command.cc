@@ -77,8 +77,9 @@ void AddCasesCommand(CLI::App& app, Action& action) {
   command->add_option("FROM", options->from, "generate: the kind (below); else the file")
       ->required()
       ->type_name("FILE|smoke|random|boundary|models|refusals");
-  command->add_option("-o,--output", options->output,
-                      "list to write, .json, .csv or .txt (default: strings on standard output)")
+  command
+      ->add_option("-o,--output", options->output,
+                   "list to write, .json, .csv or .txt (default: strings on standard output)")
       ->type_name("FILE");
   command->add_option("--count", options->count, "smoke, random: how many (default: 200)")
       ->check(CLI::Range(1, 10000000).description(""))

@@ -18,6 +18,8 @@ void AddInfoCommand(CLI::App& app, Action& action);
 void AddCasesCommand(CLI::App& app, Action& action);
 void AddGoldenCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
+void AddVerifyCommand(CLI::App& app, Action& action);
+void AddReportCommand(CLI::App& app, Action& action);
 void AddDemoCommand(CLI::App& app, Action& action);
 
 // Hidden: for the build. `app` must live until the action is done.

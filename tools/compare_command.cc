@@ -105,14 +105,16 @@ int RunCompareFolders(const CompareOptions& options) {
   set.standard = StandardOf(options.judge);
   set.second = options.judge.second;
   set.jobs = options.jobs;
+  set.with_pictures = !options.output.report.empty();
   const std::vector<golden::StoredCase> cases = golden::ReadManifest(options.actual);
-  std::vector<golden::CaseVerdict> verdicts;
+  std::vector<golden::ReportRow> rows;
   {
     Progress progress(static_cast<int>(cases.size()));
     set.on_case_done = [&](int done) { progress.Show(done, "cases"); };
-    verdicts = golden::CompareSets(cases, options.golden, set);
+    rows = golden::CompareSets(cases, options.golden, set);
   }
-  return Conclude(verdicts, set.standard, options.output, options.actual, options.golden);
+  return Conclude(rows, set.standard, options.output, options.actual, options.golden,
+                  options.golden);
 }
 
 // As the same files in a golden folder, whose bound is 0: for the standards that need none.
@@ -156,7 +158,9 @@ int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
 
 int RunCompare(const CompareOptions& options) {
   if (std::filesystem::is_directory(options.actual)) return RunCompareFolders(options);
-  if (!options.output.junit.empty()) throw BadInput("--junit belongs to golden folders");
+  if (!(options.output.junit + options.output.report).empty()) {
+    throw BadInput("--junit and --report belong to golden folders");
+  }
   const HostTensor actual = LoadSide(options, options.actual, "A");
   const HostTensor golden = LoadSide(options, options.golden, "G");
   if (actual.shape() != golden.shape()) {
@@ -192,6 +196,7 @@ void AddCompareCommand(CLI::App& app, Action& action) {
   AddJobs(*compare, options->jobs);
   AddJudgeOptions(*compare, options->judge);
   AddVerdictOutput(*compare, options->output);
+  AddReportFile(*compare, options->output);
   compare->footer(
       "Two files without a standard: MERE is the mean of |A - G| / (|G| + 1e-7), MARE the "
       "largest.\n"

@@ -37,8 +37,7 @@ int RunGolden(const GoldenCommand& options) {
   } else {
     Print(fmt::format("golden: {} cases in {}, {:.1f} MB written{}\n", summary.cases,
                       options.folder, static_cast<double>(summary.bytes) / 1e6,
-                      summary.resumed == 0 ? ""
-                                           : fmt::format(", {} were there", summary.resumed)));
+                      summary.resumed == 0 ? "" : fmt::format(", {} were there", summary.resumed)));
   }
   return kExitOk;
 }

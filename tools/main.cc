@@ -131,6 +131,8 @@ int Main(const std::vector<std::string>& arguments) {
   AddCasesCommand(app, action);
   AddGoldenCommand(app, action);
   AddCompareCommand(app, action);
+  AddVerifyCommand(app, action);
+  AddReportCommand(app, action);
   AddDemoCommand(app, action);
   AddGenerateCommand(app, action);
   CheckCommand(app, arguments);

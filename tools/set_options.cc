@@ -9,6 +9,7 @@
 
 #include "tools/cli_error.h"
 #include "tools/parse.h"
+#include "tools/report_page.h"
 #include "tools/terminal.h"
 #include "tools/testing/case_list.h"
 #include "tools/testing/verdict_files.h"
@@ -145,15 +146,26 @@ void AddVerdictOutput(CLI::App& command, VerdictOutput& output) {
   command.add_option("--junit", output.junit, "write JUnit XML")->type_name("FILE")->group(group);
 }
 
+void AddReportFile(CLI::App& command, VerdictOutput& output) {
+  command.add_option("--report", output.report, "write a page (HTML)")
+      ->type_name("FILE")
+      ->group("Results");
+}
+
 void AddJobs(CLI::App& command, int& jobs) {
   command.add_option("--jobs", jobs, "cases at a time (default: one for each CPU)")
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N");
 }
 
-int Conclude(const std::vector<CaseVerdict>& verdicts, const golden::StandardOptions& standard,
+int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
              const VerdictOutput& output, const std::string& golden_folder,
-             const std::string& other_folder) {
+             const std::string& other_folder, const std::string& what) {
+  std::vector<CaseVerdict> verdicts;
+  for (const golden::ReportRow& row : rows) verdicts.push_back(row.verdict);
+  if (!output.report.empty()) {
+    WriteReport(output.report, rows, what, golden::StandardText(standard), true);
+  }
   if (!output.junit.empty()) golden::WriteJUnit(output.junit, verdicts);
   int code = kExitOk;
   std::string text;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/testing/case.h"
-#include "tools/testing/verdict.h"
+#include "tools/testing/report.h"
 
 namespace CLI {
 class App;
@@ -35,13 +35,15 @@ struct VerdictOutput {
   bool json = false;
 };
 void AddVerdictOutput(CLI::App& command, VerdictOutput& output);
+void AddReportFile(CLI::App& command, VerdictOutput& output);
 void AddJobs(CLI::App& command, int& jobs);
 
 // Prints the verdicts (failures in full, then a summary), writes what is asked for, and returns the
 // exit code: 2 where a file could not be judged, 1 where one failed.
-int Conclude(const std::vector<golden::CaseVerdict>& verdicts,
-             const golden::StandardOptions& standard, const VerdictOutput& output,
-             const std::string& golden_folder, const std::string& other_folder);
+// `what` was judged: the report's title.
+int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
+             const VerdictOutput& output, const std::string& golden_folder,
+             const std::string& other_folder, const std::string& what);
 
 }  // namespace portacl::cli
 

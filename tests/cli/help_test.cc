@@ -14,7 +14,8 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-const char* const kCommands[] = {"run", "info", "cases", "golden", "compare", "demo"};
+const char* const kCommands[] = {"run",     "info",   "cases",  "golden",
+                                 "compare", "verify", "report", "demo"};
 
 std::vector<std::string> Lines(const std::string& text) {
   std::istringstream stream(text);

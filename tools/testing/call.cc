@@ -87,8 +87,10 @@ Shape OrderedStrides(const Shape& shape, const std::vector<size_t>& order, int64
 View ViewOf(const std::string& layout, const Shape& shape) {
   std::vector<size_t> order(shape.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (layout == "channels_last" && order.size() > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  if (layout == "transposed" && order.size() > 1) std::swap(order[order.size() - 1], order[order.size() - 2]);
+  if (layout == "channels_last" && order.size() > 2)
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  if (layout == "transposed" && order.size() > 1)
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
   View view{OrderedStrides(shape, order, layout == "padded" ? 3 : 0), 0};
   if (layout == "offset") view.offset = 3;
   if (layout == "expanded" && shape.size() > 1) view.strides[1] = 0;
@@ -141,7 +143,8 @@ void FillInput(Call& call, size_t i) {
   if (!cli::ParseDataType(AclDataTypeName(tensor.dtype()))) return;  // a refusal's integers stay 0
   const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
   tensor.Fill(MakeValues(call.source.arguments[i].values.value_or("uniform"),
-                         Draw(call.source.seed, i), tensor.count(), row.is_grid ? &frame : nullptr));
+                         Draw(call.source.seed, i), tensor.count(),
+                         row.is_grid ? &frame : nullptr));
 }
 
 void ApplyMask(Call& call) {
@@ -169,7 +172,8 @@ ViewTensor::ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset
       throw BadInput(what + ": the strides reach too far");
     }
   }
-  if (low < 0) throw BadInput(fmt::format("{}: the view begins {} elements before its storage", what, -low));
+  if (low < 0)
+    throw BadInput(fmt::format("{}: the view begins {} elements before its storage", what, -low));
   storage_ = count_ > 0 ? high + 1 : offset_;
   dense_ = count_ == storage_ - offset_ && strides_ == cli::DenseStrides(shape_);
   bytes_.resize(cli::CountBytes({storage_}, std::max<size_t>(element_size(), 1), what));

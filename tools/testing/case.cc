@@ -23,10 +23,9 @@ struct AclType {
   int32_t value;
   size_t size;
 };
-constexpr AclType kAclTypes[] = {{"float32", 0, 4}, {"float16", 1, 2}, {"int8", 2, 1},
-                                 {"int32", 3, 4},   {"uint8", 4, 1},   {"int16", 6, 2},
-                                 {"int64", 9, 8},   {"float64", 11, 8}, {"bool", 12, 1},
-                                 {"bfloat16", 27, 2}};
+constexpr AclType kAclTypes[] = {
+    {"float32", 0, 4}, {"float16", 1, 2}, {"int8", 2, 1},     {"int32", 3, 4}, {"uint8", 4, 1},
+    {"int16", 6, 2},   {"int64", 9, 8},   {"float64", 11, 8}, {"bool", 12, 1}, {"bfloat16", 27, 2}};
 
 constexpr std::array kFormats = {"ND", "NCHW", "NHWC", "NCL", "NCDHW", "NDHWC"};
 
@@ -52,7 +51,9 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void Fail(const std::string& message) const { throw BadInput(Place(line_) + message); }
+  [[noreturn]] void Fail(const std::string& message) const {
+    throw BadInput(Place(line_) + message);
+  }
   [[noreturn]] void Fail(const Field& field, const std::string& message) const {
     throw BadInput(fmt::format("{}field {}: {}", Place(field.line > 0 ? field.line : line_),
                                field.name, message));
@@ -109,7 +110,8 @@ class Reader {
     if (name == "name") return ReadName(field);
     if (name == "dtype") {
       const auto dtype = cli::ParseDataType(field.value);
-      if (!dtype) Fail(field, fmt::format("'{}' is not one of {}", field.value, cli::DataTypeNames()));
+      if (!dtype)
+        Fail(field, fmt::format("'{}' is not one of {}", field.value, cli::DataTypeNames()));
       case_.dtype = *dtype;
     } else if (name == "seed") {
       case_.seed = Parsed(field, cli::ParseSeed);
@@ -252,8 +254,8 @@ class Reader {
       if (argument.layout && argument.strides) {
         Fail(fmt::format("fields {0}.layout and {0}.strides exclude each other", name));
       }
-      const bool only_refused = argument.null || (argument.dtype && *argument.dtype !=
-                                                  static_cast<int32_t>(case_.dtype));
+      const bool only_refused =
+          argument.null || (argument.dtype && *argument.dtype != static_cast<int32_t>(case_.dtype));
       if (case_.expect == 0 && only_refused) {
         Fail(fmt::format("{} of another dtype or null is refused: field expect is missing", name));
       }
@@ -273,8 +275,9 @@ std::string Joined(const std::vector<int64_t>& values, const char* separator) {
 }
 
 std::string RealText(double value) {
-  return std::isnan(value) ? "nan" : std::isinf(value) ? (value > 0 ? "inf" : "-inf")
-                                                       : fmt::format("{}", value);
+  return std::isnan(value)   ? "nan"
+         : std::isinf(value) ? (value > 0 ? "inf" : "-inf")
+                             : fmt::format("{}", value);
 }
 
 std::string ModeText(const Parameter& row, int64_t mode) {
@@ -305,8 +308,7 @@ void AddArgumentFields(const Parameter& row, const ArgumentCase& argument,
   if (argument.real) fields.push_back({row.name, RealText(*argument.real), 0});
   if (!argument.integers) return;
   const std::vector<int64_t>& values = *argument.integers;
-  const std::string text = row.role == Role::kMode ? ModeText(row, values[0])
-                                                   : Joined(values, ",");
+  const std::string text = row.role == Role::kMode ? ModeText(row, values[0]) : Joined(values, ",");
   fields.push_back({row.name, text, 0});
 }
 
@@ -335,7 +337,8 @@ std::vector<Field> FieldsOf(const Case& c) {
 Case ParseCase(const std::string& text) {
   std::vector<Field> fields;
   std::string spaced = text;
-  std::replace_if(spaced.begin(), spaced.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
+  std::replace_if(
+      spaced.begin(), spaced.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
   for (const std::string& word : cli::Split(spaced, ' ')) {
     if (word.empty()) continue;
     const size_t equals = word.find('=');
@@ -365,8 +368,9 @@ std::vector<FieldHelp> FieldsOfOperator(const OperatorRow& op) {
     switch (p.role) {
       case Role::kInput:
       case Role::kOutput:
-        fields.push_back({p.name, fmt::format("{} tensor ({})",
-                                              p.role == Role::kInput ? "input" : "output", pattern)});
+        fields.push_back(
+            {p.name,
+             fmt::format("{} tensor ({})", p.role == Role::kInput ? "input" : "output", pattern)});
         break;
       case Role::kInts:
         fields.push_back({p.name, fmt::format("integers ({})", pattern)});

@@ -23,23 +23,23 @@ using cli::Shape;
 
 // What a case says about one parameter of its operator; what it leaves out is derived (call.h).
 struct ArgumentCase {
-  std::optional<Shape> shape;           // tensors
-  std::optional<std::string> layout;    // tensors: a word, instead of strides
-  std::optional<Shape> strides;         // tensors, in elements
-  std::optional<int64_t> offset;        // tensors, in elements of the storage
-  std::optional<int32_t> dtype;         // tensors: an aclDataType, where it is not the case's
-  std::optional<std::string> format;    // tensors: an aclFormat by its name
-  std::optional<std::string> values;    // inputs: "uniform:-1:1", "ones", "kinks", ...
+  std::optional<Shape> shape;         // tensors
+  std::optional<std::string> layout;  // tensors: a word, instead of strides
+  std::optional<Shape> strides;       // tensors, in elements
+  std::optional<int64_t> offset;      // tensors, in elements of the storage
+  std::optional<int32_t> dtype;       // tensors: an aclDataType, where it is not the case's
+  std::optional<std::string> format;  // tensors: an aclFormat by its name
+  std::optional<std::string> values;  // inputs: "uniform:-1:1", "ones", "kinks", ...
   std::optional<std::vector<int64_t>> integers;  // kInts, kMask; one for kMode and kFlag
-  std::optional<double> real;           // kReal
-  bool null = false;                    // the parameter is a null pointer
+  std::optional<double> real;                    // kReal
+  bool null = false;                             // the parameter is a null pointer
 
   bool operator==(const ArgumentCase&) const = default;
 };
 
 struct Case {
   const OperatorRow* op = nullptr;
-  std::string name;     // "" for none; else a file name: letters, digits, . _ -
+  std::string name;  // "" for none; else a file name: letters, digits, . _ -
   DataType dtype = DataType::kFloat32;
   uint64_t seed = 0;    // of every made input
   std::string profile;  // "" for open

@@ -48,9 +48,9 @@ std::vector<std::byte> ReadArray(const std::string& path, DataType dtype, const 
   return std::move(array.bytes);
 }
 
-CaseVerdict CompareCase(const StoredCase& golden, const std::string& other,
-                        const CompareSetOptions& options) {
-  CaseVerdict verdict{golden.c, {}, "", false, 0};
+ReportRow CompareCase(const StoredCase& golden, const std::string& other,
+                      const CompareSetOptions& options) {
+  ReportRow row{{golden.c, {}, "", false, 0}, {}};
   for (size_t i = 0; i < golden.outputs.size(); ++i) {
     const StoredOutput& output = golden.outputs[i];
     const GoldenOutput wanted = ReadOutput(output);  // its failure is everybody's
@@ -62,14 +62,14 @@ CaseVerdict CompareCase(const StoredCase& golden, const std::string& other,
       const std::vector<std::byte> actual = read(other);
       std::vector<std::byte> second;
       if (!options.second.empty()) second = read(options.second);
-      verdict.outputs.push_back(
-          Judge(wanted, actual, options.standard, options.second.empty() ? nullptr : &second));
+      row.Add(wanted, actual, options.standard, options.with_pictures,
+              options.second.empty() ? nullptr : &second);
     } catch (const BadInput& error) {
-      verdict.error = error.what();
-      verdict.bad_input = true;
+      row.verdict.error = error.what();
+      row.verdict.bad_input = true;
     }
   }
-  return verdict;
+  return row;
 }
 
 }  // namespace
@@ -81,19 +81,29 @@ std::vector<std::byte> ReadActual(const std::string& case_folder, const std::str
   if (fs::exists(stem + ".npy")) return ReadArray(stem + ".npy", dtype, shape);
   if (fs::exists(stem + ".bin")) return ReadRaw(stem + ".bin", dtype, shape);
   if (fs::exists(numbered)) return ReadArray(numbered, dtype, shape);
-  throw BadInput(fmt::format("{}.npy: no such file, nor {}.bin, nor output_{}.npy", stem, parameter,
-                             number));
+  throw BadInput(
+      fmt::format("{}.npy: no such file, nor {}.bin, nor output_{}.npy", stem, parameter, number));
 }
 
-std::vector<CaseVerdict> CompareSets(const std::vector<StoredCase>& golden,
-                                     const std::string& other, const CompareSetOptions& options) {
+std::vector<ReportRow> CompareSets(const std::vector<StoredCase>& golden, const std::string& other,
+                                   const CompareSetOptions& options) {
   for (const std::string& folder : {other, options.second}) {
     if (!folder.empty() && !fs::is_directory(folder)) throw BadInput(folder + ": no such folder");
   }
-  std::vector<CaseVerdict> verdicts(golden.size());
+  std::vector<ReportRow> rows(golden.size());
   ForEachCase(golden.size(), options.jobs, options.on_case_done,
-              [&](size_t i) { verdicts[i] = CompareCase(golden[i], other, options); });
-  return verdicts;
+              [&](size_t i) { rows[i] = CompareCase(golden[i], other, options); });
+  return rows;
+}
+
+std::vector<ReportRow> ShowSet(const std::vector<StoredCase>& golden,
+                               const CompareSetOptions& options) {
+  std::vector<ReportRow> rows(golden.size());
+  ForEachCase(golden.size(), options.jobs, options.on_case_done, [&](size_t i) {
+    rows[i].verdict.c = golden[i].c;
+    for (const StoredOutput& output : golden[i].outputs) rows[i].AddGolden(ReadOutput(output));
+  });
+  return rows;
 }
 
 }  // namespace portacl::golden

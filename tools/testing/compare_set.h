@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/testing/golden_set.h"
+#include "tools/testing/report.h"
 #include "tools/testing/verdict.h"
 
 namespace portacl::golden {
@@ -15,13 +16,18 @@ struct CompareSetOptions {
   StandardOptions standard;
   std::string second;  // kDual: the folder of the second library's results
   int jobs = 0;
+  bool with_pictures = false;  // for a report
   std::function<void(int done)> on_case_done{};
 };
 
-// One verdict for each case, in order. A file of `other` that is missing, cut short or of another
+// One row for each case, in order. A file of `other` that is missing, cut short or of another
 // dtype or shape is that case's error. Throws BadInput where the golden folder is not right.
-std::vector<CaseVerdict> CompareSets(const std::vector<StoredCase>& golden,
-                                     const std::string& other, const CompareSetOptions& options);
+std::vector<ReportRow> CompareSets(const std::vector<StoredCase>& golden, const std::string& other,
+                                   const CompareSetOptions& options);
+
+// The golden outputs alone, with their pictures.
+std::vector<ReportRow> ShowSet(const std::vector<StoredCase>& golden,
+                               const CompareSetOptions& options);
 
 // The elements of an output in the folder of one case: <parameter>.npy, <parameter>.bin or
 // output_<number>.npy. bfloat16 may be uint16 or ml_dtypes' own type. Throws BadInput.

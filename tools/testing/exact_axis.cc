@@ -204,7 +204,9 @@ void AddSpread(const std::vector<Tap<Wide>>& moved, std::vector<Tap<Wide>>& taps
     tap.weight_steady &= IsSteady(here.weight, there.weight);
     tap.slope_steady &= IsSteady(here.slope, there.slope);
     if (first != taps.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-    const auto spread = [](Wide a, Wide b) { return kBetween * static_cast<double>(Magnitude(a - b)); };
+    const auto spread = [](Wide a, Wide b) {
+      return kBetween * static_cast<double>(Magnitude(a - b));
+    };
     tap.weight_spread = std::max(tap.weight_spread, spread(here.weight, there.weight));
     tap.slope_spread = std::max(tap.slope_spread, spread(here.slope, there.slope));
   }
@@ -223,8 +225,8 @@ AxisPoint<typename WideOf<Float>::Type> AxisPointAt(Float coordinate, int64_t ex
     return point;
   }
   const Float pixel = PixelOf(coordinate, axis);
-  const bool folds = mode.padding == kReflection ||
-                     (mode.padding == kBorder && mode.interpolation == kBicubic);
+  const bool folds =
+      mode.padding == kReflection || (mode.padding == kBorder && mode.interpolation == kBicubic);
   if (std::isinf(pixel) && (folds || mode.padding == kZeros)) {
     point.reach = mode.padding == kZeros ? Reach::kOutside : Reach::kUnusable;
     point.wild = folds && !std::isinf(coordinate);  // finite in a wider arithmetic

@@ -1,5 +1,5 @@
-// One axis of a sampling point: the place that a coordinate means, in the operator's arithmetic, and
-// the taps there with their weights and derivatives, in exact.h's.
+// One axis of a sampling point: the place that a coordinate means, in the operator's arithmetic,
+// and the taps there with their weights and derivatives, in exact.h's.
 #ifndef PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
 #define PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
 

@@ -19,11 +19,10 @@ int64_t Clamped(double product, int64_t extent) {
 
 Source SourceOf(int64_t o, int64_t small, int64_t large, double scale) {
   const double middle = static_cast<double>(o) + 0.5;
-  const double ratio = scale > 0 ? 1.0 / scale
-                                 : static_cast<double>(small) / static_cast<double>(large);
-  const float narrow =
-      scale > 0 ? static_cast<float>(1.0 / scale)
-                : static_cast<float>(small) / static_cast<float>(large);
+  const double ratio =
+      scale > 0 ? 1.0 / scale : static_cast<double>(small) / static_cast<double>(large);
+  const float narrow = scale > 0 ? static_cast<float>(1.0 / scale)
+                                 : static_cast<float>(small) / static_cast<float>(large);
   const int64_t in_double = Clamped(middle * ratio, small);
   constexpr int64_t kFloatIndexes = int64_t{1} << 24;
   const int64_t rule =
@@ -129,9 +128,8 @@ std::vector<Exact> ExactNearest(const Call& call) {
   const std::vector<double> values = source.Values();
   if (!backward) return {Forward(values, small, large, matches)};
   const DataType dtype = call.source.dtype;
-  return {dtype == DataType::kFloat64
-              ? Backward<double>(values, small, large, matches, dtype)
-              : Backward<float>(values, small, large, matches, dtype)};
+  return {dtype == DataType::kFloat64 ? Backward<double>(values, small, large, matches, dtype)
+                                      : Backward<float>(values, small, large, matches, dtype)};
 }
 
 }  // namespace portacl::golden

@@ -241,8 +241,8 @@ std::vector<Exact> ExactOf(const Call& call) {
 }  // namespace
 
 std::vector<Exact> ExactSampler(const Call& call) {
-  std::vector<Exact> outputs = call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call)
-                                                                      : ExactOf<float>(call);
+  std::vector<Exact> outputs =
+      call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call) : ExactOf<float>(call);
   return outputs;
 }
 

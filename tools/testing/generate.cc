@@ -86,7 +86,7 @@ void ChooseScales(Chooser& choose, Case& c) {
 
 void ChooseLayouts(Chooser& choose, Case& c) {
   static const std::vector<std::string> kLayouts = {"channels_last", "transposed", "flipped",
-                                                    "step2", "offset", "padded"};
+                                                    "step2",         "offset",     "padded"};
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Role role = c.op->parameters[i].role;
     if (IsTensor(role) && choose.OneIn(6)) c.arguments[i].layout = choose.Of(kLayouts);
@@ -290,7 +290,8 @@ Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
   large.insert(large.end(), extents.begin(), extents.end());
   ArgumentOf(c, "gradOutput").shape = large;
   ArgumentOf(c, "out").shape = small;
-  if (channels_last) ArgumentOf(c, "gradOutput").layout = ArgumentOf(c, "out").layout = "channels_last";
+  if (channels_last)
+    ArgumentOf(c, "gradOutput").layout = ArgumentOf(c, "out").layout = "channels_last";
   return c;
 }
 

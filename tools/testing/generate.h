@@ -11,11 +11,11 @@
 namespace portacl::golden {
 
 struct GenerateOptions {
-  int64_t count = 0;       // smoke and random: how many; 0: 200
-  uint64_t seed = 1;       // random
-  bool small = false;      // models: the rows' small form
-  std::string profile;     // "" for open: only what it accepts
-  std::string op;          // "" for all: only this operator
+  int64_t count = 0;    // smoke and random: how many; 0: 200
+  uint64_t seed = 1;    // random
+  bool small = false;   // models: the rows' small form
+  std::string profile;  // "" for open: only what it accepts
+  std::string op;       // "" for all: only this operator
 };
 
 // The words for `kind`, with one line each.

@@ -40,9 +40,9 @@ ArgumentCase& ArgumentOf(Case& c, const char* parameter) {
 }
 
 void SetPlainShapes(Case& c) {
-  static const std::map<std::string, int64_t> kExtents = {
-      {"N", 2}, {"C", 3}, {"D", 5}, {"H", 6}, {"W", 4}, {"L", 5}, {"OD", 4}, {"OH", 5}, {"OW", 7},
-      {"OL", 8}};
+  static const std::map<std::string, int64_t> kExtents = {{"N", 2},  {"C", 3}, {"D", 5},  {"H", 6},
+                                                          {"W", 4},  {"L", 5}, {"OD", 4}, {"OH", 5},
+                                                          {"OW", 7}, {"OL", 8}};
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Parameter& row = c.op->parameters[i];
     if (!IsTensor(row.role) && row.role != Role::kInts) continue;

@@ -48,8 +48,8 @@ class RefusalMaker {
 
   void MakeTensor(size_t i) {
     Add(i, kInvalid, [](ArgumentCase& a) { a.dtype = 3; });  // int32
-    const auto other = static_cast<int32_t>(
-        base_.dtype == DataType::kFloat16 ? DataType::kFloat32 : DataType::kFloat16);
+    const auto other = static_cast<int32_t>(base_.dtype == DataType::kFloat16 ? DataType::kFloat32
+                                                                              : DataType::kFloat16);
     Add(i, kInvalid, [&](ArgumentCase& a) { a.dtype = other; });
     const Shape shape = ShapeOf(i);
     Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = Shape(shape.begin() + 1, shape.end()); });

@@ -42,7 +42,8 @@ class RawFile {
  public:
   RawFile(const fs::path& path, int flags) : path_(path) {
     file_ = open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+    if (file_ < 0)
+      throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
   }
   ~RawFile() {
     if (file_ >= 0) close(file_);
@@ -73,9 +74,8 @@ class CaseWriter {
 
   // The entry; `bytes` grows by what was written.
   ordered_json Write(uint64_t& bytes) {
-    ordered_json entry = {{"name", golden_.c.name},
-                          {"case", ToString(golden_.c)},
-                          {"status", golden_.c.expect}};
+    ordered_json entry = {
+        {"name", golden_.c.name}, {"case", ToString(golden_.c)}, {"status", golden_.c.expect}};
     if (golden_.c.expect == 0) {
       const OperatorRow& op = *golden_.c.op;
       size_t inputs = 0, outputs = 0;
@@ -133,9 +133,10 @@ class CaseWriter {
       if (std::isinf(bound)) ++undetermined;
       if (std::isfinite(bound)) largest = std::max(largest, bound);
     }
-    const ordered_json bound = {{"file", fmt::format("{}/{}.bound.npy", golden_.c.name, output.parameter)},
-                                {"largest", largest},
-                                {"undetermined", undetermined}};
+    const ordered_json bound = {
+        {"file", fmt::format("{}/{}.bound.npy", golden_.c.name, output.parameter)},
+        {"largest", largest},
+        {"undetermined", undetermined}};
     for (size_t i = first; i < tensors_.size(); ++i) tensors_[i]["bound"] = bound;
     AddDoubles(output.parameter + ".float64.npy", "exact", output.shape, output.exact.value);
     AddDoubles(output.parameter + ".bound.npy", "bound", output.shape, output.exact.bound);
@@ -205,7 +206,9 @@ class SetFolder {
 
   bool IsDone(size_t i) const { return !lines_[i].empty(); }
   size_t resumed() const { return resumed_; }
-  fs::path Unfinished(const Case& c) const { return folder_ / fmt::format(".portacl-{}.tmp", c.name); }
+  fs::path Unfinished(const Case& c) const {
+    return folder_ / fmt::format(".portacl-{}.tmp", c.name);
+  }
 
   // The case's files lie in Unfinished(). Any thread.
   void Add(size_t i, const ordered_json& entry) {
@@ -274,7 +277,8 @@ bool IsComplete(const std::vector<Case>& cases, const std::string& folder) {
   const std::vector<StoredCase> stored = ReadManifest(folder);
   bool same = stored.size() == cases.size();
   for (size_t i = 0; same && i < cases.size(); ++i) {
-    same = ToString(stored[i].c) == ToString(cases[i]) && fs::exists(fs::path(folder) / cases[i].name);
+    same =
+        ToString(stored[i].c) == ToString(cases[i]) && fs::exists(fs::path(folder) / cases[i].name);
   }
   if (!same) throw BadInput(folder + ": holds another golden set already; give another folder");
   return true;

@@ -79,7 +79,8 @@ class Judgement {
     const Values v{cli::LoadElement(golden_.dtype, a), cli::LoadElement(golden_.dtype, g),
                    golden_.exact.value[static_cast<size_t>(i)],
                    golden_.exact.bound[static_cast<size_t>(i)]};
-    const bool same_bits = cli::CanonicalBits(golden_.dtype, a) == cli::CanonicalBits(golden_.dtype, g);
+    const bool same_bits =
+        cli::CanonicalBits(golden_.dtype, a) == cli::CanonicalBits(golden_.dtype, g);
     if (!same_bits) ++verdict_.different_bits;
     Element element{i, v.actual, v.golden, v.exact, std::fabs(v.actual - v.exact), v.bound};
     if (std::isinf(v.bound) && IsByBound()) return;  // any value is right
@@ -95,7 +96,8 @@ class Judgement {
     const int64_t ulp = same_bits ? 0 : UlpDistance(golden_.dtype, a, g);
     verdict_.largest_ulp = std::max(verdict_.largest_ulp, ulp);
     verdict_.largest_error = std::max(verdict_.largest_error, element.error);
-    if (v.bound > 0) verdict_.largest_excess = std::max(verdict_.largest_excess, element.error / v.bound);
+    if (v.bound > 0)
+      verdict_.largest_excess = std::max(verdict_.largest_excess, element.error / v.bound);
     AddStatistics(v, element, at);
     const Measure measure = MeasureOf(v, same_bits, ulp);
     element.allowed = measure.allowed;
@@ -121,7 +123,8 @@ class Judgement {
 
   void AddStatistics(const Values& v, const Element& element, size_t at) {
     const double small = SmallValue(golden_.dtype);
-    const double relative = std::fabs(v.actual - v.golden) / (std::max(std::fabs(v.golden), small) + 1e-7);
+    const double relative =
+        std::fabs(v.actual - v.golden) / (std::max(std::fabs(v.golden), small) + 1e-7);
     verdict_.mere += relative;
     verdict_.mare = std::max(verdict_.mare, relative);
     if (second_ == nullptr) return;
@@ -140,7 +143,8 @@ class Judgement {
       case Standard::kBound:
         return {std::fabs(v.actual - v.exact), v.bound};
       case Standard::kTolerance:
-        return {std::fabs(v.actual - v.golden), options_.atol + options_.rtol * std::fabs(v.golden)};
+        return {std::fabs(v.actual - v.golden),
+                options_.atol + options_.rtol * std::fabs(v.golden)};
       case Standard::kUlp:
         return {static_cast<double>(ulp), static_cast<double>(options_.ulp)};
       case Standard::kBinary:
@@ -151,7 +155,9 @@ class Judgement {
   }
 
   static bool IsWorse(const Element& a, const Element& b) {
-    const auto excess = [](const Element& e) { return e.allowed > 0 ? e.error / e.allowed : HUGE_VAL; };
+    const auto excess = [](const Element& e) {
+      return e.allowed > 0 ? e.error / e.allowed : HUGE_VAL;
+    };
     return std::pair(excess(a), a.error) > std::pair(excess(b), b.error);
   }
 
@@ -172,15 +178,19 @@ class Judgement {
                                     StandardText(options_));
     } else if (options_.standard == Standard::kStat) {
       const double t = cli::ComparisonThreshold(golden_.dtype);
-      if (!(verdict_.mere < t)) verdict_.reason = fmt::format("MERE {:.3g}, wanted below {:.3g}", verdict_.mere, t);
-      if (!(verdict_.mare < 10 * t)) verdict_.reason = fmt::format("MARE {:.3g}, wanted below {:.3g}", verdict_.mare, 10 * t);
+      if (!(verdict_.mere < t))
+        verdict_.reason = fmt::format("MERE {:.3g}, wanted below {:.3g}", verdict_.mere, t);
+      if (!(verdict_.mare < 10 * t))
+        verdict_.reason = fmt::format("MARE {:.3g}, wanted below {:.3g}", verdict_.mare, 10 * t);
     } else if (options_.standard == Standard::kDual) {
       const double largest = options_.factor * largest_second_ + rounding_;
       const double mean = options_.factor * mean_second_ + rounding_;
       if (!(verdict_.largest_error <= largest)) {
-        verdict_.reason = fmt::format("largest error {:.3g}, wanted at most {:.3g}", verdict_.largest_error, largest);
+        verdict_.reason = fmt::format("largest error {:.3g}, wanted at most {:.3g}",
+                                      verdict_.largest_error, largest);
       } else if (!(mean_error_ <= mean)) {
-        verdict_.reason = fmt::format("mean error {:.3g}, wanted at most {:.3g}", mean_error_, mean);
+        verdict_.reason =
+            fmt::format("mean error {:.3g}, wanted at most {:.3g}", mean_error_, mean);
       }
     }
     verdict_.passed = verdict_.reason.empty();
@@ -236,8 +246,7 @@ Shape IndexOf(const Shape& shape, int64_t index) {
 std::string ElementText(const OutputVerdict& output, const Element& element) {
   return fmt::format("{}{} is {:.9g}, golden {:.9g}, exact {:.17g}, error {:.3g}, allowed {:.3g}",
                      output.parameter, cli::ToString(IndexOf(output.shape, element.index)),
-                     element.actual, element.golden, element.exact, element.error,
-                     element.allowed);
+                     element.actual, element.golden, element.exact, element.error, element.allowed);
 }
 
 }  // namespace portacl::golden

@@ -44,28 +44,27 @@ struct OutputVerdict {
   Shape shape;
   bool passed = false;
   int64_t count = 0;
-  int64_t failed = 0;     // elements; of kStat and kDual, whose verdict is of the whole: 0
+  int64_t failed = 0;             // elements; of kStat and kDual, whose verdict is of the whole: 0
   int64_t nan_mismatch = 0;       // exactly one of the two is NaN
   int64_t infinity_mismatch = 0;  // an infinity where a number or the other one is wanted
   int64_t different_bits = 0;     // from golden
   double largest_error = 0;       // |a - exact|, of numbers
   double largest_excess = 0;      // of error / bound: up to 1 is within it
   double mere = 0, mare = 0;
-  int64_t largest_ulp = 0;        // distance from golden in representable numbers
-  std::string reason;             // "" where it passed
-  std::vector<Element> worst;     // failing elements, the worst first; at most kWorst
+  int64_t largest_ulp = 0;     // distance from golden in representable numbers
+  std::string reason;          // "" where it passed
+  std::vector<Element> worst;  // failing elements, the worst first; at most kWorst
   static constexpr size_t kWorst = 8;
 };
 
 // `actual` has golden's dtype and shape; `second` (kDual) too.
 OutputVerdict Judge(const GoldenOutput& golden, const std::vector<std::byte>& actual,
-                    const StandardOptions& options,
-                    const std::vector<std::byte>* second = nullptr);
+                    const StandardOptions& options, const std::vector<std::byte>* second = nullptr);
 
 struct CaseVerdict {
   Case c;
   std::vector<OutputVerdict> outputs;
-  std::string error;    // what kept it from being judged: a file, a crash, a status; "" for nothing
+  std::string error;  // what kept it from being judged: a file, a crash, a status; "" for nothing
   bool bad_input = false;  // the error is one of the files
   double seconds = 0;
   bool passed() const;

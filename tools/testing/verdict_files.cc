@@ -83,15 +83,28 @@ std::string TestCaseXml(const CaseVerdict& verdict) {
   std::string message = verdict.error, details;
   for (const OutputVerdict& output : verdict.outputs) {
     if (output.passed) continue;
-    message += fmt::format("{}{}: {}", message.empty() ? "" : "; ", output.parameter, output.reason);
+    message +=
+        fmt::format("{}{}: {}", message.empty() ? "" : "; ", output.parameter, output.reason);
     for (const Element& element : output.worst) details += ElementText(output, element) + "\n";
   }
   const char* const kind = verdict.error.empty() ? "failure" : "error";
-  return text + fmt::format(">\n    <{0} message=\"{1}\">{2}--case '{3}'</{0}>\n  </testcase>\n", kind,
-                            Escaped(message), Escaped(details), Escaped(ToString(verdict.c)));
+  return text + fmt::format(">\n    <{0} message=\"{1}\">{2}--case '{3}'</{0}>\n  </testcase>\n",
+                            kind, Escaped(message), Escaped(details), Escaped(ToString(verdict.c)));
 }
 
 }  // namespace
+
+ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder,
+                         const std::string& other_folder) {
+  ordered_json entry = {
+      {"name", verdict.c.name}, {"case", ToString(verdict.c)}, {"passed", verdict.passed()}};
+  if (!verdict.error.empty()) entry["error"] = verdict.error;
+  entry["outputs"] = ordered_json::array();
+  for (const OutputVerdict& output : verdict.outputs) {
+    entry["outputs"].push_back(OutputJson(verdict, output, golden_folder, other_folder));
+  }
+  return entry;
+}
 
 ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts, const StandardOptions& standard,
                           const std::string& golden_folder, const std::string& other_folder) {
@@ -103,15 +116,7 @@ ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts, const Standa
                        {"failed", verdicts.size() - passed},
                        {"cases", ordered_json::array()}};
   for (const CaseVerdict& verdict : verdicts) {
-    ordered_json entry = {{"name", verdict.c.name},
-                          {"case", ToString(verdict.c)},
-                          {"passed", verdict.passed()}};
-    if (!verdict.error.empty()) entry["error"] = verdict.error;
-    entry["outputs"] = ordered_json::array();
-    for (const OutputVerdict& output : verdict.outputs) {
-      entry["outputs"].push_back(OutputJson(verdict, output, golden_folder, other_folder));
-    }
-    json["cases"].push_back(std::move(entry));
+    json["cases"].push_back(VerdictJson(verdict, golden_folder, other_folder));
   }
   return json;
 }

@@ -16,6 +16,9 @@ nlohmann::ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts,
                                     const std::string& golden_folder,
                                     const std::string& other_folder);
 
+nlohmann::ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder,
+                                   const std::string& other_folder);
+
 // A test case for each; failures say the worst element and the string that repeats the case.
 void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts);
 

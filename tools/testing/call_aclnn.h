@@ -1,0 +1,42 @@
+// Runs a call as a program for the vendor's toolkit does, through whatever library has the
+// functions: they are looked up by name, none is linked.
+#ifndef PORTACL_TOOLS_TESTING_CALL_ACLNN_H_
+#define PORTACL_TOOLS_TESTING_CALL_ACLNN_H_
+
+#include <functional>
+#include <string>
+
+#include "tools/testing/call.h"
+
+namespace portacl::golden {
+
+// The address of a function by its name, null where there is none.
+using FindFunction = std::function<void*(const char*)>;
+
+struct AclnnOutcome {
+  int32_t status = 0;   // of phase 1; where that is 0, of the first call that failed
+  std::string call;     // which one it was
+  std::string message;  // the library's, or what it did wrong ("an input was written")
+};
+
+// One device and stream for as long as it lives.
+class AclnnCaller {
+ public:
+  // Throws RuntimeFailure where a function of the runtime is missing or fails.
+  explicit AclnnCaller(FindFunction find);
+  ~AclnnCaller();
+  AclnnCaller(const AclnnCaller&) = delete;
+  AclnnCaller& operator=(const AclnnCaller&) = delete;
+
+  // Phase 1, and where that succeeds phase 2 and the copies back. Looks at what must not be written:
+  // inputs, outputs that the mask leaves out, elements beside an output's view.
+  AclnnOutcome Run(Call& call);
+
+ private:
+  FindFunction find_;
+  void* stream_ = nullptr;
+};
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_CALL_ACLNN_H_

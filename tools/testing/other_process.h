@@ -1,0 +1,49 @@
+// A process that runs cases through the aclnn library of a folder (tools/call), and its end in every
+// way: an answer, a crash, no answer in time.
+#ifndef PORTACL_TOOLS_TESTING_OTHER_PROCESS_H_
+#define PORTACL_TOOLS_TESTING_OTHER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tools/testing/case.h"
+
+namespace portacl::golden {
+
+struct Answer {
+  std::string problem;  // a crash, no answer in time; "" where there is an answer
+  int32_t status = 0;
+  std::string call, message;
+  std::vector<std::vector<std::byte>> outputs;  // those that the mask wants, dense
+};
+
+class OtherProcess {
+ public:
+  // Started when the first case comes, and again after each end.
+  OtherProcess(std::string library_folder, double seconds_of_patience);
+  ~OtherProcess();
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  // Throws BadInput where the library cannot be used at all.
+  Answer Ask(const Case& c);
+
+ private:
+  void Start();
+  std::string End(const char* otherwise);
+  bool Read(void* data, size_t size);
+  std::string ReadText();
+
+  std::string folder_;
+  double patience_;
+  pid_t process_ = -1;
+  int to_ = -1, from_ = -1;
+  bool late_ = false;
+};
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_OTHER_PROCESS_H_

@@ -1,0 +1,29 @@
+// Verdicts on a library: its results for each case, judged by golden ones made on the way.
+#ifndef PORTACL_TOOLS_TESTING_VERIFY_LIBRARY_H_
+#define PORTACL_TOOLS_TESTING_VERIFY_LIBRARY_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/testing/report.h"
+#include "tools/testing/verdict.h"
+
+namespace portacl::golden {
+
+struct VerifyOptions {
+  std::string library_folder;  // either this: the aclnn library to run
+  std::string outputs;         // or this: a folder of results that were written elsewhere
+  StandardOptions standard;
+  double seconds_of_patience = 60;  // for one case
+  int jobs = 0;
+  std::function<void(int done)> on_case_done{};
+  bool with_pictures = false;  // for a report
+};
+
+// One for each case, in order. Throws BadInput where the library cannot be used at all.
+std::vector<ReportRow> VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_VERIFY_LIBRARY_H_

@@ -1,0 +1,79 @@
+// `portacl verify CASES --lib-dir DIR`: a verdict on any aclnn library, or on files that a device
+// wrote.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "tools/cli_error.h"
+#include "tools/commands.h"
+#include "tools/set_options.h"
+#include "tools/terminal.h"
+#include "tools/testing/verify_library.h"
+
+namespace portacl::cli {
+namespace {
+
+struct VerifyCommand {
+  CaseSource source;
+  std::string library, outputs;
+  JudgeOptions judge;
+  VerdictOutput output;
+  double timeout = 60;
+  int jobs = 0;
+};
+
+int RunVerify(const VerifyCommand& options) {
+  if (options.library.empty() == options.outputs.empty()) {
+    throw BadInput("wanted either --lib-dir (a library to run) or --outputs (files it wrote)");
+  }
+  const std::string& folder = options.library.empty() ? options.outputs : options.library;
+  if (!std::filesystem::is_directory(folder)) throw BadInput(folder + ": no such folder");
+  golden::VerifyOptions verify;
+  verify.library_folder = options.library;
+  verify.outputs = options.outputs;
+  verify.standard = StandardOf(options.judge);
+  if (verify.standard.standard == golden::Standard::kDual) {
+    throw BadInput("--standard dual: write golden results and compare folders");
+  }
+  verify.seconds_of_patience = options.timeout;
+  verify.jobs = options.jobs;
+  verify.with_pictures = !options.output.report.empty();
+  const std::vector<golden::Case> cases = CasesOf(options.source);
+  std::vector<golden::ReportRow> rows;
+  {
+    Progress progress(static_cast<int>(cases.size()));
+    verify.on_case_done = [&](int done) { progress.Show(done, "cases"); };
+    rows = golden::VerifyLibrary(cases, verify);
+  }
+  return Conclude(rows, verify.standard, options.output, "", options.outputs, folder);
+}
+
+}  // namespace
+
+void AddVerifyCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("verify", "Run any aclnn library on a list and judge it");
+  const auto options = std::make_shared<VerifyCommand>();
+  AddCaseSource(*command, options->source);
+  command->add_option("--lib-dir", options->library, "folder with the library (libopapi.so, ...)")
+      ->type_name("FOLDER");
+  command->add_option("--outputs", options->outputs,
+                      "instead: folder of results that were written elsewhere")
+      ->type_name("FOLDER");
+  command->add_option("--timeout", options->timeout, "seconds for one case (default: 60)")
+      ->check(CLI::Range(0.1, 86400.0).description(""))
+      ->type_name("S");
+  AddJobs(*command, options->jobs);
+  AddJudgeOptions(*command, options->judge);
+  AddVerdictOutput(*command, options->output);
+  AddReportFile(*command, options->output);
+  command->footer(
+      "The library runs in processes of its own: a crash or a hang costs one case.\n\n"
+      "Example: portacl itself, on 1000 small cases\n"
+      "  portacl cases generate smoke --count 1000 -o smoke.json\n"
+      "  portacl verify smoke.json --lib-dir $ASCEND_HOME_PATH/lib64 --report report.html");
+  command->callback([options, &action] { action = [options] { return RunVerify(*options); }; });
+}
+
+}  // namespace portacl::cli
