@@ -17,11 +17,11 @@ extern "C" {
 
 /** Phase 1: out = the members of `tensors`, of one shape, side by side along the new axis `dim`. */
 PORTACL_API aclnnStatus aclnnStackGetWorkspaceSize(const aclTensorList* tensors, int64_t dim,
-                                                 aclTensor* out, uint64_t* workspaceSize,
-                                                 aclOpExecutor** executor);
+                                                   aclTensor* out, uint64_t* workspaceSize,
+                                                   aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */
 PORTACL_API aclnnStatus aclnnStack(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
-                                 aclrtStream stream);
+                                   aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -55,7 +55,8 @@ class Join {
       along += part[axis()];
     }
     if (along == out.shape[axis()]) return {};
-    return refusals_.Refuse(Rule::kOutput, "out has shape {}, but the members fill {} along axis {}",
+    return refusals_.Refuse(Rule::kOutput,
+                            "out has shape {}, but the members fill {} along axis {}",
                             out.shape.ToString(), along, axis_);
   }
 
