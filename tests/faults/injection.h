@@ -6,18 +6,26 @@
 
 #include <cstdint>
 
+// Sanitizers bring a malloc of their own; there only operator new fails.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PORTACL_FOREIGN_MALLOC 1
+#else
+#define PORTACL_FOREIGN_MALLOC 0
+#endif
+
 namespace portacl_test {
 
 enum class Fault { kMemory, kMapping, kThread };
 enum class Repeat { kOnce, kForEver };
+enum class Reach { kProcess, kThread };  // all threads, or the calling one
 
 const char* NameOf(Fault fault);
 
 // While one of these lives, request number `n` (from 0) for what `fault` says fails, and with
-// kForEver every later one. Sanitizers bring a malloc of their own; there only operator new fails.
+// kForEver every later one. One at a time for each reach.
 class Injection {
  public:
-  Injection(Fault fault, Repeat repeat, int64_t n);
+  Injection(Fault fault, Repeat repeat, int64_t n, Reach reach = Reach::kProcess);
   ~Injection();
   Injection(const Injection&) = delete;
   Injection& operator=(const Injection&) = delete;
@@ -26,6 +34,7 @@ class Injection {
   bool End();
 
  private:
+  const Reach reach_;
   bool ended_ = false;
   bool fired_ = false;
 };
