@@ -94,6 +94,7 @@ struct Arguments {
   aclTensor* int_x = Make({2, 300}, ACL_INT32);
   aclTensor* int_out = Make({2, 300}, ACL_INT32);
   aclTensor* all_out = Make({600});
+  aclTensor* stacked = Make({1, 2, 300});
   aclTensor* large = Make({1, 4, 40, 40});
   aclTensor* image = Make({1, 4, 40, 40});
   aclTensor* image_out = Make({1, 4, 40, 40});
