@@ -123,7 +123,6 @@ struct Arguments {
   aclTensorList* xs = List(Make({2, 300}));
   aclTensorList* ys = List(Make({2, 300}));
   aclTensorList* outs = List(Make({2, 300}));
-  aclTensor* stacked = Make({1, 2, 300});
 };
 
 Arguments& ArgumentsOf(World& w) {
