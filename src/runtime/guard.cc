@@ -1,14 +1,12 @@
 // Guard mode: the mappings, their table, and the handler that explains faults.
 #include "runtime/guard.h"
 
-#include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -21,6 +19,7 @@
 
 #include "base/fork.h"
 #include "runtime/environment.h"
+#include "runtime/guard_stack.h"
 
 namespace portacl::runtime {
 namespace {
@@ -30,13 +29,7 @@ constexpr size_t kMaxQuarantine = 4096;                         // freed ranges
 constexpr size_t kMaxQuarantineBytes = size_t{256} << 30;       // of addresses, not of memory
 constexpr auto kLockPatience = std::chrono::milliseconds(200);  // of the fault handler
 constexpr int kPattern = 0xFF;
-constexpr int kFrames = 24;
-constexpr int kOwnFrames = 4;  // of this library, at the top of every stack
-
-struct Stack {
-  std::array<void*, kFrames> frames{};
-  int count = 0;
-};
+constexpr int kOwnFrames = 3;  // of this library, at the top of every allocation's stack
 
 struct Region {
   uintptr_t user = 0;    // start of the caller's range, inaccessible pages included
@@ -45,10 +38,11 @@ struct Region {
   size_t offset = 0;     // from a range's start to the data
   size_t size = 0;       // of the data
   bool freed = false;
+  bool leaked = false;       // freed by a reset of its device, not by the program
   bool watched = false;      // addresses of GuardWatch, with or without memory
   uintptr_t freed_next = 0;  // `user` of the range that was freed next; 0: none
-  Stack allocated;
-  Stack released;
+  GuardStack allocated;
+  GuardStack released;
 };
 
 struct Table {
@@ -74,38 +68,6 @@ size_t PageSize() {
 
 size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
-}
-
-Stack CaptureStack() {
-  Stack stack;
-  stack.count = backtrace(stack.frames.data(), kFrames);
-  return stack;
-}
-
-// ---- What the handler may use: no allocation, plain writes. ------------------------------------
-
-void Print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
-template <class... Args>
-void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
-  std::array<char, 512> line;
-  const fmt::string_view text = format;
-  char* const end =
-      fmt::vformat_to_n(line.data(), line.size() - 1, text, fmt::make_format_args(args...)).out;
-  *end = '\n';
-  Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
-}
-
-void PrintStack(const char* title, const Stack& stack) {
-  if (stack.count <= kOwnFrames) return;
-  PrintLine("  {}:", title);
-  backtrace_symbols_fd(stack.frames.data() + kOwnFrames, stack.count - kOwnFrames, STDERR_FILENO);
 }
 
 // The region around an address, copied; `in_kernel_range` tells which of its ranges.
@@ -179,6 +141,9 @@ void Explain(const Region& region, bool in_kernel_range, uintptr_t address, cons
         "(ACL_MEMCPY_DEVICE_TO_HOST to read, ACL_MEMCPY_HOST_TO_DEVICE to write), or use "
         "aclrtMallocHost for memory that the host works on.");
   }
+}
+
+void PrintStacks(const Region& region) {
   PrintStack("allocated at", region.allocated);
   if (region.freed) PrintStack("freed at", region.released);
 }
@@ -206,12 +171,15 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   bool in_kernel_range = false;
   if (FindRegionInHandler(address, &region, &in_kernel_range)) {
     Explain(region, in_kernel_range, address, AccessName(context));
+    PrintStack("accessed at", CaptureInterruptedStack(context));
+    PrintStacks(region);
   }
   Chain(signal, info, context);
 }
 
 void InstallHandler() {
-  static_cast<void>(CaptureStack());  // the first one loads a library, which a handler must not
+  static_cast<void>(
+      CaptureStack(kOwnFrames));  // the first one loads a library, which a handler must not
   static_cast<void>(TheTable());
   struct sigaction action {};
   action.sa_sigaction = OnFault;
@@ -248,6 +216,40 @@ void Enter(const Region& region) {
   }
 }
 
+// ---- Canaries: what lies beside the data on its pages, where an access does not fault. ----------
+
+// Changes from byte to byte, so that a run of equal bytes cannot pass for it.
+uint8_t CanaryAt(uintptr_t address) { return static_cast<uint8_t>(0xA5 ^ (address * 37)); }
+
+void FillCanaries(uintptr_t begin, uintptr_t end) {
+  for (uintptr_t at = begin; at < end; ++at) *reinterpret_cast<uint8_t*>(at) = CanaryAt(at);
+}
+
+// The first address in [begin, end) that was written; `end` where there is none.
+uintptr_t FindWritten(uintptr_t begin, uintptr_t end) {
+  uintptr_t at = begin;
+  while (at < end && *reinterpret_cast<const uint8_t*>(at) == CanaryAt(at)) ++at;
+  return at;
+}
+
+// Stops the program where somebody wrote beside the data of `region`, which is being freed.
+void CheckCanaries(const Region& region) {
+  const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
+  const uintptr_t data = range + region.offset;
+  const uintptr_t pages_end = range + region.bytes - PageSize();
+  uintptr_t written = FindWritten(data + region.size, pages_end);
+  if (written == pages_end) {
+    written = FindWritten(range + PageSize(), data);
+    if (written == data) return;
+  }
+  PrintLine("portacl guard: byte {} of an allocation of {} bytes of {} memory was written",
+            static_cast<int64_t>(written - data), region.size,
+            region.kernel != 0 ? "device" : "pinned host");
+  PrintLine("  This is outside the allocation, and was found when it was freed.");
+  PrintStacks(region);
+  std::abort();
+}
+
 // Unmaps the oldest freed ranges while there are too many; the caller holds the lock.
 void ShrinkQuarantine(Table& table) {
   while (table.quarantine > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
@@ -282,7 +284,7 @@ GuardedMemory GuardAllocate(size_t size, bool host) {
   region.bytes = data_bytes + 2 * page;
   region.offset = page + data_bytes - RoundUp(size, kAlignment);
   region.size = size;
-  region.allocated = CaptureStack();
+  region.allocated = CaptureStack(kOwnFrames);
   region.user = Reserve(region.bytes);
   if (region.user == 0) return {};
   if (!host) region.kernel = Reserve(region.bytes);
@@ -292,7 +294,9 @@ GuardedMemory GuardAllocate(size_t size, bool host) {
     UnmapRanges(region);
     return {};
   }
-  std::memset(reinterpret_cast<void*>(range + page), kPattern, data_bytes);
+  FillCanaries(range + page, range + region.offset);
+  std::memset(reinterpret_cast<void*>(range + region.offset), kPattern, size);
+  FillCanaries(range + region.offset + size, range + page + data_bytes);
   try {
     Enter(region);
   } catch (...) {
@@ -303,13 +307,15 @@ GuardedMemory GuardAllocate(size_t size, bool host) {
           reinterpret_cast<void*>(range + region.offset)};
 }
 
-void GuardFree(void* user) {
+void GuardFree(void* user, bool by_reset) {
   Table& table = TheTable();
   const std::lock_guard lock(table.mutex);
   const auto next = table.regions.upper_bound(reinterpret_cast<uintptr_t>(user));
   Region& region = std::prev(next)->second;
   region.freed = true;
-  region.released = CaptureStack();
+  region.leaked = by_reset;
+  region.released = CaptureStack(kOwnFrames);
+  CheckCanaries(region);
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
   // Keeps the addresses and gives the memory back; where that fails, it stays as it is.
   static_cast<void>(mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
@@ -331,7 +337,7 @@ void GuardWatch(void* user, void* kernel, size_t bytes) {
   region.kernel = reinterpret_cast<uintptr_t>(kernel);
   region.bytes = region.size = bytes;
   region.watched = true;
-  region.allocated = CaptureStack();
+  region.allocated = CaptureStack(kOwnFrames);
   Enter(region);
 }
 
@@ -361,14 +367,11 @@ std::string DescribeLiveAllocations() {
   Table& table = TheTable();
   const std::lock_guard lock(table.mutex);
   for (const auto& [user, region] : table.regions) {
-    if (region.freed || region.watched) continue;
-    text += fmt::format("  {} bytes of {} memory at {:#x}, allocated at:\n", region.size,
-                        region.kernel != 0 ? "device" : "host", user + region.offset);
-    const int frames = region.allocated.count - kOwnFrames;
-    if (frames <= 0) continue;
-    char** const names = backtrace_symbols(region.allocated.frames.data() + kOwnFrames, frames);
-    for (int i = 0; names != nullptr && i < frames; ++i) text += fmt::format("    {}\n", names[i]);
-    std::free(names);
+    if ((region.freed && !region.leaked) || region.watched) continue;
+    text += fmt::format("  {} bytes of {} memory at {:#x}{}, allocated at:\n", region.size,
+                        region.kernel != 0 ? "device" : "host", user + region.offset,
+                        region.leaked ? " (freed by a reset of the device)" : "");
+    text += DescribeStack(region.allocated);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 //   kernels:  |no access|  read/write pages  |no access|    the data ends at the last page's end
 //
 // so that a kernel that overruns the allocation stops as well (to within 64 bytes, the alignment).
+// What the data leave of their pages holds canaries, which are looked at when the memory is freed.
 // Freed ranges stay inaccessible for a while: use after free stops the program with a message.
 #ifndef PORTACL_RUNTIME_GUARD_H_
 #define PORTACL_RUNTIME_GUARD_H_
@@ -27,8 +28,9 @@ struct GuardedMemory {
 // Memory with a recognisable content: every byte 0xFF, a NaN in each floating-point type.
 GuardedMemory GuardAllocate(size_t size, bool host);
 
-// `user` is a live result of GuardAllocate.
-void GuardFree(void* user);
+// `user` is a live result of GuardAllocate. `by_reset`: the program forgot to free it. Stops the
+// program where somebody wrote beside the data.
+void GuardFree(void* user, bool by_reset);
 
 // Makes a range of addresses known to the fault handler, which explains what the host does in it.
 // Both ranges stay without access rights but for memory that is mapped into `kernel`.
@@ -38,7 +40,8 @@ void GuardUnwatch(void* user);
 // What an address that is not a live allocation may be: "freed device memory" or "host memory".
 std::string DescribeForeign(const void* address);
 
-// A line for each live allocation: size, and the calls that led to it.
+// A line for each allocation that the program has not freed (of those that a reset freed, the
+// newest 4096): size, and the calls that led to it.
 std::string DescribeLiveAllocations();
 
 }  // namespace portacl::runtime

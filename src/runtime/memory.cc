@@ -86,9 +86,9 @@ DeviceMemoryUse& UseOf(Registry& registry, int32_t device) {
   return registry.devices[static_cast<size_t>(device)];
 }
 
-void Release(void* base, const Allocation& allocation) {
+void Release(void* base, const Allocation& allocation, bool by_reset = false) {
   if (GuardEnabled()) {
-    GuardFree(base);
+    GuardFree(base, by_reset);
   } else {
     ReturnBlock(allocation.block);
   }
@@ -311,7 +311,7 @@ void FreeDeviceMemory(int32_t device) {
     for (const auto& entry : freed) registry.freed_by_reset.bytes += entry.second.size;
   }
   for (const auto& [base, allocation] : freed) {
-    Release(reinterpret_cast<void*>(base), allocation);
+    Release(reinterpret_cast<void*>(base), allocation, /*by_reset=*/true);
   }
 }
 

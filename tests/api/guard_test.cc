@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -63,6 +65,57 @@ TEST(GuardDeathTest, HostWritesSayWhatToUseInstead) {
 
 TEST(GuardDeathTest, TheMessageHasTheStackOfTheAllocation) {
   EXPECT_GUARD_STOPS(program.bytes()[0] = 1, "allocated at:\n.*[(+]0x");
+}
+
+TEST(GuardDeathTest, TheMessageHasTheStackOfTheAccess) {
+  EXPECT_GUARD_STOPS(program.bytes()[0] = 1,
+                     "accessed at:\n[^\n]*portacl_api_test[^\n]*0x(.|\n)*"
+                     "addr2line -Cfpie [^\n]*portacl_api_test 0x");
+}
+
+[[gnu::noinline]] void TouchForTheTest(volatile char* address) {
+  *address = 1;
+  asm volatile("");  // no tail call: the caller's frame stays
+}
+
+std::string OutputOf(const std::string& command) {
+  std::string text;
+  FILE* const output = popen(command.c_str(), "r");
+  for (int c = 0; output != nullptr && (c = fgetc(output)) != EOF;) text += static_cast<char>(c);
+  if (output != nullptr) pclose(output);
+  return text;
+}
+
+// The command printed after "accessed at" names `function` as the innermost one.
+MATCHER_P(NamesTheInnermost, function, "") {
+  const size_t access = arg.find("accessed at:");
+  const size_t command = arg.find("addr2line", access);
+  if (access == std::string::npos || command == std::string::npos) return false;
+  const std::string names = OutputOf(arg.substr(command, arg.find('\n', command) - command));
+  *result_listener << names;
+  return names.substr(0, names.find('\n')).find(function) != std::string::npos;
+}
+
+TEST(GuardDeathTest, TheCommandOfTheMessageNamesTheFunction) {
+  if (OutputOf("command -v addr2line").empty()) GTEST_SKIP() << "no addr2line";
+  EXPECT_GUARD_STOPS(TouchForTheTest(program.bytes()), NamesTheInnermost("TouchForTheTest"));
+}
+
+// An overrun within the page of the data does not fault: it is found when the memory is freed.
+TEST(GuardDeathTest, OverrunsOfOneByteAreFoundAtFree) {
+  EXPECT_GUARD_STOPS(
+      {
+        program.host_bytes()[kSize] = 1;
+        aclrtFreeHost(program.host);
+      },
+      "byte 1000 of an allocation of 1000 bytes of pinned host memory was "
+      "written\n.*(.|\n)*allocated at:(.|\n)*freed at:");
+  EXPECT_GUARD_STOPS(
+      {
+        program.host_bytes()[-1] = 1;
+        aclrtFreeHost(program.host);
+      },
+      "byte -1 of an allocation of 1000 bytes of pinned host memory was written");
 }
 
 TEST(GuardDeathTest, HostAccessBesideDeviceMemory) {
@@ -309,7 +362,10 @@ TEST(GuardDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
         setenv("PORTACL_GUARD", "1", 1);
         LeakIntoReset();
       },
-      testing::ExitedWithCode(0), "aclFinalize: 1 device allocations \\(1000 bytes\\)\n$");
+      testing::ExitedWithCode(0),
+      "aclFinalize: 1 device allocations \\(1000 bytes\\)\n"
+      "  1000 bytes of device memory at 0x[0-9a-f]+ \\(freed by a reset of the device\\), "
+      "allocated at:\n.*portacl_api_test");
 }
 
 [[noreturn]] void LeakNothing() {

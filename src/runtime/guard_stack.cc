@@ -1,0 +1,114 @@
+// backtrace(3) and dladdr(3) behind guard_stack.h.
+#include "runtime/guard_stack.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <execinfo.h>
+#include <link.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace portacl::runtime {
+namespace {
+
+void* InterruptedAddress([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  return reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  return nullptr;
+#endif
+}
+
+struct Place {
+  const char* file = nullptr;  // null: in no loaded file
+  uintptr_t base = 0;          // what addr2line wants subtracted
+};
+
+Place PlaceOf(const void* address) {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+  const auto* header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
+  // A program that is not relocated has its addresses in the file already.
+  return {info.dli_fname,
+          header->e_type == ET_EXEC ? 0 : reinterpret_cast<uintptr_t>(info.dli_fbase)};
+}
+
+// The command for all frames of the file that frame `first` is in.
+void PrintCommand(const GuardStack& stack, int first) {
+  const Place place = PlaceOf(stack.frames[static_cast<size_t>(first)]);
+  Print("  functions and lines: addr2line -Cfpie ");
+  Print(place.file);
+  for (int i = first; i < stack.count; ++i) {
+    void* const frame = stack.frames[static_cast<size_t>(i)];
+    if (PlaceOf(frame).file != place.file) continue;
+    // A frame but the innermost is where a call returns to: the call is just before.
+    const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - (i == 0 ? 0 : 1);
+    std::array<char, 24> text;
+    const auto end = fmt::format_to_n(text.data(), text.size(), " {:#x}", address - place.base);
+    Print(std::string_view(text.data(), end.size));
+  }
+  Print("\n");
+}
+
+}  // namespace
+
+GuardStack CaptureStack(int own) {
+  GuardStack stack;
+  stack.count = backtrace(stack.frames.data(), kGuardFrames);
+  const int dropped = std::min(own + 1, stack.count);  // this function is one as well
+  std::copy(stack.frames.begin() + dropped, stack.frames.begin() + stack.count,
+            stack.frames.begin());
+  stack.count -= dropped;
+  return stack;
+}
+
+GuardStack CaptureInterruptedStack(const void* context) {
+  GuardStack stack = CaptureStack(/*own=*/0);
+  auto* const end = stack.frames.begin() + stack.count;
+  auto* const found = std::find(stack.frames.begin(), end, InterruptedAddress(context));
+  if (found == end) return stack;  // a jump into nowhere: the handler's frames are all there is
+  stack.count =
+      static_cast<int>(std::copy(found, end, stack.frames.begin()) - stack.frames.begin());
+  return stack;
+}
+
+void Print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void PrintStack(const char* title, const GuardStack& stack) {
+  if (stack.count <= 0) return;
+  PrintLine("  {}:", title);
+  backtrace_symbols_fd(stack.frames.data(), stack.count, STDERR_FILENO);
+  for (int i = 0; i < stack.count; ++i) {
+    const char* const file = PlaceOf(stack.frames[static_cast<size_t>(i)]).file;
+    bool first = file != nullptr;
+    for (int j = 0; j < i; ++j) {
+      first = first && PlaceOf(stack.frames[static_cast<size_t>(j)]).file != file;
+    }
+    if (first) PrintCommand(stack, i);
+  }
+}
+
+std::string DescribeStack(const GuardStack& stack) {
+  std::string text;
+  char** const names = backtrace_symbols(stack.frames.data(), stack.count);
+  for (int i = 0; names != nullptr && i < stack.count; ++i) {
+    text += fmt::format("    {}\n", names[i]);
+  }
+  std::free(names);
+  return text;
+}
+
+}  // namespace portacl::runtime

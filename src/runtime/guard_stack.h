@@ -1,0 +1,52 @@
+// Stacks of guard mode: taken at each allocation and fault, printed where nothing may be allocated.
+#ifndef PORTACL_RUNTIME_GUARD_STACK_H_
+#define PORTACL_RUNTIME_GUARD_STACK_H_
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace portacl::runtime {
+
+constexpr int kGuardFrames = 24;
+
+struct GuardStack {
+  std::array<void*, kGuardFrames> frames{};
+  int count = 0;
+};
+
+// The caller's stack without the `own` innermost frames, which are this library's. The first call
+// of a process loads a library; later ones may be made in a signal handler.
+GuardStack CaptureStack(int own);
+
+// The stack of the code that a signal interrupted; `context` is the handler's third argument.
+GuardStack CaptureInterruptedStack(const void* context);
+
+// ---- for signal handlers: no allocation, plain writes to stderr ---------------------------------
+
+void Print(std::string_view text);
+
+template <class... Args>
+void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
+  std::array<char, 512> line;
+  const fmt::string_view text = format;
+  char* const end =
+      fmt::vformat_to_n(line.data(), line.size() - 1, text, fmt::make_format_args(args...)).out;
+  *end = '\n';
+  Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
+}
+
+// Title, frames, and for each file among them the addr2line command that names functions and lines.
+void PrintStack(const char* title, const GuardStack& stack);
+
+// ---- elsewhere ----------------------------------------------------------------------------------
+
+// The frames, one a line.
+std::string DescribeStack(const GuardStack& stack);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_GUARD_STACK_H_
