@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # What programs for the vendor's toolkit look for in the install tree: the variables of set_env.sh,
 # the folders, the newer link names, the older header names.
+#
+#   install_tree_test.sh [SHELL]    sh, which cannot name the file that it sources and so knows the
+#                                   tree's first place only; bash for a tree that was moved
 set -euo pipefail
 home=${ASCEND_HOME_PATH:?}
 [ -e "$home/set_env.sh" ] || { echo "SKIPPED: no install tree at $home"; exit 77; }
@@ -8,7 +11,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 # In a shell that knows nothing of the tree.
-env -i PATH="$PATH" sh -c '. "$1/set_env.sh" && . "$1/set_env.sh" && env' sh "$home" >"$folder/env"
+env -i PATH="$PATH" "${1:-sh}" -c '. "$1/set_env.sh" && . "$1/set_env.sh" && env' sh "$home" \
+  >"$folder/env"
 home=$(cd "$home" && pwd)
 for line in "ASCEND_HOME_PATH=$home" "ASCEND_TOOLKIT_HOME=$home" "ASCEND_OPP_PATH=$home/opp" \
   "LD_LIBRARY_PATH=$home/lib64"; do
@@ -48,5 +52,5 @@ int main(void) {
 END
 "${CC:-cc}" -std=c11 -I"$home/include" "$folder/program.c" -o "$folder/program" -L"$home/lib64" \
   -lascendcl -lnnopbase -lopapi_cv -lopapi_nn -lopapi_math
-LD_LIBRARY_PATH=$home/lib64 "$folder/program"
+LD_LIBRARY_PATH=$home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$folder/program"
 echo "variables, folders, link names and $count older header names are there"
