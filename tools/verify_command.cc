@@ -58,8 +58,9 @@ void AddVerifyCommand(CLI::App& app, Action& action) {
   AddCaseSource(*command, options->source);
   command->add_option("--lib-dir", options->library, "folder with the library (libopapi.so, ...)")
       ->type_name("FOLDER");
-  command->add_option("--outputs", options->outputs,
-                      "instead: folder of results that were written elsewhere")
+  command
+      ->add_option("--outputs", options->outputs,
+                   "instead: folder of results that were written elsewhere")
       ->type_name("FOLDER");
   command->add_option("--timeout", options->timeout, "seconds for one case (default: 60)")
       ->check(CLI::Range(0.1, 86400.0).description(""))

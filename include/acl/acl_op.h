@@ -85,16 +85,21 @@ PORTACL_API void aclopDestroyAttr(const aclopAttr* attr);
 /** @param attrValue 0 for false, anything else for true. */
 PORTACL_API aclError aclopSetAttrBool(aclopAttr* attr, const char* attrName, uint8_t attrValue);
 
+/** Sets an attribute that is an integer. */
 PORTACL_API aclError aclopSetAttrInt(aclopAttr* attr, const char* attrName, int64_t attrValue);
 
+/** Sets an attribute that is a float. */
 PORTACL_API aclError aclopSetAttrFloat(aclopAttr* attr, const char* attrName, float attrValue);
 
+/** Sets an attribute that is text, which is copied. */
 PORTACL_API aclError aclopSetAttrString(aclopAttr* attr, const char* attrName,
                                         const char* attrValue);
 
+/** Sets an attribute that is a list of integers, which is copied. */
 PORTACL_API aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValues,
                                          const int64_t* values);
 
+/** Sets an attribute that is a list of floats, which is copied. */
 PORTACL_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues,
                                            const float* values);
 
@@ -102,6 +107,7 @@ PORTACL_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName
 PORTACL_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues,
                                           const uint8_t* values);
 
+/** Sets an attribute that is a data type: a kind of its own, not an integer. */
 PORTACL_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName,
                                           aclDataType attrValue);
 

@@ -113,8 +113,10 @@ PORTACL_API aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** str
 /** Offset of the view's first element from the storage's start, in elements. */
 PORTACL_API aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset);
 
+/** Format that the tensor was created with. */
 PORTACL_API aclnnStatus aclGetFormat(const aclTensor* tensor, aclFormat* format);
 
+/** Data type of the elements. */
 PORTACL_API aclnnStatus aclGetDataType(const aclTensor* tensor, aclDataType* dataType);
 
 /** Points the tensor at other storage. Executors that were made before keep the old address. */
@@ -143,9 +145,13 @@ PORTACL_API aclTensorList* aclCreateTensorList(const aclTensor* const* value, ui
 /** Creates a list of `size` scalars, which it owns from then on. */
 PORTACL_API aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size);
 
+/** Frees a scalar. Executors that were made with it keep its value. */
 PORTACL_API aclnnStatus aclDestroyScalar(const aclScalar* scalar);
+/** Frees an array of integers. Executors keep its values. */
 PORTACL_API aclnnStatus aclDestroyIntArray(const aclIntArray* array);
+/** Frees an array of floats. Executors keep its values. */
 PORTACL_API aclnnStatus aclDestroyFloatArray(const aclFloatArray* array);
+/** Frees an array of booleans. Executors keep its values. */
 PORTACL_API aclnnStatus aclDestroyBoolArray(const aclBoolArray* array);
 
 /** Frees a list and the tensors in it. */
@@ -158,10 +164,15 @@ PORTACL_API aclnnStatus aclDestroyScalarList(const aclScalarList* array);
  * @name Number of elements
  * @{
  */
+/** Number of integers. */
 PORTACL_API aclnnStatus aclGetIntArraySize(const aclIntArray* array, uint64_t* size);
+/** Number of floats. */
 PORTACL_API aclnnStatus aclGetFloatArraySize(const aclFloatArray* array, uint64_t* size);
+/** Number of booleans. */
 PORTACL_API aclnnStatus aclGetBoolArraySize(const aclBoolArray* array, uint64_t* size);
+/** Number of tensors. */
 PORTACL_API aclnnStatus aclGetTensorListSize(const aclTensorList* tensorList, uint64_t* size);
+/** Number of scalars. */
 PORTACL_API aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size);
 /** @} */
 
@@ -198,10 +209,13 @@ PORTACL_API aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t i
  * @name Old spelling of the three functions above
  * @{
  */
+/** aclSetInputTensorAddr(). */
 PORTACL_API aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, const size_t index,
                                               aclTensor* tensor, void* addr);
+/** aclSetOutputTensorAddr(). */
 PORTACL_API aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index,
                                                aclTensor* tensor, void* addr);
+/** aclSetTensorAddr(). */
 PORTACL_API aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, const size_t index,
                                          aclTensor* tensor, void* addr);
 /** @} */

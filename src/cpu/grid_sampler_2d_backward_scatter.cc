@@ -73,8 +73,8 @@ class ScatterStrip {
  private:
   // Moving a point moves no nearest pixel: zeros, of the strip's share of the points.
   void ClearGridGrad() const {
-    const PointStrides at = PointStridesOf(p_.shape, p_.grid_grad_stride[1],
-                                           p_.grid_grad_stride[2], p_.grid_grad_stride[3]);
+    const PointStrides at = PointStridesOf(p_.shape, p_.grid_grad_stride[1], p_.grid_grad_stride[2],
+                                           p_.grid_grad_stride[3]);
     if (HasDensePairs(at)) {
       return Clear(grid_grad_ + 2 * first_point_, 2 * (end_point_ - first_point_));
     }
@@ -110,9 +110,9 @@ class ScatterStrip {
       LocateAny(d, geometry_, x, y, x, y, unusable);
       const auto column = ToIndex(d, hn::Round(x));
       const auto row = ToIndex(d, hn::Round(y));
-      const auto touching = hn::And(
-          hn::And(IsBelow(di, column, width), IsBelow(di, hn::Sub(row, first_row), rows)),
-          hn::FirstN(di, static_cast<size_t>(left)));
+      const auto touching =
+          hn::And(hn::And(IsBelow(di, column, width), IsBelow(di, hn::Sub(row, first_row), rows)),
+                  hn::FirstN(di, static_cast<size_t>(left)));
       const auto number = hn::Iota(di, static_cast<int32_t>(i));
       const auto offset = hn::Add(hn::Mul(row, down), column);
       hn::CompressStore(number, touching, di, pixels->number + listed);

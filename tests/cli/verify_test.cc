@@ -10,14 +10,15 @@
 namespace portacl::cli_test {
 namespace {
 
-using testing::HasSubstr;
 using nlohmann::json;
+using testing::HasSubstr;
 
 class VerifyTest : public CliTest {
  protected:
   // Small cases of everything, and every seventh of the boundaries.
   void MakeCases() {
-    ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "480", "-o", "smoke.txt"}).exit_code, 0);
+    ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "480", "-o", "smoke.txt"}).exit_code,
+              0);
     ASSERT_EQ(Run({"cases", "generate", "boundary", "-o", "boundary.txt"}).exit_code, 0);
     std::istringstream boundary(Read("boundary.txt"));
     std::string text = Read("smoke.txt"), line;
@@ -39,10 +40,12 @@ TEST_F(VerifyTest, PortaclPassesEverything) {
   ASSERT_EQ(Run({"cases", "generate", "refusals", "-o", "refusals.txt"}).exit_code, 0);
   Write("cases.txt", Read("cases.txt") + Read("refusals.txt"));
   // The library of the build has no other names; it is enough.
-  const Outcome outcome = Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR, "--junit", "j.xml"});
+  const Outcome outcome =
+      Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR, "--junit", "j.xml"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(Read("j.xml"), HasSubstr("failures=\"0\" errors=\"0\""));
-  EXPECT_EQ(Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR, "--binary"}).exit_code, 0);
+  EXPECT_EQ(Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR, "--binary"}).exit_code,
+            0);
 }
 
 TEST_F(VerifyTest, CorrectKernelsPassWhateverTheirOrderAndArithmetic) {
@@ -124,7 +127,8 @@ TEST_F(VerifyTest, EveryPlantedFaultIsFoundAtTheRightElements) {
       EXPECT_TRUE(std::regex_search(text, std::regex(fault.cases))) << fault.name << ": " << text;
       for (const json& output : entry.at("outputs")) {
         if (output.at("passed")) continue;
-        EXPECT_TRUE(fault.element(output.at("parameter"), output.at("worst")[0].at("index"), output.at("shape")))
+        EXPECT_TRUE(fault.element(output.at("parameter"), output.at("worst")[0].at("index"),
+                                  output.at("shape")))
             << fault.name << ": " << output.dump();
       }
     }
@@ -143,7 +147,8 @@ TEST_F(VerifyTest, ACrashAnExitAndAHangCostOneCase) {
       {"exit", "the library ended the process with exit status 5"},
       {"hang", "no answer within 0.5 s; the process was ended"}};
   for (const auto& [fault, message] : faults) {
-    const Outcome outcome = Verify(fault, {"--timeout", "0.5", "--junit", "j.xml", "--report", "r.html"});
+    const Outcome outcome =
+        Verify(fault, {"--timeout", "0.5", "--junit", "j.xml", "--report", "r.html"});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_THAT(outcome.out, HasSubstr(std::string("seven\n  ") + message));
     EXPECT_THAT(outcome.out, HasSubstr("2 of 3 cases"));
@@ -153,12 +158,14 @@ TEST_F(VerifyTest, ACrashAnExitAndAHangCostOneCase) {
 }
 
 TEST_F(VerifyTest, AWrongStatusFails) {
-  Write("cases.txt", "upsample_nearest_exact1d name=null self=1x1x2 out=1x1x4 null=self expect=161001\n");
+  Write("cases.txt",
+        "upsample_nearest_exact1d name=null self=1x1x2 out=1x1x4 null=self expect=161001\n");
   EXPECT_EQ(Verify("plain").exit_code, 0);
   const Outcome outcome = Verify("null_accepted");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("accepted, but status 161001 is wanted"));
-  Write("cases.txt", "upsample_nearest_exact1d self=1x1x2 out=1x1x4 self.format=NCL scales=-1 expect=161002\n");
+  Write("cases.txt",
+        "upsample_nearest_exact1d self=1x1x2 out=1x1x4 self.format=NCL scales=-1 expect=161002\n");
   EXPECT_THAT(Verify("plain").out, HasSubstr("accepted, but status 161002 is wanted"));
 }
 
@@ -175,7 +182,8 @@ TEST_F(VerifyTest, FilesThatADeviceWroteAreJudged) {
 TEST_F(VerifyTest, FoldersWithoutALibraryAreNamed) {
   Write("cases.txt", kSevens);
   std::filesystem::create_directories(Path("empty"));
-  ExpectBadInput(Run({"verify", "cases.txt", "--lib-dir", "empty"}), "empty: no aclnn library in it (looked for libascendcl.so");
+  ExpectBadInput(Run({"verify", "cases.txt", "--lib-dir", "empty"}),
+                 "empty: no aclnn library in it (looked for libascendcl.so");
   ExpectBadInput(Run({"verify", "cases.txt", "--lib-dir", "nowhere"}), "nowhere: no such folder");
   ExpectBadInput(Run({"verify", "cases.txt"}), "wanted either --lib-dir");
   Write("empty/libopapi.so", "no library");

@@ -27,8 +27,8 @@ namespace portacl::golden {
 namespace {
 
 // Runtime first: the others may need it.
-constexpr const char* kNames[] = {"libascendcl.so",  "libnnopbase.so",  "libopapi.so",
-                                  "libopapi_cv.so",  "libopapi_nn.so",  "libopapi_math.so",
+constexpr const char* kNames[] = {"libascendcl.so",   "libnnopbase.so", "libopapi.so",
+                                  "libopapi_cv.so",   "libopapi_nn.so", "libopapi_math.so",
                                   "libcust_opapi.so", "libportacl.so"};
 
 class Library {
@@ -43,7 +43,8 @@ class Library {
       handles_.push_back(handle);
     }
     if (!handles_.empty()) return "";
-    return fmt::format("{}: no aclnn library in it (looked for {})", folder, fmt::join(kNames, ", "));
+    return fmt::format("{}: no aclnn library in it (looked for {})", folder,
+                       fmt::join(kNames, ", "));
   }
 
   void* Find(const char* name) const {
@@ -62,9 +63,7 @@ class Answer {
  public:
   explicit Answer(int file) : file_(file) {}
 
-  void Bytes(const void* data, size_t size) {
-    text_.append(static_cast<const char*>(data), size);
-  }
+  void Bytes(const void* data, size_t size) { text_.append(static_cast<const char*>(data), size); }
   template <class T>
   void Number(T value) {
     Bytes(&value, sizeof(value));

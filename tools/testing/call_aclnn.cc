@@ -66,8 +66,8 @@ struct Signature {
 
  private:
   template <size_t... i>
-  static aclnnStatus Call(Function function, const std::vector<Handle>& handles,
-                          Phase1Results& out, std::index_sequence<i...>) {
+  static aclnnStatus Call(Function function, const std::vector<Handle>& handles, Phase1Results& out,
+                          std::index_sequence<i...>) {
     return function(ArgumentAs<std::tuple_element_t<i, Tuple>>(handles.at(i))...,
                     &out.workspace_size, &out.executor);
   }
@@ -83,7 +83,7 @@ struct Operation {
 };
 // Only the types of the functions are used: nothing here is linked.
 #define PORTACL_OPERATION(name) \
-  { #name, &decltype(SignatureOf(std::declval<decltype(&name##GetWorkspaceSize)>()))::Call }
+  { #name, &decltype(SignatureOf(std::declval <decltype(&name##GetWorkspaceSize)>()))::Call }
 const std::array kOperations = {Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1d),
                                 Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2d),
                                 Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1dBackward),
@@ -144,12 +144,15 @@ class Execution {
     }
     const std::string phase1 = std::string(operation.function) + "GetWorkspaceSize";
     Phase1Results results;
-    Check(operation.call(reinterpret_cast<void*>(Find<void()>(find_, phase1.c_str())), handles_, results), phase1);
+    Check(operation.call(reinterpret_cast<void*>(Find<void()>(find_, phase1.c_str())), handles_,
+                         results),
+          phase1);
     // Accepted: that is all there is to know, and nobody knows what a run of it would do.
     if (call_.source.expect != 0) return;
     void* const workspace = Allocate(results.workspace_size);
     const auto phase2 = reinterpret_cast<Phase2>(find_(operation.function));
-    if (phase2 == nullptr) throw cli::RuntimeFailure(fmt::format("the library has no {}", operation.function));
+    if (phase2 == nullptr)
+      throw cli::RuntimeFailure(fmt::format("the library has no {}", operation.function));
     Check(phase2(workspace, results.workspace_size, results.executor, stream_), operation.function);
     Check(PORTACL_FIND(aclrtSynchronizeStream)(stream_), "aclrtSynchronizeStream");
     for (size_t i = 0; i < call_.arguments.size(); ++i) CopyBack(i);
@@ -158,7 +161,8 @@ class Execution {
  private:
   void Check(int32_t status, const std::string& function) const {
     if (status == 0) return;
-    const auto message = reinterpret_cast<decltype(&aclGetRecentErrMsg)>(find_("aclGetRecentErrMsg"));
+    const auto message =
+        reinterpret_cast<decltype(&aclGetRecentErrMsg)>(find_("aclGetRecentErrMsg"));
     const char* const text = message != nullptr ? message() : nullptr;
     throw Failed{{status, function, text != nullptr ? text : ""}};
   }
@@ -184,7 +188,8 @@ class Execution {
     if (IsTensor(role)) {
       handle.tensor = MakeTensor(i);
     } else if (role == Role::kInts) {
-      handle.ints = PORTACL_FIND(aclCreateIntArray)(argument.integers.data(), argument.integers.size());
+      handle.ints =
+          PORTACL_FIND(aclCreateIntArray)(argument.integers.data(), argument.integers.size());
     } else if (role == Role::kMask) {
       const auto values = std::make_unique<bool[]>(argument.integers.size() + 1);
       for (size_t k = 0; k < argument.integers.size(); ++k) values[k] = argument.integers[k] != 0;
@@ -235,7 +240,8 @@ class Execution {
 
 AclnnCaller::AclnnCaller(FindFunction find) : find_(std::move(find)) {
   const auto check = [](int status, const char* call) {
-    if (status != 0) throw cli::RuntimeFailure(fmt::format("{} failed with status {}", call, status));
+    if (status != 0)
+      throw cli::RuntimeFailure(fmt::format("{} failed with status {}", call, status));
   };
   check(PORTACL_FIND(aclInit)(nullptr), "aclInit");
   check(PORTACL_FIND(aclrtSetDevice)(0), "aclrtSetDevice");
@@ -249,14 +255,14 @@ AclnnCaller::~AclnnCaller() {
 }
 
 AclnnOutcome AclnnCaller::Run(Call& call) {
-  const auto* const operation =
-      std::find_if(kOperations.begin(), kOperations.end(), [&](const Operation& o) {
-        return std::strcmp(o.function, call.op->function) == 0;
-      });
+  const auto* const operation = std::find_if(
+      kOperations.begin(), kOperations.end(),
+      [&](const Operation& o) { return std::strcmp(o.function, call.op->function) == 0; });
   // Only portacl has profiles.
   using SetProfile = int32_t(const char*);
   if (void* const set = find_("portaclSetProfile")) {
-    reinterpret_cast<SetProfile*>(set)(call.source.profile.empty() ? "open" : call.source.profile.c_str());
+    reinterpret_cast<SetProfile*>(set)(call.source.profile.empty() ? "open"
+                                                                   : call.source.profile.c_str());
   }
   try {
     Execution(find_, stream_, call).Run(*operation);

@@ -28,8 +28,8 @@ class AclnnCaller {
   AclnnCaller(const AclnnCaller&) = delete;
   AclnnCaller& operator=(const AclnnCaller&) = delete;
 
-  // Phase 1, and where that succeeds phase 2 and the copies back. Looks at what must not be written:
-  // inputs, outputs that the mask leaves out, elements beside an output's view.
+  // Phase 1, and where that succeeds phase 2 and the copies back. Looks at what must not be
+  // written: inputs, outputs that the mask leaves out, elements beside an output's view.
   AclnnOutcome Run(Call& call);
 
  private:

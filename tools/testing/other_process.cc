@@ -100,8 +100,9 @@ void OtherProcess::Start() {
   const std::string problem = ReadText();
   if (late_ || !problem.empty()) {
     const std::string end = End("ended");
-    throw cli::BadInput(problem.empty() ? fmt::format("{}: the library cannot be loaded: {}", folder_, end)
-                                        : problem);
+    throw cli::BadInput(problem.empty()
+                            ? fmt::format("{}: the library cannot be loaded: {}", folder_, end)
+                            : problem);
   }
 }
 
@@ -116,7 +117,8 @@ std::string OtherProcess::End(const char* otherwise) {
   process_ = -1;
   if (late_) return fmt::format("no answer within {:g} s; the process was ended", patience_);
   if (WIFSIGNALED(status)) {
-    return fmt::format("the library crashed: signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return fmt::format("the library crashed: signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
   }
   if (WEXITSTATUS(status) != 0) {
     return fmt::format("the library ended the process with exit status {}", WEXITSTATUS(status));

@@ -23,16 +23,16 @@ struct Layout {
   int64_t lead = 1, height = 1, width = 1, trail = 1;
 };
 
-// gridGrad has its axes last (N, OH, OW, 2), the others (N, C, H, W); of three spatial axes the first
-// two become rows.
+// gridGrad has its axes last (N, OH, OW, 2), the others (N, C, H, W); of three spatial axes the
+// first two become rows.
 Layout LayoutOf(const Shape& shape, bool points_first) {
   Layout layout;
   const size_t first = points_first ? 1 : 2, last = points_first ? shape.size() - 1 : shape.size();
   for (size_t axis = 0; axis < shape.size(); ++axis) {
-    int64_t& part = axis < first        ? layout.lead
-                    : axis >= last      ? layout.trail
-                    : axis + 1 == last  ? layout.width
-                                        : layout.height;
+    int64_t& part = axis < first       ? layout.lead
+                    : axis >= last     ? layout.trail
+                    : axis + 1 == last ? layout.width
+                                       : layout.height;
     part *= shape[axis];
   }
   return layout;
@@ -88,7 +88,8 @@ class Painter {
     ForEach([&](int64_t i, size_t cell, int64_t plane) {
       const double exact = golden_.exact.value[static_cast<size_t>(i)];
       const double bound = golden_.exact.bound[static_cast<size_t>(i)];
-      const double actual = At(*actual_, golden_.dtype, i), golden = At(golden_.golden, golden_.dtype, i);
+      const double actual = At(*actual_, golden_.dtype, i),
+                   golden = At(golden_.golden, golden_.dtype, i);
       const bool same = actual == golden || (std::isnan(actual) && std::isnan(golden));
       double excess = same && !(bound > 0) ? 0 : std::fabs(actual - exact) / bound;
       if (std::isinf(bound)) excess = 0;
@@ -123,10 +124,11 @@ class Painter {
       if (actual_ != nullptr) keep(At(*actual_, golden_.dtype, i), picture_.actual[cell]);
     });
     const Shape& shape = golden_.shape;
-    picture_.plane = layout_.trail > 1
-                         ? fmt::format("image {}, component {}", shown_ / layout_.trail, shown_ % layout_.trail)
-                         : fmt::format("image {}, channel {}", shown_ / std::max<int64_t>(shape[1], 1),
-                                       shown_ % std::max<int64_t>(shape[1], 1));
+    picture_.plane =
+        layout_.trail > 1
+            ? fmt::format("image {}, component {}", shown_ / layout_.trail, shown_ % layout_.trail)
+            : fmt::format("image {}, channel {}", shown_ / std::max<int64_t>(shape[1], 1),
+                          shown_ % std::max<int64_t>(shape[1], 1));
   }
 
   const GoldenOutput& golden_;
@@ -155,9 +157,12 @@ ordered_json Numbers(const std::vector<double>& values) {
 }
 
 ordered_json PictureJson(const OutputPicture& picture) {
-  return {{"height", picture.height},          {"width", picture.width},
-          {"plane", picture.plane},            {"golden", Numbers(picture.golden)},
-          {"actual", Numbers(picture.actual)}, {"excess", Numbers(picture.excess)},
+  return {{"height", picture.height},
+          {"width", picture.width},
+          {"plane", picture.plane},
+          {"golden", Numbers(picture.golden)},
+          {"actual", Numbers(picture.actual)},
+          {"excess", Numbers(picture.excess)},
           {"ulps", picture.ulps}};
 }
 
@@ -166,7 +171,8 @@ ordered_json PictureJson(const OutputPicture& picture) {
 const std::vector<std::string>& UlpLabels() {
   static const std::vector<std::string> labels = [] {
     std::vector<std::string> texts;
-    for (const int64_t bar : kUlpBars) texts.push_back(bar == 0 ? "0" : fmt::format("\u2264{}", bar));
+    for (const int64_t bar : kUlpBars)
+      texts.push_back(bar == 0 ? "0" : fmt::format("\u2264{}", bar));
     texts.push_back("more");
     texts.push_back("NaN, \u221E");
     return texts;
@@ -195,9 +201,9 @@ void ReportRow::AddGolden(const GoldenOutput& golden) {
 
 ordered_json ReportJson(const std::vector<ReportRow>& rows, const std::string& title,
                         const std::string& standard, bool judged) {
-  ordered_json json = {{"title", title},       {"portacl", portaclGetVersion()},
-                       {"standard", standard}, {"judged", judged},
-                       {"ulp_labels", UlpLabels()}, {"cases", ordered_json::array()}};
+  ordered_json json = {
+      {"title", title},   {"portacl", portaclGetVersion()}, {"standard", standard},
+      {"judged", judged}, {"ulp_labels", UlpLabels()},      {"cases", ordered_json::array()}};
   size_t left = kMostPictures;
   for (const ReportRow& row : rows) left -= std::min<size_t>(left, row.verdict.passed() ? 0 : 1);
   for (const ReportRow& row : rows) {

@@ -16,8 +16,8 @@ namespace portacl::golden {
 // of all planes. At most kMostCells cells a side: a cell is the element that is farthest from 0.
 struct OutputPicture {
   static constexpr int64_t kMostCells = 40;
-  int64_t height = 0, width = 0;  // in cells
-  std::string plane;              // "[0, 2]": the indices of the one that is shown
+  int64_t height = 0, width = 0;               // in cells
+  std::string plane;                           // "[0, 2]": the indices of the one that is shown
   std::vector<double> golden, actual, excess;  // no `actual`: only golden is shown
   std::vector<int64_t> ulps;                   // how many elements by their distance; UlpLabels()
 };

@@ -30,7 +30,8 @@ class Processes {
       }
     }
     if (process == nullptr) {
-      process = std::make_unique<OtherProcess>(options_.library_folder, options_.seconds_of_patience);
+      process =
+          std::make_unique<OtherProcess>(options_.library_folder, options_.seconds_of_patience);
     }
     Answer answer = process->Ask(c);
     const std::lock_guard lock(mutex_);
@@ -50,12 +51,12 @@ std::string ProblemOf(const Answer& answer, const Case& c, size_t outputs) {
   const std::string said = answer.message.empty() ? "" : ": " + answer.message;
   if (c.expect != 0) {
     if (answer.status == c.expect) return "";
-    return answer.status == 0
-               ? fmt::format("accepted, but status {} is wanted", c.expect)
-               : fmt::format("{} returned status {}, but {} is wanted{}", answer.call,
-                             answer.status, c.expect, said);
+    return answer.status == 0 ? fmt::format("accepted, but status {} is wanted", c.expect)
+                              : fmt::format("{} returned status {}, but {} is wanted{}",
+                                            answer.call, answer.status, c.expect, said);
   }
-  if (answer.status != 0) return fmt::format("{} returned status {}{}", answer.call, answer.status, said);
+  if (answer.status != 0)
+    return fmt::format("{} returned status {}{}", answer.call, answer.status, said);
   if (!answer.message.empty()) return answer.message;
   return answer.outputs.size() == outputs ? "" : "not all outputs came back";
 }
@@ -64,7 +65,9 @@ void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportR
   for (size_t i = 0; i < golden.outputs.size(); ++i) {
     const GoldenOutput& output = golden.outputs[i];
     try {
-      row.Add(output, ReadActual(options.outputs + "/" + golden.c.name, output.parameter, i, output.dtype, output.shape),
+      row.Add(output,
+              ReadActual(options.outputs + "/" + golden.c.name, output.parameter, i, output.dtype,
+                         output.shape),
               options.standard, options.with_pictures);
     } catch (const cli::BadInput& error) {
       row.verdict.error = error.what();
@@ -85,7 +88,8 @@ std::vector<ReportRow> VerifyLibrary(const std::vector<Case>& cases, const Verif
     if (!options.outputs.empty()) return JudgeFolder(golden, options, row);
     const auto begin = std::chrono::steady_clock::now();
     const Answer answer = processes.Ask(cases[i]);
-    row.verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    row.verdict.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     row.verdict.error = ProblemOf(answer, cases[i], golden.outputs.size());
     for (size_t k = 0; k < answer.outputs.size() && k < golden.outputs.size(); ++k) {
       if (answer.outputs[k].size() != golden.outputs[k].golden.size()) {
