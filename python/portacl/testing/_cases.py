@@ -1,0 +1,107 @@
+"""Cases as strings with their fields, and lists of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Union
+
+from . import _program
+
+KINDS = ("smoke", "random", "boundary", "models", "refusals")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of an operator; ``str(case)`` is what ``--case`` takes."""
+
+    text: str
+    operator: str = field(init=False, compare=False)
+    fields: dict[str, str] = field(init=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        operator, *words = self.text.split() or [""]
+        object.__setattr__(self, "operator", operator)
+        object.__setattr__(self, "fields", dict(w.split("=", 1) for w in words if "=" in w))
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def name(self) -> str:
+        """The name of its folder in a golden set."""
+        return self.fields.get("name", "case")
+
+    @property
+    def dtype(self) -> str:
+        """``float32``, ``float16``, ``bfloat16`` or ``float64``."""
+        return self.fields.get("dtype", "float32")
+
+    @property
+    def refused(self) -> bool:
+        """Whether the operator must refuse it: there is no result to compare."""
+        return self.fields.get("expect", "0") != "0"
+
+
+AnyCase = Union[Case, str]
+
+
+def as_case(case: AnyCase) -> Case:
+    """A case from its string."""
+    return case if isinstance(case, Case) else Case(case)
+
+
+def cases(
+    source: str | os.PathLike[str] = "smoke",
+    *,
+    count: int | None = None,
+    seed: int | None = None,
+    operator: str | None = None,
+    dtype: str | None = None,
+    profile: str | None = None,
+    small: bool = True,
+) -> list[Case]:
+    """Make a list of cases by rule, or read one from a file.
+
+    Args:
+        source: ``smoke``, ``random``, ``boundary``, ``models`` or ``refusals``; or a .json, .csv or
+            .txt file.
+        count: how many, of ``smoke`` and ``random``.
+        seed: of ``random``.
+        operator: only this one.
+        dtype: only this one (of those that ``count`` made).
+        profile: only what it accepts.
+        small: ``models`` in their small form.
+
+    Raises:
+        ValueError: an unknown kind, or a file that is not right; the message names file, line and
+            field.
+
+    """
+    name = os.fspath(source)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cases.json"
+        if name in KINDS:
+            options = {"--count": count, "--seed": seed, "--operator": operator}
+            options["--profile"] = profile
+            given = [w for k, v in options.items() if v is not None for w in (k, str(v))]
+            if name == "models" and small:
+                given.append("--small")
+            _program.run("cases", "generate", name, "-o", str(path), *given)
+        else:
+            _program.run("cases", "convert", name, "-o", str(path))
+        rows = json.loads(path.read_text())["cases"]
+    found = []
+    for row in rows:
+        words = [row.pop("operator"), *(f"{key}={value}" for key, value in row.items())]
+        found.append(Case(" ".join(words)))
+    wanted = (operator is None, dtype is None)
+    return [
+        c
+        for c in found
+        if (wanted[0] or name in KINDS or c.operator == operator)
+        and (wanted[1] or c.dtype == dtype)
+    ]

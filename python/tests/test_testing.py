@@ -1,0 +1,152 @@
+"""portacl.testing: the generator's bits, golden arrays, verdicts on every kind of array."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import portacl
+from portacl.testing import assert_matches_golden, cases, compare, golden, sample_inputs
+from portacl.testing._program import run
+
+SAMPLER = "grid_sampler_2d_backward input=2x3x6x5 grid=2x4x7x2 seed=5"
+
+
+def own_results(case):
+    """The case through the package's functions."""
+    sample = sample_inputs(case)
+    i, a = sample.inputs, sample.arguments
+    scales = [a[key] for key in ("scales", "scalesH", "scalesW") if key in a]
+    words = {"interpolation": "interpolationMode", "padding": "paddingMode"}
+    modes = {key: a[name] for key, name in words.items() if name in a}
+    if "alignCorners" in a:
+        modes["align_corners"] = a["alignCorners"]
+    if case.operator == "grid_sampler_2d":
+        return portacl.grid_sampler_2d(i["input"], i["grid"], **modes)
+    if case.operator == "grid_sampler_2d_backward":
+        return portacl.grid_sampler_2d_backward(
+            i["gradOutput"], i["input"], i["grid"], **modes, output_mask=a["outputMask"]
+        )
+    if "backward" in case.operator:
+        return portacl.upsample_nearest_exact_backward(i["gradOutput"], a["inputSize"], scales)
+    return portacl.upsample_nearest_exact(i["self"], a["outputSize"], scales)
+
+
+@pytest.mark.parametrize("kind", ["smoke", "boundary"])
+def test_inputs_have_the_bits_that_golden_writes(tmp_path, kind):
+    chosen = cases(kind, count=300)[:: 1 if kind == "smoke" else 4]
+    (tmp_path / "cases.txt").write_text("".join(f"{case}\n" for case in chosen))
+    run("golden", str(tmp_path / "cases.txt"), "-o", str(tmp_path / "want"))
+    for case in chosen:
+        for name, array in sample_inputs(case).inputs.items():
+            want = (tmp_path / "want" / case.name / f"{name}.bin").read_bytes()
+            size = array.dtype.itemsize
+            got = np.frombuffer(array.tobytes(), f"u{size}")
+            wanted = np.frombuffer(want, f"u{size}")
+            nan = np.isnan(array.astype(np.float64)).ravel() if array.dtype != np.uint16 else False
+            assert np.array_equal(got[~nan], wanted[~nan]), f"{case}: {name}"
+
+
+def test_own_results_pass_every_standard():
+    pytest.importorskip("ml_dtypes")
+    for case in cases("smoke", count=12):
+        results = own_results(case)
+        assert_matches_golden(case, results)
+        assert compare(case, results, binary=True)
+        assert compare(case, results, ulp=0)
+        assert compare(case, results, rtol=0, atol=0)
+
+
+def test_a_wrong_element_is_named():
+    want = golden(SAMPLER).outputs
+    wrong = {name: output.golden.copy() for name, output in want.items()}
+    wrong["gridGrad"][1, 2, 3, 1] += 0.5
+    verdict = compare(SAMPLER, wrong)
+    assert not verdict
+    failed = [output for output in verdict.outputs if not output["passed"]]
+    assert [output["parameter"] for output in failed] == ["gridGrad"]
+    assert failed[0]["worst"][0]["index"] == [1, 2, 3, 1]
+    with pytest.raises(AssertionError, match=r"gridGrad\[1, 2, 3, 1\] is"):
+        assert_matches_golden(SAMPLER, wrong)
+
+
+def test_golden_is_within_its_bound():
+    for output in golden(SAMPLER).outputs.values():
+        assert np.all(np.abs(output.golden - output.exact) <= output.bound)
+
+
+def test_float64_arithmetic_passes():
+    case = "upsample_nearest_exact2d_backward gradOutput=2x3x12x10 out=2x3x4x5 seed=3"
+    g = sample_inputs(case).inputs["gradOutput"].astype(np.float64)
+    assert_matches_golden(case, g.reshape(2, 3, 4, 3, 5, 2).sum((3, 5)).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_pytorchs_gradients_pass(dtype):
+    torch = pytest.importorskip("torch")
+    chosen = cases("smoke", count=240, operator="grid_sampler_2d_backward", dtype=dtype)
+    for case in chosen[:12]:
+        sample = sample_inputs(case, kind="torch")
+        image = sample.inputs["input"].requires_grad_()
+        grid = sample.inputs["grid"].requires_grad_()
+        out = torch.nn.functional.grid_sample(
+            image,
+            grid,
+            sample.arguments["interpolationMode"],
+            sample.arguments["paddingMode"],
+            sample.arguments["alignCorners"],
+        )
+        out.backward(sample.inputs["gradOutput"])
+        both = (image.grad, grid.grad)
+        wanted = [g if w else None for g, w in zip(both, sample.arguments["outputMask"])]
+        assert_matches_golden(case, tuple(wanted))
+
+
+def test_bfloat16_of_every_library():
+    case = "upsample_nearest_exact1d self=1x2x5 out=1x2x10 dtype=bfloat16"
+    want = golden(case).outputs["out"].golden
+    bits = want.view(np.uint16)
+    assert_matches_golden(case, bits)
+    for library in ("torch", "jax"):
+        pytest.importorskip(library)
+        assert_matches_golden(case, golden(case, kind=library).outputs["out"].golden)
+
+
+def test_what_is_not_right_is_named():
+    with pytest.raises(ValueError, match="field colour: grid_sampler_2d_backward has no parameter"):
+        golden(f"{SAMPLER} colour=red")
+    with pytest.raises(ValueError, match="1 results, but the case has inputGrad, gridGrad"):
+        compare(SAMPLER, np.zeros(3))
+    with pytest.raises(ValueError, match="out is no output of the case"):
+        compare(SAMPLER, {"out": np.zeros(3)})
+    with pytest.raises(ValueError, match=r"gridGrad\.npy: no such file"):
+        compare(SAMPLER, {"inputGrad": np.zeros((2, 3, 6, 5), np.float32)})
+    shaped = {"inputGrad": np.zeros((2, 3, 6, 4), np.float32), "gridGrad": np.zeros(2, np.float32)}
+    with pytest.raises(ValueError, match="has shape"):
+        compare(SAMPLER, shaped)
+    with pytest.raises(ValueError, match="is not one of upsample_nearest_exact1d"):
+        sample_inputs("nothing")
+    with pytest.raises(ValueError, match="the 'H' of input is not known"):
+        sample_inputs("grid_sampler_2d_backward gradOutput=1x1x2x2")
+    with pytest.raises(ValueError, match=r"nowhere\.json"):
+        cases("nowhere.json")
+
+
+def test_the_example_of_the_guide_is_a_test(tmp_path):
+    root = Path(__file__).resolve().parents[2]
+    text = (root / "docs" / "tutorials" / "golden.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    (example,) = [block for block in blocks if "def test_" in block]
+    (tmp_path / "test_example.py").write_text(example)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert len(example.strip().splitlines()) <= 12
