@@ -172,7 +172,9 @@ const std::vector<std::string>& UlpLabels() {
   static const std::vector<std::string> labels = [] {
     std::vector<std::string> texts;
     for (const int64_t bar : kUlpBars)
-      texts.push_back(bar == 0 ? "0" : fmt::format("\u2264{}", bar));
+      texts.push_back(bar == 0      ? "0"
+                      : bar >= 1024 ? fmt::format("\u2264{}k", bar / 1024)
+                                    : fmt::format("\u2264{}", bar));
     texts.push_back("more");
     texts.push_back("NaN, \u221E");
     return texts;
