@@ -53,7 +53,8 @@ class OwnedStrip {
         sums_(static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]) {}
 
   void Run() const {
-    for (int64_t c = 0; c < p_.shape.c; ++c) ClearRows(sums_ + c * p_.input_grad_stride[1]);
+    for (int64_t c = 0; c < p_.shape.c; ++c)
+      ClearInputGrad(p_, sums_ + c * p_.input_grad_stride[1], first_row_, end_row_);
     const int64_t points = p_.shape.oh * p_.shape.ow;
     Batch batch;
     HWY_ALIGN float g[kBatch];
@@ -69,14 +70,6 @@ class OwnedStrip {
   }
 
  private:
-  void ClearRows(float* plane) const {
-    const int64_t down = p_.input_grad_stride[2];
-    if (down == p_.shape.w) {
-      return Clear(plane + first_row_ * down, (end_row_ - first_row_) * down);
-    }
-    for (int64_t y = first_row_; y < end_row_; ++y) Clear(plane + y * down, p_.shape.w);
-  }
-
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
   HWY_NOINLINE void Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const D d;

@@ -56,7 +56,8 @@ class ScatterStrip {
 
   void Run() const {
     if (p_.want_grid_grad) ClearGridGrad();
-    for (int64_t c = 0; c < p_.shape.c; ++c) ClearRows(sums_ + c * p_.input_grad_stride[1]);
+    for (int64_t c = 0; c < p_.shape.c; ++c)
+      ClearInputGrad(p_, sums_ + c * p_.input_grad_stride[1], first_row_, end_row_);
     Pixels pixels;
     HWY_ALIGN F copy[kLocated];
     for (int64_t first = 0; first < points_; first += kLocated) {
@@ -82,14 +83,6 @@ class ScatterStrip {
       F* const pair = grid_grad_ + at.OffsetOf(k);
       pair[0] = pair[at.channel_stride] = 0;
     }
-  }
-
-  void ClearRows(F* plane) const {
-    const int64_t down = p_.input_grad_stride[2];
-    if (down == p_.shape.w) {
-      return Clear(plane + first_row_ * down, (end_row_ - first_row_) * down);
-    }
-    for (int64_t y = first_row_; y < end_row_; ++y) Clear(plane + y * down, p_.shape.w);
   }
 
   HWY_NOINLINE void Locate(int64_t first, int64_t count, Pixels* HWY_RESTRICT pixels) const {

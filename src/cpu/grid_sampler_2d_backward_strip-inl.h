@@ -92,6 +92,15 @@ void Clear(F* from, int64_t count) {
   std::memset(from, 0, static_cast<size_t>(count) * sizeof(F));
 }
 
+// The same for rows [first, end) of a plane of inputGrad, whose rows are dense.
+template <class F>
+void ClearInputGrad(const ops::GridSampler2DBackwardParams& p, F* plane, int64_t first,
+                    int64_t end) {
+  const int64_t down = p.input_grad_stride[2];
+  if (down == p.shape.w) return Clear(plane + first * down, (end - first) * down);
+  for (int64_t y = first; y < end; ++y) Clear(plane + y * down, p.shape.w);
+}
+
 // Sums a block's lanes of x and of y by the contract's tree (lane i + lane i + N/2, halving) and
 // stores the two totals.
 template <class D, class V = hn::Vec<D>>
