@@ -92,7 +92,7 @@ LOOK = """
 SMALLEST = """
 const SMALLEST = (file) => {
   if (file.startsWith("contact-sheet")) return 0;  // opens at full size
-  if (/^(rotation|lens)/.test(file)) return 0.38;
+  if (/^(rotation|lens|torch-npu)/.test(file)) return 0.38;
   if (file.endsWith(".svg")) return 0.58;
   if (/^(perf|torch-calls)/.test(file)) return 0.62;
   return 0.4;
