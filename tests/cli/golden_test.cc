@@ -77,6 +77,17 @@ TEST_F(GoldenTest, AnInterruptedSetIsFinishedWithTheSameBytes) {
       << "a complete one is left alone";
 }
 
+// The record of what is done begins with a line that names the set.
+TEST_F(GoldenTest, ASetInterruptedBeforeItsFirstCaseIsBegunAgain) {
+  MakeGolden();
+  fs::create_directories(Path("cut"));
+  Write("cut/.portacl-progress", "");
+  const Outcome outcome =
+      Run({"golden", "--case", "upsample_nearest_exact1d self=1x1x2 out=1x1x4", "-o", "cut"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_FALSE(fs::exists(Path("cut/.portacl-progress")));
+}
+
 TEST_F(GoldenTest, AnotherSetIsNotOverwritten) {
   MakeGolden();
   ExpectBadInput(

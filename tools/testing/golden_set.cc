@@ -238,12 +238,15 @@ class SetFolder {
     cli::InputFile file(path.string());
     std::string text(file.size(), '\0');
     file.Read(text.data(), text.size(), "text");
-    if (text.substr(0, identity.size() + 1) != identity + "\n") {
+    const std::string head = identity + "\n";
+    // Interrupted before its first line was whole: nothing was made yet.
+    if (text.size() < head.size() && head.starts_with(text)) return false;
+    if (!text.starts_with(head)) {
       throw BadInput(fmt::format(
           "{}: holds the beginning of another set (other cases or another version); remove it",
           folder_.string()));
     }
-    size_t begin = identity.size() + 1;
+    size_t begin = head.size();
     for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
       const size_t space = text.find(' ', begin);
       const size_t i = std::stoul(text.substr(begin, space - begin));
