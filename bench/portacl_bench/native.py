@@ -32,8 +32,8 @@ class _Tensor(ctypes.Structure):
         ("data", c_void_p),
         ("dtype", c_int32),
         ("rank", c_int32),
-        ("shape", c_int64 * 4),
-        ("strides", c_int64 * 4),
+        ("shape", c_int64 * 5),
+        ("strides", c_int64 * 5),
     ]
 
 

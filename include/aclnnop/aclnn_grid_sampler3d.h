@@ -26,7 +26,7 @@ extern "C" {
  * @param interpolationMode 0 trilinear, 1 nearest; profile `open` also 2, tricubic.
  * @param paddingMode 0 zeros, 1 border, 2 reflection; all in every profile.
  * @param alignCorners whether -1 and 1 are the centres of the corner pixels or their outer edges.
- * @param out (N, C, OD, OH, OW), dtype of input; its format as input. Any strides that give each
+ * @param out (N, C, OD, OH, OW), dtype of input. Any strides that give each
  * element its own address. Must not overlap an input.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

@@ -28,12 +28,21 @@ extern "C" {
  *
  * Interpolation. Planes t at z0 = floor(iz) and b at z0 + 1, in each the taps nw, ne, sw, se:
  *
- *     0 trilinear   inputGrad[tap] += weight * g, weight = (w_x * w_y) * w_z, w_x one of ux, tx,
- * ... in each plane  sx = (v_ne - v_nw) * uy + (v_se - v_sw) * ty sy = (v_sw - v_nw) * ux + (v_se -
- * v_ne) * tx v  = the bilinear value gx = sum_c g * (sx_t * uz + sx_b * tz), gy likewise, gz =
- * sum_c g * (v_b - v_t) gridGrad = (gx * m_x * d_x, gy * m_y * d_y, gz * m_z * d_z) 1 nearest one
- * tap, at ix, iy, iz rounded half to even; gridGrad = 0 2 tricubic    (`open`) 4 x 4 x 4 taps,
- * cubic convolution with A = -0.75; gridGrad from the differentiated coefficients
+ *     0 trilinear   inputGrad[tap] += weight * g, weight = (w_x * w_y) * w_z
+ *
+ *                   in each plane, v being the bilinear value there:
+ *                     sx = (v_ne - v_nw) * uy + (v_se - v_sw) * ty
+ *                     sy = (v_sw - v_nw) * ux + (v_se - v_ne) * tx
+ *                   and across the planes:
+ *                     gx = sum_c g * (sx_t * uz + sx_b * tz)
+ *                     gy = sum_c g * (sy_t * uz + sy_b * tz)
+ *                     gz = sum_c g * (v_b - v_t)
+ *                     gridGrad = (gx * m_x * d_x, gy * m_y * d_y, gz * m_z * d_z)
+ *
+ *     1 nearest     one tap, at ix, iy, iz rounded half to even; gridGrad = 0
+ *
+ *     2 tricubic    (`open`) 4 x 4 x 4 taps, cubic convolution with A = -0.75;
+ *                   gridGrad from the differentiated coefficients
  *
  * Values outside the volume count as 0. Order of sums: inputGrad takes the points row-major in
  * (od, oh, ow), in a point tnw, tne, tsw, tse, bnw, bne, bsw, bse (tricubic: planes, rows,

@@ -92,7 +92,7 @@ def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
 
     Raises:
         TypeError: no array, or a dtype other than float16, bfloat16, float32, float64.
-        ValueError: not in this machine's memory, rank 0 or above 4, or a PyTorch tensor whose
+        ValueError: not in this machine's memory, rank 0 or above 5, or a PyTorch tensor whose
             gradient would silently be lost.
 
     """

@@ -169,6 +169,7 @@ def test_a_nan_in_the_grid_reaches_its_own_gradient_only():
 def test_refusals_say_what_is_wrong_while_tracing():
     image, grid = scene()
     for call, error, words in (
+        (lambda: pj.upsample_nearest_exact(image[..., None], 2), ValueError, "must be .N, C, L. or"),
         (lambda: pj.grid_sampler_2d(image.astype(int), grid), TypeError, "input has dtype int"),
         (lambda: pj.grid_sampler_2d(image, grid.astype(float)), TypeError, "grid has dtype"),
         (lambda: pj.grid_sampler_2d(image[0], grid), ValueError, "input has shape"),

@@ -64,7 +64,7 @@ def test_tricubic_gradients_are_slopes(arrays, padding):
     assert smooth > 40
 
 
-@pytest.mark.parametrize("scales", [None, (2.0, 1.5, 2.0)])
+@pytest.mark.parametrize("scales", [None, (2.0, 1.5, 2.0), (1.7, 1.2, 1.9)])
 def test_nearest_exact_is_pytorchs(scales):
     torch = pytest.importorskip("torch")
     random = np.random.default_rng(9)

@@ -2,7 +2,7 @@
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/error.h"
-#include "runtime/report.h"
+#include "runtime/callback.h"
 #include "runtime/stream.h"
 
 namespace rt = portacl::runtime;

@@ -1,4 +1,4 @@
-// Checks and kernel choice of grid sampling.
+// Plans of grid sampling: kernel choice, tensors and workspace.
 #include "ops/grid_sampler.h"
 
 #include <utility>
@@ -68,23 +68,6 @@ Status PlanAs(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
 }
 
 }  // namespace
-
-Status CheckGridSampler(const GridSamplerCall& call) {
-  GridSamplerBackwardCall backward;
-  backward.op = call.op;
-  backward.surface = call.surface;
-  backward.spatial = call.spatial;
-  backward.grad_output = call.output;
-  backward.input = call.input;
-  backward.grid = call.grid;
-  backward.interpolation = call.interpolation;
-  backward.padding = call.padding;
-  backward.align_corners = call.align_corners;
-  backward.has_workspace_size = call.has_workspace_size;
-  backward.has_executor = call.has_executor;
-  backward.forward = true;
-  return CheckGridSamplerBackward(backward);
-}
 
 Status PlanGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
   PORTACL_RETURN_IF_ERROR(CheckGridSampler(call));

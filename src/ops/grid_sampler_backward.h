@@ -61,6 +61,8 @@ Shape ShapeOf(const base::TensorDesc& input, const base::TensorDesc& grid, int64
   if constexpr (kAxes == 3) {
     shape.d = input.shape[2];
     shape.od = grid.shape[1];
+    // One empty axis: none of the products of the others, which may exceed 64 bits, is taken.
+    if (grid.NumElements() == 0) shape.od = shape.oh = shape.ow = 0;
   }
   shape.interpolation = static_cast<Interpolation>(interpolation);
   shape.padding = static_cast<Padding>(padding);

@@ -90,4 +90,21 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale) {
   axis_.ratio = exact ? ratio : 0;
 }
 
+std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing) {
+  const int last = dims.rank() - 1;
+  return {dims[0], dims[1], last == 2 ? missing : dims[last - 1], dims[last]};
+}
+
+int64_t DepthOf(const base::Dims& dims, int64_t missing) {
+  return dims.rank() == 5 ? dims[2] : missing;
+}
+
+// The scales are those of the axes that there are, in order.
+NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
+                             const std::array<double, 3>& scales)
+    : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0),
+      h_(As4D(small, 1)[2], As4D(large, 1)[2],
+         small.rank() == 3 ? 0.0 : scales[static_cast<size_t>(small.rank() - 4)]),
+      w_(As4D(small, 1)[3], As4D(large, 1)[3], scales[static_cast<size_t>(small.rank() - 3)]) {}
+
 }  // namespace portacl::ops

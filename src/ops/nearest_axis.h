@@ -1,10 +1,12 @@
-// The index table of nearest-exact, one per axis, from the float rule of docs/ops.
+// The index tables of nearest-exact, one per axis, from the float rule of docs/ops.
 #ifndef PORTACL_OPS_NEAREST_AXIS_H_
 #define PORTACL_OPS_NEAREST_AXIS_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "base/tensor_desc.h"
 #include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::ops {
@@ -41,6 +43,26 @@ class NearestTable {
  private:
   std::vector<int64_t> begin_;
   NearestAxis axis_;
+};
+
+// The extents or strides of N, C, H and W, and of D, of a tensor (N, C, L), (N, C, H, W) or
+// (N, C, D, H, W); `missing` for an axis that it lacks.
+std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing);
+int64_t DepthOf(const base::Dims& dims, int64_t missing);
+
+// The index tables of all axes; an axis that the tensors lack has one element on both sides.
+class NearestTables {
+ public:
+  NearestTables(const base::Dims& small, const base::Dims& large,
+                const std::array<double, 3>& scales);
+  const NearestAxis& d() const { return d_.axis(); }
+  const NearestAxis& h() const { return h_.axis(); }
+  const NearestAxis& w() const { return w_.axis(); }
+
+ private:
+  NearestTable d_;
+  NearestTable h_;
+  NearestTable w_;
 };
 
 }  // namespace portacl::ops

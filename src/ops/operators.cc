@@ -79,6 +79,17 @@ base::Status CheckDType(const Refusals& refusals, const OperatorRow& op, Surface
                              : fmt::format(" (profile {})", ProfileName(CurrentProfile())));
 }
 
+std::vector<std::string> AvailableImpls() {
+  std::vector<std::string> names;
+  for (const OperatorRow& op : kOperators) {
+    for (const KernelState& kernel : KernelsOf(op)) {
+      const bool listed = std::find(names.begin(), names.end(), kernel.name) != names.end();
+      if (kernel.available && !listed) names.push_back(kernel.name);
+    }
+  }
+  return names;
+}
+
 // Without a default: an operator without its line does not compile.
 std::vector<KernelState> KernelsOf(const OperatorRow& op) {
   switch (op.op) {

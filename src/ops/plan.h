@@ -29,6 +29,8 @@ struct TensorSlot {
   base::TensorDesc desc;
   bool output = false;
   bool active = false;  // read or written at all; an output that the mask leaves out is not
+
+  bool has_elements() const { return active && desc.NumElements() != 0; }
 };
 
 class Plan {
@@ -57,7 +59,8 @@ class Plan {
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
-  // The rules on memory for the tensors at other storage addresses than the planned ones.
+  // The rules on memory (memory_rules.cc) for the tensors at other storage addresses than the
+  // planned ones.
   base::Status CheckAddresses(const Storages& storages) const;
   // The rules that need only one tensor: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;

@@ -3,8 +3,9 @@
 #ifndef PORTACL_OPS_SELECT_KERNEL_H_
 #define PORTACL_OPS_SELECT_KERNEL_H_
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -19,41 +20,34 @@ namespace portacl::ops {
 template <class Params>
 using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "ref" last
 
-// "avx512, avx2, ref": the names that this CPU can run.
-template <class Params>
-std::string AvailableNames(const KernelList<Params>& kernels) {
-  std::string names;
-  for (const auto* kernel : kernels) {
-    if (!kernel->available()) continue;
-    if (!names.empty()) names += ", ";
-    names += kernel->name;
-  }
-  return names;
-}
+// The names of the kernels that this CPU can run, of any operator. In operators.cc.
+std::vector<std::string> AvailableImpls();
 
-// `*chosen` runs with `plan`. A forced family falls to "ref" for parameters that it does not serve.
+// `*chosen` runs with `plan`. A forced family falls to "ref" for parameters that it does not serve,
+// and for operators that it lacks.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                           const Params& params, const base::Kernel<Params>** chosen,
                           base::KernelPlan* plan) {
   const std::string forced = ForcedImpl();
-  bool known = forced.empty();
+  if (!forced.empty()) {
+    const std::vector<std::string> names = AvailableImpls();
+    if (std::find(names.begin(), names.end(), forced) == names.end()) {
+      return refusals.Refuse(Rule::kOther,
+                             "the implementation \"{}\" was asked for (PORTACL_IMPL or "
+                             "portaclSetImpl), but this machine has: {}",
+                             forced, fmt::join(names, ", "));
+    }
+  }
   for (const auto* kernel : kernels) {
-    if (!kernel->available()) continue;
-    const bool wanted = forced.empty() || forced == kernel->name;
-    known = known || wanted;
-    if (!wanted && (!known || std::strcmp(kernel->name, "ref") != 0)) continue;
+    const bool wanted =
+        forced.empty() || forced == kernel->name || std::strcmp(kernel->name, "ref") == 0;
+    if (!wanted || !kernel->available()) continue;
     *plan = base::KernelPlan{};
     if (kernel->plan(params, plan)) {
       *chosen = kernel;
       return {};
     }
-  }
-  if (!known) {
-    return refusals.Refuse(Rule::kOther,
-                           "the implementation \"{}\" was asked for (PORTACL_IMPL or "
-                           "portaclSetImpl), but this machine has: {}",
-                           forced, AvailableNames(kernels));
   }
   return refusals.Refuse(Rule::kNoKernel,
                          "no kernel here can do this shape; the workspace would exceed 64 bits");

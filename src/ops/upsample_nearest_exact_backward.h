@@ -1,4 +1,4 @@
-// The nearest-exact operators: checks in the order of the documents' table, and plans.
+// The gradient of nearest-exact upsampling: checks in the order of the documents' table, and plans.
 #ifndef PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
 #define PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
 
@@ -9,7 +9,6 @@
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
-#include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/surface.h"
 
@@ -35,34 +34,11 @@ struct UpsampleNearestExactBackwardCall {
 // The checks alone, in the order of the documents' table.
 base::Status CheckUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call);
 
-// The extents or strides of N, C, H and W, and of D, of a tensor (N, C, L), (N, C, H, W) or
-// (N, C, D, H, W); `missing` for an axis that it lacks.
-std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing);
-int64_t DepthOf(const base::Dims& dims, int64_t missing);
-
 // The axes of a native call's tensor: 1 to 3 where its rank is 3 to 5, 2 where it is none of these.
 int SpatialOf(const base::TensorDesc* tensor);
 
 // "L"; "H" or "W"; "D", "H" or "W": axis 0, 1, ... of an operator of `spatial` axes.
 const char* AxisName(int spatial, int axis);
-
-// "scales"; "scalesH", "scalesW"; "scalesD", ...: the parameters of the aclnn functions.
-std::array<const char*, 3> AclnnScaleNames(int spatial);
-
-// The index tables of all axes; an axis that the tensors lack has one element on both sides.
-class NearestTables {
- public:
-  NearestTables(const base::Dims& small, const base::Dims& large,
-                const std::array<double, 3>& scales);
-  const NearestAxis& d() const { return d_.axis(); }
-  const NearestAxis& h() const { return h_.axis(); }
-  const NearestAxis& w() const { return w_.axis(); }
-
- private:
-  NearestTable d_;
-  NearestTable h_;
-  NearestTable w_;
-};
 
 // Checks everything and plans. Errors: see docs/ops/upsample_nearest_exact_backward.md; aclnn and
 // native calls use aclnn codes, the graph operator uses aclError codes.

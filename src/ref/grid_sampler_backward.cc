@@ -1,6 +1,7 @@
 // inputGrad by channels (n, c), gridGrad by points; every destination has one owner and one order.
 #include "ref/grid_sampler_backward.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -217,7 +218,8 @@ bool Plan(const Params& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
   // Below some microseconds of work one thread is faster.
   const int64_t work = s.c * PlanesOf(s) * s.oh * s.ow;
-  const int slots = s.n * work < 1024 ? 1 : runtime::NumThreads();
+  const int64_t most = std::min<int64_t>(runtime::NumThreads(), std::max<int64_t>(1, s.n * s.c));
+  const int slots = s.n * work < 1024 ? 1 : static_cast<int>(most);
   const uint64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
   uint64_t bytes = element * static_cast<uint64_t>(slots);
   for (const int64_t extent : {DepthOf(s), s.h, s.w}) {

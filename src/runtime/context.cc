@@ -12,7 +12,7 @@
 #include "runtime/error.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
-#include "runtime/report.h"
+#include "runtime/callback.h"
 
 namespace portacl::runtime {
 namespace {

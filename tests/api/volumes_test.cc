@@ -2,7 +2,10 @@
 // and the code and order of every refusal.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/api/acl_fixture.h"
@@ -16,6 +19,8 @@
 namespace portacl_test {
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 class Volumes : public AclTest {};
 
 // ---- nearest-exact -----------------------------------------------------------------------------
@@ -25,9 +30,12 @@ struct NearestVolume {
   std::vector<double> scales;
 };
 const NearestVolume kNearestVolumes[] = {
-    {{2, 3, 2, 3, 4}, {2, 3, 4, 6, 8}, {}},           {{1, 2, 3, 5, 4}, {1, 2, 7, 5, 9}, {}},
-    {{1, 2, 1, 4, 3}, {1, 2, 1, 8, 6}, {1, 2, 2}},    {{2, 1, 5, 4, 7}, {2, 1, 3, 2, 4}, {}},
+    {{2, 3, 2, 3, 4}, {2, 3, 4, 6, 8}, {}},
+    {{1, 2, 3, 5, 4}, {1, 2, 7, 5, 9}, {}},
+    {{1, 2, 1, 4, 3}, {1, 2, 1, 8, 6}, {1, 2, 2}},
+    {{2, 1, 5, 4, 7}, {2, 1, 3, 2, 4}, {}},
     {{1, 1, 3, 3, 3}, {1, 1, 60, 3, 4}, {0, 1.3, 0}},
+    {{1, 2, 4, 5, 6}, {1, 2, 6, 8, 9}, {1.3, 1.7, 1.2}},
 };
 
 TEST_F(Volumes, NearestHasTheBitsOfTheRuleInBothDirections) {
@@ -323,6 +331,134 @@ TEST_F(Volumes, GridSamplerBackwardRefusesEachRowWithItsCodeAndInOrder) {
          c->input_grad.shape = {1, 2, 2, 3, 5};
        },
        {"inputGrad", "must be like input: [1, 2, 2, 3, 4]"}},
+  };
+  EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
+  ExpectEveryRowIsRefused(good, rows);
+  ExpectRowsAreCheckedInOrder(good, rows);
+}
+
+// One tensor of format NDHWC may be both the volume and, with its axes as they lie, the points.
+TEST_F(Volumes, OneHandleMayBeInputAndGrid) {
+  const DeviceMemory memory(1 << 14);
+  auto* const bytes = static_cast<char*>(memory.get());
+  const TensorHandle both = TensorArgs{{1, 4, 4, 4, 3}, ACL_FLOAT, ACL_FORMAT_NDHWC, bytes}.Make();
+  const TensorHandle grad_output =
+      TensorArgs{{1, 3, 4, 4, 4}, ACL_FLOAT, ACL_FORMAT_ND, bytes + 1024}.Make();
+  const TensorHandle input_grad =
+      TensorArgs{{1, 4, 4, 4, 3}, ACL_FLOAT, ACL_FORMAT_NDHWC, bytes + 2048}.Make();
+  const bool mask[] = {true, true};
+  const BoolArrayHandle masks(aclCreateBoolArray(mask, 2));
+  const std::pair<Shape, aclnnStatus> rows[] = {{{1, 4, 4, 4, 3}, ACLNN_SUCCESS},
+                                                {{1, 3, 4, 4, 4}, ACLNN_ERR_PARAM_INVALID}};
+  for (const auto& [shape, status] : rows) {
+    const TensorHandle grid_grad = TensorArgs{shape, ACL_FLOAT, ACL_FORMAT_ND, bytes + 3072}.Make();
+    uint64_t size = 0;
+    aclOpExecutor* executor = nullptr;
+    EXPECT_EQ(aclnnGridSampler3DBackwardGetWorkspaceSize(grad_output.get(), both.get(), both.get(),
+                                                         0, 0, false, masks.get(), input_grad.get(),
+                                                         grid_grad.get(), &size, &executor),
+              status)
+        << TakeMessage();
+    aclDestroyAclOpExecutor(executor);
+  }
+}
+
+TEST_F(Volumes, AnyImplementationOfThisMachineCanBeForced) {
+  Tensor input(Element::kFloat, {1, 2, 3, 4, 5});
+  Tensor grid(Element::kFloat, {1, 2, 2, 2, 3});
+  Tensor output(Element::kFloat, {1, 2, 2, 2, 2});
+  const nlohmann::json info = Info();
+  int forced = 0;
+  for (const auto& kernel : info.at("operators").at("upsample_nearest_exact")) {
+    if (!kernel.at("available").get<bool>()) continue;
+    ++forced;
+    portaclSetImpl(kernel.at("name").get<std::string>().c_str());
+    EXPECT_TRUE(Succeeds(portacl::grid_sampler_3d(View(input), View(grid), View(output))));
+  }
+  EXPECT_GT(forced, 0);
+  portaclSetImpl("sse9");
+  EXPECT_FALSE(portacl::grid_sampler_3d(View(input), View(grid), View(output)).ok());
+  portaclSetImpl(nullptr);
+}
+
+TEST_F(Volumes, GridSamplerRefusesEachRowWithItsCodeAndInOrder) {
+  const DeviceMemory memory(1 << 14);
+  auto* const bytes = static_cast<char*>(memory.get());
+  GridForwardCall good;
+  good.volume = true;
+  good.input = {{1, 2, 2, 3, 4}, ACL_FLOAT, ACL_FORMAT_ND, bytes};
+  good.grid = {{1, 4, 3, 5, 3}, ACL_FLOAT, ACL_FORMAT_ND, bytes + 4096};
+  good.out = {{1, 2, 4, 3, 5}, ACL_FLOAT, ACL_FORMAT_NCDHW, bytes + 8192};
+  using Row = CheckRow<GridForwardCall>;
+  const std::vector<Row> rows = {
+      {"Null", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->out.null = true; }, {"out is null"}},
+      {"Dtype",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->grid.dtype = ACL_BF16; },
+       {"grid has dtype BF16"}},
+      {"Rank",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) {
+         c->input.shape = {1, 2, 3, 4};
+       },
+       {"input", "must have rank 5"}},
+      {"Format",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->out.format = ACL_FORMAT_NHWC; },
+       {"out has format NHWC, but must be ND, NCDHW or NDHWC"}},
+      {"Interpolation",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->interpolation = 2; },
+       {"interpolationMode is 2", "profile open"}},
+      {"Padding", ACLNN_ERR_PARAM_INVALID, [](auto* c) { c->padding = -1; }, {"paddingMode is -1"}},
+      {"Out",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) {
+         c->out.shape = {1, 2, 4, 5, 3};
+       },
+       {"out has shape [1, 2, 4, 5, 3]", "[1, 2, 4, 3, 5]"}},
+  };
+  EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
+  ExpectEveryRowIsRefused(good, rows);
+  ExpectRowsAreCheckedInOrder(good, rows);
+}
+
+TEST_F(Volumes, NearestRefusesEachRowWithItsCodeAndInOrder) {
+  const DeviceMemory memory(1 << 14);
+  auto* const bytes = static_cast<char*>(memory.get());
+  const NearestForwardCall good =
+      NearestForwardCall::For({{1, 2, 2, 3, 4}, ACL_FLOAT, ACL_FORMAT_NCDHW, bytes},
+                              {{1, 2, 4, 3, 5}, ACL_FLOAT, ACL_FORMAT_NCDHW, bytes + 4096});
+  using Row = CheckRow<NearestForwardCall>;
+  const std::vector<Row> rows = {
+      {"Null", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->self.null = true; }, {"self is null"}},
+      {"Dtype",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->self.dtype = ACL_DOUBLE; },
+       {"self has dtype DOUBLE"}},
+      {"Rank",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) {
+         c->out.shape = {1, 2, 3, 5};
+       },
+       {"must have rank 5"}},
+      {"Format",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) { c->self.format = ACL_FORMAT_NHWC; },
+       {"self has format NHWC, but must be NCDHW or ND"}},
+      {"Size",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) {
+         c->output_size = Shape{4, 3};
+       },
+       {"outputSize has 2 elements, but must have 3"}},
+      {"Scale", ACLNN_ERR_PARAM_INVALID, [](auto* c) { c->scales[0] = kNaN; }, {"scalesD is nan"}},
+      {"Out",
+       ACLNN_ERR_PARAM_INVALID,
+       [](auto* c) {
+         c->out.shape = {1, 2, 4, 3, 6};
+       },
+       {"out has shape [1, 2, 4, 3, 6]"}},
   };
   EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
   ExpectEveryRowIsRefused(good, rows);

@@ -94,6 +94,8 @@ TEST_P(RefGridSampler3D, HasTheContractsBits) {
       const GridBits want = GridBackwardBits(c.grad_output, c.input, c.grid, mode_);
       EXPECT_TRUE(BitIdentical(made.input, want.input_grad));
       EXPECT_TRUE(BitIdentical(made.grid, want.grid_grad));
+      EXPECT_TRUE(BitIdentical(ForwardOf(c, mode_),
+                               GridForwardBits(c.input, c.grid, mode_, c.grad_output.shape())));
     }
   }
 }

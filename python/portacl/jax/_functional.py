@@ -27,6 +27,16 @@ from . import _calls
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
+def _image_axes(array: jax.Array, name: str) -> int:
+    """Spatial axes: volumes have no custom calls yet."""
+    axes = _spatial_axes(array.shape, name)
+    if axes == 3:
+        raise ValueError(
+            f"{name} has shape {list(array.shape)}, but must be (N, C, L) or (N, C, H, W)"
+        )
+    return axes
+
+
 def _array(value: Any, name: str) -> jax.Array:
     array = jnp.asarray(value)
     if array.dtype.name not in _DTYPES:
@@ -86,7 +96,7 @@ def upsample_nearest_exact(
 
     """
     array = _array(input, "input")
-    axes = _spatial_axes(array.shape, "input")
+    axes = _image_axes(array, "input")
     factors = _axis_scales(scales, axes)
     spatial = _output_extents(array.shape, output_size, factors)
     return _nearest("upsample_nearest_exact", (*array.shape[:2], *spatial), factors)(array)
@@ -108,7 +118,7 @@ def upsample_nearest_exact_backward(
 
     """
     array = _array(grad_output, "grad_output")
-    axes = _spatial_axes(array.shape, "grad_output")
+    axes = _image_axes(array, "grad_output")
     wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
     if len(wanted) != array.ndim or wanted[:2] != array.shape[:2] or min(wanted) < 0:
         raise ValueError(

@@ -53,7 +53,12 @@ def grid_sampler_2d_backward(
     return input_grad, grid_grad
 
 
-def _axis_scales(scales: Optional[Scales]) -> tuple[float, float, float]:
+def _axis_scales(tensor: torch.Tensor, scales: Optional[Scales]) -> tuple[float, float, float]:
+    if scales and len(scales) != tensor.dim() - 2:
+        raise ValueError(
+            f"scales has {len(scales)} values, but the tensor of shape {list(tensor.shape)} has "
+            f"{tensor.dim() - 2} spatial axes"
+        )
     first, second, third = (*(scales or ()), 0.0, 0.0, 0.0)[:3]
     return (first, second, third)
 
@@ -65,7 +70,7 @@ def upsample_nearest_exact(
     output = empty(
         (*input.shape[:2], *output_size), input.dtype, channels_last=is_like_channels_last(input)
     )
-    _core.upsample_nearest_exact(input, output, _axis_scales(scales), get_num_threads())
+    _core.upsample_nearest_exact(input, output, _axis_scales(input, scales), get_num_threads())
     return output
 
 
@@ -77,6 +82,6 @@ def upsample_nearest_exact_backward(
         input_size, grad_output.dtype, channels_last=is_like_channels_last(grad_output)
     )
     _core.upsample_nearest_exact_backward(
-        grad_output, grad_input, _axis_scales(scales), get_num_threads()
+        grad_output, grad_input, _axis_scales(grad_output, scales), get_num_threads()
     )
     return grad_input

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace portacl_test {
 namespace {
@@ -426,6 +427,38 @@ GridBits BackwardBits(const Tensor& grad_output, const Tensor& input, const Tens
           grid_grad};
 }
 
+template <class Float>
+Tensor ForwardBits(const Tensor& input, const Tensor& grid, const GridMode& mode, Shape shape) {
+  using Kind = typename Place<Float>::Kind;
+  const Sizes s(input, grid);
+  const bool nearest = mode.interpolation == kNearest;
+  Tensor output = Tensor(input.element(), std::move(shape)).Fill(0.0);
+  for (int64_t index = 0; index < s.n * s.points; ++index) {
+    const auto places = PlacesOf<Float>(grid, index, s, mode);
+    const auto any = [&](Kind kind) {
+      return std::any_of(places.begin(), places.end(), [&](auto& p) { return p.kind == kind; });
+    };
+    const bool usable = !any(Kind::kUnusable) && !any(Kind::kOutside);
+    const double none = any(Kind::kUnusable) && !nearest ? std::nan("") : 0.0;
+    for (int64_t c = 0; c < s.c; ++c) {
+      const int64_t plane = index / s.points * s.c + c;
+      Float sum = 0;
+      for (size_t tap = 0; usable && tap < 8; ++tap) {  // tnw, tne, tsw, tse, bnw, ...
+        const AxisBits<Float> x(places[0].at, s.extent[0], nearest);
+        const AxisBits<Float> y(places[1].at, s.extent[1], nearest);
+        const AxisBits<Float> z(places[2].at, s.extent[2], nearest || s.axes == 2);
+        const int64_t at[] = {x.index[tap % 2], y.index[tap / 2 % 2], z.index[tap / 4]};
+        if (at[0] < 0 || at[1] < 0 || at[2] < 0) continue;
+        const Float weight = (x.weight[tap % 2] * y.weight[tap / 2 % 2]) * z.weight[tap / 4];
+        const auto value = static_cast<Float>(input.Get(s.Index(plane, at[2], at[1], at[0])));
+        sum = std::fma(weight, value, sum);
+      }
+      output.Set(plane * s.points + index % s.points, usable ? static_cast<double>(sum) : none);
+    }
+  }
+  return output;
+}
+
 template <class Float, class Wide>
 std::vector<ExactSum> Forward(const Tensor& input, const Tensor& grid, const GridMode& mode) {
   const Sizes s(input, grid);
@@ -479,6 +512,12 @@ GridBits GridBackwardBits(const Tensor& grad_output, const Tensor& input, const 
                           const GridMode& mode) {
   return input.element() == Element::kDouble ? BackwardBits<double>(grad_output, input, grid, mode)
                                              : BackwardBits<float>(grad_output, input, grid, mode);
+}
+
+Tensor GridForwardBits(const Tensor& input, const Tensor& grid, const GridMode& mode,
+                       const Shape& shape) {
+  return input.element() == Element::kDouble ? ForwardBits<double>(input, grid, mode, shape)
+                                             : ForwardBits<float>(input, grid, mode, shape);
 }
 
 std::vector<ExactSum> GridForward(const Tensor& input, const Tensor& grid, const GridMode& mode) {

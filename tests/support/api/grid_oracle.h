@@ -46,6 +46,10 @@ struct GridBits {
 GridBits GridBackwardBits(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
                           const GridMode& mode);
 
+// The sampled values with the contract's bits, in a tensor of the given shape. Not for bicubic.
+Tensor GridForwardBits(const Tensor& input, const Tensor& grid, const GridMode& mode,
+                       const Shape& shape);
+
 // output (N, C, OH, OW) or (N, C, OD, OH, OW), row-major.
 std::vector<ExactSum> GridForward(const Tensor& input, const Tensor& grid, const GridMode& mode);
 

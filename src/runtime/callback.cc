@@ -1,5 +1,5 @@
 // Subscriptions and the queues of callbacks.
-#include "runtime/report.h"
+#include "runtime/callback.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 // Callbacks that run on threads of the caller's: a stream hands them to the thread that subscribed,
 // which runs them in aclrtProcessReport.
-#ifndef PORTACL_RUNTIME_REPORT_H_
-#define PORTACL_RUNTIME_REPORT_H_
+#ifndef PORTACL_RUNTIME_CALLBACK_H_
+#define PORTACL_RUNTIME_CALLBACK_H_
 
 #include <cstdint>
 
@@ -29,4 +29,4 @@ void Unsubscribe(const Stream* stream, bool drop);
 
 }  // namespace portacl::runtime
 
-#endif  // PORTACL_RUNTIME_REPORT_H_
+#endif  // PORTACL_RUNTIME_CALLBACK_H_

@@ -1,0 +1,151 @@
+// The rules on memory: null addresses, views inside their storage, allocations, overlap.
+#include "ops/plan.h"
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "runtime/memory.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Status;
+
+// Number of elements in the storage, or -1 where it is negative or has no 64-bit value.
+int64_t StorageElements(const base::TensorDesc& desc) {
+  base::TensorDesc storage;
+  storage.shape = desc.storage_shape;
+  for (int i = 0; i < storage.shape.rank(); ++i) {
+    if (storage.shape[i] < 0) return -1;
+  }
+  return storage.NumElements();
+}
+
+Status CheckNotNull(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
+  if (storage != nullptr) return {};
+  return refusals.Refuse(Rule::kNull, "{} has the data address null, but its shape {} has elements",
+                         slot.name, slot.desc.shape.ToString());
+}
+
+Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
+  const base::TensorDesc& desc = slot.desc;
+  const base::ElementRange reach = base::ReachOf(desc);
+  int64_t lowest = 0;
+  int64_t highest = 0;
+  const bool valid = reach.valid && base::CheckedAdd(desc.offset, reach.lowest, &lowest) &&
+                     base::CheckedAdd(desc.offset, reach.highest, &highest);
+  if (!valid) {
+    return refusals.Refuse(Rule::kOther,
+                           "{} has shape {} and strides {}, whose extent exceeds 64 bits",
+                           slot.name, desc.shape.ToString(), desc.strides.ToString());
+  }
+  int64_t bytes = 0;
+  if (!desc.has_storage) {
+    int64_t elements = 0;  // from the lowest to the highest
+    if (base::CheckedSub(highest, lowest, &elements) &&
+        base::CheckedAdd(elements, int64_t{1}, &elements) &&
+        base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
+      return {};
+    }
+    return refusals.Refuse(Rule::kOther,
+                           "{} has shape {} and strides {}, more than memory can hold", slot.name,
+                           desc.shape.ToString(), desc.strides.ToString());
+  }
+  const int64_t elements = StorageElements(desc);
+  if (lowest >= 0 && highest < elements &&
+      base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
+    return {};
+  }
+  return refusals.Refuse(
+      Rule::kOther,
+      "{} with shape {}, strides {} and offset {} reaches elements {} to {}, but its storage {} "
+      "holds elements 0 to {}",
+      slot.name, desc.shape.ToString(), desc.strides.ToString(), desc.offset, lowest, highest,
+      desc.storage_shape.ToString(), elements - 1);
+}
+
+Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
+  const int64_t size = base::DTypeSize(slot.desc.dtype);
+  if (reinterpret_cast<uintptr_t>(storage) % static_cast<uintptr_t>(size) != 0) {
+    return refusals.Refuse(
+        Rule::kOther,
+        "{} has the data address {}, which is not aligned to its elements of {} bytes", slot.name,
+        storage, size);
+  }
+  if (!slot.desc.has_storage) return {};
+  runtime::AllocationInfo allocation;
+  if (!runtime::FindAllocation(storage, &allocation)) return {};
+  const auto bytes = static_cast<uint64_t>(StorageElements(slot.desc) * size);
+  const auto before = static_cast<uint64_t>(static_cast<const char*>(storage) -
+                                            static_cast<const char*>(allocation.base));
+  if (bytes <= allocation.size - before) return {};
+  return refusals.Refuse(
+      Rule::kOther,
+      "{} has a storage {} of {} bytes, but only {} bytes of the allocation of {} bytes at {} "
+      "follow its data address",
+      slot.name, slot.desc.storage_shape.ToString(), bytes, allocation.size - before,
+      allocation.size, allocation.base);
+}
+
+Status CheckOwnPlaces(const Refusals& refusals, const TensorSlot& slot) {
+  if (!slot.output || !base::OverlapsItself(slot.desc)) return {};
+  return refusals.Refuse(Rule::kOther,
+                         "the output {} with shape {} and strides {} overlaps itself, but each of "
+                         "its elements needs a place of its own",
+                         slot.name, slot.desc.shape.ToString(), slot.desc.strides.ToString());
+}
+
+Status OverlapError(const Refusals& refusals, const TensorSlot& output, const TensorSlot& other) {
+  return refusals.Refuse(Rule::kOther, "the output {} overlaps the {} {} in memory, but must not",
+                         output.name, other.output ? "output" : "input", other.name);
+}
+
+// Element by element the same bytes. Strides along axes of one element do not matter.
+bool SameView(const base::TensorDesc& a, const void* a_storage, const base::TensorDesc& b,
+              const void* b_storage) {
+  const int64_t size = base::DTypeSize(a.dtype);
+  if (size != base::DTypeSize(b.dtype) || !(a.shape == b.shape)) return false;
+  for (int axis = 0; axis < a.shape.rank(); ++axis) {
+    if (a.shape[axis] != 1 && a.strides[axis] != b.strides[axis]) return false;
+  }
+  return static_cast<const char*>(a_storage) + a.offset * size ==
+         static_cast<const char*>(b_storage) + b.offset * size;
+}
+
+}  // namespace
+
+Status Plan::CheckAddresses(const Storages& storages) const {
+  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
+  const auto each = [&](auto check) -> Status {
+    for (int i = 0; i < num_tensors_; ++i) {
+      if (tensor(i).has_elements()) PORTACL_RETURN_IF_ERROR(check(i));
+    }
+    return {};
+  };
+  const Refusals& no = refusals_;
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckOwnPlaces(no, tensor(i)); }));
+  return each([&](int i) -> Status {
+    if (!tensor(i).output) return {};
+    for (int k = 0; k < i; ++k) {
+      if (!tensor(k).has_elements()) continue;
+      if (may_be_input_ && !tensor(k).output &&
+          SameView(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
+        continue;
+      }
+      if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
+        return OverlapError(no, tensor(i), tensor(k));
+      }
+    }
+    return {};
+  });
+}
+
+Status Plan::CheckAddress(int index, const void* storage) const {
+  PORTACL_RETURN_IF_ERROR(CheckNotNull(refusals_, tensor(index), storage));
+  return CheckAllocation(refusals_, tensor(index), storage);
+}
+
+}  // namespace portacl::ops
