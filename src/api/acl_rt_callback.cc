@@ -1,8 +1,8 @@
 // acl_rt.h: callbacks and host functions.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
-#include "runtime/error.h"
 #include "runtime/callback.h"
+#include "runtime/error.h"
 #include "runtime/stream.h"
 
 namespace rt = portacl::runtime;

@@ -7,12 +7,12 @@
 
 #include "base/fork.h"
 #include "base/per_thread.h"
+#include "runtime/callback.h"
 #include "runtime/capture.h"
 #include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
-#include "runtime/callback.h"
 
 namespace portacl::runtime {
 namespace {
