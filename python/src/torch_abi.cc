@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "result_pool.h"
@@ -94,16 +95,36 @@ void ReturnBlock(void* /*data*/, void* context) {
 
 void FreeMemory(void* data, void* /*context*/) { std::free(data); }
 
+// What gives a tensor's memory back, once: PyTorch may do it, or not, where it makes no tensor.
+struct Owner {
+  void (*deleter)(void*, void*);
+  void* context;
+  bool* gone;  // of the call that makes the tensor, then null
+
+  static void Release(void* data, void* owner) {
+    const std::unique_ptr<Owner> self(static_cast<Owner*>(owner));
+    if (self->gone != nullptr) *self->gone = true;
+    self->deleter(data, self->context);
+  }
+};
+
 // A tensor on `view.data`, which `deleter` gives back, at once where this fails.
 Handle NewOnMemory(const portaclTensor& view, int32_t dtype, void (*deleter)(void*, void*),
                    void* context) {
   Handle handle = nullptr;
   const Functions& f = functions;
-  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, f.cpu(), kNoIndex,
-                      &handle, f.strided(), nullptr, 0, deleter, context) != 0) {
+  bool gone = false;
+  auto* const owner = new (std::nothrow) Owner{deleter, context, &gone};
+  if (owner == nullptr) {
     deleter(view.data, context);
+    throw std::runtime_error("no memory for a result");
+  }
+  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, f.cpu(), kNoIndex,
+                      &handle, f.strided(), nullptr, 0, Owner::Release, owner) != 0) {
+    if (!gone) Owner::Release(view.data, owner);
     throw std::runtime_error(f.get_error());
   }
+  owner->gone = nullptr;
   return handle;
 }
 

@@ -27,9 +27,16 @@ void Run(const Call& call) {
   if (RunCall(call) != PORTACL_OK) throw std::runtime_error(portaclGetErrorMessage());
 }
 
+int32_t ToInt32(Value value, const char* name) {
+  const auto number = static_cast<int64_t>(value);
+  if (number == static_cast<int32_t>(number)) return static_cast<int32_t>(number);
+  throw std::runtime_error(std::string(name) + " is " + std::to_string(number) +
+                           ", but must be 0, 1 or 2");
+}
+
 void SetModes(const Value* stack, Call* call) {
-  call->interpolation = static_cast<int32_t>(stack[0]);
-  call->padding = static_cast<int32_t>(stack[1]);
+  call->interpolation = ToInt32(stack[0], "interpolation_mode");
+  call->padding = ToInt32(stack[1], "padding_mode");
   call->align_corners = (stack[2] & 0xFF) != 0;
 }
 

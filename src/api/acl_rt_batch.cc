@@ -102,8 +102,8 @@ aclError RunBatch(const char* function, const Batch& batch, size_t* fail_index, 
     if (fail_index == nullptr) return rt::InvalidParam("failIdx is null");
     std::vector<rt::CopyRequest> requests;
     size_t failed = SIZE_MAX;
-    const Status status = MakeRequests(batch, &requests, &failed);
-    if (status.ok()) PORTACL_RETURN_IF_ERROR(copy_all(requests));
+    Status status = MakeRequests(batch, &requests, &failed);
+    if (status.ok()) status = copy_all(requests);
     *fail_index = failed;
     return status;
   });

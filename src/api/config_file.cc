@@ -21,10 +21,10 @@ namespace {
 constexpr size_t kMaxBytes = size_t{10} << 20;
 constexpr size_t kMaxDepth = 64;
 
-// A file's descriptor.
+// A file's descriptor. Opening a FIFO does not wait for its writer.
 class File {
  public:
-  explicit File(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  explicit File(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~File() {
     if (file_ >= 0) close(file_);
   }

@@ -54,10 +54,30 @@ class Join {
       }
       along += part[axis()];
     }
-    if (along == out.shape[axis()]) return {};
+    if (along == out.shape[axis()]) return Memory();
     return refusals_.Refuse(Rule::kOutput,
                             "out has shape {}, but the members fill {} along axis {}",
                             out.shape.ToString(), along, axis_);
+  }
+
+  // A copy of a list knows its own member only.
+  Status Memory() const {
+    const TensorDesc& out = *call_.out.tensor;
+    if (out.NumElements() == 0) return {};
+    if (base::OverlapsItself(out)) {
+      return refusals_.Refuse(Rule::kOther,
+                              "the output out with shape {} and strides {} overlaps "
+                              "itself, but each of its elements needs a place of its own",
+                              out.shape.ToString(), out.strides.ToString());
+    }
+    for (const TensorDesc* member : members_) {
+      if (member->NumElements() == 0 || !base::MayOverlap(out, out.data, *member, member->data)) {
+        continue;
+      }
+      return refusals_.Refuse(
+          Rule::kOther, "the output out overlaps a member of tensors in memory, but must not");
+    }
+    return {};
   }
 
   Status Plan(std::shared_ptr<const ops::Plan>* plan) const {

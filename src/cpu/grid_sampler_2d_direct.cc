@@ -176,10 +176,12 @@ class DirectSampling {
     const auto inside = hn::And(IsBelow(di, column, hn::Set(di, source_.plane.width)),
                                 IsBelow(di, row, hn::Set(di, source_.plane.height)));
     const auto value_inside = ValueMask(d, inside);
-    const PixelOffsets<T, D> pixels(d, source_.plane, hn::IfThenElseZero(inside, column),
-                                    hn::IfThenElseZero(inside, row));
+    VI at;
+    VI east;
+    LocatePixels<T>(source_.plane, hn::IfThenElseZero(inside, column),
+                    hn::IfThenElseZero(inside, row), at, east);
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
-      const V value = GatherPixels(d, plane, pixels);
+      const V value = GatherPixels(d, plane, at, east);
       return hn::IfThenElseZero(value_inside, hn::Add(value, hn::Zero(d)));
     });
   }
@@ -272,9 +274,11 @@ class DirectSampling {
         const VI column = hn::Load(di, taps->column[tap % 4]);
         const VI row = hn::Load(di, taps->row[tap / 4]);
         const auto none = hn::Lt(hn::Or(column, row), hn::Zero(di));
-        const PixelOffsets<T, D> pixels(d, source_.plane, hn::IfThenZeroElse(none, column),
-                                        hn::IfThenZeroElse(none, row));
-        const V value = GatherPixels(d, plane, pixels);
+        VI at;
+        VI east;
+        LocatePixels<T>(source_.plane, hn::IfThenZeroElse(none, column),
+                        hn::IfThenZeroElse(none, row), at, east);
+        const V value = GatherPixels(d, plane, at, east);
         const auto outside = ValueMask(d, none);  // whose weights may be negative
         const V weight = hn::IfThenZeroElse(outside, hn::Load(d, taps->weight[tap]));
         sum = hn::MulAdd(weight, hn::IfThenElse(outside, nothing, value), sum);

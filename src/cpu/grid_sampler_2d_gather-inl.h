@@ -174,8 +174,12 @@ HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
     }
   }
 #endif
-  constexpr int kShift = kScale == 8 ? 3 : kScale / 2;  // of 2, 4 and 8
-  return hn::GatherOffset(d, base, hn::ShiftLeft<kShift>(hn::BitCast(di, offset)));
+  if constexpr (kScale == sizeof(hn::TFromD<D>)) {
+    return hn::GatherIndex(d, base, hn::BitCast(di, offset));  // scaled in 64 bits
+  } else {
+    constexpr int kShift = kScale / 2;  // of 2 and 4; ServesPairs() bounds these offsets
+    return hn::GatherOffset(d, base, hn::ShiftLeft<kShift>(hn::BitCast(di, offset)));
+  }
 }
 
 // Element plane[at] of each lane and its neighbour to the right.
@@ -217,35 +221,30 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
 }
 
 // Where the pixels at (column, row), inside the image, of a vector of points are in every plane.
-template <class T, class D>
-struct PixelOffsets {
-  using VI = hn::Vec<IndexTag<D>>;
+// `at`: of 16-bit types the pixel or its left neighbour, as nothing is gathered 16 bits at a time;
+// `east`: of these 1 where it is the latter.
+template <class T, class VI>
+HWY_INLINE void LocatePixels(const PairPlane& size, VI column, VI row, VI& at, VI& east) {
+  const hn::DFromV<VI> di;
+  const VI line = hn::Mul(row, hn::Set(di, size.row_stride));
+  const VI pair = sizeof(T) == 2 ? hn::Min(column, hn::Set(di, size.width - 2)) : column;
+  at = hn::Add(line, pair);
+  east = hn::Sub(column, pair);
+}
 
-  VI at;  // of 16-bit types the pixel or its left neighbour: nothing is gathered 16 bits at a time
-  VI east;  // of these 1 where it is the latter
-
-  HWY_INLINE PixelOffsets(D, const PairPlane& size, VI column, VI row) {
-    const IndexTag<D> di;
-    const VI line = hn::Mul(row, hn::Set(di, size.row_stride));
-    const VI pair = sizeof(T) == 2 ? hn::Min(column, hn::Set(di, size.width - 2)) : column;
-    at = hn::Add(line, pair);
-    east = hn::Sub(column, pair);
-  }
-};
-
-// The pixel of each lane.
-template <class T, class D>
-HWY_INLINE hn::Vec<D> GatherPixels(D d, const T* plane, const PixelOffsets<T, D>& pixels) {
+// The pixel of each lane, from LocatePixels().
+template <class T, class D, class VI>
+HWY_INLINE hn::Vec<D> GatherPixels(D d, const T* plane, VI at, VI east_of_pair) {
   if constexpr (std::is_same_v<T, double>) {
-    return GatherAt<8>(d, plane, hn::PromoteTo(hn::RebindToSigned<D>(), pixels.at));
+    return GatherAt<8>(d, plane, hn::PromoteTo(hn::RebindToSigned<D>(), at));
   } else if constexpr (std::is_same_v<T, float>) {
-    return GatherAt<4>(d, plane, pixels.at);
+    return GatherAt<4>(d, plane, at);
   } else {
     const IndexTag<D> di;
     auto west = hn::Zero(d);
     auto east = west;
-    GatherPairs(d, plane, pixels.at, west, east);
-    return hn::IfThenElse(hn::RebindMask(d, hn::Gt(pixels.east, hn::Zero(di))), east, west);
+    GatherPairs(d, plane, at, west, east);
+    return hn::IfThenElse(hn::RebindMask(d, hn::Gt(east_of_pair, hn::Zero(di))), east, west);
   }
 }
 

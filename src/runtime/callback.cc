@@ -19,6 +19,16 @@ namespace portacl::runtime {
 namespace {
 
 struct Callback {
+  Callback() = default;
+  Callback(void (*called)(void*), void* with, const Stream* of, std::shared_ptr<Gate> gate)
+      : function(called), user_data(with), stream(of), returned(std::move(gate)) {}
+  Callback(Callback&&) = default;
+  Callback& operator=(Callback&&) = default;
+  // One that is dropped, as after a failed task, must not be waited for.
+  ~Callback() {
+    if (returned != nullptr) returned->Open();
+  }
+
   void (*function)(void*) = nullptr;
   void* user_data = nullptr;
   const Stream* stream = nullptr;  // compared only
@@ -206,7 +216,7 @@ base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block
   }
   const auto returned = std::make_shared<Gate>();
   const auto callback = std::make_shared<std::list<Callback>>();
-  callback->push_back({function, user_data, stream.get(), returned});
+  callback->emplace_back(function, user_data, stream.get(), returned);
   Task deliver;
   deliver.work.name = "callback";
   deliver.work.category = "callback";

@@ -186,9 +186,10 @@ base::Status ResetDevice(int32_t device) {
 base::Status ResetDeviceForce(int32_t device) {
   PORTACL_RETURN_IF_ERROR(RefuseInTask());
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
-  const std::vector<std::shared_ptr<Context>> contexts = ContextsOf(device);
+  std::vector<std::shared_ptr<Context>> contexts;
   {
     const std::lock_guard lock(TheRuntime().mutex);
+    contexts = ContextsOf(device);  // may throw, before anything has changed
     DeviceOf(device).set_count = 0;
     DeviceOf(device).primary = nullptr;
   }

@@ -82,7 +82,9 @@ void ReportLeaks() {
   if (leaks.empty()) return;
   const std::string message = fmt::format("not destroyed at aclFinalize: {}", leaks);
   if (GuardEnabled()) {
-    fmt::print(stderr, "portacl guard: {}\n{}", message, DescribeLiveAllocations());
+    const std::string text =
+        fmt::format("portacl guard: {}\n{}", message, DescribeLiveAllocations());
+    std::fputs(text.c_str(), stderr);  // which may be closed: fmt::print throws then
   } else {
     base::Log(base::LogLevel::kWarn, message);
   }

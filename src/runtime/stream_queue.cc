@@ -30,15 +30,23 @@ class RunningOn {
   const Stream* outer_;
 };
 
+base::Status Failure(const char* what) noexcept {
+  try {
+    return Error(ACL_ERROR_INTERNAL_ERROR, "{}", what);
+  } catch (...) {
+    return {ACL_ERROR_INTERNAL_ERROR, "out of memory"};  // short enough to need none
+  }
+}
+
 base::Status CallGuarded(const Work& work) {
   try {
     return work.run ? work.run() : base::Status();
   } catch (const std::bad_alloc&) {
     return {ACL_ERROR_BAD_ALLOC, "out of memory"};
   } catch (const std::exception& error) {
-    return Error(ACL_ERROR_INTERNAL_ERROR, "{}", error.what());
+    return Failure(error.what());
   } catch (...) {
-    return Error(ACL_ERROR_INTERNAL_ERROR, "unknown exception");
+    return Failure("unknown exception");
   }
 }
 
@@ -260,7 +268,11 @@ void Stream::Execute(Task task, Lock& lock) {
   busy_ = false;
   ++done_;
   if (!status.ok() && error_.ok()) {
-    error_ = Error(status.code(), "{} on stream {} failed: {}", name, id_, status.message());
+    try {
+      error_ = Error(status.code(), "{} on stream {} failed: {}", name, id_, status.message());
+    } catch (...) {  // no memory for the sentence: what failed is known all the same
+      error_ = std::move(status);
+    }
     dropping_ = stop_on_failure_;
   }
   if (done_waiters_ > 0) WakeWaiters();

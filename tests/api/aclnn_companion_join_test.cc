@@ -156,6 +156,8 @@ TEST_F(CompanionJoin, RefusalsNameWhatDoesNotFit) {
       {list.get(), 1, tensor({2, 6}, 4096, ACL_INT32), "out has data type INT32"},
       {list.get(), 1, tensor({12}, 4096), "dim is 1"},
       {list.get(), 1, tensor({2, 6}, 1032), "overlap"},
+      // The first member lies where the second one goes.
+      {list.get(), 0, tensor({4, 3}, 984), "overlaps a member of tensors"},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(cat(row.members, row.dim, row.out), ACLNN_ERR_PARAM_INVALID) << row.part;

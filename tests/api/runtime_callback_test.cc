@@ -88,6 +88,19 @@ TEST_F(RuntimeCallback, BlockingCallbacksRunOnTheSubscribedThreadBeforeLaterWork
   EXPECT_EQ(aclrtUnSubscribeReport(reports.id(), stream_), ACL_SUCCESS);
 }
 
+TEST_F(RuntimeCallback, OneThatAFailedTaskDropsHoldsNothingUp) {
+  ReportThread reports;
+  ASSERT_EQ(aclrtSubscribeReport(reports.id(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetStreamFailureMode(stream_, ACL_STOP_ON_FAILURE), ACL_SUCCESS);
+  const auto fail = [](void*) { throw std::runtime_error("on purpose"); };
+  ASSERT_EQ(aclrtLaunchHostFunc(stream_, fail, nullptr), ACL_SUCCESS);
+  Counter counter;
+  ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream_), 0);
+  EXPECT_NE(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(counter.count(), 0);
+  EXPECT_EQ(aclrtUnSubscribeReport(reports.id(), stream_), ACL_SUCCESS);
+}
+
 TEST_F(RuntimeCallback, NonBlockingCallbacksHoldNothingUp) {
   ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
   Counter callback;

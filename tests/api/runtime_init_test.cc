@@ -1,5 +1,7 @@
 // aclInit and aclFinalize, and what acl_base.h offers: float16, data types, buffers, descriptions.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -93,6 +95,10 @@ void CheckBadConfigs() {
   }
   EXPECT_ACL_ERROR(aclInit("/no/such/file.json"), ACL_ERROR_INVALID_FILE, "/no/such/file.json");
   EXPECT_ACL_ERROR(aclInit("/"), ACL_ERROR_INVALID_FILE, "is no file");
+  const std::string fifo = testing::TempDir() + "portacl-fifo-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);  // whose opening would wait for a writer
+  EXPECT_ACL_ERROR(aclInit(fifo.c_str()), ACL_ERROR_INVALID_FILE, "is no file");
+  unlink(fifo.c_str());
   EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS) << "a refused aclInit may be repeated";
 }
 

@@ -3,6 +3,7 @@
 #include "cpu/grid_sampler_2d.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <string>
@@ -159,6 +160,46 @@ TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
         {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
+}
+
+// Rows so far apart that the last one's offset in bytes has no 32 bits; of the memory only the rows
+// are touched.
+TEST_F(GridSamplerKernels, RowsMayLieGigabytesApart) {
+  constexpr int64_t kWidth = 64;
+  constexpr int64_t kRow = (int64_t{1} << 29) + 4096;  // in elements
+  constexpr size_t kBytes = static_cast<size_t>(kRow + kWidth) * sizeof(float);
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "2 GiB of addresses are not to be had";
+  auto* const image = static_cast<float*>(memory);
+  Random random(29);
+  for (int64_t i = 0; i < 2 * kWidth; ++i) {
+    image[i / kWidth * kRow + i % kWidth] = static_cast<float>(random.Uniform(-1, 1));
+  }
+  GridCase c(Element::kFloat, 1, 1, 2, kWidth, 4, 50);
+  c.Fill(GridKind::kRandom, random);
+  for (const GridMode& mode : AllGridModes()) {
+    portacl::ops::GridSampler2DParams params;
+    params.shape = GridShape(c.input, c.grid, mode);
+    params.input = image;
+    params.input_stride = {2 * kRow, 2 * kRow, kRow, 1};
+    params.grid = c.grid.first();
+    SetStrides(c.grid, &params.grid_stride);
+    const auto run = [&](const auto& kernel, Tensor* output) {
+      params.output = output->first();
+      SetStrides(*output, &params.output_stride);
+      return RunKernel(kernel, params);
+    };
+    Tensor want(Element::kFloat, c.grad_output.shape());
+    ASSERT_TRUE(run(kGridSampler2D, &want));
+    for (const auto& kernel : GridSampler2DKernels()) {
+      if (!kernel.available()) continue;
+      Tensor got(Element::kFloat, c.grad_output.shape());
+      ASSERT_TRUE(run(kernel, &got));
+      EXPECT_TRUE(BitIdentical(got, want)) << kernel.name << " " << mode;
+    }
+  }
+  munmap(memory, kBytes);
 }
 
 }  // namespace
