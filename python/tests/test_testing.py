@@ -20,15 +20,15 @@ def own_results(case):
     """The case through the package's functions."""
     sample = sample_inputs(case)
     i, a = sample.inputs, sample.arguments
-    scales = [a[key] for key in ("scales", "scalesH", "scalesW") if key in a]
+    scales = [a[key] for key in ("scales", "scalesD", "scalesH", "scalesW") if key in a]
     words = {"interpolation": "interpolationMode", "padding": "paddingMode"}
     modes = {key: a[name] for key, name in words.items() if name in a}
     if "alignCorners" in a:
         modes["align_corners"] = a["alignCorners"]
-    if case.operator == "grid_sampler_2d":
-        return portacl.grid_sampler_2d(i["input"], i["grid"], **modes)
-    if case.operator == "grid_sampler_2d_backward":
-        return portacl.grid_sampler_2d_backward(
+    if case.operator in ("grid_sampler_2d", "grid_sampler_3d"):
+        return getattr(portacl, case.operator)(i["input"], i["grid"], **modes)
+    if case.operator in ("grid_sampler_2d_backward", "grid_sampler_3d_backward"):
+        return getattr(portacl, case.operator)(
             i["gradOutput"], i["input"], i["grid"], **modes, output_mask=a["outputMask"]
         )
     if "backward" in case.operator:
@@ -53,7 +53,7 @@ def test_inputs_have_the_bits_that_golden_writes(tmp_path, kind):
 
 def test_own_results_pass_every_standard():
     pytest.importorskip("ml_dtypes")
-    for case in cases("smoke", count=12):
+    for case in cases("smoke", count=20):
         results = own_results(case)
         assert_matches_golden(case, results)
         assert compare(case, results, binary=True)
@@ -85,12 +85,15 @@ def test_float64_arithmetic_passes():
     assert_matches_golden(case, g.reshape(2, 3, 4, 3, 5, 2).sum((3, 5)).astype(np.float32))
 
 
+@pytest.mark.parametrize("operator", ["grid_sampler_2d_backward", "grid_sampler_3d_backward"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_pytorchs_gradients_pass(dtype):
+def test_pytorchs_gradients_pass(dtype, operator):
     torch = pytest.importorskip("torch")
-    chosen = cases("smoke", count=240, operator="grid_sampler_2d_backward", dtype=dtype)
+    chosen = cases("smoke", count=240, operator=operator, dtype=dtype)
     for case in chosen[:12]:
         sample = sample_inputs(case, kind="torch")
+        if "3d" in operator and sample.arguments["interpolationMode"] == "bicubic":
+            continue  # PyTorch has none of volumes
         image = sample.inputs["input"].requires_grad_()
         grid = sample.inputs["grid"].requires_grad_()
         out = torch.nn.functional.grid_sample(

@@ -92,7 +92,7 @@ const std::vector<Fault>& Faults() {
       {"source_plus_one", "^upsample", Anywhere},
       {"nearest_not_exact", "^upsample", Anywhere},
       {"scale_ignored", "^upsample.*scales", Anywhere},
-      {"scales_swapped", "2d.*scales", Anywhere},
+      {"scales_swapped", "[23]d.*scales", Anywhere},
       {"half_up", "interpolationMode=nearest", Anywhere},
       {"shifted_half", "^grid", Anywhere},
       {"align_ignored", "alignCorners=1", Anywhere},

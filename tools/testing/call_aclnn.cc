@@ -5,10 +5,14 @@
 #include <aclnn/acl_meta.h>
 #include <aclnnop/aclnn_grid_sampler2d.h>
 #include <aclnnop/aclnn_grid_sampler2d_backward.h>
+#include <aclnnop/aclnn_grid_sampler3d.h>
+#include <aclnnop/aclnn_grid_sampler3d_backward.h>
 #include <aclnnop/aclnn_upsample_nearest_exact1d.h>
 #include <aclnnop/aclnn_upsample_nearest_exact1d_backward.h>
 #include <aclnnop/aclnn_upsample_nearest_exact2d.h>
 #include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>
+#include <aclnnop/aclnn_upsample_nearest_exact3d.h>
+#include <aclnnop/aclnn_upsample_nearest_exact3d_backward.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,10 +90,14 @@ struct Operation {
   { #name, &decltype(SignatureOf(std::declval <decltype(&name##GetWorkspaceSize)>()))::Call }
 const std::array kOperations = {Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1d),
                                 Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2d),
+                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact3d),
                                 Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1dBackward),
                                 Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2dBackward),
+                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact3dBackward),
                                 Operation PORTACL_OPERATION(aclnnGridSampler2D),
-                                Operation PORTACL_OPERATION(aclnnGridSampler2DBackward)};
+                                Operation PORTACL_OPERATION(aclnnGridSampler2DBackward),
+                                Operation PORTACL_OPERATION(aclnnGridSampler3D),
+                                Operation PORTACL_OPERATION(aclnnGridSampler3DBackward)};
 #undef PORTACL_OPERATION
 
 using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);

@@ -16,12 +16,24 @@ Tensor ViewOf(const CallArgument& argument) {
                 t.strides().data());
 }
 
+Status MakeSamplerPlan(const Call& call, Plan& plan) {
+  const auto view = [&](const char* name) { return ViewOf(call.at(name)); };
+  const auto interpolation = static_cast<Interpolation>(call.integer("interpolationMode"));
+  const auto padding = static_cast<Padding>(call.integer("paddingMode"));
+  const bool align_corners = call.integer("alignCorners") != 0;
+  const bool volume = call.op->axes == 3;
+  if (!call.op->backward()) {
+    const auto sample = volume ? &Plan::grid_sampler_3d : &Plan::grid_sampler_2d;
+    return (plan.*sample)(view("input"), view("grid"), view("out"), interpolation, padding,
+                          align_corners);
+  }
+  const auto gradients = volume ? &Plan::grid_sampler_3d_backward : &Plan::grid_sampler_2d_backward;
+  return (plan.*gradients)(view("gradOutput"), view("input"), view("grid"), view("inputGrad"),
+                           view("gridGrad"), interpolation, padding, align_corners);
+}
+
 Status MakePlan(const Call& call, Plan& plan) {
   const auto view = [&](const char* name) { return ViewOf(call.at(name)); };
-  const auto interpolation = [&] {
-    return static_cast<Interpolation>(call.integer("interpolationMode"));
-  };
-  const auto padding = [&] { return static_cast<Padding>(call.integer("paddingMode")); };
   const std::vector<double> scales = call.reals();
   switch (call.op->family) {
     case Family::kNearest:
@@ -29,12 +41,8 @@ Status MakePlan(const Call& call, Plan& plan) {
     case Family::kNearestBackward:
       return plan.upsample_nearest_exact_backward(view("gradOutput"), view("out"), scales.data());
     case Family::kSampler:
-      return plan.grid_sampler_2d(view("input"), view("grid"), view("out"), interpolation(),
-                                  padding(), call.integer("alignCorners") != 0);
     case Family::kSamplerBackward:
-      return plan.grid_sampler_2d_backward(view("gradOutput"), view("input"), view("grid"),
-                                           view("inputGrad"), view("gridGrad"), interpolation(),
-                                           padding(), call.integer("alignCorners") != 0);
+      return MakeSamplerPlan(call, plan);
   }
   return Status(PORTACL_ERROR_INTERNAL);
 }

@@ -3,8 +3,9 @@
 // The bound of an element, whose sum has n terms t: with u = half the distance of 1 and the next
 // number of the arithmetic (float; double for DOUBLE),
 //
-//   gamma(n + 8) * sum|t|   gamma(k) = k u / (1 - k u): n additions in any order, fused or not, and
-//                           up to 8 more roundings in a term (differences, weights, products);
+//   gamma(n + r) * sum|t|   gamma(k) = k u / (1 - k u): n additions in any order, fused or not, and
+//                           up to r = 4 more roundings an axis in a term (8 for images, 12 for
+//                           volumes: differences, weights, products);
 //                           nearest-exact: gamma(n - 1), its terms are elements themselves
 //   + spread                what the terms change where a coordinate moves by 8 eps max(W, |ix|): a
 //                           correct kernel's lies within 4 of the exact one, and so does ours. 0

@@ -6,7 +6,7 @@
 namespace portacl::golden {
 namespace {
 
-constexpr int kRoundingsOfATerm = 8;
+constexpr int kRoundingsOfAnAxis = 4;  // in a term
 constexpr size_t kMostAxes = 3;
 
 // One pixel that a point touches: the product of one tap of each axis.
@@ -148,7 +148,9 @@ class Sampler {
     return PlaneOf(p, c) * points_of_image_ + p % points_of_image_;
   }
   // Nearest has weights of 1: nothing is rounded but the sum.
-  int Roundings() const { return mode_.interpolation == kNearestPixel ? -1 : kRoundingsOfATerm; }
+  int Roundings() const {
+    return mode_.interpolation == kNearestPixel ? -1 : kRoundingsOfAnAxis * static_cast<int>(axes_);
+  }
 
   Point<Wide> PointAt(int64_t p) const {
     Point<Wide> point;

@@ -38,9 +38,15 @@ int64_t Sized(Chooser& choose, int64_t most) {
   return choose.OneIn(3) ? choose.Between(1, 3) : choose.Between(1, most);
 }
 
+// The largest extents along an axis of vectors and images, and of volumes.
+struct Most {
+  int64_t of_images, of_volumes;
+};
+
 // Extents for every symbol of the operator's tensors.
-void ChooseShapes(Chooser& choose, int64_t most, Case& c) {
+void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
   const bool nearest = !c.op->sampler();
+  const int64_t most = c.op->axes > 2 ? sizes.of_volumes : sizes.of_images;
   const int64_t batch = choose.Between(1, 2), channels = choose.Between(1, 20);
   Shape image = {batch, channels}, points = {batch};
   for (size_t a = 0; a < c.op->axes; ++a) {
@@ -60,11 +66,11 @@ void ChooseShapes(Chooser& choose, int64_t most, Case& c) {
   }
 }
 
-void ChooseModes(Chooser& choose, const std::string& profile, Case& c) {
+void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
   if (!c.op->sampler()) return;
-  const bool all = profile.empty() || profile == "open" || !c.op->backward();
-  ArgumentOf(c, "interpolationMode").integers = {choose.Between(0, all ? 2 : 1)};
-  ArgumentOf(c, "paddingMode").integers = {choose.Between(0, all ? 2 : 1)};
+  const ModeCounts counts = ModesFor(*c.op, options);
+  ArgumentOf(c, "interpolationMode").integers = {choose.Between(0, counts.interpolations - 1)};
+  ArgumentOf(c, "paddingMode").integers = {choose.Between(0, counts.paddings - 1)};
   ArgumentOf(c, "alignCorners").integers = {choose.Between(0, 1)};
   if (c.op->backward() && choose.OneIn(4)) {
     ArgumentOf(c, "outputMask").integers = choose.OneIn(2) ? Shape{1, 0} : Shape{0, 1};
@@ -94,7 +100,7 @@ void ChooseLayouts(Chooser& choose, Case& c) {
   }
 }
 
-std::vector<Case> Chosen(const char* kind, int64_t count, uint64_t seed, int64_t most,
+std::vector<Case> Chosen(const char* kind, int64_t count, uint64_t seed, const Most& sizes,
                          const GenerateOptions& options) {
   const std::vector<const OperatorRow*> rows = RowsFor(options);
   std::vector<Case> cases;
@@ -104,8 +110,8 @@ std::vector<Case> Chosen(const char* kind, int64_t count, uint64_t seed, int64_t
     const std::vector<DataType> dtypes = TypesFor(*c.op, options);
     c.dtype = dtypes[static_cast<size_t>(i) / rows.size() % dtypes.size()];
     c.seed = choose.Next() >> 32;
-    ChooseShapes(choose, most, c);
-    ChooseModes(choose, options.profile, c);
+    ChooseShapes(choose, sizes, c);
+    ChooseModes(choose, options, c);
     ChooseScales(choose, c);
     ChooseLayouts(choose, c);
     cases.push_back(std::move(c));
@@ -188,20 +194,21 @@ void AddSamplerShapes(const Case& base, std::vector<Case>& cases) {
 // Every mode with points on kinks, outside and not finite, on an image whose pixels are exact in
 // every arithmetic and on one whose are not.
 void AddSamplerModes(const Case& base, const GenerateOptions& options, std::vector<Case>& cases) {
-  const bool all = options.profile.empty() || options.profile == "open" || !base.op->backward();
+  const ModeCounts counts = ModesFor(*base.op, options);
   const size_t axes = base.op->axes;
   const auto last = static_cast<int64_t>(axes);
-  for (int64_t mode = 0; mode < (all ? 18 : 8); ++mode) {
-    const int64_t words = all ? 3 : 2;
+  const int64_t points = axes > 2 ? 5 : 12;  // along an axis
+  const int64_t combinations = counts.interpolations * counts.paddings;
+  for (int64_t mode = 0; mode < 2 * combinations; ++mode) {
     Case c = base;
-    ArgumentOf(c, "interpolationMode").integers = {mode % words};
-    ArgumentOf(c, "paddingMode").integers = {mode / words % words};
-    ArgumentOf(c, "alignCorners").integers = {mode / words / words};
-    const bool aligned = mode / words / words == 1;
+    const bool aligned = mode / combinations == 1;
+    ArgumentOf(c, "interpolationMode").integers = {mode % counts.interpolations};
+    ArgumentOf(c, "paddingMode").integers = {mode / counts.interpolations % counts.paddings};
+    ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
     for (const char* const values : {"kinks", "uniform:-3:3", "nonfinite"}) {
       for (const int64_t extent : {aligned ? int64_t{9} : int64_t{8}, int64_t{7}, int64_t{1}}) {
         ArgumentOf(c, "input").shape = Repeated({1, 2}, axes, extent);
-        ArgumentOf(c, "grid").shape = Repeated({1}, axes, 12, {last});
+        ArgumentOf(c, "grid").shape = Repeated({1}, axes, points, {last});
         ArgumentOf(c, "grid").values = values;
         c.seed = static_cast<uint64_t>(mode + 1);
         cases.push_back(c);
@@ -326,8 +333,8 @@ const std::vector<CaseKind>& CaseKinds() {
 
 std::vector<Case> GenerateCases(const std::string& kind, const GenerateOptions& options) {
   const int64_t count = options.count > 0 ? options.count : 200;
-  if (kind == "smoke") return Chosen("smoke", count, 0, 9, options);
-  if (kind == "random") return Chosen("random", count, options.seed, 40, options);
+  if (kind == "smoke") return Chosen("smoke", count, 0, {9, 5}, options);
+  if (kind == "random") return Chosen("random", count, options.seed, {40, 12}, options);
   if (kind == "boundary") return Boundaries(options);
   if (kind == "models") return Models(options);
   return Refusals(options);

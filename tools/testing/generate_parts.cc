@@ -9,6 +9,14 @@
 
 namespace portacl::golden {
 
+namespace {
+
+bool IsOpen(const GenerateOptions& options) {
+  return options.profile.empty() || options.profile == "open";
+}
+
+}  // namespace
+
 std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
   std::vector<const OperatorRow*> rows;
   for (const OperatorRow& row : Operators()) {
@@ -21,10 +29,18 @@ std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
 }
 
 std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options) {
-  if (options.profile == "atlas-training") return {DataType::kFloat32, DataType::kFloat16};
-  std::vector<DataType> dtypes = {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16};
-  if (op.aclnn_double) dtypes.push_back(DataType::kFloat64);
+  const bool volumes = op.sampler() && op.axes == 3;
+  std::vector<DataType> dtypes = {DataType::kFloat32, DataType::kFloat16};
+  const bool training = options.profile == "atlas-training";
+  if (IsOpen(options) || (!volumes && !training)) dtypes.push_back(DataType::kBFloat16);
+  if (op.aclnn_double && (volumes || !training)) dtypes.push_back(DataType::kFloat64);
   return dtypes;
+}
+
+ModeCounts ModesFor(const OperatorRow& op, const GenerateOptions& options) {
+  if (IsOpen(options)) return {3, 3};
+  if (op.axes == 3) return {2, 3};
+  return op.backward() ? ModeCounts{2, 2} : ModeCounts{3, 3};
 }
 
 Case EmptyCase(const OperatorRow& op, const GenerateOptions& options) {

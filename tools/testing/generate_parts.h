@@ -13,6 +13,12 @@ namespace portacl::golden {
 std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options);
 std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options);
 
+// The same for a sampler's modes: those below these numbers.
+struct ModeCounts {
+  int64_t interpolations, paddings;
+};
+ModeCounts ModesFor(const OperatorRow& op, const GenerateOptions& options);
+
 Case EmptyCase(const OperatorRow& op, const GenerateOptions& options);
 ArgumentCase& ArgumentOf(Case& c, const char* parameter);
 // A small shape for each tensor.

@@ -94,6 +94,24 @@ class RefusalMaker {
   std::vector<Case>& cases_;
 };
 
+// Modes that `open` adds to a profile's.
+void AddModesOfOpen(const Case& base, std::vector<Case>& cases) {
+  if (!base.op->sampler()) return;
+  GenerateOptions atlas;
+  atlas.profile = "atlas-a2";
+  const ModeCounts counts = ModesFor(*base.op, atlas);
+  const auto add = [&](const char* mode, int64_t count) {
+    if (count > 2) return;
+    Case c = base;
+    c.profile = atlas.profile;
+    c.expect = kInvalid;
+    ArgumentOf(c, mode).integers = {2};
+    cases.push_back(std::move(c));
+  };
+  add("interpolationMode", counts.interpolations);
+  add("paddingMode", counts.paddings);
+}
+
 }  // namespace
 
 std::vector<Case> Refusals(const GenerateOptions& options) {
@@ -102,16 +120,7 @@ std::vector<Case> Refusals(const GenerateOptions& options) {
     Case base = EmptyCase(*row, options);
     SetPlainShapes(base);
     RefusalMaker(base, cases).Make();
-    if (row->family == Family::kSamplerBackward) {
-      // Documented for the forward operator only; `open` has them.
-      for (const char* const mode : {"interpolationMode", "paddingMode"}) {
-        Case c = base;
-        c.profile = "atlas-a2";
-        c.expect = kInvalid;
-        ArgumentOf(c, mode).integers = {2};
-        cases.push_back(std::move(c));
-      }
-    }
+    AddModesOfOpen(base, cases);
   }
   return Named("refusal", std::move(cases));
 }

@@ -31,6 +31,14 @@ _OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
         ("scalesW", "real"),
         ("out", "*N,C,OH,OW"),
     ),
+    "upsample_nearest_exact3d": (
+        ("self", "N,C,D,H,W"),
+        ("outputSize", "[OD,OH,OW]"),
+        ("scalesD", "real"),
+        ("scalesH", "real"),
+        ("scalesW", "real"),
+        ("out", "*N,C,OD,OH,OW"),
+    ),
     "upsample_nearest_exact1d_backward": (
         ("gradOutput", "N,C,OL"),
         ("outputSize", "[OL]"),
@@ -45,6 +53,15 @@ _OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
         ("scalesH", "real"),
         ("scalesW", "real"),
         ("out", "*N,C,H,W"),
+    ),
+    "upsample_nearest_exact3d_backward": (
+        ("gradOutput", "N,C,OD,OH,OW"),
+        ("outputSize", "[OD,OH,OW]"),
+        ("inputSize", "[N,C,D,H,W]"),
+        ("scalesD", "real"),
+        ("scalesH", "real"),
+        ("scalesW", "real"),
+        ("out", "*N,C,D,H,W"),
     ),
     "grid_sampler_2d": (
         ("input", "N,C,H,W"),
@@ -64,6 +81,25 @@ _OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
         ("outputMask", "mask"),
         ("inputGrad", "*N,C,H,W"),
         ("gridGrad", "*N,OH,OW,2"),
+    ),
+    "grid_sampler_3d": (
+        ("input", "N,C,D,H,W"),
+        ("grid", "N,OD,OH,OW,3"),
+        ("interpolationMode", "mode"),
+        ("paddingMode", "padding"),
+        ("alignCorners", "flag"),
+        ("out", "*N,C,OD,OH,OW"),
+    ),
+    "grid_sampler_3d_backward": (
+        ("gradOutput", "N,C,OD,OH,OW"),
+        ("input", "N,C,D,H,W"),
+        ("grid", "N,OD,OH,OW,3"),
+        ("interpolationMode", "mode"),
+        ("paddingMode", "padding"),
+        ("alignCorners", "flag"),
+        ("outputMask", "mask"),
+        ("inputGrad", "*N,C,D,H,W"),
+        ("gridGrad", "*N,OD,OH,OW,3"),
     ),
 }
 
