@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
@@ -28,6 +30,39 @@ const char* InterpolationName(Interpolation mode) {
 
 const char* PaddingName(Padding mode) {
   return mode == Padding::kZeros ? "zeros" : mode == Padding::kBorder ? "border" : "reflection";
+}
+
+// An input with the file in --save-inputs that it goes to.
+struct SavedInput {
+  NamedTensor input;
+  std::string file;  // empty: not written
+};
+
+// Named as in the aclnn signature; .bin where NumPy has no such dtype.
+std::vector<SavedInput> SavedInputs(const RunOptions& options, const Job& job) {
+  std::vector<SavedInput> saved;
+  for (const NamedTensor& input : Inputs(job)) {
+    saved.push_back({input, ""});
+    if (options.inputs_folder.empty()) continue;
+    const std::string name = input.name;
+    const char* const extension = input.tensor->dtype() == DataType::kBFloat16 ? "bin" : "npy";
+    saved.back().file = fmt::format("{}/{}.{}", options.inputs_folder,
+                                    name == "grad_output" ? "gradOutput" : name, extension);
+  }
+  return saved;
+}
+
+void SaveInputs(const RunOptions& options, const std::vector<SavedInput>& inputs) {
+  if (options.inputs_folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(options.inputs_folder, error);
+  if (!std::filesystem::is_directory(options.inputs_folder)) {
+    throw BadInput(fmt::format("--save-inputs {}: cannot be made: {}", options.inputs_folder,
+                               error ? error.message() : "a file has its name"));
+  }
+  for (const SavedInput& saved : inputs) {
+    SaveTensor(saved.file, *saved.input.tensor, PictureStyle::kValues, std::nullopt);
+  }
 }
 
 // A result with the file it goes to.
@@ -72,7 +107,7 @@ std::string ModeText(const Job& job) {
 }
 
 std::string Report(const RunOptions& options, const Job& job, const RunReport& report,
-                   const std::vector<Result>& results) {
+                   const std::vector<SavedInput>& inputs, const std::vector<Result>& results) {
   using enum Table::Align;
   Table facts({kLeft, kLeft});
   facts.AddRow({"operator", OperatorName(job.op)});
@@ -94,7 +129,7 @@ std::string Report(const RunOptions& options, const Job& job, const RunReport& r
     tensors.AddRow(
         {name, DataTypeName(tensor.dtype()), ToString(tensor.shape()), ChecksumText(tensor), file});
   };
-  for (const NamedTensor& input : Inputs(job)) add(input.name, *input.tensor, "");
+  for (const SavedInput& saved : inputs) add(saved.input.name, *saved.input.tensor, saved.file);
   for (const Result& result : results) {
     add(result.name, *result.tensor,
         result.note.empty() ? result.file : fmt::format("{} ({})", result.file, result.note));
@@ -102,15 +137,19 @@ std::string Report(const RunOptions& options, const Job& job, const RunReport& r
   return facts.Text() + "\n" + tensors.Text();
 }
 
-nlohmann::ordered_json TensorJson(const char* name, const HostTensor& tensor) {
-  return {{"name", name},
-          {"dtype", DataTypeName(tensor.dtype())},
-          {"shape", tensor.shape()},
-          {"checksum", ChecksumText(tensor)}};
+nlohmann::ordered_json TensorJson(const std::string& name, const HostTensor& tensor,
+                                  const std::string& file) {
+  nlohmann::ordered_json json = {{"name", name},
+                                 {"dtype", DataTypeName(tensor.dtype())},
+                                 {"shape", tensor.shape()},
+                                 {"checksum", ChecksumText(tensor)}};
+  if (!file.empty()) json["file"] = file;
+  return json;
 }
 
 nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
-                                  const RunReport& report, const std::vector<Result>& results) {
+                                  const RunReport& report, const std::vector<SavedInput>& inputs,
+                                  const std::vector<Result>& results) {
   nlohmann::ordered_json json;
   json["operator"] = OperatorName(job.op);
   json["profile"] = options.profile;
@@ -133,13 +172,11 @@ nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
   json["gb_per_s"] = BytesMoved(job) / report.best() / 1e9;
   json["inputs"] = nlohmann::ordered_json::array();
   json["outputs"] = nlohmann::ordered_json::array();
-  for (const NamedTensor& input : Inputs(job)) {
-    json["inputs"].push_back(TensorJson(input.name, *input.tensor));
+  for (const SavedInput& saved : inputs) {
+    json["inputs"].push_back(TensorJson(saved.input.name, *saved.input.tensor, saved.file));
   }
   for (const Result& result : results) {
-    nlohmann::ordered_json entry = TensorJson(result.name.c_str(), *result.tensor);
-    if (!result.file.empty()) entry["file"] = result.file;
-    json["outputs"].push_back(std::move(entry));
+    json["outputs"].push_back(TensorJson(result.name, *result.tensor, result.file));
   }
   return json;
 }
@@ -189,6 +226,7 @@ int Run(RunOptions options) {
   for (const Result& result : results) {
     if (!result.file.empty()) CheckOutputPath(result.file, result.tensor->dtype());
   }
+  const std::vector<SavedInput> inputs = SavedInputs(options, job);
   RunSettings settings{options.profile, options.repeat, {}};
   RunReport report;
   {
@@ -196,13 +234,14 @@ int Run(RunOptions options) {
     settings.on_run_done = [&](int done) { progress.Show(done, "runs"); };
     report = RunJob(job, settings);
   }
+  SaveInputs(options, inputs);
   for (Result& result : results) {
     if (!result.file.empty()) {
       result.note = SaveTensor(result.file, *result.tensor, result.style, range);
     }
   }
-  Print(options.json ? JsonText(ReportJson(options, job, report, results))
-                     : Report(options, job, report, results));
+  Print(options.json ? JsonText(ReportJson(options, job, report, inputs, results))
+                     : Report(options, job, report, inputs, results));
   return kExitOk;
 }
 
@@ -258,6 +297,8 @@ void AddResultOptions(CLI::App& run, RunOptions& options) {
       "FILE");
   add("--grid-grad", options.grid_grad_file,
       "grid sampler: write the points' gradient (as a picture: colour = direction)", "FILE");
+  add("--save-inputs", options.inputs_folder,
+      "write every input: gradOutput.npy, input.npy, grid.npy (bfloat16: .bin)", "DIR");
   add("--range", options.range, "values that become black and white in pictures", "LOW,HIGH");
   run.add_flag("--json", options.json, "print a JSON object")->group(group);
 }

@@ -19,6 +19,7 @@ struct RunOptions {
 
   std::string grad_input_file, input_grad_file, grid_grad_file;  // results
   std::string range;
+  std::string inputs_folder;
 
   std::string profile;
   std::string impl;

@@ -270,6 +270,42 @@ TEST_F(RunTest, EveryDataTypeGoesThroughRawFiles) {
   }
 }
 
+TEST_F(RunTest, SavedInputsGiveTheSameResultAgain) {
+  for (const auto& [dtype, extension] : std::vector<std::pair<std::string, std::string>>{
+           {"float32", ".npy"}, {"bfloat16", ".bin"}}) {
+    const auto report = RunJson({"run", "grid_sampler_2d_backward", "--input", "random:1",
+                                 "--shape", "2,3,6,5", "--dtype", dtype, "--grid", "lens:0.4",
+                                 "--grad-output", "random:3", "--save-inputs", "in/" + dtype});
+    const auto file = [&](const std::string& name) { return "in/" + dtype + "/" + name; };
+    EXPECT_EQ(TensorNamed(report, "grad_output").value("file", ""), file("gradOutput" + extension));
+    const auto again =
+        RunJson({"run", "grid_sampler_2d_backward", "--input", file("input" + extension), "--shape",
+                 "2,3,6,5", "--dtype", dtype, "--grid", file("grid" + extension), "--grad-output",
+                 file("gradOutput" + extension)});
+    for (const char* const name : {"grad_output", "input", "grid", "input_grad", "grid_grad"}) {
+      EXPECT_EQ(TensorNamed(again, name).value("checksum", "a"),
+                TensorNamed(report, name).value("checksum", "b"))
+          << dtype << " " << name;
+    }
+  }
+}
+
+TEST_F(RunTest, SavedInputsOfFortranOrderAreDense) {
+  Write("f.npy", NpyFile("<f4", "(1, 1, 4, 2)", Bytes<float>({0, 2, 4, 6, 1, 3, 5, 7}), true));
+  RunJson({"run", "upsample_nearest_exact2d_backward", "--grad-output", "f.npy", "--size", "2,1",
+           "--save-inputs", "."});
+  const std::string saved = Read("gradOutput.npy");
+  EXPECT_EQ(saved.substr(saved.size() - 32), Bytes<float>({0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST_F(RunTest, AFolderForInputsThatCannotBeIsNamedAndNothingWritten) {
+  Write("taken", "x");
+  ExpectBadInput(Run({"run", "upsample_nearest_exact2d_backward", "--shape", "1,1,2,2", "--size",
+                      "1,1", "--save-inputs", "taken", "--grad-input", "o.npy"}),
+                 "--save-inputs taken: cannot be made");
+  EXPECT_FALSE(std::filesystem::exists(Path("o.npy")));
+}
+
 TEST_F(RunTest, MaskLeavesResultsOut) {
   const auto names = [&](const std::string& mask) {
     const auto report = RunJson({"run", "grid_sampler_2d_backward", "--input", "ones", "--shape",
