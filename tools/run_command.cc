@@ -266,7 +266,7 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option("--size", options.size,
                  "upsample: of grad_input; grid sampler: of a made grid (default: the input's)")
-      ->type_name("H,W")
+      ->type_name("[D,]H,W")
       ->group(group);
   run.add_option("--scale", options.scale,
                  "upsample: grad_output extent / grad_input extent; gives the size where --size "

@@ -71,17 +71,16 @@ int64_t InputExtent(int64_t out_extent, double scale) {
   return std::max<int64_t>(static_cast<int64_t>(std::ceil(ratio)), 1);
 }
 
-// The one among `choices` whose rank gradOutput has.
-Operator OperatorOfRank(const RunOptions& options, const std::vector<Operator>& choices,
-                        const Shape& shape) {
-  std::string wanted;
+// The one among `choices` whose rank the tensor has, or nothing and what is wanted of its shape.
+std::optional<Operator> OperatorOfRank(const std::vector<Operator>& choices, const Shape& shape,
+                                       std::string* wanted) {
+  static constexpr const char* kShapes[] = {"[N, C, L]", "[N, C, H, W]", "[N, C, D, H, W]"};
   for (const Operator op : choices) {
     if (shape.size() == SpatialAxes(op) + 2) return op;
-    wanted += wanted.empty() ? "" : " or ";
-    wanted += SpatialAxes(op) == 1 ? "[N, C, L]" : "[N, C, H, W]";
+    *wanted += wanted->empty() ? "" : " or ";
+    *wanted += kShapes[SpatialAxes(op) - 1];
   }
-  throw BadInput(fmt::format("--grad-output: {} takes {}, but the shape is {}", options.op, wanted,
-                             ToString(shape)));
+  return std::nullopt;
 }
 
 Shape UpsampleResultShape(const RunOptions& options, const Job& job, size_t axes) {
@@ -114,7 +113,13 @@ void BuildUpsample(const RunOptions& options, const std::vector<Operator>& choic
   job.grad_output =
       LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
                   WantedDataType(options), WantedShape(options)});
-  job.op = OperatorOfRank(options, choices, job.grad_output.shape());
+  std::string wanted;
+  const std::optional<Operator> op = OperatorOfRank(choices, job.grad_output.shape(), &wanted);
+  if (!op) {
+    throw BadInput(fmt::format("--grad-output: {} takes {}, but the shape is {}", options.op,
+                               wanted, ToString(job.grad_output.shape())));
+  }
+  job.op = *op;
   const size_t axes = SpatialAxes(job.op);
   job.scales = Scales(options, axes);
   job.grad_input =
@@ -151,16 +156,21 @@ Mask ParseMask(const std::string& text) {
 }
 
 HostTensor LoadGrid(const RunOptions& options, const Job& job) {
-  GridFrame frame{job.input.extent(0), job.input.extent(2), job.input.extent(3),
-                  job.input.extent(2), job.input.extent(3), job.align_corners};
+  const size_t axes = SpatialAxes(job.op);
+  const Shape& input = job.input.shape();
+  Shape points = {input[0]};
+  points.insert(points.end(), input.begin() + 2, input.end());
   const bool sized = !options.size.empty();
   if (sized) {
     const Shape size = ParseShape(options.size, "--size");
-    if (size.size() != 2) throw BadInput("--size: wanted OH,OW");
-    frame.out_height = size[0];
-    frame.out_width = size[1];
+    if (size.size() != axes) {
+      throw BadInput(axes == 2 ? "--size: wanted OH,OW" : "--size: wanted OD,OH,OW");
+    }
+    std::copy(size.begin(), size.end(), points.begin() + 1);
   }
   if (const std::optional<GridSpec> spec = ParseGridSpec(options.grid)) {
+    if (axes == 3) return MakeVolumeGrid(*spec, points, job.align_corners, job.input.dtype());
+    const GridFrame frame{points[0], points[1], points[2], input[2], input[3], job.align_corners};
     return MakeGrid(*spec, frame, job.input.dtype());
   }
   const std::string extension = Extension(options.grid);
@@ -172,7 +182,10 @@ HostTensor LoadGrid(const RunOptions& options, const Job& job) {
         options.grid));
   }
   std::optional<Shape> shape;
-  if (sized || raw) shape = Shape{frame.batch, frame.out_height, frame.out_width, 2};
+  if (sized || raw) {
+    shape = points;
+    shape->push_back(static_cast<int64_t>(axes));
+  }
   return LoadTensor({"--grid", options.grid, job.input.dtype(), shape});
 }
 
@@ -200,7 +213,7 @@ void CheckResultFiles(const RunOptions& options, const Mask& mask) {
   }
 }
 
-void BuildGridSampler(const RunOptions& options, Job& job) {
+void BuildGridSampler(const RunOptions& options, const std::vector<Operator>& choices, Job& job) {
   Refuse(options,
          {{"--scale", !options.scale.empty()}, {"--grad-input", !options.grad_input_file.empty()}});
   if (options.input.empty()) throw BadInput("--input is needed: a file, ones or random:SEED");
@@ -214,19 +227,26 @@ void BuildGridSampler(const RunOptions& options, Job& job) {
   const Mask mask = ParseMask(options.mask);
   CheckResultFiles(options, mask);
   job.input = LoadTensor({"--input", options.input, WantedDataType(options), WantedShape(options)});
-  if (job.input.shape().size() != 4) {
-    throw BadInput(fmt::format("--input: wanted [N, C, H, W], but the shape is {}",
+  std::string wanted;
+  const std::optional<Operator> op = OperatorOfRank(choices, job.input.shape(), &wanted);
+  if (!op) {
+    throw BadInput(fmt::format("--input: wanted {}, but the shape is {}", wanted,
                                ToString(job.input.shape())));
   }
+  job.op = *op;
+  const size_t axes = SpatialAxes(job.op);
   job.grid = LoadGrid(options, job);
   const Shape& points = job.grid.shape();
-  if (points.size() != 4 || points[3] != 2) {
-    throw BadInput(
-        fmt::format("--grid: wanted [N, OH, OW, 2], but the shape is {}", ToString(points)));
+  if (points.size() != axes + 2 || points.back() != static_cast<int64_t>(axes)) {
+    throw BadInput(fmt::format("--grid: wanted {}, but the shape is {}",
+                               axes == 2 ? "[N, OH, OW, 2]" : "[N, OD, OH, OW, 3]",
+                               ToString(points)));
   }
+  Shape results = {points[0], job.input.extent(1)};
+  results.insert(results.end(), points.begin() + 1, points.end() - 1);
   job.grad_output =
       LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
-                  job.input.dtype(), Shape{points[0], job.input.extent(1), points[1], points[2]}});
+                  job.input.dtype(), results});
   if (mask.input_grad) {
     job.input_grad = HostTensor(job.input.dtype(), job.input.shape(), "input_grad");
   }
@@ -248,7 +268,7 @@ Job BuildJob(const RunOptions& options) {
   if (IsUpsample(job.op)) {
     BuildUpsample(options, choices, job);
   } else {
-    BuildGridSampler(options, job);
+    BuildGridSampler(options, choices, job);
   }
   return job;
 }

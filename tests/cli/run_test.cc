@@ -69,7 +69,7 @@ TEST_F(RunTest, ANameWithoutARankTakesTheRankOfTheTensors) {
                 .value("operator", ""),
             "grid_sampler_2d_backward");
   ExpectBadInput(Run({"run", "upsample_nearest_exact_backward", "--shape", "8,8", "--size", "4"}),
-                 "takes [N, C, L] or [N, C, H, W], but the shape is [8, 8]");
+                 "takes [N, C, L] or [N, C, H, W] or [N, C, D, H, W], but the shape is [8, 8]");
 }
 
 TEST_F(RunTest, TheApiThatWasCalledIsNamed) {
@@ -268,6 +268,46 @@ TEST_F(RunTest, EveryDataTypeGoesThroughRawFiles) {
     EXPECT_EQ(TensorNamed(report, "input_grad").value("dtype", ""), dtype);
     EXPECT_EQ(TensorNamed(report, "input_grad").value("checksum", ""), Fnv1a(Read("a.bin")));
   }
+}
+
+TEST_F(RunTest, VolumesHaveGoldensBitsThroughBothApis) {
+  ASSERT_EQ(Run({"golden", "-o", "want", "--case",
+                 "grid_sampler_3d_backward name=g input=2x3x4x5x6 grid=2x3x2x7x3 seed=2"})
+                .exit_code,
+            0);
+  ASSERT_EQ(Run({"golden", "-o", "more", "--case",
+                 "upsample_nearest_exact3d_backward name=u gradOutput=1x2x6x4x9 out=1x2x3x4x5 "
+                 "seed=3"})
+                .exit_code,
+            0);
+  for (const char* const profile : {"native", "atlas-a2"}) {
+    RunJson({"run", "grid_sampler_backward", "--profile", profile, "--input", "want/g/input.npy",
+             "--grid", "want/g/grid.npy", "--grad-output", "want/g/gradOutput.npy", "--input-grad",
+             "i.npy", "--grid-grad", "g.npy"});
+    EXPECT_EQ(Read("i.npy"), Read("want/g/inputGrad.npy")) << profile;
+    EXPECT_EQ(Read("g.npy"), Read("want/g/gridGrad.npy")) << profile;
+    RunJson({"run", "upsample_nearest_exact_backward", "--profile", profile, "--grad-output",
+             "more/u/gradOutput.npy", "--size", "3,4,5", "--grad-input", "u.npy"});
+    EXPECT_EQ(Read("u.npy"), Read("more/u/out.npy")) << profile;
+  }
+}
+
+TEST_F(RunTest, MadeGridsOfVolumes) {
+  const auto sample = [](const std::string& grid) {
+    return std::vector<std::string>{"run",          "grid_sampler_3d_backward",
+                                    "--input",      "ones",
+                                    "--shape",      "1,1,2,3,4",
+                                    "--grid",       grid,
+                                    "--input-grad", "w.npy"};
+  };
+  RunJson(sample("identity"));
+  // On its pixels' centres every point counts once.
+  const std::string weights = Read("w.npy");
+  for (const float weight : Elements<float>(weights)) EXPECT_NEAR(weight, 1, 1e-5);
+  ExpectBadInput(Run(sample("rotate:15")), "--grid: rotate and lens are for pictures");
+  std::vector<std::string> flat = sample("identity");
+  flat.insert(flat.end(), {"--size", "2,2"});
+  ExpectBadInput(Run(flat), "--size: wanted OD,OH,OW");
 }
 
 TEST_F(RunTest, SavedInputsGiveTheSameResultAgain) {

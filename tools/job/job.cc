@@ -14,7 +14,7 @@ namespace {
 struct OperatorEntry {
   Operator op;
   OperatorNaming names;
-  const char* any_rank;  // the name without 1d or 2d; "" for none
+  const char* any_rank;  // the name without 1d, 2d or 3d; "" for none
   size_t axes;
 };
 
@@ -29,6 +29,11 @@ constexpr OperatorEntry kOperators[] = {
       "upsample_nearest_exact_backward"},
      "upsample_nearest_exact_backward",
      2},
+    {Operator::kUpsampleNearestExact3dBackward,
+     {"upsample_nearest_exact3d_backward", "aclnnUpsampleNearestExact3dBackward",
+      "upsample_nearest_exact_backward"},
+     "upsample_nearest_exact_backward",
+     3},
     {Operator::kUpsampleNearestExact2dGrad,
      {"upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad",
       "upsample_nearest_exact_backward"},
@@ -38,6 +43,10 @@ constexpr OperatorEntry kOperators[] = {
      {"grid_sampler_2d_backward", "aclnnGridSampler2DBackward", "grid_sampler_2d_backward"},
      "grid_sampler_backward",
      2},
+    {Operator::kGridSampler3dBackward,
+     {"grid_sampler_3d_backward", "aclnnGridSampler3DBackward", "grid_sampler_3d_backward"},
+     "grid_sampler_backward",
+     3},
 };
 
 const OperatorEntry& EntryOf(Operator op) {
@@ -84,7 +93,7 @@ std::string OperatorNames() {
   for (const OperatorEntry& entry : kOperators) {
     names += fmt::format("  {:<34} {}\n", entry.names.name, entry.names.alias);
   }
-  return names + fmt::format("Without 1d or 2d the rank of the tensors decides:\n  {}",
+  return names + fmt::format("Without 1d, 2d or 3d the rank of the tensors decides:\n  {}",
                              fmt::join(NamesOfAnyRank(), ", "));
 }
 
@@ -110,7 +119,9 @@ std::string OperatorList() {
   return names;
 }
 
-bool IsUpsample(Operator op) { return op != Operator::kGridSampler2dBackward; }
+bool IsUpsample(Operator op) {
+  return op != Operator::kGridSampler2dBackward && op != Operator::kGridSampler3dBackward;
+}
 
 std::vector<NamedTensor> Inputs(const Job& job) {
   if (IsUpsample(job.op)) return {{"grad_output", &job.grad_output}};

@@ -15,15 +15,17 @@ namespace portacl::cli {
 enum class Operator {
   kUpsampleNearestExact1dBackward,
   kUpsampleNearestExact2dBackward,
-  kUpsampleNearestExact2dGrad,  // the graph operator; the same maths as the one above
+  kUpsampleNearestExact3dBackward,
+  kUpsampleNearestExact2dGrad,  // the graph operator; the same maths as ...2dBackward
   kGridSampler2dBackward,
+  kGridSampler3dBackward,
 };
 
 // "upsample_nearest_exact1d_backward", ...
 const char* OperatorName(Operator op);
 
 // The operators that a name stands for: one for these names, those of the aclnn functions and that
-// of the graph operator; one for each rank for a name without 1d or 2d; none for any other.
+// of the graph operator; one for each rank for a name without 1d, 2d, 3d; none for any other.
 std::vector<Operator> ParseOperator(const std::string& name);
 
 // Spatial axes of its tensors.

@@ -2,8 +2,10 @@
 #include "tools/job/run_acl.h"
 
 #include <aclnnop/aclnn_grid_sampler2d_backward.h>
+#include <aclnnop/aclnn_grid_sampler3d_backward.h>
 #include <aclnnop/aclnn_upsample_nearest_exact1d_backward.h>
 #include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>
+#include <aclnnop/aclnn_upsample_nearest_exact3d_backward.h>
 
 #include <algorithm>
 
@@ -61,6 +63,11 @@ Phase1 PlanUpsample(const Job& job, const aclTensor* grad_output, aclTensor* gra
                  grad_output, output_size.get(), input_size.get(), ScaleOf(job, 0), grad_input,
                  &phase.workspace_size, &phase.executor),
              "aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize");
+  } else if (job.op == Operator::kUpsampleNearestExact3dBackward) {
+    CheckAcl(aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
+                 grad_output, output_size.get(), input_size.get(), ScaleOf(job, 0), ScaleOf(job, 1),
+                 ScaleOf(job, 2), grad_input, &phase.workspace_size, &phase.executor),
+             "aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize");
   } else {
     CheckAcl(aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
                  grad_output, output_size.get(), input_size.get(), ScaleOf(job, 0), ScaleOf(job, 1),
@@ -96,15 +103,20 @@ void RunPhase2(AclSession& session, const RunSettings& settings, RunReport& repo
 
 void RunUpsample(AclSession& session, Job& job, const RunSettings& settings, RunReport& report) {
   const DeviceTensor grad_output(job.grad_output), grad_input(job.grad_input);
-  const bool one_axis = job.op == Operator::kUpsampleNearestExact1dBackward;
-  report.api =
-      one_axis ? "aclnnUpsampleNearestExact1dBackward" : "aclnnUpsampleNearestExact2dBackward";
+  struct Entry {
+    const char* name;
+    Phase2 run;
+  };
+  static constexpr Entry kByAxes[] = {
+      {"aclnnUpsampleNearestExact1dBackward", aclnnUpsampleNearestExact1dBackward},
+      {"aclnnUpsampleNearestExact2dBackward", aclnnUpsampleNearestExact2dBackward},
+      {"aclnnUpsampleNearestExact3dBackward", aclnnUpsampleNearestExact3dBackward}};
+  const Entry& entry = kByAxes[SpatialAxes(job.op) - 1];
+  report.api = entry.name;
   const Stopwatch planning;
   const Phase1 phase = PlanUpsample(job, grad_output.tensor.get(), grad_input.tensor.get());
   report.plan_seconds = planning.Seconds();
-  RunPhase2(session, settings, report, phase,
-            one_axis ? aclnnUpsampleNearestExact1dBackward : aclnnUpsampleNearestExact2dBackward,
-            report.api.c_str());
+  RunPhase2(session, settings, report, phase, entry.run, entry.name);
   grad_input.memory.CopyTo(job.grad_input);
 }
 
@@ -121,18 +133,21 @@ void RunGridSampler(AclSession& session, Job& job, const RunSettings& settings, 
   const DeviceTensor grad_output(job.grad_output), input(job.input), grid(job.grid);
   const DeviceTensor input_grad = ResultTensor(job.input_grad, job.input, "input_grad");
   const DeviceTensor grid_grad = ResultTensor(job.grid_grad, job.grid, "grid_grad");
-  report.api = "aclnnGridSampler2DBackward";
+  const bool volume = job.op == Operator::kGridSampler3dBackward;
+  const auto plan = volume ? aclnnGridSampler3DBackwardGetWorkspaceSize
+                           : aclnnGridSampler2DBackwardGetWorkspaceSize;
+  report.api = volume ? "aclnnGridSampler3DBackward" : "aclnnGridSampler2DBackward";
   const AclBoolArray output_mask(aclCreateBoolArray(mask, 2));
   Phase1 phase;
   const Stopwatch planning;
-  CheckAcl(aclnnGridSampler2DBackwardGetWorkspaceSize(
-               grad_output.tensor.get(), input.tensor.get(), grid.tensor.get(),
-               static_cast<int64_t>(job.interpolation), static_cast<int64_t>(job.padding),
-               job.align_corners, output_mask.get(), input_grad.tensor.get(),
-               grid_grad.tensor.get(), &phase.workspace_size, &phase.executor),
-           "aclnnGridSampler2DBackwardGetWorkspaceSize");
+  CheckAcl(plan(grad_output.tensor.get(), input.tensor.get(), grid.tensor.get(),
+                static_cast<int64_t>(job.interpolation), static_cast<int64_t>(job.padding),
+                job.align_corners, output_mask.get(), input_grad.tensor.get(),
+                grid_grad.tensor.get(), &phase.workspace_size, &phase.executor),
+           (report.api + "GetWorkspaceSize").c_str());
   report.plan_seconds = planning.Seconds();
-  RunPhase2(session, settings, report, phase, aclnnGridSampler2DBackward, report.api.c_str());
+  RunPhase2(session, settings, report, phase,
+            volume ? aclnnGridSampler3DBackward : aclnnGridSampler2DBackward, report.api.c_str());
   if (mask[0]) input_grad.memory.CopyTo(job.input_grad);
   if (mask[1]) grid_grad.memory.CopyTo(job.grid_grad);
 }
@@ -198,12 +213,14 @@ RunReport RunAcl(Job& job, const RunSettings& settings) {
   switch (job.op) {
     case Operator::kUpsampleNearestExact1dBackward:
     case Operator::kUpsampleNearestExact2dBackward:
+    case Operator::kUpsampleNearestExact3dBackward:
       RunUpsample(session, job, settings, report);
       break;
     case Operator::kUpsampleNearestExact2dGrad:
       RunGraphOperator(session, job, settings, report);
       break;
     case Operator::kGridSampler2dBackward:
+    case Operator::kGridSampler3dBackward:
       RunGridSampler(session, job, settings, report);
       break;
   }

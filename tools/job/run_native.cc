@@ -22,9 +22,12 @@ Plan MakePlan(const Job& job) {
                                                job.scales.empty() ? nullptr : job.scales.data()),
           job);
   } else {
-    Check(plan.grid_sampler_2d_backward(
-              ViewOf(job.grad_output), ViewOf(job.input), ViewOf(job.grid), ViewOf(job.input_grad),
-              ViewOf(job.grid_grad), job.interpolation, job.padding, job.align_corners),
+    const auto gradients = job.op == Operator::kGridSampler3dBackward
+                               ? &Plan::grid_sampler_3d_backward
+                               : &Plan::grid_sampler_2d_backward;
+    Check((plan.*gradients)(ViewOf(job.grad_output), ViewOf(job.input), ViewOf(job.grid),
+                            ViewOf(job.input_grad), ViewOf(job.grid_grad), job.interpolation,
+                            job.padding, job.align_corners),
           job);
   }
   return plan;

@@ -33,6 +33,11 @@ GridPoint MakePoint(const GridSpec& spec, const GridFrame& frame, int64_t row, i
   }
 }
 
+void FillRandom(uint64_t seed, HostTensor& grid) {
+  Random random(seed);
+  for (int64_t i = 0; i < grid.count(); ++i) grid.Set(i, random.NextSigned());
+}
+
 }  // namespace
 
 std::optional<GridSpec> ParseGridSpec(const std::string& text) {
@@ -78,8 +83,7 @@ GridPoint Lens(const GridFrame& frame, GridPoint point, double strength) {
 HostTensor MakeGrid(const GridSpec& spec, const GridFrame& frame, DataType dtype) {
   HostTensor grid(dtype, {frame.batch, frame.out_height, frame.out_width, 2}, "grid");
   if (spec.kind == GridKind::kRandom) {
-    Random random(spec.seed);
-    for (int64_t i = 0; i < grid.count(); ++i) grid.Set(i, random.NextSigned());
+    FillRandom(spec.seed, grid);
     return grid;
   }
   int64_t i = 0;
@@ -91,6 +95,29 @@ HostTensor MakeGrid(const GridSpec& spec, const GridFrame& frame, DataType dtype
         grid.Set(i++, point.y);
       }
     }
+  }
+  return grid;
+}
+
+HostTensor MakeVolumeGrid(const GridSpec& spec, const Shape& points, bool align_corners,
+                          DataType dtype) {
+  if (spec.kind == GridKind::kRotate || spec.kind == GridKind::kLens) {
+    throw BadInput(
+        "--grid: rotate and lens are for pictures; volumes take identity, random:SEED "
+        "or a file");
+  }
+  Shape shape = points;
+  shape.push_back(3);
+  HostTensor grid(dtype, shape, "grid");
+  if (spec.kind == GridKind::kRandom) {
+    FillRandom(spec.seed, grid);
+    return grid;
+  }
+  for (int64_t i = 0; i < grid.count(); ++i) {
+    int64_t index = i / 3;
+    const auto axis = static_cast<size_t>(3 - i % 3);  // of `points`: x goes with the last
+    for (size_t inner = 3; inner > axis; --inner) index /= points[inner];
+    grid.Set(i, IdentityCoordinate(index % points[axis], points[axis], align_corners));
   }
   return grid;
 }
