@@ -9,7 +9,7 @@
 
 namespace portacl::cpu {
 
-// One kernel per compiled instruction set, best first; bit-identical to ref/grid_sampler_2d.
+// One kernel per compiled instruction set, best first; bit-identical to ref/grid_sampler.
 std::span<const base::Kernel<ops::GridSampler2DParams>> GridSampler2DKernels();
 
 }  // namespace portacl::cpu

@@ -10,7 +10,7 @@
 namespace portacl::cpu {
 
 // One kernel per compiled instruction set, best first; bit-identical to
-// ref/grid_sampler_2d_backward.
+// ref/grid_sampler_backward.
 std::span<const base::Kernel<ops::GridSampler2DBackwardParams>> GridSampler2DBackwardKernels();
 
 }  // namespace portacl::cpu

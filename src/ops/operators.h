@@ -40,7 +40,7 @@ inline constexpr DTypes kAllDTypes{base::DType::kFloat, base::DType::kFloat16,
 
 struct OperatorRow {
   Op op;
-  const char* name;    // the stem of its files; its name in the native API, in `portacl info`
+  const char* name;    // its name in the native API and in `portacl info`
   const char* native;  // the function of portacl/portacl.h that plans it, or null
   // The functions of aclnnop/ that run it (phase 2; phase 1 is the name with GetWorkspaceSize), and
   // its names for aclop...: null where there are fewer.
