@@ -91,7 +91,8 @@ TEST(Exact, ABoundIsExactWhereCoordinatesAre) {
   const Call rounded = MakeCall(
       ParseCase("grid_sampler_2d_backward input=1x1x7x7 grid=1x20x20x2 grid.values=kinks seed=3"));
   double largest = 0;
-  for (const double bound : ExactOutputs(rounded)[1].bound) largest = std::max(largest, bound);
+  const std::vector<Exact> outputs = ExactOutputs(rounded);
+  for (const double bound : outputs[1].bound) largest = std::max(largest, bound);
   EXPECT_GT(largest, 0.01);
 }
 
