@@ -35,16 +35,20 @@ bool Fails(State& state, Fault fault) {
 
 bool Fails(Fault fault) { return Fails(thread_state, fault) || Fails(process_state, fault); }
 
+#if !PORTACL_FOREIGN_MAPPINGS
 // The system's function of a name that this program has taken.
 template <class Function>
 Function* Next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
+#endif
 
 }  // namespace
 
 // The libraries shall find these names in the program, whatever its own visibility is.
 #pragma GCC visibility push(default)
+
+#if !PORTACL_FOREIGN_MAPPINGS
 
 extern "C" {
 
@@ -69,6 +73,8 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 }
 
 }  // extern "C"
+
+#endif  // !PORTACL_FOREIGN_MAPPINGS
 
 #if PORTACL_FOREIGN_MALLOC
 

@@ -13,6 +13,13 @@
 #define PORTACL_FOREIGN_MALLOC 0
 #endif
 
+// The thread sanitizer maps memory before it can watch a program's function: its own stay.
+#if defined(__SANITIZE_THREAD__)
+#define PORTACL_FOREIGN_MAPPINGS 1
+#else
+#define PORTACL_FOREIGN_MAPPINGS 0
+#endif
+
 namespace portacl_test {
 
 enum class Fault { kMemory, kMapping, kThread };
