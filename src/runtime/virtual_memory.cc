@@ -53,11 +53,14 @@ struct Run {
   int32_t device = 0;
 };
 
+using Pieces = std::map<uintptr_t, Piece>;
+using Runs = std::map<uintptr_t, Run>;
+
 struct Range {
   size_t size = 0;
-  uintptr_t kernel = 0;               // where kernels reach it; the start itself but for guard mode
-  std::map<uintptr_t, Piece> pieces;  // by the caller's address
-  std::map<uintptr_t, Run> runs;      // likewise
+  uintptr_t kernel = 0;  // where kernels reach it; the start itself but for guard mode
+  Pieces pieces;         // by the caller's address
+  Runs runs;             // likewise
 };
 
 using Ranges = std::map<uintptr_t, Range>;
@@ -155,30 +158,32 @@ void AddRun(Range& range, uintptr_t address, Run run) {
   }
 }
 
-// Asks for memory only where a run is left on both sides.
-void RemoveRun(Range& range, uintptr_t address, size_t size) {
+// An entry for RemoveRun, to be asked for before anything is changed.
+Runs::node_type SpareRun() {
+  Runs one;
+  one.emplace();
+  return one.extract(one.begin());
+}
+
+// `spare` is needed where a run is left on both sides. Asks for no memory.
+void RemoveRun(Range& range, uintptr_t address, size_t size, Runs::node_type spare) {
   const auto found = Around(range.runs, address);
   const uintptr_t start = found->first;
   const Run run = found->second;
   const size_t before = address - start;
   const size_t behind = start + run.size - (address + size);
-  if (before > 0 && behind > 0) range.runs.emplace(address + size, Run{behind, run.device});
-  if (before > 0) {
-    found->second.size = before;
-    return;
-  }
-  auto node = range.runs.extract(found);
+  auto node = before > 0 ? std::move(spare) : range.runs.extract(found);
+  if (before > 0) found->second.size = before;
   if (behind == 0) return;
   node.key() = address + size;
-  node.mapped().size = behind;
+  node.mapped() = Run{behind, run.device};
   range.runs.insert(std::move(node));
 }
 
-using Pieces = std::map<uintptr_t, Piece>;
-
 // Takes a piece from its addresses, which stay reserved; its memory goes with the last holder.
-Pieces::iterator Forget(Range& range, Pieces::iterator piece) {
-  RemoveRun(range, piece->first, piece->second.size);
+// `spare`: see RemoveRun.
+Pieces::iterator Forget(Range& range, Pieces::iterator piece, Runs::node_type spare) {
+  RemoveRun(range, piece->first, piece->second.size, std::move(spare));
   TheTable().pieces.fetch_sub(1, std::memory_order_relaxed);
   return range.pieces.erase(piece);
 }
@@ -323,6 +328,7 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
   const std::unique_lock lock(table.mutex);
   Ranges::iterator range;
   PORTACL_RETURN_IF_ERROR(CheckPlace(table, start, size, &range));
+  Runs::node_type spare = SpareRun();
   const auto piece = range->second.pieces.emplace(start, Piece{size, memory}).first;
   try {
     AddRun(range->second, start, Run{size, memory->device});
@@ -334,7 +340,7 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
   void* const place = ToPointer(range->second.kernel + (start - range->first));
   if (mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory->file,
            static_cast<off_t>(offset)) == MAP_FAILED) {
-    Forget(range->second, piece);
+    Forget(range->second, piece, std::move(spare));
     return OutOfMemory(size, memory->device);
   }
   static_cast<void>(madvise(place, size, MADV_HUGEPAGE));  // a wish
@@ -350,10 +356,11 @@ base::Status UnmapMemory(void* address) {
     const auto piece = range->second.pieces.find(start);
     if (piece != range->second.pieces.end()) {
       const Piece unmapped = piece->second;
+      Runs::node_type spare = SpareRun();
       if (!UnmapPiece(range->first, range->second, *piece)) {
         return Error(ACL_ERROR_BAD_ALLOC, "out of memory: the mapping at {} stays", address);
       }
-      Forget(range->second, piece);
+      Forget(range->second, piece, std::move(spare));
       return {};
     }
   }
@@ -386,7 +393,9 @@ MemoryUse FreePhysicalMemoryOf(int32_t device) {
       for (auto piece = range.pieces.begin(); piece != range.pieces.end();) {
         const bool ours = piece->second.memory->device == device;
         if (ours) static_cast<void>(UnmapPiece(start, range, *piece));
-        piece = ours ? Forget(range, piece) : std::next(piece);
+        // In ascending order: a run's pieces go from its beginning, and nothing is left before
+        // them.
+        piece = ours ? Forget(range, piece, {}) : std::next(piece);
       }
     }
   }

@@ -150,6 +150,17 @@ void MakeMapped(World& w) {
   MakeBoth(w);
   aclrtMapMem(w.made[1], kPiece, 0, w.made[0], 0);
 }
+void* PieceAt(World& w, size_t index) { return w.Made<char>(1) + index * kPiece; }
+void MakeThreeMapped(World& w) {
+  MakeBoth(w);
+  for (size_t i = 0; i < 3; ++i) aclrtMapMem(PieceAt(w, i), kPiece, 0, w.made[0], 0);
+}
+// Where the call fails, the memory is there as before: otherwise the write ends the process.
+int64_t UnmapTheMiddle(World& w) {
+  const aclError answer = aclrtUnmapMem(PieceAt(w, 1));
+  if (answer != ACL_SUCCESS) aclrtMemset(PieceAt(w, 1), kPiece, 1, kPiece);
+  return answer;
+}
 void FreeBoth(World& w) {
   aclrtFreePhysical(w.made[0]);
   aclrtReleaseMemAddress(w.made[1]);
@@ -178,6 +189,11 @@ std::vector<Row> VirtualRows() {
        PORTACL_DO(aclrtUnmapMem(w.made[1]); FreeBoth(w)),
        {.bad = kNoMemory}},
       {"aclrtUnmapMem", PORTACL_CALL(aclrtUnmapMem(w.made[1])), MakeMapped, FreeBoth},
+      {"aclrtUnmapMem",
+       UnmapTheMiddle,
+       MakeThreeMapped,
+       PORTACL_DO(aclrtUnmapMem(PieceAt(w, 0)); aclrtUnmapMem(PieceAt(w, 2)); FreeBoth(w)),
+       {.variant = " of the middle of three"}},
       {"aclrtMemGetAllocationGranularity",
        [](World& w) -> int64_t {
          aclrtPhysicalMemProp prop = Prop();
