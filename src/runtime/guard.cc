@@ -16,6 +16,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/fork.h"
 #include "runtime/environment.h"
@@ -232,16 +233,21 @@ uintptr_t FindWritten(uintptr_t begin, uintptr_t end) {
   return at;
 }
 
-// Stops the program where somebody wrote beside the data of `region`, which is being freed.
-void CheckCanaries(const Region& region) {
+// The address beside the data of `region` that somebody wrote to; 0 where nobody did.
+uintptr_t FindOverrun(const Region& region) {
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
   const uintptr_t data = range + region.offset;
   const uintptr_t pages_end = range + region.bytes - PageSize();
-  uintptr_t written = FindWritten(data + region.size, pages_end);
-  if (written == pages_end) {
-    written = FindWritten(range + PageSize(), data);
-    if (written == data) return;
-  }
+  const uintptr_t behind = FindWritten(data + region.size, pages_end);
+  if (behind != pages_end) return behind;
+  const uintptr_t before = FindWritten(range + PageSize(), data);
+  return before == data ? 0 : before;
+}
+
+// Without the lock: naming frames takes the loader's, under which constructors of libraries that
+// are being loaded may be waiting for ours.
+[[noreturn]] void StopForOverrun(const Region& region, uintptr_t written) {
+  const uintptr_t data = (region.kernel != 0 ? region.kernel : region.user) + region.offset;
   PrintLine("portacl guard: byte {} of an allocation of {} bytes of {} memory was written",
             static_cast<int64_t>(written - data), region.size,
             region.kernel != 0 ? "device" : "pinned host");
@@ -308,14 +314,19 @@ GuardedMemory GuardAllocate(size_t size, bool host) {
 }
 
 void GuardFree(void* user, bool by_reset) {
+  const GuardStack released = CaptureStack(kOwnFrames);
   Table& table = TheTable();
-  const std::lock_guard lock(table.mutex);
+  std::unique_lock lock(table.mutex);
   const auto next = table.regions.upper_bound(reinterpret_cast<uintptr_t>(user));
   Region& region = std::prev(next)->second;
   region.freed = true;
   region.leaked = by_reset;
-  region.released = CaptureStack(kOwnFrames);
-  CheckCanaries(region);
+  region.released = released;
+  if (const uintptr_t written = FindOverrun(region); written != 0) {
+    const Region stopped = region;
+    lock.unlock();
+    StopForOverrun(stopped, written);
+  }
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
   // Keeps the addresses and gives the memory back; where that fails, it stays as it is.
   static_cast<void>(mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
@@ -363,13 +374,18 @@ std::string DescribeForeign(const void* address) {
 }
 
 std::string DescribeLiveAllocations() {
+  std::vector<Region> live;  // copies: frames are named without the lock, see StopForOverrun
+  {
+    Table& table = TheTable();
+    const std::lock_guard lock(table.mutex);
+    for (const auto& [user, region] : table.regions) {
+      if ((!region.freed || region.leaked) && !region.watched) live.push_back(region);
+    }
+  }
   std::string text;
-  Table& table = TheTable();
-  const std::lock_guard lock(table.mutex);
-  for (const auto& [user, region] : table.regions) {
-    if ((region.freed && !region.leaked) || region.watched) continue;
+  for (const Region& region : live) {
     text += fmt::format("  {} bytes of {} memory at {:#x}{}, allocated at:\n", region.size,
-                        region.kernel != 0 ? "device" : "host", user + region.offset,
+                        region.kernel != 0 ? "device" : "host", region.user + region.offset,
                         region.leaked ? " (freed by a reset of the device)" : "");
     text += DescribeStack(region.allocated);
   }

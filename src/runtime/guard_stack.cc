@@ -48,8 +48,9 @@ void PrintCommand(const GuardStack& stack, int first) {
   for (int i = first; i < stack.count; ++i) {
     void* const frame = stack.frames[static_cast<size_t>(i)];
     if (PlaceOf(frame).file != place.file) continue;
-    // A frame but the innermost is where a call returns to: the call is just before.
-    const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - (i == 0 ? 0 : 1);
+    // Where a call returns to, which may be another line or function: the call is just before.
+    const int back = stack.interrupted && i == 0 ? 0 : 1;
+    const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - static_cast<uintptr_t>(back);
     std::array<char, 24> text;
     const auto end = fmt::format_to_n(text.data(), text.size(), " {:#x}", address - place.base);
     Print(std::string_view(text.data(), end.size));
@@ -76,6 +77,7 @@ GuardStack CaptureInterruptedStack(const void* context) {
   if (found == end) return stack;  // a jump into nowhere: the handler's frames are all there is
   stack.count =
       static_cast<int>(std::copy(found, end, stack.frames.begin()) - stack.frames.begin());
+  stack.interrupted = true;
   return stack;
 }
 

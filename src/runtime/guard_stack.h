@@ -16,6 +16,9 @@ constexpr int kGuardFrames = 24;
 struct GuardStack {
   std::array<void*, kGuardFrames> frames{};
   int count = 0;
+  // The first frame is an instruction that was stopped at; the others, and without this the first
+  // too, are where calls return to.
+  bool interrupted = false;
 };
 
 // The caller's stack without the `own` innermost frames, which are this library's. The first call
