@@ -101,6 +101,25 @@ TEST(GuardDeathTest, TheCommandOfTheMessageNamesTheFunction) {
   EXPECT_GUARD_STOPS(TouchForTheTest(program.bytes()), NamesTheInnermost("TouchForTheTest"));
 }
 
+// The first frame below `title` is where a call returns to; the command's first address is the byte
+// before that. Files are loaded at multiples of a page.
+MATCHER_P(BeginsWithTheCallBelow, title, "") {
+  const auto number_behind = [text_of = std::string(arg)](size_t from, const char* text) {
+    const size_t found = text_of.find(text, from);
+    if (found == std::string::npos) return 0ULL;
+    return std::stoull(text_of.substr(found + std::strlen(text)), nullptr, 16);
+  };
+  const size_t frames = arg.find(std::string(title) + ":");
+  if (frames == std::string::npos) return false;
+  const size_t command = arg.find("addr2line", frames);
+  if (command == std::string::npos) return false;
+  return (number_behind(frames, "[0x") - number_behind(command, " 0x")) % 4096 == 1;
+}
+
+TEST(GuardDeathTest, TheCommandForAnAllocationNamesTheCall) {
+  EXPECT_GUARD_STOPS(program.bytes()[0] = 1, BeginsWithTheCallBelow("allocated at"));
+}
+
 // An overrun within the page of the data does not fault: it is found when the memory is freed.
 TEST(GuardDeathTest, OverrunsOfOneByteAreFoundAtFree) {
   EXPECT_GUARD_STOPS(
