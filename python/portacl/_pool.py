@@ -17,10 +17,12 @@ def pooled_block(shape: Sequence[int], item_bytes: int) -> _core.Block | None:
     """Memory from the pool for a result, or None where it is small or the pool is off.
 
     Raises:
-        ValueError: the result has more bytes than an address space.
+        ValueError: an extent is negative, or the result has more bytes than an address space.
         MemoryError: there is no memory for it.
 
     """
+    if min(shape, default=0) < 0:
+        raise ValueError(f"a result of shape {list(shape)} has a negative extent")
     nbytes = prod(shape) * item_bytes
     if max(nbytes, *shape) > sys.maxsize:
         raise ValueError(f"a result of shape {list(shape)} has more bytes than 64 bits can count")

@@ -69,6 +69,11 @@ portaclTensor Describe(const Extents& shape, int32_t dtype, bool channels_last) 
 }
 
 int64_t BytesOf(const Extents& shape, int64_t element) {
+  for (const int64_t extent : shape) {
+    if (extent < 0) {
+      throw std::runtime_error("a result of shape " + ToText(shape) + " has a negative extent");
+    }
+  }
   int64_t bytes = element;
   bool fits = true;
   for (const int64_t extent : shape) {
@@ -232,8 +237,9 @@ void Tensor::Read(const char* name) {
   Check(f.get_dtype(handle_, &dtype));
   const std::string what = name;
   if (device != f.cpu()) throw std::runtime_error(what + " must be on the CPU");
-  if (rank < 3 || rank > 4) {
-    throw std::runtime_error(what + " has rank " + std::to_string(rank) + ", but must have 3 or 4");
+  if (rank < 3 || rank > 5) {
+    throw std::runtime_error(what + " has rank " + std::to_string(rank) +
+                             ", but must have 3, 4 or 5");
   }
   const DType* known = nullptr;
   const auto types = DTypes();

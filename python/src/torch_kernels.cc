@@ -41,16 +41,18 @@ void SetModes(const Value* stack, Call* call) {
 }
 
 // (Tensor input, Tensor grid, int interpolation, int padding, bool align_corners) -> Tensor
-void GridSampler2D(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+template <Op kOp>
+void GridSampler(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   Tensor input(stack[0]);
   Tensor grid(stack[1]);
   input.Read("input");
   grid.Read("grid");
-  const portaclTensor& x = input.view();
-  const portaclTensor& g = grid.view();
-  Tensor output = Tensor::Empty({x.shape[0], x.shape[1], g.shape[1], g.shape[2]}, x.dtype, false);
-  Call call{Op::kGridSampler2D};
-  call.tensors = {&x, &g, &output.view()};
+  Extents shape = grid.shape();  // N, the points' axes, coordinates
+  shape.pop_back();
+  shape.insert(shape.begin() + 1, input.view().shape[1]);
+  Tensor output = Tensor::Empty(shape, input.view().dtype, false);
+  Call call{kOp};
+  call.tensors = {&input.view(), &grid.view(), &output.view()};
   SetModes(stack + 2, &call);
   Run(call);
   stack[0] = output.Release();
@@ -58,7 +60,8 @@ void GridSampler2D(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
 
 // (Tensor grad_output, Tensor input, Tensor grid, int interpolation, int padding,
 //  bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
-void GridSampler2DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+template <Op kOp>
+void GridSamplerBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   Tensor grad_output(stack[0]);
   Tensor input(stack[1]);
   Tensor grid(stack[2]);
@@ -75,7 +78,7 @@ void GridSampler2DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*resu
   Tensor grid_grad = wants_grid ? Tensor::Empty(grid.shape(), grid.view().dtype, false)
                                 : Tensor::Zeros(grid.shape(), grid.view().dtype);
   if (wants_input || wants_grid) {
-    Call call{Op::kGridSampler2DBackward};
+    Call call{kOp};
     call.tensors = {&grad_output.view(), &input.view(), &grid.view(),
                     wants_input ? &input_grad.view() : nullptr,
                     wants_grid ? &grid_grad.view() : nullptr};
@@ -86,8 +89,8 @@ void GridSampler2DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*resu
   stack[1] = grid_grad.Release();
 }
 
-// PyTorch's rule for the results of its resizing operators: strides ascend in the order C, W, H, N,
-// dense or not.
+// The memory format that PyTorch gives gradients of resized images: channels_last where the strides
+// ascend in the order C, W, H, N, dense or not. Of lines and volumes it makes them row-major.
 bool IsLikeChannelsLast(const portaclTensor& t) {
   if (t.rank != 4 || t.strides[1] == 0) return false;
   int64_t least = 0;
@@ -131,10 +134,13 @@ struct Entry {
   torch_abi::Kernel kernel;
 };
 constexpr Entry kEntries[] = {
-    {"grid_sampler_2d", GridSampler2D},
-    {"grid_sampler_2d_backward", GridSampler2DBackward},
+    {"grid_sampler_2d", GridSampler<Op::kGridSampler2D>},
+    {"grid_sampler_2d_backward", GridSamplerBackward<Op::kGridSampler2DBackward>},
+    {"grid_sampler_3d", GridSampler<Op::kGridSampler3D>},
+    {"grid_sampler_3d_backward", GridSamplerBackward<Op::kGridSampler3DBackward>},
     {"_upsample_nearest_exact1d_backward", UpsampleNearestExactBackward<1>},
     {"_upsample_nearest_exact2d_backward", UpsampleNearestExactBackward<2>},
+    {"_upsample_nearest_exact3d_backward", UpsampleNearestExactBackward<3>},
 };
 
 }  // namespace

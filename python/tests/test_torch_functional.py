@@ -188,3 +188,15 @@ def test_refusals():
         pt.interpolate_nearest_exact(x, (1, 2, 3))
     with pytest.raises(ValueError, match="input has shape"):
         pt.interpolate_nearest_exact(x[0, 0], 3)
+
+
+def test_impossible_sizes_are_refused():
+    x, _ = make(grad=False)
+    for size in (-1, (4, -4)):
+        with pytest.raises(ValueError, match="negative extent"):
+            pt.interpolate_nearest_exact(x, size)
+    with pytest.raises(ValueError, match="negative extent"):
+        torch.ops.portacl.upsample_nearest_exact_backward(x, [2, 3, -2, 5], None)
+    for factor in (float("inf"), float("nan"), -1.0, 0.0):
+        with pytest.raises(ValueError, match="scale_factor"):
+            pt.interpolate_nearest_exact(x, scale_factor=factor)

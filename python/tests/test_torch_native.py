@@ -98,7 +98,7 @@ def test_no_python_runs(monkeypatch):
     def fail(*_):
         raise AssertionError
 
-    for name in ("grid_sampler_2d", "grid_sampler_2d_backward", "upsample_nearest_exact_backward"):
+    for name in ("empty", "empty_like"):  # with which every kernel in Python begins
         monkeypatch.setattr(_kernels, name, fail)
     x, grid = random(1, 2, 5, 6), torch.rand(1, 3, 4, 2)
     with pt.accelerated(forward=True):
@@ -106,6 +106,12 @@ def test_no_python_runs(monkeypatch):
         aten.grid_sampler_2d_backward(x[..., :3, :4], x, grid, 0, 0, False, (True, True))
         aten._upsample_nearest_exact2d_backward(x, (5, 6), (1, 2, 3, 3))
         aten._upsample_nearest_exact1d_backward(x[0], (6,), (2, 5, 3))
+        volume = x[:, :, None]
+        aten.grid_sampler_3d(volume, torch.rand(1, 2, 3, 4, 3), 0, 0, False)
+        aten.grid_sampler_3d_backward(
+            x[:, :, None, :3, :4], volume, torch.rand(1, 1, 3, 4, 3), 0, 0, False, (True, True)
+        )
+        aten._upsample_nearest_exact3d_backward(volume, (1, 5, 6), (1, 2, 1, 3, 3))
 
 
 def test_large_results_come_from_the_pool():
@@ -156,6 +162,10 @@ def test_errors(monkeypatch):
         (
             lambda: aten._upsample_nearest_exact2d_backward(x, (4, 6), (1, 1, 3, 3)),
             "grad_output has shape",
+        ),
+        (
+            lambda: aten._upsample_nearest_exact2d_backward(x, (5, 6), (1, 1, 3, -3)),
+            "negative extent",
         ),
     )
     for native in (True, False):

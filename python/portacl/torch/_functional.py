@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor
+from math import floor, inf
 from typing import Optional, Union
 
 import torch
@@ -27,36 +27,39 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: Optional[bool] = None,
 ) -> torch.Tensor:
-    """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample`` in 2D.
+    """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample``.
 
     Differentiable twice. Results and gradients have the same bits for every number of threads; a
     NaN in ``grid`` gives NaN in that point's gradient and nothing else.
 
     Args:
-        input: (N, C, H, W) on the CPU; float16, bfloat16, float32, float64; any strides.
-        grid: (N, OH, OW, 2), x first, -1..1 across the image; dtype of ``input``.
-        mode: "bilinear", "nearest" or "bicubic".
+        input: (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32, float64; any
+            strides.
+        grid: (N, OH, OW, 2) or (N, OD, OH, OW, 3): x, y (, z) along W, H (, D), -1..1 across the
+            image; dtype of ``input``.
+        mode: "bilinear", "nearest" or "bicubic"; of volumes the first is trilinear, the last
+            tricubic, with any PyTorch.
         padding_mode: "zeros", "border" or "reflection".
         align_corners: None means False, without PyTorch's warning.
 
     Returns:
-        (N, C, OH, OW), row-major. Under CPU autocast the result is float32, as PyTorch's is.
+        (N, C, OH, OW) or (N, C, OD, OH, OW), row-major. Under CPU autocast the result is float32, as PyTorch's is.
 
     Raises:
         ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is not on the CPU.
 
     """
     _check_cpu("grid_sample", input=input, grid=grid)
-    if input.dim() != 4 or grid.dim() != 4:
+    if input.dim() != grid.dim() or input.dim() not in (4, 5):
         raise ValueError(
             f"grid_sample: input has shape {list(input.shape)} and grid {list(grid.shape)}, but "
-            f"they must be (N, C, H, W) and (N, OH, OW, 2)"
+            f"they must be (N, C, H, W) and (N, OH, OW, 2), or (N, C, D, H, W) and "
+            f"(N, OD, OH, OW, 3)"
         )
     interpolation = _choose(INTERPOLATIONS, "mode", mode)
     padding = _choose(PADDINGS, "padding_mode", padding_mode)
-    result: torch.Tensor = ops.grid_sampler_2d(
-        input, grid, interpolation, padding, bool(align_corners)
-    )
+    sampler = ops.grid_sampler_2d if input.dim() == 4 else ops.grid_sampler_3d
+    result: torch.Tensor = sampler(input, grid, interpolation, padding, bool(align_corners))
     return result
 
 
@@ -72,7 +75,8 @@ def interpolate_nearest_exact(
     float32), where it disagrees with its own backward.
 
     Args:
-        input: (N, C, L) or (N, C, H, W) on the CPU; float16, bfloat16, float32, float64.
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32,
+            float64.
         size: spatial extents of the result, or one for all axes.
         scale_factor: result extent / input extent per axis, or one for all; the result has
             ``floor(extent * scale_factor)``. Exactly one of the two must be given.
@@ -86,10 +90,10 @@ def interpolate_nearest_exact(
     """
     _check_cpu("interpolate_nearest_exact", input=input)
     axes = input.dim() - 2
-    if axes not in (1, 2):
+    if axes not in (1, 2, 3):
         raise ValueError(
             f"interpolate_nearest_exact: input has shape {list(input.shape)}, but must be "
-            f"(N, C, L) or (N, C, H, W)"
+            f"(N, C, L), (N, C, H, W) or (N, C, D, H, W)"
         )
     if (size is None) == (scale_factor is None):
         raise ValueError(
@@ -101,6 +105,11 @@ def interpolate_nearest_exact(
     else:
         scales = [scale_factor] * axes if isinstance(scale_factor, (int, float)) else scale_factor
         scales = [float(s) for s in scales]  # type: ignore[union-attr]
+        if not all(0 < s < inf for s in scales):
+            raise ValueError(
+                f"interpolate_nearest_exact: scale_factor is {scale_factor}, but each factor must "
+                f"be a finite number above 0"
+            )
         sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
     if len(sizes) != axes or (scales is not None and len(scales) != axes):
         raise ValueError(f"interpolate_nearest_exact: {axes} spatial axes need as many values")

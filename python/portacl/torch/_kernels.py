@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Optional
 
 import torch
 from torch import get_num_threads
 
 from .. import _core
-from ._results import empty, empty_like, is_like_channels_last
+from ._results import empty, empty_like, memory_format_like
 
 Scales = Sequence[float]
 Results = tuple[Optional[torch.Tensor], Optional[torch.Tensor]]
 
 
-def grid_sampler_2d(
-    input: torch.Tensor, grid: torch.Tensor, interpolation: int, padding: int, align_corners: bool
+def _grid_sampler(
+    function: Callable[..., None],
+    input: torch.Tensor,
+    grid: torch.Tensor,
+    interpolation: int,
+    padding: int,
+    align_corners: bool,
 ) -> torch.Tensor:
-    """Sampled values (N, C, OH, OW), row-major."""
-    output = empty((*input.shape[:2], *grid.shape[1:3]), input.dtype)
-    _core.grid_sampler_2d(
-        input, grid, output, interpolation, padding, align_corners, get_num_threads()
-    )
+    """Sampled values (N, C, OH, OW) or (N, C, OD, OH, OW), row-major."""
+    output = empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
+    function(input, grid, output, interpolation, padding, align_corners, get_num_threads())
     return output
 
 
-def grid_sampler_2d_backward(
+def _grid_sampler_backward(
+    function: Callable[..., None],
     grad_output: torch.Tensor,
     input: torch.Tensor,
     grid: torch.Tensor,
@@ -39,7 +44,7 @@ def grid_sampler_2d_backward(
     input_grad = empty_like(input) if output_mask[0] else None
     grid_grad = empty_like(grid) if output_mask[1] else None
     if input_grad is not None or grid_grad is not None:
-        _core.grid_sampler_2d_backward(
+        function(
             grad_output,
             input,
             grid,
@@ -51,6 +56,18 @@ def grid_sampler_2d_backward(
             get_num_threads(),
         )
     return input_grad, grid_grad
+
+
+GRID_SAMPLERS = {
+    2: partial(_grid_sampler, _core.grid_sampler_2d),
+    3: partial(_grid_sampler, _core.grid_sampler_3d),
+}
+"""By the number of spatial axes."""
+
+GRID_SAMPLERS_BACKWARD = {
+    2: partial(_grid_sampler_backward, _core.grid_sampler_2d_backward),
+    3: partial(_grid_sampler_backward, _core.grid_sampler_3d_backward),
+}
 
 
 def _axis_scales(tensor: torch.Tensor, scales: Optional[Scales]) -> tuple[float, float, float]:
@@ -67,20 +84,19 @@ def upsample_nearest_exact(
     input: torch.Tensor, output_size: Sequence[int], scales: Optional[Scales]
 ) -> torch.Tensor:
     """Resized values in the memory format of ``input``."""
-    output = empty(
-        (*input.shape[:2], *output_size), input.dtype, channels_last=is_like_channels_last(input)
-    )
+    output = empty((*input.shape[:2], *output_size), input.dtype, memory_format_like(input))
     _core.upsample_nearest_exact(input, output, _axis_scales(input, scales), get_num_threads())
     return output
 
 
 def upsample_nearest_exact_backward(
-    grad_output: torch.Tensor, input_size: Sequence[int], scales: Optional[Scales]
+    grad_output: torch.Tensor,
+    input_size: Sequence[int],
+    scales: Optional[Scales],
+    memory_format: Optional[torch.memory_format] = None,
 ) -> torch.Tensor:
-    """Gradient of the resized tensor's source, in the memory format of ``grad_output``."""
-    grad_input = empty(
-        input_size, grad_output.dtype, channels_last=is_like_channels_last(grad_output)
-    )
+    """Gradient of the resized tensor's source; None: in the memory format of ``grad_output``."""
+    grad_input = empty(input_size, grad_output.dtype, memory_format or memory_format_like(grad_output))
     _core.upsample_nearest_exact_backward(
         grad_output, grad_input, _axis_scales(grad_output, scales), get_num_threads()
     )

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Optional
 
 import torch
 
 from . import _kernels
-from ._results import is_like_channels_last
+from ._results import memory_format_like
 
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 _MODES = "int interpolation_mode, int padding_mode, bool align_corners"
 
-torch.library.define(
-    "portacl::grid_sampler_2d", f"(Tensor input, Tensor grid, {_MODES}) -> Tensor", tags=_TAGS
-)
-torch.library.define(
-    "portacl::grid_sampler_2d_backward",
-    f"(Tensor grad_output, Tensor input, Tensor grid, {_MODES}, bool[2] output_mask)"
-    " -> (Tensor, Tensor)",
-    tags=_TAGS,
-)
+_SPATIAL_AXES = (2, 3)  # of the grid samplers; nearest-exact is one operator for 1 to 3
+
+for _axes in _SPATIAL_AXES:
+    torch.library.define(
+        f"portacl::grid_sampler_{_axes}d",
+        f"(Tensor input, Tensor grid, {_MODES}) -> Tensor",
+        tags=_TAGS,
+    )
+    torch.library.define(
+        f"portacl::grid_sampler_{_axes}d_backward",
+        f"(Tensor grad_output, Tensor input, Tensor grid, {_MODES}, bool[2] output_mask)"
+        " -> (Tensor, Tensor)",
+        tags=_TAGS,
+    )
 torch.library.define(
     "portacl::upsample_nearest_exact",
     "(Tensor input, SymInt[] output_size, float[]? scales) -> Tensor",
@@ -35,18 +41,20 @@ torch.library.define(
 
 ops = torch.ops.portacl
 
-torch.library.impl("portacl::grid_sampler_2d", "CPU", _kernels.grid_sampler_2d)
 torch.library.impl("portacl::upsample_nearest_exact", "CPU", _kernels.upsample_nearest_exact)
 torch.library.impl(
     "portacl::upsample_nearest_exact_backward", "CPU", _kernels.upsample_nearest_exact_backward
 )
 
 
-@torch.library.impl("portacl::grid_sampler_2d_backward", "CPU")
-def _grid_sampler_2d_backward(
-    grad_output: torch.Tensor, input: torch.Tensor, grid: torch.Tensor, *rest: Any
+def _grid_sampler_backward(
+    kernel: Callable[..., _kernels.Results],
+    grad_output: torch.Tensor,
+    input: torch.Tensor,
+    grid: torch.Tensor,
+    *rest: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    input_grad, grid_grad = _kernels.grid_sampler_2d_backward(grad_output, input, grid, *rest)
+    input_grad, grid_grad = kernel(grad_output, input, grid, *rest)
     # The schema has no optional results: an empty tensor stands for one that is left out.
     return (
         input.new_empty(0) if input_grad is None else input_grad,
@@ -54,24 +62,17 @@ def _grid_sampler_2d_backward(
     )
 
 
-# Like PyTorch's grid_sampler: coordinates need float32 even where autocast asks for less.
-torch.library.register_autocast("portacl::grid_sampler_2d", "cpu", torch.float32)
-
-
 def _like(source: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """A result in the memory format of its source."""
-    channels_last = is_like_channels_last(source)
-    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    memory_format = memory_format_like(source)
     return torch.empty(shape, dtype=source.dtype, device=source.device, memory_format=memory_format)
 
 
-@torch.library.register_fake("portacl::grid_sampler_2d")
-def _fake_grid_sampler_2d(input: torch.Tensor, grid: torch.Tensor, *modes: Any) -> torch.Tensor:
-    return input.new_empty((*input.shape[:2], *grid.shape[1:3]))
+def _fake_grid_sampler(input: torch.Tensor, grid: torch.Tensor, *modes: Any) -> torch.Tensor:
+    return input.new_empty((*input.shape[:2], *grid.shape[1:-1]))
 
 
-@torch.library.register_fake("portacl::grid_sampler_2d_backward")
-def _fake_grid_sampler_2d_backward(
+def _fake_grid_sampler_backward(
     grad_output: torch.Tensor,
     input: torch.Tensor,
     grid: torch.Tensor,
@@ -86,35 +87,18 @@ def _fake_grid_sampler_2d_backward(
     )
 
 
-@torch.library.register_fake("portacl::upsample_nearest_exact")
-def _fake_upsample_nearest_exact(
-    input: torch.Tensor, output_size: Sequence[int], scales: Optional[Sequence[float]]
-) -> torch.Tensor:
-    return _like(input, (*input.shape[:2], *output_size))
-
-
-@torch.library.register_fake("portacl::upsample_nearest_exact_backward")
-def _fake_upsample_nearest_exact_backward(
-    grad_output: torch.Tensor, input_size: Sequence[int], scales: Optional[Sequence[float]]
-) -> torch.Tensor:
-    return _like(grad_output, input_size)
-
-
 def _setup_grid(ctx: Any, inputs: Any, output: Any) -> None:
     input, grid, *ctx.modes = inputs
     ctx.save_for_backward(input, grid)
 
 
-def _grid_gradients(ctx: Any, grad_output: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
+def _grid_gradients(
+    backward: Callable[..., Any], ctx: Any, grad_output: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
     input, grid = ctx.saved_tensors
     mask = list(ctx.needs_input_grad[:2])
-    gradients = ops.grid_sampler_2d_backward(grad_output, input, grid, *ctx.modes, mask)
+    gradients = backward(grad_output, input, grid, *ctx.modes, mask)
     return (*(g if wanted else None for g, wanted in zip(gradients, mask)), None, None, None)
-
-
-torch.library.register_autograd(
-    "portacl::grid_sampler_2d", _grid_gradients, setup_context=_setup_grid
-)
 
 
 def _setup_grid_backward(ctx: Any, inputs: Any, output: Any) -> None:
@@ -123,14 +107,16 @@ def _setup_grid_backward(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.save_for_backward(*tensors)
 
 
-def _grid_second_order(ctx: Any, *grads: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
+def _grid_second_order(
+    torchs_backward: Callable[..., Any], ctx: Any, *grads: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
     """Second order by PyTorch's own formulas, through the derivative of its backward operator."""
     create_graph = torch.is_grad_enabled()
     wanted = ctx.needs_input_grad[:3]
     with torch.enable_grad():
         # Views, so that the graph goes on to the caller's tensors where a third order is asked for.
         tensors = [t.view_as(t) if t.requires_grad else t.detach() for t in ctx.saved_tensors]
-        gradients = torch.ops.aten.grid_sampler_2d_backward(*tensors, *ctx.modes, ctx.mask)
+        gradients = torchs_backward(*tensors, *ctx.modes, ctx.mask)
         used = [i for i in range(2) if ctx.mask[i]]
         found = torch.autograd.grad(
             [gradients[i] for i in used],
@@ -143,9 +129,46 @@ def _grid_second_order(ctx: Any, *grads: torch.Tensor) -> tuple[Optional[torch.T
     return (*(next(results) if is_wanted else None for is_wanted in wanted), *[None] * 4)
 
 
-torch.library.register_autograd(
-    "portacl::grid_sampler_2d_backward", _grid_second_order, setup_context=_setup_grid_backward
-)
+def _register_grid_sampler(axes: int) -> None:
+    """Kernels, shapes for compilers and derivatives of both directions."""
+    stem = f"grid_sampler_{axes}d"
+    forward, backward = f"portacl::{stem}", f"portacl::{stem}_backward"
+    torch.library.impl(forward, "CPU", _kernels.GRID_SAMPLERS[axes])
+    torch.library.impl(
+        backward, "CPU", partial(_grid_sampler_backward, _kernels.GRID_SAMPLERS_BACKWARD[axes])
+    )
+    torch.library.register_fake(forward, _fake_grid_sampler)
+    torch.library.register_fake(backward, _fake_grid_sampler_backward)
+    # Like PyTorch's grid_sampler: coordinates need float32 even where autocast asks for less.
+    torch.library.register_autocast(forward, "cpu", torch.float32)
+    torch.library.register_autograd(
+        forward,
+        partial(_grid_gradients, getattr(ops, f"{stem}_backward")),
+        setup_context=_setup_grid,
+    )
+    torch.library.register_autograd(
+        backward,
+        partial(_grid_second_order, getattr(torch.ops.aten, f"{stem}_backward")),
+        setup_context=_setup_grid_backward,
+    )
+
+
+for _axes in _SPATIAL_AXES:
+    _register_grid_sampler(_axes)
+
+
+@torch.library.register_fake("portacl::upsample_nearest_exact")
+def _fake_upsample_nearest_exact(
+    input: torch.Tensor, output_size: Sequence[int], scales: Optional[Sequence[float]]
+) -> torch.Tensor:
+    return _like(input, (*input.shape[:2], *output_size))
+
+
+@torch.library.register_fake("portacl::upsample_nearest_exact_backward")
+def _fake_upsample_nearest_exact_backward(
+    grad_output: torch.Tensor, input_size: Sequence[int], scales: Optional[Sequence[float]]
+) -> torch.Tensor:
+    return _like(grad_output, input_size)
 
 
 def _setup_resize(ctx: Any, inputs: Any, output: Any) -> None:

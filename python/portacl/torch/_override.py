@@ -71,111 +71,76 @@ def _raises_as_pytorch(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def _grid_sampler_2d_backward(
-    grad_output: torch.Tensor,
-    input: torch.Tensor,
-    grid: torch.Tensor,
-    interpolation: int,
-    padding: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
+def _grid_sampler_backward(
+    axes: int, grad_output: torch.Tensor, input: torch.Tensor, grid: torch.Tensor, *rest: Any
 ) -> tuple[Optional[torch.Tensor], torch.Tensor]:
-    input_grad, grid_grad = _kernels.grid_sampler_2d_backward(
-        grad_output, input, grid, interpolation, padding, align_corners, output_mask
-    )
+    kernel = _kernels.GRID_SAMPLERS_BACKWARD[axes]
+    input_grad, grid_grad = kernel(grad_output, input, grid, *rest)
     if grid_grad is None:  # compilers count on a tensor here; untouched zero pages cost nothing
         grid_grad = torch.zeros(grid.shape, dtype=grid.dtype)
     return input_grad, grid_grad
 
 
+def _factors(axes: int, scales: Sequence[Optional[float]]) -> list[float]:
+    """One for each axis, 0 where the sizes decide; PyTorch drops trailing arguments of None."""
+    return [scale or 0.0 for scale in (*scales, *[None] * axes)[:axes]]
+
+
 def _resize_backward(
+    axes: int,
     grad_output: torch.Tensor,
     output_size: Sequence[int],
     input_size: Sequence[int],
-    scales: Sequence[Optional[float]],
+    *scales: Optional[float],
 ) -> torch.Tensor:
     if tuple(grad_output.shape) != (*input_size[:2], *output_size):
         raise RuntimeError(
             f"grad_output has shape {list(grad_output.shape)}, but input_size {list(input_size)} "
             f"and output_size {list(output_size)} ask for {[*input_size[:2], *output_size]}"
         )
+    # PyTorch makes the gradients of images like grad_output, those of volumes row-major.
+    memory_format = torch.contiguous_format if axes == 3 else None
     return _kernels.upsample_nearest_exact_backward(
-        grad_output, input_size, [scale or 0.0 for scale in scales]
+        grad_output, input_size, _factors(axes, scales), memory_format
     )
 
 
-def _upsample_nearest_exact1d_backward(
-    grad_output: torch.Tensor,
-    output_size: Sequence[int],
-    input_size: Sequence[int],
-    scales: Optional[float] = None,
-) -> torch.Tensor:
-    return _resize_backward(grad_output, output_size, input_size, (scales,))
-
-
-def _upsample_nearest_exact2d_backward(
-    grad_output: torch.Tensor,
-    output_size: Sequence[int],
-    input_size: Sequence[int],
-    scales_h: Optional[float] = None,
-    scales_w: Optional[float] = None,
-) -> torch.Tensor:
-    return _resize_backward(grad_output, output_size, input_size, (scales_h, scales_w))
-
-
-_backward.kernels = {
-    "grid_sampler_2d_backward": _grid_sampler_2d_backward,
-    "_upsample_nearest_exact1d_backward": _upsample_nearest_exact1d_backward,
-    "_upsample_nearest_exact2d_backward": _upsample_nearest_exact2d_backward,
-}
-
-
 def _resize(
-    stock: Any, input: torch.Tensor, output_size: Sequence[int], *scales: Optional[float]
+    axes: int, input: torch.Tensor, output_size: Sequence[int], *scales: Optional[float]
 ) -> torch.Tensor:
     if not input.is_floating_point():
         # Pictures in uint8: PyTorch's kernel, which is still behind the operator's out= variant.
+        stock = getattr(torch.ops.aten, f"_upsample_nearest_exact{axes}d").out
         return stock(input, output_size, *scales, out=input.new_empty(0))
-    factors = [scale or 0.0 for scale in scales]
-    return _kernels.upsample_nearest_exact(input, output_size, factors)
+    return _kernels.upsample_nearest_exact(input, output_size, _factors(axes, scales))
 
 
-def _upsample_nearest_exact1d(
-    input: torch.Tensor, output_size: Sequence[int], scales: Optional[float] = None
-) -> torch.Tensor:
-    return _resize(torch.ops.aten._upsample_nearest_exact1d.out, input, output_size, scales)
-
-
-def _upsample_nearest_exact2d(
-    input: torch.Tensor,
-    output_size: Sequence[int],
-    scales_h: Optional[float] = None,
-    scales_w: Optional[float] = None,
-) -> torch.Tensor:
-    stock = torch.ops.aten._upsample_nearest_exact2d.out
-    return _resize(stock, input, output_size, scales_h, scales_w)
-
-
+_backward.kernels = {
+    **{f"grid_sampler_{axes}d_backward": functools.partial(_grid_sampler_backward, axes) for axes in (2, 3)},
+    **{
+        f"_upsample_nearest_exact{axes}d_backward": functools.partial(_resize_backward, axes)
+        for axes in (1, 2, 3)
+    },
+}
 _forward.kernels = {
-    "grid_sampler_2d": _kernels.grid_sampler_2d,
-    "_upsample_nearest_exact1d": _upsample_nearest_exact1d,
-    "_upsample_nearest_exact2d": _upsample_nearest_exact2d,
+    **{f"grid_sampler_{axes}d": _kernels.GRID_SAMPLERS[axes] for axes in (2, 3)},
+    **{f"_upsample_nearest_exact{axes}d": functools.partial(_resize, axes) for axes in (1, 2, 3)},
 }
 
 
 def enable(forward: bool = False) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
-    Replaces the CPU kernels of ``aten::grid_sampler_2d_backward`` and
-    ``aten::_upsample_nearest_exact1d_backward`` and ``..2d_backward``, which are behind
+    Replaces the CPU kernels of ``aten::grid_sampler_2d_backward``, ``..3d_backward`` and
+    ``aten::_upsample_nearest_exact1d_backward``, ``..2d_..``, ``..3d_..``, which are behind
     ``torch.nn.functional.grid_sample`` and ``interpolate(mode="nearest-exact")``. Results have the
     same shapes, dtypes and memory formats; those of nearest-exact have the same bits. They run on
     PyTorch's threads (``threads()``). Forked children (DataLoader workers) inherit it and compute
     with one thread once the parent has used more, with the same bits. The last call counts.
 
     Args:
-        forward: replace ``aten::grid_sampler_2d`` and ``aten::_upsample_nearest_exact1d`` and
-            ``..2d`` as well. The last bits of ``grid_sample`` then differ from PyTorch's, and a few
+        forward: replace ``aten::grid_sampler_2d``, ``..3d`` and ``aten::_upsample_nearest_exact1d``,
+            ``..2d``, ``..3d`` as well. The last bits of ``grid_sample`` then differ from PyTorch's, and a few
             size pairs of nearest-exact take another element (the one that the backward takes).
 
     """

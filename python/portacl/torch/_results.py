@@ -9,46 +9,62 @@ import torch
 from .._pool import POOLED_BYTES, empty_tensor, no_memory, pooled_block
 
 
-def is_like_channels_last(tensor: torch.Tensor) -> bool:
-    """Whether PyTorch would make results from this tensor channels_last.
+_MEMORY_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
-    That is where the strides ascend in the order C, W, H, N, not where they are dense: PyTorch's
-    own rule for the results of its resizing operators.
+
+def memory_format_like(tensor: torch.Tensor) -> torch.memory_format:
+    """Memory format that PyTorch would give results from this tensor, of images or volumes.
+
+    It is channels_last where the strides ascend in the order C, W, H, (D,) N, not where they are
+    dense: PyTorch's own rule for the results of its resizing operators.
     """
-    if tensor.dim() != 4:
-        return False
+    if tensor.dim() not in _MEMORY_FORMATS:
+        return torch.contiguous_format
     shape, strides = tensor.shape, tensor.stride()
     if strides[1] == 0:
-        return False
+        return torch.contiguous_format
     least = 0
-    for axis in (1, 3, 2, 0):
+    for axis in _ascending_axes(tensor.dim()):
         if shape[axis] == 0 or strides[axis] < least:
-            return False
+            return torch.contiguous_format
         if axis == 0 and least == strides[1]:  # N, 1, 1, 1: ambiguous, counts as row-major
-            return False
+            return torch.contiguous_format
         least = strides[axis] * max(shape[axis], 1)
-    return True
+    return _MEMORY_FORMATS[tensor.dim()]
+
+
+def _ascending_axes(rank: int) -> tuple[int, ...]:
+    """The axes of channels_last, innermost first."""
+    return (1, *range(rank - 1, 1, -1), 0)
 
 
 def _channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    _, channels, height, width = shape
-    return (channels * height * width, 1, channels * width, channels)
+    strides, following = [0] * len(shape), 1
+    for axis in _ascending_axes(len(shape)):
+        strides[axis] = following
+        following *= shape[axis]
+    return tuple(strides)
 
 
 def empty_like(tensor: torch.Tensor) -> torch.Tensor:
     """A row-major CPU tensor with undefined contents and another one's shape and dtype."""
     if tensor.numel() < POOLED_BYTES // 8 and tensor.is_contiguous():
-        return torch.empty_like(tensor)  # the cheapest way: small calls are all overhead
+        # The cheapest way: small calls are all overhead.
+        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
     return empty(tensor.shape, tensor.dtype)
 
 
-def empty(shape: Sequence[int], dtype: torch.dtype, *, channels_last: bool = False) -> torch.Tensor:
+def empty(
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    memory_format: torch.memory_format = torch.contiguous_format,
+) -> torch.Tensor:
     """A CPU tensor with undefined contents, row-major or channels_last.
 
     Pooled memory (1 MiB and more) goes back to the pool when the tensor dies; such a tensor cannot
     be resized in place.
     """
-    if not channels_last:
+    if memory_format == torch.contiguous_format:
         tensor: torch.Tensor = empty_tensor(torch, shape, dtype)
         return tensor
     strides = _channels_last_strides(shape)
