@@ -68,6 +68,38 @@ def test_nearest_exact_1d_equals_pytorch(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "sizes", [((4, 6, 10), (2, 3, 5)), ((5, 7, 2), (9, 3, 4)), ((4, 4, 4), (1, 1, 1))]
+)
+def test_nearest_exact_3d_equals_pytorch(dtype, sizes):
+    output, source = sizes
+    values = torch.randn(2, 3, *source, generator=generator(9)).to(dtype)
+    arguments = (list(output), None, None, None)
+    result = aten._upsample_nearest_exact3d(values.npu(), *arguments)
+    assert torch.equal(result.cpu(), aten._upsample_nearest_exact3d(values, *arguments))
+    grad = torch.randn(2, 3, *output, generator=generator(1)).to(dtype)
+    arguments = (list(output), [2, 3, *source], None, None, None)
+    result = aten._upsample_nearest_exact3d_backward(grad.npu(), *arguments)
+    assert torch.equal(result.cpu(), aten._upsample_nearest_exact3d_backward(grad, *arguments))
+
+
+def check_near_float64(operator, tensors, rest):
+    """On the device, against PyTorch in float64 on the CPU."""
+    dtype = tensors[0].dtype
+    results = operator(*(t.npu() for t in tensors), *rest)
+    # The coordinates' rounding to halves decides cells: compare where the operator computes.
+    wide = tensors if dtype == torch.float32 else [t.float() for t in tensors]
+    tolerance = 1e-5 if dtype == torch.float32 else 3e-2
+    expected = operator(*(t.double() for t in wide), *rest)
+    if isinstance(results, torch.Tensor):
+        results, expected = [results], [expected]
+    for result, reference in zip(results, expected, strict=True):
+        assert result.dtype == dtype and result.device.type == "npu"
+        scale = max(1.0, reference.abs().max().item())
+        assert (result.cpu().double() - reference).abs().max().item() <= tolerance * scale
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("mode", [0, 1])
 @pytest.mark.parametrize("padding", [0, 1])
@@ -76,16 +108,23 @@ def test_grid_sampler_is_near_float64(dtype, align, mode, padding):
     grid = (torch.rand(2, 8, 10, 2, generator=generator(4)) * 2.4 - 1.2).to(dtype)
     grad = torch.randn(2, 3, 8, 10, generator=generator(5)).to(dtype)
     rest = (mode, padding, align, [True, True])
-    results = aten.grid_sampler_2d_backward(grad.npu(), source.npu(), grid.npu(), *rest)
-    if dtype == torch.float32:
-        wide, tolerance = (grad, source, grid), 1e-5
-    else:  # the coordinates' rounding decides cells: compare where the operator computes
-        wide, tolerance = (grad.float(), source.float(), grid.float()), 3e-2
-    expected = aten.grid_sampler_2d_backward(*(t.double() for t in wide), *rest)
-    for result, reference in zip(results, expected, strict=True):
-        assert result.dtype == dtype
-        scale = max(1.0, reference.abs().max().item())
-        assert (result.cpu().double() - reference).abs().max().item() <= tolerance * scale
+    check_near_float64(aten.grid_sampler_2d_backward, (grad, source, grid), rest)
+
+
+# The vendor's operators on volumes have no BF16; portacl's have it under profile "open" only.
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+def test_grid_sampler_3d_is_near_float64(dtype, align, mode, padding):
+    source = torch.randn(2, 3, 4, 6, 7, generator=generator(3)).to(dtype)
+    grid = (torch.rand(2, 5, 8, 3, 3, generator=generator(4)) * 2.4 - 1.2).to(dtype)
+    grad = torch.randn(2, 3, 5, 8, 3, generator=generator(5)).to(dtype)
+    modes = (mode, padding, align)
+    check_near_float64(aten.grid_sampler_3d, (source, grid), modes)
+    check_near_float64(
+        aten.grid_sampler_3d_backward, (grad, source, grid), (*modes, [True, True])
+    )
 
 
 def test_gradients_are_the_same_on_every_run():
