@@ -16,14 +16,14 @@ def source_index(in_extent: int, out_extent: int, scale: float = 0.0) -> np.ndar
     return np.minimum(np.floor(centres.astype(np.float32)), in_extent - 1).astype(np.int64)
 
 
-def upsample_nearest_exact(x: np.ndarray, out_size, scales=(0.0, 0.0)) -> np.ndarray:
+def upsample_nearest_exact(x: np.ndarray, out_size, scales=(0.0, 0.0, 0.0)) -> np.ndarray:
     """Forward, (N, C, ...)."""
     for axis, extent in enumerate(out_size):
         x = np.take(x, source_index(x.shape[2 + axis], extent, scales[axis]), axis=2 + axis)
     return x
 
 
-def upsample_nearest_exact_backward(grad, in_size, scales=(0.0, 0.0)) -> np.ndarray:
+def upsample_nearest_exact_backward(grad, in_size, scales=(0.0, 0.0, 0.0)) -> np.ndarray:
     """Backward in float64, (N, C, ...)."""
     grad = grad.astype(np.float64)
     for axis, extent in enumerate(in_size):

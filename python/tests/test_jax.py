@@ -34,8 +34,15 @@ def float64():
 
 def scene(dtype=np.float32, n=2, c=3, size=(7, 9), points=(5, 6)):
     image = RNG.standard_normal((n, c, *size)).astype(dtype)
-    grid = RNG.uniform(-1.2, 1.2, (n, *points, 2)).astype(dtype)
+    grid = RNG.uniform(-1.2, 1.2, (n, *points, len(size))).astype(dtype)
     return image, grid
+
+
+VOLUMES = {"size": (4, 5, 6), "points": (3, 4, 2)}
+
+
+def sampler(axes, module, direction=""):
+    return getattr(module, f"grid_sampler_{axes}d{direction}")
 
 
 def sample_with_map_coordinates(image, grid, padding):
@@ -69,17 +76,22 @@ def test_values_and_gradients_are_those_of_map_coordinates(padding):
     [("float32", *modes) for modes in MODES]
     + [(dtype, "bilinear", "border", False) for dtype in ("float16", "bfloat16", "float64")],
 )
-def test_gradients_have_the_bits_of_the_array_functions(dtype, interpolation, padding, align):
-    image, grid = (jnp.asarray(a, dtype) for a in scene(np.float64))
+@pytest.mark.parametrize("axes", [2, 3])
+def test_gradients_have_the_bits_of_the_array_functions(axes, dtype, interpolation, padding, align):
+    arrays = scene(np.float64, **(VOLUMES if axes == 3 else {}))
+    image, grid = (jnp.asarray(a, dtype) for a in arrays)
     modes = {"interpolation": interpolation, "padding": padding, "align_corners": align}
-    output, pull = jax.vjp(jax.jit(lambda i, g: pj.grid_sampler_2d(i, g, **modes)), image, grid)
+    sample = jax.jit(lambda i, g: sampler(axes, pj)(i, g, **modes))
+    output, pull = jax.vjp(sample, image, grid)
     weights = jnp.asarray(RNG.standard_normal(output.shape), dtype)
-    want = portacl.grid_sampler_2d_backward(weights, image, grid, **modes)
-    assert (output == portacl.grid_sampler_2d(image, grid, **modes)).all()
+    want = sampler(axes, portacl, "_backward")(weights, image, grid, **modes)
+    assert (output == sampler(axes, portacl)(image, grid, **modes)).all()
     for got, wanted in zip(pull(weights), want):
         assert (got == wanted).all() and got.dtype == wanted.dtype
-    for got, wanted in zip(pj.grid_sampler_2d_backward(weights, image, grid, **modes), want):
+    backward = sampler(axes, pj, "_backward")
+    for got, wanted in zip(backward(weights, image, grid, **modes), want):
         assert (got == wanted).all()
+    assert backward(weights, image, grid, **modes, output_mask=(True, False))[1] is None
 
 
 @pytest.mark.parametrize("argument", [0, 1])
@@ -88,9 +100,9 @@ def test_only_the_gradient_that_is_asked_for_is_computed(argument):
     gradient = jax.grad(lambda i, g: pj.grid_sampler_2d(i, g).sum(), argument)
     text = jax.jit(gradient).lower(image, grid).as_text()
     wanted, other = ("input_grad", "grid_grad")[:: 1 if argument == 0 else -1]
-    assert f"portacl_grid_sampler_2d_{wanted}" in text
-    assert f"portacl_grid_sampler_2d_{other}" not in text
-    assert "portacl_grid_sampler_2d_backward" not in text
+    assert f"portacl_grid_sampler_{wanted}" in text
+    assert f"portacl_grid_sampler_{other}" not in text
+    assert "portacl_grid_sampler_backward" not in text
     whole = portacl.grid_sampler_2d_backward(np.ones((2, 3, 5, 6), np.float32), image, grid)
     assert (np.asarray(gradient(image, grid)) == whole[argument]).all()
 
@@ -111,6 +123,16 @@ def test_vmap_has_the_bits_of_a_loop(axes):
             assert (g[k] == w).all()
 
 
+def test_vmap_of_volumes_has_the_bits_of_a_loop():
+    volumes = RNG.standard_normal((3, 1, 2, 4, 5, 6)).astype(np.float32)
+    grid = RNG.uniform(-1, 1, (1, 2, 3, 4, 3)).astype(np.float32)
+    gradient = jax.grad(lambda v, g: (pj.grid_sampler_3d(v, g) ** 2).sum(), (0, 1))
+    got = jax.jit(jax.vmap(gradient, (0, None)))(volumes, grid)
+    for k in range(3):
+        for g, w in zip(got, gradient(volumes[k], grid)):
+            assert (g[k] == w).all()
+
+
 def test_vmap_of_vmap():
     images = RNG.standard_normal((2, 3, 1, 2, 5, 4)).astype(np.float32)
     got = jax.vmap(jax.vmap(lambda x: pj.upsample_nearest_exact(x, (7, 9))))(images)
@@ -118,7 +140,7 @@ def test_vmap_of_vmap():
     assert (np.asarray(got).reshape(6, 2, 7, 9) == want).all()
 
 
-@pytest.mark.parametrize("sizes", [((5,), (12,)), ((6, 7), (9, 4)), ((3, 5), (3, 20))])
+@pytest.mark.parametrize("sizes", [((5,), (12,)), ((6, 7), (9, 4)), ((3, 5), (3, 20)), ((2, 3, 4), (5, 2, 7))])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_nearest_exact_against_the_oracle(sizes, dtype):
     size_in, size_out = sizes
@@ -169,11 +191,12 @@ def test_a_nan_in_the_grid_reaches_its_own_gradient_only():
 def test_refusals_say_what_is_wrong_while_tracing():
     image, grid = scene()
     for call, error, words in (
-        (lambda: pj.upsample_nearest_exact(image[..., None], 2), ValueError, "must be .N, C, L. or"),
+        (lambda: pj.upsample_nearest_exact(image[None, None], 2), ValueError, "must be .N, C, L."),
         (lambda: pj.grid_sampler_2d(image.astype(int), grid), TypeError, "input has dtype int"),
         (lambda: pj.grid_sampler_2d(image, grid.astype(float)), TypeError, "grid has dtype"),
         (lambda: pj.grid_sampler_2d(image[0], grid), ValueError, "input has shape"),
         (lambda: pj.grid_sampler_2d(image, grid[:1]), ValueError, "grid"),
+        (lambda: pj.grid_sampler_3d(image, grid), ValueError, "N, OD, OH, OW, 3"),
         (lambda: pj.grid_sampler_2d(image, grid, padding="wrap"), ValueError, "padding is 'wrap'"),
         (lambda: pj.upsample_nearest_exact(image), ValueError, "one of them is needed"),
         (lambda: pj.upsample_nearest_exact(image, (4, 4, 4)), ValueError, "2 extents"),

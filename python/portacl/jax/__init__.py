@@ -10,6 +10,8 @@ number of threads, on ``jit`` or on ``vmap``.
 from ._functional import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
+    grid_sampler_3d,
+    grid_sampler_3d_backward,
     upsample_nearest_exact,
     upsample_nearest_exact_backward,
 )
@@ -17,6 +19,8 @@ from ._functional import (
 __all__ = [
     "grid_sampler_2d",
     "grid_sampler_2d_backward",
+    "grid_sampler_3d",
+    "grid_sampler_3d_backward",
     "upsample_nearest_exact",
     "upsample_nearest_exact_backward",
 ]

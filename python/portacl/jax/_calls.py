@@ -31,19 +31,18 @@ def _like(shape: Sequence[int], array: jax.Array) -> jax.ShapeDtypeStruct:
 
 
 def nearest(
-    name: str, array: jax.Array, shape: Sequence[int], scales: tuple[float, float]
+    name: str, array: jax.Array, shape: Sequence[int], scales: tuple[float, float, float]
 ) -> jax.Array:
     """upsample_nearest_exact or its backward, to an array of `shape`."""
-    attributes = {"scale_h": np.float64(scales[0]), "scale_w": np.float64(scales[1])}
-    result: jax.Array = _call(
-        name, _like(shape, array), array, rank=np.int32(array.ndim), **attributes
-    )
+    attributes = {"rank": np.int32(array.ndim), "scales": np.array(scales, np.float64)}
+    result: jax.Array = _call(name, _like(shape, array), array, **attributes)
     return result
 
 
-def _modes(modes: tuple[int, int, bool]) -> dict[str, Any]:
+def _attributes(input: jax.Array, modes: tuple[int, int, bool]) -> dict[str, Any]:
     interpolation, padding, align_corners = modes
     return {
+        "rank": np.int32(input.ndim),
         "interpolation": np.int32(interpolation),
         "padding": np.int32(padding),
         "align_corners": bool(align_corners),
@@ -51,9 +50,9 @@ def _modes(modes: tuple[int, int, bool]) -> dict[str, Any]:
 
 
 def grid_sampler(input: jax.Array, grid: jax.Array, modes: tuple[int, int, bool]) -> jax.Array:
-    """grid_sampler_2d of arrays whose shapes fit."""
-    output = _like((*input.shape[:2], *grid.shape[1:3]), input)
-    result: jax.Array = _call("grid_sampler_2d", output, input, grid, **_modes(modes))
+    """grid_sampler_2d or grid_sampler_3d of arrays whose shapes fit."""
+    output = _like((*input.shape[:2], *grid.shape[1:-1]), input)
+    result: jax.Array = _call("grid_sampler", output, input, grid, **_attributes(input, modes))
     return result
 
 
@@ -65,13 +64,14 @@ def grid_sampler_gradients(
     """The wanted gradients for (grad_output, input, grid), None for the other."""
     _, input, grid = arrays
     of_input, of_grid = _like(input.shape, input), _like(grid.shape, grid)
+    attributes = _attributes(input, modes)
     if all(mask):
         both: tuple[Any, Any] = tuple(
-            _call("grid_sampler_2d_backward", (of_input, of_grid), *arrays, **_modes(modes))
+            _call("grid_sampler_backward", (of_input, of_grid), *arrays, **attributes)
         )
         return both
     if mask[0]:
-        return _call("grid_sampler_2d_input_grad", of_input, *arrays, **_modes(modes)), None
+        return _call("grid_sampler_input_grad", of_input, *arrays, **attributes), None
     if mask[1]:
-        return None, _call("grid_sampler_2d_grid_grad", of_grid, *arrays, **_modes(modes))
+        return None, _call("grid_sampler_grid_grad", of_grid, *arrays, **attributes)
     return None, None

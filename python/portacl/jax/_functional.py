@@ -27,16 +27,6 @@ from . import _calls
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-def _image_axes(array: jax.Array, name: str) -> int:
-    """Spatial axes: volumes have no custom calls yet."""
-    axes = _spatial_axes(array.shape, name)
-    if axes == 3:
-        raise ValueError(
-            f"{name} has shape {list(array.shape)}, but must be (N, C, L) or (N, C, H, W)"
-        )
-    return axes
-
-
 def _array(value: Any, name: str) -> jax.Array:
     array = jnp.asarray(value)
     if array.dtype.name not in _DTYPES:
@@ -56,7 +46,7 @@ def _check_same_dtype(**arrays: jax.Array) -> None:
 
 @lru_cache(maxsize=256)
 def _nearest(
-    name: str, shape: tuple[int, ...], scales: tuple[float, float]
+    name: str, shape: tuple[int, ...], scales: tuple[float, float, float]
 ) -> Callable[[jax.Array], jax.Array]:
     """The linear map to arrays of `shape`; its transpose is the other one of the two."""
     other = {
@@ -85,7 +75,7 @@ def upsample_nearest_exact(
     """Resize by nearest-exact interpolation; differentiable any number of times.
 
     Args:
-        input: (N, C, L) or (N, C, H, W); float16, bfloat16, float32, float64.
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
         output_size: spatial extents of the result; None: ``floor(extent * scale)``.
         scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
             sizes decide.
@@ -96,7 +86,7 @@ def upsample_nearest_exact(
 
     """
     array = _array(input, "input")
-    axes = _image_axes(array, "input")
+    axes = _spatial_axes(array.shape, "input")
     factors = _axis_scales(scales, axes)
     spatial = _output_extents(array.shape, output_size, factors)
     return _nearest("upsample_nearest_exact", (*array.shape[:2], *spatial), factors)(array)
@@ -108,7 +98,7 @@ def upsample_nearest_exact_backward(
     """Gradient of ``upsample_nearest_exact`` with respect to its input.
 
     Args:
-        grad_output: (N, C, L) or (N, C, H, W); float16, bfloat16, float32, float64.
+        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
         input_size: the whole shape of the forward function's input.
         scales: as given to the forward function.
 
@@ -118,7 +108,7 @@ def upsample_nearest_exact_backward(
 
     """
     array = _array(grad_output, "grad_output")
-    axes = _image_axes(array, "grad_output")
+    axes = _spatial_axes(array.shape, "grad_output")
     wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
     if len(wanted) != array.ndim or wanted[:2] != array.shape[:2] or min(wanted) < 0:
         raise ValueError(
@@ -166,14 +156,49 @@ def _modes(interpolation: str, padding: str, align_corners: bool) -> tuple[int, 
     )
 
 
-def _check_grid_shapes(input: jax.Array, grid: jax.Array) -> None:
-    if input.ndim != 4 or grid.ndim != 4 or grid.shape[3] != 2 or grid.shape[0] != input.shape[0]:
+_SHAPES = {2: "(N, C, H, W) and (N, OH, OW, 2)", 3: "(N, C, D, H, W) and (N, OD, OH, OW, 3)"}
+
+
+def _check_grid_shapes(axes: int, input: jax.Array, grid: jax.Array) -> None:
+    rank = axes + 2
+    if (
+        (input.ndim, grid.ndim) != (rank, rank)
+        or grid.shape[-1] != axes
+        or grid.shape[0] != input.shape[0]
+    ):
         raise ValueError(
             f"input has shape {list(input.shape)} and grid {list(grid.shape)}, but they must be "
-            f"(N, C, H, W) and (N, OH, OW, 2)"
+            f"{_SHAPES[axes]}"
         )
     if 0 in input.shape[2:]:
-        raise ValueError(f"input has shape {list(input.shape)}, but H and W must be at least 1")
+        raise ValueError(
+            f"input has shape {list(input.shape)}, but its spatial extents must be at least 1"
+        )
+
+
+def _sample(axes: int, input: Any, grid: Any, modes: tuple[int, int, bool]) -> jax.Array:
+    source, points = _array(input, "input"), _array(grid, "grid")
+    _check_same_dtype(input=source, grid=points)
+    _check_grid_shapes(axes, source, points)
+    return _grid_sampler(modes)(source, points)
+
+
+def _sample_backward(
+    axes: int, arrays: tuple[Any, Any, Any], modes: tuple[int, int, bool], mask: Sequence[bool]
+) -> tuple[Any, Any]:
+    gradient, source, points = (
+        _array(value, name) for value, name in zip(arrays, ("grad_output", "input", "grid"))
+    )
+    _check_same_dtype(input=source, grid=points, grad_output=gradient)
+    _check_grid_shapes(axes, source, points)
+    wanted = (*source.shape[:2], *points.shape[1:-1])
+    if gradient.shape != wanted:
+        raise ValueError(f"grad_output has shape {list(gradient.shape)}, but must have {wanted}")
+    if len(mask) != 2:
+        raise ValueError(f"output_mask has {len(mask)} values, but must have 2")
+    return _calls.grid_sampler_gradients(
+        (gradient, source, points), modes, (bool(mask[0]), bool(mask[1]))
+    )
 
 
 def grid_sampler_2d(
@@ -201,10 +226,32 @@ def grid_sampler_2d(
         ValueError: shapes or modes do not fit.
 
     """
-    image, points = _array(input, "input"), _array(grid, "grid")
-    _check_same_dtype(input=image, grid=points)
-    _check_grid_shapes(image, points)
-    return _grid_sampler(_modes(interpolation, padding, align_corners))(image, points)
+    return _sample(2, input, grid, _modes(interpolation, padding, align_corners))
+
+
+def grid_sampler_3d(
+    input: Any,
+    grid: Any,
+    *,
+    interpolation: Interpolation = "bilinear",
+    padding: Padding = "zeros",
+    align_corners: bool = False,
+) -> jax.Array:
+    """Sample a volume at the points of a grid; differentiable like ``grid_sampler_2d``.
+
+    Args:
+        input: (N, C, D, H, W), D, H and W at least 1; float16, bfloat16, float32, float64.
+        grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume; dtype of ``input``.
+        interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
+        padding: "zeros", "border" or "reflection".
+        align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
+
+    Raises:
+        TypeError: another dtype, or two.
+        ValueError: shapes or modes do not fit.
+
+    """
+    return _sample(3, input, grid, _modes(interpolation, padding, align_corners))
 
 
 def grid_sampler_2d_backward(
@@ -221,17 +268,23 @@ def grid_sampler_2d_backward(
 
     Args and errors: as ``grid_sampler_2d``; grad_output is (N, C, OH, OW).
     """
-    gradient, image, points = (
-        _array(value, name)
-        for value, name in ((grad_output, "grad_output"), (input, "input"), (grid, "grid"))
-    )
-    _check_same_dtype(input=image, grid=points, grad_output=gradient)
-    _check_grid_shapes(image, points)
-    wanted = (*image.shape[:2], *points.shape[1:3])
-    if gradient.shape != wanted:
-        raise ValueError(f"grad_output has shape {list(gradient.shape)}, but must have {wanted}")
-    if len(output_mask) != 2:
-        raise ValueError(f"output_mask has {len(output_mask)} values, but must have 2")
-    mask = (bool(output_mask[0]), bool(output_mask[1]))
     modes = _modes(interpolation, padding, align_corners)
-    return _calls.grid_sampler_gradients((gradient, image, points), modes, mask)
+    return _sample_backward(2, (grad_output, input, grid), modes, output_mask)
+
+
+def grid_sampler_3d_backward(
+    grad_output: Any,
+    input: Any,
+    grid: Any,
+    *,
+    interpolation: Interpolation = "bilinear",
+    padding: Padding = "zeros",
+    align_corners: bool = False,
+    output_mask: Sequence[bool] = (True, True),
+) -> tuple[Any, Any]:
+    """Gradients of ``grid_sampler_3d`` with respect to its input and its grid; None where masked.
+
+    Args and errors: as ``grid_sampler_3d``; grad_output is (N, C, OD, OH, OW).
+    """
+    modes = _modes(interpolation, padding, align_corners)
+    return _sample_backward(3, (grad_output, input, grid), modes, output_mask)

@@ -75,25 +75,28 @@ ffi::Error Run(Call call, int32_t rank, std::initializer_list<const ffi::AnyBuff
   }
 }
 
-struct Modes {
-  int32_t interpolation;
-  int32_t padding;
-  bool align_corners;
-};
+// Of images (rank 4) and of volumes.
+Op GridSamplerOp(int32_t rank) { return rank == 5 ? Op::kGridSampler3D : Op::kGridSampler2D; }
+Op GridSamplerBackwardOp(int32_t rank) {
+  return rank == 5 ? Op::kGridSampler3DBackward : Op::kGridSampler2DBackward;
+}
 
-Call GridCall(Op op, const Modes& modes) {
+Call GridCall(Op op, int32_t interpolation, int32_t padding, bool align_corners) {
   Call call{op};
-  call.interpolation = modes.interpolation;
-  call.padding = modes.padding;
-  call.align_corners = modes.align_corners;
+  call.interpolation = interpolation;
+  call.padding = padding;
+  call.align_corners = align_corners;
   return call;
 }
 
-ffi::Error Nearest(Op op, const ffi::AnyBuffer& from, const ffi::AnyBuffer& to, int32_t rank,
-                   double scale_h, double scale_w) {
-  Call call{op};
-  call.scales = {scale_h, scale_w, 0.0};
-  return Run(call, rank, {&from, &to});
+template <Op kOp>
+ffi::Error Nearest(ffi::AnyBuffer from, Result to, int32_t rank, ffi::Span<const double> scales) {
+  Call call{kOp};
+  if (scales.size() != call.scales.size()) {
+    return ffi::Error::InvalidArgument("portacl: scales must have three values");
+  }
+  std::copy(scales.begin(), scales.end(), call.scales.begin());
+  return Run(call, rank, {&from, &*to});
 }
 
 auto BindNearest() {
@@ -101,11 +104,10 @@ auto BindNearest() {
       .Arg<ffi::AnyBuffer>()
       .Ret<ffi::AnyBuffer>()
       .Attr<int32_t>("rank")
-      .Attr<double>("scale_h")
-      .Attr<double>("scale_w");
+      .Attr<ffi::Span<const double>>("scales");
 }
 
-// Three inputs and the wanted gradients; attributes like grid_sampler_2d's.
+// Three inputs and the wanted gradients; attributes like the forward operator's.
 auto BindGradients() {
   return ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>();
 }
@@ -113,52 +115,41 @@ auto BindGradients() {
 template <class Binding>
 auto WithModes(Binding&& binding) {
   return std::forward<Binding>(binding)
+      .template Attr<int32_t>("rank")
       .template Attr<int32_t>("interpolation")
       .template Attr<int32_t>("padding")
       .template Attr<bool>("align_corners");
 }
 
-XLA_FFI_DEFINE_HANDLER(kNearest,
-                       ([](ffi::AnyBuffer input, Result output, int32_t rank, double h, double w) {
-                         return Nearest(Op::kUpsampleNearestExact, input, *output, rank, h, w);
-                       }),
-                       BindNearest());
-
-XLA_FFI_DEFINE_HANDLER(kNearestBackward,
-                       ([](ffi::AnyBuffer grad_output, Result grad_input, int32_t rank, double h,
-                           double w) {
-                         return Nearest(Op::kUpsampleNearestExactBackward, grad_output, *grad_input,
-                                        rank, h, w);
-                       }),
-                       BindNearest());
+XLA_FFI_DEFINE_HANDLER(kNearest, Nearest<Op::kUpsampleNearestExact>, BindNearest());
+XLA_FFI_DEFINE_HANDLER(kNearestBackward, Nearest<Op::kUpsampleNearestExactBackward>, BindNearest());
 
 XLA_FFI_DEFINE_HANDLER(
     kGridSampler,
-    ([](ffi::AnyBuffer input, ffi::AnyBuffer grid, Result output, int32_t interpolation,
-        int32_t padding, bool align_corners) {
-      const Modes modes{interpolation, padding, align_corners};
-      return Run(GridCall(Op::kGridSampler2D, modes), 4, {&input, &grid, &*output});
+    ([](ffi::AnyBuffer input, ffi::AnyBuffer grid, Result output, int32_t rank,
+        int32_t interpolation, int32_t padding, bool align_corners) {
+      return Run(GridCall(GridSamplerOp(rank), interpolation, padding, align_corners), rank,
+                 {&input, &grid, &*output});
     }),
     WithModes(ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
 
 XLA_FFI_DEFINE_HANDLER(kGridSamplerBackward,
                        ([](ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
-                           Result input_grad, Result grid_grad, int32_t interpolation,
+                           Result input_grad, Result grid_grad, int32_t rank, int32_t interpolation,
                            int32_t padding, bool align_corners) {
-                         const Modes modes{interpolation, padding, align_corners};
-                         return Run(GridCall(Op::kGridSampler2DBackward, modes), 4,
-                                    {&grad_output, &input, &grid, &*input_grad, &*grid_grad});
+                         return Run(GridCall(GridSamplerBackwardOp(rank), interpolation, padding,
+                                             align_corners),
+                                    rank, {&grad_output, &input, &grid, &*input_grad, &*grid_grad});
                        }),
                        WithModes(BindGradients().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
 
 template <bool kOfInput>
 ffi::Error OneGradient(ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
-                       Result gradient, int32_t interpolation, int32_t padding,
+                       Result gradient, int32_t rank, int32_t interpolation, int32_t padding,
                        bool align_corners) {
-  const Modes modes{interpolation, padding, align_corners};
   const ffi::AnyBuffer* const result = &*gradient;
   return Run(
-      GridCall(Op::kGridSampler2DBackward, modes), 4,
+      GridCall(GridSamplerBackwardOp(rank), interpolation, padding, align_corners), rank,
       {&grad_output, &input, &grid, kOfInput ? result : nullptr, kOfInput ? nullptr : result});
 }
 
@@ -179,10 +170,10 @@ void DefineJaxHandlers(nb::module_& m) {
         };
         add("portacl_upsample_nearest_exact", +kNearest);
         add("portacl_upsample_nearest_exact_backward", +kNearestBackward);
-        add("portacl_grid_sampler_2d", +kGridSampler);
-        add("portacl_grid_sampler_2d_backward", +kGridSamplerBackward);
-        add("portacl_grid_sampler_2d_input_grad", +kGridSamplerInputGrad);
-        add("portacl_grid_sampler_2d_grid_grad", +kGridSamplerGridGrad);
+        add("portacl_grid_sampler", +kGridSampler);
+        add("portacl_grid_sampler_backward", +kGridSamplerBackward);
+        add("portacl_grid_sampler_input_grad", +kGridSamplerInputGrad);
+        add("portacl_grid_sampler_grid_grad", +kGridSamplerGridGrad);
         return handlers;
       },
       "Target name -> capsule, for jax.ffi.register_ffi_target.");
