@@ -1,13 +1,23 @@
-// The only place that names the kernels of the grid sampler's gradients on volumes.
+// The only place that names the kernels of the grid sampler's gradients on volumes: best
+// first, the reference last.
 #include "ops/grid_sampler_3d_backward_impls.h"
 
+#if !defined(PORTACL_SCALAR_ONLY)
+#include "cpu/grid_sampler_3d_backward.h"
+#endif
 #include "ref/grid_sampler_backward.h"
 
 namespace portacl::ops {
 
 const KernelList<GridSampler3DBackwardParams>& GridSampler3DBackwardImpls() {
-  static const auto* const list =
-      new KernelList<GridSampler3DBackwardParams>{&ref::kGridSampler3DBackward};
+  static const auto* const list = [] {
+    auto* made = new KernelList<GridSampler3DBackwardParams>;
+#if !defined(PORTACL_SCALAR_ONLY)
+    for (const auto& kernel : cpu::GridSampler3DBackwardKernels()) made->push_back(&kernel);
+#endif
+    made->push_back(&ref::kGridSampler3DBackward);
+    return made;
+  }();
   return *list;
 }
 

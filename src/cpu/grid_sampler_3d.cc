@@ -1,0 +1,196 @@
+// Grid sampling of volumes with a point in each lane of a vector, its taps gathered straight from
+// the volumes, channel by channel: no workspace.
+#include "cpu/grid_sampler_3d.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+#include <limits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_3d_gather-inl.h"
+#include "cpu/grid_sampler_3d_plan.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler3DParams;
+using ops::Interpolation;
+
+// Sums start from +0 and take their taps in order, one fused multiply-add each. Taps outside the
+// volume count as -0 with a weight of +0 or more, which leaves every sum as it is.
+template <class T, Interpolation kInterpolation, bool kPairs>
+class VolumeSampling {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<DI>;
+
+ public:
+  explicit VolumeSampling(const Params& p)
+      : p_(p), source_(p), output_at_(ValuePointsOf(p.shape, p.output_stride)) {}
+
+  // Points [first, last) of volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    const D d;
+    const int64_t lanes = Length(d);
+    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    V x = hn::Zero(d);
+    V y = x;
+    V z = x;
+    for (int64_t p = first; p < last; p += lanes) {
+      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                             static_cast<T*>(p_.output) + n * p_.output_stride[0], p,
+                             std::min(lanes, last - p)};
+      ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
+      if constexpr (kInterpolation == Interpolation::kBilinear) {
+        Trilinear(points, x, y, z);
+      } else {
+        Nearest(points, x, y, z);
+      }
+    }
+  }
+
+ private:
+  // A vector of points: of `count` the results are written.
+  struct Points {
+    const T* input;  // of the volume
+    T* output;
+    int64_t first;
+    int64_t count;
+  };
+
+  // Writes sample(volume) for every channel.
+  template <class Sample>
+  HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
+    const T* volume = points.input;
+    T* out = points.output;
+    for (int64_t c = 0; c < p_.shape.c; ++c) {
+      WriteValues(D(), sample(volume), output_at_, points.first, points.count, out);
+      volume += p_.input_stride[1];
+      out += output_at_.plane.channel_stride;
+    }
+  }
+
+  HWY_INLINE void Trilinear(const Points& points, V grid_x, V grid_y, V grid_z) const {
+    V x, y, z;
+    if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, grid_z, x, y, z))) {
+      return AnyTrilinear(points, grid_x, grid_y, grid_z);
+    }
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const V z0 = hn::Floor(z);
+    source_.template WithTapsInside<kPairs>(
+        x0, y0, z0, [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          Sum(points, x, y, z, x0, y0, z0, gather, [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+        });
+  }
+
+  HWY_NOINLINE void AnyTrilinear(const Points& points, V x, V y, V z) const {
+    const D d;
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable;
+    hn::Mask<D> outside;
+    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const V z0 = hn::Floor(z);
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    source_.template WithTaps<kPairs>(
+        x0, y0, z0, hn::Set(d, F{-0.0}), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          Sum(points, x, y, z, x0, y0, z0, gather,
+              [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
+        });
+  }
+
+  template <class Gather, class Finish>
+  HWY_INLINE void Sum(const Points& points, V x, V y, V z, V x0, V y0, V z0, const Gather& gather,
+                      const Finish& finish) const {
+    const D d;
+    V tx, ux, ty, uy, tz, uz, weight_nw, weight_ne, weight_sw, weight_se;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
+    BilinearDistances(d, z, z0, tz, uz);
+    BilinearWeights(d, tx, ux, ty, uy, weight_nw, weight_ne, weight_sw, weight_se);
+    ForChannels(points, [&](const T* volume) PORTACL_INLINE_LAMBDA {
+      V sum = hn::Zero(d);
+      const auto add = [&](auto plane, V share) PORTACL_INLINE_LAMBDA {
+        V nw, ne, sw, se;
+        gather(volume, plane, nw, ne, sw, se);
+        sum = hn::MulAdd(hn::Mul(weight_nw, share), nw, sum);
+        sum = hn::MulAdd(hn::Mul(weight_ne, share), ne, sum);
+        sum = hn::MulAdd(hn::Mul(weight_sw, share), sw, sum);
+        sum = hn::MulAdd(hn::Mul(weight_se, share), se, sum);
+      };
+      add(kAbove, uz);
+      add(kBelow, tz);
+      return finish(sum);
+    });
+  }
+
+  HWY_INLINE void Nearest(const Points& points, V x, V y, V z) const {
+    const D d;
+    const DI di;
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable;
+    hn::Mask<D> outside;
+    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    const VI column = ToIndex(d, hn::Round(x));
+    const VI row = ToIndex(d, hn::Round(y));
+    const VI plane = ToIndex(d, hn::Round(z));
+    const auto inside = hn::And(hn::And(IsBelow(di, column, hn::Set(di, source_.size.width)),
+                                        IsBelow(di, row, hn::Set(di, source_.size.height))),
+                                IsBelow(di, plane, hn::Set(di, source_.size.depth)));
+    const auto value_inside = ValueMask(d, inside);
+    const VI at = hn::IfThenElseZero(inside, source_.OffsetsOf(column, row, plane));
+    ForChannels(points, [&](const T* volume) PORTACL_INLINE_LAMBDA {
+      const V value = GatherElements(d, volume, at);
+      return hn::IfThenElseZero(value_inside, hn::Add(value, hn::Zero(d)));
+    });
+  }
+
+  const Params& p_;
+  VolumeSource<F> source_;
+  VolumePoints output_at_;
+};
+
+bool Plan(const Params& p, base::KernelPlan* plan) {
+  // Wait for the taps of four pixels on each axis.
+  if (p.shape.interpolation == Interpolation::kBicubic) return false;
+  return PlanGridSampler3DKernel(p, plan);
+}
+
+void Run(const Params& p, const base::KernelPlan& plan, void* /*workspace*/) {
+  const auto& mine = *static_cast<const VolumeSamplingPlan*>(plan.table.get());
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (p.shape.interpolation == Interpolation::kNearest) {
+      RunOverChunks<VolumeSampling<T, Interpolation::kNearest, false>>(p, mine.chunks);
+    } else if (mine.pairs) {
+      RunOverChunks<VolumeSampling<T, Interpolation::kBilinear, true>>(p, mine.chunks);
+    } else {
+      RunOverChunks<VolumeSampling<T, Interpolation::kBilinear, false>>(p, mine.chunks);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::GridSampler3DParams>> GridSampler3DKernels() {
+  static constexpr base::Kernel<ops::GridSampler3DParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,17 @@
+// The vectorised kernels of grid sampling on volumes.
+#ifndef PORTACL_CPU_GRID_SAMPLER_3D_H_
+#define PORTACL_CPU_GRID_SAMPLER_3D_H_
+
+#include <span>
+
+#include "base/kernel.h"
+#include "ops/grid_sampler_3d_params.h"
+
+namespace portacl::cpu {
+
+// One kernel per compiled instruction set, best first; bit-identical to ref/grid_sampler.
+std::span<const base::Kernel<ops::GridSampler3DParams>> GridSampler3DKernels();
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_3D_H_

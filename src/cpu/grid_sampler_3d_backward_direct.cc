@@ -1,0 +1,257 @@
+// gridGrad of volumes, trilinear: a point in each lane of a vector, its taps gathered straight from
+// the volumes of input, channel by channel. No workspace.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d_backward_direct.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_3d_backward-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler3DBackwardParams;
+
+template <class T, bool kPairs>
+class VolumeGridGrad {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using V = hn::Vec<D>;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+
+ public:
+  explicit VolumeGridGrad(const Params& p)
+      : p_(p),
+        source_(p),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+
+  // Points [first, last) of volume n. kChannels: of the call where they are so few that their sums
+  // stay in registers, else 0.
+  template <int kChannels>
+  void RunPoints(int64_t n, int64_t first, int64_t last) const {
+    const D d;
+    const int64_t lanes = Length(d);
+    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    V x = hn::Zero(d);
+    V y = x;
+    V z = x;
+    for (int64_t p = first; p < last; p += lanes) {
+      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                             static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0],
+                             p, std::min(lanes, last - p)};
+      ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
+      if (HWY_UNLIKELY(!PointsInside<kChannels>(points, x, y, z))) AnyPoints(points, x, y, z);
+      WritePoints(grid_grad_at_, x, y, z, p, points.count, out);
+    }
+  }
+
+ private:
+  struct Points {
+    const T* input;  // of the volume
+    const T* grad_output;
+    int64_t first;
+    int64_t count;
+  };
+
+  // From the points' coordinates to their gradients. False, and no gradients, where the padding may
+  // concern one of them.
+  template <int kChannels>
+  HWY_INLINE bool PointsInside(const Points& points, V& x, V& y, V& z) const {
+    const D d;
+    V at_x, at_y, at_z;
+    if (!source_.LocateInside(x, y, z, at_x, at_y, at_z)) return false;
+    const V x0 = hn::Floor(at_x);
+    const V y0 = hn::Floor(at_y);
+    const V z0 = hn::Floor(at_z);
+    source_.template WithTapsInside<kPairs>(
+        x0, y0, z0, [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          Sum<kChannels>(points, gather, at_x, at_y, at_z, x0, y0, z0, x, y, z);
+        });
+    x = hn::Mul(x, hn::Set(d, source_.geometry.x.pixels_per_unit));
+    y = hn::Mul(y, hn::Set(d, source_.geometry.y.pixels_per_unit));
+    z = hn::Mul(z, hn::Set(d, source_.geometry.z.pixels_per_unit));
+    return true;
+  }
+
+  // The same for points anywhere.
+  HWY_NOINLINE void AnyPoints(const Points& points, V& x, V& y, V& z) const {
+    const D d;
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable;
+    hn::Mask<D> outside;
+    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    const V at_x = x;
+    const V at_y = y;
+    const V at_z = z;
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const V z0 = hn::Floor(z);
+    source_.template WithTaps<kPairs>(
+        x0, y0, z0, hn::Zero(d), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          Sum<0>(points, gather, at_x, at_y, at_z, x0, y0, z0, x, y, z);
+        });
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    const auto finish = [&](V sum, V slope) HWY_ATTR {
+      const V grad = hn::IfThenZeroElse(outside, hn::Mul(sum, slope));
+      return hn::IfThenElse(unusable, nan, grad);
+    };
+    x = finish(x, slope_x);
+    y = finish(y, slope_y);
+    z = finish(z, slope_z);
+  }
+
+  // The sums of the points at (x, y, z), floored (x0, y0, z0), over the channels, before the
+  // coordinates' slopes.
+  template <int kChannels, class Gather>
+  HWY_INLINE void Sum(const Points& points, const Gather& gather, V x, V y, V z, V x0, V y0, V z0,
+                      V& sum_x, V& sum_y, V& sum_z) const {
+    const D d;
+    V tx, ux, ty, uy, tz, uz;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
+    BilinearDistances(d, z, z0, tz, uz);
+    const auto slopes = [&](int64_t c, V& sx, V& sy, V& sz) PORTACL_INLINE_LAMBDA {
+      const T* volume = points.input + c * p_.input_stride[1];
+      const V g = ReadValues(d, grad_output_at_,
+                             points.grad_output + c * grad_output_at_.plane.channel_stride,
+                             points.first, points.count);
+      V nw, ne, sw, se, top_x, top_y, top, bottom_x, bottom_y, bottom;
+      gather(volume, kAbove, nw, ne, sw, se);
+      PlaneSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, top_x, top_y, top);
+      gather(volume, kBelow, nw, ne, sw, se);
+      PlaneSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, bottom_x, bottom_y, bottom);
+      sx = hn::Mul(g, hn::MulAdd(bottom_x, tz, hn::Mul(top_x, uz)));
+      sy = hn::Mul(g, hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz)));
+      sz = hn::Mul(g, hn::Sub(bottom, top));
+    };
+    if constexpr (kChannels > 0) {
+      SumTree<kChannels, 0, 1>(slopes, sum_x, sum_y, sum_z);
+      // What adding the lanes that the block lacks would make of -0.
+      sum_x = hn::Add(hn::Zero(d), sum_x);
+      sum_y = hn::Add(hn::Zero(d), sum_y);
+      sum_z = hn::Add(hn::Zero(d), sum_z);
+    } else {
+      SumBlocks(slopes, sum_x, sum_y, sum_z);
+    }
+  }
+
+  // One block of kChannels lanes by the contract's tree.
+  template <int kChannels, int kFirst, int kStep, class Slopes>
+  static HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y, V& z) {
+    if constexpr (kStep == kBlockChannels) {
+      slopes(kFirst, x, y, z);
+    } else {
+      SumTree<kChannels, kFirst, 2 * kStep>(slopes, x, y, z);
+      if constexpr (kFirst + kStep < kChannels) {
+        V x2, y2, z2;
+        SumTree<kChannels, kFirst + kStep, 2 * kStep>(slopes, x2, y2, z2);
+        x = hn::Add(x, x2);
+        y = hn::Add(y, y2);
+        z = hn::Add(z, z2);
+      }
+    }
+  }
+
+  // Any number of channels: the tree of a block works on memory.
+  template <class Slopes>
+  HWY_INLINE void SumBlocks(const Slopes& slopes, V& x, V& y, V& z) const {
+    const D d;
+    HWY_ALIGN F lanes[kBlockChannels][3][kLanes];
+    x = hn::Zero(d);
+    y = x;
+    z = x;
+    for (int64_t first = 0; first < p_.shape.c; first += kBlockChannels) {
+      const int64_t count = std::min<int64_t>(kBlockChannels, p_.shape.c - first);
+      for (int64_t c = 0; c < count; ++c) {
+        V sx, sy, sz;
+        slopes(first + c, sx, sy, sz);
+        hn::Store(sx, d, lanes[c][0]);
+        hn::Store(sy, d, lanes[c][1]);
+        hn::Store(sz, d, lanes[c][2]);
+      }
+      for (int64_t half = kBlockChannels / 2; half >= 1; half /= 2) {
+        for (int64_t c = 0; c < half && c + half < count; ++c) {
+          for (int axis = 0; axis < 3; ++axis) {
+            F* const sum = lanes[c][axis];
+            hn::Store(hn::Add(hn::Load(d, sum), hn::Load(d, lanes[c + half][axis])), d, sum);
+          }
+        }
+      }
+      x = hn::Add(x, hn::Load(d, lanes[0][0]));
+      y = hn::Add(y, hn::Load(d, lanes[0][1]));
+      z = hn::Add(z, hn::Load(d, lanes[0][2]));
+    }
+  }
+
+  const Params& p_;
+  VolumeSource<F> source_;
+  VolumePoints grid_grad_at_;
+  VolumePoints grad_output_at_;
+};
+
+template <class T, int kChannels, bool kPairs>
+class GridGradOf : public VolumeGridGrad<T, kPairs> {
+ public:
+  using VolumeGridGrad<T, kPairs>::VolumeGridGrad;
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    this->template RunPoints<kChannels>(n, first, last);
+  }
+};
+
+template <class T>
+void RunPairs(const Params& p, const PointChunks& chunks) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (p.shape.c == 1) return RunOverChunks<GridGradOf<T, 1, true>>(p, chunks);
+    if (p.shape.c == 2) return RunOverChunks<GridGradOf<T, 2, true>>(p, chunks);
+    if (p.shape.c == 3) return RunOverChunks<GridGradOf<T, 3, true>>(p, chunks);
+  }
+  RunOverChunks<GridGradOf<T, 0, true>>(p, chunks);
+}
+
+// Moving a point moves no nearest pixel: zeros.
+template <class T>
+class NoGridGrad {
+ public:
+  explicit NoGridGrad(const Params& p)
+      : p_(p), grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)) {}
+
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    const PointTag<base::ComputeType<T>> d;
+    const auto zero = hn::Zero(d);
+    T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    for (int64_t p = first; p < last; p += Length(d)) {
+      WritePoints(grid_grad_at_, zero, zero, zero, p, std::min(Length(d), last - p), out);
+    }
+  }
+
+ private:
+  const Params& p_;
+  VolumePoints grid_grad_at_;
+};
+
+}  // namespace
+
+void RunVolumeGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (p.shape.interpolation == ops::Interpolation::kNearest) {
+      RunOverChunks<NoGridGrad<T>>(p, plan.chunks);
+    } else if (plan.pairs) {
+      RunPairs<T>(p, plan.chunks);
+    } else {
+      RunOverChunks<GridGradOf<T, 0, false>>(p, plan.chunks);
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

@@ -1,0 +1,322 @@
+// inputGrad of volumes: a group of channels of a slab of planes has one owner, who looks at all
+// points of the volume, located in vectors, and adds those that touch the slab one after the other.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d_backward_owned.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_3d_backward-inl.h"
+#include "runtime/parallel.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler3DBackwardParams;
+using ops::Interpolation;
+
+// Points that are located together, so that the latencies of that overlap.
+inline constexpr int64_t kBatch = 64;
+
+// Of a batch's points, one array per quantity; `touching` lists those with a tap in the slab.
+//
+//   tap     0    1    2    3    4    5    6    7
+//         tnw  tne  tsw  tse  bnw  bne  bsw  bse
+template <class F>
+struct VolumeBatch {
+  HWY_ALIGN F weight[8][kBatch];
+  HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the slab
+  HWY_ALIGN int32_t cell[kBatch];  // of tap 0, from the volume's first element
+  HWY_ALIGN int32_t touching[kBatch + kGroup];
+  int64_t count;
+};
+
+// Where a slab's sums are: of every channel, and in it from the volume's first element on.
+template <class F>
+struct SlabSums {
+  F* first;
+  int64_t channel_stride;
+  VolumeStrides size;
+};
+
+template <class T, Interpolation kInterpolation>
+class OwnedSlab {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<DI>;
+  static constexpr bool kStaged = !std::is_same_v<T, F>;
+
+ public:
+  // Slab `slab` of group `group` of volume n; `memory`: the slot's sums where T needs them.
+  OwnedSlab(const Params& p, const VolumeBackwardPlan& plan, int64_t n, int64_t group, int64_t slab,
+            F* memory)
+      : p_(p),
+        first_channel_(group * plan.group_channels),
+        channels_(std::min(plan.group_channels, p.shape.c - first_channel_)),
+        first_plane_(plan.FirstPlane(p.shape, slab)),
+        end_plane_(plan.FirstPlane(p.shape, slab + 1)),
+        geometry_(VolumeGeometryOf<F>(p.shape)),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
+        grid_(static_cast<const T*>(p.grid) + n * p.grid_stride[0]),
+        grad_output_(static_cast<const T*>(p.grad_output) + n * p.grad_output_stride[0] +
+                     first_channel_ * p.grad_output_stride[1]),
+        out_(static_cast<T*>(p.input_grad) + n * p.input_grad_stride[0] +
+             first_channel_ * p.input_grad_stride[1]) {
+    if constexpr (kStaged) {
+      const auto& s = p.shape;
+      const std::array<int64_t, 5> dense = {0, 0, s.h * s.w, s.w, 1};
+      sums_ = {memory - first_plane_ * s.h * s.w, plan.sums, VolumeStridesOf(s, dense)};
+    } else {
+      sums_ = {out_, p.input_grad_stride[1], VolumeStridesOf(p.shape, p.input_grad_stride)};
+    }
+  }
+
+  void Run() const {
+    for (int64_t c = 0; c < channels_; ++c) Clear(sums_.first + c * sums_.channel_stride);
+    const int64_t points = p_.shape.od * p_.shape.oh * p_.shape.ow;
+    VolumeBatch<F> batch;
+    HWY_ALIGN F g[kBatch];
+    for (int64_t first = 0; first < points; first += kBatch) {
+      const int64_t count = std::min(kBatch, points - first);
+      Prepare(first, count, &batch);
+      if (batch.count == 0) continue;
+      for (int64_t c = 0; c < channels_; ++c) {
+        ReadGradOutput(c, first, count, g);
+        AddPoints(batch, g, sums_.first + c * sums_.channel_stride);
+      }
+    }
+    if constexpr (kStaged) {
+      for (int64_t c = 0; c < channels_; ++c) {
+        Round(sums_.first + c * sums_.channel_stride, out_ + c * p_.input_grad_stride[1]);
+      }
+    }
+  }
+
+ private:
+  // Calls row(offset of its first element) for each row of the slab.
+  template <class Row>
+  void ForRows(const Row& row) const {
+    for (int64_t z = first_plane_; z < end_plane_; ++z) {
+      for (int64_t y = 0; y < p_.shape.h; ++y) row(z, y);
+    }
+  }
+
+  void Clear(F* volume) const {
+    const int64_t width = p_.shape.w;
+    ForRows([&](int64_t z, int64_t y) {
+      F* const row = volume + z * sums_.size.plane + y * sums_.size.row;
+      if (sums_.size.pixel == 1) {
+        std::memset(static_cast<void*>(row), 0, static_cast<size_t>(width) * sizeof(F));
+      } else {
+        for (int64_t x = 0; x < width; ++x) row[x * sums_.size.pixel] = 0;
+      }
+    });
+  }
+
+  void Round(const F* volume, T* out) const {
+    const hn::ScalableTag<F> d;
+    const int64_t width = p_.shape.w;
+    const auto& stride = p_.input_grad_stride;
+    ForRows([&](int64_t z, int64_t y) HWY_ATTR {
+      const F* const from = volume + (z * p_.shape.h + y) * width;
+      T* const to = out + z * stride[2] + y * stride[3];
+      int64_t x = 0;
+      if (stride[4] == 1) {
+        for (; x + Length(d) <= width; x += Length(d))
+          StoreNarrow(hn::LoadU(d, from + x), d, to + x);
+      }
+      for (; x < width; ++x) to[x * stride[4]] = base::Narrow<T>(from[x]);
+    });
+  }
+
+  void ReadGradOutput(int64_t c, int64_t first, int64_t count, F* HWY_RESTRICT g) const {
+    const D d;
+    const T* from = grad_output_ + c * p_.grad_output_stride[1];
+    for (int64_t i = 0; i < count; i += Length(d)) {
+      hn::Store(ReadValues(d, grad_output_at_, from, first + i, std::min(Length(d), count - i)), d,
+                g + i);
+    }
+  }
+
+  // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
+  HWY_NOINLINE void Prepare(int64_t first, int64_t count,
+                            VolumeBatch<F>* HWY_RESTRICT batch) const {
+    const D d;
+    const DI di;
+    size_t listed = 0;
+    for (int64_t i = 0; i < count; i += Length(d)) {
+      V x = hn::Zero(d);
+      V y = x;
+      V z = x;
+      const int64_t left = std::min(Length(d), count - i);
+      ReadPoints(grid_at_, grid_, first + i, left, x, y, z);
+      V slope_x, slope_y, slope_z;
+      hn::Mask<D> unusable;
+      hn::Mask<D> outside;
+      LocatePoints(d, geometry_, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+      const VI taps = kInterpolation == Interpolation::kNearest ? PlaceNearest(x, y, z, i, batch)
+                                                                : PlaceTaps(x, y, z, i, batch);
+      hn::Store(taps, di, batch->taps + i);
+      const auto touching =
+          hn::And(hn::Ne(taps, hn::Zero(di)), hn::FirstN(di, static_cast<size_t>(left)));
+      listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
+                                  batch->touching + listed);
+    }
+    batch->count = static_cast<int64_t>(listed);
+  }
+
+  // `value` where 0 <= at < extent.
+  static HWY_INLINE VI BitsBelow(VI at, int64_t extent, int32_t value) {
+    const DI di;
+    return hn::IfThenElseZero(IsBelow(di, at, hn::Set(di, static_cast<int32_t>(extent))),
+                              hn::Set(di, value));
+  }
+
+  HWY_INLINE VI CellsOf(VI column, VI row, VI plane) const {
+    const DI di;
+    const VI line = hn::Add(hn::Mul(plane, hn::Set(di, sums_.size.plane)),
+                            hn::Mul(row, hn::Set(di, sums_.size.row)));
+    return hn::Add(line, hn::Mul(column, hn::Set(di, sums_.size.pixel)));
+  }
+
+  HWY_INLINE VI OwnPlane(VI plane) const {
+    const DI di;
+    return hn::Sub(plane, hn::Set(di, static_cast<int32_t>(first_plane_)));
+  }
+
+  HWY_INLINE VI PlaceNearest(V x, V y, V z, int64_t i, VolumeBatch<F>* HWY_RESTRICT batch) const {
+    const D d;
+    const VI column = ToIndex(d, hn::Round(x));
+    const VI row = ToIndex(d, hn::Round(y));
+    const VI plane = ToIndex(d, hn::Round(z));
+    hn::Store(CellsOf(column, row, plane), DI(), batch->cell + i);
+    return hn::And(hn::And(BitsBelow(column, p_.shape.w, 1), BitsBelow(row, p_.shape.h, 1)),
+                   BitsBelow(OwnPlane(plane), end_plane_ - first_plane_, 1));
+  }
+
+  // Cells and weights of trilinear points; the result is which taps are in the slab.
+  HWY_INLINE VI PlaceTaps(V x, V y, V z, int64_t i, VolumeBatch<F>* HWY_RESTRICT batch) const {
+    const D d;
+    const DI di;
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const V z0 = hn::Floor(z);
+    V tx, ux, ty, uy, tz, uz, nw, ne, sw, se;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
+    BilinearDistances(d, z, z0, tz, uz);
+    BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+    const auto store = [&](V share, F(*weight)[kBatch]) HWY_ATTR {
+      hn::Store(hn::Mul(nw, share), d, weight[0] + i);
+      hn::Store(hn::Mul(ne, share), d, weight[1] + i);
+      hn::Store(hn::Mul(sw, share), d, weight[2] + i);
+      hn::Store(hn::Mul(se, share), d, weight[3] + i);
+    };
+    store(uz, batch->weight);
+    store(tz, batch->weight + 4);
+    // Far away the index is one of the least or greatest: outside as well.
+    const VI column = ToIndex(d, x0);
+    const VI row = ToIndex(d, y0);
+    const VI plane = ToIndex(d, z0);
+    hn::Store(CellsOf(column, row, plane), di, batch->cell + i);
+    const VI one = hn::Set(di, 1);
+    const VI own = OwnPlane(plane);
+    const int64_t planes = end_plane_ - first_plane_;
+    const VI columns = hn::Or(BitsBelow(column, p_.shape.w, 0x55),
+                              BitsBelow(hn::Add(column, one), p_.shape.w, 0xAA));
+    const VI rows =
+        hn::Or(BitsBelow(row, p_.shape.h, 0x33), BitsBelow(hn::Add(row, one), p_.shape.h, 0xCC));
+    const VI both =
+        hn::Or(BitsBelow(own, planes, 0x0F), BitsBelow(hn::Add(own, one), planes, 0xF0));
+    return hn::And(hn::And(columns, rows), both);
+  }
+
+  // Points and taps in order, each sum by one fused multiply-add.
+  HWY_NOINLINE void AddPoints(const VolumeBatch<F>& batch, const F* HWY_RESTRICT g,
+                              F* HWY_RESTRICT volume) const {
+    const int64_t right = sums_.size.pixel;
+    const int64_t down = sums_.size.row;
+    const int64_t below = sums_.size.plane;
+    for (int64_t j = 0; j < batch.count; ++j) {
+      const int32_t k = batch.touching[j];
+      const int64_t cell = batch.cell[k];
+      if constexpr (kInterpolation == Interpolation::kNearest) {
+        volume[cell] += g[k];
+        continue;
+      }
+      const auto add = [&](int64_t at, size_t tap) PORTACL_INLINE_LAMBDA {
+        volume[at] = std::fma(batch.weight[tap][k], g[k], volume[at]);
+      };
+      const int32_t taps = batch.taps[k];
+      if (HWY_LIKELY(taps == 0xFF)) {
+        add(cell, 0);
+        add(cell + right, 1);
+        add(cell + down, 2);
+        add(cell + down + right, 3);
+        add(cell + below, 4);
+        add(cell + below + right, 5);
+        add(cell + below + down, 6);
+        add(cell + below + down + right, 7);
+        continue;
+      }
+      for (size_t tap = 0; tap < 8; ++tap) {
+        if ((taps >> tap & 1) == 0) continue;
+        const bool east = (tap & 1) != 0;
+        const bool south = (tap & 2) != 0;
+        const bool bottom = (tap & 4) != 0;
+        add(cell + (east ? right : 0) + (south ? down : 0) + (bottom ? below : 0), tap);
+      }
+    }
+  }
+
+  const Params& p_;
+  int64_t first_channel_;
+  int64_t channels_;
+  int64_t first_plane_;
+  int64_t end_plane_;
+  VolumeGeometry<F> geometry_;
+  VolumePoints grid_at_;
+  VolumePoints grad_output_at_;
+  const T* grid_;
+  const T* grad_output_;
+  T* out_;
+  SlabSums<F> sums_;
+};
+
+template <class T, Interpolation kInterpolation>
+void RunSlabs(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
+  const int64_t owners = p.shape.n * plan.groups * plan.slabs;
+  runtime::ParallelForSlots(owners, plan.slots, [&](int slot, int64_t i) {
+    auto* memory = static_cast<base::ComputeType<T>*>(workspace);
+    if (memory != nullptr) memory += slot * plan.sums;
+    const int64_t volume = i / plan.slabs;
+    OwnedSlab<T, kInterpolation>(p, plan, volume / plan.groups, volume % plan.groups,
+                                 i % plan.slabs, memory)
+        .Run();
+  });
+}
+
+}  // namespace
+
+void RunVolumeInputGrad(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (p.shape.interpolation == Interpolation::kNearest) {
+      RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
+    } else {
+      RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

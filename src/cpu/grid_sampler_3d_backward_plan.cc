@@ -1,0 +1,80 @@
+// Cuts a volume's gradients for the threads and books their workspace.
+#include "cpu/grid_sampler_3d_backward_plan.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "cpu/caches.h"
+#include "runtime/parallel.h"
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::GridSampler3DBackwardParams;
+
+// Every owner looks at all points of its volume, which beyond so many of them costs more than
+// adding.
+constexpr int64_t kMostSlabs = 16;
+
+// Sums of 16-bit types: at most this for an owner, or a channel's plane.
+constexpr int64_t kSumsBytes = int64_t{64} << 20;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Whether a call is too small to be shared: waking a thread takes some 10 us.
+bool IsSmall(const ops::GridSampler3DShape& s) {
+  return s.n * s.c * (s.od * s.oh * s.ow + s.d * s.h * s.w / 8) < 8192;
+}
+
+// Channels are grouped so that their volumes stay in the L2 cache, which scattered points need, but
+// not so few that finding the points costs as much as adding them.
+int64_t GroupChannels(const ops::GridSampler3DShape& s, int64_t volume_bytes) {
+  constexpr int64_t kFewest = 4;
+  return std::clamp<int64_t>(L2CacheBytes() / 2 / volume_bytes, std::min(kFewest, s.c), s.c);
+}
+
+void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
+  const auto& s = p.shape;
+  const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t plane_bytes = s.h * s.w * element;
+  const int threads = IsSmall(s) ? 1 : runtime::NumThreads();
+  plan->group_channels = GroupChannels(s, s.d * plane_bytes);
+  plan->groups = CeilDiv(s.c, plan->group_channels);
+  // Slabs where volumes and groups do not share the work evenly.
+  const int64_t owners = s.n * plan->groups;
+  const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
+  const int64_t wanted = even ? 1 : threads / std::gcd(owners, int64_t{threads});
+  plan->slabs = std::min({wanted, kMostSlabs, s.d});
+  const bool staged = base::DTypeSize(s.dtype) == 2;
+  if (staged) {
+    plan->group_channels = 1;
+    plan->groups = s.c;
+    plan->slabs = std::min(s.d, std::max(plan->slabs, CeilDiv(s.d * plane_bytes, kSumsBytes)));
+    plan->sums = CeilDiv(s.d, plan->slabs) * s.h * s.w;
+  }
+  plan->slots = static_cast<int>(std::min<int64_t>(threads, s.n * plan->groups * plan->slabs));
+}
+
+}  // namespace
+
+bool PlanGridSampler3DBackwardKernel(const Params& p, base::KernelPlan* plan) {
+  const auto& s = p.shape;
+  if (!ServesVolume(s) || !HasShortOffsets(s, p.input_stride) ||
+      (p.want_input_grad && !HasShortOffsets(s, p.input_grad_stride))) {
+    return false;
+  }
+  auto mine = std::make_shared<VolumeBackwardPlan>();
+  mine->chunks = PointChunksOf(AsImage(s));
+  mine->pairs = ServesVolumePairs(s, p.input_stride);
+  plan->path = "direct";
+  if (p.want_input_grad) {
+    CutInputGrad(p, mine.get());
+    plan->path = "owned";
+    plan->workspace_size = static_cast<uint64_t>(mine->slots * mine->sums) * sizeof(float);
+  }
+  plan->table = std::move(mine);
+  return true;
+}
+
+}  // namespace portacl::cpu

@@ -1,0 +1,39 @@
+// How the kernels of a volume's gradients work, and their workspace, the same for every instruction
+// set.
+#ifndef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_PLAN_H_
+#define PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_PLAN_H_
+
+#include <cstdint>
+
+#include "base/kernel.h"
+#include "cpu/grid_sampler_3d_layout.h"
+#include "ops/grid_sampler_3d_params.h"
+
+namespace portacl::cpu {
+
+// gridGrad: points in the lanes of vectors, chunk by chunk. inputGrad: a group of channels of a
+// slab of planes has one owner, who looks at all points of the volume and adds those that touch the
+// slab, straight to the tensor. 16-bit types are summed in the workspace:
+//
+//   sums[slots][group_channels][planes of the largest slab][h][w]    float
+struct VolumeBackwardPlan {
+  PointChunks chunks;
+  bool pairs;              // two taps of a row of input are read as a pair
+  int64_t group_channels;  // of an owner; the last group may have fewer
+  int64_t groups;
+  int64_t slabs;  // of a volume
+  int slots;
+  int64_t sums;  // elements of a slot; 0: summed in the tensor
+
+  int64_t FirstPlane(const ops::GridSampler3DShape& s, int64_t slab) const {
+    return s.d * slab / slabs;
+  }
+};
+
+// The kernels' plan. Limits as the sampling kernels', for inputGrad's channels as well.
+bool PlanGridSampler3DBackwardKernel(const ops::GridSampler3DBackwardParams& params,
+                                     base::KernelPlan* plan);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_PLAN_H_

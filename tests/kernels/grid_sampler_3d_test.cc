@@ -1,0 +1,326 @@
+// The vectorised kernels of grid sampling of volumes and of its gradients equal the reference bit
+// by bit: on every instruction set of the machine, for every mode, type, layout, mask and number of
+// threads.
+#include "cpu/grid_sampler_3d.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cpu/caches.h"
+#include "cpu/grid_sampler_3d_backward.h"
+#include "ref/grid_sampler.h"
+#include "ref/grid_sampler_backward.h"
+#include "runtime/parallel.h"
+#include "support/api/compare.h"
+#include "support/api/grid_case.h"
+#include "support/api/grid_oracle.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::cpu::GridSampler3DBackwardKernels;
+using portacl::cpu::GridSampler3DKernels;
+using portacl::ref::kGridSampler3D;
+using portacl::ref::kGridSampler3DBackward;
+
+struct Mask {
+  bool input_grad;
+  bool grid_grad;
+};
+constexpr Mask kBoth = {true, true};
+
+// Same bits, and nothing written outside the view: equal storages settle both at once.
+testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
+  if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
+  if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";
+  return BitIdentical(got, want);
+}
+
+template <class T>
+const T& PickOf(Random& random, const std::vector<T>& values) {
+  return values[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(values.size()) - 1))];
+}
+
+// Cubic interpolation is the reference kernel's alone.
+std::vector<GridMode> Modes() {
+  std::vector<GridMode> modes = AllGridModes();
+  std::erase_if(modes, [](const GridMode& mode) { return mode.interpolation == 2; });
+  return modes;
+}
+
+Layout OutputLayout(Layout layout) {
+  return layout == Layout::kExpanded ? Layout::kContiguous : layout;
+}
+
+class GridSampler3DKernelsTest : public testing::Test {
+ protected:
+  ~GridSampler3DKernelsTest() override {
+    portacl::runtime::SetNumThreads(0);
+    portacl::cpu::l2_cache_bytes_for_tests = 0;
+  }
+
+  static std::string Describe(const char* kernel, int threads, const GridCase& c,
+                              const GridMode& mode, Layout layout) {
+    return std::string(kernel) + ", threads " + std::to_string(threads) + ", " + NameOf(mode) +
+           ", " + NameOf(c.input.element()) + ", " + NameOf(layout) + ", input " +
+           ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape());
+  }
+
+  static void ExpectSameSamples(const GridCase& c, const GridMode& mode, Layout layout,
+                                const std::vector<int>& threads) {
+    const Element element = c.input.element();
+    Tensor want(element, c.grad_output.shape(), layout);
+    ASSERT_TRUE(RunGridSampler(kGridSampler3D, c.input, c.grid, mode, &want));
+    for (const auto& kernel : GridSampler3DKernels()) {
+      if (!kernel.available()) continue;
+      for (const int count : threads) {
+        SCOPED_TRACE(Describe(kernel.name, count, c, mode, layout));
+        portacl::runtime::SetNumThreads(count);
+        Tensor got(element, c.grad_output.shape(), layout);
+        ASSERT_TRUE(RunGridSampler(kernel, c.input, c.grid, mode, &got));
+        EXPECT_TRUE(SameAs(want, got));
+      }
+    }
+  }
+
+  static void ExpectSameGradients(const GridCase& c, const GridMode& mode, Mask mask, Layout layout,
+                                  const std::vector<int>& threads) {
+    const Element element = c.input.element();
+    Tensor want_input(element, c.input.shape(), layout);
+    Tensor want_grid(element, c.grid.shape(), layout);
+    ASSERT_TRUE(RunGridBackward(kGridSampler3DBackward, c.grad_output, c.input, c.grid, mode,
+                                mask.input_grad ? &want_input : nullptr,
+                                mask.grid_grad ? &want_grid : nullptr));
+    for (const auto& kernel : GridSampler3DBackwardKernels()) {
+      if (!kernel.available()) continue;
+      for (const int count : threads) {
+        SCOPED_TRACE(Describe(kernel.name, count, c, mode, layout));
+        portacl::runtime::SetNumThreads(count);
+        Tensor input_grad(element, c.input.shape(), layout);
+        Tensor grid_grad(element, c.grid.shape(), layout);
+        ASSERT_TRUE(RunGridBackward(kernel, c.grad_output, c.input, c.grid, mode,
+                                    mask.input_grad ? &input_grad : nullptr,
+                                    mask.grid_grad ? &grid_grad : nullptr));
+        EXPECT_TRUE(SameAs(want_input, input_grad));
+        EXPECT_TRUE(SameAs(want_grid, grid_grad));
+      }
+    }
+  }
+
+  // Both functions.
+  static void ExpectSameBits(const GridCase& c, const GridMode& mode,
+                             Layout layout = Layout::kContiguous,
+                             const std::vector<int>& threads = {1, 2}) {
+    ExpectSameSamples(c, mode, layout, threads);
+    ExpectSameGradients(c, mode, kBoth, layout, threads);
+  }
+};
+
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceInEveryModeAndType) {
+  Random random(51);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : Modes()) {
+      for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth, GridKind::kOneCell}) {
+        GridCase c(element, 2, 3, {7, 6, 21}, {3, 5, 13});
+        ExpectSameBits(c.Fill(kind, random), mode);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Every width of a block of channels, alone and behind whole blocks.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForEveryChannelCount) {
+  Random random(52);
+  for (int64_t channels = 1; channels <= 37; ++channels) {
+    for (const Element element : kElements) {
+      GridCase c(element, 1, channels, {4, 5, 9}, {2, 3, 7});
+      ExpectSameBits(c.Fill(GridKind::kRandom, random), GridMode{});
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnEveryLayoutAndMask) {
+  Random random(53);
+  for (const Layout layout : kInputLayouts) {
+    for (const Element element : kElements) {
+      for (const int64_t channels : {1, 2, 3, 21}) {
+        for (const int interpolation : {0, 1}) {
+          GridCase c(element, 2, channels, {6, 5, 8}, {3, 4, 17}, layout);
+          c.Fill(GridKind::kSmooth, random);
+          GridMode mode;
+          mode.interpolation = interpolation;
+          ExpectSameSamples(c, mode, OutputLayout(layout), {1, 2});
+          for (const Mask mask : {kBoth, Mask{true, false}, Mask{false, true}}) {
+            ExpectSameGradients(c, mode, mask, OutputLayout(layout), {1, 3});
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Groups of points inside the volume, at its faces and beyond; volumes of one element on some axes.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAroundTheFacesAndVectorLengths) {
+  Random random(54);
+  const auto modes = Modes();
+  for (const Element element : kElements) {
+    for (const int64_t points : {1, 3, 7, 8, 15, 16, 17, 31, 33, 65}) {
+      for (const double reach : {0.5, 0.99, 1.5}) {
+        const std::array<int64_t, 3> extents = {random.Integer(1, 5), random.Integer(1, 6),
+                                                random.Integer(1, 20)};
+        GridCase c(element, 2, random.Integer(1, 5), extents,
+                   {random.Integer(1, 2), random.Integer(1, 2), points});
+        c.Fill(GridKind::kRandom, random);
+        c.grid.FillUniform(random, -reach, reach);
+        ExpectSameBits(c, PickOf(random, modes), Layout::kContiguous, {1, 3});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Voxels' centres, faces, folds of the reflection, what is not a coordinate, and values whose
+// products underflow to -0 or are not finite.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
+  Random random(55);
+  for (const Element element : kElements) {
+    const std::vector<double> strange = StrangeCoordinates(element);
+    for (const GridMode& mode : Modes()) {
+      for (const int64_t channels : {1, 3, 16}) {
+        GridCase c(element, 1, channels, {4, 5, 9}, {3, 4, 11});
+        c.Fill(GridKind::kRandom, random);
+        c.grid.Fill([&](int64_t i) {
+          if (random.Integer(0, 8) == 0) return PickOf(random, strange);
+          const double size = std::array<double, 3>{9, 5, 4}[static_cast<size_t>(i % 3)];
+          const double at = static_cast<double>(random.Integer(-24, 24)) / 2;
+          return mode.align_corners ? 2 * at / (size - 1) - 1 : (2 * at + 1) / size - 1;
+        });
+        for (int i = 0; i < 20; ++i) {
+          c.input.Set(random.Integer(0, c.input.size() - 1),
+                      random.Coin() ? PickOf(random, strange) : -1e-45 * random.Unit());
+          c.grad_output.Set(random.Integer(0, c.grad_output.size() - 1), PickOf(random, strange));
+        }
+        ExpectSameBits(c, mode);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Enough points to be shared by threads: owners of slabs of planes, more of them than planes, and
+// of groups of channels.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  const auto modes = Modes();
+  for (int64_t round = 0; round < ByRunLength(40, 8); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const std::array<int64_t, 3> extents = {random.Integer(1, 12), random.Integer(1, 12),
+                                            random.Integer(1, 40)};
+    GridCase c(kElements[static_cast<size_t>(random.Integer(0, 3))], random.Integer(1, 2),
+               random.Coin() ? random.Integer(1, 3) : random.Integer(4, 20), extents,
+               {random.Integer(1, 9), random.Integer(1, 20), random.Integer(100, 200)},
+               kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
+    c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
+    portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
+    const int64_t mask = random.Integer(1, 3);
+    ExpectSameGradients(c, PickOf(random, modes), {(mask & 1) != 0, (mask & 2) != 0},
+                        kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+                        {1, 2, static_cast<int>(random.Integer(3, 20))});
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  const auto modes = Modes();
+  for (int64_t round = 0; round < ByRunLength(120, 30); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const std::array<int64_t, 3> extents = {random.Integer(1, 9), random.Integer(1, 20),
+                                            random.Integer(1, 40)};
+    GridCase c(kElements[static_cast<size_t>(random.Integer(0, 3))], random.Integer(1, 3),
+               random.Integer(1, 40), extents,
+               {random.Integer(1, 5), random.Integer(1, 6), random.Integer(1, 40)},
+               kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
+    c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
+    ExpectSameBits(c, PickOf(random, modes),
+                   kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+                   {1, static_cast<int>(random.Integer(2, 7))});
+    if (HasFailure()) return;
+  }
+}
+
+// Planes so far apart that the last one's offset in bytes has no 32 bits; of the memory only they
+// are touched. Twice as far the offset in elements has none either: such calls are refused.
+TEST_F(GridSampler3DKernelsTest, PlanesMayLieGigabytesApart) {
+  constexpr int64_t kPlane = 5 * 64;
+  constexpr int64_t kFar = (int64_t{1} << 29) + 4096;  // in elements
+  constexpr size_t kBytes = static_cast<size_t>(kFar + kPlane) * sizeof(float);
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "2 GiB of addresses are not to be had";
+  auto* const volume = static_cast<float*>(memory);
+  Random random(56);
+  for (int64_t i = 0; i < 2 * kPlane; ++i) {
+    volume[i / kPlane * kFar + i % kPlane] = static_cast<float>(random.Uniform(-1, 1));
+  }
+  GridCase c(Element::kFloat, 1, 1, {2, 5, 64}, {3, 4, 20});
+  c.Fill(GridKind::kRandom, random);
+  for (const GridMode& mode : Modes()) {
+    portacl::ops::GridSampler3DParams params;
+    params.shape = GridShape(c.input, c.grid, mode);
+    params.input = volume;
+    params.input_stride = {2 * kFar, 2 * kFar, kFar, 64, 1};
+    params.grid = c.grid.first();
+    SetStrides(c.grid, &params.grid_stride);
+    const auto run = [&](const auto& kernel, Tensor* output) {
+      params.output = output->first();
+      SetStrides(*output, &params.output_stride);
+      return RunKernel(kernel, params);
+    };
+    Tensor want(Element::kFloat, c.grad_output.shape());
+    ASSERT_TRUE(run(kGridSampler3D, &want));
+    for (const auto& kernel : GridSampler3DKernels()) {
+      if (!kernel.available()) continue;
+      Tensor got(Element::kFloat, c.grad_output.shape());
+      ASSERT_TRUE(run(kernel, &got));
+      EXPECT_TRUE(BitIdentical(got, want)) << kernel.name << " " << mode;
+      portacl::base::KernelPlan plan;
+      auto beyond = params;
+      beyond.input_stride[2] = int64_t{1} << 31;
+      EXPECT_FALSE(kernel.plan(beyond, &plan));
+    }
+  }
+  munmap(memory, kBytes);
+}
+
+TEST_F(GridSampler3DKernelsTest, RefuseEmptyCallsAndExtentsBeyondExactFloats) {
+  GridCase c(Element::kFloat, 1, 1, {2, 2, 2}, {1, 1, 1});
+  portacl::ops::GridSampler3DBackwardParams good;
+  good.shape = GridShape(c.input, c.grid, GridMode{});
+  portacl::base::KernelPlan plan;
+  for (const auto& kernel : GridSampler3DBackwardKernels()) {
+    EXPECT_TRUE(kernel.plan(good, &plan));
+    for (int64_t portacl::ops::GridSampler3DShape::*extent :
+         {&portacl::ops::GridSampler3DShape::od, &portacl::ops::GridSampler3DShape::d}) {
+      auto refused = good;
+      refused.shape.*extent = extent == &portacl::ops::GridSampler3DShape::od ? 0 : (1 << 24) + 1;
+      EXPECT_FALSE(kernel.plan(refused, &plan));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
