@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 
-POOLED_BYTES = 1 << 20
+POOLED_BYTES = _core.POOLED_BYTES
 """Results of at least this size come from the pool."""
 
 

@@ -208,6 +208,7 @@ void DefineSettings(nb::module_& m) {
       nb::arg("name"), "Runs calls on the library's threads, as many as each says.");
   m.def("set_impl", &SetImpl, nb::arg("name"));
   m.def("get_impl", &portaclGetImpl);
+  m.attr("POOLED_BYTES") = ResultPool::kPooledBytes;
   m.def(
       "pool_limit", [] { return ResultPool::Get().limit(); },
       "Bytes of result memory that are kept at most.");

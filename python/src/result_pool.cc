@@ -44,7 +44,7 @@ void Unmap(ResultPool::Block block) { munmap(block.data, block.bytes); }
 
 }  // namespace
 
-ResultPool::ResultPool() : limit_(LimitFromEnvironment()) {}
+ResultPool::ResultPool() : limit_(LimitFromEnvironment()) { blocks_.reserve(kMaxBlocks); }
 
 ResultPool& ResultPool::Get() {
   static ResultPool* const pool = [] {
@@ -76,14 +76,14 @@ ResultPool::Block ResultPool::Take(size_t bytes) {
   return Map(wanted);
 }
 
-void ResultPool::Return(Block block) {
+void ResultPool::Return(Block block) noexcept {
   if (block.data == nullptr) return;
   const std::lock_guard lock(mutex_);
   if (block.bytes > limit_) {
     Unmap(block);
     return;
   }
-  DropUntil(limit_ - block.bytes);
+  DropUntil(limit_ - block.bytes, kMaxBlocks - 1);
   blocks_.push_back(block);
   kept_ += block.bytes;
 }
@@ -95,12 +95,12 @@ size_t ResultPool::kept() const {
 
 void ResultPool::Trim() {
   const std::lock_guard lock(mutex_);
-  DropUntil(0);
+  DropUntil(0, 0);
 }
 
-void ResultPool::DropUntil(size_t bound) {
+void ResultPool::DropUntil(size_t bytes, size_t count) noexcept {
   size_t dropped = 0;
-  while (kept_ > bound) {
+  while (kept_ > bytes || blocks_.size() - dropped > count) {
     kept_ -= blocks_[dropped].bytes;
     Unmap(blocks_[dropped++]);
   }

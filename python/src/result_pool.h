@@ -18,11 +18,17 @@ class ResultPool {
     size_t bytes = 0;      // a multiple of 2 MiB
   };
 
+  // Results of at least this size come from the pool.
+  static constexpr size_t kPooledBytes = size_t{1} << 20;
+  // Kept at most, however small they are.
+  static constexpr size_t kMaxBlocks = 4096;
+
   // The process's pool; never destroyed, since arrays may die while the process ends.
   static ResultPool& Get();
 
   Block Take(size_t bytes);
-  void Return(Block block);
+  // Needs no memory: deleters of PyTorch's and Python's call it, which must not throw.
+  void Return(Block block) noexcept;
 
   // The most that is kept for reuse: PORTACL_POOL_MB (0: nothing), by default an eighth of the
   // machine's memory and at most 1 GiB.
@@ -33,11 +39,12 @@ class ResultPool {
 
  private:
   ResultPool();
-  void DropUntil(size_t bound);
+  // Gives the oldest blocks back until at most `bytes` in `count` blocks are kept.
+  void DropUntil(size_t bytes, size_t count) noexcept;
 
   const size_t limit_;
   mutable std::mutex mutex_;
-  std::vector<Block> blocks_;  // kept ones, oldest first
+  std::vector<Block> blocks_;  // kept ones, oldest first; with room for kMaxBlocks from the start
   size_t kept_ = 0;
 };
 

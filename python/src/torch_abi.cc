@@ -17,8 +17,7 @@ namespace {
 
 Functions functions = {};  // set once, before a kernel that uses it is registered
 
-constexpr int32_t kNoIndex = -1;           // of the device
-constexpr int64_t kPooledBytes = 1 << 20;  // as POOLED_BYTES in portacl/_pool.py
+constexpr int32_t kNoIndex = -1;  // of the device
 
 template <class Function>
 bool FindFunction(void* library, const char* name, Function* function) {
@@ -33,20 +32,24 @@ struct DType {
   int64_t bytes;
 };
 
-std::array<DType, 4> DTypes() {
+// PyTorch's numbers, asked for once: see `functions`.
+std::array<DType, 4> dtypes = {};
+int32_t cpu = 0;
+
+void AskForNumbers() {
   const Functions& f = functions;
-  return {{{f.float32(), PORTACL_FLOAT32, 4},
-           {f.float16(), PORTACL_FLOAT16, 2},
-           {f.float64(), PORTACL_FLOAT64, 8},
-           {f.bfloat16(), PORTACL_BFLOAT16, 2}}};
+  dtypes = {{{f.float32(), PORTACL_FLOAT32, 4},
+             {f.float16(), PORTACL_FLOAT16, 2},
+             {f.float64(), PORTACL_FLOAT64, 8},
+             {f.bfloat16(), PORTACL_BFLOAT16, 2}}};
+  cpu = f.cpu();
 }
 
 DType DTypeOf(int32_t portacl) {
-  const auto types = DTypes();
-  for (const DType& type : types) {
+  for (const DType& type : dtypes) {
     if (type.portacl == portacl) return type;
   }
-  return types[0];
+  return dtypes[0];
 }
 
 portaclTensor Describe(const Extents& shape, int32_t dtype, bool channels_last) {
@@ -124,7 +127,7 @@ Handle NewOnMemory(const portaclTensor& view, int32_t dtype, void (*deleter)(voi
     deleter(view.data, context);
     throw std::runtime_error("no memory for a result");
   }
-  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, f.cpu(), kNoIndex,
+  if (f.new_on_memory(view.data, view.rank, view.shape, view.strides, 0, dtype, cpu, kNoIndex,
                       &handle, f.strided(), nullptr, 0, Owner::Release, owner) != 0) {
     if (!gone) Owner::Release(view.data, owner);
     throw std::runtime_error(f.get_error());
@@ -170,6 +173,7 @@ std::string Find(const std::string& library) {
       FindFunction(loaded, "aoti_torch_layout_strided", &f.strided);
   if (!found) return "PyTorch is older than 2.13";
   functions = f;
+  AskForNumbers();
   return "";
 }
 
@@ -190,17 +194,17 @@ Tensor Tensor::Empty(const Extents& shape, int32_t dtype, bool channels_last) {
   const DType type = DTypeOf(dtype);
   const int64_t bytes = BytesOf(shape, type.bytes);
   portaclTensor view = Describe(shape, dtype, channels_last);
-  if (bytes >= kPooledBytes && ResultPool::Get().limit() > 0) {
-    auto block =
-        std::make_unique<ResultPool::Block>(ResultPool::Get().Take(static_cast<size_t>(bytes)));
+  const auto wanted = static_cast<size_t>(bytes);
+  if (wanted >= ResultPool::kPooledBytes && ResultPool::Get().limit() > 0) {
+    auto block = std::make_unique<ResultPool::Block>();
+    *block = ResultPool::Get().Take(wanted);
     if (block->data == nullptr) ThrowNoMemory(bytes);
     view.data = block->data;
     return Tensor(NewOnMemory(view, type.torch, ReturnBlock, block.release()), view);
   }
   Handle handle = nullptr;
   const Functions& f = functions;
-  if (f.new_strided(view.rank, view.shape, view.strides, type.torch, f.cpu(), kNoIndex, &handle) !=
-      0) {
+  if (f.new_strided(view.rank, view.shape, view.strides, type.torch, cpu, kNoIndex, &handle) != 0) {
     ThrowNoMemory(bytes);
   }
   Tensor result(handle, view);
@@ -236,14 +240,13 @@ void Tensor::Read(const char* name) {
   Check(f.get_device(handle_, &device));
   Check(f.get_dtype(handle_, &dtype));
   const std::string what = name;
-  if (device != f.cpu()) throw std::runtime_error(what + " must be on the CPU");
+  if (device != cpu) throw std::runtime_error(what + " must be on the CPU");
   if (rank < 3 || rank > 5) {
     throw std::runtime_error(what + " has rank " + std::to_string(rank) +
                              ", but must have 3, 4 or 5");
   }
   const DType* known = nullptr;
-  const auto types = DTypes();
-  for (const DType& type : types) {
+  for (const DType& type : dtypes) {
     if (type.torch == dtype) known = &type;
   }
   if (known == nullptr) {

@@ -14,7 +14,7 @@ except ModuleNotFoundError as _missing:
 
 from ._functional import grid_sample, interpolate_nearest_exact
 from ._override import accelerated, disable, enable, is_enabled
-from ._threads import Threads, lend, threads
+from ._host_threads import Threads, lend, threads
 
 lend()
 

@@ -13,7 +13,7 @@ import torch
 
 from .. import _core
 from . import _kernels
-from ._threads import LIBRARY
+from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
 
