@@ -3,10 +3,29 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
+
 namespace portacl::ops {
+namespace {
+
+ByteSpan SpanOf(const base::TensorDesc& desc) {
+  const base::ElementRange reach = base::ReachOf(desc);
+  const int64_t size = base::DTypeSize(desc.dtype);
+  ByteSpan span;
+  int64_t end = 0;
+  span.known = reach.valid && base::CheckedAdd(desc.offset, reach.lowest, &span.begin) &&
+               base::CheckedMul(span.begin, size, &span.begin) &&
+               base::CheckedAdd(desc.offset, reach.highest, &end) &&
+               base::CheckedAdd(end, int64_t{1}, &end) && base::CheckedMul(end, size, &span.end);
+  return span;
+}
+
+}  // namespace
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
-  tensors_[static_cast<size_t>(num_tensors_++)] = {name, desc, output, active};
+  const bool nonempty = active && desc.NumElements() != 0;
+  tensors_[static_cast<size_t>(num_tensors_++)] = {
+      name, desc, output, active, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}};
   if (!output) ++num_inputs_;
 }
 

@@ -23,14 +23,23 @@ inline constexpr int kMaxTensors = 5;
 struct Storages : std::array<void*, kMaxTensors> {};
 struct Elements : std::array<void*, kMaxTensors> {};
 
+// The bytes [begin, end) of a view, counted from its storage's address.
+struct ByteSpan {
+  bool known = false;  // 64 bits hold both
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 // One tensor parameter of a call.
 struct TensorSlot {
   const char* name = "";
   base::TensorDesc desc;
   bool output = false;
   bool active = false;  // read or written at all; an output that the mask leaves out is not
+  bool nonempty = false;
+  ByteSpan span{};  // where it has elements
 
-  bool has_elements() const { return active && desc.NumElements() != 0; }
+  bool has_elements() const { return nonempty; }
 };
 
 class Plan {
@@ -72,7 +81,7 @@ class Plan {
   Plan(const char* op, Surface surface) : refusals_(op, surface) {}
   void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
-  base::Status CheckMemory() const { return CheckAddresses(PlannedStorages()); }
+  base::Status CheckMemory() const;
 
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
@@ -82,6 +91,10 @@ class Plan {
   bool may_be_input_ = false;
 
  private:
+  template <class Check>
+  base::Status ForTensors(const Check& check) const;
+  base::Status CheckOverlap(const Storages& storages) const;
+
   const Refusals refusals_;
   int num_tensors_ = 0;
   int num_inputs_ = 0;
