@@ -6,10 +6,12 @@
 // Highway first.
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler_2d_window-inl.h"
 #include "cpu/transpose-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -94,6 +96,17 @@ class DirectSampling {
     }
   }
 
+  // Channels from which on a window of taps takes less than gathers, with the search for it.
+  static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 4 : 2;
+  static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
+
+  HWY_INLINE TapWindow WindowOf(int32_t reach, VI& column, VI& row) const {
+    if constexpr (kHasWindows) {
+      if (p_.shape.c >= kWindowChannels) return FindWindow(source_.plane, reach, column, row);
+    }
+    return {};
+  }
+
   // ---- bilinear ---------------------------------------------------------------------------------
 
   HWY_INLINE void Bilinear(const Points& points, V grid_x, V grid_y) const {
@@ -105,9 +118,18 @@ class DirectSampling {
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     const VI at = source_.OffsetsOf(x0, y0);
+    VI column = ToIndex(d, x0);
+    VI row = ToIndex(d, y0);
+    const TapWindow window = WindowOf(1, column, row);
     SumBilinear(
         points, x, y, x0, y0,
         [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          if constexpr (kHasWindows) {
+            if (HWY_LIKELY(window.rows > 0)) {
+              return PairsInWindow(plane, window, source_.plane.row_stride, column, row, nw, ne, sw,
+                                   se);
+            }
+          }
           GatherPairs(d, plane, at, nw, ne);
           GatherPairs(d, plane + source_.plane.row_stride, at, sw, se);
         },
@@ -171,17 +193,26 @@ class DirectSampling {
       LocateAnywhere(grid_x, grid_y, x, y);
     }
     const DI di;
-    const VI column = ToIndex(d, hn::Round(x));
-    const VI row = ToIndex(d, hn::Round(y));
+    VI column = ToIndex(d, hn::Round(x));
+    VI row = ToIndex(d, hn::Round(y));
     const auto inside = hn::And(IsBelow(di, column, hn::Set(di, source_.plane.width)),
                                 IsBelow(di, row, hn::Set(di, source_.plane.height)));
     const auto value_inside = ValueMask(d, inside);
+    column = hn::IfThenElseZero(inside, column);
+    row = hn::IfThenElseZero(inside, row);
     VI at;
     VI east;
-    LocatePixels<T>(source_.plane, hn::IfThenElseZero(inside, column),
-                    hn::IfThenElseZero(inside, row), at, east);
+    LocatePixels<T>(source_.plane, column, row, at, east);
+    const TapWindow window = WindowOf(0, column, row);
     ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
-      const V value = GatherPixels(d, plane, at, east);
+      const V value = [&]() PORTACL_INLINE_LAMBDA {
+        if constexpr (kHasWindows) {
+          if (HWY_LIKELY(window.rows > 0)) {
+            return PixelsInWindow(plane, window, source_.plane.row_stride, column, row);
+          }
+        }
+        return GatherPixels(d, plane, at, east);
+      }();
       return hn::IfThenElseZero(value_inside, hn::Add(value, hn::Zero(d)));
     });
   }

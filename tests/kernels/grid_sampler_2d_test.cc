@@ -143,6 +143,33 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForFewChannels) {
   }
 }
 
+// Points along lines share a few rows: from flat lines to steep ones, close and wide, in images
+// around the width of two vectors.
+TEST_F(GridSamplerKernels, EqualTheReferenceForPointsCloseTogether) {
+  Random random(37);
+  for (const GridMode& mode : AllGridModes()) {
+    for (const int64_t channels : {1, 2, 4, 5}) {
+      for (const double steepest : {0.05, 0.3, 1.0}) {
+        GridCase c(Element::kFloat, 1, channels, random.Integer(3, 9), random.Integer(31, 66), 5,
+                   48);
+        c.Fill(GridKind::kRandom, random);
+        const double slope = steepest * (2 * random.Unit() - 1);
+        const double step = (random.Coin() ? -1 : 1) * (0.2 + 2 * random.Unit());
+        const double noise = random.Coin() ? 0 : 0.6;
+        c.grid.Fill([&](int64_t i) {
+          const bool is_y = i % 2 == 1;
+          const auto along = static_cast<double>(i / 2 % 24);
+          const double size = static_cast<double>(is_y ? c.input.shape()[2] : c.input.shape()[3]);
+          const double at = size / 3 + (is_y ? slope : step) * along + noise * random.Unit();
+          return (2 * at + 1) / size - 1;
+        });
+        ExpectSameBits(c, mode);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
