@@ -15,7 +15,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+from matplotlib.patches import Circle, FancyArrowPatch, Polygon, Rectangle
 from PIL import Image
 
 DOCS = Path(__file__).parent
@@ -243,6 +243,75 @@ def grid_sampler_taps(folder, narrow):
     save(figure, folder, "grid-sampler-taps.svg", narrow)
 
 
+# Of volumes: the order of the taps, and where each is in its plane.
+TAPS = [(plane, name, place) for plane in "tb" for name, place in
+        (("nw", (0, 0)), ("ne", (1, 0)), ("sw", (0, 1)), ("se", (1, 1)))]  # fmt: skip
+
+
+def oblique(x, y, z):
+    """A point of the unit cube on paper: x to the right, y down, z to the back."""
+    return x + 0.52 * z, y - 0.36 * z
+
+
+def draw_cube(axes, tx, ty, tz):
+    """Eight taps, numbered in the order of the sum, around the point."""
+    for start in ((0, 0, 0), (1, 1, 0), (1, 0, 1), (0, 1, 1)):
+        for axis in range(3):
+            end = list(start)
+            end[axis] = 1 - end[axis]
+            (x0, y0), (x1, y1) = oblique(*start), oblique(*end)
+            axes.plot((x0, x1), (y0, y1), color="#bbbbbb", linewidth=1.2, zorder=1)
+    for z, tint in ((1, 1), (0, 0)):
+        corners = [oblique(x, y, z) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+        axes.add_patch(Polygon(corners, facecolor=TINTS[tint], alpha=0.45, zorder=0.5 - z / 4))
+    center = oblique(tx, ty, tz)
+    for number, (plane, name, (x, y)) in enumerate(TAPS, 1):
+        z = int(plane == "b")
+        at = oblique(x, y, z)
+        weight = (tx if x else 1 - tx) * (ty if y else 1 - ty) * (tz if z else 1 - tz)
+        axes.plot((at[0], center[0]), (at[1], center[1]), color=GREY, linewidth=0.8, linestyle=":")
+        axes.plot(*at, "o", color=TINTS[z], markeredgecolor="#333333", markersize=23, zorder=3)
+        axes.text(*at, str(number), ha="center", va="center", zorder=4)
+        side = 1 if x else -1
+        axes.text(at[0] + 0.15 * side, at[1], f"{plane}{name}\n{weight:.3f}", fontsize=12,
+                  ha="left" if x else "right", va="center", zorder=4)  # fmt: skip
+    axes.plot(*center, "*", color="black", markersize=14, zorder=5)
+    axes.set_title("trilinear: 8 taps in the order of the sum\nunder the name: weight = w_x w_y w_z")
+
+
+def draw_tap_planes(axes):
+    """The same order seen from the front: first the plane z0, then the one behind it."""
+    for plane in range(2):
+        left = 2.1 * plane
+        axes.add_patch(Rectangle((left, 0), 1, 1, facecolor=TINTS[plane], alpha=0.45,
+                                 edgecolor="#bbbbbb"))  # fmt: skip
+        path = [(left + x, y) for name, (x, y) in ((n, p) for q, n, p in TAPS if q == "tb"[plane])]
+        for start, end in zip(path, path[1:]):
+            axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=14,
+                                           shrinkA=13, shrinkB=13, color=GREY))  # fmt: skip
+        for number, (x, y) in enumerate(path, 1 + 4 * plane):
+            axes.plot(x, y, "o", color=TINTS[plane], markeredgecolor="#333333", markersize=23,
+                      zorder=3)  # fmt: skip
+            axes.text(x, y, str(number), ha="center", va="center", zorder=4)
+        text = ("t: z0 = floor(iz)", "b: z0 + 1")[plane]
+        axes.text(left + 0.5, 1.38, text, ha="center", va="center")
+    axes.add_patch(FancyArrowPatch((1, 1), (2.1, 0), arrowstyle="-|>", mutation_scale=14,
+                                   shrinkA=13, shrinkB=13, color=GREY, linestyle="--"))  # fmt: skip
+    axes.set_title("the planes one after the other:\none fused multiply-add a tap")
+
+
+def grid_sampler_3d_taps(folder, narrow):
+    figure, (cube, planes) = panels(narrow, 2, (11.5, 4.9), (5.2, 9.0))
+    draw_cube(cube, 0.62, 0.45, 0.4)
+    draw_tap_planes(planes)
+    cube.set(xlim=(-0.5, 2.0), ylim=(1.3, -0.65))
+    planes.set(xlim=(-0.35, 3.45), ylim=(1.6, -0.4))
+    for axes in (cube, planes):
+        axes.set_aspect("equal")
+        axes.axis("off")
+    save(figure, folder, "grid-sampler-3d-taps.svg", narrow)
+
+
 def grid_sampler_kinks(folder, narrow):
     row = np.array([0.2, 0.9, 0.5, 0.7, 0.1])
     cells = np.arange(1, 3)
@@ -463,6 +532,7 @@ def main():
         nearest_exact_order(folder, narrow)
         grid_sampler_coordinates(folder, narrow)
         grid_sampler_taps(folder, narrow)
+        grid_sampler_3d_taps(folder, narrow)
         grid_sampler_kinks(folder, narrow)
         grid_sampler_padding(folder, narrow)
         data_path(folder, narrow)
