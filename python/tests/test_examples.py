@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -13,12 +14,14 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("skimage")
 
+COLIN = Path("/usr/share/mricron/templates/ch2bet.nii.gz")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def run(name, *arguments, launcher=()):
+def run(name, *arguments, launcher=(), **environment):
     # One thread each: the pictures are small, and the tests share the machine.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PORTACL_NUM_THREADS": "1"}
+    threads = {"OMP_NUM_THREADS": "1", "PORTACL_NUM_THREADS": "1"}
+    environment = {**os.environ, **threads, **environment}
     done = subprocess.run(
         [sys.executable, *launcher, str(EXAMPLES / name), *map(str, arguments)],
         env=environment,
@@ -57,6 +60,19 @@ def test_register_photographs(tmp_path):
     assert number(text, r"after\s+(\S+)") < number(text, r"before (\S+)") / 4
     assert number(text, r"disparity (\S+) of") < 2
     assert picture.stat().st_size > 100_000
+
+
+def test_register_volumes(tmp_path):
+    if importlib.util.find_spec("nilearn") is None or not COLIN.exists():
+        pytest.skip("the two volumes are not installed (script/setup --volumes)")
+    picture = tmp_path / "registered.png"
+    # It compares numbers of threads itself.
+    arguments = (picture, "--steps", 20, 0, 0, "--timed-steps", 0)
+    text = run("register_volumes.py", *arguments, PORTACL_NUM_THREADS="")
+    assert number(text, r"after\s+(\S+)") < number(text, r"before (\S+)") * 0.75
+    assert number(text, r"fold (\S+)%") == 0
+    assert "1, 2 and 3 threads: same bits" in text
+    assert picture.stat().st_size > 200_000
 
 
 def test_super_resolution(tmp_path):
