@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset PORTACL_SKIP_PACKAGES
 
-for script in "$PORTACL_SOURCE_DIR"/script/{build,check,docs,fuzz,lock,run,setup,test,checks/*}; do
+for script in "$PORTACL_SOURCE_DIR"/script/{build,check,docs,fuzz,lock,run,sbom,setup,test,checks/*}; do
   [ -x "$script" ] || continue  # data of a check
   name=$(basename "$script")
   text=$(cd "$(dirname "$script")" && "./$name" --help) && [[ $text == *"script/"*"$name"* ]] ||
