@@ -2,6 +2,7 @@
 # The bill of materials: the same bytes twice, and a component for every library that sources name.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
+command -v dpkg-query >/dev/null || { echo "SKIPPED: no Debian system"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export SOURCE_DATE_EPOCH=1700000000
