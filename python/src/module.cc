@@ -14,9 +14,7 @@
 
 #include "array_view.h"
 #include "host_threads.h"
-#ifdef PORTACL_JAX
 #include "jax/handlers.h"
-#endif
 #include "plan_cache.h"
 #include "result_pool.h"
 #include "torch_kernels.h"
@@ -242,7 +240,5 @@ NB_MODULE(_core, m) {
   portacl_python::DefineOperators(m);
   portacl_python::DefineSettings(m);
   portacl_python::DefineTorch(m);
-#ifdef PORTACL_JAX
   portacl_python::DefineJaxHandlers(m);
-#endif
 }

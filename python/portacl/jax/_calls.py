@@ -10,13 +10,7 @@ import numpy as np
 
 from .. import _core
 
-_handlers = getattr(_core, "jax_handlers", None)
-if _handlers is None:
-    raise ImportError(
-        "portacl was built where JAX was not installed, so that portacl.jax was left out: install "
-        "JAX, then build portacl again (pip install --no-build-isolation .)"
-    )
-for _name, _capsule in _handlers().items():
+for _name, _capsule in _core.jax_handlers().items():
     jax.ffi.register_ffi_target(_name, _capsule, platform="cpu")
 
 
