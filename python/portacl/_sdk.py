@@ -50,8 +50,9 @@ def _link(target: Path, name: Path) -> None:
 def sdk_path() -> Path:
     """Make the folder that programs use as ``ASCEND_HOME_PATH``, and return it.
 
-    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files, and
-    the folders ``opp``, ``runtime`` and ``compiler``, which some programs look for.
+    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files, the
+    folders ``opp``, ``runtime`` and ``compiler``, which some programs look for, and the files with which
+    CMake's ``find_package(portacl)`` and pkg-config find it.
     It lies in ``PORTACL_CACHE``, or in ``~/.cache/portacl``; deleting it does no harm.
 
     Raises:
@@ -75,8 +76,11 @@ def sdk_path() -> Path:
     for part in ("runtime", "compiler"):
         (home / part).mkdir(exist_ok=True)
         _link(Path("../lib64"), home / part / "lib64")
-    for entry in ("include", "bin"):
+    for entry in ("include", "bin", "share"):
         _link(files / entry, home / entry)
+    # A folder, not a link to one: the .pc file finds the libraries by its own place.
+    (libraries / "pkgconfig").mkdir(exist_ok=True)
+    _link(files / "lib64" / "pkgconfig" / "portacl.pc", libraries / "pkgconfig" / "portacl.pc")
     _link(files / "set_env.sh", home / "set_env.sh")
     _link(_PACKAGE.parent / "portacl.libs", root / "portacl.libs")
     return home

@@ -1,4 +1,4 @@
-"""Every Python example runs and does what it says."""
+"""Every Python example runs and does what it says, and the package runs them by name."""
 
 from __future__ import annotations
 
@@ -37,6 +37,27 @@ def run(name, *arguments, launcher=(), **environment):
 
 def number(text, pattern):
     return float(re.search(pattern, text).group(1))
+
+
+def by_name(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "portacl.examples", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_by_name():
+    listed = by_name("--help")
+    assert listed.returncode == 0 and by_name().returncode == 2
+    for program in EXAMPLES.glob("*.py"):
+        assert re.search(rf"^  {program.stem} +\w.*\.$", listed.stdout, re.MULTILINE), program
+    unknown = by_name("nothing")
+    assert unknown.returncode == 2 and "reproducible_gradients" in unknown.stderr
+    done = by_name("super_resolution", "--help")
+    assert done.returncode == 0 and "--steps" in done.stdout
 
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")

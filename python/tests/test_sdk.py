@@ -42,6 +42,16 @@ def test_sdk_path(tmp_path, monkeypatch):
     assert len({line.split()[-1] for line in maps if "libportacl" in line}) == 1
 
 
+def test_build_systems_find_the_sdk(tmp_path, monkeypatch):
+    monkeypatch.setenv("PORTACL_CACHE", str(tmp_path))
+    home = portacl.sdk_path()
+    # Both files name their libraries by their own place: no link on the way to them may lead out.
+    assert (home / "share" / "cmake" / "portacl" / "portaclConfig.cmake").is_file()
+    pkgconfig = home / "lib64" / "pkgconfig"
+    assert not pkgconfig.is_symlink() and (pkgconfig / "portacl.pc").is_file()
+    assert (pkgconfig / "../../lib64/libportacl.so").exists()
+
+
 def test_links_are_repaired(tmp_path, monkeypatch):
     monkeypatch.setenv("PORTACL_CACHE", str(tmp_path))
     library = portacl.sdk_path() / "lib64" / "libopapi.so"

@@ -3,6 +3,8 @@
 # run; pkg-config and set_env.sh work as well.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
+version=$(sed -n 's/^project(portacl VERSION \([0-9]*\.[0-9]*\).*/\1/p' "$PORTACL_SOURCE_DIR/CMakeLists.txt")
+
 # build_project LANGUAGE EXAMPLE NAME: builds examples/EXAMPLE in a project of that language alone, and
 # compares its output with expected/NAME.txt.
 build_project() {
@@ -13,7 +15,7 @@ build_project() {
 cmake_minimum_required(VERSION 3.22)
 project(consumer LANGUAGES $language)
 set(CMAKE_CXX_STANDARD 14)  # older than the header needs, as some compilers' default: portacl raises it
-find_package(portacl 0.1 REQUIRED)
+find_package(portacl $version REQUIRED)
 add_executable(consumer $example)
 target_link_libraries(consumer PRIVATE portacl::portacl)
 END

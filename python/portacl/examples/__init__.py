@@ -1,0 +1,1 @@
+"""The example programs, for ``python -m portacl.examples NAME``."""

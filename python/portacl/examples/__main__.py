@@ -1,0 +1,49 @@
+"""``python -m portacl.examples NAME [ARGUMENTS]`` runs an example; without NAME it lists them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import runpy
+import sys
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def _names() -> list[str]:
+    return sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("__"))
+
+
+def _summary(name: str) -> str:
+    text = ast.get_docstring(ast.parse((_FOLDER / f"{name}.py").read_text("utf-8"))) or ""
+    return text.partition("\n")[0]
+
+
+def main() -> int:
+    """Run the example that the command line names."""
+    names = _names()
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name in ("", "-h", "--help"):
+        print("usage: python -m portacl.examples NAME [ARGUMENTS]\n")
+        for each in names:
+            print(f"  {each:24} {_summary(each)}")
+        print('\nThey need PyTorch and more: pip install "portacl[examples]"')
+        return 0 if name else 2
+    if name not in names:
+        sys.stderr.write(f"portacl.examples: no example {name!r}; there are: {', '.join(names)}\n")
+        return 2
+    for module in ("torch", "skimage", "matplotlib"):
+        if importlib.util.find_spec(module) is None:
+            sys.stderr.write(
+                f"portacl.examples: {name} needs {module}: pip install 'portacl[examples]'\n"
+            )
+            return 1
+    program = str(_FOLDER / f"{name}.py")
+    sys.argv = [program, *sys.argv[2:]]
+    runpy.run_path(program, run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

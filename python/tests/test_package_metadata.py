@@ -1,0 +1,63 @@
+"""The metadata that the build makes from README.md: no link in it leads nowhere."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+BACKEND = Path(__file__).resolve().parents[1] / "backend"
+pytestmark = pytest.mark.skipif(not BACKEND.is_dir(), reason="away from the source tree")
+
+
+@pytest.fixture
+def metadata(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(BACKEND), *sys.path])
+    import portacl_metadata
+
+    return portacl_metadata
+
+
+def page(metadata):
+    readme = metadata.dynamic_metadata("readme")
+    assert readme["content-type"] == "text/markdown"
+    return readme["text"]
+
+
+def test_links_become_absolute(metadata, monkeypatch):
+    monkeypatch.setenv("PORTACL_REPOSITORY_URL", "https://example.org/portacl.git/")
+    tag = f"v{metadata.version()}"
+    text = page(metadata)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(targets) > 20 and all(target.startswith("https://") for target in targets)
+    raw = f"https://example.org/portacl/raw/{tag}/docs/images/"
+    assert f"](https://example.org/portacl/blob/{tag}/docs/install.md)" in text
+    pictures = re.findall(r"!\[[^]]*\]\(([^)\s]+)\)", text)
+    assert pictures and all(picture.startswith(raw) for picture in pictures)
+    for picture in pictures:
+        assert (BACKEND.parents[1] / "docs" / "images" / picture.removeprefix(raw)).is_file()
+    urls = metadata.dynamic_metadata("urls")
+    assert urls["Source"] == "https://example.org/portacl"
+    assert urls["Changelog"].endswith(f"/blob/{tag}/CHANGELOG.md")
+
+
+def test_without_an_address_nothing_is_linked(metadata, monkeypatch):
+    monkeypatch.setenv("PORTACL_REPOSITORY_URL", "/somewhere/on/this/machine")
+    assert not re.search(r"\]\((?![a-z]+:)", page(metadata))
+    assert metadata.dynamic_metadata("urls") == {}
+
+
+def test_code_is_left_alone(metadata):
+    fence = "```sh\na[1](x)\n```"
+    assert metadata.absolute(f"[a](b)\n{fence}\n", "https://e.org/p", "v1") == (
+        f"[a](https://e.org/p/blob/v1/b)\n{fence}\n"
+    )
+
+
+def test_a_linked_picture(metadata):
+    linked = "[![a](b.png)](c.md)"
+    found = metadata.absolute(linked, "https://e.org/p", "v1")
+    assert found == "[![a](https://e.org/p/raw/v1/b.png)](https://e.org/p/blob/v1/c.md)"
+    assert metadata.absolute(linked, "", "v1") == ""
