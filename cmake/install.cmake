@@ -62,5 +62,7 @@ install(FILES "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
               "${PROJECT_BINARY_DIR}/portaclConfigVersion.cmake" DESTINATION "${package_dir}")
 install(EXPORT portaclTargets NAMESPACE portacl:: DESTINATION "${package_dir}")
 
+file(RELATIVE_PATH PORTACL_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" PORTACL_PC_PREFIX "${PORTACL_PC_PREFIX}")
 configure_file(cmake/portacl.pc.in "${PROJECT_BINARY_DIR}/portacl.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/portacl.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

