@@ -1,4 +1,4 @@
-"""Conan recipe: the library, its headers and, by option, the program.
+"""Conan recipe: the library, its headers and the program.
 
     conan create packaging/conan
 
@@ -14,6 +14,14 @@ from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rm
 
 required_conan_version = ">=2.0"
+HEADERS = {
+    "fmt": "FMT",
+    "spdlog": "SPDLOG",
+    "nlohmann_json": "JSON",
+    "cli11": "CLI11",
+    "stb": "STB",
+    "libjpeg-turbo": "TURBOJPEG",
+}
 
 
 class PortaclConan(ConanFile):
@@ -23,8 +31,8 @@ class PortaclConan(ConanFile):
     topics = ("grid-sample", "interpolate", "gradient", "aclnn", "simd")
     package_type = "shared-library"
     settings = ("os", "arch", "compiler", "build_type")
-    options = {"scalar": [True, False], "with_program": [True, False]}
-    default_options = {"scalar": False, "with_program": True}
+    options = {"scalar": [True, False]}
+    default_options = {"scalar": False}
 
     @property
     def _clone(self):
@@ -35,8 +43,10 @@ class PortaclConan(ConanFile):
         self.version = text.split("project(portacl VERSION ")[1].split()[0]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "THIRD_PARTY_LICENSES.txt", "cmake/*",
-                        "packaging/*", "include/*", "src/*", "tools/*", "bench/shapes.json"):
+        for pattern in (
+            *("CMakeLists.txt", "LICENSE", "THIRD_PARTY_LICENSES.txt", "bench/shapes.json"),
+            *("cmake/*", "packaging/*", "include/*", "src/*", "tools/*"),
+        ):
             copy(self, pattern, self._clone, self.export_sources_folder)
 
     def validate(self):
@@ -51,11 +61,10 @@ class PortaclConan(ConanFile):
         self.requires("fmt/[>=9 <12]")
         self.requires("spdlog/[>=1.10 <2]")
         self.requires("nlohmann_json/[>=3.11 <4]")
-        if self.options.with_program:
-            self.requires("cli11/[>=2.1 <3]")
-            self.requires("stb/[*]")
-            self.requires("libpng/[>=1.6 <2]")
-            self.requires("libjpeg-turbo/[>=2.1 <4]")
+        self.requires("cli11/[>=2.1 <3]")
+        self.requires("stb/[*]")
+        self.requires("libpng/[>=1.6 <2]")
+        self.requires("libjpeg-turbo/[>=2.1 <4]")
 
     def layout(self):
         cmake_layout(self)
@@ -64,20 +73,15 @@ class PortaclConan(ConanFile):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["PORTACL_SCALAR"] = bool(self.options.scalar)
-        toolchain.cache_variables["PORTACL_TOOLS"] = bool(self.options.with_program)
         for part in ("TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"PORTACL_{part}"] = False
         # Headers and a library that portacl finds by file name, without packages of their own.
-        for name, header in (("fmt", "FMT"), ("spdlog", "SPDLOG"), ("nlohmann_json", "JSON"),
-                             ("cli11", "CLI11"), ("stb", "STB"), ("libjpeg-turbo", "TURBOJPEG")):
-            if name in self.dependencies:
-                folders = self.dependencies[name].cpp_info.aggregated_components().includedirs
-                toolchain.cache_variables[f"PORTACL_{header}_INCLUDE"] = folders[0]
-        if "libjpeg-turbo" in self.dependencies:
-            folder = self.dependencies["libjpeg-turbo"].cpp_info.aggregated_components().libdirs[0]
-            library = next(iter(sorted(Path(folder).glob("libturbojpeg.*"))), None)
-            if library is not None:
-                toolchain.cache_variables["PORTACL_TURBOJPEG_LIBRARY"] = str(library)
+        for name, header in HEADERS.items():
+            folders = self.dependencies[name].cpp_info.aggregated_components().includedirs
+            toolchain.cache_variables[f"PORTACL_{header}_INCLUDE"] = folders[0]
+        jpeg = self.dependencies["libjpeg-turbo"].cpp_info.aggregated_components().libdirs[0]
+        (library,) = Path(jpeg).glob("libturbojpeg.*")
+        toolchain.cache_variables["PORTACL_TURBOJPEG_LIBRARY"] = str(library)
         toolchain.generate()
 
     def build(self):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 _FOLDER = Path(__file__).resolve().parent
+_NEEDS = {"torch": "torch", "scikit-image": "skimage", "matplotlib": "matplotlib"}
 
 
 def _names() -> list[str]:
@@ -28,17 +29,15 @@ def main() -> int:
         print("usage: python -m portacl.examples NAME [ARGUMENTS]\n")
         for each in names:
             print(f"  {each:24} {_summary(each)}")
-        print('\nThey need PyTorch and more: pip install "portacl[examples]"')
+        print(f"\nThey need {', '.join(_NEEDS)}: the package's extra `examples`.")
         return 0 if name else 2
     if name not in names:
         sys.stderr.write(f"portacl.examples: no example {name!r}; there are: {', '.join(names)}\n")
         return 2
-    for module in ("torch", "skimage", "matplotlib"):
-        if importlib.util.find_spec(module) is None:
-            sys.stderr.write(
-                f"portacl.examples: {name} needs {module}: pip install 'portacl[examples]'\n"
-            )
-            return 1
+    missing = [p for p, module in _NEEDS.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        sys.stderr.write(f"portacl.examples: {name} needs more: pip install {' '.join(missing)}\n")
+        return 1
     program = str(_FOLDER / f"{name}.py")
     sys.argv = [program, *sys.argv[2:]]
     runpy.run_path(program, run_name="__main__")

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The files for packagers agree with the project: version, sources they name, packages they need.
+set -euo pipefail
+source=${PORTACL_SOURCE_DIR:?}
+cd "$source"
+version=$(sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+failed=0
+wrong() { echo "$*"; failed=1; }
+
+grep -qxF "{% set version = \"$version\" %}" packaging/conda/meta.yaml ||
+  wrong "packaging/conda/meta.yaml has another version than $version"
+
+# Every library of the notices is wanted by the recipes and named by the others.
+for name in onetbb highway fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
+  grep -q "\"$name/" packaging/conan/conanfile.py || wrong "conanfile.py does not want $name"
+done
+for name in tbb-devel libhwy fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
+  grep -qE "^    - $name( |$)" packaging/conda/meta.yaml || wrong "meta.yaml does not want $name"
+done
+while read -r name; do
+  grep -qiF "$name" THIRD_PARTY_LICENSES.txt || wrong "THIRD_PARTY_LICENSES.txt does not name $name"
+done < <(printf '%s\n' oneTBB Highway libpng libjpeg-turbo '{fmt}' spdlog 'JSON for Modern C++' CLI11 \
+  stb_truetype Roboto nanobind robin-map "XLA's FFI header")
+for name in fmt spdlog nlohmann-json stb robin-map CLI11 nanobind highway third_party/xla; do
+  grep -qxF "Files: $name/*" packaging/debian/copyright || wrong "packaging/debian/copyright does not name $name"
+done
+
+# The container copies what the build installs, and its libraries are those that the .deb asks for.
+library=${ASCEND_HOME_PATH:-}/lib64/libportacl.so
+if [ -e "$library" ] && command -v dpkg-query >/dev/null; then
+  for name in $(readelf -d "$library" "$ASCEND_HOME_PATH/bin/portacl" |
+    sed -n 's/.*NEEDED.*\[\(lib\(tbb\|hwy\|png16\|turbojpeg\)[^]]*\)\]/\1/p' | sort -u); do
+    package=$(dpkg-query -S "*/$name" 2>/dev/null | head -n 1 | cut -d: -f1) || continue
+    [ -z "$package" ] || grep -qw -- "$package" Containerfile || wrong "Containerfile does not install $package"
+  done
+fi
+[ $failed -eq 0 ] && echo "recipes, notices and container agree with version $version"
+exit $failed

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# script/release refuses tags that do not fit, and makes the same archive each time.
+set -euo pipefail
+source=${PORTACL_SOURCE_DIR:?}
+command -v git >/dev/null || { echo "SKIPPED: no git"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+repository=$folder/repository
+mkdir -p "$repository/script/lib"
+cp "$source/script/release" "$repository/script/"
+cp "$source/script/lib/common.sh" "$repository/script/lib/"
+cd "$repository"
+echo 'project(portacl VERSION 1.2.3 LANGUAGES CXX)' >CMakeLists.txt
+echo '# Changelog' >CHANGELOG.md
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \
+  GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
+git init -q
+git add .
+git commit -qm first
+git tag v1.2.3
+
+refused() {  # refused WORDS ARGUMENTS...
+  local words=$1 text
+  shift
+  if text=$(script/release "$@" 2>&1); then echo "release $*: not refused"; exit 1; fi
+  grep -qF -- "$words" <<<"$text" || { echo "release $*: no '$words' in: $text"; exit 1; }
+}
+refused "which tag"
+refused "there is no tag v9" v9
+refused "unknown argument" v1.2.3 --all
+refused "no section 1.2.3" v1.2.3 --sources
+printf '\n## 1.2.3\n' >>CHANGELOG.md
+git commit -qam second
+git tag -f v1.2.3 >/dev/null
+git tag v1.3.0
+refused "v1.3.0 has version 1.2.3" v1.3.0 --sources
+
+echo "not committed" >>CHANGELOG.md
+script/release v1.2.3 --sources >/dev/null
+files=build/releases/v1.2.3
+(cd "$files" && sha256sum --quiet -c SHA256SUMS)
+cp "$files/SHA256SUMS" "$folder/first"
+script/release v1.2.3 --sources >/dev/null
+diff "$folder/first" "$files/SHA256SUMS"
+[ "$(cut -c67- "$folder/first")" = portacl-1.2.3-source.tar.gz ] || { cat "$folder/first"; exit 1; }
+tar -xzf "$files/portacl-1.2.3-source.tar.gz" -C "$folder"
+if grep -q "not committed" "$folder/portacl-1.2.3/CHANGELOG.md"; then
+  echo "the work tree got into the archive"; exit 1
+fi
+echo "script/release: five refusals, the same bytes twice"
