@@ -37,6 +37,13 @@ void InputFile::Read(void* destination, size_t size, const char* what) {
   position_ += size;
 }
 
+std::string ReadText(const std::string& path) {
+  InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.Read(text.data(), text.size(), "text");
+  return text;
+}
+
 void WriteFile(const std::string& path, const std::string& head, const void* body,
                size_t body_size) {
   OutputFile file(path);

@@ -28,6 +28,9 @@ class InputFile {
   uint64_t position_ = 0;
 };
 
+// The whole of a file.
+std::string ReadText(const std::string& path);
+
 // Writes a file in two pieces (either may be empty), whole or not at all (output_file.h). Throws
 // BadInput where it cannot be created, RuntimeFailure where the data does not fit.
 void WriteFile(const std::string& path, const std::string& head, const void* body,

@@ -103,13 +103,17 @@ View ViewOf(const std::string& layout, const Shape& shape) {
   return view;
 }
 
-ViewTensor MakeTensor(const Case& c, size_t i, const Shape& shape) {
+// "case '...': input".
+std::string Place(const Case& c, size_t i) {
+  return fmt::format("case '{}': {}", ToString(c), c.op->parameters[i].name);
+}
+
+ArgumentOutline TensorOutline(const Case& c, size_t i, const Shape& shape) {
   const ArgumentCase& argument = c.arguments[i];
-  const Parameter& row = c.op->parameters[i];
-  const std::string what = fmt::format("case '{}': {}", ToString(c), row.name);
+  const std::string what = Place(c, i);
   cli::CountBytes(shape, 8, what);  // before strides are calculated
   View view = ViewOf(argument.layout.value_or("contiguous"), shape);
-  if (argument.layout == "expanded" && row.role == Role::kOutput) {
+  if (argument.layout == "expanded" && c.op->parameters[i].role == Role::kOutput) {
     throw BadInput(what + ".layout: an output cannot be expanded");
   }
   if (argument.strides) {
@@ -119,9 +123,13 @@ ViewTensor MakeTensor(const Case& c, size_t i, const Shape& shape) {
                                  cli::ToString(shape)));
     }
   }
-  view.offset = argument.offset.value_or(view.offset);
-  return ViewTensor(argument.dtype.value_or(static_cast<int32_t>(c.dtype)), shape, view.strides,
-                    view.offset, what);
+  ArgumentOutline outline;
+  outline.dtype = argument.dtype.value_or(static_cast<int32_t>(c.dtype));
+  outline.shape = shape;
+  outline.strides = view.strides;
+  outline.offset = argument.offset.value_or(view.offset);
+  outline.format = argument.format.value_or("ND");
+  return outline;
 }
 
 // What the grid points at: the input's spatial extents, 1 where a refusal makes no sense of them.
@@ -151,11 +159,18 @@ void ApplyMask(Call& call) {
   const std::vector<size_t> masks = call.With(Role::kMask);
   if (masks.empty()) return;
   const std::vector<size_t> outputs = call.With(Role::kOutput);
-  std::vector<int64_t>& mask = call.arguments[masks[0]].integers;
-  if (!call.source.arguments[masks[0]].integers) mask.assign(outputs.size(), 1);
+  const std::vector<int64_t>& mask = call.arguments[masks[0]].integers;
   for (size_t i = 0; i < outputs.size() && i < mask.size(); ++i) {
     call.arguments[outputs[i]].wanted = mask[i] != 0;
   }
+}
+
+// What a case says by leaving a number out.
+std::vector<int64_t> DefaultIntegers(const OperatorRow& op, Role role) {
+  if (role != Role::kMask) return {0};
+  const auto is_output = [](const Parameter& p) { return p.role == Role::kOutput; };
+  const auto outputs = std::count_if(op.parameters.begin(), op.parameters.end(), is_output);
+  return std::vector<int64_t>(static_cast<size_t>(outputs), 1);
 }
 
 }  // namespace
@@ -250,22 +265,38 @@ std::vector<size_t> Call::With(Role role) const {
   return found;
 }
 
-Call MakeCall(const Case& c) {
-  Call call{c, c.op, std::vector<CallArgument>(c.arguments.size())};
+std::vector<ArgumentOutline> OutlineOf(const Case& c) {
   const Extents extents(c);
+  std::vector<ArgumentOutline> outlines;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Parameter& row = c.op->parameters[i];
     const ArgumentCase& given = c.arguments[i];
-    CallArgument& argument = call.arguments[i];
-    argument.null = given.null;
-    argument.real = given.real.value_or(0);
+    ArgumentOutline outline;
     if (IsTensor(row.role)) {
-      argument.tensor = MakeTensor(c, i, extents.Of(row, given.shape));
+      outline = TensorOutline(c, i, extents.Of(row, given.shape));
     } else if (row.role == Role::kInts) {
-      argument.integers = extents.Of(row, given.integers);
+      outline.integers = extents.Of(row, given.integers);
     } else {
-      argument.integers = given.integers.value_or(std::vector<int64_t>{0});
+      outline.integers = given.integers.value_or(DefaultIntegers(*c.op, row.role));
     }
+    outline.real = given.real.value_or(0);
+    outline.null = given.null;
+    outlines.push_back(std::move(outline));
+  }
+  return outlines;
+}
+
+Call MakeCall(const Case& c) {
+  Call call{c, c.op, {}};
+  for (ArgumentOutline& outline : OutlineOf(c)) {
+    const size_t i = call.arguments.size();
+    CallArgument& argument = call.arguments.emplace_back();
+    argument.integers = std::move(outline.integers);
+    argument.real = outline.real;
+    argument.null = outline.null;
+    if (!IsTensor(c.op->parameters[i].role)) continue;
+    argument.tensor = ViewTensor(outline.dtype, std::move(outline.shape),
+                                 std::move(outline.strides), outline.offset, Place(c, i));
   }
   ApplyMask(call);
   for (const size_t i : call.With(Role::kInput)) FillInput(call, i);

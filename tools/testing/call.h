@@ -82,6 +82,22 @@ struct Call {
   std::vector<size_t> With(Role role) const;
 };
 
+// A case's arguments without memory: what a call is made of, whatever its case leaves out.
+struct ArgumentOutline {
+  int32_t dtype = 0;  // tensors
+  Shape shape, strides;
+  int64_t offset = 0;
+  std::string format;
+  std::vector<int64_t> integers;  // as in CallArgument
+  double real = 0;
+  bool null = false;
+
+  bool operator==(const ArgumentOutline&) const = default;
+};
+
+// Throws BadInput where MakeCall does, but for views that leave their storage.
+std::vector<ArgumentOutline> OutlineOf(const Case& c);
+
 // Makes the inputs, and outputs with every byte 0xFF. Throws BadInput ("case '...': ...") where a
 // shape is neither given nor follows from others, or a view leaves its storage.
 Call MakeCall(const Case& c);

@@ -260,13 +260,6 @@ void NameCases(std::vector<Case>& cases, const std::vector<Entry>& entries,
   }
 }
 
-std::string ReadWhole(const std::string& path) {
-  cli::InputFile file(path);
-  std::string text(file.size(), '\0');
-  file.Read(text.data(), text.size(), "text");
-  return text;
-}
-
 // ---- writing -----------------------------------------------------------------------------------
 
 std::string JsonOf(const std::vector<Case>& cases) {
@@ -315,7 +308,7 @@ std::string TextOf(const std::vector<Case>& cases) {
 
 std::vector<Case> ReadCases(const std::string& path) {
   CheckCasesPath(path);
-  const std::string text = ReadWhole(path), extension = cli::Extension(path);
+  const std::string text = cli::ReadText(path), extension = cli::Extension(path);
   const std::vector<Entry> entries = extension == "json"  ? EntriesOfJson(text, path)
                                      : extension == "csv" ? EntriesOfCsv(text, path)
                                                           : EntriesOfText(text);

@@ -235,9 +235,7 @@ class SetFolder {
   bool ReadProgress(const std::string& identity) {
     const fs::path path = folder_ / kProgress;
     if (!fs::exists(path)) return false;
-    cli::InputFile file(path.string());
-    std::string text(file.size(), '\0');
-    file.Read(text.data(), text.size(), "text");
+    const std::string text = cli::ReadText(path.string());
     const std::string head = identity + "\n";
     // Interrupted before its first line was whole: nothing was made yet.
     if (text.size() < head.size() && head.starts_with(text)) return false;

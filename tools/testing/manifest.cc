@@ -23,13 +23,6 @@ using nlohmann::json;
 
 const char* const kSuffixes[3] = {".npy", ".float64.npy", ".bound.npy"};
 
-std::string ReadWhole(const std::string& path) {
-  cli::InputFile file(path);
-  std::string text(file.size(), '\0');
-  file.Read(text.data(), text.size(), "text");
-  return text;
-}
-
 StoredOutput& OutputCalled(const std::string& parameter, const std::string& folder,
                            std::vector<StoredOutput>& outputs) {
   for (StoredOutput& output : outputs) {
@@ -65,7 +58,7 @@ StoredCase ReadEntry(const json& entry, const std::string& folder) {
 std::vector<std::byte> ReadChecked(const StoredOutput& output, size_t which,
                                    const std::string& descr) {
   const std::string path = output.folder + "/" + output.parameter + kSuffixes[which];
-  if (Sha256(ReadWhole(path)) != output.sha256[which]) {
+  if (Sha256(cli::ReadText(path)) != output.sha256[which]) {
     throw BadInput(path + ": is not the file of the manifest (its sha256 is another one)");
   }
   cli::NpyArray array = cli::ReadNpyArray(path);
@@ -106,7 +99,7 @@ std::vector<StoredCase> ReadManifest(const std::string& folder) {
   if (!IsGoldenSet(folder)) {
     throw BadInput(folder + ": no manifest.json in it; `portacl golden` writes such folders");
   }
-  const json manifest = json::parse(ReadWhole(path), nullptr, false);
+  const json manifest = json::parse(cli::ReadText(path), nullptr, false);
   if (!manifest.is_object() || manifest.value("schema", json()) != "portacl-golden") {
     throw BadInput(path + ": is not a manifest of golden results");
   }
