@@ -4,47 +4,66 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/fork.h"
 
 namespace portacl::base {
 namespace {
 
-spdlog::level::level_enum LevelFromEnvironment() {
-  if (const char* own = std::getenv("PORTACL_LOG"); own != nullptr && *own != '\0') {
-    const auto level = spdlog::level::from_str(own);  // unknown words mean off
-    if (level == spdlog::level::off && std::strcmp(own, "off") != 0) {
+struct Wanted {
+  spdlog::level::level_enum level = spdlog::level::off;
+  bool calls = false;
+};
+
+// A level, "calls", or both with a comma between them.
+Wanted ReadOwn(std::string_view text) {
+  Wanted wanted;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::string word(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    if (word == "calls") {
+      wanted.calls = true;
+      continue;
+    }
+    wanted.level = spdlog::level::from_str(word);  // unknown words mean off
+    if (wanted.level == spdlog::level::off && word != "off") {
       std::fprintf(
           stderr,
-          "portacl: PORTACL_LOG is '%s', but must be trace, debug, info, warn, err or off: "
-          "ignored\n",
-          own);
+          "portacl: PORTACL_LOG is '%s', but must be trace, debug, info, warn, err, off, calls, or "
+          "a level and calls (debug,calls): '%s' is ignored\n",
+          std::string(text).c_str(), word.c_str());
     }
-    return level;
+  }
+  return wanted;
+}
+
+Wanted FromEnvironment() {
+  if (const char* own = std::getenv("PORTACL_LOG"); own != nullptr && *own != '\0') {
+    return ReadOwn(own);
   }
   if (const char* vendor = std::getenv("ASCEND_GLOBAL_LOG_LEVEL")) {
     switch (*vendor) {
       case '0':
-        return spdlog::level::debug;
+        return {spdlog::level::debug};
       case '1':
-        return spdlog::level::info;
+        return {spdlog::level::info};
       case '2':
-        return spdlog::level::warn;
+        return {spdlog::level::warn};
       case '3':
-        return spdlog::level::err;
-      case '4':
-        return spdlog::level::off;
+        return {spdlog::level::err};
       default:
         break;
     }
   }
-  return spdlog::level::off;
+  return {};
 }
 
 // The lock of spdlog's sink, as one of this library's.
@@ -56,15 +75,25 @@ struct SinkLock {
   }
 };
 
-spdlog::logger& Logger() {
-  static constinit Immortal<spdlog::logger> logger;
-  return logger.Get([] {
-    auto made = std::make_unique<spdlog::logger>(
-        "portacl", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>());
-    made->set_pattern("%Y-%m-%d %H:%M:%S.%f [%n] [%l] [%t] %v");
-    made->set_level(LevelFromEnvironment());
-    return made.release();
-  });
+// Both write to stderr under one lock.
+class Loggers {
+ public:
+  explicit Loggers(Wanted wanted)
+      : messages("portacl", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>()),
+        calls("portacl_call", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>()) {
+    messages.set_pattern("%Y-%m-%d %H:%M:%S.%f [%n] [%l] [%t] %v");
+    messages.set_level(wanted.level);
+    calls.set_pattern("%v");
+    calls.set_level(wanted.calls ? spdlog::level::info : spdlog::level::off);
+  }
+
+  spdlog::logger messages;
+  spdlog::logger calls;
+};
+
+Loggers& Logs() {
+  static constinit Immortal<Loggers> loggers;
+  return loggers.Get([] { return new Loggers(FromEnvironment()); });
 }
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
@@ -85,10 +114,16 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 }  // namespace
 
-bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
+bool LogEnabled(LogLevel level) { return Logs().messages.should_log(ToSpdlog(level)); }
 
 void Log(LogLevel level, std::string_view message) {
-  Logger().log(ToSpdlog(level), spdlog::string_view_t(message.data(), message.size()));
+  Logs().messages.log(ToSpdlog(level), spdlog::string_view_t(message.data(), message.size()));
+}
+
+bool CallLogEnabled() { return Logs().calls.should_log(spdlog::level::info); }
+
+void LogCall(std::string_view line) {
+  Logs().calls.log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
 }  // namespace portacl::base

@@ -1,7 +1,8 @@
 // The library's log. Off unless PORTACL_LOG (trace, debug,
 // info, warn, err, off) or ASCEND_GLOBAL_LOG_LEVEL (0 debug, 1 info, 2 warning, 3 error, 4 off)
-// names a level; the first wins. Written to stderr. Messages of refused calls go through
-// aclGetRecentErrMsg whatever the level.
+// names a level; the first wins. PORTACL_LOG=calls, or LEVEL,calls, also asks for a line of each
+// operator call. Written to stderr. Messages of refused calls go through aclGetRecentErrMsg
+// whatever the level.
 #ifndef PORTACL_BASE_LOG_H_
 #define PORTACL_BASE_LOG_H_
 
@@ -15,6 +16,12 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError };
 bool LogEnabled(LogLevel level);
 
 void Log(LogLevel level, std::string_view message);
+
+// Whether calls are logged. As cheap as LogEnabled.
+bool CallLogEnabled();
+
+// The line as it is, without time or level, and in one piece whatever other threads log.
+void LogCall(std::string_view line);
 
 }  // namespace portacl::base
 

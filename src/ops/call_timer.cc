@@ -7,22 +7,27 @@
 #include <new>
 
 #include "base/log.h"
+#include "ops/call_log.h"
 
 namespace portacl::ops {
 
 CallTimer::CallTimer()
-    : log_(base::LogEnabled(base::LogLevel::kDebug)), trace_(runtime::TraceEnabled()) {
-  if (log_ || trace_) begin_ = std::chrono::steady_clock::now();
+    : log_(base::LogEnabled(base::LogLevel::kDebug)),
+      calls_(base::CallLogEnabled()),
+      trace_(runtime::TraceEnabled()) {
+  if (log_ || calls_ || trace_) begin_ = std::chrono::steady_clock::now();
 }
 
-void CallTimer::End(const char* phase, const Plan& plan, bool trace) const noexcept {
-  if (!log_ && !(trace && trace_)) return;
+void CallTimer::End(const char* phase, const Plan& plan, Wanted wanted) const noexcept {
+  if (!log_ && !wanted.trace && !wanted.call) return;
   const runtime::TraceTime end = std::chrono::steady_clock::now();
+  const std::chrono::duration<double, std::micro> time = end - begin_;
   try {
+    if (wanted.call) LogCall(plan, time.count());
+    if (!log_ && !wanted.trace) return;
     const std::string text = plan.Describe();
-    if (trace && trace_) runtime::AddTraceSpan({}, {phase, plan.op(), text, begin_, end});
+    if (wanted.trace) runtime::AddTraceSpan({}, {phase, plan.op(), text, begin_, end});
     if (!log_) return;
-    const std::chrono::duration<double, std::micro> time = end - begin_;
     base::Log(base::LogLevel::kDebug, fmt::format("{} {} workspace {} B, {:.1f} us", phase, text,
                                                   plan.workspace_size(), time.count()));
   } catch (const std::bad_alloc&) {  // the call itself is over, and well

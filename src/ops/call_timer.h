@@ -1,4 +1,5 @@
-// Times the phases of operator calls for the log (level debug) and the timeline (PORTACL_TRACE).
+// Times the phases of operator calls for the log (level debug, and its lines of calls) and the
+// timeline (PORTACL_TRACE).
 #ifndef PORTACL_OPS_CALL_TIMER_H_
 #define PORTACL_OPS_CALL_TIMER_H_
 
@@ -7,21 +8,26 @@
 
 namespace portacl::ops {
 
-// Made where a phase begins and told of its plan where it ends; no more than two tests of a flag
-// where neither the log nor the timeline is wanted.
+// Made where a phase begins and told of its plan where it ends; no more than three tests of a flag
+// where neither a log nor the timeline is wanted.
 class CallTimer {
  public:
   CallTimer();
   // On the calling thread's row of the timeline.
-  void Planned(const Plan& plan) const { End("plan", plan, true); }
-  void Ran(const Plan& plan) const { End("kernel", plan, true); }
+  void Planned(const Plan& plan) const { End("plan", plan, {.trace = trace_}); }
+  void Ran(const Plan& plan) const { End("kernel", plan, {.trace = trace_, .call = calls_}); }
   // The stream has put the run on its own row.
-  void RanOnStream(const Plan& plan) const { End("kernel", plan, false); }
+  void RanOnStream(const Plan& plan) const { End("kernel", plan, {.call = calls_}); }
 
  private:
-  void End(const char* phase, const Plan& plan, bool trace) const noexcept;
+  // What is wanted beside the debug log.
+  struct Wanted {
+    bool trace = false, call = false;
+  };
+  void End(const char* phase, const Plan& plan, Wanted wanted) const noexcept;
 
   const bool log_;
+  const bool calls_;
   const bool trace_;
   runtime::TraceTime begin_;
 };

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ops/call_log.h"
 #include "ops/channels_first.h"
 #include "ops/grid_sampler_2d_impls.h"
 #include "ops/grid_sampler_3d_impls.h"
@@ -52,6 +53,13 @@ class GridSamplerPlan final : public Plan {
     params.grid = elements[1];
     params.output = elements[2];
     chosen_.Run(params, workspace);
+  }
+
+  CallWords Words() const override {
+    const auto& s = params_.shape;
+    return {kVolume<Params> ? "grid_sampler_3d" : "grid_sampler_2d",
+            {"input", "grid", "out"},
+            ModeWords(s.interpolation, s.padding, s.align_corners)};
   }
 
  private:

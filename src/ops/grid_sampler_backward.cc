@@ -1,9 +1,12 @@
 // Plans of the grid sampler's gradients: kernel choice, tensors and workspace.
 #include "ops/grid_sampler_backward.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
+#include "ops/call_log.h"
 #include "ops/channels_first.h"
 #include "ops/grid_sampler_2d_backward_impls.h"
 #include "ops/grid_sampler_3d_backward_impls.h"
@@ -63,6 +66,15 @@ class GridSamplerBackwardPlan final : public Plan {
     params.input_grad = elements[3];
     params.grid_grad = elements[4];
     chosen_.Run(params, workspace);
+  }
+
+  CallWords Words() const override {
+    const auto& s = params_.shape;
+    return {
+        kVolume<Params> ? "grid_sampler_3d_backward" : "grid_sampler_2d_backward",
+        {"gradOutput", "input", "grid", "inputGrad", "gridGrad"},
+        fmt::format("{} outputMask:{}x{}", ModeWords(s.interpolation, s.padding, s.align_corners),
+                    params_.want_input_grad ? 1 : 0, params_.want_grid_grad ? 1 : 0)};
   }
 
  private:

@@ -69,6 +69,8 @@ Shape ShapeOf(const base::TensorDesc& input, const base::TensorDesc& grid, int64
   shape.align_corners = align_corners;
   return shape;
 }
+template <class Params>
+inline constexpr bool kVolume = std::is_base_of_v<GridSampler3DShape, decltype(Params::shape)>;
 template <size_t kRank>
 void SetStrides(const base::TensorDesc& tensor, std::array<int64_t, kRank>* strides) {
   std::copy_n(tensor.strides.data(), kRank, strides->begin());

@@ -42,6 +42,13 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
+// A call as the log of calls has it (call_log.h), in the words of the operator's aclnn signature.
+struct CallWords {
+  const char* op = "";  // "grid_sampler_2d_backward"; empty: the log leaves such calls out
+  std::array<const char*, kMaxTensors> tensors{};
+  std::string arguments;  // what it was asked for beside tensors: "scalesH:0 scalesW:2"
+};
+
 class Plan {
  public:
   virtual ~Plan() = default;
@@ -54,6 +61,8 @@ class Plan {
   // Of a call on lists: the calls on their members, which run in this order instead of Run(), each
   // from and into the addresses that it was planned with. They need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
+
+  virtual CallWords Words() const { return {}; }
 
   const char* op() const { return refusals_.op(); }
   // How a failure of this call is coded and worded.

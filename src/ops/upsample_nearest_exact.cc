@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/call_log.h"
 #include "ops/channels_first.h"
 #include "ops/nearest_axis.h"
 #include "ops/planned_kernel.h"
@@ -28,8 +29,8 @@ class UpsampleNearestExactPlan final : public Plan {
     const bool native = call.surface == Surface::kNative;
     const TensorDesc input = ChannelsFirst(*call.input);
     const TensorDesc output = ChannelsFirst(*call.output);
-    AddTensor(native ? "input" : nearest::NamesOf(call).input, input, false, true);
-    AddTensor(native ? "output" : nearest::NamesOf(call).output, output, true, true);
+    AddTensor(native ? "input" : nearest::NamesOf(call).input, *call.input, false, true);
+    AddTensor(native ? "output" : nearest::NamesOf(call).output, *call.output, true, true);
     params_.dtype = input.dtype;
     params_.n = input.shape[0];
     params_.c = input.shape[1];
@@ -43,7 +44,8 @@ class UpsampleNearestExactPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    tables_.emplace(tensor(0).desc.shape, tensor(1).desc.shape, scales_);
+    tables_.emplace(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
+                    scales_);
     params_.d = tables_->d();
     params_.h = tables_->h();
     params_.w = tables_->w();
@@ -60,6 +62,13 @@ class UpsampleNearestExactPlan final : public Plan {
     params.input = elements[0];
     params.output = elements[1];
     chosen_.Run(params, workspace);
+  }
+
+  CallWords Words() const override {
+    constexpr const char* kNames[] = {"upsample_nearest_exact1d", "upsample_nearest_exact2d",
+                                      "upsample_nearest_exact3d"};
+    const int spatial = tensor(0).desc.shape.rank() - 2;
+    return {kNames[spatial - 1], {"self", "out"}, ScaleWords(spatial, scales_)};
   }
 
  private:

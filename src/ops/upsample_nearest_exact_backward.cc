@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "ops/call_log.h"
 #include "ops/nearest_axis.h"
 #include "ops/planned_kernel.h"
 #include "ops/upsample_nearest_exact_backward_impls.h"
@@ -55,6 +56,14 @@ class UpsampleNearestExactBackwardPlan final : public Plan {
     params.grad_output = elements[0];
     params.grad_input = elements[1];
     chosen_.Run(params, workspace);
+  }
+
+  CallWords Words() const override {
+    constexpr const char* kNames[] = {"upsample_nearest_exact1d_backward",
+                                      "upsample_nearest_exact2d_backward",
+                                      "upsample_nearest_exact3d_backward"};
+    const int spatial = tensor(0).desc.shape.rank() - 2;
+    return {kNames[spatial - 1], {"gradOutput", "out"}, ScaleWords(spatial, scales_)};
   }
 
  private:
