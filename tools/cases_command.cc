@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/parse.h"
 #include "tools/terminal.h"
+#include "tools/testing/call_log.h"
 #include "tools/testing/case_list.h"
 #include "tools/testing/generate.h"
 
@@ -43,6 +44,8 @@ int RunCases(const CasesCommand& options) {
   std::vector<golden::Case> cases;
   if (options.what == "generate") {
     cases = Generated(options);
+  } else if (options.what == "from-log") {
+    cases = golden::ReadCallLog(options.from);
   } else {
     cases = golden::ReadCases(options.from);
   }
@@ -70,10 +73,13 @@ std::string KindsText() {
 void AddCasesCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("cases", "Make, convert and check lists of cases");
   const auto options = std::make_shared<CasesCommand>();
-  command->add_option("WHAT", options->what, "make a list, or read one and write it again")
+  command
+      ->add_option("WHAT", options->what,
+                   "make a list; read one and write it again; or list what a program called, from "
+                   "its log of calls (PORTACL_LOG=calls)")
       ->required()
-      ->type_name("generate|convert")
-      ->check(CLI::IsMember({"generate", "convert"}).description(""));
+      ->type_name("generate|convert|from-log")
+      ->check(CLI::IsMember({"generate", "convert", "from-log"}).description(""));
   command->add_option("FROM", options->from, "generate: the kind (below); else the file")
       ->required()
       ->type_name("FILE|smoke|random|boundary|models|refusals");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,42 @@ def own_results(case):
     if "backward" in case.operator:
         return portacl.upsample_nearest_exact_backward(i["gradOutput"], a["inputSize"], scales)
     return portacl.upsample_nearest_exact(i["self"], a["outputSize"], scales)
+
+
+CALLS = """
+import numpy as np
+import portacl
+
+image = np.ones((2, 3, 6, 5), np.float32)
+volume = np.ones((1, 2, 4, 6, 5), np.float16)
+portacl.grid_sampler_2d_backward(
+    np.ones((2, 3, 4, 7), np.float32), image, np.zeros((2, 4, 7, 2), np.float32),
+    padding="border", output_mask=(True, False),
+)
+for _ in range(3):
+    portacl.upsample_nearest_exact(image.transpose(0, 1, 3, 2), (10, 9), (2.0, 0))
+portacl.grid_sampler_3d(volume, np.zeros((1, 2, 3, 4, 3), np.float16), interpolation="bicubic")
+"""
+
+
+def test_what_a_program_calls_becomes_its_cases(tmp_path):
+    path = tmp_path / "calls.log"
+    with path.open("w") as log:
+        subprocess.run(
+            [sys.executable, "-c", CALLS],
+            env={**os.environ, "PORTACL_LOG": "calls"},
+            stderr=log,
+            check=True,
+        )
+    assert [str(case) for case in cases(path)] == [
+        "grid_sampler_2d_backward dtype=float32 input=2x3x6x5 grid=2x4x7x2 paddingMode=border "
+        "outputMask=1,0",
+        "upsample_nearest_exact2d dtype=float32 self=2x3x5x6 self.strides=90,30,1,5 "
+        "outputSize=10,9 scalesH=2",
+        "grid_sampler_3d dtype=float16 input=1x2x4x6x5 grid=1x2x3x4x3 interpolationMode=bicubic",
+    ]
+    for case in cases(path):
+        assert_matches_golden(case, own_results(case))
 
 
 @pytest.mark.parametrize("kind", ["smoke", "boundary"])

@@ -27,7 +27,9 @@ constexpr Meaning kEnvironment[] = {
     {"PORTACL_IMPL", "force one kernel; --impl wins"},
     {"PORTACL_PROFILE", "which product's rules the aclnn API follows; --profile wins"},
     {"PORTACL_STRICT", "1: refuse what a device may answer with another result"},
-    {"PORTACL_LOG", "trace, debug, info, warn, err or off: the log on standard error"},
+    {"PORTACL_LOG",
+     "trace, debug, info, warn, err or off: the log on standard error; calls: a line for each "
+     "call, which `portacl cases from-log` reads"},
     {"PORTACL_TRACE", "a file for a timeline of what ran (Chrome's trace format)"},
     {"NO_COLOR", "1: no colours"},
 };

@@ -67,8 +67,8 @@ def cases(
     """Make a list of cases by rule, or read one from a file.
 
     Args:
-        source: ``smoke``, ``random``, ``boundary``, ``models`` or ``refusals``; or a .json, .csv or
-            .txt file.
+        source: ``smoke``, ``random``, ``boundary``, ``models`` or ``refusals``; a .json, .csv or
+            .txt file; or a .log file that a program wrote with ``PORTACL_LOG=calls``.
         count: how many, of ``smoke`` and ``random``.
         seed: of ``random``.
         operator: only this one.
@@ -92,7 +92,8 @@ def cases(
                 given.append("--small")
             _program.run("cases", "generate", name, "-o", str(path), *given)
         else:
-            _program.run("cases", "convert", name, "-o", str(path))
+            reader = "from-log" if name.endswith(".log") else "convert"
+            _program.run("cases", reader, name, "-o", str(path))
         rows = json.loads(path.read_text())["cases"]
     found = []
     for row in rows:
