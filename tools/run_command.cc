@@ -22,16 +22,6 @@
 namespace portacl::cli {
 namespace {
 
-const char* InterpolationName(Interpolation mode) {
-  return mode == Interpolation::kBilinear  ? "bilinear"
-         : mode == Interpolation::kNearest ? "nearest"
-                                           : "bicubic";
-}
-
-const char* PaddingName(Padding mode) {
-  return mode == Padding::kZeros ? "zeros" : mode == Padding::kBorder ? "border" : "reflection";
-}
-
 // An input with the file in --save-inputs that it goes to.
 struct SavedInput {
   NamedTensor input;

@@ -224,6 +224,7 @@ void BuildGridSampler(const RunOptions& options, const std::vector<Operator>& ch
   job.interpolation = ParseInterpolation(options.interpolation);
   job.padding = ParsePadding(options.padding);
   job.align_corners = options.align_corners;
+  if (IsGraph(job.op)) Refuse(options, {{"--mask", !options.mask.empty()}});
   const Mask mask = ParseMask(options.mask);
   CheckResultFiles(options, mask);
   job.input = LoadTensor({"--input", options.input, WantedDataType(options), WantedShape(options)});

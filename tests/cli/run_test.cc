@@ -85,6 +85,52 @@ TEST_F(RunTest, TheApiThatWasCalledIsNamed) {
             "aclopCompileAndExecute UpsampleNearestExact2dGrad");
 }
 
+TEST_F(RunTest, GraphNamesGiveTheBitsOfTheirAclnnFunctions) {
+  struct Row {
+    std::string graph, aclnn;
+    std::vector<std::string> options;
+    std::vector<std::string> outputs;
+  };
+  const std::vector<std::string> points = {"--input",   "random:1", "--grad-output",  "random:2",
+                                           "--padding", "border",   "--align-corners"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), points.begin(), points.end());
+    return more;
+  };
+  const std::vector<Row> rows = {
+      {"UpsampleNearestExact2dGrad",
+       "aclnnUpsampleNearestExact2dBackward",
+       {"--grad-output", "random:1", "--shape", "2,3,8,9", "--size", "4,3", "--scale", "2,3"},
+       {"grad_input"}},
+      {"UpsampleNearestExact3dGrad",
+       "aclnnUpsampleNearestExact3dBackward",
+       {"--grad-output", "random:1", "--shape", "1,2,4,8,9", "--size", "2,4,3", "--scale", "2,2,3"},
+       {"grad_input"}},
+      {"GridSampler2DGrad",
+       "aclnnGridSampler2DBackward",
+       with({"--shape", "2,3,8,9", "--grid", "rotate:20"}),
+       {"input_grad", "grid_grad"}},
+      {"GridSampler3DGrad",
+       "aclnnGridSampler3DBackward",
+       with({"--shape", "1,2,4,8,9", "--grid", "random:3", "--interpolation", "nearest"}),
+       {"input_grad", "grid_grad"}}};
+  for (const Row& row : rows) {
+    const auto report = [&](const std::string& op) {
+      std::vector<std::string> arguments = {"run", op};
+      arguments.insert(arguments.end(), row.options.begin(), row.options.end());
+      return RunJson(arguments);
+    };
+    const auto want = report(row.aclnn), got = report(row.graph);
+    EXPECT_EQ(got.value("api", ""), "aclopCompileAndExecute " + row.graph);
+    for (const std::string& output : row.outputs) {
+      EXPECT_EQ(TensorNamed(got, output), TensorNamed(want, output)) << row.graph;
+    }
+  }
+  ExpectBadInput(Run({"run", "GridSampler2DGrad", "--input", "ones", "--shape", "1,1,4,4", "--grid",
+                      "identity", "--mask", "1,0"}),
+                 "--mask does not apply to GridSampler2DGrad");
+}
+
 TEST_F(RunTest, TheDefaultProfileIsThatOfTheEnvironmentOrOfTheName) {
   WriteCounting();
   const auto profile = [&](const std::string& op, const std::string& prefix) {

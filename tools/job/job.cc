@@ -16,37 +16,57 @@ struct OperatorEntry {
   OperatorNaming names;
   const char* any_rank;  // the name without 1d, 2d or 3d; "" for none
   size_t axes;
+  bool upsample;
 };
+
+constexpr const char* kUpsample = "upsample_nearest_exact_backward";
 
 constexpr OperatorEntry kOperators[] = {
     {Operator::kUpsampleNearestExact1dBackward,
-     {"upsample_nearest_exact1d_backward", "aclnnUpsampleNearestExact1dBackward",
-      "upsample_nearest_exact_backward"},
-     "upsample_nearest_exact_backward",
-     1},
+     {"upsample_nearest_exact1d_backward", "aclnnUpsampleNearestExact1dBackward", kUpsample},
+     kUpsample,
+     1,
+     true},
     {Operator::kUpsampleNearestExact2dBackward,
-     {"upsample_nearest_exact2d_backward", "aclnnUpsampleNearestExact2dBackward",
-      "upsample_nearest_exact_backward"},
-     "upsample_nearest_exact_backward",
-     2},
+     {"upsample_nearest_exact2d_backward", "aclnnUpsampleNearestExact2dBackward", kUpsample},
+     kUpsample,
+     2,
+     true},
     {Operator::kUpsampleNearestExact3dBackward,
-     {"upsample_nearest_exact3d_backward", "aclnnUpsampleNearestExact3dBackward",
-      "upsample_nearest_exact_backward"},
-     "upsample_nearest_exact_backward",
-     3},
-    {Operator::kUpsampleNearestExact2dGrad,
-     {"upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad",
-      "upsample_nearest_exact_backward"},
-     "",
-     2},
+     {"upsample_nearest_exact3d_backward", "aclnnUpsampleNearestExact3dBackward", kUpsample},
+     kUpsample,
+     3,
+     true},
     {Operator::kGridSampler2dBackward,
      {"grid_sampler_2d_backward", "aclnnGridSampler2DBackward", "grid_sampler_2d_backward"},
      "grid_sampler_backward",
-     2},
+     2,
+     false},
     {Operator::kGridSampler3dBackward,
      {"grid_sampler_3d_backward", "aclnnGridSampler3DBackward", "grid_sampler_3d_backward"},
      "grid_sampler_backward",
-     3},
+     3,
+     false},
+    {Operator::kUpsampleNearestExact2dGrad,
+     {"upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad", kUpsample},
+     "",
+     2,
+     true},
+    {Operator::kUpsampleNearestExact3dGrad,
+     {"upsample_nearest_exact3d_grad", "UpsampleNearestExact3dGrad", kUpsample},
+     "",
+     3,
+     true},
+    {Operator::kGridSampler2dGrad,
+     {"grid_sampler_2d_grad", "GridSampler2DGrad", "grid_sampler_2d_backward"},
+     "",
+     2,
+     false},
+    {Operator::kGridSampler3dGrad,
+     {"grid_sampler_3d_grad", "GridSampler3DGrad", "grid_sampler_3d_backward"},
+     "",
+     3,
+     false},
 };
 
 const OperatorEntry& EntryOf(Operator op) {
@@ -119,8 +139,20 @@ std::string OperatorList() {
   return names;
 }
 
-bool IsUpsample(Operator op) {
-  return op != Operator::kGridSampler2dBackward && op != Operator::kGridSampler3dBackward;
+bool IsUpsample(Operator op) { return EntryOf(op).upsample; }
+
+bool IsGraph(Operator op) { return op >= Operator::kUpsampleNearestExact2dGrad; }
+
+const char* VendorName(Operator op) { return EntryOf(op).names.alias; }
+
+const char* InterpolationName(Interpolation mode) {
+  return mode == Interpolation::kBilinear  ? "bilinear"
+         : mode == Interpolation::kNearest ? "nearest"
+                                           : "bicubic";
+}
+
+const char* PaddingName(Padding mode) {
+  return mode == Padding::kZeros ? "zeros" : mode == Padding::kBorder ? "border" : "reflection";
 }
 
 std::vector<NamedTensor> Inputs(const Job& job) {

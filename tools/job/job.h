@@ -16,16 +16,20 @@ enum class Operator {
   kUpsampleNearestExact1dBackward,
   kUpsampleNearestExact2dBackward,
   kUpsampleNearestExact3dBackward,
-  kUpsampleNearestExact2dGrad,  // the graph operator; the same maths as ...2dBackward
   kGridSampler2dBackward,
   kGridSampler3dBackward,
+  // By graph name; the same maths as those above.
+  kUpsampleNearestExact2dGrad,
+  kUpsampleNearestExact3dGrad,
+  kGridSampler2dGrad,
+  kGridSampler3dGrad,
 };
 
 // "upsample_nearest_exact1d_backward", ...
 const char* OperatorName(Operator op);
 
-// The operators that a name stands for: one for these names, those of the aclnn functions and that
-// of the graph operator; one for each rank for a name without 1d, 2d, 3d; none for any other.
+// The operators that a name stands for: one for these names, those of the aclnn functions and of
+// the graph operators; one for each rank for a name without 1d, 2d, 3d; none for any other.
 std::vector<Operator> ParseOperator(const std::string& name);
 
 // Spatial axes of its tensors.
@@ -34,8 +38,12 @@ size_t SpatialAxes(Operator op);
 // What the library calls it where it lists its kernels: "upsample_nearest_exact_backward".
 const char* LibraryName(Operator op);
 
-// Whether the name is that of an aclnn function or of the graph operator.
+// Whether the name is that of an aclnn function or of a graph operator.
 bool IsVendorName(const std::string& name);
+
+// Whether it is a graph operator, and what that is called.
+bool IsGraph(Operator op);
+const char* VendorName(Operator op);
 
 // An operator's own name, that of the vendor, and what the library calls it.
 struct OperatorNaming {
@@ -67,6 +75,10 @@ struct Job {
   Padding padding = Padding::kZeros;
   bool align_corners = false;
 };
+
+// The words of the options and of graph operators' attributes.
+const char* InterpolationName(Interpolation mode);
+const char* PaddingName(Padding mode);
 
 struct NamedTensor {
   const char* name;

@@ -1,4 +1,4 @@
-// The calls of a vendor-style program: memory, stream, two phases or the graph operator.
+// The calls of a vendor-style program: memory, stream, two phases or a graph operator.
 #include "tools/job/run_acl.h"
 
 #include <aclnnop/aclnn_grid_sampler2d_backward.h>
@@ -7,7 +7,10 @@
 #include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>
 #include <aclnnop/aclnn_upsample_nearest_exact3d_backward.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 
 #include "tools/cli_error.h"
 #include "tools/job/acl_handles.h"
@@ -133,7 +136,7 @@ void RunGridSampler(AclSession& session, Job& job, const RunSettings& settings, 
   const DeviceTensor grad_output(job.grad_output), input(job.input), grid(job.grid);
   const DeviceTensor input_grad = ResultTensor(job.input_grad, job.input, "input_grad");
   const DeviceTensor grid_grad = ResultTensor(job.grid_grad, job.grid, "grid_grad");
-  const bool volume = job.op == Operator::kGridSampler3dBackward;
+  const bool volume = SpatialAxes(job.op) == 3;
   const auto plan = volume ? aclnnGridSampler3DBackwardGetWorkspaceSize
                            : aclnnGridSampler2DBackwardGetWorkspaceSize;
   report.api = volume ? "aclnnGridSampler3DBackward" : "aclnnGridSampler2DBackward";
@@ -160,47 +163,79 @@ AclDescription Describe(const HostTensor& tensor) {
   return description;
 }
 
-AclAttributes GraphAttributes(const Job& job) {
-  AclAttributes attributes(aclopCreateAttr());
-  const std::vector<int64_t> output_size = SpatialExtents(job.grad_output);
-  const Shape& input_size = job.grad_input.shape();
-  CheckAcl(aclopSetAttrListInt(attributes.get(), "output_size",
-                               static_cast<int>(output_size.size()), output_size.data()),
+void SetInts(aclopAttr* attributes, const char* name, const std::vector<int64_t>& values) {
+  CheckAcl(aclopSetAttrListInt(attributes, name, static_cast<int>(values.size()), values.data()),
            "aclopSetAttrListInt");
-  CheckAcl(aclopSetAttrListInt(attributes.get(), "input_size", static_cast<int>(input_size.size()),
-                               input_size.data()),
-           "aclopSetAttrListInt");
-  const char* names[] = {"scales_h", "scales_w"};
-  for (size_t axis = 0; axis < job.scales.size(); ++axis) {
-    CheckAcl(aclopSetAttrFloat(attributes.get(), names[axis], static_cast<float>(job.scales[axis])),
-             "aclopSetAttrFloat");
-  }
-  return attributes;
 }
 
-// The graph operator takes dense tensors only.
+AclAttributes GraphAttributes(const Job& job) {
+  AclAttributes owned(aclopCreateAttr());
+  aclopAttr* const attributes = owned.get();
+  if (!IsUpsample(job.op)) {
+    CheckAcl(
+        aclopSetAttrString(attributes, "interpolation_mode", InterpolationName(job.interpolation)),
+        "aclopSetAttrString");
+    CheckAcl(aclopSetAttrString(attributes, "padding_mode", PaddingName(job.padding)),
+             "aclopSetAttrString");
+    CheckAcl(aclopSetAttrBool(attributes, "align_corners", job.align_corners ? 1 : 0),
+             "aclopSetAttrBool");
+    return owned;
+  }
+  SetInts(attributes, "output_size", SpatialExtents(job.grad_output));
+  SetInts(attributes, "input_size", job.grad_input.shape());
+  static constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
+  const size_t first = std::size(kNames) - SpatialAxes(job.op);
+  for (size_t axis = 0; axis < job.scales.size(); ++axis) {
+    CheckAcl(
+        aclopSetAttrFloat(attributes, kNames[first + axis], static_cast<float>(job.scales[axis])),
+        "aclopSetAttrFloat");
+  }
+  return owned;
+}
+
+// The tensors of one side of a call by name, which takes dense ones only.
+struct GraphSide {
+  void Add(const HostTensor& tensor) {
+    memory.emplace_back(tensor.bytes());
+    memory.back().CopyFrom(tensor);
+    owned_descriptions.push_back(Describe(tensor));
+    owned_buffers.emplace_back(aclCreateDataBuffer(memory.back().data(), memory.back().size()));
+    descriptions.push_back(owned_descriptions.back().get());
+    buffers.push_back(owned_buffers.back().get());
+  }
+  int count() const { return static_cast<int>(buffers.size()); }
+
+  std::vector<DeviceMemory> memory;
+  std::vector<AclDescription> owned_descriptions;
+  std::vector<AclDataBuffer> owned_buffers;
+  std::vector<const aclTensorDesc*> descriptions;
+  std::vector<aclDataBuffer*> buffers;
+};
+
 void RunGraphOperator(AclSession& session, Job& job, const RunSettings& settings,
                       RunReport& report) {
-  const HostTensor dense = job.grad_output.ConvertedTo(job.grad_output.dtype(), "grad_output");
-  DeviceMemory source(dense.bytes()), result(job.grad_input.bytes());
-  source.CopyFrom(dense);
-  result.CopyFrom(job.grad_input);
-  const AclDescription source_desc = Describe(dense), result_desc = Describe(job.grad_input);
-  const AclDataBuffer source_buffer(aclCreateDataBuffer(source.data(), source.size()));
-  const AclDataBuffer result_buffer(aclCreateDataBuffer(result.data(), result.size()));
+  GraphSide inputs, outputs;
+  for (const NamedTensor& input : Inputs(job)) {
+    inputs.Add(input.tensor->ConvertedTo(input.tensor->dtype(), input.name));
+  }
+  for (const NamedTensor& output : Outputs(job)) outputs.Add(*output.tensor);
   const AclAttributes attributes = GraphAttributes(job);
-  const aclTensorDesc* const input_descs[] = {source_desc.get()};
-  const aclDataBuffer* const inputs[] = {source_buffer.get()};
-  const aclTensorDesc* const output_descs[] = {result_desc.get()};
-  aclDataBuffer* const outputs[] = {result_buffer.get()};
-  report.api = "aclopCompileAndExecute UpsampleNearestExact2dGrad";
+  const char* const type = VendorName(job.op);
+  const std::vector<const aclDataBuffer*> sources(inputs.buffers.begin(), inputs.buffers.end());
+  report.api = fmt::format("aclopCompileAndExecute {}", type);
   TimeRuns(session, settings, report, [&] {
-    CheckAcl(aclopCompileAndExecute("UpsampleNearestExact2dGrad", 1, input_descs, inputs, 1,
-                                    output_descs, outputs, attributes.get(), ACL_ENGINE_SYS,
+    CheckAcl(aclopCompileAndExecute(type, inputs.count(), inputs.descriptions.data(),
+                                    sources.data(), outputs.count(), outputs.descriptions.data(),
+                                    outputs.buffers.data(), attributes.get(), ACL_ENGINE_SYS,
                                     ACL_COMPILE_SYS, nullptr, session.stream()),
              "aclopCompileAndExecute");
   });
-  result.CopyTo(job.grad_input);
+  if (IsUpsample(job.op)) {
+    outputs.memory[0].CopyTo(job.grad_input);
+  } else {
+    outputs.memory[0].CopyTo(job.input_grad);
+    outputs.memory[1].CopyTo(job.grid_grad);
+  }
 }
 
 }  // namespace
@@ -210,20 +245,10 @@ RunReport RunAcl(Job& job, const RunSettings& settings) {
                 portaclGetErrorMessage());
   RunReport report;
   AclSession session;
-  switch (job.op) {
-    case Operator::kUpsampleNearestExact1dBackward:
-    case Operator::kUpsampleNearestExact2dBackward:
-    case Operator::kUpsampleNearestExact3dBackward:
-      RunUpsample(session, job, settings, report);
-      break;
-    case Operator::kUpsampleNearestExact2dGrad:
-      RunGraphOperator(session, job, settings, report);
-      break;
-    case Operator::kGridSampler2dBackward:
-    case Operator::kGridSampler3dBackward:
-      RunGridSampler(session, job, settings, report);
-      break;
-  }
+  const auto run = IsGraph(job.op)      ? RunGraphOperator
+                   : IsUpsample(job.op) ? RunUpsample
+                                        : RunGridSampler;
+  run(session, job, settings, report);
   // Both APIs choose from one list by one rule, and only the native one tells what it chose.
   report.kernel = MakePlan(job).kernel();
   return report;

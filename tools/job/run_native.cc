@@ -22,9 +22,8 @@ Plan MakePlan(const Job& job) {
                                                job.scales.empty() ? nullptr : job.scales.data()),
           job);
   } else {
-    const auto gradients = job.op == Operator::kGridSampler3dBackward
-                               ? &Plan::grid_sampler_3d_backward
-                               : &Plan::grid_sampler_2d_backward;
+    const auto gradients = SpatialAxes(job.op) == 3 ? &Plan::grid_sampler_3d_backward
+                                                    : &Plan::grid_sampler_2d_backward;
     Check((plan.*gradients)(ViewOf(job.grad_output), ViewOf(job.input), ViewOf(job.grid),
                             ViewOf(job.input_grad), ViewOf(job.grid_grad), job.interpolation,
                             job.padding, job.align_corners),
