@@ -23,11 +23,12 @@ struct Layout {
   int64_t lead = 1, height = 1, width = 1, trail = 1;
 };
 
-// gridGrad has its axes last (N, OH, OW, 2), the others (N, C, H, W); of three spatial axes the
-// first two become rows.
+// gridGrad has its axes last (N, OH, OW, 2), the others (N, C, H, W). A volume is a stack of
+// slices, each a plane of its own.
 Layout LayoutOf(const Shape& shape, bool points_first) {
   Layout layout;
-  const size_t first = points_first ? 1 : 2, last = points_first ? shape.size() - 1 : shape.size();
+  const size_t last = points_first ? shape.size() - 1 : shape.size();
+  const size_t first = last - std::min<size_t>(shape.size() - 2, 2);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     int64_t& part = axis < first       ? layout.lead
                     : axis >= last     ? layout.trail
@@ -41,7 +42,10 @@ Layout LayoutOf(const Shape& shape, bool points_first) {
 class Painter {
  public:
   Painter(const GoldenOutput& golden, const std::vector<std::byte>* actual, bool points_first)
-      : golden_(golden), actual_(actual), layout_(LayoutOf(golden.shape, points_first)) {}
+      : golden_(golden),
+        actual_(actual),
+        layout_(LayoutOf(golden.shape, points_first)),
+        points_first_(points_first) {}
 
   OutputPicture Paint() {
     picture_.height = std::min(layout_.height, OutputPicture::kMostCells);
@@ -123,17 +127,30 @@ class Painter {
       keep(At(golden_.golden, golden_.dtype, i), picture_.golden[cell]);
       if (actual_ != nullptr) keep(At(*actual_, golden_.dtype, i), picture_.actual[cell]);
     });
+    picture_.plane = PlaneText();
+  }
+
+  // "image 0, channel 2", "volume 0, slice 3, component 1".
+  std::string PlaneText() const {
     const Shape& shape = golden_.shape;
-    picture_.plane =
-        layout_.trail > 1
-            ? fmt::format("image {}, component {}", shown_ / layout_.trail, shown_ % layout_.trail)
-            : fmt::format("image {}, channel {}", shown_ / std::max<int64_t>(shape[1], 1),
-                          shown_ % std::max<int64_t>(shape[1], 1));
+    const bool volume = shape.size() == 5;
+    int64_t rest = shown_;
+    const auto take = [&](const char* name, int64_t extent) {
+      const int64_t index = rest % std::max<int64_t>(extent, 1);
+      rest /= std::max<int64_t>(extent, 1);
+      return fmt::format(", {} {}", name, index);
+    };
+    std::string text;
+    if (points_first_) text = take("component", layout_.trail);
+    if (volume) text = take("slice", shape[points_first_ ? 1 : 2]) + text;
+    if (!points_first_) text = take("channel", shape[1]) + text;
+    return fmt::format("{} {}{}", volume ? "volume" : "image", rest, text);
   }
 
   const GoldenOutput& golden_;
   const std::vector<std::byte>* actual_;
   Layout layout_;
+  bool points_first_;
   OutputPicture picture_;
   int64_t shown_ = 0;
 };

@@ -11,13 +11,14 @@
 
 namespace portacl::golden {
 
-// The picture plane of an output: its spatial axes, of a gridGrad its points. `golden` and `actual`
-// are the plane (image, channel) where the error is largest; `excess` is the largest error / bound
-// of all planes. At most kMostCells cells a side: a cell is the element that is farthest from 0.
+// The picture plane of an output: its spatial axes, of a gridGrad its points, of a volume a slice.
+// `golden` and `actual` are the plane (image, channel, slice) where the error is largest; `excess`
+// is the largest error / bound of all planes. At most kMostCells cells a side: a cell is the
+// element that is farthest from 0.
 struct OutputPicture {
   static constexpr int64_t kMostCells = 40;
   int64_t height = 0, width = 0;               // in cells
-  std::string plane;                           // "[0, 2]": the indices of the one that is shown
+  std::string plane;                           // the one that is shown: "image 0, channel 2"
   std::vector<double> golden, actual, excess;  // no `actual`: only golden is shown
   std::vector<int64_t> ulps;                   // how many elements by their distance; UlpLabels()
 };
