@@ -1,0 +1,90 @@
+// Words on the command line that nothing takes: what they are, and what was meant.
+#include "tools/usage_error.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <utility>
+
+#include "tools/cli_error.h"
+
+namespace portacl::cli {
+namespace {
+
+// Letters to insert, remove or replace until the words are the same.
+size_t EditDistance(const std::string& from, const std::string& to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (const char letter : from) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < to.size(); ++j) {
+      const size_t replaced = diagonal + (letter == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean --grid-grad?" where an option of the command is spelled much like the word.
+std::string Suggestion(const CLI::App& command, const std::string& word) {
+  const size_t enough = word.size() / 3 + 1;
+  std::pair<size_t, std::string> nearest{enough, ""};
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      nearest = std::min(nearest, {EditDistance(word, "--" + name), "--" + name});
+    }
+  }
+  return nearest.first < enough ? "; did you mean " + nearest.second + "?" : "";
+}
+
+bool IsOption(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+}
+
+// The words that `app` itself did not take.
+std::vector<std::string> Unexpected(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  std::erase(words, "--");
+  return words;
+}
+
+}  // namespace
+
+void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0].starts_with('-')) return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == arguments[0]) return;
+    if (!command->get_group().empty()) names += command->get_name() + ", ";
+  }
+  throw BadInput(fmt::format("unknown command '{}'; there are {}help", arguments[0], names));
+}
+
+std::string UnexpectedText(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::vector<std::string> words = Unexpected(app);  // before the command
+  if (!app.get_subcommands().empty()) {
+    const CLI::App* chosen = app.get_subcommands()[0];
+    if (words.empty()) {
+      words = Unexpected(*chosen);
+      command = chosen;
+    } else if (chosen->get_option_no_throw(words[0]) != nullptr) {
+      return fmt::format("option '{0}' belongs behind the command: portacl {1} {0}", words[0],
+                         chosen->get_name());
+    }
+  }
+  if (words.empty()) return "";
+  const std::string help = fmt::format(" (portacl help{} lists what there is)",
+                                       command == &app ? "" : " " + command->get_name());
+  const auto option = std::find_if(words.begin(), words.end(), IsOption);
+  if (option == words.end()) return fmt::format("unexpected argument '{}'", words[0]) + help;
+  const std::string word = option->substr(0, option->find('='));
+  return fmt::format("unknown option '{}'", word) + Suggestion(*command, word) + help;
+}
+
+}  // namespace portacl::cli
