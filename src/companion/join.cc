@@ -5,6 +5,7 @@
 
 #include "companion/element.h"
 #include "companion/promote.h"
+#include "ops/memory_rules.h"
 #include "ops/refusal.h"
 
 namespace portacl::companion {
@@ -64,18 +65,12 @@ class Join {
   Status Memory() const {
     const TensorDesc& out = *call_.out.tensor;
     if (out.NumElements() == 0) return {};
-    if (base::OverlapsItself(out)) {
-      return refusals_.Refuse(Rule::kOther,
-                              "the output out with shape {} and strides {} overlaps "
-                              "itself, but each of its elements needs a place of its own",
-                              out.shape.ToString(), out.strides.ToString());
-    }
+    PORTACL_RETURN_IF_ERROR(ops::CheckOwnPlaces(refusals_, "out", out));
     for (const TensorDesc* member : members_) {
       if (member->NumElements() == 0 || !base::MayOverlap(out, out.data, *member, member->data)) {
         continue;
       }
-      return refusals_.Refuse(
-          Rule::kOther, "the output out overlaps a member of tensors in memory, but must not");
+      return ops::OverlapError(refusals_, "out", "a member of tensors");
     }
     return {};
   }

@@ -1,9 +1,10 @@
 // The rules on memory: null addresses, views inside their storage, allocations, overlap.
-#include "ops/plan.h"
+#include "ops/memory_rules.h"
 
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "ops/plan.h"
 #include "runtime/memory.h"
 
 namespace portacl::ops {
@@ -87,19 +88,6 @@ Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const v
       allocation.size, allocation.base);
 }
 
-Status CheckOwnPlaces(const Refusals& refusals, const TensorSlot& slot) {
-  if (!slot.output || !base::OverlapsItself(slot.desc)) return {};
-  return refusals.Refuse(Rule::kOther,
-                         "the output {} with shape {} and strides {} overlaps itself, but each of "
-                         "its elements needs a place of its own",
-                         slot.name, slot.desc.shape.ToString(), slot.desc.strides.ToString());
-}
-
-Status OverlapError(const Refusals& refusals, const TensorSlot& output, const TensorSlot& other) {
-  return refusals.Refuse(Rule::kOther, "the output {} overlaps the {} {} in memory, but must not",
-                         output.name, other.output ? "output" : "input", other.name);
-}
-
 // Element by element the same bytes. Strides along axes of one element do not matter.
 bool SameView(const base::TensorDesc& a, const void* a_storage, const base::TensorDesc& b,
               const void* b_storage) {
@@ -132,38 +120,35 @@ bool AreApart(const TensorSlot& a, const void* a_storage, const TensorSlot& b,
 
 }  // namespace
 
-// Calls check(i) for every tensor with elements, until one of them refuses.
-template <class Check>
-Status Plan::ForTensors(const Check& check) const {
-  for (int i = 0; i < num_tensors_; ++i) {
-    if (tensor(i).has_elements()) PORTACL_RETURN_IF_ERROR(check(i));
-  }
-  return {};
+Status CheckOwnPlaces(const Refusals& refusals, const char* name, const base::TensorDesc& output) {
+  if (!base::OverlapsItself(output)) return {};
+  return refusals.Refuse(Rule::kOther,
+                         "the output {} with shape {} and strides {} overlaps itself, but each of "
+                         "its elements needs a place of its own",
+                         name, output.shape.ToString(), output.strides.ToString());
 }
 
-Status Plan::CheckMemory() const {
-  const Refusals& no = refusals_;
-  const Storages storages = PlannedStorages();
-  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
-  PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
-  PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckOwnPlaces(no, tensor(i)); }));
-  return CheckOverlap(storages);
+Status OverlapError(const Refusals& refusals, const char* name, const std::string& other) {
+  return refusals.Refuse(Rule::kOther, "the output {} overlaps {} in memory, but must not", name,
+                         other);
 }
 
-// What CheckMemory() found of the views alone holds at every address.
 Status Plan::CheckAddresses(const Storages& storages) const {
-  PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return CheckAddress(i, storages[static_cast<size_t>(i)]); }));
-  return CheckOverlap(storages);
-}
-
-Status Plan::CheckOverlap(const Storages& storages) const {
   const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
-  return ForTensors([&](int i) -> Status {
+  const auto each = [&](auto check) -> Status {
+    for (int i = 0; i < num_tensors_; ++i) {
+      if (tensor(i).has_elements()) PORTACL_RETURN_IF_ERROR(check(i));
+    }
+    return {};
+  };
+  const Refusals& no = refusals_;
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(each([&](int i) {
+    return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
+  }));
+  return each([&](int i) -> Status {
     if (!tensor(i).output) return {};
     for (int k = 0; k < i; ++k) {
       if (!tensor(k).has_elements() || AreApart(tensor(i), storage(i), tensor(k), storage(k))) {
@@ -174,7 +159,9 @@ Status Plan::CheckOverlap(const Storages& storages) const {
         continue;
       }
       if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
-        return OverlapError(refusals_, tensor(i), tensor(k));
+        return OverlapError(
+            no, tensor(i).name,
+            fmt::format("the {} {}", tensor(k).output ? "output" : "input", tensor(k).name));
       }
     }
     return {};
