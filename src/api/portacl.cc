@@ -123,6 +123,18 @@ struct GridSamplerModes {
   int32_t interpolation, padding, align_corners;
 };
 
+// What the calls of all grid samplers have beside tensors.
+template <class Call>
+Call GridSamplerCallOf(const char* op, int spatial, const GridSamplerModes& modes) {
+  Call call;
+  call.op = op;
+  call.spatial = spatial;
+  call.interpolation = modes.interpolation;
+  call.padding = modes.padding;
+  call.align_corners = modes.align_corners != 0;
+  return call;
+}
+
 // `tensors`: gradOutput, input, grid, inputGrad, gridGrad.
 int32_t PlanGridSamplerBackward(const char* op, int spatial,
                                 const std::array<const portaclTensor*, 5>& tensors,
@@ -130,17 +142,12 @@ int32_t PlanGridSamplerBackward(const char* op, int spatial,
   return MakePlan(op, plan, [&](MadePlan* made) -> Status {
     Tensors reader(op);
     const std::vector<bool> mask = {tensors[3] != nullptr, tensors[4] != nullptr};
-    portacl::ops::GridSamplerBackwardCall call;
-    call.op = op;
-    call.spatial = spatial;
+    auto call = GridSamplerCallOf<portacl::ops::GridSamplerBackwardCall>(op, spatial, modes);
     call.grad_output = reader.Read("gradOutput", tensors[0]);
     call.input = reader.Read("input", tensors[1]);
     call.grid = reader.Read("grid", tensors[2]);
     call.input_grad = reader.Read("inputGrad", tensors[3]);
     call.grid_grad = reader.Read("gridGrad", tensors[4]);
-    call.interpolation = modes.interpolation;
-    call.padding = modes.padding;
-    call.align_corners = modes.align_corners != 0;
     call.output_mask = &mask;
     PORTACL_RETURN_IF_ERROR(reader.status());
     return PlanGridSamplerBackward(call, made);
@@ -153,15 +160,10 @@ int32_t PlanGridSampler(const char* op, int spatial,
                         const GridSamplerModes& modes, portaclPlan** plan) {
   return MakePlan(op, plan, [&](MadePlan* made) -> Status {
     Tensors reader(op);
-    portacl::ops::GridSamplerCall call;
-    call.op = op;
-    call.spatial = spatial;
+    auto call = GridSamplerCallOf<portacl::ops::GridSamplerCall>(op, spatial, modes);
     call.input = reader.Read("input", tensors[0]);
     call.grid = reader.Read("grid", tensors[1]);
     call.output = reader.Read("output", tensors[2]);
-    call.interpolation = modes.interpolation;
-    call.padding = modes.padding;
-    call.align_corners = modes.align_corners != 0;
     PORTACL_RETURN_IF_ERROR(reader.status());
     return PlanGridSampler(call, made);
   });
