@@ -1,4 +1,4 @@
-// The life of events.
+// Events from their creation to their end: recorded, waited for, reset, timed.
 #include "runtime/event.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The values.
+// Keeps the settings: of the process, each device, stream and thread.
 #include "runtime/options.h"
 
 #include <unistd.h>

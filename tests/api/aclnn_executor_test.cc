@@ -1,4 +1,4 @@
-// Executors and workspaces, over the three operators: what phase 2 accepts, and how often.
+// Executors and workspaces: what phase 2 accepts, and how often.
 #include <gtest/gtest.h>
 
 #include <atomic>
