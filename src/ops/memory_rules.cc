@@ -133,22 +133,40 @@ Status OverlapError(const Refusals& refusals, const char* name, const std::strin
                          other);
 }
 
-Status Plan::CheckAddresses(const Storages& storages) const {
-  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
-  const auto each = [&](auto check) -> Status {
-    for (int i = 0; i < num_tensors_; ++i) {
-      if (tensor(i).has_elements()) PORTACL_RETURN_IF_ERROR(check(i));
-    }
-    return {};
-  };
+// Calls check(i) for every tensor with elements, until one of them refuses.
+template <class Check>
+Status Plan::ForTensors(const Check& check) const {
+  for (int i = 0; i < num_tensors_; ++i) {
+    if (tensor(i).has_elements()) PORTACL_RETURN_IF_ERROR(check(i));
+  }
+  return {};
+}
+
+Status Plan::CheckMemory() const {
   const Refusals& no = refusals_;
-  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
-  PORTACL_RETURN_IF_ERROR(each([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(each([&](int i) {
+  const Storages storages = PlannedStorages();
+  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
+  PORTACL_RETURN_IF_ERROR(
+      ForTensors([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
+  PORTACL_RETURN_IF_ERROR(
+      ForTensors([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) {
     return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
   }));
-  return each([&](int i) -> Status {
+  return CheckOverlap(storages);
+}
+
+// What CheckMemory() found of the views alone holds at every address.
+Status Plan::CheckAddresses(const Storages& storages) const {
+  PORTACL_RETURN_IF_ERROR(
+      ForTensors([&](int i) { return CheckAddress(i, storages[static_cast<size_t>(i)]); }));
+  return CheckOverlap(storages);
+}
+
+Status Plan::CheckOverlap(const Storages& storages) const {
+  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
+  return ForTensors([&](int i) -> Status {
     if (!tensor(i).output) return {};
     for (int k = 0; k < i; ++k) {
       if (!tensor(k).has_elements() || AreApart(tensor(i), storage(i), tensor(k), storage(k))) {
@@ -160,7 +178,7 @@ Status Plan::CheckAddresses(const Storages& storages) const {
       }
       if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
         return OverlapError(
-            no, tensor(i).name,
+            refusals_, tensor(i).name,
             fmt::format("the {} {}", tensor(k).output ? "output" : "input", tensor(k).name));
       }
     }
