@@ -142,7 +142,7 @@ HWY_INLINE void CopyElements(const T* from, T* to, int64_t n, bool stream) {
 
 // ---- one tile -----------------------------------------------------------------------------------
 
-// Destination row `oh` of a tile: `from` is the start of its source row, `to` its own.
+// One destination row of a tile: `from` is the start of its source row, `to` its own.
 template <class T>
 HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile& box,
                          const T* from, T* to, bool stream) {
@@ -187,9 +187,18 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
     T* out = static_cast<T*>(p.output) + box.n * to[0] + (box.c0 + plane) * to[1];
     const bool stream =
         plan.stream && !fresh && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
-    for (int64_t oh = box.i0; oh < box.i1; ++oh) {
-      WriteRow(plan, box, in + plan.source_row[static_cast<size_t>(oh)] * from[2], out + oh * to[2],
-               stream);
+    auto depth = static_cast<size_t>(box.i0 / p.h.out);
+    auto row = static_cast<size_t>(box.i0 % p.h.out);
+    for (int64_t i = box.i0; i < box.i1; ++i) {
+      WriteRow(
+          plan, box,
+          in + plan.source_plane[depth] * plan.from_depth + plan.source_row[row] * from[2],
+          out + static_cast<int64_t>(depth) * plan.to_depth + static_cast<int64_t>(row) * to[2],
+          stream);
+      if (++row == plan.source_row.size()) {
+        row = 0;
+        ++depth;
+      }
     }
   }
 }
@@ -227,7 +236,6 @@ void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/
 }
 
 bool Plan(const Params& params, base::KernelPlan* plan) {
-  if (params.d.in != 1 || params.d.out != 1) return false;
   DispatchBits(params.dtype, [&](auto bits) {
     using T = decltype(bits);
     const auto lanes = static_cast<int64_t>(hn::Lanes(PermuteTag<T>()));

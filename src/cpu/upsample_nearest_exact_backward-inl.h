@@ -94,17 +94,20 @@ void SumTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<
   }
 }
 
+// Tile `index` of all planes of destinations: a plane's tiles are those of an image.
 template <class T>
 Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t index) {
-  const NearestTile box = plan.tiling.Box(index);
+  const NearestTile box = plan.tiling.Box(index / p.d.in);
+  const int64_t k = index % p.d.in;
   const auto [first, end] = plan.SourceColumns(p.w, box.j0, box.j1);
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
   T* const first_to = static_cast<T*>(p.grad_input) + box.n * to[0] + box.c0 * to[1] +
-                      box.i0 * to[2] + box.j0 * to[3];
+                      k * p.grad_input_depth_stride + box.i0 * to[2] + box.j0 * to[3];
   const bool aligned = reinterpret_cast<uintptr_t>(first_to) % kStreamAlignment == 0;
   return {.from = static_cast<const T*>(p.grad_output) + box.n * from[0] + box.c0 * from[1] +
-                  p.h.begin[box.i0] * from[2] + first * from[3],
+                  p.d.begin[k] * p.grad_output_depth_stride + p.h.begin[box.i0] * from[2] +
+                  first * from[3],
           .from_plane = from[1],
           .from_row = from[2],
           .from_column = from[3],
@@ -114,6 +117,8 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t
           .to_column = to[3],
           .box = box,
           .planes = plan.path == NearestBackwardPath::kPixels ? 1 : box.c1 - box.c0,
+          .depth = p.d.begin[k + 1] - p.d.begin[k],
+          .from_depth = p.grad_output_depth_stride,
           .first_column = first,
           .end_column = end,
           .by_row = plan.by_row,
@@ -152,12 +157,24 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
   }
 }
 
+// A tile in a plane that no plane of sources belongs to.
+template <class T>
+void ClearTile(const Tile<T>& t, const std::array<int64_t, 4>& stride) {
+  const NearestTile& box = t.box;
+  for (int64_t c = 0; c < box.c1 - box.c0; ++c) {
+    for (int64_t i = 0; i < box.i1 - box.i0; ++i) {
+      T* const row = t.to + c * stride[1] + i * stride[2];
+      for (int64_t j = 0; j < box.j1 - box.j0; ++j) row[j * stride[3]] = T{};
+    }
+  }
+}
+
 // ---- the kernel ---------------------------------------------------------------------------------
 
 template <class T>
 void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
   const bool fresh = ArePagesMissing(p.grad_input, plan.dense_bytes);
-  runtime::ParallelFor(plan.tiling.Boxes(), plan.tiling.grain,
+  runtime::ParallelFor(plan.tiling.Boxes() * p.d.in, plan.tiling.grain,
                        [&](int64_t first, int64_t last) HWY_ATTR {
                          for (int64_t index = first; index < last; ++index) {
                            Tile<T> tile = MakeTile<T>(p, plan, index);
@@ -165,7 +182,9 @@ void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
                              ProvideTile(tile.to, tile.box, plan.to_stride);
                              tile.stream = false;
                            }
-                           if (plan.pack_from || plan.pack_to) {
+                           if (tile.depth == 0) {
+                             ClearTile(tile, plan.to_stride);
+                           } else if (plan.pack_from || plan.pack_to) {
                              SumPackedTile(p, plan, tile);
                            } else {
                              SumTile(p, plan, tile);
@@ -182,15 +201,15 @@ void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/
 }
 
 bool Plan(const Params& params, base::KernelPlan* plan) {
-  if (params.d.in != 1 || params.d.out != 1) return false;
+  bool served = false;
   base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const NearestBackwardTarget target = {.lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>())),
                                           .min_ratio_columns = MinRatioColumns<T>(),
                                           .can_stream = HWY_ARCH_X86 != 0};
-    PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, plan);
+    served = PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, plan);
   });
-  return true;
+  return served;
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardKernelPlan
 template <int kVectors, bool kFull, bool kPartial, class T>
 void SumPermutedTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
   const PermutedRow<kVectors, kFull, kPartial, T> row{plan, t};
+  if (t.depth > 1) return SumTileByRow(p, t, row);
   switch (row.Blocks()) {
     case 1:
       return SumNarrowTile<kVectors, kFull, kPartial, false>(p, plan, t);

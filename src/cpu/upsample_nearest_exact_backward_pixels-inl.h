@@ -47,15 +47,16 @@ HWY_INLINE void FetchLines(const T* from) {
   if constexpr (kBytes > 64) __builtin_prefetch(bytes + 64, 0, 2);
 }
 
-// Sums the cell of one destination pixel, rows x columns source pixels, with the sums in registers.
-// kFetch: memory is read from further than the caches.
+// Sums the cell of one destination pixel, depth x rows x columns source pixels, with the sums in
+// registers. kFetch: memory is read from further than the caches.
 template <class T, bool kFetch>
 struct RegisterPixelCell {
   using D = ComputeTag<T>;
   using V = hn::Vec<D>;
   int64_t channels;
-  int64_t row_stride, column_stride;  // of sources
-  int64_t ahead;                      // see PixelFetchDistance
+  int64_t depth;
+  int64_t depth_stride, row_stride, column_stride;  // of sources
+  int64_t ahead;                                    // see PixelFetchDistance
 
   HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
     const D d;
@@ -102,16 +103,19 @@ struct RegisterPixelCell {
   // Calls use(source pixel) in row-major order.
   template <class Use>
   HWY_INLINE void ForSources(const T* from, int64_t rows, int64_t columns, const Use& use) const {
-    if (rows == 2 && columns == 2) {
+    if (depth == 1 && rows == 2 && columns == 2) {
       use(from);
       use(from + column_stride);
       use(from + row_stride);
       use(from + row_stride + column_stride);
       return;
     }
-    for (int64_t r = 0; r < rows; ++r, from += row_stride) {
-      const T* at = from;
-      for (int64_t x = 0; x < columns; ++x, at += column_stride) use(at);
+    for (int64_t k = 0; k < depth; ++k, from += depth_stride) {
+      const T* row = from;
+      for (int64_t r = 0; r < rows; ++r, row += row_stride) {
+        const T* at = row;
+        for (int64_t x = 0; x < columns; ++x, at += column_stride) use(at);
+      }
     }
   }
 
@@ -134,22 +138,30 @@ struct ForwardPixelCell {
   using V = hn::Vec<D>;
   using S = hn::TFromD<D>;
   static constexpr size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(T);
-  int64_t channels;                   // Lanes at least
-  int64_t row_stride, column_stride;  // of sources
-  int64_t ahead;                      // see PixelFetchDistance
+  int64_t channels;  // Lanes at least
+  int64_t depth;
+  int64_t depth_stride, row_stride, column_stride;  // of sources
+  int64_t ahead;                                    // see PixelFetchDistance
 
   HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
     HWY_ALIGN S sums[kNearestMaxPixel + hn::MaxLanes(D())];
-    const int64_t count = rows * columns;
+    const int64_t count = depth * rows * columns;
     if (count == 1) return AddPixel<true, true>(from, sums, to, stream);
     AddPixel<true, false>(from, sums, to, stream);
+    const T* row = from;
     const T* at = from;
-    for (int64_t i = 1, x = 0;; ++i) {
+    for (int64_t i = 1, x = 0, r = 0;; ++i) {
       if (++x < columns) {
         at += column_stride;
       } else {
         x = 0;
-        at = from += row_stride;
+        if (++r < rows) {
+          row += row_stride;
+        } else {
+          r = 0;
+          row = from += depth_stride;
+        }
+        at = row;
       }
       if (i + 1 == count) break;
       AddPixel<false, false>(at, sums, to, stream);
@@ -189,6 +201,8 @@ HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
   const int64_t* begin = p.w.begin;
   const int64_t channels = t.box.c1 - t.box.c0;
   const Cell cell{.channels = channels,
+                  .depth = t.depth,
+                  .depth_stride = t.from_depth,
                   .row_stride = t.from_row,
                   .column_stride = t.from_column,
                   .ahead = PixelFetchDistance<T>(t.from_column)};

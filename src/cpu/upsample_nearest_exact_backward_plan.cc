@@ -162,10 +162,12 @@ const char* PathName(const NearestBackwardKernelPlan& plan) {
 
 }  // namespace
 
-void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBackwardTarget& target,
+bool PlanNearestBackward(const Params& p, int64_t element_size, const NearestBackwardTarget& target,
                          base::KernelPlan* plan) {
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
+  NearestSide volume = to;
+  const bool merged = MergePlanes(volume, p.d.in, p.grad_input_depth_stride);
   NormalizeUnitAxes(from);
   NormalizeUnitAxes(to);
   MergeImages(from, to);
@@ -178,13 +180,17 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   // Bytes that one destination row moves: itself and its sources.
   const bool pixels = mine->path == Path::kPixels;
   const int64_t channels = pixels ? to.c : 1;
-  const int64_t source_row = p.w.out * p.h.out / p.h.in;
+  const int64_t source_row = p.w.out * p.h.out / p.h.in * p.d.out / p.d.in;
   const int64_t row_bytes = (p.w.in + source_row) * channels * element_size;
   const int64_t step = pixels ? 1 : 4 * target.lanes;
   mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, p.w.in, row_bytes, step);
   if (pixels) {
     mine->tiling.c = to.c;
     mine->tiling.channels = std::min(to.c, kNearestMaxPixel);
+  } else if (p.d.in > 1) {
+    mine->tiling.channels = 1;  // a volume's planes come after each other
+    const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
+    mine->tiling.grain = 1 + kNearestGrainBytes / (tile_bytes + 1);
   }
   if (mine->pack_from || mine->pack_to) {
     const NearestTiling uncut = mine->tiling;
@@ -193,18 +199,24 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
       mine->tiling = uncut;
     }
   }
+  const bool wide = mine->path == Path::kWide || mine->path == Path::kWideStrided;
+  if (CountRange(p.d).second > 1 && (wide || mine->pack_from || mine->pack_to)) return false;
   const int64_t groups = to.n * to.c / channels;
-  const double bytes =
-      static_cast<double>(row_bytes) * static_cast<double>(groups) * static_cast<double>(p.h.in);
+  const double bytes = static_cast<double>(row_bytes) * static_cast<double>(groups) *
+                       static_cast<double>(p.h.in * p.d.in);
   mine->by_row = bytes > kByRowBytes;
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
-                 HasWholeLines(to, pixels ? 1 : 3, element_size);
-
-  mine->dense_bytes = DenseBytes({p.n, p.c, p.h.in, p.w.in}, p.grad_input_stride, element_size);
+                 HasWholeLines(to, pixels ? 1 : 3, element_size) &&
+                 (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
+  if (merged) {
+    mine->dense_bytes =
+        DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
+  }
 
   plan->path = PathName(*mine);
   plan->path_id = static_cast<int32_t>(mine->path);
   plan->table = std::move(mine);
+  return true;
 }
 
 }  // namespace portacl::cpu

@@ -138,7 +138,7 @@ void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
     }
   }
 #endif
-  if (t.by_row) {
+  if (t.by_row || t.depth > 1) {
     SumTileByRow(p, t, RatioRow<kRatio, D, T>{.n = t.box.j1 - t.box.j0, .stride = t.from_row});
   } else {
     SumTileInRegisters<kRatio, D>(p, t);

@@ -38,6 +38,8 @@ struct Tile {
   int64_t to_plane, to_row, to_column;
   NearestTile box;
   int64_t planes;        // channels to walk through; 1 where they are inside a pixel
+  int64_t depth;         // planes of sources that every destination has, at least 1; more than 1:
+  int64_t from_depth;    // only where the plan allows it
   int64_t first_column;  // source column at `from`
   int64_t end_column;    // sources up to here may be read
   bool by_row;           // large: read memory strictly forward
@@ -142,10 +144,11 @@ HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row
   const int64_t blocks = row.Blocks();
   const int64_t stretch = std::max<int64_t>(1, kSumBytes / sizeof(S) / Length(typename Row::Tag()));
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    const int64_t count = rows * t.depth;
     for (int64_t first = 0; first < blocks; first += stretch) {
       const int64_t end = std::min(first + stretch, blocks);
-      if (rows <= 1) {
-        if (rows == 1) {
+      if (count <= 1) {
+        if (count == 1) {
           row.template Add<true, true>(from, first, end, sums, to, t.stream);
         } else {
           row.Clear(first, end, to, t.stream);
@@ -154,15 +157,25 @@ HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row
       }
       const int64_t offset = row.Offset(first);
       const int64_t length = row.Offset(end) - offset;
+      const T* plane = from;
       const T* at = from;
+      int64_t r = 0;
+      const auto next = [&] {
+        if (++r < rows) {
+          at += t.from_row;
+        } else {
+          r = 0;
+          at = plane += t.from_depth;
+        }
+      };
       FetchPagesAhead(at + offset, length);
       row.template Add<true, false>(at, first, end, sums, to, t.stream);
-      for (int64_t r = 2; r < rows; ++r) {
-        at += t.from_row;
+      for (int64_t i = 2; i < count; ++i) {
+        next();
         FetchPagesAhead(at + offset, length);
         row.template Add<false, false>(at, first, end, sums, to, t.stream);
       }
-      at += t.from_row;
+      next();
       FetchPagesAhead(at + offset, length);
       row.template Add<false, true>(at, first, end, sums, to, t.stream);
     }

@@ -99,6 +99,10 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
                         base::KernelPlan* plan) {
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.input_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.output_stride};
+  const bool from_merged = MergePlanes(from, p.d.in, p.input_depth_stride);
+  const bool merged = MergePlanes(to, p.d.out, p.output_depth_stride) && from_merged;
+  const std::array<int64_t, 4> shape = {to.n, to.c, to.h, to.w};
+  const int64_t dense_bytes = merged ? DenseBytes(shape, to.stride, element_size) : 0;
   NormalizeUnitAxes(from);
   NormalizeUnitAxes(to);
   MergeImages(from, to);
@@ -116,6 +120,9 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
   }
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
+  mine->from_depth = p.input_depth_stride;
+  mine->to_depth = p.output_depth_stride;
+  mine->source_plane = SourceTable(p.d);
   mine->source_row = SourceTable(p.h);
   if (mine->path == Path::kPixels || mine->path == Path::kElements) {
     mine->source_column = SourceTable(p.w);
@@ -130,10 +137,10 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
   const int64_t groups = to.n * to.c / channels;
   const double bytes =
       static_cast<double>(row_bytes) * static_cast<double>(groups) * static_cast<double>(to.h);
-  mine->stream = can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
+  mine->stream = can_stream && merged && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
 
-  mine->dense_bytes = DenseBytes({p.n, p.c, p.h.out, p.w.out}, p.output_stride, element_size);
+  mine->dense_bytes = dense_bytes;
 
   plan->path = PathName(mine->path);
   plan->path_id = static_cast<int32_t>(mine->path);

@@ -29,7 +29,11 @@ struct NearestForwardKernelPlan {
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};
   std::array<int64_t, 4> to_stride{};
-  std::vector<int64_t> source_row;     // of each destination row
+  // Rows of all planes are numbered through: row r is row r % h.out of plane r / h.out.
+  int64_t from_depth = 0;  // strides of planes
+  int64_t to_depth = 0;
+  std::vector<int64_t> source_plane;   // of each destination plane
+  std::vector<int64_t> source_row;     // of each destination row of a plane
   std::vector<int64_t> source_column;  // of each destination column; kPixels, kElements
 
   // The permute path works on rows of elements: columns, or columns times channels where pixels are

@@ -31,6 +31,16 @@ inline void NormalizeUnitAxes(NearestSide& side) {
   if (side.n == 1) s[0] = s[1] * side.c;
 }
 
+// Makes one axis of D and H, of `depth` planes `stride` apart: all planes' rows one after the
+// other. False where they have no common stride; that of rows then is one plane's.
+inline bool MergePlanes(NearestSide& side, int64_t depth, int64_t stride) {
+  if (depth == 1) return true;
+  const bool merged = side.h == 1 || stride == side.stride[2] * side.h;
+  if (side.h == 1) side.stride[2] = stride;
+  side.h *= depth;
+  return merged;
+}
+
 // Makes one axis of N and C where both sides allow it.
 inline void MergeImages(NearestSide& a, NearestSide& b) {
   if (a.stride[0] != a.stride[1] * a.c || b.stride[0] != b.stride[1] * b.c) return;

@@ -1,0 +1,179 @@
+// The vectorised nearest-exact kernels on volumes, forward and backward, equal the reference byte
+// by byte: on every instruction set of the machine, for every type, layout and number of threads.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cpu/caches.h"
+#include "cpu/upsample_nearest_exact.h"
+#include "cpu/upsample_nearest_exact_backward.h"
+#include "ref/upsample_nearest_exact.h"
+#include "ref/upsample_nearest_exact_backward.h"
+#include "runtime/parallel.h"
+#include "support/api/compare.h"
+#include "support/api/random.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::cpu::UpsampleNearestExactBackwardKernels;
+using portacl::cpu::UpsampleNearestExactKernels;
+using portacl::ref::kUpsampleNearestExact;
+using portacl::ref::kUpsampleNearestExactBackward;
+
+using Extents = std::array<int64_t, 3>;
+
+struct VolumeCase {
+  Element element = Element::kFloat;
+  int64_t n = 1, c = 1;
+  Extents small{};
+  Extents large{};
+  Layout from = Layout::kContiguous;
+  Layout to = Layout::kContiguous;
+  std::vector<double> scales = {};
+};
+
+std::string ToString(const VolumeCase& c) {
+  std::string text = std::string(NameOf(c.element)) + " (" + std::to_string(c.n) + ", " +
+                     std::to_string(c.c) + ")";
+  for (const Extents& extents : {c.small, c.large}) {
+    for (const int64_t extent : extents) text += " " + std::to_string(extent);
+  }
+  return text + " from " + NameOf(c.from) + " to " + NameOf(c.to);
+}
+
+Shape ShapeOf(const VolumeCase& c, const Extents& e) { return {c.n, c.c, e[0], e[1], e[2]}; }
+
+testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
+  if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
+  if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";
+  return BitIdentical(got, want);
+}
+
+class UpsampleNearestExact3DKernels : public testing::Test {
+ protected:
+  ~UpsampleNearestExact3DKernels() override {
+    portacl::runtime::SetNumThreads(0);
+    portacl::cpu::last_level_cache_bytes_for_tests = 0;
+  }
+
+  // Every kernel that serves the call; `must`: all do.
+  static void ExpectSameBytes(const VolumeCase& c, Random& random, bool must = false) {
+    SCOPED_TRACE(ToString(c));
+    Tensor small(c.element, ShapeOf(c, c.small), c.from);
+    small.FillUniform(random, -1, 1);
+    Tensor large(c.element, ShapeOf(c, c.large), c.from);
+    large.FillUniform(random, -1, 1);
+    Tensor want_large(c.element, large.shape(), c.to);
+    Tensor want_small(c.element, small.shape(), c.to);
+    ASSERT_TRUE(RunNearest(kUpsampleNearestExact, small, c.scales, &want_large));
+    ASSERT_TRUE(RunNearestBackward(kUpsampleNearestExactBackward, large, c.scales, &want_small));
+    for (const auto& kernel : UpsampleNearestExactKernels()) {
+      if (!kernel.available()) continue;
+      Tensor got(c.element, large.shape(), c.to);
+      ASSERT_TRUE(RunNearest(kernel, small, c.scales, &got)) << kernel.name;
+      EXPECT_TRUE(SameAs(want_large, got)) << kernel.name;
+    }
+    for (const auto& kernel : UpsampleNearestExactBackwardKernels()) {
+      if (!kernel.available()) continue;
+      Tensor got(c.element, small.shape(), c.to);
+      const bool served = RunNearestBackward(kernel, large, c.scales, &got);
+      EXPECT_TRUE(served || !must) << kernel.name;
+      if (!served) continue;
+      EXPECT_TRUE(SameAs(want_small, got)) << kernel.name;
+    }
+  }
+};
+
+// Equal ratios on each axis, mixed ones, and volumes that shrink.
+TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceForEveryRatio) {
+  Random random(61);
+  for (const Element element : kElements) {
+    for (int64_t ratio_d = 1; ratio_d <= 3; ++ratio_d) {
+      for (int64_t ratio_w = 1; ratio_w <= 4; ++ratio_w) {
+        for (const int64_t width : {1, 4, 7, 16, 33, 70}) {
+          VolumeCase c{.element = element, .n = 2, .c = 3};
+          c.small = {3, 2, width};
+          c.large = {3 * ratio_d, 4, ratio_w * width};
+          ExpectSameBytes(c, random, width >= 16);
+          c.large = {ratio_d, 3, (ratio_w * width + 1) / 2};
+          ExpectSameBytes(c, random);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnEveryLayout) {
+  Random random(62);
+  for (const Element element : kElements) {
+    for (const Layout from : kInputLayouts) {
+      for (const Layout to : kOutputLayouts) {
+        for (const int64_t channels : {1, 3, 40}) {
+          VolumeCase c{.element = element, .n = 2, .c = channels, .from = from, .to = to};
+          c.small = {3, 4, 10};
+          c.large = {random.Integer(1, 8), random.Integer(1, 9), random.Integer(1, 31)};
+          ExpectSameBytes(c, random);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Large enough for several tiles and threads; past the caches, where results are streamed.
+TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
+  Random random(63);
+  const std::vector<VolumeCase> cases = {
+      {.c = 3, .small = {20, 24, 32}, .large = {40, 48, 64}},
+      {.c = 2, .small = {9, 40, 70}, .large = {20, 71, 133}},
+      {.c = 70,
+       .small = {6, 8, 8},
+       .large = {12, 16, 16},
+       .from = Layout::kChannelsLast,
+       .to = Layout::kChannelsLast},
+      {.element = Element::kBFloat16, .c = 8, .small = {16, 16, 16}, .large = {32, 48, 64}},
+  };
+  for (const VolumeCase& c : cases) {
+    for (const int threads : {1, 2, 3, 7}) {
+      if (ShortRun() && threads != 3) continue;
+      portacl::runtime::SetNumThreads(threads);
+      for (const int64_t cache : {0, 1}) {
+        portacl::cpu::last_level_cache_bytes_for_tests = cache;
+        ExpectSameBytes(c, random, true);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnRandomCalls) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  for (int64_t round = 0; round < ByRunLength(400, 80); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    VolumeCase c{.element = kElements[static_cast<size_t>(random.Integer(0, 3))],
+                 .n = random.Integer(1, 2),
+                 .c = random.Integer(1, 20),
+                 .small = {random.Integer(1, 6), random.Integer(1, 7), random.Integer(1, 40)},
+                 .large = {random.Integer(1, 12), random.Integer(1, 14), random.Integer(1, 80)},
+                 .from = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))],
+                 .to = kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))]};
+    if (random.Coin()) {
+      for (int axis = 0; axis < 3; ++axis) c.scales.push_back(random.Uniform(0.3, 4));
+    }
+    portacl::cpu::last_level_cache_bytes_for_tests = random.Coin() ? 0 : 1;
+    portacl::runtime::SetNumThreads(static_cast<int>(random.Integer(1, 5)));
+    ExpectSameBytes(c, random);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
