@@ -112,10 +112,13 @@ def main() -> int:
     from portacl_bench import cases, report, results  # noqa: PLC0415 (needs the packages)
 
     listed = {"shapes", "torch"} & set(options.suite)
-    if not options.sources and listed and not cases.load(options.filter):
+    matching = cases.load(options.filter)
+    if "torch" in options.suite:
+        matching += cases.load(options.filter, cases.VOLUMES_FILE)
+    if not options.sources and listed and not matching:
         print(
             f"bench/compare.py: --filter {options.filter} matches no name, operator, class or dtype "
-            "in bench/shapes.json",
+            "in bench/shapes.json or volumes.json",
             file=sys.stderr,
         )
         return 2

@@ -1,4 +1,4 @@
-"""Cases of shapes.json, and the series of sizes of one case."""
+"""Cases of shapes.json and volumes.json, and the series of sizes of one case."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import Any
 
 NEAREST = "upsample_nearest_exact_backward"
 GRID = "grid_sampler_2d_backward"
+GRID_3D = "grid_sampler_3d_backward"
 ITEM_SIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 SHAPES_FILE = pathlib.Path(__file__).resolve().parent.parent / "shapes.json"
+VOLUMES_FILE = SHAPES_FILE.with_name("volumes.json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Case:
 
     @property
     def is_grid(self) -> bool:
-        return self.operator == GRID
+        return self.operator in (GRID, GRID_3D)
 
     @property
     def item_size(self) -> int:
@@ -49,7 +51,7 @@ class Case:
 
     @property
     def grid_shape(self) -> tuple[int, ...]:
-        return (self.input[0], *self.output, 2)
+        return (self.input[0], *self.output, len(self.output))
 
     @property
     def elements(self) -> int:
@@ -91,8 +93,8 @@ class Case:
 
 
 def _from_row(row: dict[str, Any]) -> Case:
-    """A row of shapes.json, whose field names follow the operator's parameters."""
-    is_grid = row["operator"] == GRID
+    """A row of a list, whose field names follow the operator's parameters."""
+    is_grid = row["operator"] in (GRID, GRID_3D)
     fields = {name: row[name] for name in _SAME if name in row}
     fields["mask"] = tuple(row.get("mask", (True, True)))
     fields["input"] = tuple(row["input" if is_grid else "grad_input"])
@@ -111,6 +113,8 @@ _DTYPE = {"FLOAT": "float32", "FLOAT16": "float16", "BF16": "bfloat16", "DOUBLE"
 
 def _grid_group(case: Case) -> str:
     """The class of path and target that a case of the grid sampler belongs to."""
+    if len(case.output) == 3:
+        return "volumes"
     channels = case.input[1]
     if case.mask != (True, True):
         return "one gradient"
@@ -124,6 +128,8 @@ def _grid_group(case: Case) -> str:
 
 
 def _nearest_group(case: Case) -> str:
+    if len(case.output) == 3:
+        return "volumes"
     ratios = {o / i for o, i in zip(case.output, case.input[2:])}
     if case.item_size == 2:
         return "16-bit"

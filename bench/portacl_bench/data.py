@@ -56,15 +56,16 @@ def make(case: Case) -> Problem:
 
 def _layout(tensor: torch.Tensor, case: Case) -> torch.Tensor:
     if case.memory_format == "channels_last":
-        return tensor.contiguous(memory_format=torch.channels_last)
+        volumes = tensor.dim() == 5
+        layout = torch.channels_last_3d if volumes else torch.channels_last
+        return tensor.contiguous(memory_format=layout)
     return tensor.contiguous()
 
 
 def _grid(case: Case, generator: torch.Generator) -> torch.Tensor:
-    n, oh, ow, _ = case.grid_shape
-    extents = torch.tensor([case.input[3], case.input[2]], dtype=torch.float32)
+    extents = torch.tensor(case.input[:1:-1], dtype=torch.float32)
     if case.grid == "smooth":
-        grid = _smooth(n, oh, ow)
+        grid = _smooth(*case.grid_shape[:-1])
     else:
         grid = torch.empty(case.grid_shape, dtype=torch.float32)
         grid.uniform_(-1, 1, generator=generator)
@@ -74,14 +75,23 @@ def _grid(case: Case, generator: torch.Generator) -> torch.Tensor:
     return _away_from_kinks(grid, extents, case.align_corners)
 
 
-def _smooth(n: int, oh: int, ow: int) -> torch.Tensor:
+def _smooth(n: int, *points: int) -> torch.Tensor:
+    """Turned about the z axis of volumes, whose planes are then shifted a little."""
+    *planes, oh, ow = points
     y = ((2 * torch.arange(oh) + 1) / oh - 1).view(1, oh, 1)
     x = ((2 * torch.arange(ow) + 1) / ow - 1).view(1, 1, ow)
     phase = torch.arange(n).view(n, 1, 1) * 0.7
     cos, sin = 1.02 * math.cos(0.05), 1.02 * math.sin(0.05)
     grid_x = cos * x - sin * y + 0.01 * torch.sin(5 * y + phase)
     grid_y = sin * x + cos * y + 0.01 * torch.sin(5 * x + phase)
-    return torch.stack([grid_x, grid_y], dim=-1)
+    plane = torch.stack([grid_x, grid_y], dim=-1)
+    if not planes:
+        return plane
+    z = ((2 * torch.arange(planes[0]) + 1) / planes[0] - 1).view(1, -1, 1, 1)
+    grid_z = z + 0.01 * torch.sin(5 * x + phase).unsqueeze(1)
+    shape = (n, *points)
+    axes = [plane.unsqueeze(1)[..., 0], plane.unsqueeze(1)[..., 1], grid_z]
+    return torch.stack([axis.expand(shape) for axis in axes], dim=-1)
 
 
 def _away_from_kinks(

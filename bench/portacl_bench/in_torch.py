@@ -36,7 +36,7 @@ MOST_CALLS = 50
 @torch.no_grad()
 def run(options: Any, threads: int) -> list[Record]:
     torch.set_num_threads(threads)
-    chosen = cases.load(options.filter)
+    chosen = cases.load(options.filter) + cases.load(options.filter, cases.VOLUMES_FILE)
     if options.quick and not options.filter:
         chosen = cases.quick(chosen)
     protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
@@ -61,17 +61,14 @@ def _calls(case: Case) -> dict[str, Call]:
     if case.is_grid:
         x, grid = problem.input, problem.grid
         modes = (INTERPOLATION[case.interpolation], PADDING[case.padding], case.align_corners)
-        calls: dict[str, Call] = {
-            "backward": lambda: aten.grid_sampler_2d_backward(grad, x, grid, *modes, case.mask)
-        }
+        name = f"grid_sampler_{len(case.output)}d"
+        gradients, sample = getattr(aten, f"{name}_backward"), getattr(aten, name)
+        calls: dict[str, Call] = {"backward": lambda: gradients(grad, x, grid, *modes, case.mask)}
         if case.mask == (True, True):
-            calls["forward"] = lambda: aten.grid_sampler_2d(x, grid, *modes)
+            calls["forward"] = lambda: sample(x, grid, *modes)
         return calls
-    backward, forward = (
-        (aten._upsample_nearest_exact1d_backward, aten._upsample_nearest_exact1d)
-        if len(case.output) == 1
-        else (aten._upsample_nearest_exact2d_backward, aten._upsample_nearest_exact2d)
-    )
+    name = f"_upsample_nearest_exact{len(case.output)}d"
+    backward, forward = getattr(aten, f"{name}_backward"), getattr(aten, name)
     image = backward(grad, case.output, case.input)
     return {
         "backward": lambda: backward(grad, case.output, case.input),
