@@ -140,7 +140,7 @@ TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
       {.element = Element::kBFloat16, .c = 8, .small = {16, 16, 16}, .large = {32, 48, 64}},
   };
   for (const VolumeCase& c : cases) {
-    for (const int threads : {1, 2, 3, 7}) {
+    for (const int threads : {1, 3}) {
       if (ShortRun() && threads != 3) continue;
       portacl::runtime::SetNumThreads(threads);
       for (const int64_t cache : {0, 1}) {
