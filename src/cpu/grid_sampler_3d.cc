@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/dispatch.h"
+#include "cpu/grid_sampler_3d_cubic-inl.h"
 #include "cpu/grid_sampler_3d_gather-inl.h"
 #include "cpu/grid_sampler_3d_plan.h"
 
@@ -50,8 +51,10 @@ class VolumeSampling {
       ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
       if constexpr (kInterpolation == Interpolation::kBilinear) {
         Trilinear(points, x, y, z);
-      } else {
+      } else if constexpr (kInterpolation == Interpolation::kNearest) {
         Nearest(points, x, y, z);
+      } else {
+        Tricubic(points, x, y, z);
       }
     }
   }
@@ -79,7 +82,7 @@ class VolumeSampling {
 
   HWY_INLINE void Trilinear(const Points& points, V grid_x, V grid_y, V grid_z) const {
     V x, y, z;
-    if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, grid_z, x, y, z))) {
+    if (HWY_UNLIKELY(!LocateInside(D(), source_.geometry, grid_x, grid_y, grid_z, x, y, z))) {
       return AnyTrilinear(points, grid_x, grid_y, grid_z);
     }
     const V x0 = hn::Floor(x);
@@ -154,27 +157,89 @@ class VolumeSampling {
     });
   }
 
+  HWY_INLINE void Tricubic(const Points& points, V x, V y, V z) const {
+    const D d;
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable;
+    hn::Mask<D> outside;
+    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    CubicGroup3D<F> taps;
+    const bool inside = PlaceCubic(source_.geometry, x, y, z, 0, &taps);
+    if (HWY_UNLIKELY(!inside)) return AnyTricubic(points, unusable, taps);
+    const VI first = FirstTapOf(source_, taps);
+    ForChannels(points, [&](const T* volume) PORTACL_INLINE_LAMBDA {
+      V sum = hn::Zero(d);
+      ForRows([&](size_t k, size_t j) PORTACL_INLINE_LAMBDA {
+        V v0, v1, v2, v3;
+        GatherCubicRow<kPairs>(source_, volume, first, k, j, v0, v1, v2, v3);
+        sum = hn::MulAdd(WeightOf(taps, k, j, 0), v0, sum);
+        sum = hn::MulAdd(WeightOf(taps, k, j, 1), v1, sum);
+        sum = hn::MulAdd(WeightOf(taps, k, j, 2), v2, sum);
+        sum = hn::MulAdd(WeightOf(taps, k, j, 3), v3, sum);
+      });
+      return sum;
+    });
+  }
+
+  // Taps outside have weights of any sign: they get one of 0.
+  HWY_NOINLINE void AnyTricubic(const Points& points, hn::Mask<D> unusable,
+                                const CubicGroup3D<F>& taps) const {
+    const D d;
+    const V nothing = hn::Set(d, F{-0.0});
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    ForChannels(points, [&](const T* volume) PORTACL_INLINE_LAMBDA {
+      V sum = hn::Zero(d);
+      ForRows([&](size_t k, size_t j) PORTACL_INLINE_LAMBDA {
+        for (size_t i = 0; i < 4; ++i) {
+          hn::Mask<D> none;
+          const V value = GatherCubicTap(source_, volume, taps, k, j, i, nothing, none);
+          sum = hn::MulAdd(hn::IfThenZeroElse(none, WeightOf(taps, k, j, i)), value, sum);
+        }
+      });
+      return hn::IfThenElse(unusable, nan, sum);
+    });
+  }
+
+  template <class Row>
+  static HWY_INLINE void ForRows(const Row& row) {
+    for (size_t k = 0; k < 4; ++k) {
+      for (size_t j = 0; j < 4; ++j) row(k, j);
+    }
+  }
+
+  static HWY_INLINE V WeightOf(const CubicGroup3D<F>& taps, size_t k, size_t j, size_t i) {
+    const D d;
+    return hn::Mul(hn::Mul(hn::Load(d, taps.weight[0][i]), hn::Load(d, taps.weight[1][j])),
+                   hn::Load(d, taps.weight[2][k]));
+  }
+
   const Params& p_;
   VolumeSource<F> source_;
   VolumePoints output_at_;
 };
 
-bool Plan(const Params& p, base::KernelPlan* plan) {
-  // Wait for the taps of four pixels on each axis.
-  if (p.shape.interpolation == Interpolation::kBicubic) return false;
-  return PlanGridSampler3DKernel(p, plan);
+bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler3DKernel(p, plan); }
+
+template <class T, bool kPairs>
+void RunTyped(const Params& p, const PointChunks& chunks) {
+  switch (p.shape.interpolation) {
+    case Interpolation::kBilinear:
+      return RunOverChunks<VolumeSampling<T, Interpolation::kBilinear, kPairs>>(p, chunks);
+    case Interpolation::kNearest:  // reads no pairs
+      return RunOverChunks<VolumeSampling<T, Interpolation::kNearest, false>>(p, chunks);
+    default:
+      return RunOverChunks<VolumeSampling<T, Interpolation::kBicubic, kPairs>>(p, chunks);
+  }
 }
 
 void Run(const Params& p, const base::KernelPlan& plan, void* /*workspace*/) {
   const auto& mine = *static_cast<const VolumeSamplingPlan*>(plan.table.get());
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (p.shape.interpolation == Interpolation::kNearest) {
-      RunOverChunks<VolumeSampling<T, Interpolation::kNearest, false>>(p, mine.chunks);
-    } else if (mine.pairs) {
-      RunOverChunks<VolumeSampling<T, Interpolation::kBilinear, true>>(p, mine.chunks);
+    if (mine.pairs) {
+      RunTyped<T, true>(p, mine.chunks);
     } else {
-      RunOverChunks<VolumeSampling<T, Interpolation::kBilinear, false>>(p, mine.chunks);
+      RunTyped<T, false>(p, mine.chunks);
     }
   });
 }

@@ -7,6 +7,10 @@
 #define PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 #include "cpu/grid_sampler_3d_backward_plan.h"
 #include "cpu/grid_sampler_3d_gather-inl.h"
 #include "cpu/highway.h"
@@ -18,6 +22,10 @@ namespace portacl::cpu::HWY_NAMESPACE {
 // gridGrad.
 void RunVolumeGridGrad(const ops::GridSampler3DBackwardParams& params,
                        const VolumeBackwardPlan& plan);
+
+// The same where the mode is tricubic.
+void RunTricubicGridGrad(const ops::GridSampler3DBackwardParams& params,
+                         const VolumeBackwardPlan& plan);
 
 // inputGrad.
 void RunVolumeInputGrad(const ops::GridSampler3DBackwardParams& params,
@@ -33,6 +41,45 @@ HWY_INLINE void PlaneSlopes(D, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V
   const V upper = hn::MulAdd(ne, tx, hn::Mul(nw, ux));
   const V lower = hn::MulAdd(se, tx, hn::Mul(sw, ux));
   value = hn::MulAdd(lower, ty, hn::Mul(upper, uy));
+}
+
+// gridGrad along one axis of points anywhere, from the sum over their channels.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M outside) {
+  const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
+  return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(outside, hn::Mul(sum, slope)));
+}
+
+// Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the contract's
+// tree, which works on memory.
+template <class F, class Slopes, class V = hn::Vec<PointTag<F>>>
+HWY_INLINE void SumBlocks(int64_t channels, const Slopes& slopes, V& x, V& y, V& z) {
+  const PointTag<F> d;
+  HWY_ALIGN F lanes[kBlockChannels][3][hn::MaxLanes(d)];
+  x = hn::Zero(d);
+  y = x;
+  z = x;
+  for (int64_t first = 0; first < channels; first += kBlockChannels) {
+    const int64_t count = std::min<int64_t>(kBlockChannels, channels - first);
+    for (int64_t c = 0; c < count; ++c) {
+      V sx, sy, sz;
+      slopes(first + c, sx, sy, sz);
+      hn::Store(sx, d, lanes[c][0]);
+      hn::Store(sy, d, lanes[c][1]);
+      hn::Store(sz, d, lanes[c][2]);
+    }
+    for (int64_t half = kBlockChannels / 2; half >= 1; half /= 2) {
+      for (int64_t c = 0; c < half && c + half < count; ++c) {
+        for (int axis = 0; axis < 3; ++axis) {
+          F* const sum = lanes[c][axis];
+          hn::Store(hn::Add(hn::Load(d, sum), hn::Load(d, lanes[c + half][axis])), d, sum);
+        }
+      }
+    }
+    x = hn::Add(x, hn::Load(d, lanes[0][0]));
+    y = hn::Add(y, hn::Load(d, lanes[0][1]));
+    z = hn::Add(z, hn::Load(d, lanes[0][2]));
+  }
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

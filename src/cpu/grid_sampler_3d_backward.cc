@@ -13,8 +13,6 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 bool Plan(const ops::GridSampler3DBackwardParams& p, base::KernelPlan* plan) {
-  // Wait for the taps of four pixels on each axis.
-  if (p.shape.interpolation == ops::Interpolation::kBicubic) return false;
   return PlanGridSampler3DBackwardKernel(p, plan);
 }
 

@@ -5,7 +5,6 @@
 #include "cpu/highway.h"
 // Highway first.
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "base/dispatch.h"
@@ -23,7 +22,6 @@ class VolumeGridGrad {
   using F = base::ComputeType<T>;
   using D = PointTag<F>;
   using V = hn::Vec<D>;
-  static constexpr size_t kLanes = hn::MaxLanes(D());
 
  public:
   explicit VolumeGridGrad(const Params& p)
@@ -67,7 +65,7 @@ class VolumeGridGrad {
   HWY_INLINE bool PointsInside(const Points& points, V& x, V& y, V& z) const {
     const D d;
     V at_x, at_y, at_z;
-    if (!source_.LocateInside(x, y, z, at_x, at_y, at_z)) return false;
+    if (!LocateInside(d, source_.geometry, x, y, z, at_x, at_y, at_z)) return false;
     const V x0 = hn::Floor(at_x);
     const V y0 = hn::Floor(at_y);
     const V z0 = hn::Floor(at_z);
@@ -98,14 +96,9 @@ class VolumeGridGrad {
         x0, y0, z0, hn::Zero(d), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           Sum<0>(points, gather, at_x, at_y, at_z, x0, y0, z0, x, y, z);
         });
-    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-    const auto finish = [&](V sum, V slope) HWY_ATTR {
-      const V grad = hn::IfThenZeroElse(outside, hn::Mul(sum, slope));
-      return hn::IfThenElse(unusable, nan, grad);
-    };
-    x = finish(x, slope_x);
-    y = finish(y, slope_y);
-    z = finish(z, slope_z);
+    x = FinishGrad(d, x, slope_x, unusable, outside);
+    y = FinishGrad(d, y, slope_y, unusable, outside);
+    z = FinishGrad(d, z, slope_z, unusable, outside);
   }
 
   // The sums of the points at (x, y, z), floored (x0, y0, z0), over the channels, before the
@@ -139,7 +132,7 @@ class VolumeGridGrad {
       sum_y = hn::Add(hn::Zero(d), sum_y);
       sum_z = hn::Add(hn::Zero(d), sum_z);
     } else {
-      SumBlocks(slopes, sum_x, sum_y, sum_z);
+      SumBlocks<F>(p_.shape.c, slopes, sum_x, sum_y, sum_z);
     }
   }
 
@@ -157,37 +150,6 @@ class VolumeGridGrad {
         y = hn::Add(y, y2);
         z = hn::Add(z, z2);
       }
-    }
-  }
-
-  // Any number of channels: the tree of a block works on memory.
-  template <class Slopes>
-  HWY_INLINE void SumBlocks(const Slopes& slopes, V& x, V& y, V& z) const {
-    const D d;
-    HWY_ALIGN F lanes[kBlockChannels][3][kLanes];
-    x = hn::Zero(d);
-    y = x;
-    z = x;
-    for (int64_t first = 0; first < p_.shape.c; first += kBlockChannels) {
-      const int64_t count = std::min<int64_t>(kBlockChannels, p_.shape.c - first);
-      for (int64_t c = 0; c < count; ++c) {
-        V sx, sy, sz;
-        slopes(first + c, sx, sy, sz);
-        hn::Store(sx, d, lanes[c][0]);
-        hn::Store(sy, d, lanes[c][1]);
-        hn::Store(sz, d, lanes[c][2]);
-      }
-      for (int64_t half = kBlockChannels / 2; half >= 1; half /= 2) {
-        for (int64_t c = 0; c < half && c + half < count; ++c) {
-          for (int axis = 0; axis < 3; ++axis) {
-            F* const sum = lanes[c][axis];
-            hn::Store(hn::Add(hn::Load(d, sum), hn::Load(d, lanes[c + half][axis])), d, sum);
-          }
-        }
-      }
-      x = hn::Add(x, hn::Load(d, lanes[0][0]));
-      y = hn::Add(y, hn::Load(d, lanes[0][1]));
-      z = hn::Add(z, hn::Load(d, lanes[0][2]));
     }
   }
 
@@ -242,7 +204,9 @@ class NoGridGrad {
 void RunVolumeGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (p.shape.interpolation == ops::Interpolation::kNearest) {
+    if (p.shape.interpolation == ops::Interpolation::kBicubic) {
+      RunTricubicGridGrad(p, plan);
+    } else if (p.shape.interpolation == ops::Interpolation::kNearest) {
       RunOverChunks<NoGridGrad<T>>(p, plan.chunks);
     } else if (plan.pairs) {
       RunPairs<T>(p, plan.chunks);

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_3d_backward-inl.h"
+#include "cpu/grid_sampler_3d_cubic-inl.h"
+#include "cpu/transpose-inl.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -19,6 +22,12 @@ namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
 using ops::Interpolation;
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define PORTACL_OPAQUE __attribute__((noipa))
+#else
+#define PORTACL_OPAQUE HWY_NOINLINE
+#endif
 
 // Points that are located together, so that the latencies of that overlap.
 inline constexpr int64_t kBatch = 64;
@@ -32,6 +41,15 @@ struct VolumeBatch {
   HWY_ALIGN F weight[8][kBatch];
   HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the slab
   HWY_ALIGN int32_t cell[kBatch];  // of tap 0, from the volume's first element
+  HWY_ALIGN int32_t touching[kBatch + kGroup];
+  int64_t count;
+};
+
+// The same for tricubic points, group by group. Of `taps` is known whether there are any.
+template <class F>
+struct CubicBatch {
+  CubicGroup3D<F> group[kBatch / kGroup];
+  HWY_ALIGN int32_t taps[kBatch];
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
 };
@@ -51,6 +69,8 @@ class OwnedSlab {
   using DI = IndexTag<D>;
   using V = hn::Vec<D>;
   using VI = hn::Vec<DI>;
+  using Batch =
+      std::conditional_t<kInterpolation == Interpolation::kBicubic, CubicBatch<F>, VolumeBatch<F>>;
   static constexpr bool kStaged = !std::is_same_v<T, F>;
 
  public:
@@ -82,7 +102,7 @@ class OwnedSlab {
   void Run() const {
     for (int64_t c = 0; c < channels_; ++c) Clear(sums_.first + c * sums_.channel_stride);
     const int64_t points = p_.shape.od * p_.shape.oh * p_.shape.ow;
-    VolumeBatch<F> batch;
+    Batch batch;
     HWY_ALIGN F g[kBatch];
     for (int64_t first = 0; first < points; first += kBatch) {
       const int64_t count = std::min(kBatch, points - first);
@@ -90,7 +110,14 @@ class OwnedSlab {
       if (batch.count == 0) continue;
       for (int64_t c = 0; c < channels_; ++c) {
         ReadGradOutput(c, first, count, g);
-        AddPoints(batch, g, sums_.first + c * sums_.channel_stride);
+        F* const volume = sums_.first + c * sums_.channel_stride;
+        if constexpr (kInterpolation == Interpolation::kBicubic) {
+          AddCubicPoints(batch, g, volume);
+        } else if (sums_.size.pixel == 1) {
+          AddPoints<true>(batch, g, volume);
+        } else {
+          AddPoints<false>(batch, g, volume);
+        }
       }
     }
     if constexpr (kStaged) {
@@ -147,8 +174,7 @@ class OwnedSlab {
   }
 
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
-  HWY_NOINLINE void Prepare(int64_t first, int64_t count,
-                            VolumeBatch<F>* HWY_RESTRICT batch) const {
+  HWY_NOINLINE void Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const D d;
     const DI di;
     size_t listed = 0;
@@ -158,12 +184,9 @@ class OwnedSlab {
       V z = x;
       const int64_t left = std::min(Length(d), count - i);
       ReadPoints(grid_at_, grid_, first + i, left, x, y, z);
-      V slope_x, slope_y, slope_z;
-      hn::Mask<D> unusable;
-      hn::Mask<D> outside;
-      LocatePoints(d, geometry_, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
-      const VI taps = kInterpolation == Interpolation::kNearest ? PlaceNearest(x, y, z, i, batch)
-                                                                : PlaceTaps(x, y, z, i, batch);
+      if (!MayTouch(z)) continue;
+      Locate(x, y, z);
+      const VI taps = Place(x, y, z, i, batch);
       hn::Store(taps, di, batch->taps + i);
       const auto touching =
           hn::And(hn::Ne(taps, hn::Zero(di)), hn::FirstN(di, static_cast<size_t>(left)));
@@ -171,6 +194,37 @@ class OwnedSlab {
                                   batch->touching + listed);
     }
     batch->count = static_cast<int64_t>(listed);
+  }
+
+  // False where it is plain from their z that points have no tap in the slab: most of another
+  // slab's, which then cost a fifth.
+  HWY_INLINE bool MayTouch(V z) const {
+    const D d;
+    if (kInterpolation == Interpolation::kBicubic || end_plane_ - first_plane_ == p_.shape.d ||
+        p_.shape.padding == ops::Padding::kReflection) {
+      return true;
+    }
+    constexpr F kInfinity = std::numeric_limits<F>::infinity();
+    const bool clips = p_.shape.padding == ops::Padding::kBorder;
+    const F low = clips && first_plane_ == 0 ? -kInfinity : static_cast<F>(first_plane_ - 1);
+    const F high = clips && end_plane_ == p_.shape.d ? kInfinity : static_cast<F>(end_plane_);
+    const V at = Unpadded(d, z, geometry_.z, geometry_.rule);
+    return !hn::AllFalse(d, hn::And(hn::Ge(at, hn::Set(d, low)), hn::Le(at, hn::Set(d, high))));
+  }
+
+  HWY_INLINE void Locate(V& x, V& y, V& z) const {
+    const D d;
+    V at_x, at_y, at_z;
+    if (HWY_LIKELY(LocateInside(d, geometry_, x, y, z, at_x, at_y, at_z))) {
+      x = at_x;
+      y = at_y;
+      z = at_z;
+      return;
+    }
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable;
+    hn::Mask<D> outside;
+    LocatePoints(d, geometry_, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
   }
 
   // `value` where 0 <= at < extent.
@@ -192,7 +246,30 @@ class OwnedSlab {
     return hn::Sub(plane, hn::Set(di, static_cast<int32_t>(first_plane_)));
   }
 
-  HWY_INLINE VI PlaceNearest(V x, V y, V z, int64_t i, VolumeBatch<F>* HWY_RESTRICT batch) const {
+  // Cells and weights of points; the result is which taps are in the slab.
+  HWY_INLINE VI Place(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
+    if constexpr (kInterpolation == Interpolation::kBilinear) {
+      return PlaceTaps(x, y, z, i, batch);
+    } else if constexpr (kInterpolation == Interpolation::kNearest) {
+      return PlaceNearest(x, y, z, i, batch);
+    } else {
+      return PlaceCubicTaps(x, y, z, static_cast<size_t>(i), batch);
+    }
+  }
+
+  HWY_INLINE VI PlaceCubicTaps(V x, V y, V z, size_t i, Batch* HWY_RESTRICT batch) const {
+    const DI di;
+    CubicGroup3D<F>& group = batch->group[i / kGroup];
+    PlaceCubic(geometry_, x, y, z, i % kGroup, &group);
+    VI taps = hn::Zero(di);
+    for (const auto& plane : group.index[2]) {
+      const VI own = OwnPlane(hn::Load(di, plane + i % kGroup));
+      taps = hn::Or(taps, BitsBelow(own, end_plane_ - first_plane_, 1));
+    }
+    return taps;
+  }
+
+  HWY_INLINE VI PlaceNearest(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const D d;
     const VI column = ToIndex(d, hn::Round(x));
     const VI row = ToIndex(d, hn::Round(y));
@@ -202,8 +279,7 @@ class OwnedSlab {
                    BitsBelow(OwnPlane(plane), end_plane_ - first_plane_, 1));
   }
 
-  // Cells and weights of trilinear points; the result is which taps are in the slab.
-  HWY_INLINE VI PlaceTaps(V x, V y, V z, int64_t i, VolumeBatch<F>* HWY_RESTRICT batch) const {
+  HWY_INLINE VI PlaceTaps(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const D d;
     const DI di;
     const V x0 = hn::Floor(x);
@@ -239,32 +315,63 @@ class OwnedSlab {
     return hn::And(hn::And(columns, rows), both);
   }
 
-  // Points and taps in order, each sum by one fused multiply-add.
-  HWY_NOINLINE void AddPoints(const VolumeBatch<F>& batch, const F* HWY_RESTRICT g,
+  // Points and taps in order, each sum by one fused multiply-add. Not looked into by
+  // other functions' optimization: GCC 12 takes it for one without effect, and drops its calls for
+  // double.
+  PORTACL_OPAQUE void AddCubicPoints(const Batch& batch, const F* g, F* volume) const {
+    for (int64_t j = 0; j < batch.count; ++j) {
+      const auto k = static_cast<size_t>(batch.touching[j]);
+      const CubicGroup3D<F>& group = batch.group[k / kGroup];
+      for (size_t plane = 0; plane < 4; ++plane) {
+        const int64_t z = group.index[2][plane][k % kGroup];
+        if (z < first_plane_ || z >= end_plane_) continue;
+        AddCubicPlane(group, k % kGroup, plane, g[k], volume + z * sums_.size.plane);
+      }
+    }
+  }
+
+  HWY_INLINE void AddCubicPlane(const CubicGroup3D<F>& group, size_t k, size_t plane, F g,
+                                F* sums) const {
+    const F weight_z = group.weight[2][plane][k];
+    for (size_t row = 0; row < 4; ++row) {
+      const int64_t y = group.index[1][row][k];
+      if (y < 0) continue;
+      F* const at = sums + y * sums_.size.row;
+      const F weight_y = group.weight[1][row][k];
+      for (size_t column = 0; column < 4; ++column) {
+        const int64_t x = group.index[0][column][k];
+        if (x < 0) continue;
+        F* const sum = at + x * sums_.size.pixel;
+        *sum = std::fma((group.weight[0][column][k] * weight_y) * weight_z, g, *sum);
+      }
+    }
+  }
+
+  // The same for the other modes. kDense: elements of a row side by side.
+  template <bool kDense>
+  HWY_NOINLINE void AddPoints(const Batch& batch, const F* HWY_RESTRICT g,
                               F* HWY_RESTRICT volume) const {
-    const int64_t right = sums_.size.pixel;
+    const int64_t right = kDense ? 1 : sums_.size.pixel;
     const int64_t down = sums_.size.row;
     const int64_t below = sums_.size.plane;
     for (int64_t j = 0; j < batch.count; ++j) {
       const int32_t k = batch.touching[j];
-      const int64_t cell = batch.cell[k];
+      F* const first = volume + batch.cell[k];
       if constexpr (kInterpolation == Interpolation::kNearest) {
-        volume[cell] += g[k];
+        *first += g[k];
         continue;
       }
-      const auto add = [&](int64_t at, size_t tap) PORTACL_INLINE_LAMBDA {
-        volume[at] = std::fma(batch.weight[tap][k], g[k], volume[at]);
+      const F value = g[k];
+      const auto add = [&](F* sum, size_t tap) PORTACL_INLINE_LAMBDA {
+        *sum = std::fma(batch.weight[tap][k], value, *sum);
       };
       const int32_t taps = batch.taps[k];
       if (HWY_LIKELY(taps == 0xFF)) {
-        add(cell, 0);
-        add(cell + right, 1);
-        add(cell + down, 2);
-        add(cell + down + right, 3);
-        add(cell + below, 4);
-        add(cell + below + right, 5);
-        add(cell + below + down, 6);
-        add(cell + below + down + right, 7);
+        Unroll<4>([&](auto row) PORTACL_INLINE_LAMBDA {
+          F* const at = first + (row % 2 == 0 ? 0 : down) + (row / 2 == 0 ? 0 : below);
+          add(at, 2 * row);
+          add(at + right, 2 * row + 1);
+        });
         continue;
       }
       for (size_t tap = 0; tap < 8; ++tap) {
@@ -272,7 +379,7 @@ class OwnedSlab {
         const bool east = (tap & 1) != 0;
         const bool south = (tap & 2) != 0;
         const bool bottom = (tap & 4) != 0;
-        add(cell + (east ? right : 0) + (south ? down : 0) + (bottom ? below : 0), tap);
+        add(first + (east ? right : 0) + (south ? down : 0) + (bottom ? below : 0), tap);
       }
     }
   }
@@ -309,10 +416,13 @@ void RunSlabs(const Params& p, const VolumeBackwardPlan& plan, void* workspace) 
 void RunVolumeInputGrad(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (p.shape.interpolation == Interpolation::kNearest) {
-      RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
-    } else {
-      RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
+    switch (p.shape.interpolation) {
+      case Interpolation::kBilinear:
+        return RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
+      case Interpolation::kNearest:
+        return RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
+      default:
+        return RunSlabs<T, Interpolation::kBicubic>(p, plan, workspace);
     }
   });
 }

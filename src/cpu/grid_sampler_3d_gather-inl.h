@@ -120,6 +120,19 @@ HWY_INLINE void LocatePoints(D d, const VolumeGeometry<hn::TFromD<D>>& geometry,
   z = hn::IfThenElse(none, nowhere, z);
 }
 
+// Coordinates that no padding concerns: strictly inside the volume, with all taps. False where it
+// may concern one of them.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE bool LocateInside(D d, const VolumeGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
+                             V grid_z, V& x, V& y, V& z) {
+  x = Unpadded(d, grid_x, geometry.x, geometry.rule);
+  y = Unpadded(d, grid_y, geometry.y, geometry.rule);
+  z = Unpadded(d, grid_z, geometry.z, geometry.rule);
+  const auto inside = hn::And(hn::Gt(z, hn::Zero(d)), hn::Lt(z, hn::Set(d, geometry.z.last)));
+  return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside) &&
+         AreInside(d, x, y, geometry);
+}
+
 // ---- taps ---------------------------------------------------------------------------------------
 
 // The element at each lane's offset from `base`.
@@ -167,18 +180,6 @@ struct VolumeSource {
       : size(VolumeStridesOf(p.shape, p.input_stride)),
         geometry(VolumeGeometryOf<F>(p.shape)),
         grid_at(GridPointsOf(p.shape, p.grid_stride)) {}
-
-  // Coordinates that no padding concerns: strictly inside the volume, with all taps. False where it
-  // may concern one of them.
-  HWY_INLINE bool LocateInside(V grid_x, V grid_y, V grid_z, V& x, V& y, V& z) const {
-    const D d;
-    x = Unpadded(d, grid_x, geometry.x, geometry.rule);
-    y = Unpadded(d, grid_y, geometry.y, geometry.rule);
-    z = Unpadded(d, grid_z, geometry.z, geometry.rule);
-    const auto inside = hn::And(hn::Gt(z, hn::Zero(d)), hn::Lt(z, hn::Set(d, geometry.z.last)));
-    return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside) &&
-           AreInside(d, x, y, geometry);
-  }
 
   HWY_INLINE VI OffsetsOf(VI column, VI row, VI plane) const {
     const DI di;

@@ -47,13 +47,6 @@ const T& PickOf(Random& random, const std::vector<T>& values) {
   return values[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(values.size()) - 1))];
 }
 
-// Cubic interpolation is the reference kernel's alone.
-std::vector<GridMode> Modes() {
-  std::vector<GridMode> modes = AllGridModes();
-  std::erase_if(modes, [](const GridMode& mode) { return mode.interpolation == 2; });
-  return modes;
-}
-
 Layout OutputLayout(Layout layout) {
   return layout == Layout::kExpanded ? Layout::kContiguous : layout;
 }
@@ -125,7 +118,7 @@ class GridSampler3DKernelsTest : public testing::Test {
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceInEveryModeAndType) {
   Random random(51);
   for (const Element element : kElements) {
-    for (const GridMode& mode : Modes()) {
+    for (const GridMode& mode : AllGridModes()) {
       for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth, GridKind::kOneCell}) {
         GridCase c(element, 2, 3, {7, 6, 21}, {3, 5, 13});
         ExpectSameBits(c.Fill(kind, random), mode);
@@ -151,15 +144,15 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnEveryLayoutAndMask) {
   Random random(53);
   for (const Layout layout : kInputLayouts) {
     for (const Element element : kElements) {
-      for (const int64_t channels : {1, 2, 3, 21}) {
-        for (const int interpolation : {0, 1}) {
+      for (const int64_t channels : {1, 3, 21}) {
+        for (const int interpolation : {0, 1, 2}) {
           GridCase c(element, 2, channels, {6, 5, 8}, {3, 4, 17}, layout);
           c.Fill(GridKind::kSmooth, random);
           GridMode mode;
           mode.interpolation = interpolation;
           ExpectSameSamples(c, mode, OutputLayout(layout), {1, 2});
           for (const Mask mask : {kBoth, Mask{true, false}, Mask{false, true}}) {
-            ExpectSameGradients(c, mode, mask, OutputLayout(layout), {1, 3});
+            ExpectSameGradients(c, mode, mask, OutputLayout(layout), {3});
           }
           if (HasFailure()) return;
         }
@@ -171,7 +164,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnEveryLayoutAndMask) {
 // Groups of points inside the volume, at its faces and beyond; volumes of one element on some axes.
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAroundTheFacesAndVectorLengths) {
   Random random(54);
-  const auto modes = Modes();
+  const auto modes = AllGridModes();
   for (const Element element : kElements) {
     for (const int64_t points : {1, 3, 7, 8, 15, 16, 17, 31, 33, 65}) {
       for (const double reach : {0.5, 0.99, 1.5}) {
@@ -194,7 +187,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
   Random random(55);
   for (const Element element : kElements) {
     const std::vector<double> strange = StrangeCoordinates(element);
-    for (const GridMode& mode : Modes()) {
+    for (const GridMode& mode : AllGridModes()) {
       for (const int64_t channels : {1, 3, 16}) {
         GridCase c(element, 1, channels, {4, 5, 9}, {3, 4, 11});
         c.Fill(GridKind::kRandom, random);
@@ -222,14 +215,14 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  const auto modes = Modes();
-  for (int64_t round = 0; round < ByRunLength(40, 8); ++round) {
+  const auto modes = AllGridModes();
+  for (int64_t round = 0; round < ByRunLength(24, 5); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const std::array<int64_t, 3> extents = {random.Integer(1, 12), random.Integer(1, 12),
                                             random.Integer(1, 40)};
     GridCase c(kElements[static_cast<size_t>(random.Integer(0, 3))], random.Integer(1, 2),
                random.Coin() ? random.Integer(1, 3) : random.Integer(4, 20), extents,
-               {random.Integer(1, 9), random.Integer(1, 20), random.Integer(100, 200)},
+               {random.Integer(1, 5), random.Integer(1, 10), random.Integer(100, 200)},
                kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
@@ -245,7 +238,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  const auto modes = Modes();
+  const auto modes = AllGridModes();
   for (int64_t round = 0; round < ByRunLength(120, 30); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const std::array<int64_t, 3> extents = {random.Integer(1, 9), random.Integer(1, 20),
@@ -278,7 +271,7 @@ TEST_F(GridSampler3DKernelsTest, PlanesMayLieGigabytesApart) {
   }
   GridCase c(Element::kFloat, 1, 1, {2, 5, 64}, {3, 4, 20});
   c.Fill(GridKind::kRandom, random);
-  for (const GridMode& mode : Modes()) {
+  for (const GridMode& mode : AllGridModes()) {
     portacl::ops::GridSampler3DParams params;
     params.shape = GridShape(c.input, c.grid, mode);
     params.input = volume;

@@ -1,0 +1,179 @@
+// gridGrad of volumes, tricubic: a point in each lane of a vector, its 64 taps gathered straight
+// from the volumes of input, channel by channel. No workspace.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d_backward_tricubic.cc"
+#include "cpu/highway.h"
+// Highway first.
+#include <algorithm>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler_3d_backward-inl.h"
+#include "cpu/grid_sampler_3d_cubic-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler3DBackwardParams;
+
+template <class T, bool kPairs>
+class TricubicGridGrad {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<IndexTag<D>>;
+
+ public:
+  explicit TricubicGridGrad(const Params& p)
+      : p_(p),
+        source_(p),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+
+  // Points [first, last) of volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    const D d;
+    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    V x = hn::Zero(d);
+    V y = x;
+    V z = x;
+    CubicGroup3D<F> taps;
+    for (int64_t p = first; p < last; p += Length(d)) {
+      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                             static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0],
+                             p, std::min(Length(d), last - p)};
+      ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
+      V slope_x, slope_y, slope_z;
+      hn::Mask<D> unusable;
+      hn::Mask<D> outside;
+      LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+      if (HWY_LIKELY(PlaceCubic(source_.geometry, x, y, z, 0, &taps))) {
+        SumInside(points, taps, x, y, z);
+      } else {
+        SumAny(points, taps, x, y, z);
+      }
+      x = FinishGrad(d, x, slope_x, unusable, outside);
+      y = FinishGrad(d, y, slope_y, unusable, outside);
+      z = FinishGrad(d, z, slope_z, unusable, outside);
+      WritePoints(grid_grad_at_, x, y, z, p, points.count, out);
+    }
+  }
+
+ private:
+  struct Points {
+    const T* input;  // of the volume
+    const T* grad_output;
+    int64_t first;
+    int64_t count;
+  };
+
+  HWY_INLINE void SumInside(const Points& points, const CubicGroup3D<F>& taps, V& x, V& y,
+                            V& z) const {
+    const VI first = FirstTapOf(source_, taps);
+    Sum(
+        points, taps,
+        [&](const T* volume, size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
+          GatherCubicRow<kPairs>(source_, volume, first, k, j, v0, v1, v2, v3);
+        },
+        x, y, z);
+  }
+
+  HWY_NOINLINE void SumAny(const Points& points, const CubicGroup3D<F>& taps, V& x, V& y,
+                           V& z) const {
+    Sum(
+        points, taps,
+        [&](const T* volume, size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
+          const auto tap = [&](size_t i) PORTACL_INLINE_LAMBDA {
+            hn::Mask<D> none;
+            return GatherCubicTap(source_, volume, taps, k, j, i, hn::Zero(D()), none);
+          };
+          v0 = tap(0);
+          v1 = tap(1);
+          v2 = tap(2);
+          v3 = tap(3);
+        },
+        x, y, z);
+  }
+
+  // The sums over the channels, before the coordinates' slopes. row(volume, k, j, v0, v1, v2, v3)
+  // reads one row of the taps.
+  template <class Row>
+  HWY_INLINE void Sum(const Points& points, const CubicGroup3D<F>& taps, const Row& row, V& x, V& y,
+                      V& z) const {
+    const D d;
+    SumBlocks<F>(
+        p_.shape.c,
+        [&](int64_t c, V& sx, V& sy, V& sz) PORTACL_INLINE_LAMBDA {
+          SlopesOf(points.input + c * p_.input_stride[1], taps, row, sx, sy, sz);
+          const V g = ReadValues(d, grad_output_at_,
+                                 points.grad_output + c * grad_output_at_.plane.channel_stride,
+                                 points.first, points.count);
+          sx = hn::Mul(g, sx);
+          sy = hn::Mul(g, sy);
+          sz = hn::Mul(g, sz);
+        },
+        x, y, z);
+  }
+
+  // Of one channel: along x and y from each plane's slopes, along z from its value.
+  template <class Row>
+  HWY_INLINE void SlopesOf(const T* volume, const CubicGroup3D<F>& taps, const Row& row, V& x, V& y,
+                           V& z) const {
+    const D d;
+    for (size_t k = 0; k < 4; ++k) {
+      V plane_x = hn::Zero(d);
+      V plane_y = plane_x;
+      V plane_value = plane_x;
+      for (size_t j = 0; j < 4; ++j) {
+        V v0, v1, v2, v3;
+        row(volume, k, j, v0, v1, v2, v3);
+        const V value = Combine(taps.weight[0], v0, v1, v2, v3);
+        const V slope = Combine(taps.slope[0], v0, v1, v2, v3);
+        const V weight = hn::Load(d, taps.weight[1][j]);
+        plane_x = AddTo(j == 0, weight, slope, plane_x);
+        plane_y = AddTo(j == 0, hn::Load(d, taps.slope[1][j]), value, plane_y);
+        plane_value = AddTo(j == 0, weight, value, plane_value);
+      }
+      const V weight = hn::Load(d, taps.weight[2][k]);
+      x = AddTo(k == 0, weight, plane_x, x);
+      y = AddTo(k == 0, weight, plane_y, y);
+      z = AddTo(k == 0, hn::Load(d, taps.slope[2][k]), plane_value, z);
+    }
+  }
+
+  static HWY_INLINE V AddTo(bool first, V weight, V v, V sum) {
+    return first ? hn::Mul(weight, v) : hn::MulAdd(weight, v, sum);
+  }
+
+  static HWY_INLINE V Combine(const F (&weight)[4][kGroup], V v0, V v1, V v2, V v3) {
+    const D d;
+    V sum = hn::Mul(hn::Load(d, weight[0]), v0);
+    sum = hn::MulAdd(hn::Load(d, weight[1]), v1, sum);
+    sum = hn::MulAdd(hn::Load(d, weight[2]), v2, sum);
+    return hn::MulAdd(hn::Load(d, weight[3]), v3, sum);
+  }
+
+  const Params& p_;
+  VolumeSource<F> source_;
+  VolumePoints grid_grad_at_;
+  VolumePoints grad_output_at_;
+};
+
+}  // namespace
+
+void RunTricubicGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (plan.pairs) {
+      RunOverChunks<TricubicGridGrad<T, true>>(p, plan.chunks);
+    } else {
+      RunOverChunks<TricubicGridGrad<T, false>>(p, plan.chunks);
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
