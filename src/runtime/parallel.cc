@@ -186,36 +186,74 @@ int ThreadsHere() {
   return host < 1 ? own : std::min<int>(host, kMaxThreads);
 }
 
-// A running loop. Its ranges are handed out in ascending order to whichever task asks next, and
-// get shorter towards the end, so that a late thread keeps nobody waiting.
-struct Loop {
-  const int64_t count;
-  const int64_t grain;
+// A running loop. Each task begins in a part of its own: where tasks stay on their threads, as
+// those of OpenMP do, these find in their caches what they had in the loop before, and others'
+// loops over the same tensors. Then it helps the tasks after it. Ranges get shorter towards the end
+// of a part, so that a late thread keeps nobody waiting.
+class Loop {
+ public:
+  Loop(int64_t count, int64_t grain, int32_t num_tasks, internal::RangeFunction body, void* of_body)
+      : tasks(num_tasks),
+        function(body),
+        context(of_body),
+        count_(count),
+        grain_(grain),
+        num_parts_(std::min(num_tasks, kMaxParts)) {
+    for (int32_t i = 0; i < num_parts_; ++i) {
+      parts_[static_cast<size_t>(i)].next.store(BeginOf(i), std::memory_order_relaxed);
+    }
+  }
+
+  // The next range for task 0, 1, ...; false: there is none.
+  bool Take(int32_t task, int64_t* first, int64_t* last) {
+    for (int32_t k = 0; k < num_parts_; ++k) {
+      const int32_t part = (task % num_parts_ + k) % num_parts_;
+      if (TakeFrom(part, first, last)) return true;
+    }
+    return false;
+  }
+
   const int32_t tasks;
   const internal::RangeFunction function;
   void* const context;
-  std::atomic<int64_t> next{0};
 
-  bool Take(int64_t* first, int64_t* last) {
+ private:
+  static constexpr int32_t kMaxParts = 16;
+  struct alignas(64) Part {  // a cache line
+    std::atomic<int64_t> next{0};
+  };
+
+  // Without an overflow: a product of the two might have one.
+  int64_t BeginOf(int32_t part) const {
+    return count_ / num_parts_ * part + std::min<int64_t>(part, count_ % num_parts_);
+  }
+
+  bool TakeFrom(int32_t part, int64_t* first, int64_t* last) {
+    std::atomic<int64_t>& next = parts_[static_cast<size_t>(part)].next;
+    const int64_t end = BeginOf(part + 1);
     *first = next.load(std::memory_order_relaxed);
-    while (*first < count) {
-      const int64_t share = (count - *first) / (4 * int64_t{tasks});
-      *last = std::min(count, *first + std::max(grain, share));
+    while (*first < end) {
+      *last = std::min(end, *first + std::max(grain_, (end - *first) / 4));
       if (next.compare_exchange_weak(*first, *last, std::memory_order_relaxed)) return true;
     }
     return false;
   }
+
+  const int64_t count_;
+  const int64_t grain_;
+  const int32_t num_parts_;
+  std::array<Part, kMaxParts> parts_;
 };
 
 // A pool calls it once for each task. Not inlined: in a sanitizer's stack, the bodies' caller would
 // be a function of oneTBB's.
-[[gnu::noinline]] void RunTask(void* context, int32_t /*index*/) {
+[[gnu::noinline]] void RunTask(void* context, int32_t index) {
   Loop& loop = *static_cast<Loop*>(context);
   MarkAcquire(&loop);
   {
     const FpEnvironment environment;
     ++shares;
-    for (int64_t first = 0, last = 0; loop.Take(&first, &last);) {
+    for (int64_t first = 0, last = 0; loop.Take(index, &first, &last);) {
       loop.function(loop.context, first, last);
     }
     --shares;
@@ -339,7 +377,7 @@ void internal::ParallelForRange(int64_t count, int64_t grain, RangeFunction func
   if (!ArenaSuffices()) TryPrepareThreads();
   const SharedState shared;
   const auto ranges = static_cast<int>(std::min<int64_t>(kMaxThreads, (count - 1) / grain + 1));
-  Loop loop{count, grain, std::min(ThreadsHere(), ranges), function, context};
+  Loop loop(count, grain, std::min(ThreadsHere(), ranges), function, context);
   if (loop.tasks > 1) {
     MarkRelease(&loop);
     pool_used.store(true, std::memory_order_relaxed);

@@ -72,6 +72,19 @@ TEST_F(ThreadPool, EveryIndexOnceOnEveryPool) {
   EXPECT_EQ(crowded.most_tasks, 64);
 }
 
+// A thread that a pool gives the same task every time finds its part in its caches.
+TEST_F(ThreadPool, EachTaskBeginsInAPartOfItsOwn) {
+  portaclThreadPool lent = {};
+  lent.numThreads = [](void*) -> int32_t { return 4; };
+  lent.run = [](void*, int32_t count, void (*task)(void*, int32_t), void* context) {
+    for (int32_t i = count; i-- > 0;) task(context, i);
+  };
+  ASSERT_TRUE(SetThreadPool(&lent));
+  std::vector<int64_t> begins;
+  ParallelFor(400, 100, [&](int64_t begin, int64_t) { begins.push_back(begin); });
+  EXPECT_EQ(begins, (std::vector<int64_t>{300, 0, 100, 200}));
+}
+
 TEST_F(ThreadPool, SlotsAreNotSharedWithMoreThreadsThanSlots) {
   CrowdedPool pool(32);
   ASSERT_TRUE(Lend(pool));
