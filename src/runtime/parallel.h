@@ -48,10 +48,10 @@ void ParallelForRange(int64_t count, int64_t grain, RangeFunction function, void
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
 // and returns when all are done; everything the bodies wrote is then visible to the caller. Ranges
 // have at least `grain` indices (but the last of a thread's part); count <= grain runs on the
-// calling thread, without touching a pool. Every body runs inside an FpEnvironment. The body must not throw and must write
-// each destination from one index only: then results do not depend on the split. It must not wait
-// for another body: how many run at a time is the pool's affair. Bodies may call ParallelFor
-// themselves; such a loop runs where it is.
+// calling thread, without touching a pool. Every body runs inside an FpEnvironment. The body must
+// not throw and must write each destination from one index only: then results do not depend on the
+// split. It must not wait for another body: how many run at a time is the pool's affair. Bodies may
+// call ParallelFor themselves; such a loop runs where it is.
 template <class Body>
 void ParallelFor(int64_t count, int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
