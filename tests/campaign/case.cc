@@ -108,7 +108,7 @@ void DrawNearest(Random& random, CampaignCase* c) {
   const bool backward = c->op == CampaignOp::kNearestBackward;
   Shape small = {DrawExtent(random, 0) % 5, DrawExtent(random, 0)};
   Shape large = small;
-  const int64_t spatial = random.Integer(1, 2);
+  const int64_t spatial = random.Integer(1, 3);
   for (int64_t i = 0; i < spatial; ++i) {
     small.push_back(DrawExtent(random, 1));
     // As large, a multiple, or anything, smaller too.
