@@ -177,8 +177,10 @@ def test_what_is_not_right_is_named():
 
 
 def test_the_example_of_the_guide_is_a_test(tmp_path):
-    root = Path(__file__).resolve().parents[2]
-    text = (root / "docs" / "tutorials" / "golden.md").read_text()
+    guide = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "golden.md"
+    if not guide.is_file():
+        pytest.skip("away from the source tree")
+    text = guide.read_text()
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     (example,) = [block for block in blocks if "def test_" in block]
     (tmp_path / "test_example.py").write_text(example)
