@@ -2,10 +2,12 @@
 
     python tests/docs/report_page.py PAGE.html ...
     python tests/docs/report_page.py --self-test PAGE.html
+    python tests/docs/report_page.py --draw PICTURE.png PAGE.html
 
 Every column sorts, the filter and the choice of verdicts find what they should, every case opens, its
 pictures are painted; nothing leaves the screen, nothing is asked of a network, and the console has no
-message. --self-test plants faults in copies of a page: each must be found.
+message. --self-test plants faults in copies of a page: each must be found. --draw makes the picture of
+the documents, and the one for telephones beside it: the page with its first case open.
 """
 
 import json
@@ -108,6 +110,8 @@ class Reader:
         for case in first.values():
             self.page.fill("#filter", case["case"])
             self.page.locator("#body .name").first.click()
+            wide = [t for t in self.page.locator("#body td.number").all_inner_texts() if len(t) > 12]
+            self.expect(not wide, f"{case['name']}: a number of {[len(t) for t in wide]} digits")
             detail = self.page.locator("td.detail")
             self.expect(case["case"] in detail.inner_text(), f"{case['name']}: its string is missing")
             painted = [o for o in case["outputs"] if self.has_cells(o)]
@@ -138,6 +142,7 @@ FAULTS = {
     "shows other cases": ('(state === "passed") === r.passed', "true"),
     "does not sort": ("chosen.sort(", "((x) => x)("),
     " pictures": ("picture(p, p.excess,", '((...ignored) => make("p"))(p, p.excess,'),
+    "a number of": ("value < 1e9", "true"),
     "is one colour": ("context.putImageData", "(() => {})"),
 }
 
@@ -154,6 +159,17 @@ def self_test(browser, path):
     print(f"report_page: self-test ok, {len(FAULTS)} planted faults")
 
 
+def draw(browser, path, picture):
+    for screen, name in (("desk", picture.name), ("telephone", f"{picture.stem}-narrow.png")):
+        page = browser.new_page(
+            viewport={"width": {"desk": 1000, "telephone": 400}[screen], "height": 300},
+            device_scale_factor=1.4,
+        )
+        page.goto(path.resolve().as_uri())
+        page.locator("#body .name").first.click()
+        page.screenshot(path=picture.with_name(name), full_page=True)
+
+
 def main(arguments):
     planted = "--self-test" in arguments
     paths = [Path(a) for a in arguments if not a.startswith("--")]
@@ -162,6 +178,8 @@ def main(arguments):
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         if planted:
             return self_test(browser, paths[0])
+        if "--draw" in arguments:
+            return draw(browser, paths[1], paths[0])
         found = []
         for path in paths:
             for screen in SCREENS:
