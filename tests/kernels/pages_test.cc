@@ -118,6 +118,7 @@ TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
   // Results of kBytes: gradients of 64 planes of 128x128, values of 16 planes of 256x256.
   constexpr int64_t kSmall = 128;
   const test::NearestTable axis(kSmall, 2 * kSmall, 0);
+  const test::NearestTable plane(1, 1, 0);
   std::vector<float> sources(size_t{64} * 4 * kSmall * kSmall);
   for (size_t i = 0; i < sources.size(); ++i) sources[i] = static_cast<float>(i % 251) - 125;
   for (const bool channels_last : {false, true}) {
@@ -130,6 +131,7 @@ TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
         .dtype = base::DType::kFloat,
         .n = 1,
         .c = 64,
+        .d = plane.axis(),
         .h = axis.axis(),
         .w = axis.axis(),
         .grad_output = sources.data(),
@@ -141,6 +143,7 @@ TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
     const ops::UpsampleNearestExactParams forward = {.dtype = base::DType::kFloat,
                                                      .n = 1,
                                                      .c = 16,
+                                                     .d = plane.axis(),
                                                      .h = axis.axis(),
                                                      .w = axis.axis(),
                                                      .input = sources.data(),
