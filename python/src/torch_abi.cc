@@ -269,16 +269,17 @@ void Tensor::Read(const char* name) {
 Extents TakeList(Value argument) {
   const Functions& f = functions;
   const auto list = reinterpret_cast<Handle>(argument);
+  // Out of memory or not, the list goes.
+  const std::unique_ptr<std::remove_pointer_t<Handle>, decltype(f.delete_list)> owner(
+      list, f.delete_list);
   size_t size = 0;
-  Error error = f.get_list_size(list, &size);
-  Extents values(error == 0 ? size : 0);
-  for (size_t i = 0; i < values.size() && error == 0; ++i) {
+  Check(f.get_list_size(list, &size));
+  Extents values(size);
+  for (size_t i = 0; i < values.size(); ++i) {
     Value value = 0;
-    error = f.get_list_item(list, i, &value);
+    Check(f.get_list_item(list, i, &value));
     values[i] = static_cast<int64_t>(value);
   }
-  f.delete_list(list);
-  Check(error);
   return values;
 }
 

@@ -22,19 +22,27 @@ struct Wanted {
   bool calls = false;
 };
 
+std::string Trimmed(std::string_view text) {
+  const size_t first = std::min(text.find_first_not_of(' '), text.size());
+  const size_t last = text.find_last_not_of(' ');
+  return std::string(text.substr(first, last == text.npos ? 0 : last + 1 - first));
+}
+
 // A level, "calls", or both with a comma between them.
 Wanted ReadOwn(std::string_view text) {
   Wanted wanted;
   for (std::string_view rest = text; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string word(rest.substr(0, comma));
+    const std::string word = Trimmed(rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     if (word == "calls") {
       wanted.calls = true;
       continue;
     }
-    wanted.level = spdlog::level::from_str(word);  // unknown words mean off
-    if (wanted.level == spdlog::level::off && word != "off") {
+    const spdlog::level::level_enum level = spdlog::level::from_str(word);
+    if (level != spdlog::level::off || word == "off") {
+      wanted.level = level;
+    } else {
       std::fprintf(
           stderr,
           "portacl: PORTACL_LOG is '%s', but must be trace, debug, info, warn, err, off, calls, or "

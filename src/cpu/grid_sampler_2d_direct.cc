@@ -78,10 +78,9 @@ class DirectSampling {
     const PointStrides& at = output_at_;
     const bool dense =
         at.flat && at.pixel_stride == 1 && points.count == static_cast<int64_t>(hn::Lanes(d));
-    const T* plane = points.input;
-    T* out = points.output;
     for (int64_t c = 0; c < p_.shape.c; ++c) {
-      const V v = sample(plane);
+      const V v = sample(points.input + c * p_.input_stride[1]);
+      T* const out = points.output + c * at.channel_stride;
       if (HWY_LIKELY(dense)) {
         StoreNarrow(v, d, out + points.first);
       } else {
@@ -91,8 +90,6 @@ class DirectSampling {
           out[at.OffsetOf(points.first + k)] = base::Narrow<T>(lanes[k]);
         }
       }
-      plane += p_.input_stride[1];
-      out += at.channel_stride;
     }
   }
 

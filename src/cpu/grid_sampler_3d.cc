@@ -71,12 +71,10 @@ class VolumeSampling {
   // Writes sample(volume) for every channel.
   template <class Sample>
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
-    const T* volume = points.input;
-    T* out = points.output;
     for (int64_t c = 0; c < p_.shape.c; ++c) {
-      WriteValues(D(), sample(volume), output_at_, points.first, points.count, out);
-      volume += p_.input_stride[1];
-      out += output_at_.plane.channel_stride;
+      const V values = sample(points.input + c * p_.input_stride[1]);
+      WriteValues(D(), values, output_at_, points.first, points.count,
+                  points.output + c * output_at_.plane.channel_stride);
     }
   }
 

@@ -60,13 +60,14 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
 
 bool PlanGridSampler3DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
-  if (!ServesVolume(s) || !HasShortOffsets(s, p.input_stride) ||
+  const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
+  if (!ServesVolume(s) || (reads_input && !HasShortOffsets(s, p.input_stride)) ||
       (p.want_input_grad && !HasShortOffsets(s, p.input_grad_stride))) {
     return false;
   }
   auto mine = std::make_shared<VolumeBackwardPlan>();
   mine->chunks = PointChunksOf(AsImage(s));
-  mine->pairs = ServesVolumePairs(s, p.input_stride);
+  mine->pairs = reads_input && ServesVolumePairs(s, p.input_stride);
   plan->path = "direct";
   if (p.want_input_grad) {
     CutInputGrad(p, mine.get());

@@ -92,8 +92,9 @@ inline bool HasShortOffsets(const ops::GridSampler3DShape& s,
   int64_t reach = 0;
   for (size_t axis = 0; axis < 3; ++axis) {
     if (extent[axis] == 1) continue;
+    if (stride[axis + 2] <= -kMost || stride[axis + 2] >= kMost) return false;
     const int64_t step = std::abs(stride[axis + 2]);
-    if (step >= kMost || step * (extent[axis] - 1) >= kMost) return false;
+    if (step * (extent[axis] - 1) >= kMost) return false;
     reach += step * (extent[axis] - 1);
   }
   return reach < kMost;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/checked.h"
 #include "base/log.h"
 
 namespace portacl::ops {
@@ -38,7 +39,10 @@ std::string Joined(const base::Dims& dims) {
 // Where a view's storage is not known, it begins with the first byte that the view reaches.
 int64_t OffsetOf(const base::TensorDesc& desc) {
   if (desc.has_storage || desc.NumElements() == 0) return desc.offset;
-  return -base::ReachOf(desc).lowest;
+  const base::ElementRange reach = base::ReachOf(desc);
+  int64_t offset = 0;
+  // A view that nothing reads may lie anywhere.
+  return reach.valid && base::CheckedSub(int64_t{0}, reach.lowest, &offset) ? offset : 0;
 }
 
 // "input:float16:ND:2x3x8x8:192x64x8x1:0".

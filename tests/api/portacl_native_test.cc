@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <thread>
+#include <vector>
 
 #include "acl/acl.h"
 #include "support/api/compare.h"
@@ -168,6 +170,53 @@ TEST_F(NativeApi, StridesWhoseSpanExceeds64BitsAreRefused) {
         plan.upsample_nearest_exact_backward(output ? sane : mad, output ? mad : sane, nullptr),
         PORTACL_ERROR_INVALID, {output ? "gradInput" : "gradOutput", "more than memory can hold"});
   }
+}
+
+// An axis of one element is never stepped along: its stride may be anything.
+TEST_F(NativeApi, StridesOfAxesWithOneElementDoNotMatter) {
+  constexpr int64_t kFar = int64_t{1} << 61;
+  const std::vector<float> values(27, 2.0f), points(24, 0.25f);
+  for (const size_t axes : {size_t{2}, size_t{3}}) {
+    const std::vector<int64_t> input_shape =
+        axes == 2 ? std::vector<int64_t>{1, 1, 3, 3} : std::vector<int64_t>{1, 1, 3, 3, 3};
+    const std::vector<int64_t> input_strides = axes == 2
+                                                   ? std::vector<int64_t>{kFar, kFar, 3, 1}
+                                                   : std::vector<int64_t>{kFar, -kFar, 9, 3, 1};
+    const std::vector<int64_t> grid_shape =
+        axes == 2 ? std::vector<int64_t>{1, 4, 2, 2} : std::vector<int64_t>{1, 2, 2, 2, 3};
+    const std::vector<int64_t> output_shape =
+        axes == 2 ? std::vector<int64_t>{1, 1, 4, 2} : std::vector<int64_t>{1, 1, 2, 2, 2};
+    const std::vector<int64_t> output_strides = axes == 2
+                                                    ? std::vector<int64_t>{kFar, -kFar, 2, 1}
+                                                    : std::vector<int64_t>{kFar, kFar, 4, 2, 1};
+    std::vector<float> got(8, 0.0f);
+    const portacl::Tensor input(const_cast<float*>(values.data()), portacl::DataType::kFloat32,
+                                axes + 2, input_shape.data(), input_strides.data());
+    const portacl::Tensor grid(const_cast<float*>(points.data()), portacl::DataType::kFloat32,
+                               axes + 2, grid_shape.data());
+    const portacl::Tensor output(got.data(), portacl::DataType::kFloat32, axes + 2,
+                                 output_shape.data(), output_strides.data());
+    EXPECT_TRUE(Succeeds(axes == 2 ? portacl::grid_sampler_2d(input, grid, output)
+                                   : portacl::grid_sampler_3d(input, grid, output)));
+    EXPECT_THAT(got, testing::Each(2.0f)) << axes << " axes";
+  }
+}
+
+// inputGrad alone does not read the input, whose strides may then be any numbers.
+TEST_F(NativeApi, StridesOfAnUnreadInputDoNotMatter) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const int64_t shape[] = {1, 1, 2, 2, 2}, strides[] = {8, 8, kLeast, kLeast, 1};
+  const int64_t grid_shape[] = {1, 1, 1, 1, 3}, value_shape[] = {1, 1, 1, 1, 1};
+  float input_value = 0, grad_output_value = 4;
+  float points[3] = {-0.5f, -0.5f, -0.5f};  // the first element's place
+  std::vector<float> got(8, 7.0f);
+  constexpr auto kFloat = portacl::DataType::kFloat32;
+  EXPECT_TRUE(Succeeds(portacl::grid_sampler_3d_backward(
+      portacl::Tensor(&grad_output_value, kFloat, 5, value_shape),
+      portacl::Tensor(&input_value, kFloat, 5, shape, strides),
+      portacl::Tensor(points, kFloat, 5, grid_shape), portacl::Tensor(got.data(), kFloat, 5, shape),
+      portacl::Tensor())));
+  EXPECT_THAT(got, testing::ElementsAre(4, 0, 0, 0, 0, 0, 0, 0));
 }
 
 TEST_F(NativeApi, TheForwardFunctionsSpeakOfTheirOwnParameters) {

@@ -4,6 +4,8 @@
 //
 //   portacl_NAME_fuzz CORPUS_FOLDER [RUNS [SEED]]
 //   portacl_NAME_fuzz FILE                          one input, to repeat a failure
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "support/api/random.h"
@@ -106,7 +109,8 @@ int main(int argc, char** argv) {
   for (const Input& input : corpus) LLVMFuzzerTestOneInput(input.data(), input.size());
   const uint64_t runs = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   const uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
-  const fs::path kept = MemoryFolder() / (fs::path(argv[0]).filename().string() + "-failed.input");
+  const fs::path kept = MemoryFolder() / (fs::path(argv[0]).filename().string() + "-" +
+                                          std::to_string(getpid()) + "-failed.input");
   std::printf("%zu files, %llu mutants of seed %llu; one that fails is left in %s\n", corpus.size(),
               static_cast<unsigned long long>(runs), static_cast<unsigned long long>(seed),
               kept.c_str());
@@ -117,6 +121,7 @@ int main(int argc, char** argv) {
     for (int64_t i = random.Integer(1, 8); i > 0; --i) MutateOnce(random, corpus, &input);
     RunMutant(input, kept);
   }
-  fs::remove(kept);
+  std::error_code ignored;
+  fs::remove(kept, ignored);
   return 0;
 }

@@ -324,6 +324,16 @@ TEST_F(CallLogChild, UnknownWordsAreNamedAndTheOthersCount) {
   EXPECT_EQ(ReadCallLog(LogPath()).size(), 1u);
 }
 
+TEST_F(CallLogChild, AnUnknownWordLeavesTheLevel) {
+  Record("debug, calls,foo", [] {
+    Call call = MakeCall(CaseOfThread(0, 0));
+    RunNative(call);
+  });
+  ASSERT_EQ(Lines().size(), 4u);
+  EXPECT_THAT(Lines()[0], HasSubstr("'foo' is ignored"));
+  EXPECT_EQ(ReadCallLog(LogPath()).size(), 1u);
+}
+
 class CallLogFile : public ::testing::Test {
  protected:
   void SetUp() override { folder_ = FreshFolder(); }
