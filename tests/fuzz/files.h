@@ -2,6 +2,8 @@
 #ifndef PORTACL_TESTS_FUZZ_FILES_H_
 #define PORTACL_TESTS_FUZZ_FILES_H_
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +19,7 @@ namespace portacl_fuzz {
 class Folder {
  public:
   Folder() {
-    std::string pattern = std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
+    std::string pattern = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     pattern += "/portacl-fuzz-XXXXXX";
     Require(mkdtemp(pattern.data()) != nullptr, "a temporary folder can be made");
     path_ = pattern;

@@ -78,7 +78,7 @@ void MutateOnce(Random& random, const std::vector<Input>& corpus, Input* input) 
 
 // A file is written there for every run: no disk takes that.
 fs::path MemoryFolder() {
-  return fs::is_directory("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
+  return access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
 }
 
 // The input that is running, for whoever has to repeat a failure.

@@ -10,6 +10,9 @@ mkdir -p "$repository/script/lib"
 cp "$source/script/release" "$repository/script/"
 cp "$source/script/lib/common.sh" "$repository/script/lib/"
 cd "$repository"
+# In a hook git names the caller's repository in variables.
+mapfile -t variables < <(git rev-parse --local-env-vars)
+unset "${variables[@]}"
 echo 'project(portacl VERSION 1.2.3 LANGUAGES CXX)' >CMakeLists.txt
 echo '# Changelog' >CHANGELOG.md
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \

@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 export SOURCE_DATE_EPOCH=1700000000
 script/sbom "$folder/one.json" && script/sbom >"$folder/two.json"
 cmp "$folder/one.json" "$folder/two.json"
-python3 - "$folder/one.json" <<'PYTHON'
+python3 - "$folder/one.json" THIRD_PARTY_LICENSES.txt <<'PYTHON'
 import json
 import sys
 
@@ -22,7 +22,11 @@ for component in components.values():
     assert component["version"][0].isdigit() and component["licenses"], component
 # What cmake/dependencies.cmake, tools and python look for.
 wanted = {"fmt", "spdlog", "nlohmann-json", "CLI11", "stb_truetype", "highway", "oneTBB", "libpng",
-          "libjpeg-turbo", "nanobind", "Roboto"}
+          "libjpeg-turbo", "nanobind", "robin-map", "XLA", "Roboto"}
+# One row of the table of licences for each.
+with open(sys.argv[2], encoding="utf-8") as file:
+    table = file.read().split("\n\n")[2].splitlines()[1:]
+assert len(table) == len(wanted), (len(table), sorted(wanted))
 names = {component["name"] for component in components.values()}
 assert names == wanted, names ^ wanted
 PYTHON

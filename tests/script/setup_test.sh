@@ -61,7 +61,8 @@ env PATH="$folder/few" PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/none" bash
 echo "ok the product alone"
 
 refused "no PyPI" "script/requirements/base.txt" "numpy>=" "PIP_INDEX_URL" \
-  -- env PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/cache" PIP_CONFIG_FILE=/dev/null \
+  -- env -u PIP_EXTRA_INDEX_URL -u PIP_FIND_LINKS -u PIP_NO_INDEX PORTACL_SKIP_PACKAGES=1 \
+  PORTACL_CACHE="$folder/cache" PIP_CONFIG_FILE=/dev/null \
   PIP_INDEX_URL=http://127.0.0.1:9/simple PIP_RETRIES=0 PIP_NO_CACHE_DIR=1 "$setup"
 if [ -n "$(find "$folder/cache" -name .complete)" ]; then
   echo "a broken environment counts as complete"

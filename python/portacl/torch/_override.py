@@ -140,7 +140,8 @@ def enable(forward: bool = False) -> None:
 
     Args:
         forward: replace ``aten::grid_sampler_2d``, ``..3d`` and ``aten::_upsample_nearest_exact1d``,
-            ``..2d``, ``..3d`` as well. The last bits of ``grid_sample`` then differ from PyTorch's, and a few
+            ``..2d``, ``..3d`` as well. The last bits of ``grid_sample`` then differ from PyTorch's
+            (in 16-bit types, for which PyTorch rounds coordinates, whole elements do), and a few
             size pairs of nearest-exact take another element (the one that the backward takes).
 
     """
