@@ -276,7 +276,9 @@ def draw_cube(axes, tx, ty, tz):
         axes.text(at[0] + 0.15 * side, at[1], f"{plane}{name}\n{weight:.3f}", fontsize=12,
                   ha="left" if x else "right", va="center", zorder=4)  # fmt: skip
     axes.plot(*center, "*", color="black", markersize=14, zorder=5)
-    axes.set_title("trilinear: 8 taps in the order of the sum\nunder the name: weight = w_x w_y w_z")
+    axes.set_title(
+        "trilinear: 8 taps in the order of the sum\nunder the name: weight = w_x w_y w_z"
+    )
 
 
 def draw_tap_planes(axes):

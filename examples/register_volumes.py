@@ -3,10 +3,10 @@
     python examples/register_volumes.py [PICTURE.png]
 
 The average is MNI152 (ICBM 2009a, 152 people; Copyright 1993-2009 Louis Collins, McConnell Brain
-Imaging Centre, who permit use, copies and changes with this notice; the Python package nilearn, BSD-3,
-ships it), the person is Colin 27 (27 scans of one head, the same centre; Debian's package mricron-data,
-BSD-3). Both are T1 images of 1 mm without skull, in one coordinate system: `script/setup --volumes`
-installs them.
+Imaging Centre, who permit use, copies and changes with this notice; the Python package nilearn,
+BSD-3, ships it), the person is Colin 27 (27 scans of one head, the same centre; Debian's package
+mricron-data, BSD-3). Both are T1 images of 1 mm without skull, in one coordinate system:
+`script/setup --volumes` installs them.
 
 A stationary velocity field, found from coarse to fine, is integrated by scaling and squaring: the
 field is composed with itself seven times, so that space is bent, never folded. All that costs time
@@ -58,7 +58,9 @@ def load(mni, colin):
     cut = [slice(o - a, o - a + n) for o, a, n in zip(origin, average_origin, person.shape)]
     average = average[tuple(cut)]
     levels = np.arange(256)
-    shares = [np.cumsum(np.bincount(v[v > 0], minlength=256)) / (v > 0).sum() for v in (average, person)]
+    shares = [
+        np.cumsum(np.bincount(v[v > 0], minlength=256)) / (v > 0).sum() for v in (average, person)
+    ]
     alike = np.interp(shares[1], shares[0], levels) * (levels > 0)  # by rank of brightness
     volumes = (average.astype(np.float32), alike.astype(np.float32)[person])
     return [torch.from_numpy(v)[None, None] / 255 for v in volumes]
@@ -298,7 +300,9 @@ def main():
     warped, change = apply(level, velocity)
     print(f"difference before {(level.moving - level.fixed).abs().mean():.4f}")
     print(f"difference after  {(warped - level.fixed).abs().mean():.4f}")
-    print(f"voxels that fold {(change <= 0).float().mean():.4%}, smallest volume {change.min():.2f}")
+    print(
+        f"voxels that fold {(change <= 0).float().mean():.4%}, smallest volume {change.min():.2f}"
+    )
     print(f"1, 2 and 3 threads: {'same' if same_bits(volumes) else 'DIFFERENT'} bits")
     times = {}
     if options.timed_steps:

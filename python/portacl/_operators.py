@@ -51,7 +51,8 @@ def _extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
 def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
     if len(shape) not in (3, 4, 5):
         raise ValueError(
-            f"{name} has shape {list(shape)}, but must be (N, C, L), (N, C, H, W) or (N, C, D, H, W)"
+            f"{name} has shape {list(shape)}, but must be (N, C, L), (N, C, H, W) or "
+            f"(N, C, D, H, W)"
         )
     return len(shape) - 2
 
@@ -295,7 +296,8 @@ def grid_sampler_3d(
     """Sample a volume at the points of a grid, by the rule that the backward function has.
 
     Args:
-        input: (N, C, D, H, W), D, H and W at least 1; float16, bfloat16, float32, float64; any strides.
+        input: (N, C, D, H, W), D, H and W at least 1; float16, bfloat16, float32, float64;
+            any strides.
         grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume; dtype of ``input``.
         interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
         padding: "zeros", "border" or "reflection".
@@ -360,9 +362,7 @@ def _sample_backward(
     return results[0], results[1]
 
 
-def _sample(
-    function: Callable[..., None], arrays: tuple[Any, Any], modes: _Modes, out: Any
-) -> Any:
+def _sample(function: Callable[..., None], arrays: tuple[Any, Any], modes: _Modes, out: Any) -> Any:
     input, grid = arrays
     input_shape, dtype = describe(input, "input")
     grid_shape, _ = describe(grid, "grid")
@@ -370,7 +370,11 @@ def _sample(
     volumes = function is _core.grid_sampler_3d
     rank = 5 if volumes else 4
     if len(input_shape) != rank or len(grid_shape) != rank:
-        shapes = "(N, C, D, H, W) and (N, OD, OH, OW, 3)" if volumes else "(N, C, H, W) and (N, OH, OW, 2)"
+        shapes = (
+            "(N, C, D, H, W) and (N, OD, OH, OW, 3)"
+            if volumes
+            else "(N, C, H, W) and (N, OH, OW, 2)"
+        )
         raise ValueError(
             f"input has shape {list(input_shape)} and grid {list(grid_shape)}, but they must be "
             f"{shapes}"

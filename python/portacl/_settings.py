@@ -32,9 +32,7 @@ def set_num_threads(threads: int) -> None:
     except TypeError:
         raise TypeError(f"threads is {threads!r}, but must be an integer") from None
     if not 0 <= count <= _MAX_THREADS:
-        raise ValueError(
-            f"threads is {count}, but must be 0 (the default) to {_MAX_THREADS}"
-        )
+        raise ValueError(f"threads is {count}, but must be 0 (the default) to {_MAX_THREADS}")
     _core.set_num_threads(count)
 
 

@@ -8,7 +8,9 @@ import pytest
 
 def pytest_collection_modifyitems(items):
     """Put files that start JAX's threads last: tests of other files fork."""
-    items.sort(key=lambda item: item.path.name in ("test_arrays.py", "test_jax.py", "test_testing.py"))
+    items.sort(
+        key=lambda item: item.path.name in ("test_arrays.py", "test_jax.py", "test_testing.py")
+    )
 
 
 @pytest.fixture

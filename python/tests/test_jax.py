@@ -1,6 +1,5 @@
 """portacl.jax under jit, grad and vmap, against jax.scipy, an oracle and the array functions."""
 
-
 import numpy as np
 import pytest
 
@@ -138,7 +137,9 @@ def test_vmap_of_vmap():
     assert (np.asarray(got).reshape(6, 2, 7, 9) == want).all()
 
 
-@pytest.mark.parametrize("sizes", [((5,), (12,)), ((6, 7), (9, 4)), ((3, 5), (3, 20)), ((2, 3, 4), (5, 2, 7))])
+@pytest.mark.parametrize(
+    "sizes", [((5,), (12,)), ((6, 7), (9, 4)), ((3, 5), (3, 20)), ((2, 3, 4), (5, 2, 7))]
+)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_nearest_exact_against_the_oracle(sizes, dtype):
     size_in, size_out = sizes

@@ -65,7 +65,9 @@ def layouts(t):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_grid_sampler(monkeypatch, dtype):
-    grid = (torch.rand(2, 7, 9, 2, generator=torch.Generator().manual_seed(1)) * 2.2 - 1.1).to(dtype)
+    grid = (torch.rand(2, 7, 9, 2, generator=torch.Generator().manual_seed(1)) * 2.2 - 1.1).to(
+        dtype
+    )
     for x in layouts(random(2, 3, 12, 11, dtype=dtype)):
         points = grid[: x.shape[0]]
         grad = random(x.shape[0], x.shape[1], 7, 9, dtype=dtype, seed=2)

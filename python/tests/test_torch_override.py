@@ -89,8 +89,8 @@ def test_grid_sample_same_results(mode, padding, dtype):
     wanted = gradients(x, grid, mode, padding, weights)
     with pt.accelerated():
         got = gradients(x, grid, mode, padding, weights)
-    # The terms of a grid's gradient sum up to some 100: two orders of summation in float32 differ by
-    # a few units in the last place of that.
+    # The terms of a grid's gradient sum up to some 100: two orders of summation in float32 differ
+    # by a few units in the last place of that.
     bounds = {"rtol": 1.3e-6, "atol": 5e-5} if dtype == torch.float32 else {}
     for a, b in zip(got, wanted):
         torch.testing.assert_close(a, b, **bounds)

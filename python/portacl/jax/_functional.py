@@ -98,7 +98,8 @@ def upsample_nearest_exact_backward(
     """Gradient of ``upsample_nearest_exact`` with respect to its input.
 
     Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
+        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32,
+            float64.
         input_size: the whole shape of the forward function's input.
         scales: as given to the forward function.
 

@@ -155,7 +155,9 @@ def compare(
     """
     case = as_case(case)
     options = {"--rtol": rtol, "--atol": atol, "--ulp": ulp, "--standard": standard}
-    given = [word for key, value in options.items() if value is not None for word in (key, str(value))]
+    given = [
+        word for key, value in options.items() if value is not None for word in (key, str(value))
+    ]
     if binary:
         given.append("--binary")
     with tempfile.TemporaryDirectory() as temporary:
@@ -165,7 +167,13 @@ def compare(
             np.save(folder / f"{name}.npy", _as_numpy(array))
         try:
             _, text = _program.run(
-                "verify", "--case", _named(case), "--outputs", temporary, "--json", *given,
+                "verify",
+                "--case",
+                _named(case),
+                "--outputs",
+                temporary,
+                "--json",
+                *given,
                 failing=(1,),
             )
         except ValueError as error:

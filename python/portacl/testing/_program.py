@@ -21,9 +21,7 @@ def run(*arguments: str, failing: tuple[int, ...] = ()) -> tuple[int, str]:
     program = Path(__file__).resolve().parent.parent / "sdk" / "bin" / "portacl"
     if not program.exists():
         raise RuntimeError(f"{program} is missing: this build has no native program")
-    done = subprocess.run(
-        [str(program), *arguments], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False)
     if done.returncode == 0 or done.returncode in failing:
         return done.returncode, done.stdout
     message = done.stderr.strip().removeprefix("portacl: ")

@@ -13,8 +13,8 @@ except ModuleNotFoundError as _missing:
     raise ImportError("portacl.torch needs PyTorch 2.6 or newer (pip install torch)") from _missing
 
 from ._functional import grid_sample, interpolate_nearest_exact
-from ._override import accelerated, disable, enable, is_enabled
 from ._host_threads import Threads, lend, threads
+from ._override import accelerated, disable, enable, is_enabled
 
 lend()
 

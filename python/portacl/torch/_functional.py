@@ -43,7 +43,8 @@ def grid_sample(
         align_corners: None means False, without PyTorch's warning.
 
     Returns:
-        (N, C, OH, OW) or (N, C, OD, OH, OW), row-major. Under CPU autocast the result is float32, as PyTorch's is.
+        (N, C, OH, OW) or (N, C, OD, OH, OW), row-major. Under CPU autocast the result is
+        float32, as PyTorch's is.
 
     Raises:
         ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is not on the CPU.

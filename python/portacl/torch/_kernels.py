@@ -96,7 +96,9 @@ def upsample_nearest_exact_backward(
     memory_format: Optional[torch.memory_format] = None,
 ) -> torch.Tensor:
     """Gradient of the resized tensor's source; None: in the memory format of ``grad_output``."""
-    grad_input = empty(input_size, grad_output.dtype, memory_format or memory_format_like(grad_output))
+    grad_input = empty(
+        input_size, grad_output.dtype, memory_format or memory_format_like(grad_output)
+    )
     _core.upsample_nearest_exact_backward(
         grad_output, grad_input, _axis_scales(grad_output, scales), get_num_threads()
     )

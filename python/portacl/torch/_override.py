@@ -116,7 +116,10 @@ def _resize(
 
 
 _backward.kernels = {
-    **{f"grid_sampler_{axes}d_backward": functools.partial(_grid_sampler_backward, axes) for axes in (2, 3)},
+    **{
+        f"grid_sampler_{axes}d_backward": functools.partial(_grid_sampler_backward, axes)
+        for axes in (2, 3)
+    },
     **{
         f"_upsample_nearest_exact{axes}d_backward": functools.partial(_resize_backward, axes)
         for axes in (1, 2, 3)
@@ -139,10 +142,11 @@ def enable(forward: bool = False) -> None:
     with one thread once the parent has used more, with the same bits. The last call counts.
 
     Args:
-        forward: replace ``aten::grid_sampler_2d``, ``..3d`` and ``aten::_upsample_nearest_exact1d``,
-            ``..2d``, ``..3d`` as well. The last bits of ``grid_sample`` then differ from PyTorch's
-            (in 16-bit types, for which PyTorch rounds coordinates, whole elements do), and a few
-            size pairs of nearest-exact take another element (the one that the backward takes).
+        forward: replace ``aten::grid_sampler_2d``, ``..3d`` and
+            ``aten::_upsample_nearest_exact1d``, ``..2d``, ``..3d`` as well. The last bits of
+            ``grid_sample`` then differ from PyTorch's (in 16-bit types, for which PyTorch
+            rounds coordinates, whole elements do), and a few size pairs of nearest-exact take
+            another element (the one that the backward takes).
 
     """
     with _lock:

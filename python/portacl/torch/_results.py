@@ -8,7 +8,6 @@ import torch
 
 from .._pool import POOLED_BYTES, empty_tensor, no_memory, pooled_block
 
-
 _MEMORY_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
