@@ -205,6 +205,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithManyPointsInLists) {
     const int64_t rows = element == Element::kDouble ? 130 : 260;
     if (ShortRun() && element != Element::kFloat) continue;
     for (const int smooth_share : {0, 50, 100}) {
+      if (ShortRun() && smooth_share != 50) continue;
       for (const int interpolation : {0, 2}) {
         GridCase c(element, 1, 20, 121, 110, rows, 261);
         c.Fill(GridKind::kSmooth, random);
