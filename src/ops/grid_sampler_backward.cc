@@ -33,9 +33,11 @@ class GridSamplerBackwardPlan final : public Plan {
                                                      call.padding, call.align_corners);
     params_.want_input_grad = (*call.output_mask)[0];
     params_.want_grid_grad = (*call.output_mask)[1];
-    SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
     SetStrides(input, &params_.input_stride);
-    SetStrides(*call.grid, &params_.grid_stride);
+    if (ReadsPoints()) {
+      SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
+      SetStrides(*call.grid, &params_.grid_stride);
+    }
     if (params_.want_input_grad) {
       SetStrides(ChannelsFirst(*call.input_grad), &params_.input_grad_stride);
     }
@@ -78,19 +80,19 @@ class GridSamplerBackwardPlan final : public Plan {
   }
 
  private:
-  // Which tensors a run reads or writes: nearest has gridGrad 0 whatever the inputs hold, and only
-  // gridGrad needs the image.
+  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run has no
+  // address of a tensor that it does not read, and strides of 0 where every mode would step by them.
+  bool ReadsImage() const {
+    return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
+  }
+  bool ReadsPoints() const { return params_.want_input_grad || ReadsImage(); }
+
   void AddTensors(const Call& call) {
     const GridSamplerNames names = GridSamplerNamesOf(call);
-    const bool reads_points =
-        params_.want_input_grad ||
-        (params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest);
-    const bool reads_image =
-        params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
     const TensorDesc none;
-    AddTensor(names.grad_output, *call.grad_output, false, reads_points);
-    AddTensor(names.input, *call.input, false, reads_image);
-    AddTensor(names.grid, *call.grid, false, reads_points);
+    AddTensor(names.grad_output, *call.grad_output, false, ReadsPoints());
+    AddTensor(names.input, *call.input, false, ReadsImage());
+    AddTensor(names.grid, *call.grid, false, ReadsPoints());
     AddTensor(names.input_grad, call.input_grad != nullptr ? *call.input_grad : none, true,
               params_.want_input_grad);
     AddTensor(names.grid_grad, call.grid_grad != nullptr ? *call.grid_grad : none, true,

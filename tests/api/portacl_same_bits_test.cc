@@ -130,6 +130,20 @@ TEST_P(SameBitsOfShapes, OnEveryImplementationAndThreadCount) {
   EXPECT_TRUE(SameEverywhere(NearestForwardOf(input, row.grad_output, row.layout)));
 }
 
+// Nearest mode's gridGrad is 0 whatever the inputs hold: a run has no addresses of them.
+TEST(SameBits, OfGridGradAloneInNearestModeForSeveralImages) {
+  Random random(112);
+  for (const Element element : kElements) {
+    for (const Layout layout : {Layout::kContiguous, Layout::kTransposed, Layout::kNegative}) {
+      GridCase c(element, 3, 5, 9, 8, 7, 6, layout);
+      c.Fill(GridKind::kRandom, random);
+      EXPECT_TRUE(SameEverywhere(
+          GridOf(c, {.interpolation = kNearest}, Layout::kContiguous, false, true)))
+          << NameOf(element) << ' ' << layout;
+    }
+  }
+}
+
 // ---- random shapes, with every size around a vector's length -----------------------------------
 
 template <class Options>

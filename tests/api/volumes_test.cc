@@ -258,6 +258,22 @@ TEST_F(Volumes, TheNativeApiHasTheBitsOfTheAclnnApi) {
   EXPECT_TRUE(BitIdentical(output, want.output));
 }
 
+// Nearest mode's gridGrad is 0 whatever the inputs hold: a run has no addresses of them.
+TEST_F(Volumes, GridGradAloneInNearestModeOfSeveralVolumesIsZero) {
+  Random random(76);
+  for (const Element element : kElements) {
+    for (const int64_t channels : {1, 3, 20}) {
+      GridCase c(element, 3, channels, {3, 4, 5}, {2, 3, 4});
+      c.Fill(GridKind::kRandom, random);
+      Tensor grid_grad(element, c.grid.shape());
+      ASSERT_TRUE(Succeeds(portacl::grid_sampler_3d_backward(
+          View(c.grad_output), View(c.input), View(c.grid), portacl::Tensor(), View(grid_grad),
+          portacl::Interpolation::kNearest)));
+      EXPECT_THAT(grid_grad.Values(), testing::Each(0.0)) << NameOf(element) << channels;
+    }
+  }
+}
+
 TEST_F(Volumes, EmptyTensorsAreFine) {
   for (const auto& [n, c, points] : {std::tuple{0, 2, 3}, {1, 0, 3}, {1, 2, 0}}) {
     GridCase empty(Element::kFloat, n, c, {2, 3, 4}, {points, 2, 2});
