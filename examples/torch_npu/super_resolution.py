@@ -93,19 +93,21 @@ def draw(path, pictures, losses):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(pictures) + 1, figsize=(21, 4.6), layout="constrained")
-    for axis, (title, image) in zip(axes, pictures.items()):
-        axis.imshow(image[0].permute(1, 2, 0).clamp(0, 1).numpy(), interpolation="nearest")
-        axis.set_title(title, fontsize=12, loc="left")
-        axis.axis("off")
+    plt.rcParams.update({"font.size": 13, "axes.titlesize": 13, "axes.titlelocation": "left"})
+    figure, axes = plt.subplot_mosaic(
+        "01\n23\nll", figsize=(7.2, 9.6), layout="constrained", height_ratios=(3, 3, 1.8)
+    )
+    for (title, image), name in zip(pictures.items(), "0123"):
+        axes[name].imshow(image[0].permute(1, 2, 0).clamp(0, 1).numpy(), interpolation="nearest")
+        axes[name].set_title(title)
+        axes[name].axis("off")
     styles = {"npu": dict(linewidth=4, color="tab:orange"), "cpu": dict(linewidth=1, color="black")}
     for device, curve in losses.items():
-        axes[-1].semilogy(curve, label=device, **styles[device])
-    axes[-1].set(xlabel="step")
-    axes[-1].set_title("mean square error of the shots", fontsize=12, loc="left")
-    axes[-1].legend(frameon=False)
-    axes[-1].spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=90)
+        axes["l"].semilogy(curve, label=device, **styles[device])
+    axes["l"].set(xlabel="step", title="mean square error of the shots")
+    axes["l"].legend(frameon=False)
+    axes["l"].spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=100)
 
 
 def main():
