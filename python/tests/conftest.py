@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -36,8 +38,12 @@ def second_order():
 
 @pytest.fixture(autouse=True)
 def _restore_threads():
-    """Leave the number of threads to the environment and to PyTorch."""
+    """Leave the number of threads to the environment and to PyTorch, and PyTorch's as it was."""
     import portacl
 
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch is not None else 0
     yield
     portacl.set_num_threads(0)
+    if torch is not None:
+        torch.set_num_threads(before)
