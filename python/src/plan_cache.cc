@@ -4,7 +4,10 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 namespace portacl_python {
 namespace {
@@ -13,31 +16,46 @@ constexpr size_t kMaxPlans = 32;
 
 using SharedPlan = std::shared_ptr<const portaclPlan>;
 
-// Everything that a plan depends on; addresses are not part of it. Compared as bytes: made from
-// zeroed memory.
-struct Key {
-  Call call;
-  std::array<portaclTensor, kMaxTensors> tensors;
-  int32_t threads;  // plans share their work out to so many
-
-  explicit Key(const Call& from) {
-    std::memset(static_cast<void*>(this), 0, sizeof *this);
-    call.op = from.op;
-    call.scales = from.scales;
-    call.interpolation = from.interpolation;
-    call.padding = from.padding;
-    call.align_corners = from.align_corners;
-    threads = portaclGetNumThreads();
-    for (size_t i = 0; i < kMaxTensors; ++i) {
-      const portaclTensor* tensor = from.tensors[i];
-      if (tensor == nullptr) continue;
-      tensors[i].dtype = tensor->dtype;
-      tensors[i].rank = tensor->rank;
-      std::copy_n(tensor->shape, tensor->rank, tensors[i].shape);
-      std::copy_n(tensor->strides, tensor->rank, tensors[i].strides);
+// Everything that a plan depends on; addresses are not part of it. As few words as the tensors have
+// axes: small calls are all overhead, and each cache line that they touch counts.
+class Key {
+ public:
+  explicit Key(const Call& call) {
+    Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
+    Add(Pack(call.interpolation, call.padding * 2 + (call.align_corners ? 1 : 0)));
+    for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
+    for (const portaclTensor* tensor : call.tensors) {
+      if (tensor == nullptr) {
+        Add(Pack(-1, -1));
+        continue;
+      }
+      Add(Pack(tensor->dtype, tensor->rank));
+      for (int32_t axis = 0; axis < tensor->rank; ++axis) {
+        Add(static_cast<uint64_t>(tensor->shape[axis]));
+        Add(static_cast<uint64_t>(tensor->strides[axis]));
+      }
     }
   }
-  bool operator==(const Key& other) const { return std::memcmp(this, &other, sizeof *this) == 0; }
+  uint64_t hash() const { return hash_; }
+  bool operator==(const Key& other) const {
+    return std::equal(words_.begin(), words_.begin() + size_, other.words_.begin(),
+                      other.words_.begin() + other.size_);
+  }
+
+ private:
+  static constexpr size_t kAxes = std::extent_v<decltype(portaclTensor::shape)>;
+
+  static uint64_t Pack(int32_t high, int32_t low) {
+    return uint64_t{static_cast<uint32_t>(high)} << 32 | static_cast<uint32_t>(low);
+  }
+  void Add(uint64_t word) {
+    words_[static_cast<size_t>(size_++)] = word;
+    hash_ = (std::rotl(hash_, 5) ^ word) * 0x9E3779B97F4A7C15;
+  }
+
+  uint64_t hash_ = 0;
+  ptrdiff_t size_ = 0;
+  std::array<uint64_t, 5 + kMaxTensors*(1 + 2 * kAxes)> words_{};  // the first size_ count
 };
 
 class PlanCache {
@@ -53,17 +71,26 @@ class PlanCache {
 
   SharedPlan Find(const Key& key) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.key == key; });
-    if (found == entries_.end()) return nullptr;
-    std::rotate(entries_.begin(), found, found + 1);  // newest first
-    return entries_.front().plan;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (hashes_[i] != key.hash() || !(entries_[i].key == key)) continue;
+      entries_[i].last_use = ++uses_;
+      return entries_[i].plan;
+    }
+    return nullptr;
   }
 
   void Keep(const Key& key, const SharedPlan& plan) {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() == kMaxPlans) entries_.pop_back();
-    entries_.insert(entries_.begin(), Entry{key, plan});
+    if (entries_.size() < kMaxPlans) {
+      hashes_[entries_.size()] = key.hash();
+      entries_.push_back({key, plan, ++uses_});
+      return;
+    }
+    const auto oldest =
+        std::min_element(entries_.begin(), entries_.end(),
+                         [](const Entry& a, const Entry& b) { return a.last_use < b.last_use; });
+    hashes_[static_cast<size_t>(oldest - entries_.begin())] = key.hash();
+    *oldest = {key, plan, ++uses_};
   }
 
   void Clear() {
@@ -75,9 +102,12 @@ class PlanCache {
   struct Entry {
     Key key;
     SharedPlan plan;
+    uint64_t last_use;
   };
 
   std::mutex mutex_;
+  uint64_t uses_ = 0;
+  std::array<uint64_t, kMaxPlans> hashes_{};  // of the entries' keys
   std::vector<Entry> entries_;
 };
 
