@@ -152,26 +152,48 @@ HWY_INLINE void PlacePairs(D d, V x0, V y0, const PairPlane& plane, VI& column, 
   lower = at(hn::Add(row, hn::Set(di, 1)));
 }
 
+#if HWY_TARGET == HWY_AVX3
+inline constexpr size_t kVectorBytes = 64;
+
+template <int kScale, class DI>
+HWY_INLINE __m512i GatherAll(DI, __m512i offset, const void* base) {
+  const __m512i zero = _mm512_setzero_si512();
+  if constexpr (sizeof(hn::TFromD<DI>) == 8) {
+    __mmask8 all = 0xFF;
+    asm("" : "+Yk"(all));
+    return _mm512_mask_i64gather_epi64(zero, all, offset, base, kScale);
+  } else {
+    __mmask16 all = 0xFFFF;
+    asm("" : "+Yk"(all));
+    return _mm512_mask_i32gather_epi32(zero, all, offset, base, kScale);
+  }
+}
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr size_t kVectorBytes = 32;
+
+template <int kScale, class DI>
+HWY_INLINE __m256i GatherAll(DI, __m256i offset, const void* base) {
+  const __m256i zero = _mm256_setzero_si256();
+  __m256i all = _mm256_set1_epi32(-1);
+  asm("" : "+x"(all));
+  if constexpr (sizeof(hn::TFromD<DI>) == 8) {
+    return _mm256_mask_i64gather_epi64(zero, static_cast<const long long*>(base), offset, all,
+                                       kScale);
+  } else {
+    return _mm256_mask_i32gather_epi32(zero, static_cast<const int*>(base), offset, all, kScale);
+  }
+}
+#endif
+
 // The element that starts kScale * offset bytes behind `base`, of each lane.
 template <int kScale, class D, class VI>
 HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
   const hn::RebindToSigned<D> di;
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   // A gather merges into its register, and waits for what was there. GCC clears that only where it
   // does not know that all lanes are wanted.
-  if constexpr (sizeof(offset) == 64) {
-    const __m512i zero = _mm512_setzero_si512();
-    if constexpr (sizeof(hn::TFromD<D>) == 8) {
-      __mmask8 all = 0xFF;
-      asm("" : "+Yk"(all));
-      return hn::BitCast(d, hn::Vec<decltype(di)>{
-                                _mm512_mask_i64gather_epi64(zero, all, offset.raw, base, kScale)});
-    } else {
-      __mmask16 all = 0xFFFF;
-      asm("" : "+Yk"(all));
-      return hn::BitCast(d, hn::Vec<decltype(di)>{
-                                _mm512_mask_i32gather_epi32(zero, all, offset.raw, base, kScale)});
-    }
+  if constexpr (sizeof(offset) == kVectorBytes) {
+    return hn::BitCast(d, hn::Vec<decltype(di)>{GatherAll<kScale>(di, offset.raw, base)});
   }
 #endif
   if constexpr (kScale == sizeof(hn::TFromD<D>)) {
