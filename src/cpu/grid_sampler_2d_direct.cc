@@ -12,6 +12,7 @@
 #include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler_2d_window-inl.h"
+#include "cpu/machine.h"
 #include "cpu/transpose-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -320,9 +321,21 @@ class DirectSampling {
   PointStrides output_at_;
 };
 
+#if HWY_TARGET == HWY_AVX3
+// A core of Intel's takes 512-bit instructions at a third of the speed for the first microseconds
+// after some milliseconds without them: calls that are over before that run in 256 bits.
+bool IsShort(const Params& p) {
+  constexpr int64_t kShort = 1024;  // points x channels
+  return p.shape.n * p.shape.c * p.shape.oh * p.shape.ow < kShort;
+}
+#endif
+
 }  // namespace
 
 void RunDirectSampling(const Params& p, const PointChunks& chunks) {
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2)
+  if (IsShort(p) && CpuVendor() != Vendor::kAmd) return N_AVX2::RunDirectSampling(p, chunks);
+#endif
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     switch (p.shape.interpolation) {

@@ -80,8 +80,9 @@ class GridSamplerBackwardPlan final : public Plan {
   }
 
  private:
-  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run has no
-  // address of a tensor that it does not read, and strides of 0 where every mode would step by them.
+  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run has
+  // no address of a tensor that it does not read, and strides of 0 where every mode would step by
+  // them.
   bool ReadsImage() const {
     return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
   }

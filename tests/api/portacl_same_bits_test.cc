@@ -137,8 +137,8 @@ TEST(SameBits, OfGridGradAloneInNearestModeForSeveralImages) {
     for (const Layout layout : {Layout::kContiguous, Layout::kTransposed, Layout::kNegative}) {
       GridCase c(element, 3, 5, 9, 8, 7, 6, layout);
       c.Fill(GridKind::kRandom, random);
-      EXPECT_TRUE(SameEverywhere(
-          GridOf(c, {.interpolation = kNearest}, Layout::kContiguous, false, true)))
+      EXPECT_TRUE(
+          SameEverywhere(GridOf(c, {.interpolation = kNearest}, Layout::kContiguous, false, true)))
           << NameOf(element) << ' ' << layout;
     }
   }
