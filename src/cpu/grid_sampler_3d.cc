@@ -6,7 +6,6 @@
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d.cc"
 #include "cpu/highway.h"
 // Highway first.
-#include <algorithm>
 #include <limits>
 
 #include "base/dispatch.h"
@@ -38,35 +37,22 @@ class VolumeSampling {
 
   // Points [first, last) of volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
-    const D d;
-    const int64_t lanes = Length(d);
-    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
-    V x = hn::Zero(d);
-    V y = x;
-    V z = x;
-    for (int64_t p = first; p < last; p += lanes) {
-      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
-                             static_cast<T*>(p_.output) + n * p_.output_stride[0], p,
-                             std::min(lanes, last - p)};
-      ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
-      if constexpr (kInterpolation == Interpolation::kBilinear) {
-        Trilinear(points, x, y, z);
-      } else if constexpr (kInterpolation == Interpolation::kNearest) {
-        Nearest(points, x, y, z);
-      } else {
-        Tricubic(points, x, y, z);
-      }
-    }
+    ForPointVectors(source_.grid_at, static_cast<const T*>(p_.grid) + n * p_.grid_stride[0],
+                    static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                    static_cast<T*>(p_.output) + n * p_.output_stride[0], first, last,
+                    [&](const Points& points, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+                      if constexpr (kInterpolation == Interpolation::kBilinear) {
+                        Trilinear(points, x, y, z);
+                      } else if constexpr (kInterpolation == Interpolation::kNearest) {
+                        Nearest(points, x, y, z);
+                      } else {
+                        Tricubic(points, x, y, z);
+                      }
+                    });
   }
 
  private:
-  // A vector of points: of `count` the results are written.
-  struct Points {
-    const T* input;  // of the volume
-    T* output;
-    int64_t first;
-    int64_t count;
-  };
+  using Points = VolumePointVector<T, T>;
 
   // Writes sample(volume) for every channel.
   template <class Sample>
@@ -74,7 +60,7 @@ class VolumeSampling {
     for (int64_t c = 0; c < p_.shape.c; ++c) {
       const V values = sample(points.input + c * p_.input_stride[1]);
       WriteValues(D(), values, output_at_, points.first, points.count,
-                  points.output + c * output_at_.plane.channel_stride);
+                  points.values + c * output_at_.plane.channel_stride);
     }
   }
 

@@ -50,6 +50,49 @@ HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M outside) {
   return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(outside, hn::Mul(sum, slope)));
 }
 
+// gridGrad with a point in each lane of a vector: what the modes have in common.
+template <class T>
+class VolumeGridGrad {
+ protected:
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using V = hn::Vec<D>;
+  using Points = VolumePointVector<T, const T>;
+
+  explicit VolumeGridGrad(const ops::GridSampler3DBackwardParams& p)
+      : p_(p),
+        source_(p),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+
+  // Points [first, last) of volume n: step(points, x, y, z) makes gradients of coordinates.
+  template <class Step>
+  HWY_INLINE void ForPoints(int64_t n, int64_t first, int64_t last, const Step& step) const {
+    T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    ForPointVectors(source_.grid_at, static_cast<const T*>(p_.grid) + n * p_.grid_stride[0],
+                    static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                    static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0], first,
+                    last, [&](const Points& points, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+                      step(points, x, y, z);
+                      WritePoints(grid_grad_at_, x, y, z, points.first, points.count, out);
+                    });
+  }
+
+  // gradOutput of one channel.
+  HWY_INLINE V GradOutput(const Points& points, int64_t c) const {
+    return ReadValues(D(), grad_output_at_,
+                      points.values + c * grad_output_at_.plane.channel_stride, points.first,
+                      points.count);
+  }
+
+  const ops::GridSampler3DBackwardParams& p_;
+  VolumeSource<F> source_;
+
+ private:
+  VolumePoints grid_grad_at_;
+  VolumePoints grad_output_at_;
+};
+
 // Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the contract's
 // tree, which works on memory.
 template <class F, class Slopes, class V = hn::Vec<PointTag<F>>>

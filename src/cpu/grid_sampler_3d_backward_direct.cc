@@ -17,51 +17,33 @@ namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
 
-template <class T, bool kPairs>
-class VolumeGridGrad {
-  using F = base::ComputeType<T>;
-  using D = PointTag<F>;
-  using V = hn::Vec<D>;
+// kChannels: of the call where they are so few that their sums stay in registers, else 0.
+template <class T, int kChannels, bool kPairs>
+class TrilinearGridGrad : VolumeGridGrad<T> {
+  using Base = VolumeGridGrad<T>;
+  using Base::p_;
+  using Base::source_;
+  using typename Base::D;
+  using typename Base::F;
+  using typename Base::Points;
+  using typename Base::V;
 
  public:
-  explicit VolumeGridGrad(const Params& p)
-      : p_(p),
-        source_(p),
-        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
-        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+  explicit TrilinearGridGrad(const Params& p) : Base(p) {}
 
-  // Points [first, last) of volume n. kChannels: of the call where they are so few that their sums
-  // stay in registers, else 0.
-  template <int kChannels>
-  void RunPoints(int64_t n, int64_t first, int64_t last) const {
-    const D d;
-    const int64_t lanes = Length(d);
-    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
-    T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
-    V x = hn::Zero(d);
-    V y = x;
-    V z = x;
-    for (int64_t p = first; p < last; p += lanes) {
-      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
-                             static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0],
-                             p, std::min(lanes, last - p)};
-      ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
-      if (HWY_UNLIKELY(!PointsInside<kChannels>(points, x, y, z))) AnyPoints(points, x, y, z);
-      WritePoints(grid_grad_at_, x, y, z, p, points.count, out);
-    }
+  // Points [first, last) of volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    Base::ForPoints(n, first, last,
+                    [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+                      if (HWY_UNLIKELY(!PointsInside(points, x, y, z))) {
+                        AnyPoints(points, x, y, z);
+                      }
+                    });
   }
 
  private:
-  struct Points {
-    const T* input;  // of the volume
-    const T* grad_output;
-    int64_t first;
-    int64_t count;
-  };
-
   // From the points' coordinates to their gradients. False, and no gradients, where the padding may
   // concern one of them.
-  template <int kChannels>
   HWY_INLINE bool PointsInside(const Points& points, V& x, V& y, V& z) const {
     const D d;
     V at_x, at_y, at_z;
@@ -101,9 +83,9 @@ class VolumeGridGrad {
     z = FinishGrad(d, z, slope_z, unusable, outside);
   }
 
-  // The sums of the points at (x, y, z), floored (x0, y0, z0), over the channels, before the
-  // coordinates' slopes.
-  template <int kChannels, class Gather>
+  // kSummed: as kChannels. The sums of the points at (x, y, z), floored (x0, y0, z0), over the
+  // channels, before the coordinates' slopes.
+  template <int kSummed, class Gather>
   HWY_INLINE void Sum(const Points& points, const Gather& gather, V x, V y, V z, V x0, V y0, V z0,
                       V& sum_x, V& sum_y, V& sum_z) const {
     const D d;
@@ -113,9 +95,7 @@ class VolumeGridGrad {
     BilinearDistances(d, z, z0, tz, uz);
     const auto slopes = [&](int64_t c, V& sx, V& sy, V& sz) PORTACL_INLINE_LAMBDA {
       const T* volume = points.input + c * p_.input_stride[1];
-      const V g = ReadValues(d, grad_output_at_,
-                             points.grad_output + c * grad_output_at_.plane.channel_stride,
-                             points.first, points.count);
+      const V g = Base::GradOutput(points, c);
       V nw, ne, sw, se, top_x, top_y, top, bottom_x, bottom_y, bottom;
       gather(volume, kAbove, nw, ne, sw, se);
       PlaneSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, top_x, top_y, top);
@@ -125,8 +105,8 @@ class VolumeGridGrad {
       sy = hn::Mul(g, hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz)));
       sz = hn::Mul(g, hn::Sub(bottom, top));
     };
-    if constexpr (kChannels > 0) {
-      SumTree<kChannels, 0, 1>(slopes, sum_x, sum_y, sum_z);
+    if constexpr (kSummed > 0) {
+      SumTree<kSummed, 0, 1>(slopes, sum_x, sum_y, sum_z);
       // What adding the lanes that the block lacks would make of -0.
       sum_x = hn::Add(hn::Zero(d), sum_x);
       sum_y = hn::Add(hn::Zero(d), sum_y);
@@ -136,46 +116,32 @@ class VolumeGridGrad {
     }
   }
 
-  // One block of kChannels lanes by the contract's tree.
-  template <int kChannels, int kFirst, int kStep, class Slopes>
+  // One block of kSummed lanes by the contract's tree.
+  template <int kSummed, int kFirst, int kStep, class Slopes>
   static HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y, V& z) {
     if constexpr (kStep == kBlockChannels) {
       slopes(kFirst, x, y, z);
     } else {
-      SumTree<kChannels, kFirst, 2 * kStep>(slopes, x, y, z);
-      if constexpr (kFirst + kStep < kChannels) {
+      SumTree<kSummed, kFirst, 2 * kStep>(slopes, x, y, z);
+      if constexpr (kFirst + kStep < kSummed) {
         V x2, y2, z2;
-        SumTree<kChannels, kFirst + kStep, 2 * kStep>(slopes, x2, y2, z2);
+        SumTree<kSummed, kFirst + kStep, 2 * kStep>(slopes, x2, y2, z2);
         x = hn::Add(x, x2);
         y = hn::Add(y, y2);
         z = hn::Add(z, z2);
       }
     }
   }
-
-  const Params& p_;
-  VolumeSource<F> source_;
-  VolumePoints grid_grad_at_;
-  VolumePoints grad_output_at_;
-};
-
-template <class T, int kChannels, bool kPairs>
-class GridGradOf : public VolumeGridGrad<T, kPairs> {
- public:
-  using VolumeGridGrad<T, kPairs>::VolumeGridGrad;
-  void Run(int64_t n, int64_t first, int64_t last) const {
-    this->template RunPoints<kChannels>(n, first, last);
-  }
 };
 
 template <class T>
 void RunPairs(const Params& p, const PointChunks& chunks) {
   if constexpr (std::is_same_v<T, float>) {
-    if (p.shape.c == 1) return RunOverChunks<GridGradOf<T, 1, true>>(p, chunks);
-    if (p.shape.c == 2) return RunOverChunks<GridGradOf<T, 2, true>>(p, chunks);
-    if (p.shape.c == 3) return RunOverChunks<GridGradOf<T, 3, true>>(p, chunks);
+    if (p.shape.c == 1) return RunOverChunks<TrilinearGridGrad<T, 1, true>>(p, chunks);
+    if (p.shape.c == 2) return RunOverChunks<TrilinearGridGrad<T, 2, true>>(p, chunks);
+    if (p.shape.c == 3) return RunOverChunks<TrilinearGridGrad<T, 3, true>>(p, chunks);
   }
-  RunOverChunks<GridGradOf<T, 0, true>>(p, chunks);
+  RunOverChunks<TrilinearGridGrad<T, 0, true>>(p, chunks);
 }
 
 // Moving a point moves no nearest pixel: zeros.
@@ -211,7 +177,7 @@ void RunVolumeGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
     } else if (plan.pairs) {
       RunPairs<T>(p, plan.chunks);
     } else {
-      RunOverChunks<GridGradOf<T, 0, false>>(p, plan.chunks);
+      RunOverChunks<TrilinearGridGrad<T, 0, false>>(p, plan.chunks);
     }
   });
 }

@@ -4,8 +4,6 @@
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d_backward_tricubic.cc"
 #include "cpu/highway.h"
 // Highway first.
-#include <algorithm>
-
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler_3d_cubic-inl.h"
@@ -18,56 +16,44 @@ namespace {
 using Params = ops::GridSampler3DBackwardParams;
 
 template <class T, bool kPairs>
-class TricubicGridGrad {
-  using F = base::ComputeType<T>;
-  using D = PointTag<F>;
-  using V = hn::Vec<D>;
+class TricubicGridGrad : VolumeGridGrad<T> {
+  using Base = VolumeGridGrad<T>;
+  using typename Base::D;
+  using typename Base::F;
+  using typename Base::Points;
+  using typename Base::V;
   using VI = hn::Vec<IndexTag<D>>;
+  using Base::p_;
+  using Base::source_;
 
  public:
-  explicit TricubicGridGrad(const Params& p)
-      : p_(p),
-        source_(p),
-        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
-        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+  explicit TricubicGridGrad(const Params& p) : Base(p) {}
 
   // Points [first, last) of volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
-    const D d;
-    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
-    T* out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
-    V x = hn::Zero(d);
-    V y = x;
-    V z = x;
     CubicGroup3D<F> taps;
-    for (int64_t p = first; p < last; p += Length(d)) {
-      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
-                             static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0],
-                             p, std::min(Length(d), last - p)};
-      ReadPoints(source_.grid_at, grid, p, points.count, x, y, z);
-      V slope_x, slope_y, slope_z;
-      hn::Mask<D> unusable;
-      hn::Mask<D> outside;
-      LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
-      if (HWY_LIKELY(PlaceCubic(source_.geometry, x, y, z, 0, &taps))) {
-        SumInside(points, taps, x, y, z);
-      } else {
-        SumAny(points, taps, x, y, z);
-      }
-      x = FinishGrad(d, x, slope_x, unusable, outside);
-      y = FinishGrad(d, y, slope_y, unusable, outside);
-      z = FinishGrad(d, z, slope_z, unusable, outside);
-      WritePoints(grid_grad_at_, x, y, z, p, points.count, out);
-    }
+    Base::ForPoints(n, first, last,
+                    [&](const Points& points, V& x, V& y, V& z)
+                        PORTACL_INLINE_LAMBDA { Step(points, taps, x, y, z); });
   }
 
  private:
-  struct Points {
-    const T* input;  // of the volume
-    const T* grad_output;
-    int64_t first;
-    int64_t count;
-  };
+  // From the points' coordinates to their gradients; `taps` is memory for them.
+  HWY_INLINE void Step(const Points& points, CubicGroup3D<F>& taps, V& x, V& y, V& z) const {
+    const D d;
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable;
+    hn::Mask<D> outside;
+    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    if (HWY_LIKELY(PlaceCubic(source_.geometry, x, y, z, 0, &taps))) {
+      SumInside(points, taps, x, y, z);
+    } else {
+      SumAny(points, taps, x, y, z);
+    }
+    x = FinishGrad(d, x, slope_x, unusable, outside);
+    y = FinishGrad(d, y, slope_y, unusable, outside);
+    z = FinishGrad(d, z, slope_z, unusable, outside);
+  }
 
   HWY_INLINE void SumInside(const Points& points, const CubicGroup3D<F>& taps, V& x, V& y,
                             V& z) const {
@@ -102,14 +88,11 @@ class TricubicGridGrad {
   template <class Row>
   HWY_INLINE void Sum(const Points& points, const CubicGroup3D<F>& taps, const Row& row, V& x, V& y,
                       V& z) const {
-    const D d;
     SumBlocks<F>(
         p_.shape.c,
         [&](int64_t c, V& sx, V& sy, V& sz) PORTACL_INLINE_LAMBDA {
           SlopesOf(points.input + c * p_.input_stride[1], taps, row, sx, sy, sz);
-          const V g = ReadValues(d, grad_output_at_,
-                                 points.grad_output + c * grad_output_at_.plane.channel_stride,
-                                 points.first, points.count);
+          const V g = Base::GradOutput(points, c);
           sx = hn::Mul(g, sx);
           sy = hn::Mul(g, sy);
           sz = hn::Mul(g, sz);
@@ -154,11 +137,6 @@ class TricubicGridGrad {
     sum = hn::MulAdd(hn::Load(d, weight[2]), v2, sum);
     return hn::MulAdd(hn::Load(d, weight[3]), v3, sum);
   }
-
-  const Params& p_;
-  VolumeSource<F> source_;
-  VolumePoints grid_grad_at_;
-  VolumePoints grad_output_at_;
 };
 
 }  // namespace

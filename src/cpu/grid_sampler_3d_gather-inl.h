@@ -99,6 +99,32 @@ HWY_INLINE void WriteValues(D d, hn::Vec<D> v, const VolumePoints& at, int64_t f
   for (int64_t k = 0; k < count; ++k) to[at.OffsetOf(first + k)] = base::Narrow<T>(lanes[k]);
 }
 
+// `count` points of a volume from `first` on, one in each lane of a vector. `values` is what there
+// is for each point and channel, gradOutput or output.
+template <class T, class Value>
+struct VolumePointVector {
+  const T* input;
+  Value* values;
+  int64_t first;
+  int64_t count;
+};
+
+// Calls step(points, x, y, z) for the points [first, last) of a volume, vector by vector, with
+// their coordinates on the grid.
+template <class T, class Value, class Step>
+HWY_INLINE void ForPointVectors(const VolumePoints& grid_at, const T* grid, const T* input,
+                                Value* values, int64_t first, int64_t last, const Step& step) {
+  const PointTag<base::ComputeType<T>> d;
+  auto x = hn::Zero(d);
+  auto y = x;
+  auto z = x;
+  for (int64_t p = first; p < last; p += Length(d)) {
+    const int64_t count = std::min(Length(d), last - p);
+    ReadPoints(grid_at, grid, p, count, x, y, z);
+    step(VolumePointVector<T, Value>{input, values, p, count}, x, y, z);
+  }
+}
+
 // ---- coordinates --------------------------------------------------------------------------------
 
 // Padded coordinates and their slopes of a vector of points; those without taps, unusable ones and
