@@ -139,8 +139,11 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
   const int64_t source_rows = p.h.begin[t.box.i1] - p.h.begin[t.box.i0];
   const Tile<T> outer = t;
   if (plan.pack_from) {
-    CopyBlock(outer.from, outer.from_row, outer.from_column, sources, source_columns, 1,
-              source_rows, source_columns);
+    t.from_depth = source_rows * source_columns;
+    for (int64_t plane = 0; plane < t.depth; ++plane) {
+      CopyBlock(outer.from + plane * outer.from_depth, outer.from_row, outer.from_column,
+                sources + plane * t.from_depth, source_columns, 1, source_rows, source_columns);
+    }
     t.from = sources;
     t.from_row = source_columns;
     t.from_column = 1;
@@ -201,15 +204,14 @@ void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/
 }
 
 bool Plan(const Params& params, base::KernelPlan* plan) {
-  bool served = false;
   base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const NearestBackwardTarget target = {.lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>())),
                                           .min_ratio_columns = MinRatioColumns<T>(),
                                           .can_stream = HWY_ARCH_X86 != 0};
-    served = PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, plan);
+    PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, plan);
   });
-  return served;
+  return true;
 }
 
 }  // namespace

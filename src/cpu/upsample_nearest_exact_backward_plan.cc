@@ -115,7 +115,8 @@ int64_t MaxSourceRows(const Params& p, int64_t rows) {
 // along both axes at once. False where even the smallest does not fit.
 bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_t element_size,
                     NearestBackwardKernelPlan& plan) {
-  const int64_t most_sources = kNearestPackedSourceBytes / element_size;
+  const int64_t most_planes = std::max<int64_t>(CountRange(p.d).second, 1);
+  const int64_t most_sources = kNearestPackedSourceBytes / element_size / most_planes;
   const int64_t most_sums = kNearestPackedSumBytes / element_size;
   NearestTiling& t = plan.tiling;
   t.channels = 1;
@@ -162,7 +163,7 @@ const char* PathName(const NearestBackwardKernelPlan& plan) {
 
 }  // namespace
 
-bool PlanNearestBackward(const Params& p, int64_t element_size, const NearestBackwardTarget& target,
+void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBackwardTarget& target,
                          base::KernelPlan* plan) {
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
@@ -199,8 +200,6 @@ bool PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
       mine->tiling = uncut;
     }
   }
-  const bool wide = mine->path == Path::kWide || mine->path == Path::kWideStrided;
-  if (CountRange(p.d).second > 1 && (wide || mine->pack_from || mine->pack_to)) return false;
   const int64_t groups = to.n * to.c / channels;
   const double bytes = static_cast<double>(row_bytes) * static_cast<double>(groups) *
                        static_cast<double>(p.h.in * p.d.in);
@@ -216,7 +215,6 @@ bool PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   plan->path = PathName(*mine);
   plan->path_id = static_cast<int32_t>(mine->path);
   plan->table = std::move(mine);
-  return true;
 }
 
 }  // namespace portacl::cpu

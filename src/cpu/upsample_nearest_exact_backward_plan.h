@@ -84,10 +84,8 @@ struct NearestBackwardKernelPlan {
   }
 };
 
-// Chooses the path, makes the tables and cuts the tiles of a plane of destinations. False where
-// destinations have several planes of sources and their columns are not contiguous, or too many for
-// the permute paths: what sums one source row after the other serves all other calls.
-bool PlanNearestBackward(const ops::UpsampleNearestExactBackwardParams& params,
+// Chooses the path, makes the tables and cuts the tiles of a plane of destinations.
+void PlanNearestBackward(const ops::UpsampleNearestExactBackwardParams& params,
                          int64_t element_size, const NearestBackwardTarget& target,
                          base::KernelPlan* plan);
 

@@ -37,9 +37,9 @@ struct Tile {
   T* to;
   int64_t to_plane, to_row, to_column;
   NearestTile box;
-  int64_t planes;        // channels to walk through; 1 where they are inside a pixel
-  int64_t depth;         // planes of sources that every destination has, at least 1; more than 1:
-  int64_t from_depth;    // only where the plan allows it
+  int64_t planes;  // channels to walk through; 1 where they are inside a pixel
+  int64_t depth;   // planes of sources that every destination has, at least 1
+  int64_t from_depth;
   int64_t first_column;  // source column at `from`
   int64_t end_column;    // sources up to here may be read
   bool by_row;           // large: read memory strictly forward

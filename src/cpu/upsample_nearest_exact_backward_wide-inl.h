@@ -229,13 +229,14 @@ struct WideGroup {
 
   const Tile<T>& tile;
   size_t used = 0;
-  WideLanes<T> lanes;
-  int64_t rows[kMaxWideLanes<T>];
+  WideLanes<T> lanes;                 // those of rows that have ended get no columns
+  int32_t columns[kMaxWideLanes<T>];  // of each row
+  int64_t rows[kMaxWideLanes<T>];     // of each plane
   T* to[kMaxWideLanes<T>];
 
-  void Append(const T* from, int64_t row_count, int64_t columns, T* destination) {
+  void Append(const T* from, int64_t row_count, int64_t column_count, T* destination) {
     lanes.offset[used] = from - tile.from;
-    lanes.columns[used] = static_cast<int32_t>(columns);
+    columns[used] = static_cast<int32_t>(column_count);
     rows[used] = row_count;
     to[used] = destination;
     if (++used == hn::Lanes(WideTag<T>())) Flush();
@@ -247,15 +248,28 @@ struct WideGroup {
     if (used == 0) return;
     for (size_t lane = used; lane < hn::Lanes(d); ++lane) {
       lanes.offset[lane] = lanes.offset[0];
-      lanes.columns[lane] = 0;
+      columns[lane] = 0;
       rows[lane] = 0;
     }
+    auto sum = hn::Zero(d);
+    for (int64_t plane = 0; plane < tile.depth; ++plane) {
+      sum = AddPlane(d, tile.from + plane * tile.from_depth, sum);
+    }
+    HWY_ALIGN BitsOf<T> bits[kMaxWideLanes<T>];
+    T* sums = reinterpret_cast<T*>(bits);
+    StoreNarrow(sum, d, sums);
+    for (size_t lane = 0; lane < used; ++lane) *to[lane] = sums[lane];
+    used = 0;
+  }
+
+ private:
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V AddPlane(D d, const T* base, V sum) {
     const int64_t all_rows = *std::min_element(rows, rows + used);
     const int64_t most_rows = *std::max_element(rows, rows + used);
+    std::copy_n(columns, hn::Lanes(d), lanes.columns);
     // Lanes that are not used have no columns: the range counts them where some are not.
     lanes.FindRange(hn::Lanes(d));
-    auto sum = hn::Zero(d);
-    const T* base = tile.from;
     for (int64_t r = 0; r < most_rows; ++r, base += tile.from_row) {
       if (r >= all_rows) {  // lanes whose rows have ended
         for (size_t lane = 0; lane < used; ++lane) {
@@ -265,11 +279,7 @@ struct WideGroup {
       }
       sum = AddLanes<T, kContiguous>(d, base, lanes, tile.from_column, nullptr, sum);
     }
-    HWY_ALIGN BitsOf<T> bits[kMaxWideLanes<T>];
-    T* sums = reinterpret_cast<T*>(bits);
-    StoreNarrow(sum, d, sums);
-    for (size_t lane = 0; lane < used; ++lane) *to[lane] = sums[lane];
-    used = 0;
+    return sum;
   }
 };
 
