@@ -10,22 +10,15 @@
 #include "cpu/grid_sampler_2d_backward.h"
 #include "cpu/machine.h"
 #include "ref/grid_sampler_backward.h"
-#include "runtime/parallel.h"
-#include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
-#include "support/run_kernel.h"
+#include "support/grid_kernels.h"
 
 namespace portacl_test {
 namespace {
 
 using portacl::cpu::GridSampler2DBackwardKernels;
 using portacl::ref::kGridSampler2DBackward;
-
-struct Mask {
-  bool input_grad;
-  bool grid_grad;
-};
 
 struct Dims {
   int64_t n, c, h, w, oh, ow;
@@ -36,50 +29,13 @@ std::string ToString(const Dims& d) {
          ", " + std::to_string(d.w) + ") -> " + std::to_string(d.oh) + " x " + std::to_string(d.ow);
 }
 
-// Same bits, and nothing written outside the view. Equal storages settle both at once: looking at
-// every element takes far longer than the kernels.
-testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
-  if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
-  if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";
-  return BitIdentical(got, want);
-}
-
-class GridSamplerBackwardKernels : public testing::Test {
+class GridSamplerBackwardKernels : public KernelTest {
  protected:
-  ~GridSamplerBackwardKernels() override {
-    portacl::runtime::SetNumThreads(0);
-    portacl::cpu::last_level_cache_bytes_for_tests = 0;
-    portacl::cpu::l2_cache_bytes_for_tests = 0;
-    portacl::cpu::vendor_for_tests.reset();
-  }
-
-  // Runs every kernel with each number of threads and compares all bits with the reference's.
   static void ExpectSameBits(const GridCase& c, const GridMode& mode, Mask mask,
                              Layout layout = Layout::kContiguous,
                              const std::vector<int>& threads = {1, 2}) {
-    const Element element = c.input.element();
-    Tensor want_input(element, c.input.shape(), layout);
-    Tensor want_grid(element, c.grid.shape(), layout);
-    Tensor* const want_input_or_null = mask.input_grad ? &want_input : nullptr;
-    Tensor* const want_grid_or_null = mask.grid_grad ? &want_grid : nullptr;
-    ASSERT_TRUE(RunGridBackward(kGridSampler2DBackward, c.grad_output, c.input, c.grid, mode,
-                                want_input_or_null, want_grid_or_null));
-    ASSERT_TRUE(want_input.GuardsIntact() && want_grid.GuardsIntact());
-    for (const auto& kernel : GridSampler2DBackwardKernels()) {
-      if (!kernel.available()) continue;
-      for (const int count : threads) {
-        SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
-                     NameOf(mode) + ", " + NameOf(element) + ", " + NameOf(layout));
-        portacl::runtime::SetNumThreads(count);
-        Tensor input_grad(element, c.input.shape(), layout);
-        Tensor grid_grad(element, c.grid.shape(), layout);
-        ASSERT_TRUE(RunGridBackward(kernel, c.grad_output, c.input, c.grid, mode,
-                                    mask.input_grad ? &input_grad : nullptr,
-                                    mask.grid_grad ? &grid_grad : nullptr));
-        EXPECT_TRUE(SameAs(want_input, input_grad));
-        EXPECT_TRUE(SameAs(want_grid, grid_grad));
-      }
-    }
+    ExpectSameGradients(GridSampler2DBackwardKernels(), kGridSampler2DBackward, c, mode, mask,
+                        layout, threads);
   }
 };
 
@@ -146,7 +102,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
     for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 9}) {
       for (const int64_t points : {1, 3, 15, 16, 17, 31, 33, 100}) {
         for (const double reach : {0.5, 0.99, 1.5}) {
-          const Layout layout = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))];
+          const Layout layout = PickOf(random, kInputLayouts);
           GridCase c(element, 2, channels, random.Integer(1, 12), random.Integer(1, 40),
                      random.Integer(1, 3), points, random.Coin() ? Layout::kContiguous : layout);
           c.Fill(GridKind::kRandom, random);
@@ -156,8 +112,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
           mode.align_corners = random.Coin();
           SCOPED_TRACE("channels " + std::to_string(channels) + ", points " +
                        std::to_string(points) + ", reach " + std::to_string(reach));
-          ExpectSameBits(c, mode, {false, true},
-                         kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))], {1, 3});
+          ExpectSameBits(c, mode, {false, true}, PickOf(random, kOutputLayouts), {1, 3});
           if (HasFailure()) return;
         }
       }
@@ -354,8 +309,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
     const Dims d = {random.Integer(1, 3),  random.Integer(1, 50), random.Integer(1, 70),
                     random.Integer(1, 70), random.Integer(1, 15), random.Integer(1, 40)};
     SCOPED_TRACE("round " + std::to_string(round) + " " + ToString(d));
-    const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
-    const Layout layout = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))];
+    const auto element = PickOf(random, kElements);
+    const Layout layout = PickOf(random, kInputLayouts);
     GridCase c(element, d.n, d.c, d.h, d.w, d.oh, d.ow, layout);
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     const int64_t mask = random.Integer(1, 3);
@@ -364,8 +319,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
     portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
     ExpectSameBits(
         c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
-        {(mask & 1) != 0, (mask & 2) != 0},
-        kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+        {(mask & 1) != 0, (mask & 2) != 0}, PickOf(random, kOutputLayouts),
         {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }

@@ -5,17 +5,16 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cpu/machine.h"
 #include "ref/grid_sampler.h"
-#include "runtime/parallel.h"
-#include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
-#include "support/run_kernel.h"
+#include "support/grid_kernels.h"
 
 namespace portacl_test {
 namespace {
@@ -24,41 +23,12 @@ using portacl::cpu::GridSampler2DKernels;
 using portacl::cpu::Vendor;
 using portacl::ref::kGridSampler2D;
 
-class GridSamplerKernels : public testing::Test {
+class GridSamplerKernels : public KernelTest {
  protected:
-  ~GridSamplerKernels() override {
-    portacl::runtime::SetNumThreads(0);
-    portacl::cpu::vendor_for_tests.reset();
-  }
-
-  // Runs every kernel with each number of threads, and as on each vendor's CPUs (short calls take
-  // other vectors there), and compares the whole output storage, guards included, with the
-  // reference's.
   static void ExpectSameBits(const GridCase& c, const GridMode& mode,
                              Layout layout = Layout::kContiguous,
                              const std::vector<int>& threads = {1, 2}) {
-    const Element element = c.input.element();
-    Tensor want(element, c.grad_output.shape(), layout);
-    ASSERT_TRUE(RunGridSampler(kGridSampler2D, c.input, c.grid, mode, &want));
-    ASSERT_TRUE(want.GuardsIntact());
-    for (const auto& kernel : GridSampler2DKernels()) {
-      if (!kernel.available()) continue;
-      for (const Vendor vendor : {Vendor::kAmd, Vendor::kOther}) {
-        portacl::cpu::vendor_for_tests = vendor;
-        for (const int count : threads) {
-          if (vendor == Vendor::kOther && count != threads.front()) continue;  // short: one thread
-          SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
-                       NameOf(mode) + ", " + NameOf(element) + ", " + NameOf(layout) + ", input " +
-                       ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape()));
-          portacl::runtime::SetNumThreads(count);
-          Tensor got(element, c.grad_output.shape(), layout);
-          ASSERT_TRUE(RunGridSampler(kernel, c.input, c.grid, mode, &got));
-          if (got.bytes() == want.bytes()) continue;
-          EXPECT_TRUE(got.GuardsIntact());
-          EXPECT_TRUE(BitIdentical(got, want));
-        }
-      }
-    }
+    ExpectSameSamples(GridSampler2DKernels(), kGridSampler2D, c, mode, layout, threads);
   }
 };
 
@@ -140,12 +110,10 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForFewChannels) {
         for (const double reach : {0.5, 0.99, 1.5}) {
           GridCase c(element, 2, channels, random.Integer(1, 12), random.Integer(1, 40),
                      random.Integer(1, 3), random.Integer(1, 70),
-                     random.Coin() ? Layout::kContiguous
-                                   : kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
+                     random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts));
           c.Fill(GridKind::kRandom, random);
           c.grid.FillUniform(random, -reach, reach);
-          ExpectSameBits(c, mode, kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
-                         {1, 3});
+          ExpectSameBits(c, mode, PickOf(random, kOutputLayouts), {1, 3});
           if (HasFailure()) return;
         }
       }
@@ -186,15 +154,14 @@ TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
   Random random(seed);
   const auto modes = AllGridModes();
   for (int64_t round = 0; round < ByRunLength(120, 30); ++round) {
-    const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
-    const Layout layout = kInputLayouts[static_cast<size_t>(random.Integer(0, 7))];
+    const auto element = PickOf(random, kElements);
+    const Layout layout = PickOf(random, kInputLayouts);
     GridCase c(element, random.Integer(1, 3), random.Integer(1, 50), random.Integer(1, 70),
                random.Integer(1, 70), random.Integer(1, 15), random.Integer(1, 40), layout);
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     ExpectSameBits(
         c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
-        kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
-        {1, static_cast<int>(random.Integer(2, 7))});
+        PickOf(random, kOutputLayouts), {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
 }
@@ -216,25 +183,8 @@ TEST_F(GridSamplerKernels, RowsMayLieGigabytesApart) {
   GridCase c(Element::kFloat, 1, 1, 2, kWidth, 4, 50);
   c.Fill(GridKind::kRandom, random);
   for (const GridMode& mode : AllGridModes()) {
-    portacl::ops::GridSampler2DParams params;
-    params.shape = GridShape(c.input, c.grid, mode);
-    params.input = image;
-    params.input_stride = {2 * kRow, 2 * kRow, kRow, 1};
-    params.grid = c.grid.first();
-    SetStrides(c.grid, &params.grid_stride);
-    const auto run = [&](const auto& kernel, Tensor* output) {
-      params.output = output->first();
-      SetStrides(*output, &params.output_stride);
-      return RunKernel(kernel, params);
-    };
-    Tensor want(Element::kFloat, c.grad_output.shape());
-    ASSERT_TRUE(run(kGridSampler2D, &want));
-    for (const auto& kernel : GridSampler2DKernels()) {
-      if (!kernel.available()) continue;
-      Tensor got(Element::kFloat, c.grad_output.shape());
-      ASSERT_TRUE(run(kernel, &got));
-      EXPECT_TRUE(BitIdentical(got, want)) << kernel.name << " " << mode;
-    }
+    ExpectSameSamplesOf(GridSampler2DKernels(), kGridSampler2D, c, mode, image,
+                        std::array<int64_t, 4>{2 * kRow, 2 * kRow, kRow, 1});
   }
   munmap(memory, kBytes);
 }

@@ -15,11 +15,9 @@
 #include "cpu/grid_sampler_3d_backward.h"
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"
-#include "runtime/parallel.h"
-#include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
-#include "support/run_kernel.h"
+#include "support/grid_kernels.h"
 
 namespace portacl_test {
 namespace {
@@ -29,81 +27,22 @@ using portacl::cpu::GridSampler3DKernels;
 using portacl::ref::kGridSampler3D;
 using portacl::ref::kGridSampler3DBackward;
 
-struct Mask {
-  bool input_grad;
-  bool grid_grad;
-};
-constexpr Mask kBoth = {true, true};
-
-// Same bits, and nothing written outside the view: equal storages settle both at once.
-testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
-  if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
-  if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";
-  return BitIdentical(got, want);
-}
-
-template <class T>
-const T& PickOf(Random& random, const std::vector<T>& values) {
-  return values[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(values.size()) - 1))];
-}
-
 Layout OutputLayout(Layout layout) {
   return layout == Layout::kExpanded ? Layout::kContiguous : layout;
 }
 
-class GridSampler3DKernelsTest : public testing::Test {
+class GridSampler3DKernelsTest : public KernelTest {
  protected:
-  ~GridSampler3DKernelsTest() override {
-    portacl::runtime::SetNumThreads(0);
-    portacl::cpu::l2_cache_bytes_for_tests = 0;
-  }
-
-  static std::string Describe(const char* kernel, int threads, const GridCase& c,
-                              const GridMode& mode, Layout layout) {
-    return std::string(kernel) + ", threads " + std::to_string(threads) + ", " + NameOf(mode) +
-           ", " + NameOf(c.input.element()) + ", " + NameOf(layout) + ", input " +
-           ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape());
-  }
-
   static void ExpectSameSamples(const GridCase& c, const GridMode& mode, Layout layout,
                                 const std::vector<int>& threads) {
-    const Element element = c.input.element();
-    Tensor want(element, c.grad_output.shape(), layout);
-    ASSERT_TRUE(RunGridSampler(kGridSampler3D, c.input, c.grid, mode, &want));
-    for (const auto& kernel : GridSampler3DKernels()) {
-      if (!kernel.available()) continue;
-      for (const int count : threads) {
-        SCOPED_TRACE(Describe(kernel.name, count, c, mode, layout));
-        portacl::runtime::SetNumThreads(count);
-        Tensor got(element, c.grad_output.shape(), layout);
-        ASSERT_TRUE(RunGridSampler(kernel, c.input, c.grid, mode, &got));
-        EXPECT_TRUE(SameAs(want, got));
-      }
-    }
+    portacl_test::ExpectSameSamples(GridSampler3DKernels(), kGridSampler3D, c, mode, layout,
+                                    threads);
   }
 
   static void ExpectSameGradients(const GridCase& c, const GridMode& mode, Mask mask, Layout layout,
                                   const std::vector<int>& threads) {
-    const Element element = c.input.element();
-    Tensor want_input(element, c.input.shape(), layout);
-    Tensor want_grid(element, c.grid.shape(), layout);
-    ASSERT_TRUE(RunGridBackward(kGridSampler3DBackward, c.grad_output, c.input, c.grid, mode,
-                                mask.input_grad ? &want_input : nullptr,
-                                mask.grid_grad ? &want_grid : nullptr));
-    for (const auto& kernel : GridSampler3DBackwardKernels()) {
-      if (!kernel.available()) continue;
-      for (const int count : threads) {
-        SCOPED_TRACE(Describe(kernel.name, count, c, mode, layout));
-        portacl::runtime::SetNumThreads(count);
-        Tensor input_grad(element, c.input.shape(), layout);
-        Tensor grid_grad(element, c.grid.shape(), layout);
-        ASSERT_TRUE(RunGridBackward(kernel, c.grad_output, c.input, c.grid, mode,
-                                    mask.input_grad ? &input_grad : nullptr,
-                                    mask.grid_grad ? &grid_grad : nullptr));
-        EXPECT_TRUE(SameAs(want_input, input_grad));
-        EXPECT_TRUE(SameAs(want_grid, grid_grad));
-      }
-    }
+    portacl_test::ExpectSameGradients(GridSampler3DBackwardKernels(), kGridSampler3DBackward, c,
+                                      mode, mask, layout, threads);
   }
 
   // Both functions.
@@ -220,15 +159,15 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
     SCOPED_TRACE("round " + std::to_string(round));
     const std::array<int64_t, 3> extents = {random.Integer(1, 12), random.Integer(1, 12),
                                             random.Integer(1, 40)};
-    GridCase c(kElements[static_cast<size_t>(random.Integer(0, 3))], random.Integer(1, 2),
+    GridCase c(PickOf(random, kElements), random.Integer(1, 2),
                random.Coin() ? random.Integer(1, 3) : random.Integer(4, 20), extents,
                {random.Integer(1, 5), random.Integer(1, 10), random.Integer(100, 200)},
-               kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
+               PickOf(random, kInputLayouts));
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
     const int64_t mask = random.Integer(1, 3);
     ExpectSameGradients(c, PickOf(random, modes), {(mask & 1) != 0, (mask & 2) != 0},
-                        kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+                        PickOf(random, kOutputLayouts),
                         {1, 2, static_cast<int>(random.Integer(3, 20))});
     if (HasFailure()) return;
   }
@@ -243,20 +182,18 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
     SCOPED_TRACE("round " + std::to_string(round));
     const std::array<int64_t, 3> extents = {random.Integer(1, 9), random.Integer(1, 20),
                                             random.Integer(1, 40)};
-    GridCase c(kElements[static_cast<size_t>(random.Integer(0, 3))], random.Integer(1, 3),
-               random.Integer(1, 40), extents,
+    GridCase c(PickOf(random, kElements), random.Integer(1, 3), random.Integer(1, 40), extents,
                {random.Integer(1, 5), random.Integer(1, 6), random.Integer(1, 40)},
-               kInputLayouts[static_cast<size_t>(random.Integer(0, 7))]);
+               PickOf(random, kInputLayouts));
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
-    ExpectSameBits(c, PickOf(random, modes),
-                   kOutputLayouts[static_cast<size_t>(random.Integer(0, 6))],
+    ExpectSameBits(c, PickOf(random, modes), PickOf(random, kOutputLayouts),
                    {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
 }
 
 // Planes so far apart that the last one's offset in bytes has no 32 bits; of the memory only they
-// are touched. Twice as far the offset in elements has none either: such calls are refused.
+// are touched.
 TEST_F(GridSampler3DKernelsTest, PlanesMayLieGigabytesApart) {
   constexpr int64_t kPlane = 5 * 64;
   constexpr int64_t kFar = (int64_t{1} << 29) + 4096;  // in elements
@@ -272,29 +209,8 @@ TEST_F(GridSampler3DKernelsTest, PlanesMayLieGigabytesApart) {
   GridCase c(Element::kFloat, 1, 1, {2, 5, 64}, {3, 4, 20});
   c.Fill(GridKind::kRandom, random);
   for (const GridMode& mode : AllGridModes()) {
-    portacl::ops::GridSampler3DParams params;
-    params.shape = GridShape(c.input, c.grid, mode);
-    params.input = volume;
-    params.input_stride = {2 * kFar, 2 * kFar, kFar, 64, 1};
-    params.grid = c.grid.first();
-    SetStrides(c.grid, &params.grid_stride);
-    const auto run = [&](const auto& kernel, Tensor* output) {
-      params.output = output->first();
-      SetStrides(*output, &params.output_stride);
-      return RunKernel(kernel, params);
-    };
-    Tensor want(Element::kFloat, c.grad_output.shape());
-    ASSERT_TRUE(run(kGridSampler3D, &want));
-    for (const auto& kernel : GridSampler3DKernels()) {
-      if (!kernel.available()) continue;
-      Tensor got(Element::kFloat, c.grad_output.shape());
-      ASSERT_TRUE(run(kernel, &got));
-      EXPECT_TRUE(BitIdentical(got, want)) << kernel.name << " " << mode;
-      portacl::base::KernelPlan plan;
-      auto beyond = params;
-      beyond.input_stride[2] = int64_t{1} << 31;
-      EXPECT_FALSE(kernel.plan(beyond, &plan));
-    }
+    ExpectSameSamplesOf(GridSampler3DKernels(), kGridSampler3D, c, mode, volume,
+                        std::array<int64_t, 5>{2 * kFar, 2 * kFar, kFar, 64, 1});
   }
   munmap(memory, kBytes);
 }

@@ -1,0 +1,113 @@
+// What the kernel tests of grid sampling do alike on images and on volumes: every kernel of this
+// machine against the reference, bit for bit, with each number of threads.
+#ifndef PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_
+#define PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_
+
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/kernel.h"
+#include "runtime/parallel.h"
+#include "support/api/grid_case.h"
+#include "support/api/grid_oracle.h"
+#include "support/kernel_test.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+
+// The gradients that a call wants.
+struct Mask {
+  bool input_grad;
+  bool grid_grad;
+};
+inline constexpr Mask kBoth = {true, true};
+
+// Calls check() for every kernel of this machine and each number of threads, with a trace of them.
+template <class Params, class Check>
+void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const GridCase& c,
+                const GridMode& mode, Layout layout, const std::vector<int>& threads,
+                const Check& check) {
+  for (const auto& kernel : kernels) {
+    if (!kernel.available()) continue;
+    for (const int count : threads) {
+      SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
+                   NameOf(mode) + ", " + NameOf(c.input.element()) + ", " + NameOf(layout) +
+                   ", input " + ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape()));
+      portacl::runtime::SetNumThreads(count);
+      check(kernel);
+    }
+  }
+}
+
+// The function; outputs have the given layout.
+template <class Params>
+void ExpectSameSamples(std::span<const portacl::base::Kernel<Params>> kernels,
+                       const portacl::base::Kernel<Params>& reference, const GridCase& c,
+                       const GridMode& mode, Layout layout, const std::vector<int>& threads) {
+  const Element element = c.input.element();
+  Tensor want(element, c.grad_output.shape(), layout);
+  ASSERT_TRUE(RunGridSampler(reference, c.input, c.grid, mode, &want));
+  ASSERT_TRUE(want.GuardsIntact());
+  ForKernels(kernels, c, mode, layout, threads, [&](const auto& kernel) {
+    Tensor got(element, c.grad_output.shape(), layout);
+    ASSERT_TRUE(RunGridSampler(kernel, c.input, c.grid, mode, &got));
+    EXPECT_TRUE(SameAs(want, got));
+  });
+}
+
+// Its gradients.
+template <class Params>
+void ExpectSameGradients(std::span<const portacl::base::Kernel<Params>> kernels,
+                         const portacl::base::Kernel<Params>& reference, const GridCase& c,
+                         const GridMode& mode, Mask mask, Layout layout,
+                         const std::vector<int>& threads) {
+  const Element element = c.input.element();
+  const auto run = [&](const auto& kernel, Tensor* input_grad, Tensor* grid_grad) {
+    return RunGridBackward(kernel, c.grad_output, c.input, c.grid, mode,
+                           mask.input_grad ? input_grad : nullptr,
+                           mask.grid_grad ? grid_grad : nullptr);
+  };
+  Tensor want_input(element, c.input.shape(), layout);
+  Tensor want_grid(element, c.grid.shape(), layout);
+  ASSERT_TRUE(run(reference, &want_input, &want_grid));
+  ASSERT_TRUE(want_input.GuardsIntact() && want_grid.GuardsIntact());
+  ForKernels(kernels, c, mode, layout, threads, [&](const auto& kernel) {
+    Tensor input_grad(element, c.input.shape(), layout);
+    Tensor grid_grad(element, c.grid.shape(), layout);
+    ASSERT_TRUE(run(kernel, &input_grad, &grid_grad));
+    EXPECT_TRUE(SameAs(want_input, input_grad));
+    EXPECT_TRUE(SameAs(want_grid, grid_grad));
+  });
+}
+
+// The function of an input that lies elsewhere than the case's, of the same extents.
+template <class Params, class Strides>
+void ExpectSameSamplesOf(std::span<const portacl::base::Kernel<Params>> kernels,
+                         const portacl::base::Kernel<Params>& reference, const GridCase& c,
+                         const GridMode& mode, const void* input, const Strides& input_stride) {
+  const auto run = [&](const auto& kernel, Tensor* output) {
+    Params params;
+    params.shape = GridShape(c.input, c.grid, mode);
+    params.input = input;
+    params.input_stride = input_stride;
+    params.grid = c.grid.first();
+    params.output = output->first();
+    SetStrides(c.grid, &params.grid_stride);
+    SetStrides(*output, &params.output_stride);
+    return RunKernel(kernel, params);
+  };
+  Tensor want(c.input.element(), c.grad_output.shape());
+  ASSERT_TRUE(run(reference, &want));
+  ForKernels(kernels, c, mode, Layout::kContiguous, {1}, [&](const auto& kernel) {
+    Tensor got(c.input.element(), c.grad_output.shape());
+    ASSERT_TRUE(run(kernel, &got));
+    EXPECT_TRUE(SameAs(want, got));
+  });
+}
+
+}  // namespace portacl_test
+
+#endif  // PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_

@@ -1,0 +1,45 @@
+// What the tests of kernels share: the comparison of whole storages, random picks, and settings
+// that are put back.
+#ifndef PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
+#define PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iterator>
+
+#include "cpu/caches.h"
+#include "cpu/machine.h"
+#include "runtime/parallel.h"
+#include "support/api/compare.h"
+#include "support/api/random.h"
+#include "support/api/tensor.h"
+
+namespace portacl_test {
+
+// Same bits, and nothing written outside the view. Equal storages settle both at once: looking at
+// every element takes far longer than the kernels.
+inline testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
+  if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
+  if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";
+  return BitIdentical(got, want);
+}
+
+template <class Range>
+const auto& PickOf(Random& random, const Range& values) {
+  return values[static_cast<size_t>(random.Integer(0, std::ssize(values) - 1))];
+}
+
+class KernelTest : public testing::Test {
+ protected:
+  ~KernelTest() override {
+    portacl::runtime::SetNumThreads(0);
+    portacl::cpu::last_level_cache_bytes_for_tests = 0;
+    portacl::cpu::l2_cache_bytes_for_tests = 0;
+    portacl::cpu::vendor_for_tests.reset();
+  }
+};
+
+}  // namespace portacl_test
+
+#endif  // PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
