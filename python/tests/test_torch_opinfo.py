@@ -14,6 +14,7 @@ import portacl.torch as pt  # noqa: E402
 NAMES = {
     ("nn.functional.grid_sample", ""),
     ("grid_sampler_2d", ""),
+    ("grid_sampler_3d", ""),
     ("nn.functional.interpolate", "nearest-exact"),
 }
 OPS = [op for op in invocations.op_db if (op.name, op.variant_test_name) in NAMES]
