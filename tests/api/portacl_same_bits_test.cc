@@ -14,6 +14,7 @@
 
 #include "support/api/compare.h"
 #include "support/api/native.h"
+#include "support/api/native_grid.h"
 #include "support/api/shape_list.h"
 
 namespace portacl_test {
@@ -89,10 +90,12 @@ Computation GridOf(const GridCase& c, const GridMode& mode, Layout layout, bool 
   return [&c, mode, layout, want_input_grad, want_grid_grad]() -> Outputs {
     Tensor input_grad(c.input.element(), c.input.shape(), layout);
     Tensor grid_grad(c.input.element(), c.grid.shape());
-    EXPECT_TRUE(Succeeds(NativeGridBackward(c, mode, want_input_grad ? &input_grad : nullptr,
-                                            want_grid_grad ? &grid_grad : nullptr)));
+    EXPECT_TRUE(
+        Succeeds(SampleGridBackward(View(c.grad_output), View(c.input), View(c.grid),
+                                    want_input_grad ? View(input_grad) : portacl::Tensor(),
+                                    want_grid_grad ? View(grid_grad) : portacl::Tensor(), mode)));
     Tensor output(c.input.element(), c.grad_output.shape(), layout);
-    EXPECT_TRUE(Succeeds(NativeGrid(c.input, c.grid, mode, &output)));
+    EXPECT_TRUE(Succeeds(SampleGrid(View(c.input), View(c.grid), View(output), mode)));
     return {input_grad, grid_grad, output};
   };
 }
@@ -182,16 +185,12 @@ RC_GTEST_PROP(SameBitsRandom, NearestExact, (uint64_t seed)) {
   if (!forward) RC_FAIL(forward.message());
 }
 
-RC_GTEST_PROP(SameBitsRandom, GridSampler, (uint64_t seed)) {
-  Random random(seed);
-  const Element element = PickFrom(&random, kElements);
+// Fills a case, and puts in a few points that are not numbers, and values too; then compares.
+void CheckRandomGrid(Random& random, GridCase& c) {
+  const Element element = c.input.element();
   const GridMode mode = PickFrom(&random, AllGridModes());
   const Layout layout = PickFrom(&random, kOutputLayouts);
-  GridCase c(element, random.Integer(1, 3), NastyExtent(&random), NastyExtent(&random) % 24 + 1,
-             NastyExtent(&random) % 24 + 1, random.Integer(1, 12), NastyExtent(&random),
-             PickFrom(&random, kInputLayouts));
   c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
-  // A few points that are not numbers, and values too.
   for (int64_t strange = random.Integer(0, 4); strange > 0; --strange) {
     c.grid.Set(random.Integer(0, c.grid.size() - 1),
                PickFrom(&random, StrangeCoordinates(element)));
@@ -206,6 +205,23 @@ RC_GTEST_PROP(SameBitsRandom, GridSampler, (uint64_t seed)) {
   const testing::AssertionResult same =
       SameEverywhere(GridOf(c, mode, layout, mask != 1, mask != 2));
   if (!same) RC_FAIL(same.message());
+}
+
+RC_GTEST_PROP(SameBitsRandom, GridSampler, (uint64_t seed)) {
+  Random random(seed);
+  GridCase c(PickFrom(&random, kElements), random.Integer(1, 3), NastyExtent(&random),
+             NastyExtent(&random) % 24 + 1, NastyExtent(&random) % 24 + 1, random.Integer(1, 12),
+             NastyExtent(&random), PickFrom(&random, kInputLayouts));
+  CheckRandomGrid(random, c);
+}
+
+RC_GTEST_PROP(SameBitsRandom, GridSamplerOfVolumes, (uint64_t seed)) {
+  Random random(seed);
+  const auto extent = [&] { return NastyExtent(&random) % 10 + 1; };
+  GridCase c(PickFrom(&random, kElements), random.Integer(1, 2), NastyExtent(&random) % 20 + 1,
+             {extent(), extent(), extent()}, {random.Integer(1, 4), extent(), extent()},
+             PickFrom(&random, kInputLayouts));
+  CheckRandomGrid(random, c);
 }
 
 // ---- floating-point state ----------------------------------------------------------------------

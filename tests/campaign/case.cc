@@ -61,8 +61,10 @@ void FillValues(Random& random, Values values, Tensor* tensor) {
 
 // Points at pixels' centres and edges, where taps and slopes change.
 void FillKinks(Random& random, const GridMode& mode, const Shape& image, Tensor* grid) {
+  const int64_t axes = grid->shape().back();  // x, the image's last one, comes first
   grid->Fill([&](int64_t i) {
-    const auto extent = static_cast<double>(image[i % 2 == 0 ? 3 : 2]);
+    const auto extent =
+        static_cast<double>(image[image.size() - 1 - static_cast<size_t>(i % axes)]);
     const double pixel =
         static_cast<double>(random.Integer(-4, 2 * static_cast<int64_t>(extent) + 2)) / 2;
     if (!mode.align_corners) return (2 * pixel + 1) / extent - 1;
@@ -142,13 +144,18 @@ void DrawGrid(Random& random, CampaignCase* c) {
   const int64_t mask = random.Integer(0, 5);
   c->want_input_grad = mask != 1;
   c->want_grid_grad = mask != 2;
+  const int64_t axes = random.Integer(0, 2) == 0 ? 3 : 2;  // volumes and images
+  const auto draw = [&](Shape shape, int64_t least, int64_t most) {
+    for (int64_t i = 0; i < axes; ++i) shape.push_back(DrawExtent(random, least));
+    return Bounded(std::move(shape), most);
+  };
   const int64_t n = DrawExtent(random, 0) % 4;
-  const int64_t channels = DrawExtent(random, 0);
-  const Shape image = Bounded({n, channels, DrawExtent(random, 1), DrawExtent(random, 1)}, 6000);
-  Shape points = Bounded({image[0], DrawExtent(random, 0), DrawExtent(random, 0), 2}, 2000);
+  const Shape image = draw({n, DrawExtent(random, 0)}, 1, 6000);
+  Shape points = draw({image[0]}, 0, 1000);
   points[0] = image[0];
-  points[3] = 2;
-  const Shape sampled = {image[0], image[1], points[1], points[2]};
+  Shape sampled = {image[0], image[1]};
+  sampled.insert(sampled.end(), points.begin() + 1, points.end());
+  points.push_back(axes);
   Layouts layouts(random);
   const auto input = [&](const Shape& shape) { return Tensor(c->element, shape, layouts.Input()); };
   const auto output = [&](const Shape& shape) {

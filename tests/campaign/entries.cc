@@ -7,6 +7,7 @@
 #include "support/api/acl_fixture.h"
 #include "support/api/forward_call.h"
 #include "support/api/native.h"
+#include "support/api/native_grid.h"
 #include "support/api/op_call.h"
 
 namespace portacl_test {
@@ -15,6 +16,8 @@ namespace {
 bool IsGrid(const CampaignCase& c) {
   return c.op == CampaignOp::kGrid || c.op == CampaignOp::kGridBackward;
 }
+
+bool IsVolume(const CampaignCase& c) { return c.inputs[0].shape().size() == 5; }
 
 // The outputs of the backward grid sampler as parameters: null where not wanted.
 struct GridOutputs {
@@ -39,8 +42,6 @@ portacl::Status CallNative(const CampaignCase& c, std::vector<Tensor>* outputs) 
     if (tensor == nullptr) return portacl::Tensor();
     return c.overlaps ? Over(*tensor, c.inputs[0]) : View(*tensor);
   };
-  const auto interpolation = static_cast<portacl::Interpolation>(c.mode.interpolation);
-  const auto padding = static_cast<portacl::Padding>(c.mode.padding);
   switch (c.op) {
     case CampaignOp::kNearest:
       return portacl::upsample_nearest_exact(in(0), out(outputs->data()), ScalesOrNull(c.scales));
@@ -48,15 +49,12 @@ portacl::Status CallNative(const CampaignCase& c, std::vector<Tensor>* outputs) 
       return portacl::upsample_nearest_exact_backward(in(0), out(outputs->data()),
                                                       ScalesOrNull(c.scales));
     case CampaignOp::kGrid:
-      return portacl::grid_sampler_2d(in(0), in(1), out(outputs->data()), interpolation, padding,
-                                      c.mode.align_corners);
+      return SampleGrid(in(0), in(1), out(outputs->data()), c.mode);
     case CampaignOp::kGridBackward:
       break;
   }
   const GridOutputs grid(c, outputs);
-  return portacl::grid_sampler_2d_backward(in(0), in(1), in(2), out(grid.input_grad),
-                                           out(grid.grid_grad), interpolation, padding,
-                                           c.mode.align_corners);
+  return SampleGridBackward(in(0), in(1), in(2), out(grid.input_grad), out(grid.grid_grad), c.mode);
 }
 
 // Host memory serves as device memory, but in guard mode.
@@ -77,6 +75,7 @@ aclnnStatus CallAclnn(const CampaignCase& c, std::vector<Tensor>* outputs, aclrt
                      stream);
     case CampaignOp::kGrid: {
       GridForwardCall call;
+      call.volume = IsVolume(c);
       call.input = ArgsOf(c.inputs[0]);
       call.grid = ArgsOf(c.inputs[1]);
       call.interpolation = c.mode.interpolation;
@@ -90,6 +89,7 @@ aclnnStatus CallAclnn(const CampaignCase& c, std::vector<Tensor>* outputs, aclrt
   }
   const GridOutputs grid(c, outputs);
   GridCall call;
+  call.volume = IsVolume(c);
   call.grad_output = ArgsOf(c.inputs[0]);
   call.input = ArgsOf(c.inputs[1]);
   call.grid = ArgsOf(c.inputs[2]);
@@ -112,10 +112,13 @@ Argument Dense(const Tensor& tensor) {
 }
 
 aclError CallByName(const CampaignCase& c, std::vector<Tensor>* outputs, aclrtStream stream) {
-  static constexpr const char* kTypes[] = {"UpsampleNearestExact2d", "UpsampleNearestExact2dGrad",
-                                           "GridSampler2D", "GridSampler2DGrad"};
+  static constexpr const char* kTypes[][2] = {
+      {"UpsampleNearestExact2d", "UpsampleNearestExact3d"},
+      {"UpsampleNearestExact2dGrad", "UpsampleNearestExact3dGrad"},
+      {"GridSampler2D", "GridSampler3D"},
+      {"GridSampler2DGrad", "GridSampler3DGrad"}};
   OpCall call;
-  call.type = kTypes[static_cast<size_t>(c.op)];
+  call.type = kTypes[static_cast<size_t>(c.op)][IsVolume(c) ? 1 : 0];
   for (const Tensor& tensor : c.inputs) call.inputs.push_back(Dense(tensor));
   for (const Tensor& tensor : *outputs) call.outputs.push_back(Dense(tensor));
   if (IsGrid(c)) {
@@ -127,7 +130,7 @@ aclError CallByName(const CampaignCase& c, std::vector<Tensor>* outputs, aclrtSt
   } else {
     const bool backward = c.op == CampaignOp::kNearestBackward;
     const Shape& large = backward ? c.inputs[0].shape() : outputs->front().shape();
-    call.attributes["output_size"] = Ints{large[2], large[3]};
+    call.attributes["output_size"] = Ints(large.begin() + 2, large.end());
     if (backward) call.attributes["input_size"] = outputs->front().shape();
   }
   return RunOp(call, Way::kExecuteV2, stream);
@@ -150,8 +153,8 @@ bool CanExpress(Entry entry, const CampaignCase& c) {
   if (c.overlaps) return false;
   if (entry == Entry::kAclnn) return true;
   if (!IsGrid(c) && c.element == Element::kDouble) return false;
-  // A float attribute cannot hold every scale, and there is no mask.
-  return c.inputs[0].shape().size() == 4 && c.scales.empty() && c.want_input_grad &&
+  // A float attribute cannot hold every scale, and there are no masks and no rows alone.
+  return c.inputs[0].shape().size() >= 4 && c.scales.empty() && c.want_input_grad &&
          c.want_grid_grad && std::all_of(c.inputs.begin(), c.inputs.end(), IsDense) &&
          std::all_of(c.outputs.begin(), c.outputs.end(), IsDense);
 }
