@@ -42,6 +42,7 @@ class Reader:
         )
         width, height = SCREENS[screen]
         self.page = browser.new_page(viewport={"width": width, "height": height})
+        self.page.set_default_timeout(0)  # a busy machine is slow, not wrong; ctest has a limit
         self.page.on("console", lambda m: self.note(f"console: {m.type}: {m.text}"))
         self.page.on("pageerror", lambda e: self.note(f"console: {e}"))
         address = path.resolve().as_uri()
@@ -175,7 +176,7 @@ def main(arguments):
     paths = [Path(a) for a in arguments if not a.startswith("--")]
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=0)
         if planted:
             return self_test(browser, paths[0])
         if "--draw" in arguments:

@@ -6,10 +6,10 @@ cd "$PORTACL_SOURCE_DIR"
 fixture=$PORTACL_BUILD_DIR/fixture
 [ -d "$fixture" ] || { echo "skipped: this build has no library with planted faults"; exit 77; }
 command -v chromium chromium-browser >/dev/null ||
-  { echo "skipped: no Chromium (script/setup --docs-check installs it)"; exit 77; }
-python=$(script/setup --print-docs-venv)/bin/python
+  { echo "skipped: no Chromium (script/setup --browser installs it)"; exit 77; }
+python=$(script/setup --print-browser-venv)/bin/python
 "$python" -c 'import playwright' 2>/dev/null ||
-  { echo "skipped: no Playwright (script/setup --docs-check installs it)"; exit 77; }
+  { echo "skipped: no Playwright (script/setup --browser installs it)"; exit 77; }
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
