@@ -44,7 +44,7 @@ extern "C" {
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 2u /**< for asking how far a stream is */
 #define ACL_EVENT_TIME_LINE 8u               /**< for aclrtEventElapsedTime() */
 #define ACL_EVENT_EXTERNAL 0x20u             /**< 200001: not here */
-#define ACL_EVENT_IPC 0x40u                  /**< 200001: not here */
+#define ACL_EVENT_IPC 0x40u                  /**< of this process here, as any other */
 /** @} */
 
 /**

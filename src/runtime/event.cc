@@ -17,9 +17,9 @@
 namespace portacl::runtime {
 namespace {
 
+// An event for other processes is one for this process too; only its handle cannot be given away.
 constexpr uint32_t kAllFlags =
-    ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
-constexpr uint32_t kOtherProcesses = ACL_EVENT_IPC | ACL_EVENT_EXTERNAL;
+    ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_IPC;
 
 struct Event {
   const Context* context = nullptr;  // compared only
@@ -132,16 +132,15 @@ base::Status CompleteGate(const std::shared_ptr<Event>& event, std::string_view 
 
 base::Status CreateEvent(uint32_t flags, void** handle) {
   if (handle == nullptr) return InvalidParam("event is null, it receives the new event");
-  if ((flags & ~kAllFlags) != 0 && (flags & ~(kAllFlags | kOtherProcesses)) == 0) {
+  if ((flags & ~kAllFlags) == ACL_EVENT_EXTERNAL) {
     return Error(ACL_ERROR_API_NOT_SUPPORT,
-                 "not supported by portacl: flag {:#x} asks for an event that other processes or "
-                 "captures share",
+                 "not supported by portacl: flag {:#x} asks for an event that captures share",
                  flags);
   }
   if (flags == 0 || (flags & ~kAllFlags) != 0) {
     return InvalidParam(
         "flag is {:#x}, wanted one or several of ACL_EVENT_SYNC (1), "
-        "ACL_EVENT_CAPTURE_STREAM_PROGRESS (2), ACL_EVENT_TIME_LINE (8)",
+        "ACL_EVENT_CAPTURE_STREAM_PROGRESS (2), ACL_EVENT_TIME_LINE (8), ACL_EVENT_IPC (0x40)",
         flags);
   }
   Context* context = nullptr;

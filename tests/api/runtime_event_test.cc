@@ -212,7 +212,7 @@ TEST_F(RuntimeEvent, MayBeDestroyedWhilePending) {
 
 TEST_F(RuntimeEvent, FlagsAreCheckedAndKept) {
   for (const auto create : {aclrtCreateEventWithFlag, aclrtCreateEventExWithFlag}) {
-    for (uint32_t flag : {1u, 2u, 8u, 11u}) {
+    for (uint32_t flag : {1u, 2u, 8u, 11u, 0x40u, 0x41u}) {
       aclrtEvent event = nullptr;
       ASSERT_EQ(create(&event, flag), ACL_SUCCESS);
       EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);

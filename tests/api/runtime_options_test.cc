@@ -286,7 +286,7 @@ TEST_F(RuntimeOptions, WhatNeedsHardwareSaysSo) {
   aclrtIpcEventHandle name{};
   EXPECT_ACL_ERROR(aclrtIpcGetEventHandle(nullptr, &name), kNot, "between processes");
   EXPECT_ACL_ERROR(aclrtIpcOpenEventHandle(name, &pointer), kNot, "between processes");
-  EXPECT_ACL_ERROR(aclrtCreateEventExWithFlag(&pointer, ACL_EVENT_IPC), kNot, "other processes");
+  EXPECT_ACL_ERROR(aclrtCreateEventExWithFlag(&pointer, ACL_EVENT_EXTERNAL), kNot, "captures");
   char key[ACL_IPC_HANDLE_SIZE] = {};
   int32_t pid = 0;
   EXPECT_ACL_ERROR(aclrtIpcMemGetExportKey(nullptr, 0, key, sizeof key, 0), kNot, "processes");
