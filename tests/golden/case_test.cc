@@ -98,6 +98,23 @@ TEST_F(CaseFileTest, JsonTakesListsNumbersAndStrings) {
             "upsample_nearest_exact1d name=case-0002 dtype=float32 self=1x2x3 scales=2 out=1x2x6");
 }
 
+TEST_F(CaseFileTest, EditorsOfOtherSystemsMayHaveWrittenThem) {
+  const std::string mark = "\xEF\xBB\xBF", words = "upsample_nearest_exact1d self=1x2x3 out=1x2x6";
+  const std::string lists[][2] = {
+      {"a.txt", words + " \r\n\r\n# none\r\n"},
+      {"b.csv", "operator,self,out\r\nupsample_nearest_exact1d,1x2x3,1x2x6\r\n"},
+      {"c.json", "{\"version\": 1,\r\n\"cases\": [\"" + words + "\"]}\r\n"}};
+  for (const auto& [name, text] : lists) {
+    std::ofstream(Path(name)) << mark << text;
+    const std::vector<Case> cases = ReadCases(Path(name));
+    ASSERT_EQ(cases.size(), 1u) << name;
+    EXPECT_EQ(ToString(cases[0]),
+              "upsample_nearest_exact1d name=case-0001 dtype=float32 self=1x2x3 out=1x2x6");
+  }
+  EXPECT_EQ(RefusalOf("utf16.txt", std::string("\xFF\xFEu\0p\0", 6)),
+            "utf16.txt: is not text in UTF-8: a byte of it is 0");
+}
+
 TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
   const std::string head = "{\"version\": 1,\n \"cases\": [\n";
   EXPECT_EQ(RefusalOf("a.json",

@@ -232,10 +232,20 @@ std::vector<Entry> EntriesOfText(const std::string& text) {
     begin = end + 1;
     ++line;
     words = words.substr(0, words.find('#'));
-    if (words.find_first_not_of(" \t\r") == std::string::npos) continue;
+    words.resize(words.find_last_not_of(" \t\r") + 1);
+    if (words.empty()) continue;
     entries.push_back({line, true, words, {}});
   }
   return entries;
+}
+
+// Of a list that an editor of any system wrote: without the mark that some put first.
+std::string ReadList(const std::string& path) {
+  const std::string text = cli::ReadText(path);
+  if (text.find('\0') != std::string::npos) {
+    throw BadInput(path + ": is not text in UTF-8: a byte of it is 0");
+  }
+  return text.rfind("\xEF\xBB\xBF", 0) == 0 ? text.substr(3) : text;
 }
 
 Case CaseOf(const Entry& entry, const std::string& path) {
@@ -308,7 +318,7 @@ std::string TextOf(const std::vector<Case>& cases) {
 
 std::vector<Case> ReadCases(const std::string& path) {
   CheckCasesPath(path);
-  const std::string text = cli::ReadText(path), extension = cli::Extension(path);
+  const std::string text = ReadList(path), extension = cli::Extension(path);
   const std::vector<Entry> entries = extension == "json"  ? EntriesOfJson(text, path)
                                      : extension == "csv" ? EntriesOfCsv(text, path)
                                                           : EntriesOfText(text);
