@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli_error.h"
@@ -46,23 +47,27 @@ std::string FailureText(const CaseVerdict& verdict) {
 
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                         const golden::StandardOptions& standard) {
-  size_t failed = 0, outputs = 0;
+  size_t failed = 0, outputs = 0, right = 0;
   double excess = 0;
   int64_t different = 0;
   for (const CaseVerdict& verdict : verdicts) {
     failed += verdict.passed() ? 0 : 1;
     outputs += verdict.outputs.size();
     for (const OutputVerdict& output : verdict.outputs) {
-      excess = std::max(excess, output.largest_excess);
+      right += output.passed ? 1 : 0;
+      const bool other_kind = output.nan_mismatch + output.infinity_mismatch > 0;
+      excess = std::max(
+          excess, other_kind ? std::numeric_limits<double>::infinity() : output.largest_excess);
       different += output.different_bits;
     }
   }
   const std::string word = failed == 0 ? Styled("ok", Style::kGood) : Styled("FAILED", Style::kBad);
   return fmt::format(
-      "{}: {} of {} cases, {} outputs {}; {} elements differ from golden's bits, the largest error "
+      "{}: {} of {} cases, {} of {} outputs {}; {} elements differ from golden's bits, the largest "
+      "error "
       "is {:.2g} of its bound\n",
-      word, verdicts.size() - failed, verdicts.size(), outputs, golden::StandardText(standard),
-      different, excess);
+      word, verdicts.size() - failed, verdicts.size(), right, outputs,
+      golden::StandardText(standard), different, excess);
 }
 
 }  // namespace

@@ -190,7 +190,29 @@ TEST_F(VerifyTest, FoldersWithoutALibraryAreNamed) {
   ExpectBadInput(Run({"verify", "cases.txt", "--lib-dir", "nowhere"}), "nowhere: no such folder");
   ExpectBadInput(Run({"verify", "cases.txt"}), "wanted either --lib-dir");
   Write("empty/libopapi.so", "no library");
-  ExpectBadInput(Run({"verify", "cases.txt", "--lib-dir", "empty"}), "empty/libopapi.so");
+  ExpectBadInput(Run({"verify", "cases.txt", "--lib-dir", "empty"}),
+                 "portacl: empty/libopapi.so: file too short");
+}
+
+TEST_F(VerifyTest, ALibraryWithoutARuntimeIsRefusedByNamesAtOnce) {
+  Write("cases.txt", kSevens);
+  const Outcome outcome =
+      Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/without_runtime"});
+  ExpectBadInput(outcome, "the library has no aclrtDestroyStream, aclrtMemcpy");
+  EXPECT_THAT(outcome.err, Not(HasSubstr("terminate")));
+}
+
+TEST_F(VerifyTest, AMissingOperatorCostsItsCasesOnly) {
+  Write("cases.txt", std::string(kSevens) +
+                         "grid_sampler_2d name=sampler input=1x1x5x7 grid=1x2x2x2\n"
+                         "grid_sampler_2d_backward name=mask input=1x1x5x7 grid=1x2x2x2\n");
+  const Outcome outcome =
+      Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/without_operators"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("3 of 5 cases, 3 of 3 outputs"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("sampler\n  the library has no aclnnGridSampler2DGetWorkspaceSize\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("mask\n  the library has no aclDestroyBoolArray\n"));
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 // is loaded, and a crash costs one case.
 //
 // Protocol. Standard input: a case's string, one a line. Standard output, for each: int32 status,
-// then texts (uint32 length, bytes) for the call that failed and its message, uint32 number of
+// then texts (uint32 length, bytes) for the call that failed ("" where none did: the message says
+// what is wrong, or there is none) and its message, uint32 number of
 // outputs, and each output's elements (uint64 length, bytes), dense. At the start one text: "" or
 // why the library cannot be used.
 #include <dlfcn.h>
@@ -39,7 +40,10 @@ class Library {
       const std::filesystem::path path = std::filesystem::path(folder) / name;
       if (!std::filesystem::exists(path)) continue;
       void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-      if (handle == nullptr) return fmt::format("{}: {}", path.string(), dlerror());
+      if (handle == nullptr) {
+        const std::string error = dlerror();  // begins with the path, or with that of a dependency
+        return error.rfind(path.string(), 0) == 0 ? error : path.string() + ": " + error;
+      }
       handles_.push_back(handle);
     }
     if (!handles_.empty()) return "";
@@ -93,7 +97,7 @@ void RunLine(AclnnCaller& caller, const std::string& line, Answer& answer) {
   try {
     outcome = caller.Run(call);
   } catch (const std::exception& error) {
-    outcome = {-1, call.op->function, error.what()};
+    outcome = {-1, "", error.what()};  // no call returned that
   }
   answer.Number(outcome.status);
   answer.Text(outcome.call);

@@ -14,10 +14,12 @@
 #include <aclnnop/aclnn_upsample_nearest_exact3d.h>
 #include <aclnnop/aclnn_upsample_nearest_exact3d_backward.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -115,7 +117,8 @@ aclFormat FormatOf(const std::optional<std::string>& name) {
   return ACL_FORMAT_UNDEFINED;
 }
 
-// Looks a function up as often as it is called: a few lookups a case cost less than the case.
+// Looks a function up as often as it is called: a few lookups a case cost less than the case. A
+// destructor asks only for what is known to be there: kNeeded, and what Fill found before.
 template <class Function>
 Function* Find(const FindFunction& find, const char* name) {
   void* const address = find(name);
@@ -123,6 +126,12 @@ Function* Find(const FindFunction& find, const char* name) {
   return reinterpret_cast<Function*>(address);
 }
 #define PORTACL_FIND(name) Find<decltype(name)>(find_, #name)
+
+// What every case needs: looked up before the first, so that none begins without it.
+constexpr const char* kNeeded[] = {
+    "aclInit",           "aclFinalize",        "aclrtSetDevice",         "aclrtResetDevice",
+    "aclrtCreateStream", "aclrtDestroyStream", "aclrtSynchronizeStream", "aclrtMalloc",
+    "aclrtFree",         "aclrtMemcpy",        "aclCreateTensor",        "aclDestroyTensor"};
 
 // Thrown where a call fails; its outcome is the case's.
 struct Failed {
@@ -196,9 +205,11 @@ class Execution {
     if (IsTensor(role)) {
       handle.tensor = MakeTensor(i);
     } else if (role == Role::kInts) {
+      static_cast<void>(PORTACL_FIND(aclDestroyIntArray));
       handle.ints =
           PORTACL_FIND(aclCreateIntArray)(argument.integers.data(), argument.integers.size());
     } else if (role == Role::kMask) {
+      static_cast<void>(PORTACL_FIND(aclDestroyBoolArray));
       const auto values = std::make_unique<bool[]>(argument.integers.size() + 1);
       for (size_t k = 0; k < argument.integers.size(); ++k) values[k] = argument.integers[k] != 0;
       handle.bools = PORTACL_FIND(aclCreateBoolArray)(values.get(), argument.integers.size());
@@ -247,6 +258,12 @@ class Execution {
 }  // namespace
 
 AclnnCaller::AclnnCaller(FindFunction find) : find_(std::move(find)) {
+  std::vector<const char*> missing;
+  std::copy_if(std::begin(kNeeded), std::end(kNeeded), std::back_inserter(missing),
+               [this](const char* name) { return find_(name) == nullptr; });
+  if (!missing.empty()) {
+    throw cli::RuntimeFailure(fmt::format("the library has no {}", fmt::join(missing, ", ")));
+  }
   const auto check = [](int status, const char* call) {
     if (status != 0)
       throw cli::RuntimeFailure(fmt::format("{} failed with status {}", call, status));

@@ -22,14 +22,15 @@ struct AclnnOutcome {
 // One device and stream for as long as it lives.
 class AclnnCaller {
  public:
-  // Throws RuntimeFailure where a function of the runtime is missing or fails.
+  // Throws RuntimeFailure where functions of the runtime are missing, which it names, or one fails.
   explicit AclnnCaller(FindFunction find);
   ~AclnnCaller();
   AclnnCaller(const AclnnCaller&) = delete;
   AclnnCaller& operator=(const AclnnCaller&) = delete;
 
   // Phase 1, and where that succeeds phase 2 and the copies back. Looks at what must not be
-  // written: inputs, outputs that the mask leaves out, elements beside an output's view.
+  // written: inputs, outputs that the mask leaves out, elements beside an output's view. Throws
+  // RuntimeFailure where the library lacks what this operator needs.
   AclnnOutcome Run(Call& call);
 
  private:

@@ -48,6 +48,7 @@ class Processes {
 // What is wrong with an answer before its elements are looked at.
 std::string ProblemOf(const Answer& answer, const Case& c, size_t outputs) {
   if (!answer.problem.empty()) return answer.problem;
+  if (answer.call.empty() && !answer.message.empty()) return answer.message;
   const std::string said = answer.message.empty() ? "" : ": " + answer.message;
   if (c.expect != 0) {
     if (answer.status == c.expect) return "";
