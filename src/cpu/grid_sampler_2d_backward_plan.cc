@@ -1,4 +1,4 @@
-// How a call is cut into strips, blocks and slots, and what scratch memory that takes.
+// Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch memory.
 #include "cpu/grid_sampler_2d_backward_plan.h"
 
 #include <hwy/base.h>

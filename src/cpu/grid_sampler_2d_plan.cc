@@ -1,4 +1,4 @@
-// How a sampling call is shared by the threads, and what scratch memory that takes.
+// Plan of sampling images: how the threads share a call, and what scratch memory that takes.
 #include "cpu/grid_sampler_2d_plan.h"
 
 #include <algorithm>
