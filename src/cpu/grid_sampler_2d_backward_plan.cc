@@ -1,4 +1,4 @@
-// Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch memory.
+// Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
 #include "cpu/grid_sampler_2d_backward_plan.h"
 
 #include <hwy/base.h>
