@@ -150,16 +150,35 @@ class VolumeSampling {
     CubicGroup3D<F> taps;
     const bool inside = PlaceCubic(source_.geometry, x, y, z, 0, &taps);
     if (HWY_UNLIKELY(!inside)) return AnyTricubic(points, unusable, taps);
+    if (p_.shape.c == 1) {
+      return SumRows(points, taps, [&](size_t k, size_t j, size_t i) PORTACL_INLINE_LAMBDA {
+        return WeightOf(taps, k, j, i);
+      });
+    }
+    HWY_ALIGN F weight[4][4][4][hn::MaxLanes(d)];
+    ForRows([&](size_t k, size_t j) PORTACL_INLINE_LAMBDA {
+      for (size_t i = 0; i < 4; ++i) hn::Store(WeightOf(taps, k, j, i), d, weight[k][j][i]);
+    });
+    SumRows(points, taps, [&](size_t k, size_t j, size_t i) PORTACL_INLINE_LAMBDA {
+      return hn::Load(d, weight[k][j][i]);
+    });
+  }
+
+  // Tricubic points whose taps are all inside.
+  template <class Weight>
+  HWY_INLINE void SumRows(const Points& points, const CubicGroup3D<F>& taps,
+                          const Weight& weight) const {
+    const D d;
     const VI first = FirstTapOf(source_, taps);
     ForChannels(points, [&](const T* volume) PORTACL_INLINE_LAMBDA {
       V sum = hn::Zero(d);
       ForRows([&](size_t k, size_t j) PORTACL_INLINE_LAMBDA {
         V v0, v1, v2, v3;
         GatherCubicRow<kPairs>(source_, volume, first, k, j, v0, v1, v2, v3);
-        sum = hn::MulAdd(WeightOf(taps, k, j, 0), v0, sum);
-        sum = hn::MulAdd(WeightOf(taps, k, j, 1), v1, sum);
-        sum = hn::MulAdd(WeightOf(taps, k, j, 2), v2, sum);
-        sum = hn::MulAdd(WeightOf(taps, k, j, 3), v3, sum);
+        sum = hn::MulAdd(weight(k, j, 0), v0, sum);
+        sum = hn::MulAdd(weight(k, j, 1), v1, sum);
+        sum = hn::MulAdd(weight(k, j, 2), v2, sum);
+        sum = hn::MulAdd(weight(k, j, 3), v3, sum);
       });
       return sum;
     });

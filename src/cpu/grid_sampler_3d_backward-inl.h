@@ -31,6 +31,10 @@ void RunTricubicGridGrad(const ops::GridSampler3DBackwardParams& params,
 void RunVolumeInputGrad(const ops::GridSampler3DBackwardParams& params,
                         const VolumeBackwardPlan& plan, void* workspace);
 
+// Both, where the plan chose blocks of channels.
+void RunVolumeBlocks(const ops::GridSampler3DBackwardParams& params, const VolumeBackwardPlan& plan,
+                     void* workspace);
+
 // In one plane: the slopes along x and y of the value between a point's taps, and the value, which
 // makes the slope along z.
 template <class D, class V = hn::Vec<D>>
@@ -92,6 +96,24 @@ class VolumeGridGrad {
   VolumePoints grid_grad_at_;
   VolumePoints grad_output_at_;
 };
+
+// The contract's tree over kCount of kLeaves terms from kFirst on, kStep apart: slopes(i, x, y, z)
+// makes one.
+template <int kCount, int kLeaves, int kFirst, int kStep, class Slopes, class V>
+HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y, V& z) {
+  if constexpr (kStep == kLeaves) {
+    slopes(kFirst, x, y, z);
+  } else {
+    SumTree<kCount, kLeaves, kFirst, 2 * kStep>(slopes, x, y, z);
+    if constexpr (kFirst + kStep < kCount) {
+      V x2, y2, z2;
+      SumTree<kCount, kLeaves, kFirst + kStep, 2 * kStep>(slopes, x2, y2, z2);
+      x = hn::Add(x, x2);
+      y = hn::Add(y, y2);
+      z = hn::Add(z, z2);
+    }
+  }
+}
 
 // Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the contract's
 // tree, which works on memory.

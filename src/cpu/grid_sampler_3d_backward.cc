@@ -18,6 +18,7 @@ bool Plan(const ops::GridSampler3DBackwardParams& p, base::KernelPlan* plan) {
 
 void Run(const ops::GridSampler3DBackwardParams& p, const base::KernelPlan& plan, void* workspace) {
   const auto& mine = *static_cast<const VolumeBackwardPlan*>(plan.table.get());
+  if (mine.blocks) return RunVolumeBlocks(p, mine, workspace);
   if (p.want_grid_grad) RunVolumeGridGrad(p, mine);
   if (p.want_input_grad) RunVolumeInputGrad(p, mine, workspace);
 }

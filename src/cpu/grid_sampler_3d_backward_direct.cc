@@ -106,30 +106,13 @@ class TrilinearGridGrad : VolumeGridGrad<T> {
       sz = hn::Mul(g, hn::Sub(bottom, top));
     };
     if constexpr (kSummed > 0) {
-      SumTree<kSummed, 0, 1>(slopes, sum_x, sum_y, sum_z);
+      SumTree<kSummed, kBlockChannels, 0, 1>(slopes, sum_x, sum_y, sum_z);
       // What adding the lanes that the block lacks would make of -0.
       sum_x = hn::Add(hn::Zero(d), sum_x);
       sum_y = hn::Add(hn::Zero(d), sum_y);
       sum_z = hn::Add(hn::Zero(d), sum_z);
     } else {
       SumBlocks<F>(p_.shape.c, slopes, sum_x, sum_y, sum_z);
-    }
-  }
-
-  // One block of kSummed lanes by the contract's tree.
-  template <int kSummed, int kFirst, int kStep, class Slopes>
-  static HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y, V& z) {
-    if constexpr (kStep == kBlockChannels) {
-      slopes(kFirst, x, y, z);
-    } else {
-      SumTree<kSummed, kFirst, 2 * kStep>(slopes, x, y, z);
-      if constexpr (kFirst + kStep < kSummed) {
-        V x2, y2, z2;
-        SumTree<kSummed, kFirst + kStep, 2 * kStep>(slopes, x2, y2, z2);
-        x = hn::Add(x, x2);
-        y = hn::Add(y, y2);
-        z = hn::Add(z, z2);
-      }
     }
   }
 };

@@ -12,6 +12,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler_3d_cubic-inl.h"
+#include "cpu/grid_sampler_3d_taps-inl.h"
 #include "cpu/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -29,13 +30,7 @@ using ops::Interpolation;
 #define PORTACL_OPAQUE HWY_NOINLINE
 #endif
 
-// Points that are located together, so that the latencies of that overlap.
-inline constexpr int64_t kBatch = 64;
-
 // Of a batch's points, one array per quantity; `touching` lists those with a tap in the slab.
-//
-//   tap     0    1    2    3    4    5    6    7
-//         tnw  tne  tsw  tse  bnw  bne  bsw  bse
 template <class F>
 struct VolumeBatch {
   HWY_ALIGN F weight[8][kBatch];
@@ -49,6 +44,7 @@ struct VolumeBatch {
 template <class F>
 struct CubicBatch {
   CubicGroup3D<F> group[kBatch / kGroup];
+  HWY_ALIGN int32_t adjacent[kBatch];  // not 0: the taps of a row are neighbours
   HWY_ALIGN int32_t taps[kBatch];
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
@@ -185,7 +181,7 @@ class OwnedSlab {
       const int64_t left = std::min(Length(d), count - i);
       ReadPoints(grid_at_, grid_, first + i, left, x, y, z);
       if (!MayTouch(z)) continue;
-      Locate(x, y, z);
+      LocateTaps(geometry_, x, y, z);
       const VI taps = Place(x, y, z, i, batch);
       hn::Store(taps, di, batch->taps + i);
       const auto touching =
@@ -210,28 +206,6 @@ class OwnedSlab {
     const F high = clips && end_plane_ == p_.shape.d ? kInfinity : static_cast<F>(end_plane_);
     const V at = Unpadded(d, z, geometry_.z, geometry_.rule);
     return !hn::AllFalse(d, hn::And(hn::Ge(at, hn::Set(d, low)), hn::Le(at, hn::Set(d, high))));
-  }
-
-  HWY_INLINE void Locate(V& x, V& y, V& z) const {
-    const D d;
-    V at_x, at_y, at_z;
-    if (HWY_LIKELY(LocateInside(d, geometry_, x, y, z, at_x, at_y, at_z))) {
-      x = at_x;
-      y = at_y;
-      z = at_z;
-      return;
-    }
-    V slope_x, slope_y, slope_z;
-    hn::Mask<D> unusable;
-    hn::Mask<D> outside;
-    LocatePoints(d, geometry_, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
-  }
-
-  // `value` where 0 <= at < extent.
-  static HWY_INLINE VI BitsBelow(VI at, int64_t extent, int32_t value) {
-    const DI di;
-    return hn::IfThenElseZero(IsBelow(di, at, hn::Set(di, static_cast<int32_t>(extent))),
-                              hn::Set(di, value));
   }
 
   HWY_INLINE VI CellsOf(VI column, VI row, VI plane) const {
@@ -261,10 +235,11 @@ class OwnedSlab {
     const DI di;
     CubicGroup3D<F>& group = batch->group[i / kGroup];
     PlaceCubic(geometry_, x, y, z, i % kGroup, &group);
+    hn::Store(AdjacentColumns(group.index[0], i % kGroup), di, batch->adjacent + i);
     VI taps = hn::Zero(di);
     for (const auto& plane : group.index[2]) {
       const VI own = OwnPlane(hn::Load(di, plane + i % kGroup));
-      taps = hn::Or(taps, BitsBelow(own, end_plane_ - first_plane_, 1));
+      taps = hn::Or(taps, BitsBelow(di, own, end_plane_ - first_plane_, 1));
     }
     return taps;
   }
@@ -275,8 +250,9 @@ class OwnedSlab {
     const VI row = ToIndex(d, hn::Round(y));
     const VI plane = ToIndex(d, hn::Round(z));
     hn::Store(CellsOf(column, row, plane), DI(), batch->cell + i);
-    return hn::And(hn::And(BitsBelow(column, p_.shape.w, 1), BitsBelow(row, p_.shape.h, 1)),
-                   BitsBelow(OwnPlane(plane), end_plane_ - first_plane_, 1));
+    return hn::And(
+        hn::And(BitsBelow(DI(), column, p_.shape.w, 1), BitsBelow(DI(), row, p_.shape.h, 1)),
+        BitsBelow(DI(), OwnPlane(plane), end_plane_ - first_plane_, 1));
   }
 
   HWY_INLINE VI PlaceTaps(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
@@ -285,34 +261,18 @@ class OwnedSlab {
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     const V z0 = hn::Floor(z);
-    V tx, ux, ty, uy, tz, uz, nw, ne, sw, se;
+    V tx, ux, ty, uy, tz, uz;
     BilinearDistances(d, x, x0, tx, ux);
     BilinearDistances(d, y, y0, ty, uy);
     BilinearDistances(d, z, z0, tz, uz);
-    BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
-    const auto store = [&](V share, F(*weight)[kBatch]) HWY_ATTR {
-      hn::Store(hn::Mul(nw, share), d, weight[0] + i);
-      hn::Store(hn::Mul(ne, share), d, weight[1] + i);
-      hn::Store(hn::Mul(sw, share), d, weight[2] + i);
-      hn::Store(hn::Mul(se, share), d, weight[3] + i);
-    };
-    store(uz, batch->weight);
-    store(tz, batch->weight + 4);
+    StoreTapWeights(d, tx, ux, ty, uy, tz, uz, i, batch->weight);
     // Far away the index is one of the least or greatest: outside as well.
     const VI column = ToIndex(d, x0);
     const VI row = ToIndex(d, y0);
     const VI plane = ToIndex(d, z0);
     hn::Store(CellsOf(column, row, plane), di, batch->cell + i);
-    const VI one = hn::Set(di, 1);
-    const VI own = OwnPlane(plane);
-    const int64_t planes = end_plane_ - first_plane_;
-    const VI columns = hn::Or(BitsBelow(column, p_.shape.w, 0x55),
-                              BitsBelow(hn::Add(column, one), p_.shape.w, 0xAA));
-    const VI rows =
-        hn::Or(BitsBelow(row, p_.shape.h, 0x33), BitsBelow(hn::Add(row, one), p_.shape.h, 0xCC));
-    const VI both =
-        hn::Or(BitsBelow(own, planes, 0x0F), BitsBelow(hn::Add(own, one), planes, 0xF0));
-    return hn::And(hn::And(columns, rows), both);
+    return hn::And(TapsInImage(di, column, row, p_.shape.h, p_.shape.w),
+                   TapsInPlanes(di, plane, first_plane_, end_plane_));
   }
 
   // Points and taps in order, each sum by one fused multiply-add. Not looked into by
@@ -322,10 +282,55 @@ class OwnedSlab {
     for (int64_t j = 0; j < batch.count; ++j) {
       const auto k = static_cast<size_t>(batch.touching[j]);
       const CubicGroup3D<F>& group = batch.group[k / kGroup];
+      if (sums_.size.pixel == 1 && batch.adjacent[k] != 0) {
+        AddCubicRows(group, k % kGroup, g[k], volume);
+        continue;
+      }
       for (size_t plane = 0; plane < 4; ++plane) {
         const int64_t z = group.index[2][plane][k % kGroup];
         if (z < first_plane_ || z >= end_plane_) continue;
         AddCubicPlane(group, k % kGroup, plane, g[k], volume + z * sums_.size.plane);
+      }
+    }
+  }
+
+  // Not 0 where the columns from place i on are four neighbours inside the volume.
+  static HWY_INLINE VI AdjacentColumns(const int32_t (*column)[kGroup], size_t i) {
+    const DI di;
+    const VI first = hn::Load(di, column[0] + i);
+    auto adjacent = hn::Gt(first, hn::Set(di, -1));
+    for (int32_t tap = 1; tap < 4; ++tap) {
+      const VI next = hn::Add(first, hn::Set(di, tap));
+      adjacent = hn::And(adjacent, hn::Eq(hn::Load(di, column[tap] + i), next));
+    }
+    return hn::VecFromMask(di, adjacent);
+  }
+
+  // sums[0 ... 3] += g times the weights of a row of taps, `weight` but for the plane's share.
+  static HWY_INLINE void AddCubicRow(const F* weight, F weight_z, F g, F* sums) {
+    const hn::CappedTag<F, 4> d4;
+    for (size_t i = 0; i < 4; i += hn::Lanes(d4)) {
+      const auto share = hn::Mul(hn::LoadU(d4, weight + i), hn::Set(d4, weight_z));
+      hn::StoreU(hn::MulAdd(share, hn::Set(d4, g), hn::LoadU(d4, sums + i)), d4, sums + i);
+    }
+  }
+
+  // Point k of a group whose rows of taps are vectors.
+  HWY_INLINE void AddCubicRows(const CubicGroup3D<F>& group, size_t k, F g, F* volume) const {
+    F weight[4][4];
+    for (size_t row = 0; row < 4; ++row) {
+      for (size_t column = 0; column < 4; ++column) {
+        weight[row][column] = group.weight[0][column][k] * group.weight[1][row][k];
+      }
+    }
+    for (size_t plane = 0; plane < 4; ++plane) {
+      const int64_t z = group.index[2][plane][k];
+      if (z < first_plane_ || z >= end_plane_) continue;
+      F* const sums = volume + z * sums_.size.plane + group.index[0][0][k];
+      for (size_t row = 0; row < 4; ++row) {
+        const int64_t y = group.index[1][row][k];
+        if (y < 0) continue;
+        AddCubicRow(weight[row], group.weight[2][plane][k], g, sums + y * sums_.size.row);
       }
     }
   }
@@ -366,7 +371,7 @@ class OwnedSlab {
         *sum = std::fma(batch.weight[tap][k], value, *sum);
       };
       const int32_t taps = batch.taps[k];
-      if (HWY_LIKELY(taps == 0xFF)) {
+      if (HWY_LIKELY(taps == kAllTaps)) {
         Unroll<4>([&](auto row) PORTACL_INLINE_LAMBDA {
           F* const at = first + (row % 2 == 0 ? 0 : down) + (row / 2 == 0 ? 0 : below);
           add(at, 2 * row);

@@ -56,17 +56,47 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
   plan->slots = static_cast<int>(std::min<int64_t>(threads, s.n * plan->groups * plan->slabs));
 }
 
+// Whether a call has so many channels that their blocks are mostly full, and so many points that
+// turning the volumes costs less than the lines that gathers would read.
+bool UseBlocks(const Params& p) {
+  const auto& s = p.shape;
+  constexpr int64_t kMostVoxels = int64_t{1} << 31;
+  constexpr int64_t kVoxelsPerPoint = 8;
+  if (s.interpolation != ops::Interpolation::kBilinear || s.c < kBlockChannels) return false;
+  if (s.h * s.w >= kMostVoxels || s.d * (s.h * s.w) >= kMostVoxels) return false;
+  return s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
+}
+
+uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
+  const auto& s = p.shape;
+  const int64_t threads = IsSmall(s) ? 1 : runtime::NumThreads();
+  plan->blocks = true;
+  plan->slabs = std::min({threads, kMostSlabs, s.d});
+  const int64_t voxels = s.d * s.h * s.w * VolumeBackwardPlan::VoxelElements(p);
+  const int64_t points = CeilDiv(s.od * s.oh * s.ow, int64_t{kGroup}) * int64_t{kGroup};
+  const int64_t totals = p.want_grid_grad ? 4 * points : 0;
+  const uint64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
+  return static_cast<uint64_t>(voxels + totals) * element;
+}
+
 }  // namespace
 
 bool PlanGridSampler3DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
   const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
-  if (!ServesVolume(s) || (reads_input && !HasShortOffsets(s, p.input_stride)) ||
+  if (!ServesVolume(s)) return false;
+  auto mine = std::make_shared<VolumeBackwardPlan>();
+  mine->chunks = PointChunksOf(AsImage(s));
+  if (UseBlocks(p)) {
+    plan->path = "blocks";
+    plan->workspace_size = PlanBlocks(p, mine.get());
+    plan->table = std::move(mine);
+    return true;
+  }
+  if ((reads_input && !HasShortOffsets(s, p.input_stride)) ||
       (p.want_input_grad && !HasShortOffsets(s, p.input_grad_stride))) {
     return false;
   }
-  auto mine = std::make_shared<VolumeBackwardPlan>();
-  mine->chunks = PointChunksOf(AsImage(s));
   mine->pairs = reads_input && ServesVolumePairs(s, p.input_stride);
   plan->path = "direct";
   if (p.want_input_grad) {

@@ -24,9 +24,14 @@ struct VolumeBackwardPlan {
   int64_t slabs;  // of a volume
   int slots;
   int64_t sums;  // elements of a slot; 0: summed in the tensor
+  bool blocks;   // channels in the lanes; of the above, chunks and slabs count
 
   int64_t FirstPlane(const ops::GridSampler3DShape& s, int64_t slab) const {
     return s.d * slab / slabs;
+  }
+  // Elements of a voxel.
+  static int64_t VoxelElements(const ops::GridSampler3DBackwardParams& p) {
+    return kBlockChannels * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
   }
 };
 

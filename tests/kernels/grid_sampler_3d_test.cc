@@ -192,27 +192,38 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
   }
 }
 
-// Planes so far apart that the last one's offset in bytes has no 32 bits; of the memory only they
-// are touched.
-TEST_F(GridSampler3DKernelsTest, PlanesMayLieGigabytesApart) {
+// A volume of `channels`, all of whose planes lie `plane` elements apart and whose channels
+// `channel`, in memory of which only they are touched.
+void ExpectSameFarSamples(int64_t channels, int64_t plane, int64_t channel) {
   constexpr int64_t kPlane = 5 * 64;
-  constexpr int64_t kFar = (int64_t{1} << 29) + 4096;  // in elements
-  constexpr size_t kBytes = static_cast<size_t>(kFar + kPlane) * sizeof(float);
-  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+  const auto bytes = static_cast<size_t>((channels - 1) * channel + plane + kPlane) * sizeof(float);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) GTEST_SKIP() << "2 GiB of addresses are not to be had";
+  if (memory == MAP_FAILED) GTEST_SKIP() << bytes << " bytes of addresses are not to be had";
   auto* const volume = static_cast<float*>(memory);
   Random random(56);
-  for (int64_t i = 0; i < 2 * kPlane; ++i) {
-    volume[i / kPlane * kFar + i % kPlane] = static_cast<float>(random.Uniform(-1, 1));
+  for (int64_t i = 0; i < 2 * kPlane * channels; ++i) {
+    volume[i / (2 * kPlane) * channel + i / kPlane % 2 * plane + i % kPlane] =
+        static_cast<float>(random.Uniform(-1, 1));
   }
-  GridCase c(Element::kFloat, 1, 1, {2, 5, 64}, {3, 4, 20});
+  GridCase c(Element::kFloat, 1, channels, {2, 5, 64}, {3, 4, 20});
   c.Fill(GridKind::kRandom, random);
   for (const GridMode& mode : AllGridModes()) {
     ExpectSameSamplesOf(GridSampler3DKernels(), kGridSampler3D, c, mode, volume,
-                        std::array<int64_t, 5>{2 * kFar, 2 * kFar, kFar, 64, 1});
+                        std::array<int64_t, 5>{channels * channel, channel, plane, 64, 1});
   }
-  munmap(memory, kBytes);
+  munmap(memory, bytes);
+}
+
+// The last plane's offset in bytes has no 32 bits.
+TEST_F(GridSampler3DKernelsTest, PlanesMayLieGigabytesApart) {
+  constexpr int64_t kFar = (int64_t{1} << 29) + 4096;  // in elements
+  ExpectSameFarSamples(1, kFar, kFar);
+}
+
+// The last channel's offset in elements has no 32 bits: a tensor of more than 2^31 elements.
+TEST_F(GridSampler3DKernelsTest, ChannelsMayLieBeyondWhatIntegersOf32BitsCount) {
+  ExpectSameFarSamples(2, 5 * 64, (int64_t{1} << 31) + 4096);
 }
 
 TEST_F(GridSampler3DKernelsTest, RefuseEmptyCallsAndExtentsBeyondExactFloats) {
@@ -228,6 +239,23 @@ TEST_F(GridSampler3DKernelsTest, RefuseEmptyCallsAndExtentsBeyondExactFloats) {
       refused.shape.*extent = extent == &portacl::ops::GridSampler3DShape::od ? 0 : (1 << 24) + 1;
       EXPECT_FALSE(kernel.plan(refused, &plan));
     }
+  }
+}
+
+// Offsets inside a channel are counted in 32 bits where taps are gathered; channels in the lanes of
+// vectors have no such limit.
+TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLanes) {
+  GridCase c(Element::kFloat, 1, 16, {2, 2, 2}, {1, 1, 1});
+  portacl::ops::GridSampler3DBackwardParams params;
+  params.shape = GridShape(c.input, c.grid, GridMode{});
+  params.input_stride = {0, 1, int64_t{1} << 31, 32, 16};
+  for (const auto& kernel : GridSampler3DBackwardKernels()) {
+    portacl::base::KernelPlan plan;
+    EXPECT_TRUE(kernel.plan(params, &plan));
+    EXPECT_STREQ(plan.path, "blocks");
+    auto gathered = params;
+    gathered.shape.interpolation = portacl::ops::Interpolation::kBicubic;
+    EXPECT_FALSE(kernel.plan(gathered, &plan));
   }
 }
 

@@ -1,0 +1,92 @@
+// The eight taps of trilinear points, a batch of them at a time: where they are and their weights,
+// for kernels that then go point by point. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_3D_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_3D_TAPS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_3D_TAPS_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_3D_TAPS_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "cpu/grid_sampler_3d_gather-inl.h"
+#include "cpu/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// Points that are located together, so that the latencies of that overlap.
+inline constexpr int64_t kBatch = 64;
+
+// All taps of a point: bit i is tap i.
+//
+//   tap     0    1    2    3    4    5    6    7
+//         tnw  tne  tsw  tse  bnw  bne  bsw  bse
+inline constexpr int32_t kAllTaps = 0xFF;
+
+// `value` where 0 <= at < extent.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI BitsBelow(DI di, VI at, int64_t extent, int32_t value) {
+  return hn::IfThenElseZero(IsBelow(di, at, hn::Set(di, static_cast<int32_t>(extent))),
+                            hn::Set(di, value));
+}
+
+// Coordinates after the padding; of points without taps they are nowhere.
+template <class F, class V = hn::Vec<PointTag<F>>>
+HWY_INLINE void LocateTaps(const VolumeGeometry<F>& geometry, V& x, V& y, V& z) {
+  const PointTag<F> d;
+  V at_x, at_y, at_z;
+  if (HWY_LIKELY(LocateInside(d, geometry, x, y, z, at_x, at_y, at_z))) {
+    x = at_x;
+    y = at_y;
+    z = at_z;
+    return;
+  }
+  V slope_x, slope_y, slope_z;
+  hn::Mask<PointTag<F>> unusable;
+  hn::Mask<PointTag<F>> outside;
+  LocatePoints(d, geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+}
+
+// Stores the weights of a vector of points' taps at place i.
+template <class D, class F = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void StoreTapWeights(D d, V tx, V ux, V ty, V uy, V tz, V uz, int64_t i,
+                                F (*weight)[kBatch]) {
+  V nw, ne, sw, se;
+  BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+  const auto store = [&](V share, F(*to)[kBatch]) HWY_ATTR {
+    hn::Store(hn::Mul(nw, share), d, to[0] + i);
+    hn::Store(hn::Mul(ne, share), d, to[1] + i);
+    hn::Store(hn::Mul(sw, share), d, to[2] + i);
+    hn::Store(hn::Mul(se, share), d, to[3] + i);
+  };
+  store(uz, weight);
+  store(tz, weight + 4);
+}
+
+// Which taps of points whose first one is at (column, row) are inside the image, whatever the
+// plane.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI TapsInImage(DI di, VI column, VI row, int64_t height, int64_t width) {
+  const VI one = hn::Set(di, 1);
+  const VI columns = hn::Or(BitsBelow(di, column, width, 0x55),
+                            BitsBelow(di, hn::Add(column, one), width, 0xAA));
+  const VI rows = hn::Or(BitsBelow(di, row, height, 0x33),
+                         BitsBelow(di, hn::Add(row, one), height, 0xCC));
+  return hn::And(columns, rows);
+}
+
+// Which are in planes [first, end), whatever the place there.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI TapsInPlanes(DI di, VI plane, int64_t first, int64_t end) {
+  const VI own = hn::Sub(plane, hn::Set(di, static_cast<int32_t>(first)));
+  return hn::Or(BitsBelow(di, own, end - first, 0x0F),
+                BitsBelow(di, hn::Add(own, hn::Set(di, 1)), end - first, 0xF0));
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target
