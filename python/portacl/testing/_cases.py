@@ -50,8 +50,23 @@ AnyCase = Union[Case, str]
 
 
 def as_case(case: AnyCase) -> Case:
-    """A case from its string."""
-    return case if isinstance(case, Case) else Case(case)
+    """A case from its string, whose operator, dtype and modes may be written in any of their ways."""
+    if isinstance(case, Case):
+        return case
+    if not isinstance(case, str):
+        raise TypeError(f"a case is a Case or its string, not {type(case).__name__}")
+    given = Case(" ".join(case.split()))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.txt"
+        path.write_text(given.text + "\n", encoding="utf-8")
+        try:
+            _, text = _program.run("cases", "convert", str(path))
+        except ValueError as error:
+            raise ValueError(str(error).replace(f"{path}:1: ", "")) from None
+    words = text.split()
+    if "name" not in given.fields:
+        words = [word for word in words if not word.startswith("name=")]
+    return Case(" ".join(words))
 
 
 def cases(
@@ -91,6 +106,8 @@ def cases(
             if name == "models" and small:
                 given.append("--small")
             _program.run("cases", "generate", name, "-o", str(path), *given)
+        elif not Path(name).suffix:
+            raise ValueError(f"'{name}' is neither one of {', '.join(KINDS)} nor a file of cases")
         else:
             reader = "from-log" if name.endswith(".log") else "convert"
             _program.run("cases", reader, name, "-o", str(path))

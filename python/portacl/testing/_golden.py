@@ -119,6 +119,9 @@ def _by_name(case: Case, actual: Any) -> dict[str, Any]:
         unknown = sorted(set(actual) - set(names))
         if unknown:
             raise ValueError(f"{unknown[0]} is no output of the case; it has {', '.join(names)}")
+        missing = [name for name in names if actual.get(name) is None]
+        if missing:
+            raise ValueError(f"{missing[0]} is missing; the case has {', '.join(names)}")
         return dict(actual)
     given = list(actual) if isinstance(actual, (tuple, list)) else [actual]
     given = [array for array in given if array is not None]
@@ -177,7 +180,7 @@ def compare(
                 failing=(1,),
             )
         except ValueError as error:
-            raise ValueError(str(error).replace(f"{folder}/", "")) from None
+            raise ValueError(str(error).replace(f"{folder}/", "").replace(".npy: ", " ")) from None
     report = json.loads(text)
     return Verdict(case, report["passed"], report["cases"][0]["outputs"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -177,6 +177,8 @@ def _rounded(values: Any, dtype: str) -> Any:
 
 def as_kind(array: Any, kind: ArrayKind) -> Any:
     """A NumPy array as another library's."""
+    if kind not in get_args(ArrayKind):
+        raise ValueError(f"kind: '{kind}' is not one of {', '.join(get_args(ArrayKind))}")
     if kind == "torch":
         import torch
 
@@ -203,12 +205,10 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
         arguments that are no tensors (modes as words, scales as numbers, sizes as tuples).
 
     Raises:
-        ValueError: an unknown operator, or a shape that does not follow from the others.
+        ValueError: a case that is not right, or a shape that does not follow from the others.
 
     """
     case = as_case(case)
-    if case.operator not in _OPERATORS:
-        raise ValueError(f"'{case.operator}' is not one of {', '.join(_OPERATORS)}")
     shapes = _shapes(case)
     fields, arguments = case.fields, {}
     for name, pattern in _OPERATORS[case.operator]:
