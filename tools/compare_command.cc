@@ -158,6 +158,10 @@ int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
 
 int RunCompare(const CompareOptions& options) {
   if (std::filesystem::is_directory(options.actual)) return RunCompareFolders(options);
+  if (std::filesystem::is_directory(options.golden)) {
+    throw BadInput(fmt::format("{}: no such folder, but {} is one: wanted two folders or two files",
+                               options.actual, options.golden));
+  }
   if (!(options.output.junit + options.output.report).empty()) {
     throw BadInput("--junit and --report belong to golden folders");
   }

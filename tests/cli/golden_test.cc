@@ -171,6 +171,8 @@ TEST_F(GoldenTest, WrongFoldersAreNamed) {
 
 TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
   MakeGolden();
+  ExpectBadInput(Run({"compare", "wnat", "want"}),
+                 "wnat: no such folder, but want is one: wanted two folders or two files");
   const std::string manifest = Read("want/manifest.json");
   const auto expect = [&](const std::string& text, const std::string& message) {
     Write("want/manifest.json", text);

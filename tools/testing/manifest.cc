@@ -97,7 +97,9 @@ std::vector<StoredCase> ReadManifest(const std::string& folder) {
   const std::string path = folder + "/" + kManifestName;
   if (!std::filesystem::is_directory(folder)) throw BadInput(folder + ": no such folder");
   if (!IsGoldenSet(folder)) {
-    throw BadInput(folder + ": no manifest.json in it; `portacl golden` writes such folders");
+    throw BadInput(folder +
+                   ": no manifest.json in it; `portacl golden` writes such folders, "
+                   "that file last");
   }
   const json manifest = json::parse(cli::ReadText(path), nullptr, false);
   if (!manifest.is_object() || manifest.value("schema", json()) != "portacl-golden") {
