@@ -130,7 +130,7 @@ def draw(path, pictures, truth, found, losses):
         axes[1, 0].plot(curve, label=device, **styles[device])
     for end in np.cumsum(STEPS)[:-1]:
         axes[1, 0].axvline(end, color="0.8", linewidth=0.8)
-    axes[1, 0].set(xlabel="step (lines: next finer level)", ylim=(0, None))
+    axes[1, 0].set(xlabel="step (lines: next finer level)", xlim=(-5, sum(STEPS)), ylim=(0, None))
     axes[1, 0].set_title("mean square difference of the level", fontsize=11, loc="left")
     axes[1, 0].legend(frameon=False)
     axes[1, 0].spines[["top", "right"]].set_visible(False)
