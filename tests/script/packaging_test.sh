@@ -7,15 +7,15 @@ version=$(sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 failed=0
 wrong() { echo "$*"; failed=1; }
 
-grep -qxF "{% set version = \"$version\" %}" packaging/conda/meta.yaml ||
-  wrong "packaging/conda/meta.yaml has another version than $version"
+grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml ||
+  wrong "packaging/conda/recipe.yaml has another version than $version"
 
 # Every library of the notices is wanted by the recipes and named by the others.
 for name in onetbb highway fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
   grep -q "\"$name/" packaging/conan/conanfile.py || wrong "conanfile.py does not want $name"
 done
 for name in tbb-devel libhwy fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
-  grep -qE "^    - $name( |$)" packaging/conda/meta.yaml || wrong "meta.yaml does not want $name"
+  grep -qE "^    - $name( |$)" packaging/conda/recipe.yaml || wrong "recipe.yaml does not want $name"
 done
 while read -r name; do
   grep -qiF "$name" THIRD_PARTY_LICENSES.txt || wrong "THIRD_PARTY_LICENSES.txt does not name $name"
