@@ -57,6 +57,16 @@ install_packages() {
   rm -f "$log"
 }
 
+# debian_root SUITE FOLDER [OPTION...]: that Debian's smallest installation, from this machine's mirror. Needs root.
+debian_root() {
+  local suite=$1 folder=$2 mirror scripts=/usr/share/debootstrap/scripts script=sid
+  shift 2
+  [ ! -e "$scripts/$suite" ] || script=$suite
+  mirror=$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
+    sed -En 's/^(URIs:|deb( \[[^]]*\])?) +(http[^ ]*).*/\3/p' | head -n 1)
+  debootstrap --variant=minbase "$@" "$suite" "$folder" "${mirror:-http://deb.debian.org/debian}" "$scripts/$script"
+}
+
 # all_tests_but FILE: the GoogleTest filter that leaves out the patterns in a file.
 all_tests_but() { printf -- '-%s' "$(grep -v -e '^#' -e '^$' "$1" | paste -sd:)"; }
 
