@@ -93,7 +93,7 @@ LOOK = """
 SMALLEST = """
 const SMALLEST = (file) => {
   if (file.startsWith("contact-sheet")) return 0;  // opens at full size
-  if (/^(rotation|lens|torch-npu)/.test(file)) return 0.38;
+  if (/^(rotation|lens|torch-npu)/.test(file)) return 0.45;
   if (file.endsWith(".svg")) return 0.58;
   if (/^(perf|torch-calls).*-narrow/.test(file)) return 0.42;
   if (/^(perf|torch-calls)/.test(file)) return 0.62;

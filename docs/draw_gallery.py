@@ -6,9 +6,9 @@ NAME-narrow, on a telephone:
     portacl demo DIR
     python docs/draw_gallery.py DIR [OUT]
 
-rotation.jpg and lens.jpg are laid out from DIR; registration.jpg and super-resolution.jpg are there
-already (images/ORIGIN.md), and only their narrow versions are cut from them. Needs Pillow and
-matplotlib's fonts (script/requirements/base.txt).
+rotation.jpg and lens.jpg are laid out from DIR; those of CUTS are there already (images/ORIGIN.md),
+and only their narrow versions are cut from them. Needs Pillow and matplotlib's fonts
+(script/requirements/base.txt).
 """
 
 import sys
@@ -23,7 +23,8 @@ COLUMN, TELEPHONE = 736, 360  # of the page
 GAP, TEXT, LINE = 10, 14, 20
 INK, PAPER = "#1b3a57", "white"
 
-# Of each picture: panels of a row on a wide page, then file and caption of each.
+# Of each picture: panels of a row on a wide page, then file and caption of each. The last one, a
+# chart, gets what its row has left, so that its text can be read.
 PICTURES = {
     "rotation.jpg": (3, (
         ("rotation-photo.png", "input"),
@@ -37,13 +38,12 @@ PICTURES = {
         ("lens-target.png", "bent by the lens"),
         ("lens-inputGrad.png", "inputGrad at the start"),
         ("lens-straightened.png", "straightened in 40 steps"),
-        ("lens-gridGrad.png", "gridGrad, where it bends"),
         ("lens-loss.png", "loss over the steps"),
     )),
 }  # fmt: skip
 
 # Panels cut from pictures with more of them in a row than a telephone can show.
-CUTS = {"registration.jpg": 2, "super-resolution.jpg": 4}
+CUTS = {"registration.jpg": 2, "super-resolution.jpg": 4, "torch-npu-registration.jpg": 2}
 
 
 def font(size, weight="normal"):
@@ -51,15 +51,17 @@ def font(size, weight="normal"):
     return ImageFont.truetype(path, size * SCALE)
 
 
+def fit(picture, width):
+    return picture.resize((width, round(picture.height * width / picture.width)), Image.LANCZOS)
+
+
 def lay_out(panels, columns, width):
     """Pictures with captions below them, `columns` in a row, on a page of `width`."""
     cell = (width - GAP * (columns - 1)) // columns
     rows = [panels[i : i + columns] for i in range(0, len(panels), columns)]
-    side = cell * SCALE
-    scaled = [
-        [(p.resize((side, round(p.height * side / p.width)), Image.LANCZOS), t) for p, t in row]
-        for row in rows
-    ]
+    left = columns - len(rows[-1])
+    scaled = [[(fit(p, cell * SCALE), t) for p, t in row] for row in rows]
+    scaled[-1][-1] = fit(panels[-1][0], (cell + left * (cell + GAP)) * SCALE), panels[-1][1]
     heights = [max(p.height for p, _ in row) + LINE * SCALE for row in scaled]
     sheet = Image.new("RGB", (width * SCALE, sum(heights) + GAP * SCALE * (len(rows) - 1)), PAPER)
     pen, y = ImageDraw.Draw(sheet), 0
