@@ -176,7 +176,7 @@ def main():
     parser.add_argument("pages", nargs="*", help="only these, such as cli.html")
     parser.add_argument("--screenshots", type=Path, metavar="DIR", help="also write pictures")
     parser.add_argument("--self-test", action="store_true", help="prove that faults are found")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if arguments.self_test:
         return self_test()
     if arguments.site is None:
