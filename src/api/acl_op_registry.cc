@@ -9,6 +9,7 @@
 #include "api/acl_op_companion.h"
 #include "ops/grid_sampler.h"
 #include "ops/grid_sampler_backward.h"
+#include "ops/grid_sampler_modes.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
 #include "ops/upsample_nearest_exact.h"
@@ -53,7 +54,7 @@ Status ReadAttribute(const GraphOperator& op, const char* name, const char* type
 }
 
 // Stores the position of a word attribute among `words` in *mode; unset keeps *mode.
-Status ReadMode(const GraphOperator& op, const char* name, const std::array<const char*, 3>& words,
+Status ReadMode(const GraphOperator& op, const char* name, const ops::ModeNames& words,
                 int64_t* mode) {
   std::string word = words[static_cast<size_t>(*mode)];
   PORTACL_RETURN_IF_ERROR(ReadAttribute(op, name, "string", false, &word));
@@ -140,9 +141,8 @@ template <class Call>
 Status ReadGridSampler(const GraphOperator& op, Call* call) {
   call->surface = Surface::kGraph;
   PORTACL_RETURN_IF_ERROR(
-      ReadMode(op, "interpolation_mode", {"bilinear", "nearest", "bicubic"}, &call->interpolation));
-  PORTACL_RETURN_IF_ERROR(
-      ReadMode(op, "padding_mode", {"zeros", "border", "reflection"}, &call->padding));
+      ReadMode(op, "interpolation_mode", ops::kInterpolationNames, &call->interpolation));
+  PORTACL_RETURN_IF_ERROR(ReadMode(op, "padding_mode", ops::kPaddingNames, &call->padding));
   return ReadAttribute(op, "align_corners", "bool", false, &call->align_corners);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "ops/grid_sampler_modes.h"
 
 namespace portacl::ops {
 namespace {
@@ -83,11 +84,9 @@ std::string ScaleWords(int spatial, const std::array<double, 3>& scales) {
 }
 
 std::string ModeWords(Interpolation interpolation, Padding padding, bool align_corners) {
-  constexpr const char* kInterpolations[] = {"bilinear", "nearest", "bicubic"};
-  constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
   return fmt::format("interpolationMode:{} paddingMode:{} alignCorners:{}",
-                     kInterpolations[static_cast<size_t>(interpolation)],
-                     kPaddings[static_cast<size_t>(padding)], align_corners ? 1 : 0);
+                     kInterpolationNames[static_cast<size_t>(interpolation)],
+                     kPaddingNames[static_cast<size_t>(padding)], align_corners ? 1 : 0);
 }
 
 }  // namespace portacl::ops

@@ -6,6 +6,7 @@
 
 #include "ops/channels_first.h"
 #include "ops/grid_sampler.h"
+#include "ops/grid_sampler_modes.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
 
@@ -131,8 +132,7 @@ class Checker {
   }
 
   // One of the modes 0, 1 and, where the profile has it, 2, which graph operators call by `words`.
-  Status Mode(const char* name, int64_t mode, bool all,
-              const std::array<const char*, 3>& words) const {
+  Status Mode(const char* name, int64_t mode, bool all, const ModeNames& words) const {
     if (mode >= 0 && mode <= (all ? 2 : 1)) return {};
     if (call_.surface == Surface::kGraph && mode == 2) {
       return refusals_.Refuse(Rule::kAttribute,
@@ -145,10 +145,9 @@ class Checker {
   }
 
   Status Modes() const {
-    PORTACL_RETURN_IF_ERROR(Mode(names_.interpolation, call_.interpolation, has_cubic(),
-                                 {"bilinear", "nearest", "bicubic"}));
     PORTACL_RETURN_IF_ERROR(
-        Mode(names_.padding, call_.padding, has_reflection(), {"zeros", "border", "reflection"}));
+        Mode(names_.interpolation, call_.interpolation, has_cubic(), kInterpolationNames));
+    PORTACL_RETURN_IF_ERROR(Mode(names_.padding, call_.padding, has_reflection(), kPaddingNames));
     if (call_.forward || call_.output_mask->size() == 2) return {};
     return refusals_.Refuse(Rule::kOther,
                             "{} has {} elements, but must have 2 (inputGrad, gridGrad)",
