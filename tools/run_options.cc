@@ -129,17 +129,19 @@ void BuildUpsample(const RunOptions& options, const std::vector<Operator>& choic
 // ---- grid sampler ------------------------------------------------------------------------------
 
 Interpolation ParseInterpolation(const std::string& word) {
-  if (word.empty() || word == "bilinear") return Interpolation::kBilinear;
-  if (word == "nearest") return Interpolation::kNearest;
-  if (word == "bicubic") return Interpolation::kBicubic;
+  if (word.empty()) return Interpolation::kBilinear;
+  for (const Interpolation mode : kInterpolations) {
+    if (word == InterpolationName(mode)) return mode;
+  }
   throw BadInput(
       fmt::format("--interpolation: '{}' is not one of bilinear, nearest, bicubic", word));
 }
 
 Padding ParsePadding(const std::string& word) {
-  if (word.empty() || word == "zeros") return Padding::kZeros;
-  if (word == "border") return Padding::kBorder;
-  if (word == "reflection") return Padding::kReflection;
+  if (word.empty()) return Padding::kZeros;
+  for (const Padding mode : kPaddings) {
+    if (word == PaddingName(mode)) return mode;
+  }
   throw BadInput(fmt::format("--padding: '{}' is not one of zeros, border, reflection", word));
 }
 

@@ -4,6 +4,7 @@
 
 #include <portacl/portacl.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ struct Job {
   Padding padding = Padding::kZeros;
   bool align_corners = false;
 };
+
+inline constexpr std::array kInterpolations = {Interpolation::kBilinear, Interpolation::kNearest,
+                                               Interpolation::kBicubic};
+inline constexpr std::array kPaddings = {Padding::kZeros, Padding::kBorder, Padding::kReflection};
 
 // The words of the options and of graph operators' attributes.
 const char* InterpolationName(Interpolation mode);
