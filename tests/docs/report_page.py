@@ -3,11 +3,13 @@
     python tests/docs/report_page.py PAGE.html ...
     python tests/docs/report_page.py --self-test PAGE.html
     python tests/docs/report_page.py --draw PICTURE.png PAGE.html
+    python tests/docs/report_page.py --probe
 
 Every column sorts, the filter and the choice of verdicts find what they should, every case opens, its
 pictures are painted; nothing leaves the screen, nothing is asked of a network, and the console has no
 message. --self-test plants faults in copies of a page: each must be found. --draw makes the picture of
-the documents, and the one for telephones beside it: the page with its first case open.
+the documents, and the one for telephones beside it: the page with its first case open. --probe fails
+where the browser does not start.
 """
 
 import json
@@ -121,9 +123,7 @@ class Reader:
             if canvases.count() != pictures * len(painted):
                 self.note(f"{case['name']}: {canvases.count()} pictures")
             elif painted and len(set(painted[0]["picture"]["golden"])) > 1:
-                self.expect(
-                    canvases.first.evaluate(PAINTED), f"{case['name']}: golden is one colour"
-                )
+                self.expect(canvases.first.evaluate(PAINTED), f"{case['name']}: golden is one colour")
             wide, screen = self.page.evaluate(WIDTHS)
             self.expect(wide <= screen, f"{case['name']}, open, is {wide} wide, of {screen}")
         self.page.fill("#filter", "")
@@ -177,6 +177,8 @@ def main(arguments):
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=0)
+        if "--probe" in arguments:
+            return browser.new_page().goto("about:blank")
         if planted:
             return self_test(browser, paths[0])
         if "--draw" in arguments:

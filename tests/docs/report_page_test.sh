@@ -10,6 +10,9 @@ command -v chromium chromium-browser >/dev/null ||
 python=$(script/setup --print-browser-venv)/bin/python
 "$python" -c 'import playwright' 2>/dev/null ||
   { echo "skipped: no Playwright (script/setup --browser installs it)"; exit 77; }
+# Some containers have no place for a browser's processes.
+timeout 300 "$python" tests/docs/report_page.py --probe ||
+  { echo "skipped: Chromium does not start here"; exit 77; }
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
