@@ -95,7 +95,7 @@ class DirectSampling {
   }
 
   // Channels from which on a window of taps takes less than gathers, with the search for it.
-  static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 4 : 2;
+  static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
   HWY_INLINE TapWindow WindowOf(int32_t reach, VI& column, VI& row) const {
