@@ -14,7 +14,8 @@
 //   channels_last  C contiguous                          _pixels-inl.h: a lane per channel
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
-// path reads and writes any strides.
+// path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
+// sums of a tile are turned on the stack.
 #if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_
 #undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_
@@ -148,15 +149,22 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
     t.from_row = source_columns;
     t.from_column = 1;
   }
+  const bool pixels = plan.path == NearestBackwardPath::kPixels;
+  const int64_t channels = pixels ? t.box.c1 - t.box.c0 : 1;  // inside a pixel
   if (plan.pack_to) {
     t.to = sums;
-    t.to_row = columns;
-    t.to_column = 1;
+    t.to_row = columns * channels;
+    t.to_column = channels;
     t.stream = false;
   }
   SumTile(p, plan, t);
-  if (plan.pack_to) {
-    CopyBlock<T>(sums, columns, 1, outer.to, outer.to_row, outer.to_column, rows, columns);
+  if (!plan.pack_to) return;
+  if (!pixels) {
+    return CopyBlock<T>(sums, columns, 1, outer.to, outer.to_row, outer.to_column, rows, columns);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    CopyBlock<T>(sums + i * t.to_row, channels, 1, outer.to + i * outer.to_row, outer.to_column,
+                 outer.to_plane, columns, channels);
   }
 }
 

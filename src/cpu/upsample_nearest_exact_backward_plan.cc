@@ -76,9 +76,13 @@ void UseWide(NearestBackwardKernelPlan& plan) {
 
 void ChoosePath(const Params& p, const NearestBackwardTarget& target,
                 NearestBackwardKernelPlan& plan) {
-  const bool channels_last = p.c > 1 && plan.from_stride[1] == 1 && plan.to_stride[1] == 1;
-  if (channels_last) {
+  const bool pixels = p.c > 1 && plan.from_stride[1] == 1;
+  const bool channels_last = pixels && plan.to_stride[1] == 1;
+  // A volume has far more sources than destinations: the sums are turned, not the sources.
+  const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
+  if (channels_last || turned) {
     plan.path = Path::kPixels;
+    plan.pack_to = !channels_last;
     return;
   }
   plan.pack_from = plan.from_stride[3] != 1;
@@ -140,6 +144,17 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
   return false;
 }
 
+// Cuts tiles of pixels whose sums fit the stack before they are turned into planes.
+void CutTurnedTiles(const Params& p, int64_t element_size, int64_t row_bytes,
+                    NearestBackwardKernelPlan& plan) {
+  NearestTiling& t = plan.tiling;
+  const int64_t pixels = kNearestPackedSumBytes / element_size / t.channels;
+  // The last tile of a row may be nearly twice as wide as the others.
+  t.columns = std::clamp<int64_t>(pixels / 2, 1, p.w.in);
+  t.rows = std::clamp<int64_t>(pixels / (2 * t.columns), 1, p.h.in);
+  t.grain = 1 + kNearestGrainBytes / (1 + row_bytes * t.rows / t.BoxesW());
+}
+
 const char* PathName(const NearestBackwardKernelPlan& plan) {
   if (plan.pack_from || plan.pack_to) return "packed";
   switch (plan.path) {
@@ -188,12 +203,13 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   if (pixels) {
     mine->tiling.c = to.c;
     mine->tiling.channels = std::min(to.c, kNearestMaxPixel);
+    if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
   } else if (p.d.in > 1) {
     mine->tiling.channels = 1;  // a volume's planes come after each other
     const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
     mine->tiling.grain = 1 + kNearestGrainBytes / (tile_bytes + 1);
   }
-  if (mine->pack_from || mine->pack_to) {
+  if (!pixels && (mine->pack_from || mine->pack_to)) {
     const NearestTiling uncut = mine->tiling;
     if (!CutPackedTiles(p, target, element_size, *mine)) {
       UseWide(*mine);

@@ -51,7 +51,7 @@ struct NearestBackwardKernelPlan {
   // Of gradInput where its elements fill their memory, else 0: see ArePagesMissing.
   int64_t dense_bytes = 0;
   bool pack_from = false;  // rows of gradOutput are not contiguous
-  bool pack_to = false;    // rows of gradInput are not contiguous
+  bool pack_to = false;    // rows of gradInput are not contiguous; kPixels: its channels are not
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};  // gradOutput
   std::array<int64_t, 4> to_stride{};    // gradInput

@@ -123,6 +123,10 @@ TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
        .large = {12, 16, 16},
        .from = Layout::kChannelsLast,
        .to = Layout::kChannelsLast},
+      {.c = 37, .small = {6, 9, 8}, .large = {13, 16, 17}, .from = Layout::kChannelsLast},
+      {.c = 3, .small = {6, 5, 22}, .large = {13, 16, 17}, .to = Layout::kChannelsLast},
+      {.c = 3, .small = {5, 6, 20}, .large = {35, 42, 140}},
+      {.c = 2, .small = {5, 6, 20}, .large = {35, 42, 140}, .from = Layout::kTransposed},
       {.element = Element::kBFloat16, .c = 8, .small = {16, 16, 16}, .large = {32, 48, 64}},
   };
   for (const VolumeCase& c : cases) {
