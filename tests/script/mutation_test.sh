@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The table of mutants fits the sources, and a row that has grown stale is named.
+set -euo pipefail
+cd "$PORTACL_SOURCE_DIR"
+python3 -c "import tomllib" 2>/dev/null || { echo "SKIPPED: Python before 3.11"; exit 77; }
+
+script/mutate --check | grep -qE '^[0-9]+ mutants of [0-9]+ files$'
+[ "$(script/mutate --check | cut -d' ' -f1)" -ge 60 ]
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# refuses WORDS TABLE: the table is refused with these words.
+refuses() {
+  printf '%s\n' "$2" >"$work/mutants.toml"
+  if script/mutate --check --table "$work/mutants.toml" >"$work/out" 2>&1; then
+    echo "a table is taken, wanted: $1"
+    exit 1
+  fi
+  grep -qF -- "$1" "$work/out" || { cat "$work/out"; exit 1; }
+}
+file='[[file]]
+path = "src/base/checked.h"
+tests = ["base"]
+[[file.mutant]]
+name = "one"'
+refuses '`code` occurs 0 times' "$file
+old = \"no such text\"
+new = \"other\""
+refuses '`code` occurs 3 times' "$file
+old = \"template <class T>\"
+new = \"other\""
+refuses '`old` and `new` are equal' "$file
+old = \"return !__builtin_mul_overflow(a, b, out);\"
+new = \"return !__builtin_mul_overflow(a, b, out);\""
+refuses 'the name occurs twice' "$file
+old = \"!__builtin_mul_overflow(a, b, out)\"
+new = \"true\"
+[[file.mutant]]
+name = \"one\"
+old = \"!__builtin_add_overflow(a, b, out)\"
+new = \"true\""
+refuses 'two mutants overlap' "$file
+old = \"!__builtin_mul_overflow(a, b, out)\"
+new = \"true\"
+[[file.mutant]]
+name = \"two\"
+old = \"__builtin_mul_overflow(a, b, out)\"
+new = \"true\""
+refuses 'no file' '[[file]]
+path = "src/base/none.h"
+tests = ["base"]
+[[file.mutant]]
+name = "one"
+old = "a"
+new = "b"'
