@@ -32,8 +32,12 @@ refused "which tag"
 refused "there is no tag v9" v9
 refused "unknown argument" v1.2.3 --all
 refused "no section 1.2.3" v1.2.3 --sources
-printf '\n## 1.2.3\n' >>CHANGELOG.md
+printf '\n## 1.2.3 (unreleased)\n' >>CHANGELOG.md
 git commit -qam second
+git tag -f v1.2.3 >/dev/null
+refused "says that 1.2.3 is unreleased" v1.2.3 --sources
+sed -i 's/ (unreleased)//' CHANGELOG.md
+git commit -qam third
 git tag -f v1.2.3 >/dev/null
 git tag v1.3.0
 refused "v1.3.0 has version 1.2.3" v1.3.0 --sources
@@ -50,4 +54,4 @@ tar -xzf "$files/portacl-1.2.3-source.tar.gz" -C "$folder"
 if grep -q "not committed" "$folder/portacl-1.2.3/CHANGELOG.md"; then
   echo "the work tree got into the archive"; exit 1
 fi
-echo "script/release: five refusals, the same bytes twice"
+echo "script/release: six refusals, the same bytes twice"
