@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/api/shape_list.h"
 #include "tools/cli_error.h"
 #include "tools/testing/call.h"
 #include "tools/testing/case_list.h"
@@ -142,6 +143,24 @@ TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
       RefusalOf("a.txt", "upsample_nearest_exact1d name=a\nupsample_nearest_exact1d name=a\n"),
       "a.txt:2: field name: 'a' is also the name of the case in line 1");
   EXPECT_THAT(RefusalOf("a.xml", "<a/>"), HasSubstr("wanted a name that ends with .json, .csv"));
+}
+
+TEST(Cases, ModelsHaveTheModesOfTheirShapes) {
+  const auto mode = [](const Case& c, const char* name) {
+    return c.arguments[*c.op->Find(name)].integers.value_or(std::vector<int64_t>{}).at(0);
+  };
+  const std::vector<Case> models = GenerateCases("models", GenerateOptions());
+  size_t found = 0;
+  for (const portacl_test::ShapeRow& row : portacl_test::ShapeList()) {
+    if (!row.is_grid) continue;
+    for (const Case& c : models) {
+      if (c.name != row.name) continue;
+      ++found;
+      EXPECT_EQ(mode(c, "interpolationMode"), row.mode.interpolation) << row.name;
+      EXPECT_EQ(mode(c, "paddingMode"), row.mode.padding) << row.name;
+    }
+  }
+  EXPECT_GT(found, 30u);
 }
 
 TEST(Cases, WrongFieldsAreRefusedByName) {

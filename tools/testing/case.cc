@@ -203,7 +203,7 @@ class Reader {
   }
 
   int64_t Mode(const Field& field, const Parameter& row) const {
-    const std::vector<std::string> words = cli::Split(row.pattern, '|');
+    const std::vector<std::string> words = ModeWords(row);
     for (size_t i = 0; i < words.size(); ++i) {
       if (words[i] == field.value) return static_cast<int64_t>(i);
     }
@@ -281,7 +281,7 @@ std::string RealText(double value) {
 }
 
 std::string ModeText(const Parameter& row, int64_t mode) {
-  const std::vector<std::string> words = cli::Split(row.pattern, '|');
+  const std::vector<std::string> words = ModeWords(row);
   const bool known = mode >= 0 && mode < static_cast<int64_t>(words.size());
   return known ? words[static_cast<size_t>(mode)] : std::to_string(mode);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "bench/shapes_json.h"
 #include "tools/testing/generate_parts.h"
@@ -257,7 +258,13 @@ std::vector<Case> Boundaries(const GenerateOptions& options) {
 
 int64_t WordAt(const json& row, const char* field, const std::vector<std::string>& words) {
   const auto found = std::find(words.begin(), words.end(), row.at(field).get<std::string>());
+  if (found == words.end()) throw std::out_of_range(fmt::format("a shape's {}", field));
   return found - words.begin();
+}
+
+// The words that cases have for a mode.
+std::vector<std::string> WordsOf(const OperatorRow& op, const char* parameter) {
+  return ModeWords(op.parameters[*op.Find(parameter)]);
 }
 
 Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
@@ -277,9 +284,8 @@ Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
     ArgumentOf(c, "input").shape = image;
     ArgumentOf(c, "grid").shape = points;
     ArgumentOf(c, "interpolationMode").integers = {
-        WordAt(row, "interpolation", {"bilinear", "nearest", "bicubic"})};
-    ArgumentOf(c, "paddingMode").integers = {
-        WordAt(row, "padding", {"zeros", "border", "reflection"})};
+        WordAt(row, "interpolation", WordsOf(op, "interpolationMode"))};
+    ArgumentOf(c, "paddingMode").integers = {WordAt(row, "padding", WordsOf(op, "paddingMode"))};
     ArgumentOf(c, "alignCorners").integers = {row.at("align_corners").get<bool>() ? 1 : 0};
     ArgumentOf(c, "outputMask").integers = {row.at("mask")[0].get<bool>() ? 1 : 0,
                                             row.at("mask")[1].get<bool>() ? 1 : 0};

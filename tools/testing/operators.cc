@@ -149,4 +149,6 @@ std::vector<std::string> Symbols(const Parameter& parameter) {
   return cli::Split(parameter.pattern, ',');
 }
 
+std::vector<std::string> ModeWords(const Parameter& mode) { return cli::Split(mode.pattern, '|'); }
+
 }  // namespace portacl::golden

@@ -54,8 +54,9 @@ const OperatorRow* FindOperator(std::string_view name);
 
 inline bool IsTensor(Role role) { return role == Role::kInput || role == Role::kOutput; }
 
-// The parts of a pattern.
+// The parts of a pattern: extents of a tensor, and words of a mode.
 std::vector<std::string> Symbols(const Parameter& parameter);
+std::vector<std::string> ModeWords(const Parameter& mode);
 
 }  // namespace portacl::golden
 
