@@ -70,10 +70,10 @@ HWY_INLINE void StoreTapWeights(D d, V tx, V ux, V ty, V uy, V tz, V uz, int64_t
 template <class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI TapsInImage(DI di, VI column, VI row, int64_t height, int64_t width) {
   const VI one = hn::Set(di, 1);
-  const VI columns = hn::Or(BitsBelow(di, column, width, 0x55),
-                            BitsBelow(di, hn::Add(column, one), width, 0xAA));
-  const VI rows = hn::Or(BitsBelow(di, row, height, 0x33),
-                         BitsBelow(di, hn::Add(row, one), height, 0xCC));
+  const VI columns =
+      hn::Or(BitsBelow(di, column, width, 0x55), BitsBelow(di, hn::Add(column, one), width, 0xAA));
+  const VI rows =
+      hn::Or(BitsBelow(di, row, height, 0x33), BitsBelow(di, hn::Add(row, one), height, 0xCC));
   return hn::And(columns, rows);
 }
 
