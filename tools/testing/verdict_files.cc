@@ -1,4 +1,4 @@
-// The two formats.
+// What programs read of a verdict: JSON, and JUnit XML.
 #include "tools/testing/verdict_files.h"
 
 #include <fmt/format.h>
