@@ -22,7 +22,8 @@ class Key {
  public:
   explicit Key(const Call& call) {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
-    Add(Pack(call.interpolation, call.padding * 2 + (call.align_corners ? 1 : 0)));
+    Add(Pack(call.interpolation, call.padding));
+    Add(call.align_corners ? 1 : 0);
     for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
     for (const portaclTensor* tensor : call.tensors) {
       if (tensor == nullptr) {
@@ -55,7 +56,7 @@ class Key {
 
   uint64_t hash_ = 0;
   ptrdiff_t size_ = 0;
-  std::array<uint64_t, 5 + kMaxTensors*(1 + 2 * kAxes)> words_{};  // the first size_ count
+  std::array<uint64_t, 6 + kMaxTensors*(1 + 2 * kAxes)> words_{};  // the first size_ count
 };
 
 class PlanCache {

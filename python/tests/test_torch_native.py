@@ -177,6 +177,10 @@ def test_errors(monkeypatch):
                 call()
     with pt.accelerated(forward=True):  # and all is well after them
         assert aten.grid_sampler_2d(x, grid, 0, 0, False).shape == (1, 1, 3, 4)
+        # A kept plan serves no call but its own, however far its numbers are from that.
+        for padding in (-(2**31), 2**30, 2**31 - 1):
+            with pytest.raises(RuntimeError, match="padding"):
+                aten.grid_sampler_2d(x, grid, 0, padding, False)
 
 
 def test_an_unloaded_library_is_refused():

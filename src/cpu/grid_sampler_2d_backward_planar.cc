@@ -123,7 +123,7 @@ class PlanarImage {
         grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
                                        p.grad_output_stride[1])),
         grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
-        input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
+        input_(kGridGrad ? static_cast<const float*>(p.input) + n * p.input_stride[0] : nullptr),
         grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
         input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
                                : nullptr),

@@ -88,9 +88,11 @@ class BlockedVolume {
 
   void ReadVoxels(int64_t first, int64_t channels) const {
     const auto& stride = p_.input_stride;
+    if (!p_.want_grid_grad) {  // the input is not read: it has no address
+      return ForRows(stride, [&](int64_t, F* row) { Clear(row, row_); });
+    }
     const T* const input = static_cast<const T*>(p_.input) + n_ * stride[0] + first * stride[1];
     ForRows(stride, [&](int64_t offset, F* row) {
-      if (!p_.want_grid_grad) return Clear(row, row_);
       const Planar<const T> from = {input + offset, stride[1], stride[4], channels, p_.shape.w};
       if (p_.want_input_grad) {
         ReadPixels<T, kBlockChannels, Beside::kZeros>(from, row, voxel_);
@@ -105,8 +107,7 @@ class BlockedVolume {
     T* const out = static_cast<T*>(p_.input_grad) + n_ * stride[0] + first * stride[1];
     ForRows(stride, [&](int64_t offset, const F* row) {
       WritePixels<T, kBlockChannels>(
-          row + sums_, voxel_,
-          Planar<T>{out + offset, stride[1], stride[4], channels, p_.shape.w});
+          row + sums_, voxel_, Planar<T>{out + offset, stride[1], stride[4], channels, p_.shape.w});
     });
   }
 
@@ -114,11 +115,12 @@ class BlockedVolume {
   void AddPoints(int64_t first_channel, int64_t channels) const {
     const int64_t points = plan_.chunks.points;
     if (!p_.want_input_grad) {
-      runtime::ParallelFor(plan_.chunks.chunks, plan_.chunks.grain, [&](int64_t begin, int64_t end) {
-        const int64_t size = plan_.chunks.chunk_points;
-        AddBatches(first_channel, channels, begin * size, std::min(end * size, points), 0,
-                   p_.shape.d);
-      });
+      runtime::ParallelFor(plan_.chunks.chunks, plan_.chunks.grain,
+                           [&](int64_t begin, int64_t end) {
+                             const int64_t size = plan_.chunks.chunk_points;
+                             AddBatches(first_channel, channels, begin * size,
+                                        std::min(end * size, points), 0, p_.shape.d);
+                           });
       return;
     }
     runtime::ParallelFor(plan_.slabs, 1, [&](int64_t begin, int64_t end) {
@@ -198,8 +200,8 @@ class BlockedVolume {
       taps = hn::And(in_image, TapsInPlanes(di, plane, first_plane, end_plane));
     }
     if (p_.want_grid_grad) {  // the slab of the plane next to the first tap
-      const VI nearest = hn::Min(hn::Max(plane, hn::Zero(di)),
-                                 hn::Set(di, static_cast<int32_t>(s.d - 1)));
+      const VI nearest =
+          hn::Min(hn::Max(plane, hn::Zero(di)), hn::Set(di, static_cast<int32_t>(s.d - 1)));
       const VI in_slab = hn::Sub(nearest, hn::Set(di, static_cast<int32_t>(first_plane)));
       own = BitsBelow(di, in_slab, end_plane - first_plane, kAllTaps);
     }
@@ -212,8 +214,8 @@ class BlockedVolume {
                       F* g) const {
     const auto& at = grad_output_at_;
     const int64_t channel_stride = at.plane.channel_stride;
-    const T* const from = static_cast<const T*>(p_.grad_output) +
-                          n_ * p_.grad_output_stride[0] + first_channel * channel_stride;
+    const T* const from = static_cast<const T*>(p_.grad_output) + n_ * p_.grad_output_stride[0] +
+                          first_channel * channel_stride;
     if (at.flat) {
       return ReadPixels<T, kBlockChannels, Beside::kNothing>(
           Planar<const T>{from + first * at.plane.pixel_stride, channel_stride,
@@ -276,8 +278,7 @@ class BlockedVolume {
     const V uz = hn::Set(d, batch.uz[k]);
     const int32_t inside = batch.inside[k];
     const auto value = [&](size_t tap, int64_t lane) PORTACL_INLINE_LAMBDA {
-      return (inside >> tap & 1) == 0 ? hn::Zero(d)
-                                      : hn::LoadU(d, Voxel(batch, k, tap) + lane);
+      return (inside >> tap & 1) == 0 ? hn::Zero(d) : hn::LoadU(d, Voxel(batch, k, tap) + lane);
     };
     const auto slopes = [&](int64_t r, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
       const int64_t lane = r * kLanes;

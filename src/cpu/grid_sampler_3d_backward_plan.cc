@@ -63,13 +63,18 @@ bool UseBlocks(const Params& p) {
   constexpr int64_t kMostVoxels = int64_t{1} << 31;
   constexpr int64_t kVoxelsPerPoint = 8;
   if (s.interpolation != ops::Interpolation::kBilinear || s.c < kBlockChannels) return false;
+  // One volume at a time, a slab of planes for each thread: too few planes leave threads idle for
+  // longer than the lanes gain.
+  if (p.want_input_grad && !IsSmall(s) && 3 * s.d < runtime::NumThreads()) return false;
   if (s.h * s.w >= kMostVoxels || s.d * (s.h * s.w) >= kMostVoxels) return false;
   return s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
 }
 
 uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
   const auto& s = p.shape;
-  const int64_t threads = IsSmall(s) ? 1 : runtime::NumThreads();
+  ops::GridSampler3DShape volume = s;  // the threads are woken for each
+  volume.n = 1;
+  const int64_t threads = IsSmall(volume) ? 1 : runtime::NumThreads();
   plan->blocks = true;
   plan->slabs = std::min({threads, kMostSlabs, s.d});
   const int64_t voxels = s.d * s.h * s.w * VolumeBackwardPlan::VoxelElements(p);

@@ -147,6 +147,22 @@ TEST(SameBits, OfGridGradAloneInNearestModeForSeveralImages) {
   }
 }
 
+// inputGrad alone does not read the image, which has no address then, wherever it lies.
+TEST(SameBits, OfInputGradAloneForSeveralImages) {
+  Random random(113);
+  for (const Element element : kElements) {
+    for (const int64_t channels : {2, 5, 33}) {
+      GridCase image(element, 3, channels, 9, 8, 7, 6, Layout::kNegative);
+      GridCase volume(element, 3, channels, {3, 4, 5}, {3, 4, 4}, Layout::kNegative);
+      for (GridCase* c : {&image, &volume}) {
+        c->Fill(GridKind::kRandom, random);
+        EXPECT_TRUE(SameEverywhere(GridOf(*c, {}, Layout::kContiguous, true, false)))
+            << NameOf(element) << " with " << channels << " channels";
+      }
+    }
+  }
+}
+
 // ---- random shapes, with every size around a vector's length -----------------------------------
 
 template <class Options>

@@ -134,6 +134,19 @@ TEST_F(GoldenTest, CompareJudgesAFolderOfOutputs) {
   EXPECT_EQ(Run({"compare", "want", "mine", "--binary"}).exit_code, 1);
 }
 
+TEST_F(GoldenTest, AnErrorWhereNoneIsAllowedIsSummedUpAsInfinite) {
+  MakeGolden("grid_sampler_2d_backward name=one input=1x1x8x8 grid=1x1x1x2");
+  CopyResults();
+  std::string bytes = Read("mine/one/inputGrad.npy");
+  const std::string zero(sizeof(float), '\0');
+  size_t at = bytes.size() - 64 * sizeof(float);
+  while (bytes.compare(at, zero.size(), zero) != 0) at += sizeof(float);  // four are not 0
+  const float one = 1;
+  std::memcpy(&bytes[at], &one, sizeof one);
+  Write("mine/one/inputGrad.npy", bytes);
+  EXPECT_THAT(Run({"compare", "want", "mine"}).out, HasSubstr("the largest error is inf of its"));
+}
+
 TEST_F(GoldenTest, ResultsMayBeRawOrNumbered) {
   MakeGolden();
   fs::create_directories(Path("mine/one"));

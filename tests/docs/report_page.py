@@ -8,8 +8,8 @@
 Every column sorts, the filter and the choice of verdicts find what they should, every case opens, its
 pictures are painted; nothing leaves the screen, nothing is asked of a network, and the console has no
 message. --self-test plants faults in copies of a page: each must be found. --draw makes the picture of
-the documents, and the one for telephones beside it: the page with its first case open. --probe fails
-where the browser does not start.
+the documents, and the one for telephones beside it: the page with its first case open. --probe: exit
+code 77 where the browser does not start.
 """
 
 import json
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 SCREENS = {"telephone": (400, 800), "desk": (1280, 900)}
 
@@ -176,9 +176,15 @@ def main(arguments):
     paths = [Path(a) for a in arguments if not a.startswith("--")]
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=0)
-        if "--probe" in arguments:
-            return browser.new_page().goto("about:blank")
+        try:
+            browser = playwright.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox"], timeout=0
+            )
+            if "--probe" in arguments:
+                return browser.new_page().goto("about:blank")
+        except Error as error:
+            print(error)
+            sys.exit(77 if "--probe" in arguments else 1)
         if planted:
             return self_test(browser, paths[0])
         if "--draw" in arguments:

@@ -11,8 +11,13 @@ python=$(script/setup --print-browser-venv)/bin/python
 "$python" -c 'import playwright' 2>/dev/null ||
   { echo "skipped: no Playwright (script/setup --browser installs it)"; exit 77; }
 # Some containers have no place for a browser's processes.
-timeout 300 "$python" tests/docs/report_page.py --probe ||
-  { echo "skipped: Chromium does not start here"; exit 77; }
+status=0
+timeout 300 "$python" tests/docs/report_page.py --probe || status=$?
+case $status in
+  0) ;;
+  77 | 124) echo "skipped: Chromium does not start here"; exit 77 ;;
+  *) exit 1 ;;
+esac
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -257,6 +257,13 @@ TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLan
     gathered.shape.interpolation = portacl::ops::Interpolation::kBicubic;
     EXPECT_FALSE(kernel.plan(gathered, &plan));
   }
+  portacl::ops::GridSampler3DParams sampled;
+  sampled.shape = params.shape;
+  sampled.input_stride = params.input_stride;
+  for (const auto& kernel : GridSampler3DKernels()) {
+    portacl::base::KernelPlan plan;
+    EXPECT_FALSE(kernel.plan(sampled, &plan));
+  }
 }
 
 }  // namespace

@@ -4,11 +4,11 @@ set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 python3 -c "import tomllib" 2>/dev/null || { echo "SKIPPED: Python before 3.11"; exit 77; }
 
-script/mutate --check | grep -qE '^[0-9]+ mutants of [0-9]+ files$'
-[ "$(script/mutate --check | cut -d' ' -f1)" -ge 60 ]
-
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+script/mutate --check >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
+grep -qE '^[0-9]+ mutants of [0-9]+ files$' "$work/out"
+[ "$(cut -d' ' -f1 "$work/out")" -ge 60 ]
 # refuses WORDS TABLE: the table is refused with these words.
 refuses() {
   printf '%s\n' "$2" >"$work/mutants.toml"

@@ -96,8 +96,10 @@ class Judgement {
     const int64_t ulp = same_bits ? 0 : UlpDistance(golden_.dtype, a, g);
     verdict_.largest_ulp = std::max(verdict_.largest_ulp, ulp);
     verdict_.largest_error = std::max(verdict_.largest_error, element.error);
-    if (v.bound > 0)
-      verdict_.largest_excess = std::max(verdict_.largest_excess, element.error / v.bound);
+    if (element.error > 0) {
+      const double excess = v.bound > 0 ? element.error / v.bound : HUGE_VAL;
+      verdict_.largest_excess = std::max(verdict_.largest_excess, excess);
+    }
     AddStatistics(v, element, at);
     const Measure measure = MeasureOf(v, same_bits, ulp);
     element.allowed = measure.allowed;
