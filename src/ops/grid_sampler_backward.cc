@@ -34,8 +34,10 @@ class GridSamplerBackwardPlan final : public Plan {
     params_.want_input_grad = (*call.output_mask)[0];
     params_.want_grid_grad = (*call.output_mask)[1];
     SetStrides(input, &params_.input_stride);
-    if (ReadsPoints()) {
+    if (ReadsPoints() && call.grad_output->NumElements() > 0) {
       SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
+    }
+    if (ReadsPoints() && call.grid->NumElements() > 0) {
       SetStrides(*call.grid, &params_.grid_stride);
     }
     if (params_.want_input_grad) {
@@ -80,9 +82,9 @@ class GridSamplerBackwardPlan final : public Plan {
   }
 
  private:
-  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run has
-  // no address of a tensor that it does not read, and strides of 0 where every mode would step by
-  // them.
+  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run may
+  // have no address of a tensor that it does not read or that is empty: gradOutput and grid have
+  // strides of 0 then, by which every mode would step.
   bool ReadsImage() const {
     return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
   }

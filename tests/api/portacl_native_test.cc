@@ -73,8 +73,11 @@ TEST_F(NativeApi, GridSamplerHasEveryModeAndDtypeInAnyProfile) {
 }
 
 TEST_F(NativeApi, EmptyGridSamplesFillTheOutputsWithZero) {
-  for (const auto& [n, c, oh] : {std::tuple{2, 2, 0}, std::tuple{2, 0, 3}, std::tuple{0, 2, 3}}) {
-    GridCase empty(Element::kFloat, n, c, 3, 4, oh, 5);
+  for (const auto& [n, c, oh, layout] : {std::tuple{2, 2, 0, Layout::kContiguous},
+                                         {3, 2, 0, Layout::kNegative},
+                                         {2, 0, 3, Layout::kContiguous},
+                                         {0, 2, 3, Layout::kContiguous}}) {
+    GridCase empty(Element::kFloat, n, c, 3, 4, oh, 5, layout);
     empty.grid.Fill(0.0);
     Tensor input_grad(Element::kFloat, empty.input.shape());
     Tensor grid_grad(Element::kFloat, empty.grid.shape());
