@@ -13,6 +13,7 @@
 #include "portacl/portacl.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
+#include "support/api/native_grid.h"
 #include "support/api/tensor.h"
 
 namespace portacl_test {
@@ -33,19 +34,14 @@ inline const double* ScalesOrNull(const std::vector<double>& scales) {
 
 inline portacl::Status NativeGridBackward(const GridCase& c, const GridMode& mode,
                                           Tensor* input_grad, Tensor* grid_grad) {
-  return portacl::grid_sampler_2d_backward(
-      View(c.grad_output), View(c.input), View(c.grid),
-      input_grad != nullptr ? View(*input_grad) : portacl::Tensor(),
-      grid_grad != nullptr ? View(*grid_grad) : portacl::Tensor(),
-      static_cast<portacl::Interpolation>(mode.interpolation),
-      static_cast<portacl::Padding>(mode.padding), mode.align_corners);
+  return SampleGridBackward(View(c.grad_output), View(c.input), View(c.grid),
+                            input_grad != nullptr ? View(*input_grad) : portacl::Tensor(),
+                            grid_grad != nullptr ? View(*grid_grad) : portacl::Tensor(), mode);
 }
 
 inline portacl::Status NativeGrid(const Tensor& input, const Tensor& grid, const GridMode& mode,
                                   Tensor* output) {
-  return portacl::grid_sampler_2d(View(input), View(grid), View(*output),
-                                  static_cast<portacl::Interpolation>(mode.interpolation),
-                                  static_cast<portacl::Padding>(mode.padding), mode.align_corners);
+  return SampleGrid(View(input), View(grid), View(*output), mode);
 }
 
 inline nlohmann::json Info() { return nlohmann::json::parse(portaclGetInfo()); }
