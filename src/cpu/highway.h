@@ -14,8 +14,15 @@
 #define PORTACL_CPU_HIGHWAY_H_
 
 // x86: AVX2 and AVX3 (= AVX-512 F, VL, DQ, BW). Arm: NEON, and one vector-length-agnostic SVE.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// PORTACL_NARROW_ONLY: AVX2 and NEON, where a build looks for what does not depend on the width.
+#ifdef PORTACL_NARROW_ONLY
+#define PORTACL_WIDE_TARGETS (HWY_AVX3 | HWY_SVE)
+#else
+#define PORTACL_WIDE_TARGETS 0
+#endif
+#define HWY_DISABLED_TARGETS                                                    \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | \
+   PORTACL_WIDE_TARGETS)
 
 #include <hwy/detect_targets.h>
 

@@ -16,9 +16,11 @@ struct Target {
 
 // Best first, as in PORTACL_KERNELS.
 constexpr std::array kTargets = {
+#ifndef PORTACL_NARROW_ONLY  // see highway.h
     Target{HWY_AVX3, "avx512"},
-    Target{HWY_AVX2, "avx2"},
     Target{HWY_SVE, "sve"},
+#endif
+    Target{HWY_AVX2, "avx2"},
     Target{HWY_NEON, "neon"},
 };
 
