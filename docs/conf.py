@@ -9,14 +9,13 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert as to_mathml
 
 root = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(root / "docs"), str(root / "python")]
+sys.path[:0] = [str(root / "docs"), str(root / "python"), str(root / "python/backend")]
+import portacl_metadata  # noqa: E402
 
 project = "portacl"
 author = "the portacl contributors"
 project_copyright = f"{author}; Apache-2.0"
-version = release = re.search(
-    r"project\(portacl VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text()
-).group(1)
+version = release = portacl_metadata.version()
 
 extensions = [
     "myst_parser",

@@ -11,6 +11,9 @@ die() { printf '%s: %s\n' "$(basename -- "$0")" "$1" >&2; exit "${2:-1}"; }
 # usage: prints the comment block at the top of the calling script.
 usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$caller"; }
 
+# project_version [FOLDER]: what the CMakeLists.txt of a clone says, the one place for it.
+project_version() { sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' "${1:-$root}/CMakeLists.txt"; }
+
 # missing_packages NAME...: the Debian packages among them that are not installed.
 missing_packages() {
   local name

@@ -3,7 +3,8 @@
 # run; pkg-config and set_env.sh work as well.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-version=$(sed -n 's/^project(portacl VERSION \([0-9]*\.[0-9]*\).*/\1/p' "$PORTACL_SOURCE_DIR/CMakeLists.txt")
+version=$(. "$PORTACL_SOURCE_DIR/script/lib/common.sh" && project_version)
+version=${version%.*}
 
 # build_project LANGUAGE EXAMPLE NAME: builds examples/EXAMPLE in a project of that language alone, and
 # compares its output with expected/NAME.txt.

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # The files for packagers agree with the project: version, sources they name, packages they need.
 set -euo pipefail
-source=${PORTACL_SOURCE_DIR:?}
-cd "$source"
-version=$(sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+. "${PORTACL_SOURCE_DIR:?}/script/lib/common.sh"
+version=$(project_version)
 failed=0
 wrong() { echo "$*"; failed=1; }
 
