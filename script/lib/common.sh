@@ -14,6 +14,14 @@ usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$caller"; }
 # project_version [FOLDER]: what the CMakeLists.txt of a clone says, the one place for it.
 project_version() { sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' "${1:-$root}/CMakeLists.txt"; }
 
+# released_recipe CLONE ARCHIVE LOCATION: its conda recipe with the version and the archive of the sources
+# written down; LOCATION is the archive's "url: ADDRESS" or "path: FILE".
+released_recipe() {
+  sed -e '1,/^context:$/{/^context:$/!d}' \
+    -e "s|^  version: .*load_from_file.*|  version: \"$(project_version "$1")\"|" \
+    -e "s|^  path: \.\./\.\.\$|  $3\n  sha256: $(sha256sum "$2" | cut -d' ' -f1)|" "$1/packaging/conda/recipe.yaml"
+}
+
 # missing_packages NAME...: the Debian packages among them that are not installed.
 missing_packages() {
   local name

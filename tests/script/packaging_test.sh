@@ -6,9 +6,6 @@ version=$(project_version)
 failed=0
 wrong() { echo "$*"; failed=1; }
 
-grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml ||
-  wrong "packaging/conda/recipe.yaml has another version than $version"
-
 # Every library of the notices is wanted by the recipes and named by the others.
 for name in onetbb highway fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
   grep -q "\"$name/" packaging/conan/conanfile.py || wrong "conanfile.py does not want $name"

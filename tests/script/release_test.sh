@@ -6,9 +6,10 @@ command -v git >/dev/null || { echo "SKIPPED: no git"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 repository=$folder/repository
-mkdir -p "$repository/script/lib"
+mkdir -p "$repository/script/lib" "$repository/packaging/conda"
 cp "$source/script/release" "$repository/script/"
 cp "$source/script/lib/common.sh" "$repository/script/lib/"
+cp "$source/packaging/conda/recipe.yaml" "$repository/packaging/conda/"
 cd "$repository"
 # In a hook git names the caller's repository in variables.
 mapfile -t variables < <(git rev-parse --local-env-vars)
@@ -49,7 +50,15 @@ files=build/releases/v1.2.3
 cp "$files/SHA256SUMS" "$folder/first"
 script/release v1.2.3 --sources >/dev/null
 diff "$folder/first" "$files/SHA256SUMS"
-[ "$(cut -c67- "$folder/first")" = portacl-1.2.3-source.tar.gz ] || { cat "$folder/first"; exit 1; }
+[ "$(cut -c67- "$folder/first" | xargs)" = "conda-recipe.yaml portacl-1.2.3-source.tar.gz" ] ||
+  { cat "$folder/first"; exit 1; }
+in_recipe() { grep -qxF -- "$1" "$files/conda-recipe.yaml" || { echo "no '$1' in:"; cat "$files/conda-recipe.yaml"; exit 1; }; }
+checksum=$(sha256sum "$files/portacl-1.2.3-source.tar.gz" | cut -d' ' -f1)
+for line in 'context:' '  version: "1.2.3"' '  path: ./portacl-1.2.3-source.tar.gz' "  sha256: $checksum"; do
+  in_recipe "$line"
+done
+PORTACL_REPOSITORY_URL=https://example.org/portacl/ script/release v1.2.3 --sources >/dev/null
+in_recipe '  url: https://example.org/portacl/releases/download/v1.2.3/portacl-1.2.3-source.tar.gz'
 tar -xzf "$files/portacl-1.2.3-source.tar.gz" -C "$folder"
 if grep -q "not committed" "$folder/portacl-1.2.3/CHANGELOG.md"; then
   echo "the work tree got into the archive"; exit 1
