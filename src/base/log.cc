@@ -25,7 +25,7 @@ struct Wanted {
 std::string Trimmed(std::string_view text) {
   const size_t first = std::min(text.find_first_not_of(' '), text.size());
   const size_t last = text.find_last_not_of(' ');
-  return std::string(text.substr(first, last == text.npos ? 0 : last + 1 - first));
+  return std::string(text.substr(first, last == std::string_view::npos ? 0 : last + 1 - first));
 }
 
 // A level, "calls", or both with a comma between them.
