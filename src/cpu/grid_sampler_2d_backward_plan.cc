@@ -286,7 +286,7 @@ bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
   const bool in_memory = ExceedsCaches(p);
   g.stream = HWY_ARCH_X86 && in_memory;
   if (!PadsPlanes(p, g)) {
-    const bool dense = s.w >= 2 && HasDenseRows(s, p.input_stride) &&
+    const bool dense = s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
                        (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
     if (!dense) return false;
     g.plane = g.image = 0;

@@ -123,7 +123,7 @@ class PlanarImage {
         grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
                                        p.grad_output_stride[1])),
         grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
-        input_(kGridGrad ? static_cast<const float*>(p.input) + n * p.input_stride[0] : nullptr),
+        input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
         grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
         input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
                                : nullptr),
@@ -150,7 +150,8 @@ class PlanarImage {
     HWY_ALIGN float copy[C][kBatch];
     const float* g[C];
     Batch batch;
-    batch.same_offsets = kPadded || !kInputGrad || p_.input_stride[2] == p_.input_grad_stride[2];
+    batch.same_offsets = kPadded || !kInputGrad || !kGridGrad ||
+                         p_.input_stride[2] == p_.input_grad_stride[2];
     batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
     for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
       const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);

@@ -139,7 +139,7 @@ HWY_INLINE void StorePlanePairs(const Params& p, hn::Vec<DI> column0, hn::Vec<DI
     hn::Store(at(row0), di, to[0] + i);
     hn::Store(at(row1), di, to[1] + i);
   };
-  store(p.input_stride[2], batch->pair);
+  store(p.want_grid_grad ? p.input_stride[2] : p.input_grad_stride[2], batch->pair);
   if (!batch->same_offsets) store(p.input_grad_stride[2], batch->own_sum);
 }
 

@@ -88,11 +88,9 @@ class BlockedVolume {
 
   void ReadVoxels(int64_t first, int64_t channels) const {
     const auto& stride = p_.input_stride;
-    if (!p_.want_grid_grad) {  // the input is not read: it has no address
-      return ForRows(stride, [&](int64_t, F* row) { Clear(row, row_); });
-    }
     const T* const input = static_cast<const T*>(p_.input) + n_ * stride[0] + first * stride[1];
     ForRows(stride, [&](int64_t offset, F* row) {
+      if (!p_.want_grid_grad) return Clear(row, row_);
       const Planar<const T> from = {input + offset, stride[1], stride[4], channels, p_.shape.w};
       if (p_.want_input_grad) {
         ReadPixels<T, kBlockChannels, Beside::kZeros>(from, row, voxel_);

@@ -33,7 +33,7 @@ class GridSamplerBackwardPlan final : public Plan {
                                                      call.padding, call.align_corners);
     params_.want_input_grad = (*call.output_mask)[0];
     params_.want_grid_grad = (*call.output_mask)[1];
-    SetStrides(input, &params_.input_stride);
+    if (ReadsImage() && input.NumElements() > 0) SetStrides(input, &params_.input_stride);
     if (ReadsPoints() && call.grad_output->NumElements() > 0) {
       SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
     }
@@ -83,8 +83,8 @@ class GridSamplerBackwardPlan final : public Plan {
 
  private:
   // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run may
-  // have no address of a tensor that it does not read or that is empty: gradOutput and grid have
-  // strides of 0 then, by which every mode would step.
+  // have no address of an input that it does not read or that is empty: its strides are 0 then, by
+  // which kernels step from it all the same.
   bool ReadsImage() const {
     return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
   }
