@@ -150,8 +150,8 @@ class PlanarImage {
     HWY_ALIGN float copy[C][kBatch];
     const float* g[C];
     Batch batch;
-    batch.same_offsets = kPadded || !kInputGrad || !kGridGrad ||
-                         p_.input_stride[2] == p_.input_grad_stride[2];
+    batch.same_offsets =
+        kPadded || !kInputGrad || !kGridGrad || p_.input_stride[2] == p_.input_grad_stride[2];
     batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
     for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
       const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);

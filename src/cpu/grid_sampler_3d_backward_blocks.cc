@@ -28,10 +28,7 @@ constexpr int64_t kAhead = 6;
 
 // Of a batch's points, one array per quantity.
 template <class F>
-struct BlockBatch {
-  HWY_ALIGN F weight[8][kBatch];
-  HWY_ALIGN F tx[kBatch], ux[kBatch], ty[kBatch], uy[kBatch], tz[kBatch], uz[kBatch];
-  HWY_ALIGN int32_t cell[kBatch];    // of tap 0, in voxels from the volume's first one
+struct BlockBatch : TapBatch<F> {
   HWY_ALIGN int32_t inside[kBatch];  // taps in the volume
   HWY_ALIGN int32_t taps[kBatch];    // taps to add to
   HWY_ALIGN int32_t own[kBatch];     // not 0: gridGrad is this task's
@@ -54,6 +51,7 @@ class BlockedVolume {
         geometry_(VolumeGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
+        size_(DenseVolume(p.shape)),
         sums_(p.want_grid_grad ? kBlockChannels : 0),
         voxel_(plan.VoxelElements(p)),
         row_(voxel_ * p.shape.w),
@@ -156,7 +154,7 @@ class BlockedVolume {
       const int64_t left = std::min(Length(d), count - i);
       ReadPoints(grid_at_, grid, first + i, left, x, y, z);
       LocateTaps(geometry_, x, y, z);
-      const auto listed = PlaceTaps(x, y, z, first_plane, end_plane, i, batch);
+      const auto listed = Place(x, y, z, first_plane, end_plane, i, batch);
       any = hn::Or(any, hn::IfThenElseZero(hn::FirstN(di, static_cast<size_t>(left)), listed));
     }
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
@@ -164,42 +162,19 @@ class BlockedVolume {
 
   // Stores what is known of a vector of points; the result is not 0 for those of the task.
   template <class VF, class VI = hn::Vec<IndexTag<PointTag<F>>>>
-  HWY_INLINE VI PlaceTaps(VF x, VF y, VF z, int64_t first_plane, int64_t end_plane, int64_t i,
-                          BlockBatch<F>* HWY_RESTRICT batch) const {
-    const PointTag<F> d;
+  HWY_INLINE VI Place(VF x, VF y, VF z, int64_t first_plane, int64_t end_plane, int64_t i,
+                      BlockBatch<F>* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
-    const auto& s = p_.shape;
-    const VF x0 = hn::Floor(x);
-    const VF y0 = hn::Floor(y);
-    const VF z0 = hn::Floor(z);
-    VF tx, ux, ty, uy, tz, uz;
-    BilinearDistances(d, x, x0, tx, ux);
-    BilinearDistances(d, y, y0, ty, uy);
-    BilinearDistances(d, z, z0, tz, uz);
-    StoreTapWeights(d, tx, ux, ty, uy, tz, uz, i, batch->weight);
-    hn::Store(tx, d, batch->tx + i);
-    hn::Store(ux, d, batch->ux + i);
-    hn::Store(ty, d, batch->ty + i);
-    hn::Store(uy, d, batch->uy + i);
-    hn::Store(tz, d, batch->tz + i);
-    hn::Store(uz, d, batch->uz + i);
-    // Far away the index is one of the least or greatest: outside as well.
-    const VI column = ToIndex(d, x0);
-    const VI row = ToIndex(d, y0);
-    const VI plane = ToIndex(d, z0);
-    const VI line = hn::Add(hn::Mul(plane, hn::Set(di, static_cast<int32_t>(s.h))), row);
-    hn::Store(hn::Add(hn::Mul(line, hn::Set(di, static_cast<int32_t>(s.w))), column), di,
-              batch->cell + i);
-    const VI in_image = TapsInImage(di, column, row, s.h, s.w);
-    hn::Store(hn::And(in_image, TapsInPlanes(di, plane, 0, s.d)), di, batch->inside + i);
+    VI plane;
+    const VI in_image = PlaceTaps(size_, x, y, z, i, batch, plane);
+    hn::Store(hn::And(in_image, TapsInPlanes(di, plane, 0, size_.depth)), di, batch->inside + i);
     VI taps = hn::Zero(di);
     VI own = taps;
     if (p_.want_input_grad) {
       taps = hn::And(in_image, TapsInPlanes(di, plane, first_plane, end_plane));
     }
     if (p_.want_grid_grad) {  // the slab of the plane next to the first tap
-      const VI nearest =
-          hn::Min(hn::Max(plane, hn::Zero(di)), hn::Set(di, static_cast<int32_t>(s.d - 1)));
+      const VI nearest = hn::Min(hn::Max(plane, hn::Zero(di)), hn::Set(di, size_.depth - 1));
       const VI in_slab = hn::Sub(nearest, hn::Set(di, static_cast<int32_t>(first_plane)));
       own = BitsBelow(di, in_slab, end_plane - first_plane, kAllTaps);
     }
@@ -268,12 +243,12 @@ class BlockedVolume {
   HWY_INLINE void SumSlopes(const BlockBatch<F>& batch, int64_t k, const F* HWY_RESTRICT g,
                             bool is_first, F* HWY_RESTRICT totals) const {
     const D d;
-    const V tx = hn::Set(d, batch.tx[k]);
-    const V ux = hn::Set(d, batch.ux[k]);
-    const V ty = hn::Set(d, batch.ty[k]);
-    const V uy = hn::Set(d, batch.uy[k]);
-    const V tz = hn::Set(d, batch.tz[k]);
-    const V uz = hn::Set(d, batch.uz[k]);
+    const V tx = hn::Set(d, batch.above[0][k]);
+    const V ux = hn::Set(d, batch.below[0][k]);
+    const V ty = hn::Set(d, batch.above[1][k]);
+    const V uy = hn::Set(d, batch.below[1][k]);
+    const V tz = hn::Set(d, batch.above[2][k]);
+    const V uz = hn::Set(d, batch.below[2][k]);
     const int32_t inside = batch.inside[k];
     const auto value = [&](size_t tap, int64_t lane) PORTACL_INLINE_LAMBDA {
       return (inside >> tap & 1) == 0 ? hn::Zero(d) : hn::LoadU(d, Voxel(batch, k, tap) + lane);
@@ -306,8 +281,9 @@ class BlockedVolume {
   VolumeGeometry<F> geometry_;
   VolumePoints grid_at_;
   VolumePoints grad_output_at_;
-  int64_t sums_;   // where a voxel's sums start
-  int64_t voxel_;  // elements of a voxel, of a row and of a plane of them
+  VolumeStrides size_;  // in voxels
+  int64_t sums_;        // where a voxel's sums start
+  int64_t voxel_;       // elements of a voxel, of a row and of a plane of them
   int64_t row_;
   int64_t plane_;
   bool fetch_;

@@ -32,10 +32,8 @@ using ops::Interpolation;
 
 // Of a batch's points, one array per quantity; `touching` lists those with a tap in the slab.
 template <class F>
-struct VolumeBatch {
-  HWY_ALIGN F weight[8][kBatch];
+struct VolumeBatch : TapBatch<F> {
   HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the slab
-  HWY_ALIGN int32_t cell[kBatch];  // of tap 0, from the volume's first element
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
 };
@@ -208,13 +206,6 @@ class OwnedSlab {
     return !hn::AllFalse(d, hn::And(hn::Ge(at, hn::Set(d, low)), hn::Le(at, hn::Set(d, high))));
   }
 
-  HWY_INLINE VI CellsOf(VI column, VI row, VI plane) const {
-    const DI di;
-    const VI line = hn::Add(hn::Mul(plane, hn::Set(di, sums_.size.plane)),
-                            hn::Mul(row, hn::Set(di, sums_.size.row)));
-    return hn::Add(line, hn::Mul(column, hn::Set(di, sums_.size.pixel)));
-  }
-
   HWY_INLINE VI OwnPlane(VI plane) const {
     const DI di;
     return hn::Sub(plane, hn::Set(di, static_cast<int32_t>(first_plane_)));
@@ -223,7 +214,9 @@ class OwnedSlab {
   // Cells and weights of points; the result is which taps are in the slab.
   HWY_INLINE VI Place(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
     if constexpr (kInterpolation == Interpolation::kBilinear) {
-      return PlaceTaps(x, y, z, i, batch);
+      VI plane;
+      const VI in_image = PlaceTaps(sums_.size, x, y, z, i, batch, plane);
+      return hn::And(in_image, TapsInPlanes(DI(), plane, first_plane_, end_plane_));
     } else if constexpr (kInterpolation == Interpolation::kNearest) {
       return PlaceNearest(x, y, z, i, batch);
     } else {
@@ -249,30 +242,10 @@ class OwnedSlab {
     const VI column = ToIndex(d, hn::Round(x));
     const VI row = ToIndex(d, hn::Round(y));
     const VI plane = ToIndex(d, hn::Round(z));
-    hn::Store(CellsOf(column, row, plane), DI(), batch->cell + i);
+    hn::Store(ElementsAt(sums_.size, column, row, plane), DI(), batch->cell + i);
     return hn::And(
         hn::And(BitsBelow(DI(), column, p_.shape.w, 1), BitsBelow(DI(), row, p_.shape.h, 1)),
         BitsBelow(DI(), OwnPlane(plane), end_plane_ - first_plane_, 1));
-  }
-
-  HWY_INLINE VI PlaceTaps(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
-    const D d;
-    const DI di;
-    const V x0 = hn::Floor(x);
-    const V y0 = hn::Floor(y);
-    const V z0 = hn::Floor(z);
-    V tx, ux, ty, uy, tz, uz;
-    BilinearDistances(d, x, x0, tx, ux);
-    BilinearDistances(d, y, y0, ty, uy);
-    BilinearDistances(d, z, z0, tz, uz);
-    StoreTapWeights(d, tx, ux, ty, uy, tz, uz, i, batch->weight);
-    // Far away the index is one of the least or greatest: outside as well.
-    const VI column = ToIndex(d, x0);
-    const VI row = ToIndex(d, y0);
-    const VI plane = ToIndex(d, z0);
-    hn::Store(CellsOf(column, row, plane), di, batch->cell + i);
-    return hn::And(TapsInImage(di, column, row, p_.shape.h, p_.shape.w),
-                   TapsInPlanes(di, plane, first_plane_, end_plane_));
   }
 
   // Points and taps in order, each sum by one fused multiply-add. Not looked into by

@@ -161,6 +161,15 @@ HWY_INLINE bool LocateInside(D d, const VolumeGeometry<hn::TFromD<D>>& geometry,
 
 // ---- taps ---------------------------------------------------------------------------------------
 
+// Offsets of elements from a channel's first one.
+template <class VI>
+HWY_INLINE VI ElementsAt(const VolumeStrides& size, VI column, VI row, VI plane) {
+  const hn::DFromV<VI> di;
+  const VI line =
+      hn::Add(hn::Mul(plane, hn::Set(di, size.plane)), hn::Mul(row, hn::Set(di, size.row)));
+  return hn::Add(line, size.pixel == 1 ? column : hn::Mul(column, hn::Set(di, size.pixel)));
+}
+
 // The element at each lane's offset from `base`.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> GatherElements(D d, const T* base, hn::Vec<IndexTag<D>> at) {
@@ -208,10 +217,7 @@ struct VolumeSource {
         grid_at(GridPointsOf(p.shape, p.grid_stride)) {}
 
   HWY_INLINE VI OffsetsOf(VI column, VI row, VI plane) const {
-    const DI di;
-    const VI line =
-        hn::Add(hn::Mul(plane, hn::Set(di, size.plane)), hn::Mul(row, hn::Set(di, size.row)));
-    return hn::Add(line, size.pixel == 1 ? column : hn::Mul(column, hn::Set(di, size.pixel)));
+    return ElementsAt(size, column, row, plane);
   }
 
   // Where both planes' upper and lower taps of points anywhere are: at the nearest ones inside.

@@ -73,6 +73,13 @@ inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
           step(s.d, stride[2]),      step(s.h, stride[3]),      step(s.w, stride[4])};
 }
 
+// Of a volume without gaps, of which less than 2^31 elements exist.
+inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
+  const auto width = static_cast<int32_t>(s.w);
+  const auto plane = static_cast<int32_t>(s.h * s.w);
+  return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), width, plane, width, 1};
+}
+
 // True where points exist, every index of an axis is exact in float (24 bits) and points can be
 // numbered in 32 bits.
 inline bool ServesVolume(const ops::GridSampler3DShape& s) {

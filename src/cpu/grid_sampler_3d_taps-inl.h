@@ -49,20 +49,25 @@ HWY_INLINE void LocateTaps(const VolumeGeometry<F>& geometry, V& x, V& y, V& z) 
   LocatePoints(d, geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
 }
 
-// Stores the weights of a vector of points' taps at place i.
+// Of a batch's points, one array per quantity.
+template <class F>
+struct TapBatch {
+  HWY_ALIGN F weight[8][kBatch];
+  HWY_ALIGN F above[3][kBatch];    // along x, y and z: from the tap before the point
+  HWY_ALIGN F below[3][kBatch];    // to the tap behind it
+  HWY_ALIGN int32_t cell[kBatch];  // of tap 0, from the volume's first element
+};
+
+// Along one axis: the first taps' indices, and how far points are from them and to the next ones.
+// Far away the index is one of the least or greatest: outside as well.
 template <class D, class F = hn::TFromD<D>, class V = hn::Vec<D>>
-HWY_INLINE void StoreTapWeights(D d, V tx, V ux, V ty, V uy, V tz, V uz, int64_t i,
-                                F (*weight)[kBatch]) {
-  V nw, ne, sw, se;
-  BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
-  const auto store = [&](V share, F(*to)[kBatch]) HWY_ATTR {
-    hn::Store(hn::Mul(nw, share), d, to[0] + i);
-    hn::Store(hn::Mul(ne, share), d, to[1] + i);
-    hn::Store(hn::Mul(sw, share), d, to[2] + i);
-    hn::Store(hn::Mul(se, share), d, to[3] + i);
-  };
-  store(uz, weight);
-  store(tz, weight + 4);
+HWY_INLINE hn::Vec<IndexTag<D>> PlaceAxis(D d, V at, size_t axis, int64_t i, TapBatch<F>* batch,
+                                          V& t, V& u) {
+  const V first = hn::Floor(at);
+  BilinearDistances(d, at, first, t, u);
+  hn::Store(t, d, batch->above[axis] + i);
+  hn::Store(u, d, batch->below[axis] + i);
+  return ToIndex(d, first);
 }
 
 // Which taps of points whose first one is at (column, row) are inside the image, whatever the
@@ -83,6 +88,31 @@ HWY_INLINE VI TapsInPlanes(DI di, VI plane, int64_t first, int64_t end) {
   const VI own = hn::Sub(plane, hn::Set(di, static_cast<int32_t>(first)));
   return hn::Or(BitsBelow(di, own, end - first, 0x0F),
                 BitsBelow(di, hn::Add(own, hn::Set(di, 1)), end - first, 0xF0));
+}
+
+// Fills place i of the batch with a vector of points. The result is which of their taps are in the
+// image, whatever the plane: `plane`, that of their first ones.
+template <class F, class V = hn::Vec<PointTag<F>>, class VI = hn::Vec<IndexTag<PointTag<F>>>>
+HWY_INLINE VI PlaceTaps(const VolumeStrides& size, V x, V y, V z, int64_t i, TapBatch<F>* batch,
+                        VI& plane) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  V tx, ux, ty, uy, tz, uz;
+  const VI column = PlaceAxis(d, x, 0, i, batch, tx, ux);
+  const VI row = PlaceAxis(d, y, 1, i, batch, ty, uy);
+  plane = PlaceAxis(d, z, 2, i, batch, tz, uz);
+  V nw, ne, sw, se;
+  BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+  const auto store = [&](V share, F(*to)[kBatch]) HWY_ATTR {
+    hn::Store(hn::Mul(nw, share), d, to[0] + i);
+    hn::Store(hn::Mul(ne, share), d, to[1] + i);
+    hn::Store(hn::Mul(sw, share), d, to[2] + i);
+    hn::Store(hn::Mul(se, share), d, to[3] + i);
+  };
+  store(uz, batch->weight);
+  store(tz, batch->weight + 4);
+  hn::Store(ElementsAt(size, column, row, plane), di, batch->cell + i);
+  return TapsInImage(di, column, row, size.height, size.width);
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
