@@ -88,6 +88,34 @@ TEST_F(GoldenTest, ASetInterruptedBeforeItsFirstCaseIsBegunAgain) {
   EXPECT_FALSE(fs::exists(Path("cut/.portacl-progress")));
 }
 
+// What an interrupted run has noted is believed only where it is a note: a case's number and its
+// entry.
+TEST_F(GoldenTest, ADamagedRecordOfWhatIsDoneIsRefused) {
+  MakeGolden();
+  const std::string text = Read("want/manifest.json");
+  const nlohmann::json manifest = nlohmann::json::parse(text);
+  Write("cases.txt", manifest.at("cases").at(0).at("case").get<std::string>() + "\n");
+  ASSERT_EQ(std::system(("cd '" + folder_.string() + "' && { printf '1 %s\\n' '" +
+                         manifest.at("portacl").get<std::string>() +
+                         "'; cat cases.txt; } | sha256sum >sum")
+                            .c_str()),
+            0);
+  const std::string head = Read("sum").substr(0, 64) + "\n";
+  for (const std::string line :
+       {"garbage", "", "0", "0 ", "0 {", "1 {}", "-1 {}", "0x {}", "99999999999999999999 {}"}) {
+    fs::remove_all(Path("cut"));
+    fs::create_directories(Path("cut"));
+    Write("cut/.portacl-progress", head + line + "\n");
+    ExpectBadInput(Run({"golden", "cases.txt", "-o", "cut"}), ".portacl-progress is damaged");
+  }
+  fs::copy(Path("want/one"), Path("cut/one"), fs::copy_options::recursive);
+  const size_t entry = text.find("[\n  ") + 4;
+  Write("cut/.portacl-progress",
+        head + "0 " + text.substr(entry, text.rfind("\n]}") - entry) + "\n");
+  ASSERT_EQ(Run({"golden", "cases.txt", "-o", "cut"}).exit_code, 0);
+  EXPECT_EQ(Contents("cut"), Contents("want")) << "a good note is believed";
+}
+
 TEST_F(GoldenTest, AnotherSetIsNotOverwritten) {
   MakeGolden();
   ExpectBadInput(

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "tools/cli_error.h"
 #include "tools/file/file_io.h"
@@ -246,11 +248,10 @@ class SetFolder {
     }
     size_t begin = head.size();
     for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      const size_t space = text.find(' ', begin);
-      const size_t i = std::stoul(text.substr(begin, space - begin));
-      if (i >= cases_.size() || !fs::exists(folder_ / cases_[i].name)) continue;
-      lines_[i] = text.substr(space + 1, end - space - 1);
-      ++resumed_;
+      const auto [i, entry] = DoneCase(text.substr(begin, end - begin));
+      if (!fs::exists(folder_ / cases_[i].name)) continue;
+      if (!IsDone(i)) ++resumed_;
+      lines_[i] = entry;
     }
     // A line that the interruption cut in two must not be continued; a case that was moved to its
     // place and not yet noted is made again.
@@ -260,6 +261,20 @@ class SetFolder {
       if (!IsDone(i)) fs::remove_all(folder_ / cases_[i].name, ignored);
     }
     return true;
+  }
+
+  // A line of the record: a case's number and its entry of the manifest. Throws where it is
+  // neither.
+  std::pair<size_t, std::string> DoneCase(const std::string& line) const {
+    size_t i = cases_.size();
+    const char* const end = line.data() + line.size();
+    const char* const space = std::from_chars(line.data(), end, i).ptr;
+    if (i >= cases_.size() || space == end || *space != ' ' ||
+        !ordered_json::accept(space + 1, end)) {
+      throw BadInput(fmt::format("{}: its record {} is damaged; remove the folder",
+                                 folder_.string(), kProgress));
+    }
+    return {i, {space + 1, end}};
   }
 
   fs::path folder_;
