@@ -1,8 +1,9 @@
 """Conan recipe: the library, its headers and the program.
 
-    conan create packaging/conan
+    conan create packaging/conan --build=missing
 
-builds the clone that holds it; Conan's own oneTBB, Highway and the rest are used.
+builds the clone that holds it; Conan's own oneTBB, Highway and the rest are used, or with
+`--profile:all packaging/conan/system.profile` those of the system (script/check recipes tries that).
 """
 
 from pathlib import Path
@@ -43,11 +44,12 @@ class PortaclConan(ConanFile):
         self.version = text.split("project(portacl VERSION ")[1].split()[0]
 
     def export_sources(self):
-        for pattern in (
-            *("CMakeLists.txt", "LICENSE", "THIRD_PARTY_LICENSES.txt", "bench/shapes.json"),
-            *("cmake/*", "packaging/*", "include/*", "src/*", "tools/*"),
-        ):
-            copy(self, pattern, self._clone, self.export_sources_folder)
+        export = Path(self.export_sources_folder)
+        for name in ("CMakeLists.txt", "LICENSE", "THIRD_PARTY_LICENSES.txt"):
+            copy(self, name, self._clone, export)
+        copy(self, "shapes.json", self._clone / "bench", export / "bench")
+        for folder in ("cmake", "packaging", "include", "src", "tools"):
+            copy(self, "*", self._clone / folder, export / folder)
 
     def validate(self):
         if self.settings.os != "Linux":
@@ -75,13 +77,16 @@ class PortaclConan(ConanFile):
         toolchain.cache_variables["PORTACL_SCALAR"] = bool(self.options.scalar)
         for part in ("TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"PORTACL_{part}"] = False
-        # Headers and a library that portacl finds by file name, without packages of their own.
+        # Headers and a library that portacl finds by file name; those of the system where they lie.
         for name, header in HEADERS.items():
+            if name not in self.dependencies:
+                continue
             folders = self.dependencies[name].cpp_info.aggregated_components().includedirs
             toolchain.cache_variables[f"PORTACL_{header}_INCLUDE"] = folders[0]
-        jpeg = self.dependencies["libjpeg-turbo"].cpp_info.aggregated_components().libdirs[0]
-        (library,) = Path(jpeg).glob("libturbojpeg.*")
-        toolchain.cache_variables["PORTACL_TURBOJPEG_LIBRARY"] = str(library)
+        if "libjpeg-turbo" in self.dependencies:
+            jpeg = self.dependencies["libjpeg-turbo"].cpp_info.aggregated_components().libdirs[0]
+            (library,) = Path(jpeg).glob("libturbojpeg.*")
+            toolchain.cache_variables["PORTACL_TURBOJPEG_LIBRARY"] = str(library)
         toolchain.generate()
 
     def build(self):
