@@ -66,7 +66,7 @@ Status ReadDescs(const char* type, const Side& side, size_t count,
 
 // A misspelt optional attribute would be as good as none: refused.
 Status CheckAttributeNames(const GraphRow& row, const aclopAttr& attributes) {
-  const auto end = std::find(row.attributes.begin(), row.attributes.end(), nullptr);
+  const auto* const end = std::find(row.attributes.begin(), row.attributes.end(), nullptr);
   for (const auto& [name, value] : attributes.values) {
     if (std::find(row.attributes.begin(), end, name) != end) continue;
     return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is unknown; it has {}", row.type,

@@ -36,7 +36,7 @@ class Copy final : public GraphCall {
       : refusals_(type, Surface::kGraph),
         input_name_(input),
         output_name_(output),
-        input_(&tensors[0]),
+        input_(tensors.data()),
         output_(&tensors[1]),
         order_(input_->shape) {
     for (int at = 0; at < order_.rank(); ++at) order_[at] = at;
@@ -48,7 +48,8 @@ class Copy final : public GraphCall {
     const std::string_view from = AxesOf(input_->format, kNone);
     const std::string_view to = AxesOf(output_->format, kNone);
     const bool named = from != kNone && to != kNone;
-    if (from.empty() || to.empty() || (named && to.find_first_not_of(from) != to.npos)) {
+    if (from.empty() || to.empty() ||
+        (named && to.find_first_not_of(from) != std::string_view::npos)) {
       return refusals_.Refuse(Rule::kFormat,
                               "{} has format {} and {} {}: portacl knows formats that are orders "
                               "of the same axes",

@@ -16,7 +16,6 @@
 namespace portacl::ops {
 namespace {
 
-using base::Dims;
 using base::Status;
 using base::TensorDesc;
 using Call = UpsampleNearestExactCall;

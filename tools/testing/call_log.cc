@@ -155,12 +155,13 @@ std::optional<Line> LineOf(std::string_view text, const std::string& place) {
 
 std::vector<Case> ReadCallLog(const std::string& path) {
   const std::string text = cli::ReadText(path);
+  const std::string_view all = text;
   std::vector<Case> cases;
   std::set<std::string> calls, strings;
   int number = 0;
   for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view words = std::string_view(text).substr(begin, end - begin);
+    const size_t end = std::min(all.find('\n', begin), all.size());
+    const std::string_view words = all.substr(begin, end - begin);
     begin = end + 1;
     const auto line = LineOf(words, fmt::format("{}:{}", path, ++number));
     if (!line) continue;

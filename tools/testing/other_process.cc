@@ -17,8 +17,6 @@
 
 #include "tools/cli_error.h"
 
-extern char** environ;
-
 namespace portacl::golden {
 namespace {
 
@@ -56,6 +54,7 @@ std::vector<std::string> Environment(const std::string& folder) {
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

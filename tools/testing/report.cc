@@ -192,8 +192,8 @@ const std::vector<std::string>& UlpLabels() {
       texts.push_back(bar == 0      ? "0"
                       : bar >= 1024 ? fmt::format("\u2264{}k", bar / 1024)
                                     : fmt::format("\u2264{}", bar));
-    texts.push_back("more");
-    texts.push_back("NaN, \u221E");
+    texts.emplace_back("more");
+    texts.emplace_back("NaN, \u221E");
     return texts;
   }();
   return labels;
