@@ -13,7 +13,8 @@
 #include "tools/report_page.h"
 #include "tools/terminal.h"
 #include "tools/testing/case_list.h"
-#include "tools/testing/verdict_files.h"
+#include "tools/testing/junit.h"
+#include "tools/testing/verdict_json.h"
 
 namespace portacl::cli {
 namespace {

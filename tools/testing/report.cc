@@ -8,7 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tools/testing/verdict_files.h"
+#include "tools/testing/verdict_json.h"
 
 namespace portacl::golden {
 namespace {

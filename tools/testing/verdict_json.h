@@ -1,6 +1,6 @@
-// Verdicts as JSON and as JUnit XML.
-#ifndef PORTACL_TOOLS_TESTING_VERDICT_FILES_H_
-#define PORTACL_TOOLS_TESTING_VERDICT_FILES_H_
+// Verdicts as JSON.
+#ifndef PORTACL_TOOLS_TESTING_VERDICT_JSON_H_
+#define PORTACL_TOOLS_TESTING_VERDICT_JSON_H_
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -19,9 +19,6 @@ nlohmann::ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts,
 nlohmann::ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder,
                                    const std::string& other_folder);
 
-// A test case for each; failures say the worst element and the string that repeats the case.
-void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts);
-
 }  // namespace portacl::golden
 
-#endif  // PORTACL_TOOLS_TESTING_VERDICT_FILES_H_
+#endif  // PORTACL_TOOLS_TESTING_VERDICT_JSON_H_
