@@ -1,62 +1,19 @@
-// acl_rt.h: devices, contexts, options and last errors.
-#include <array>
-#include <atomic>
-
+// acl_rt.h: devices and contexts.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
-#include "runtime/memory.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
 using portacl::api::Question;
-using portacl::api::RawValue;
 using portacl::base::Status;
 
 namespace {
 
-std::array<std::atomic<int64_t>, rt::kSysParams> process_params{};
-
-using Params = std::array<std::atomic<int64_t>, rt::kSysParams>;
-
-Status CheckOption(int32_t opt) {
-  if (opt >= 0 && opt < rt::kSysParams) return {};
-  return rt::InvalidParam(
-      "opt is {}, wanted ACL_OPT_DETERMINISTIC (0), ACL_OPT_ENABLE_DEBUG_KERNEL (1) or "
-      "ACL_OPT_STRONG_CONSISTENCY (2)",
-      opt);
-}
-
-Status SetOption(Params& params, int32_t opt, int64_t value) {
-  PORTACL_RETURN_IF_ERROR(CheckOption(opt));
-  if (value != 0 && value != 1) return rt::InvalidParam("value is {}, wanted 0 or 1", value);
-  params[static_cast<size_t>(opt)].store(value);
-  return {};
-}
-
-Status GetOption(const Params& params, int32_t opt, int64_t* value) {
-  PORTACL_RETURN_IF_ERROR(CheckOption(opt));
-  if (value == nullptr) return rt::InvalidParam("value is null");
-  *value = params[static_cast<size_t>(opt)].load();
-  return {};
-}
-
 Status CheckTimeout(int32_t timeout) {
   if (timeout >= -1) return {};
   return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-}
-
-aclError LastError(int32_t level, bool clear) {
-  int32_t& last = portacl::api::LastError();
-  if (level != ACL_RT_THREAD_LEVEL) {
-    return Guarded("aclrtGetLastError", [&] {
-      return rt::InvalidParam("level is {}, wanted ACL_RT_THREAD_LEVEL (0)", level);
-    });
-  }
-  const int32_t code = last;
-  if (clear) last = ACL_SUCCESS;
-  return code;
 }
 
 }  // namespace
@@ -134,35 +91,5 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
     return {};
   });
 }
-
-aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
-  return Guarded("aclrtCtxSetSysParamOpt", [&]() -> Status {
-    rt::Context* context = nullptr;
-    PORTACL_RETURN_IF_ERROR(rt::CurrentContext(&context));
-    return SetOption(context->sys_params, RawValue(opt), value);
-  });
-}
-
-aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return Guarded("aclrtCtxGetSysParamOpt", [&]() -> Status {
-    rt::Context* context = nullptr;
-    PORTACL_RETURN_IF_ERROR(rt::CurrentContext(&context));
-    return GetOption(context->sys_params, RawValue(opt), value);
-  });
-}
-
-aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
-  return Guarded("aclrtSetSysParamOpt",
-                 [&] { return SetOption(process_params, RawValue(opt), value); });
-}
-
-aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return Guarded("aclrtGetSysParamOpt",
-                 [&] { return GetOption(process_params, RawValue(opt), value); });
-}
-
-aclError aclrtPeekAtLastError(aclrtLastErrLevel level) { return LastError(RawValue(level), false); }
-
-aclError aclrtGetLastError(aclrtLastErrLevel level) { return LastError(RawValue(level), true); }
 
 }  // extern "C"
