@@ -18,6 +18,7 @@
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/refusal.h"
+#include "ops/workspace_check.h"
 #include "runtime/scratch.h"
 
 namespace portacl::api {
@@ -215,10 +216,7 @@ Status Execute(const GraphOperator& op, const GraphRow& row, const aclDataBuffer
   timer.Planned(*plan);
   kept->workspace = std::make_unique<runtime::Scratch>(plan->workspace_size());
   void* const workspace = kept->workspace->data();
-  if (plan->workspace_size() > 0 && workspace == nullptr) {
-    return plan->refusals().Refuse(ops::Rule::kNoMemory, "no memory for a workspace of {} bytes",
-                                   plan->workspace_size());
-  }
+  PORTACL_RETURN_IF_ERROR(ops::CheckOwnWorkspace(*plan, workspace));
   const ops::Storages storages = plan->PlannedStorages();
   return LaunchPlan(std::move(plan), storages, workspace, stream, kept);
 }

@@ -22,6 +22,7 @@
 #include "ops/settings.h"
 #include "ops/upsample_nearest_exact.h"
 #include "ops/upsample_nearest_exact_backward.h"
+#include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
 #include "runtime/parallel.h"
 #include "runtime/scratch.h"
@@ -41,7 +42,6 @@ static_assert(PORTACL_ERROR_NO_KERNEL == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
 
 using portacl::base::Status;
 using portacl::base::TensorDesc;
-using portacl::ops::Rule;
 
 // The tensors of one call as the operators' checks want them.
 class Tensors {
@@ -182,15 +182,13 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
                uint64_t workspace_size) {
   const portacl::ops::Storages storages = StoragesOf(plan, tensors);
   if (tensors != nullptr) PORTACL_RETURN_IF_ERROR(plan.CheckAddresses(storages));
-  const uint64_t needed = plan.workspace_size();
-  if (workspace != nullptr && workspace_size < needed) {
-    return plan.refusals().Refuse(Rule::kOther, "workspaceSize is {}, but {} bytes were planned",
-                                  workspace_size, needed);
+  if (workspace != nullptr) {
+    PORTACL_RETURN_IF_ERROR(portacl::ops::CheckWorkspaceSize(plan, workspace_size));
   }
-  const portacl::runtime::Scratch scratch(workspace == nullptr ? needed : 0);
-  if (workspace == nullptr) workspace = scratch.data();
-  if (needed > 0 && workspace == nullptr) {
-    return plan.refusals().Refuse(Rule::kNoMemory, "no memory for a workspace of {} bytes", needed);
+  const portacl::runtime::Scratch scratch(workspace == nullptr ? plan.workspace_size() : 0);
+  if (workspace == nullptr) {
+    workspace = scratch.data();
+    PORTACL_RETURN_IF_ERROR(portacl::ops::CheckOwnWorkspace(plan, workspace));
   }
   const portacl::runtime::FpEnvironment environment;
   const portacl::ops::CallTimer timer;

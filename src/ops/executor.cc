@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/call_timer.h"
+#include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
@@ -98,29 +99,8 @@ Executor::Snapshot Executor::TakeSnapshot() const {
   return {storages_, updated_};
 }
 
-Status Executor::CheckWorkspace(const void* workspace, uint64_t workspace_size) const {
-  const Refusals& refusals = plan_->refusals();
-  const uint64_t planned = plan_->workspace_size();
-  if (workspace == nullptr && planned > 0) {
-    return refusals.Refuse(Rule::kNull, "workspace is null, but {} bytes were planned", planned);
-  }
-  if (workspace_size < planned) {
-    return refusals.Refuse(Rule::kOther, "workspaceSize is {}, but {} bytes were planned",
-                           workspace_size, planned);
-  }
-  runtime::AllocationInfo allocation;
-  if (planned == 0 || !runtime::FindAllocation(workspace, &allocation)) return {};
-  const auto before = static_cast<uint64_t>(static_cast<const char*>(workspace) -
-                                            static_cast<const char*>(allocation.base));
-  if (allocation.size - before >= planned) return {};
-  return refusals.Refuse(
-      Rule::kOther,
-      "workspace has {} bytes left in its allocation of {} bytes, but {} were planned",
-      allocation.size - before, allocation.size, planned);
-}
-
 Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream) const {
-  PORTACL_RETURN_IF_ERROR(CheckWorkspace(workspace, workspace_size));
+  PORTACL_RETURN_IF_ERROR(CheckWorkspace(*plan_, workspace, workspace_size));
   const Snapshot snapshot = TakeSnapshot();
   if (snapshot.updated) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(snapshot.storages));
   return LaunchPlan(plan_, snapshot.storages, workspace, stream);

@@ -38,7 +38,6 @@ class Executor {
     bool updated;
   };
   Snapshot TakeSnapshot() const;
-  base::Status CheckWorkspace(const void* workspace, uint64_t workspace_size) const;
 
   const std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;
