@@ -33,7 +33,7 @@ std::string Escaped(const std::string& text) {
 }
 
 std::string TestCaseXml(const CaseVerdict& verdict) {
-  std::string text = fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
+  std::string text = fmt::format(R"(  <testcase classname="{}" name="{}" time="{:.6f}")",
                                  verdict.c.op->name, Escaped(verdict.c.name), verdict.seconds);
   if (verdict.passed()) return text + "/>\n";
   std::string message = verdict.error, details;
