@@ -7,7 +7,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 namespace portacl_python {
 namespace {
@@ -17,7 +19,7 @@ constexpr size_t kMaxPlans = 32;
 using SharedPlan = std::shared_ptr<const portaclPlan>;
 
 // Everything that a plan depends on; addresses are not part of it. As few words as the tensors have
-// axes: small calls are all overhead, and each cache line that they touch counts.
+// axes, and no more steps than needed: small calls are all overhead.
 class Key {
  public:
   explicit Key(const Call& call) {
@@ -36,12 +38,10 @@ class Key {
         Add(static_cast<uint64_t>(tensor->strides[axis]));
       }
     }
+    hash_ = Hash();
   }
+  std::span<const uint64_t> words() const { return {words_.data(), size_}; }
   uint64_t hash() const { return hash_; }
-  bool operator==(const Key& other) const {
-    return std::equal(words_.begin(), words_.begin() + size_, other.words_.begin(),
-                      other.words_.begin() + other.size_);
-  }
 
  private:
   static constexpr size_t kAxes = std::extent_v<decltype(portaclTensor::shape)>;
@@ -49,14 +49,28 @@ class Key {
   static uint64_t Pack(int32_t high, int32_t low) {
     return uint64_t{static_cast<uint32_t>(high)} << 32 | static_cast<uint32_t>(low);
   }
-  void Add(uint64_t word) {
-    words_[static_cast<size_t>(size_++)] = word;
-    hash_ = (std::rotl(hash_, 5) ^ word) * 0x9E3779B97F4A7C15;
+  void Add(uint64_t word) { words_[size_++] = word; }
+
+  // Of four chains at a time: each step waits for the one before it.
+  uint64_t Hash() const {
+    constexpr size_t kChains = 4;
+    std::array<uint64_t, kChains> chains{};
+    const auto step = [](uint64_t hash, uint64_t word) {
+      return (std::rotl(hash, 5) ^ word) * 0x9E3779B97F4A7C15;
+    };
+    size_t i = 0;
+    for (; i + kChains <= size_; i += kChains) {
+      for (size_t k = 0; k < kChains; ++k) chains[k] = step(chains[k], words_[i + k]);
+    }
+    uint64_t hash = 0;
+    for (; i < size_; ++i) hash = step(hash, words_[i]);
+    for (const uint64_t chain : chains) hash = step(hash, chain);
+    return hash;
   }
 
   uint64_t hash_ = 0;
-  ptrdiff_t size_ = 0;
-  std::array<uint64_t, 6 + kMaxTensors*(1 + 2 * kAxes)> words_{};  // the first size_ count
+  size_t size_ = 0;
+  std::array<uint64_t, 6 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
 };
 
 class PlanCache {
@@ -73,7 +87,7 @@ class PlanCache {
   SharedPlan Find(const Key& key) {
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < entries_.size(); ++i) {
-      if (hashes_[i] != key.hash() || !(entries_[i].key == key)) continue;
+      if (hashes_[i] != key.hash() || !std::ranges::equal(entries_[i].words, key.words())) continue;
       entries_[i].last_use = ++uses_;
       return entries_[i].plan;
     }
@@ -81,17 +95,18 @@ class PlanCache {
   }
 
   void Keep(const Key& key, const SharedPlan& plan) {
+    std::vector<uint64_t> words(key.words().begin(), key.words().end());
     const std::lock_guard lock(mutex_);
     if (entries_.size() < kMaxPlans) {
       hashes_[entries_.size()] = key.hash();
-      entries_.push_back({key, plan, ++uses_});
+      entries_.push_back({std::move(words), plan, ++uses_});
       return;
     }
     const auto oldest =
         std::min_element(entries_.begin(), entries_.end(),
                          [](const Entry& a, const Entry& b) { return a.last_use < b.last_use; });
     hashes_[static_cast<size_t>(oldest - entries_.begin())] = key.hash();
-    *oldest = {key, plan, ++uses_};
+    *oldest = {std::move(words), plan, ++uses_};
   }
 
   void Clear() {
@@ -101,7 +116,7 @@ class PlanCache {
 
  private:
   struct Entry {
-    Key key;
+    std::vector<uint64_t> words;  // of its key
     SharedPlan plan;
     uint64_t last_use;
   };

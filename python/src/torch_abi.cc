@@ -231,6 +231,9 @@ Tensor Tensor::Undefined() {
 
 void Tensor::Read(const char* name) {
   const Functions& f = functions;
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(std::string(name) + " " + why);
+  };
   int64_t rank = 0;
   int64_t* shape = nullptr;
   int64_t* strides = nullptr;
@@ -239,19 +242,13 @@ void Tensor::Read(const char* name) {
   Check(f.get_rank(handle_, &rank));
   Check(f.get_device(handle_, &device));
   Check(f.get_dtype(handle_, &dtype));
-  const std::string what = name;
-  if (device != cpu) throw std::runtime_error(what + " must be on the CPU");
+  if (device != cpu) refuse("must be on the CPU");
   if (rank < 3 || rank > 5) {
-    throw std::runtime_error(what + " has rank " + std::to_string(rank) +
-                             ", but must have 3, 4 or 5");
+    refuse("has rank " + std::to_string(rank) + ", but must have 3, 4 or 5");
   }
-  const DType* known = nullptr;
-  for (const DType& type : dtypes) {
-    if (type.torch == dtype) known = &type;
-  }
-  if (known == nullptr) {
-    throw std::runtime_error(what + " must have dtype float16, bfloat16, float32 or float64");
-  }
+  const auto* const known = std::find_if(dtypes.begin(), dtypes.end(),
+                                         [&](const DType& type) { return type.torch == dtype; });
+  if (known == dtypes.end()) refuse("must have dtype float16, bfloat16, float32 or float64");
   Check(f.get_shape(handle_, &shape));
   Check(f.get_strides(handle_, &strides));
   view_.dtype = known->portacl;
@@ -262,11 +259,12 @@ void Tensor::Read(const char* name) {
   Check(f.get_const_data(handle_, &data));
   view_.data = const_cast<void*>(data);
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(known->bytes) != 0) {
-    throw std::runtime_error(what + " starts in the middle of an element");
+    refuse("starts in the middle of an element");
   }
 }
 
-Extents TakeList(Value argument) {
+Extents TakeList(Value argument, size_t least) {
+  constexpr size_t kMost = 8;  // leaves room for what a caller adds
   const Functions& f = functions;
   const auto list = reinterpret_cast<Handle>(argument);
   // Out of memory or not, the list goes.
@@ -274,11 +272,15 @@ Extents TakeList(Value argument) {
       list, f.delete_list);
   size_t size = 0;
   Check(f.get_list_size(list, &size));
-  Extents values(size);
-  for (size_t i = 0; i < values.size(); ++i) {
+  if (size < least || size > kMost) {
+    throw std::runtime_error("a list has " + std::to_string(size) + " numbers, but must have " +
+                             std::to_string(least) + " to " + std::to_string(kMost));
+  }
+  Extents values;
+  for (size_t i = 0; i < size; ++i) {
     Value value = 0;
     Check(f.get_list_item(list, i, &value));
-    values[i] = static_cast<int64_t>(value);
+    values.Append(static_cast<int64_t>(value));
   }
   return values;
 }

@@ -5,11 +5,12 @@
 
 #include <portacl/portacl.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace portacl_python::torch_abi {
 
@@ -63,7 +64,29 @@ std::string Find(const std::string& library);
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
 
-using Extents = std::vector<int64_t>;
+// A few numbers: the extents of a tensor, a mask. In place, because small calls are all overhead.
+class Extents {
+ public:
+  static constexpr size_t kMost = 16;
+
+  Extents() = default;
+  Extents(const int64_t* first, const int64_t* last) {
+    for (; first != last; ++first) Append(*first);
+  }
+  void Append(int64_t value) { values_.at(size_++) = value; }
+
+  size_t size() const { return size_; }
+  const int64_t* begin() const { return values_.data(); }
+  const int64_t* end() const { return values_.data() + size_; }
+  int64_t operator[](size_t i) const { return values_[i]; }
+  bool operator==(const Extents& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
+
+ private:
+  size_t size_ = 0;
+  std::array<int64_t, kMost> values_{};
+};
 
 // As Python writes a list.
 std::string ToText(const Extents& values);
@@ -104,8 +127,8 @@ class Tensor {
   portaclTensor view_{};
 };
 
-// The numbers of a list argument, which it frees.
-Extents TakeList(Value argument);
+// The numbers of a list argument, which it frees. Throws where these are not `least` to 8.
+Extents TakeList(Value argument, size_t least = 0);
 
 // A float argument that may be None, then 0; frees it.
 double TakeScale(Value argument);

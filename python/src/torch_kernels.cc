@@ -47,9 +47,10 @@ void GridSampler(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   Tensor grid(stack[1]);
   input.Read("input");
   grid.Read("grid");
-  Extents shape = grid.shape();  // N, the points' axes, coordinates
-  shape.pop_back();
-  shape.insert(shape.begin() + 1, input.view().shape[1]);
+  const portaclTensor& points = grid.view();  // N, the points' axes, coordinates
+  Extents shape(points.shape, points.shape + 1);
+  shape.Append(input.view().shape[1]);
+  for (int32_t axis = 1; axis + 1 < points.rank; ++axis) shape.Append(points.shape[axis]);
   Tensor output = Tensor::Empty(shape, input.view().dtype, false);
   Call call{kOp};
   call.tensors = {&input.view(), &grid.view(), &output.view()};
@@ -65,12 +66,12 @@ void GridSamplerBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*result
   Tensor grad_output(stack[0]);
   Tensor input(stack[1]);
   Tensor grid(stack[2]);
-  const Extents mask = TakeList(stack[6]);
+  const Extents mask = TakeList(stack[6], 2);
   grad_output.Read("grad_output");
   input.Read("input");
   grid.Read("grid");
-  const bool wants_input = (mask.at(0) & 0xFF) != 0;
-  const bool wants_grid = (mask.at(1) & 0xFF) != 0;
+  const bool wants_input = (mask[0] & 0xFF) != 0;
+  const bool wants_grid = (mask[1] & 0xFF) != 0;
   const int32_t dtype = input.view().dtype;
   Tensor input_grad =
       wants_input ? Tensor::Empty(input.shape(), dtype, false) : Tensor::Undefined();
@@ -104,8 +105,8 @@ bool IsLikeChannelsLast(const portaclTensor& t) {
 }
 
 void CheckSizes(const Extents& grad_output, const Extents& input, const Extents& output) {
-  Extents wanted(input.begin(), input.begin() + std::min<ptrdiff_t>(2, std::ssize(input)));
-  wanted.insert(wanted.end(), output.begin(), output.end());
+  Extents wanted(input.begin(), input.begin() + std::min<size_t>(2, input.size()));
+  for (const int64_t extent : output) wanted.Append(extent);
   if (grad_output == wanted && input.size() == wanted.size()) return;
   throw std::runtime_error("grad_output has shape " + ToText(grad_output) + ", but input_size " +
                            ToText(input) + " and output_size " + ToText(output) + " ask for " +
