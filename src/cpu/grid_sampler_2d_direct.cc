@@ -10,6 +10,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler_2d_padded-inl.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler_2d_window-inl.h"
 #include "cpu/machine.h"
@@ -43,52 +44,76 @@ class DirectSampling {
 
   // Points [first, last) of image n.
   void Run(int64_t n, int64_t first, int64_t last) const {
-    const D d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
-    V x = hn::Zero(d);
-    V y = x;
-    for (int64_t p = first; p < last; p += lanes) {
-      const Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
-                             static_cast<T*>(p_.output) + n * p_.output_stride[0], p,
-                             std::min(lanes, last - p)};
-      ReadPoints(source_.grid_at, grid, p, points.count, x, y);
-      if constexpr (kInterpolation == Interpolation::kBilinear) {
-        Bilinear(points, x, y);
-      } else if constexpr (kInterpolation == Interpolation::kNearest) {
-        Nearest(points, x, y);
-      } else {
-        Bicubic(points, x, y);
+    if constexpr (kInterpolation == Interpolation::kBilinear) {
+      // The copy is a small part of the points' work.
+      if (2 * (last - first) >= p_.shape.h * p_.shape.w && PaddedImage<F>::Serves(p_.shape)) {
+        return RunPadded(n, first, last);
       }
     }
+    // A copy that no call below can change: it need not be read anew for each vector.
+    const PairSource<F> source = source_;
+    ForPoints(source, n, first, last, [&](const Points& points, V x, V y) PORTACL_INLINE_LAMBDA {
+      if constexpr (kInterpolation == Interpolation::kBilinear) {
+        Bilinear(source, points, x, y);
+      } else if constexpr (kInterpolation == Interpolation::kNearest) {
+        Nearest(source, points, x, y);
+      } else {
+        Bicubic(source, points, x, y);
+      }
+    });
   }
 
  private:
-  // A vector of points: of `count` the results are written.
+  // A vector of points of an image: of `count` the results are written.
   struct Points {
-    const T* input;  // of the image
+    const T* input;
     T* output;
-    int64_t first;
-    int64_t count;
+    int64_t channels;
+    int64_t input_step;  // from channel to channel
+    int64_t output_step;
+    int64_t first = 0;
+    int64_t count = 0;
+    bool dense = false;  // a whole vector, whose results follow each other
+
+    const T* PlaneOf(int64_t c) const { return input + c * input_step; }
   };
 
-  // Writes sample(plane) for every channel.
+  // Calls each(points, x, y) for vectors of points and their place in the grid.
+  template <class Each>
+  HWY_INLINE void ForPoints(const PairSource<F>& source, int64_t n, int64_t first, int64_t last,
+                            const Each& each) const {
+    const D d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    const bool dense = output_at_.flat && output_at_.pixel_stride == 1;
+    Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                     static_cast<T*>(p_.output) + n * p_.output_stride[0], p_.shape.c,
+                     p_.input_stride[1], output_at_.channel_stride};
+    V x = hn::Zero(d);
+    V y = x;
+    for (int64_t p = first; p < last; p += lanes) {
+      points.first = p;
+      points.count = std::min(lanes, last - p);
+      points.dense = dense && points.count == lanes;
+      ReadPoints(source.grid_at, grid, p, points.count, x, y);
+      each(points, x, y);
+    }
+  }
+
+  // Writes sample(c) for every channel.
   template <class Sample>
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
     const D d;
-    const PointStrides& at = output_at_;
-    const bool dense =
-        at.flat && at.pixel_stride == 1 && points.count == static_cast<int64_t>(hn::Lanes(d));
-    for (int64_t c = 0; c < p_.shape.c; ++c) {
-      const V v = sample(points.input + c * p_.input_stride[1]);
-      T* const out = points.output + c * at.channel_stride;
-      if (HWY_LIKELY(dense)) {
+    for (int64_t c = 0; c < points.channels; ++c) {
+      const V v = sample(c);
+      T* const out = points.output + c * points.output_step;
+      if (HWY_LIKELY(points.dense)) {
         StoreNarrow(v, d, out + points.first);
       } else {
         HWY_ALIGN F lanes[kLanes];
         hn::Store(v, d, lanes);
         for (int64_t k = 0; k < points.count; ++k) {
-          out[at.OffsetOf(points.first + k)] = base::Narrow<T>(lanes[k]);
+          out[output_at_.OffsetOf(points.first + k)] = base::Narrow<T>(lanes[k]);
         }
       }
     }
@@ -98,43 +123,47 @@ class DirectSampling {
   static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
-  HWY_INLINE TapWindow WindowOf(int32_t reach, VI& column, VI& row) const {
+  static HWY_INLINE TapWindow WindowOf(const PairPlane& plane, const Points& points, int32_t reach,
+                                       VI& column, VI& row) {
     if constexpr (kHasWindows) {
-      if (p_.shape.c >= kWindowChannels) return FindWindow(source_.plane, reach, column, row);
+      if (points.channels >= kWindowChannels) return FindWindow(plane, reach, column, row);
     }
     return {};
   }
 
   // ---- bilinear ---------------------------------------------------------------------------------
 
-  HWY_INLINE void Bilinear(const Points& points, V grid_x, V grid_y) const {
+  HWY_INLINE void Bilinear(const PairSource<F>& source, const Points& points, V grid_x,
+                           V grid_y) const {
     const D d;
     V x, y;
-    if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, x, y))) {
+    if (HWY_UNLIKELY(!source.LocateInside(grid_x, grid_y, x, y))) {
       return AnyBilinear(points, grid_x, grid_y);
     }
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    const VI at = source_.OffsetsOf(x0, y0);
+    const VI at = source.OffsetsOf(x0, y0);
     VI column = ToIndex(d, x0);
     VI row = ToIndex(d, y0);
-    const TapWindow window = WindowOf(1, column, row);
+    const TapWindow window = WindowOf(source.plane, points, 1, column, row);
     SumBilinear(
         points, x, y, x0, y0,
-        [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+        [&](int64_t c, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          const T* plane = points.PlaneOf(c);
           if constexpr (kHasWindows) {
             if (HWY_LIKELY(window.rows > 0)) {
-              return PairsInWindow(plane, window, source_.plane.row_stride, column, row, nw, ne, sw,
+              return PairsInWindow(plane, window, source.plane.row_stride, column, row, nw, ne, sw,
                                    se);
             }
           }
           GatherPairs(d, plane, at, nw, ne);
-          GatherPairs(d, plane + source_.plane.row_stride, at, sw, se);
+          GatherPairs(d, plane + source.plane.row_stride, at, sw, se);
         },
         [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
   }
 
-  HWY_NOINLINE void AnyBilinear(const Points& points, V grid_x, V grid_y) const {
+  // By value: points that others know the address of are written to memory for each vector.
+  HWY_NOINLINE void AnyBilinear(Points points, V grid_x, V grid_y) const {
     const D d;
     V x, y;
     hn::Mask<D> unusable;
@@ -150,12 +179,44 @@ class DirectSampling {
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
     SumBilinear(
         points, x, y, x0, y0,
-        [&](const T* plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+        [&](int64_t c, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          const T* plane = points.PlaneOf(c);
           GatherPairs(d, plane, upper, nw, ne);
           GatherPairs(d, plane, lower, sw, se);
           KeepInside(d, source_.plane, column, row, nothing, nw, ne, sw, se);
         },
         [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
+  }
+
+  HWY_NOINLINE void RunPadded(int64_t n, int64_t first, int64_t last) const {
+    const D d;
+    const PairSource<F> source = source_;
+    const PaddedImage<F> image(p_.shape, static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                               p_.input_stride[1], p_.input_stride[2]);
+    const PointGeometry<F>& geometry = source.geometry;
+    const auto padding = geometry.rule.padding;
+    ForPoints(source, n, first, last,
+              [&](const Points& points, V grid_x, V grid_y) PORTACL_INLINE_LAMBDA {
+                V x = Unpadded(d, grid_x, geometry.x, geometry.rule);
+                V y = Unpadded(d, grid_y, geometry.y, geometry.rule);
+                // One of them is, or they are infinite.
+                if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(hn::Add(x, y))))) {
+                  return AnyBilinear(points, grid_x, grid_y);
+                }
+                x = PaddedImage<F>::ClipTo(geometry.x, padding, x);
+                y = PaddedImage<F>::ClipTo(geometry.y, padding, y);
+                const V x0 = hn::Floor(x);
+                const V y0 = hn::Floor(y);
+                const VI at = image.OffsetsOf(x0, y0);
+                SumBilinear(
+                    points, x, y, x0, y0,
+                    [&](int64_t c, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+                      const F* plane = image.cells() + c * image.plane();
+                      GatherPairs(d, plane, at, nw, ne);
+                      GatherPairs(d, plane + image.pitch(), at, sw, se);
+                    },
+                    [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+              });
   }
 
   template <class Gather, class Finish>
@@ -166,9 +227,9 @@ class DirectSampling {
     BilinearDistances(d, x, x0, tx, ux);
     BilinearDistances(d, y, y0, ty, uy);
     BilinearWeights(d, tx, ux, ty, uy, weight_nw, weight_ne, weight_sw, weight_se);
-    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
       V nw, ne, sw, se;
-      gather(plane, nw, ne, sw, se);
+      gather(c, nw, ne, sw, se);
       V sum = hn::MulAdd(weight_nw, nw, hn::Zero(d));
       sum = hn::MulAdd(weight_ne, ne, sum);
       sum = hn::MulAdd(weight_sw, sw, sum);
@@ -178,35 +239,37 @@ class DirectSampling {
 
   // ---- nearest ----------------------------------------------------------------------------------
 
-  HWY_INLINE void Nearest(const Points& points, V grid_x, V grid_y) const {
+  HWY_INLINE void Nearest(const PairSource<F>& source, const Points& points, V grid_x,
+                          V grid_y) const {
     const D d;
     V x, y;
-    if (source_.geometry.rule.padding == ops::Padding::kZeros) {
+    if (source.geometry.rule.padding == ops::Padding::kZeros) {
       // No branch for points near the edges. A sum that is NaN: one of both is, or both are
       // infinite.
-      x = Unpadded(d, grid_x, source_.geometry.x, source_.geometry.rule);
-      y = Unpadded(d, grid_y, source_.geometry.y, source_.geometry.rule);
+      x = Unpadded(d, grid_x, source.geometry.x, source.geometry.rule);
+      y = Unpadded(d, grid_y, source.geometry.y, source.geometry.rule);
       x = hn::IfThenElse(hn::IsNaN(hn::Add(x, y)), hn::Set(d, F{kNowhere}), x);
-    } else if (HWY_UNLIKELY(!source_.LocateInside(grid_x, grid_y, x, y))) {
+    } else if (HWY_UNLIKELY(!source.LocateInside(grid_x, grid_y, x, y))) {
       LocateAnywhere(grid_x, grid_y, x, y);
     }
     const DI di;
     VI column = ToIndex(d, hn::Round(x));
     VI row = ToIndex(d, hn::Round(y));
-    const auto inside = hn::And(IsBelow(di, column, hn::Set(di, source_.plane.width)),
-                                IsBelow(di, row, hn::Set(di, source_.plane.height)));
+    const auto inside = hn::And(IsBelow(di, column, hn::Set(di, source.plane.width)),
+                                IsBelow(di, row, hn::Set(di, source.plane.height)));
     const auto value_inside = ValueMask(d, inside);
     column = hn::IfThenElseZero(inside, column);
     row = hn::IfThenElseZero(inside, row);
     VI at;
     VI east;
-    LocatePixels<T>(source_.plane, column, row, at, east);
-    const TapWindow window = WindowOf(0, column, row);
-    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+    LocatePixels<T>(source.plane, column, row, at, east);
+    const TapWindow window = WindowOf(source.plane, points, 0, column, row);
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      const T* plane = points.PlaneOf(c);
       const V value = [&]() PORTACL_INLINE_LAMBDA {
         if constexpr (kHasWindows) {
           if (HWY_LIKELY(window.rows > 0)) {
-            return PixelsInWindow(plane, window, source_.plane.row_stride, column, row);
+            return PixelsInWindow(plane, window, source.plane.row_stride, column, row);
           }
         }
         return GatherPixels(d, plane, at, east);
@@ -229,11 +292,12 @@ class DirectSampling {
     HWY_ALIGN int32_t row[4][kLanes];
   };
 
-  HWY_INLINE void Bicubic(const Points& points, V grid_x, V grid_y) const {
+  HWY_INLINE void Bicubic(const PairSource<F>& source, const Points& points, V grid_x,
+                          V grid_y) const {
     const D d;
     V x, y;
     hn::Mask<D> unusable;
-    LocateAny(d, source_.geometry, grid_x, grid_y, x, y, unusable);
+    LocateAny(d, source.geometry, grid_x, grid_y, x, y, unusable);
     CubicTaps taps;
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
@@ -244,19 +308,20 @@ class DirectSampling {
       return hn::And(hn::Ge(first, hn::Set(d, F{1})),
                      hn::Le(first, hn::Set(d, std::min(last - F{2}, kExact))));
     };
-    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(has_all(x0, source_.geometry.x.last),
-                                             has_all(y0, source_.geometry.y.last))))) {
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(has_all(x0, source.geometry.x.last),
+                                             has_all(y0, source.geometry.y.last))))) {
       return AnyBicubic(points, x0, y0, unusable, &taps);
     }
     const DI di;
-    const VI down = hn::Set(di, source_.plane.row_stride);
+    const VI down = hn::Set(di, source.plane.row_stride);
     const VI at = hn::Add(hn::Mul(hn::Sub(ToIndex(d, y0), hn::Set(di, 1)), down),
                           hn::Sub(ToIndex(d, x0), hn::Set(di, 1)));
-    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      const T* plane = points.PlaneOf(c);
       V sum = hn::Zero(d);
       for (size_t tap = 0; tap < 16; tap += 2) {
         V west, east;
-        const auto step = static_cast<int64_t>(tap / 4) * source_.plane.row_stride;
+        const auto step = static_cast<int64_t>(tap / 4) * source.plane.row_stride;
         GatherPairs(d, plane + step + tap % 4, at, west, east);
         sum = hn::MulAdd(hn::Load(d, taps.weight[tap]), west, sum);
         sum = hn::MulAdd(hn::Load(d, taps.weight[tap + 1]), east, sum);
@@ -283,7 +348,7 @@ class DirectSampling {
     }
   }
 
-  HWY_NOINLINE void AnyBicubic(const Points& points, V x0, V y0, hn::Mask<D> unusable,
+  HWY_NOINLINE void AnyBicubic(Points points, V x0, V y0, hn::Mask<D> unusable,
                                CubicTaps* taps) const {
     const D d;
     const DI di;
@@ -297,7 +362,8 @@ class DirectSampling {
     }
     const V nothing = hn::Set(d, F{-0.0});
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-    ForChannels(points, [&](const T* plane) PORTACL_INLINE_LAMBDA {
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      const T* plane = points.PlaneOf(c);
       V sum = zero;
       for (size_t tap = 0; tap < 16; ++tap) {
         const VI column = hn::Load(di, taps->column[tap % 4]);

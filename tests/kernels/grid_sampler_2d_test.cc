@@ -86,12 +86,16 @@ TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
     };
     for (const GridMode& mode : AllGridModes()) {
       for (const int64_t channels : {1, 3, 16}) {
-        GridCase c(element, 1, channels, 11, 9, 13, 21);
+        // Of few channels, small images with many points are framed; others have edges.
+        const bool framed = random.Coin();
+        const int64_t h = framed ? 11 : 31;
+        const int64_t w = framed ? 9 : 27;
+        GridCase c(element, 1, channels, h, w, 13, 21);
         c.Fill(GridKind::kRandom, random);
         c.grid.Fill([&](int64_t) {
           if (random.Integer(0, 5) == 0) return pick();
-          const double size = random.Coin() ? 11 : 9;
-          const double at = static_cast<double>(random.Integer(-40, 40)) / 2;
+          const auto size = static_cast<double>(random.Coin() ? h : w);
+          const double at = static_cast<double>(random.Integer(-40, 80)) / 2;
           return mode.align_corners ? 2 * at / (size - 1) - 1 : (2 * at + 1) / size - 1;
         });
         // Also the smallest numbers: products that underflow to -0.
@@ -107,7 +111,8 @@ TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
 }
 
 // Few channels go point by point in the lanes of vectors: point counts around their lengths, groups
-// that are inside the image, touch its edges or lie beyond, and layouts.
+// that are inside the image, touch its edges or lie beyond, and layouts. Half of the images have
+// too few points for a frame.
 TEST_F(GridSamplerKernels, EqualTheReferenceForFewChannels) {
   Random random(35);
   for (const Element element : kElements) {
@@ -149,6 +154,22 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForPointsCloseTogether) {
         });
         ExpectSameBits(c, mode);
         if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Images around the largest that are framed.
+TEST_F(GridSamplerKernels, EqualTheReferenceForLargeMaps) {
+  Random random(38);
+  for (const Element element : kElements) {
+    for (const int64_t height : {43, 44, 45, 63, 64}) {
+      GridCase c(element, 1, 1, height, height < 50 ? 44 : 64, 33, 65);
+      for (const GridKind kind : {GridKind::kSmooth, GridKind::kRandom}) {
+        for (const GridMode& mode : {GridMode{}, GridMode{.padding = kBorder}}) {
+          ExpectSameBits(c.Fill(kind, random), mode);
+          if (HasFailure()) return;
+        }
       }
     }
   }
