@@ -1,5 +1,5 @@
-// A small image with a frame of cells that add nothing, on the stack: bilinear points that have been
-// clipped to the frame have all four taps in it, and need no masks near the edges. Per target.
+// A small image with a frame of cells that add nothing, on the stack: bilinear points that have
+// been clipped to the frame have all four taps in it, and need no masks near the edges. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_PADDED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_PADDED_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_2D_PADDED_INL_H_
@@ -36,8 +36,7 @@ class PaddedImage {
   static bool Serves(const ops::GridSampler2DShape& s) {
     const int64_t rows = s.h + 2 * kFrame;
     return s.padding != ops::Padding::kReflection && rows <= kMostCells &&
-           s.w + 2 * kFrame <= kMostCells / rows &&
-           s.c <= kMostCells / (rows * (s.w + 2 * kFrame));
+           s.w + 2 * kFrame <= kMostCells / rows && s.c <= kMostCells / (rows * (s.w + 2 * kFrame));
   }
 
   // `image` has dense rows.

@@ -72,7 +72,8 @@ class RawFile {
 // Writes the files of one case and notes each in the manifest's entry.
 class CaseWriter {
  public:
-  CaseWriter(const GoldenCase& golden, const fs::path& folder) : golden_(golden), folder_(folder) {}
+  CaseWriter(const GoldenCase& golden, fs::path folder)
+      : golden_(golden), folder_(std::move(folder)) {}
 
   // The entry; `bytes` grows by what was written.
   ordered_json Write(uint64_t& bytes) {
