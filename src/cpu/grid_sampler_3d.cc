@@ -152,12 +152,12 @@ class VolumeSampling {
     if (HWY_UNLIKELY(!inside)) return AnyTricubic(points, unusable, taps);
     if (p_.shape.c == 1) {
       return SumRows(points, taps, [&](size_t k, size_t j, size_t i) PORTACL_INLINE_LAMBDA {
-        return WeightOf(taps, k, j, i);
+        return CubicWeight(taps, k, j, i, 0);
       });
     }
     HWY_ALIGN F weight[4][4][4][hn::MaxLanes(d)];
     ForRows([&](size_t k, size_t j) PORTACL_INLINE_LAMBDA {
-      for (size_t i = 0; i < 4; ++i) hn::Store(WeightOf(taps, k, j, i), d, weight[k][j][i]);
+      for (size_t i = 0; i < 4; ++i) hn::Store(CubicWeight(taps, k, j, i, 0), d, weight[k][j][i]);
     });
     SumRows(points, taps, [&](size_t k, size_t j, size_t i) PORTACL_INLINE_LAMBDA {
       return hn::Load(d, weight[k][j][i]);
@@ -196,7 +196,7 @@ class VolumeSampling {
         for (size_t i = 0; i < 4; ++i) {
           hn::Mask<D> none;
           const V value = GatherCubicTap(source_, volume, taps, k, j, i, nothing, none);
-          sum = hn::MulAdd(hn::IfThenZeroElse(none, WeightOf(taps, k, j, i)), value, sum);
+          sum = hn::MulAdd(hn::IfThenZeroElse(none, CubicWeight(taps, k, j, i, 0)), value, sum);
         }
       });
       return hn::IfThenElse(unusable, nan, sum);
@@ -208,12 +208,6 @@ class VolumeSampling {
     for (size_t k = 0; k < 4; ++k) {
       for (size_t j = 0; j < 4; ++j) row(k, j);
     }
-  }
-
-  static HWY_INLINE V WeightOf(const CubicGroup3D<F>& taps, size_t k, size_t j, size_t i) {
-    const D d;
-    return hn::Mul(hn::Mul(hn::Load(d, taps.weight[0][i]), hn::Load(d, taps.weight[1][j])),
-                   hn::Load(d, taps.weight[2][k]));
   }
 
   const Params& p_;
@@ -235,8 +229,9 @@ void RunTyped(const Params& p, const PointChunks& chunks) {
   }
 }
 
-void Run(const Params& p, const base::KernelPlan& plan, void* /*workspace*/) {
+void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
   const auto& mine = *static_cast<const VolumeSamplingPlan*>(plan.table.get());
+  if (mine.blocks) return RunBlockSampling(p, mine.chunks, workspace);
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (mine.pairs) {

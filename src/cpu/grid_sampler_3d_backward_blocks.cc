@@ -1,5 +1,5 @@
-// Both gradients of volumes with many channels, trilinear: a block of channels in the lanes of
-// vectors, from a copy of the block's volume in which a voxel's channels stand together.
+// Both gradients of volumes with many channels, trilinear and tricubic: a block of channels in the
+// lanes of vectors, point by point.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_3d_backward_blocks.cc"
 #include "cpu/highway.h"
@@ -8,11 +8,9 @@
 #include <cstring>
 
 #include "base/dispatch.h"
-#include "cpu/caches.h"
-#include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler_3d_backward-inl.h"
-#include "cpu/grid_sampler_3d_taps-inl.h"
+#include "cpu/grid_sampler_3d_blocks-inl.h"
 #include "cpu/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -22,26 +20,29 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
+using ops::Interpolation;
 
-// Points whose taps are fetched ahead where voxels do not stay in the L2 cache.
-constexpr int64_t kAhead = 6;
-
-// Of a batch's points, one array per quantity.
-template <class F>
-struct BlockBatch : TapBatch<F> {
-  HWY_ALIGN int32_t inside[kBatch];  // taps in the volume
-  HWY_ALIGN int32_t taps[kBatch];    // taps to add to
-  HWY_ALIGN int32_t own[kBatch];     // not 0: gridGrad is this task's
+// Of a batch's points: what concerns a task.
+template <class F, Interpolation kInterpolation>
+struct OwnedBatch : BlockBatch<F, kInterpolation> {
+  using Base = BlockBatch<F, kInterpolation>;
+  HWY_ALIGN int32_t
+      taps[Base::kPoints];  // taps to add to; of tricubic points, whether there are any
+  HWY_ALIGN int32_t own[Base::kPoints];  // not 0: gridGrad is this task's
+  int64_t first_plane;
+  int64_t end_plane;
 };
 
 // One volume's workspace, see VolumeBackwardPlan.
-template <class T>
+template <class T, Interpolation kInterpolation>
 class BlockedVolume {
   using F = base::ComputeType<T>;
   using D = BlockTag<F, kBlockChannels>;
   using V = hn::Vec<D>;
   static constexpr int kLanes = kBlockLanes<F, kBlockChannels>;
   static constexpr int kVectors = kBlockChannels / kLanes;
+  static constexpr bool kTricubic = kInterpolation == Interpolation::kBicubic;
+  using Batch = OwnedBatch<F, kInterpolation>;
 
  public:
   BlockedVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n, void* workspace)
@@ -51,14 +52,9 @@ class BlockedVolume {
         geometry_(VolumeGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
-        size_(DenseVolume(p.shape)),
+        voxels_(p.shape, plan.VoxelElements(p), workspace),
         sums_(p.want_grid_grad ? kBlockChannels : 0),
-        voxel_(plan.VoxelElements(p)),
-        row_(voxel_ * p.shape.w),
-        plane_(row_ * p.shape.h),
-        fetch_(plane_ * p.shape.d * static_cast<int64_t>(sizeof(F)) > L2CacheBytes()),
-        voxels_(static_cast<F*>(workspace)),
-        totals_(voxels_ + plane_ * p.shape.d) {}
+        totals_(voxels_.first + voxels_.Elements()) {}
 
   // All stages of all blocks.
   void Run() const {
@@ -70,30 +66,20 @@ class BlockedVolume {
     }
   }
 
+  // Of gridGrad before the coordinates' slopes: x, y, z and a gap of each point.
   const F* totals() const { return totals_; }
 
  private:
-  // Calls row(offset of its first element in a tensor of these strides, its voxels) on all threads.
-  template <class Row>
-  void ForRows(const std::array<int64_t, 5>& stride, const Row& row) const {
-    const int64_t grain = 1 + 65536 / row_;
-    runtime::ParallelFor(p_.shape.d * p_.shape.h, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        row(i / p_.shape.h * stride[2] + i % p_.shape.h * stride[3], voxels_ + i * row_);
-      }
-    });
-  }
-
   void ReadVoxels(int64_t first, int64_t channels) const {
     const auto& stride = p_.input_stride;
     const T* const input = static_cast<const T*>(p_.input) + n_ * stride[0] + first * stride[1];
-    ForRows(stride, [&](int64_t offset, F* row) {
-      if (!p_.want_grid_grad) return Clear(row, row_);
+    voxels_.ForRows(stride, [&](int64_t offset, F* row) {
+      if (!p_.want_grid_grad) return Clear(row, voxels_.row);
       const Planar<const T> from = {input + offset, stride[1], stride[4], channels, p_.shape.w};
       if (p_.want_input_grad) {
-        ReadPixels<T, kBlockChannels, Beside::kZeros>(from, row, voxel_);
+        ReadPixels<T, kBlockChannels, Beside::kZeros>(from, row, voxels_.voxel);
       } else {
-        ReadPixels<T, kBlockChannels, Beside::kNothing>(from, row, voxel_);
+        ReadPixels<T, kBlockChannels, Beside::kNothing>(from, row, voxels_.voxel);
       }
     });
   }
@@ -101,9 +87,10 @@ class BlockedVolume {
   void WriteSums(int64_t first, int64_t channels) const {
     const auto& stride = p_.input_grad_stride;
     T* const out = static_cast<T*>(p_.input_grad) + n_ * stride[0] + first * stride[1];
-    ForRows(stride, [&](int64_t offset, const F* row) {
+    voxels_.ForRows(stride, [&](int64_t offset, const F* row) {
       WritePixels<T, kBlockChannels>(
-          row + sums_, voxel_, Planar<T>{out + offset, stride[1], stride[4], channels, p_.shape.w});
+          row + sums_, voxels_.voxel,
+          Planar<T>{out + offset, stride[1], stride[4], channels, p_.shape.w});
     });
   }
 
@@ -129,11 +116,13 @@ class BlockedVolume {
 
   void AddBatches(int64_t first_channel, int64_t channels, int64_t first, int64_t last,
                   int64_t first_plane, int64_t end_plane) const {
-    BlockBatch<F> batch;
-    HWY_ALIGN F g[kBatch * kBlockChannels];
-    for (; first < last; first += kBatch) {
-      const int64_t count = std::min(kBatch, last - first);
-      if (!Prepare(first, count, first_plane, end_plane, &batch)) continue;
+    Batch batch;
+    batch.first_plane = first_plane;
+    batch.end_plane = end_plane;
+    HWY_ALIGN F g[Batch::kPoints * kBlockChannels];
+    for (; first < last; first += Batch::kPoints) {
+      const int64_t count = std::min(Batch::kPoints, last - first);
+      if (!Prepare(first, count, &batch)) continue;
       ReadGradOutput(first_channel, channels, first, count, g);
       AddBatch(batch, first_channel == 0, first, count, g);
     }
@@ -141,8 +130,7 @@ class BlockedVolume {
 
   // False where no point concerns the task. Not inlined: the compiler would keep the weights in
   // vectors and extract them lane by lane.
-  HWY_NOINLINE bool Prepare(int64_t first, int64_t count, int64_t first_plane, int64_t end_plane,
-                            BlockBatch<F>* HWY_RESTRICT batch) const {
+  HWY_NOINLINE bool Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const PointTag<F> d;
     const IndexTag<PointTag<F>> di;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
@@ -154,7 +142,7 @@ class BlockedVolume {
       const int64_t left = std::min(Length(d), count - i);
       ReadPoints(grid_at_, grid, first + i, left, x, y, z);
       LocateTaps(geometry_, x, y, z);
-      const auto listed = Place(x, y, z, first_plane, end_plane, i, batch);
+      const auto listed = Place(x, y, z, i, batch);
       any = hn::Or(any, hn::IfThenElseZero(hn::FirstN(di, static_cast<size_t>(left)), listed));
     }
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
@@ -162,21 +150,27 @@ class BlockedVolume {
 
   // Stores what is known of a vector of points; the result is not 0 for those of the task.
   template <class VF, class VI = hn::Vec<IndexTag<PointTag<F>>>>
-  HWY_INLINE VI Place(VF x, VF y, VF z, int64_t first_plane, int64_t end_plane, int64_t i,
-                      BlockBatch<F>* HWY_RESTRICT batch) const {
+  HWY_INLINE VI Place(VF x, VF y, VF z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
+    const int64_t planes = batch->end_plane - batch->first_plane;
+    const VI first_plane = hn::Set(di, static_cast<int32_t>(batch->first_plane));
     VI plane;
-    const VI in_image = PlaceTaps(size_, x, y, z, i, batch, plane);
-    hn::Store(hn::And(in_image, TapsInPlanes(di, plane, 0, size_.depth)), di, batch->inside + i);
-    VI taps = hn::Zero(di);
-    VI own = taps;
-    if (p_.want_input_grad) {
-      taps = hn::And(in_image, TapsInPlanes(di, plane, first_plane, end_plane));
+    VI taps;
+    if constexpr (kTricubic) {
+      const auto at = static_cast<size_t>(i);
+      PlaceInBlock(geometry_, x, y, z, at, batch);
+      plane = hn::Load(di, batch->group.index[2][0] + at);
+      taps = TapsInSlab<F>(batch->group, at, batch->first_plane, batch->end_plane);
+    } else {
+      taps = PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
+      taps = hn::And(taps, TapsInPlanes(di, plane, batch->first_plane, batch->end_plane));
     }
+    if (!p_.want_input_grad) taps = hn::Zero(di);
+    VI own = hn::Zero(di);
     if (p_.want_grid_grad) {  // the slab of the plane next to the first tap
-      const VI nearest = hn::Min(hn::Max(plane, hn::Zero(di)), hn::Set(di, size_.depth - 1));
-      const VI in_slab = hn::Sub(nearest, hn::Set(di, static_cast<int32_t>(first_plane)));
-      own = BitsBelow(di, in_slab, end_plane - first_plane, kAllTaps);
+      const VI last = hn::Set(di, voxels_.size.depth - 1);
+      const VI nearest = hn::Min(hn::Max(plane, hn::Zero(di)), last);
+      own = BitsBelow(di, hn::Sub(nearest, first_plane), planes, kAllTaps);
     }
     hn::Store(taps, di, batch->taps + i);
     hn::Store(own, di, batch->own + i);
@@ -202,68 +196,64 @@ class BlockedVolume {
     }
   }
 
-  HWY_NOINLINE void AddBatch(const BlockBatch<F>& batch, bool is_first, int64_t first,
-                             int64_t count, const F* HWY_RESTRICT g) const {
+  HWY_NOINLINE void AddBatch(const Batch& batch, bool is_first, int64_t first, int64_t count,
+                             const F* HWY_RESTRICT g) const {
     for (int64_t k = 0; k < count; ++k) {
-      if (fetch_ && k + kAhead < count) Fetch(batch, k + kAhead);
+      const int64_t next = k + kAhead;
+      if (voxels_.fetch && next < count && (batch.taps[next] | batch.own[next]) != 0) {
+        voxels_.Fetch(batch, next);
+      }
       const F* const grad = g + k * kBlockChannels;
       if (batch.own[k] != 0) SumSlopes(batch, k, grad, is_first, totals_ + 4 * (first + k));
-      if (batch.taps[k] != 0) AddTaps(batch, k, grad);
+      if (batch.taps[k] == 0) continue;
+      if constexpr (kTricubic) {
+        AddCubicTaps(batch, static_cast<size_t>(k), grad);
+      } else {
+        AddTaps(batch, k, grad);
+      }
     }
   }
 
-  // Of tap `tap`, which must be inside.
-  HWY_INLINE F* Voxel(const BlockBatch<F>& batch, int64_t k, size_t tap) const {
-    return voxels_ + batch.cell[k] * voxel_ + ((tap & 1) != 0 ? voxel_ : 0) +
-           ((tap & 2) != 0 ? row_ : 0) + ((tap & 4) != 0 ? plane_ : 0);
-  }
-
-  HWY_INLINE void Fetch(const BlockBatch<F>& batch, int64_t k) const {
-    if ((batch.taps[k] | batch.own[k]) == 0) return;
-    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(F));
-    const int64_t at = batch.cell[k] * voxel_;
-    for (const int64_t row : {at, at + row_, at + plane_, at + plane_ + row_}) {
-      for (int64_t i = 0; i < 2 * voxel_; i += kLine) FetchElement<3>(voxels_, row + i);
-    }
-  }
-
-  HWY_INLINE void AddTaps(const BlockBatch<F>& batch, int64_t k, const F* HWY_RESTRICT g) const {
+  HWY_INLINE void AddTap(F* HWY_RESTRICT sums, F weight, const F* HWY_RESTRICT g) const {
     const D d;
+    for (int64_t lane = 0; lane < kBlockChannels; lane += kLanes) {
+      AddTo(d, sums + lane, hn::Set(d, weight), hn::Load(d, g + lane));
+    }
+  }
+
+  HWY_INLINE void AddTaps(const Batch& batch, int64_t k, const F* g) const {
     for (size_t tap = 0; tap < 8; ++tap) {
       if ((batch.taps[k] >> tap & 1) == 0) continue;
-      F* const sums = Voxel(batch, k, tap) + sums_;
-      const V weight = hn::Set(d, batch.weight[tap][k]);
-      for (int64_t lane = 0; lane < kBlockChannels; lane += kLanes) {
-        AddTo(d, sums + lane, weight, hn::Load(d, g + lane));
+      AddTap(voxels_.Of(batch, k, tap) + sums_, batch.weight[tap][k], g);
+    }
+  }
+
+  HWY_INLINE void AddCubicTaps(const Batch& batch, size_t p, const F* g) const {
+    for (size_t k = 0; k < 4; ++k) {
+      const int64_t plane = batch.group.index[2][k][p];
+      if (plane < batch.first_plane || plane >= batch.end_plane) continue;
+      for (size_t tap = 0; tap < 16; ++tap) {
+        F* const voxel = voxels_.Of(batch, p, k, tap / 4, tap % 4);
+        if (voxel != nullptr) AddTap(voxel + sums_, batch.weight[16 * k + tap][p], g);
       }
     }
   }
 
   // Adds the block's sums of a point, before the coordinates' slopes, to its totals.
-  HWY_INLINE void SumSlopes(const BlockBatch<F>& batch, int64_t k, const F* HWY_RESTRICT g,
-                            bool is_first, F* HWY_RESTRICT totals) const {
+  HWY_INLINE void SumSlopes(const Batch& batch, int64_t k, const F* HWY_RESTRICT g, bool is_first,
+                            F* HWY_RESTRICT totals) const {
     const D d;
-    const V tx = hn::Set(d, batch.above[0][k]);
-    const V ux = hn::Set(d, batch.below[0][k]);
-    const V ty = hn::Set(d, batch.above[1][k]);
-    const V uy = hn::Set(d, batch.below[1][k]);
-    const V tz = hn::Set(d, batch.above[2][k]);
-    const V uz = hn::Set(d, batch.below[2][k]);
-    const int32_t inside = batch.inside[k];
-    const auto value = [&](size_t tap, int64_t lane) PORTACL_INLINE_LAMBDA {
-      return (inside >> tap & 1) == 0 ? hn::Zero(d) : hn::LoadU(d, Voxel(batch, k, tap) + lane);
-    };
     const auto slopes = [&](int64_t r, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
       const int64_t lane = r * kLanes;
-      V top_x, top_y, top, bottom_x, bottom_y, bottom;
-      PlaneSlopes(d, value(0, lane), value(1, lane), value(2, lane), value(3, lane), tx, ux, ty, uy,
-                  top_x, top_y, top);
-      PlaneSlopes(d, value(4, lane), value(5, lane), value(6, lane), value(7, lane), tx, ux, ty, uy,
-                  bottom_x, bottom_y, bottom);
+      if constexpr (kTricubic) {
+        CubicSlopesOf(batch, static_cast<size_t>(k), lane, x, y, z);
+      } else {
+        SlopesOf(batch, k, lane, x, y, z);
+      }
       const V grad = hn::Load(d, g + lane);
-      x = hn::Mul(grad, hn::MulAdd(bottom_x, tz, hn::Mul(top_x, uz)));
-      y = hn::Mul(grad, hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz)));
-      z = hn::Mul(grad, hn::Sub(bottom, top));
+      x = hn::Mul(grad, x);
+      y = hn::Mul(grad, y);
+      z = hn::Mul(grad, z);
     };
     V x, y, z;
     SumTree<kVectors, kVectors, 0, 1>(slopes, x, y, z);
@@ -275,21 +265,80 @@ class BlockedVolume {
     }
   }
 
+  // Of one vector of channels, before gradOutput.
+  HWY_INLINE void SlopesOf(const Batch& batch, int64_t k, int64_t lane, V& x, V& y, V& z) const {
+    const D d;
+    const V tx = hn::Set(d, batch.above[0][k]);
+    const V ux = hn::Set(d, batch.below[0][k]);
+    const V ty = hn::Set(d, batch.above[1][k]);
+    const V uy = hn::Set(d, batch.below[1][k]);
+    const V tz = hn::Set(d, batch.above[2][k]);
+    const V uz = hn::Set(d, batch.below[2][k]);
+    const auto value = [&](size_t tap) PORTACL_INLINE_LAMBDA {
+      return (batch.inside[k] >> tap & 1) == 0 ? hn::Zero(d)
+                                               : hn::LoadU(d, voxels_.Of(batch, k, tap) + lane);
+    };
+    V top_x, top_y, top, bottom_x, bottom_y, bottom;
+    PlaneSlopes(d, value(0), value(1), value(2), value(3), tx, ux, ty, uy, top_x, top_y, top);
+    PlaneSlopes(d, value(4), value(5), value(6), value(7), tx, ux, ty, uy, bottom_x, bottom_y,
+                bottom);
+    x = hn::MulAdd(bottom_x, tz, hn::Mul(top_x, uz));
+    y = hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz));
+    z = hn::Sub(bottom, top);
+  }
+
+  HWY_INLINE void CubicSlopesOf(const Batch& batch, size_t p, int64_t lane, V& x, V& y,
+                                V& z) const {
+    const D d;
+    const auto& group = batch.group;
+    const auto sum = [&](const auto& value) PORTACL_INLINE_LAMBDA {
+      CubicSlopes(
+          d,
+          [&](size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
+            v0 = value(k, j, 0);
+            v1 = value(k, j, 1);
+            v2 = value(k, j, 2);
+            v3 = value(k, j, 3);
+          },
+          [&](size_t axis, size_t tap)
+              PORTACL_INLINE_LAMBDA { return hn::Set(d, group.weight[axis][tap][p]); },
+          [&](size_t axis, size_t tap)
+              PORTACL_INLINE_LAMBDA { return hn::Set(d, group.slope[axis][tap][p]); },
+          x, y, z);
+    };
+    if (HWY_LIKELY(batch.whole[p] != 0)) {
+      const F* const first = voxels_.Of(batch, p, 0, 0, 0) + lane;
+      return sum([&](size_t k, size_t j, size_t i) PORTACL_INLINE_LAMBDA {
+        return hn::LoadU(d, first + static_cast<int64_t>(k) * voxels_.plane +
+                                static_cast<int64_t>(j) * voxels_.row +
+                                static_cast<int64_t>(i) * voxels_.voxel);
+      });
+    }
+    sum([&](size_t k, size_t j, size_t i) PORTACL_INLINE_LAMBDA {
+      const F* const voxel = voxels_.Of(batch, p, k, j, i);
+      return voxel == nullptr ? hn::Zero(d) : hn::LoadU(d, voxel + lane);
+    });
+  }
+
   const Params& p_;
   const VolumeBackwardPlan& plan_;
   int64_t n_;
   VolumeGeometry<F> geometry_;
   VolumePoints grid_at_;
   VolumePoints grad_output_at_;
-  VolumeStrides size_;  // in voxels
-  int64_t sums_;        // where a voxel's sums start
-  int64_t voxel_;       // elements of a voxel, of a row and of a plane of them
-  int64_t row_;
-  int64_t plane_;
-  bool fetch_;
-  F* voxels_;
-  F* totals_;  // x, y, z and a gap of each point
+  BlockVoxels<F> voxels_;
+  int64_t sums_;  // where a voxel's sums start
+  F* totals_;
 };
+
+// The result: BlockedVolume::totals().
+template <class T, Interpolation kInterpolation>
+const base::ComputeType<T>* RunVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n,
+                                      void* workspace) {
+  const BlockedVolume<T, kInterpolation> volume(p, plan, n, workspace);
+  volume.Run();
+  return volume.totals();
+}
 
 // gridGrad from the totals.
 template <class T>
@@ -330,10 +379,11 @@ void RunVolumeBlocks(const Params& p, const VolumeBackwardPlan& plan, void* work
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t n = 0; n < p.shape.n; ++n) {
-      const BlockedVolume<T> volume(p, plan, n, workspace);
-      volume.Run();
+      const auto totals = p.shape.interpolation == Interpolation::kBicubic
+                              ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, workspace)
+                              : RunVolume<T, Interpolation::kBilinear>(p, plan, n, workspace);
       if (!p.want_grid_grad) continue;
-      const TotalsGridGrad<T> finish(p, volume.totals());
+      const TotalsGridGrad<T> finish(p, totals);
       const PointChunks& g = plan.chunks;
       runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
         finish.Run(n, begin * g.chunk_points, std::min(end * g.chunk_points, g.points));

@@ -228,13 +228,8 @@ class OwnedSlab {
     const DI di;
     CubicGroup3D<F>& group = batch->group[i / kGroup];
     PlaceCubic(geometry_, x, y, z, i % kGroup, &group);
-    hn::Store(AdjacentColumns(group.index[0], i % kGroup), di, batch->adjacent + i);
-    VI taps = hn::Zero(di);
-    for (const auto& plane : group.index[2]) {
-      const VI own = OwnPlane(hn::Load(di, plane + i % kGroup));
-      taps = hn::Or(taps, BitsBelow(di, own, end_plane_ - first_plane_, 1));
-    }
-    return taps;
+    hn::Store(AreAdjacent<F>(group.index[0], i % kGroup), di, batch->adjacent + i);
+    return TapsInSlab<F>(group, i % kGroup, first_plane_, end_plane_);
   }
 
   HWY_INLINE VI PlaceNearest(V x, V y, V z, int64_t i, Batch* HWY_RESTRICT batch) const {
@@ -265,18 +260,6 @@ class OwnedSlab {
         AddCubicPlane(group, k % kGroup, plane, g[k], volume + z * sums_.size.plane);
       }
     }
-  }
-
-  // Not 0 where the columns from place i on are four neighbours inside the volume.
-  static HWY_INLINE VI AdjacentColumns(const int32_t (*column)[kGroup], size_t i) {
-    const DI di;
-    const VI first = hn::Load(di, column[0] + i);
-    auto adjacent = hn::Gt(first, hn::Set(di, -1));
-    for (int32_t tap = 1; tap < 4; ++tap) {
-      const VI next = hn::Add(first, hn::Set(di, tap));
-      adjacent = hn::And(adjacent, hn::Eq(hn::Load(di, column[tap] + i), next));
-    }
-    return hn::VecFromMask(di, adjacent);
   }
 
   // sums[0 ... 3] += g times the weights of a row of taps, `weight` but for the plane's share.

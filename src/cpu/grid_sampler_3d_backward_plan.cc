@@ -56,18 +56,12 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
   plan->slots = static_cast<int>(std::min<int64_t>(threads, s.n * plan->groups * plan->slabs));
 }
 
-// Whether a call has so many channels that their blocks are mostly full, and so many points that
-// turning the volumes costs less than the lines that gathers would read.
+// One volume at a time, a slab of planes for each thread: too few planes leave threads idle for
+// longer than the lanes gain.
 bool UseBlocks(const Params& p) {
   const auto& s = p.shape;
-  constexpr int64_t kMostVoxels = int64_t{1} << 31;
-  constexpr int64_t kVoxelsPerPoint = 8;
-  if (s.interpolation != ops::Interpolation::kBilinear || s.c < kBlockChannels) return false;
-  // One volume at a time, a slab of planes for each thread: too few planes leave threads idle for
-  // longer than the lanes gain.
   if (p.want_input_grad && !IsSmall(s) && 3 * s.d < runtime::NumThreads()) return false;
-  if (s.h * s.w >= kMostVoxels || s.d * (s.h * s.w) >= kMostVoxels) return false;
-  return s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
+  return ServesBlocks(s);
 }
 
 uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
@@ -77,11 +71,11 @@ uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
   const int64_t threads = IsSmall(volume) ? 1 : runtime::NumThreads();
   plan->blocks = true;
   plan->slabs = std::min({threads, kMostSlabs, s.d});
-  const int64_t voxels = s.d * s.h * s.w * VolumeBackwardPlan::VoxelElements(p);
   const int64_t points = CeilDiv(s.od * s.oh * s.ow, int64_t{kGroup}) * int64_t{kGroup};
   const int64_t totals = p.want_grid_grad ? 4 * points : 0;
-  const uint64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
-  return static_cast<uint64_t>(voxels + totals) * element;
+  const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
+  return static_cast<uint64_t>(BlockBytes(s, VolumeBackwardPlan::VoxelElements(p)) +
+                               totals * element);
 }
 
 }  // namespace

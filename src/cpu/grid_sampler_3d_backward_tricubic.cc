@@ -91,51 +91,23 @@ class TricubicGridGrad : VolumeGridGrad<T> {
     SumBlocks<F>(
         p_.shape.c,
         [&](int64_t c, V& sx, V& sy, V& sz) PORTACL_INLINE_LAMBDA {
-          SlopesOf(points.input + c * p_.input_stride[1], taps, row, sx, sy, sz);
+          const D d;
+          const T* const volume = points.input + c * p_.input_stride[1];
+          CubicSlopes(
+              d,
+              [&](size_t k, size_t j, V& v0, V& v1, V& v2, V& v3)
+                  PORTACL_INLINE_LAMBDA { row(volume, k, j, v0, v1, v2, v3); },
+              [&](size_t axis, size_t tap)
+                  PORTACL_INLINE_LAMBDA { return hn::Load(d, taps.weight[axis][tap]); },
+              [&](size_t axis, size_t tap)
+                  PORTACL_INLINE_LAMBDA { return hn::Load(d, taps.slope[axis][tap]); },
+              sx, sy, sz);
           const V g = Base::GradOutput(points, c);
           sx = hn::Mul(g, sx);
           sy = hn::Mul(g, sy);
           sz = hn::Mul(g, sz);
         },
         x, y, z);
-  }
-
-  // Of one channel: along x and y from each plane's slopes, along z from its value.
-  template <class Row>
-  HWY_INLINE void SlopesOf(const T* volume, const CubicGroup3D<F>& taps, const Row& row, V& x, V& y,
-                           V& z) const {
-    const D d;
-    for (size_t k = 0; k < 4; ++k) {
-      V plane_x = hn::Zero(d);
-      V plane_y = plane_x;
-      V plane_value = plane_x;
-      for (size_t j = 0; j < 4; ++j) {
-        V v0, v1, v2, v3;
-        row(volume, k, j, v0, v1, v2, v3);
-        const V value = Combine(taps.weight[0], v0, v1, v2, v3);
-        const V slope = Combine(taps.slope[0], v0, v1, v2, v3);
-        const V weight = hn::Load(d, taps.weight[1][j]);
-        plane_x = AddTo(j == 0, weight, slope, plane_x);
-        plane_y = AddTo(j == 0, hn::Load(d, taps.slope[1][j]), value, plane_y);
-        plane_value = AddTo(j == 0, weight, value, plane_value);
-      }
-      const V weight = hn::Load(d, taps.weight[2][k]);
-      x = AddTo(k == 0, weight, plane_x, x);
-      y = AddTo(k == 0, weight, plane_y, y);
-      z = AddTo(k == 0, hn::Load(d, taps.slope[2][k]), plane_value, z);
-    }
-  }
-
-  static HWY_INLINE V AddTo(bool first, V weight, V v, V sum) {
-    return first ? hn::Mul(weight, v) : hn::MulAdd(weight, v, sum);
-  }
-
-  static HWY_INLINE V Combine(const F (&weight)[4][kGroup], V v0, V v1, V v2, V v3) {
-    const D d;
-    V sum = hn::Mul(hn::Load(d, weight[0]), v0);
-    sum = hn::MulAdd(hn::Load(d, weight[1]), v1, sum);
-    sum = hn::MulAdd(hn::Load(d, weight[2]), v2, sum);
-    return hn::MulAdd(hn::Load(d, weight[3]), v3, sum);
   }
 };
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "cpu/grid_sampler_2d_taps-inl.h"
-#include "cpu/grid_sampler_3d_gather-inl.h"
+#include "cpu/grid_sampler_3d_taps-inl.h"
 #include "cpu/highway.h"
 
 #if PORTACL_HWY_TARGET
@@ -53,6 +53,73 @@ HWY_INLINE bool PlaceCubic(const VolumeGeometry<F>& geometry, V x, V y, V z, siz
   const auto in_y = PlaceCubicAxis(y, geometry.y, geometry.rule, 1, i, group);
   const auto in_z = PlaceCubicAxis(z, geometry.z, geometry.rule, 2, i, group);
   return hn::AllTrue(d, hn::And(hn::And(in_x, in_y), in_z));
+}
+
+// Not 0 where the indices of an axis from place i on are four neighbours inside the volume.
+template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
+HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
+  const IndexTag<PointTag<F>> di;
+  const VI first = hn::Load(di, index[0] + i);
+  auto adjacent = hn::Gt(first, hn::Set(di, -1));
+  for (int32_t tap = 1; tap < 4; ++tap) {
+    const VI next = hn::Add(first, hn::Set(di, tap));
+    adjacent = hn::And(adjacent, hn::Eq(hn::Load(di, index[tap] + i), next));
+  }
+  return hn::VecFromMask(di, adjacent);
+}
+
+// Not 0 where points from place i on have a tap in planes [first, end).
+template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
+HWY_INLINE VI TapsInSlab(const CubicGroup3D<F>& group, size_t i, int64_t first, int64_t end) {
+  const IndexTag<PointTag<F>> di;
+  VI taps = hn::Zero(di);
+  for (const auto& plane : group.index[2]) {
+    const VI own = hn::Sub(hn::Load(di, plane + i), hn::Set(di, static_cast<int32_t>(first)));
+    taps = hn::Or(taps, BitsBelow(di, own, end - first, 1));
+  }
+  return taps;
+}
+
+// The weight of tap (k, j, i) of a vector of points, from place p of the group on.
+template <class F>
+HWY_INLINE hn::Vec<PointTag<F>> CubicWeight(const CubicGroup3D<F>& group, size_t k, size_t j,
+                                            size_t i, size_t p) {
+  const PointTag<F> d;
+  return hn::Mul(hn::Mul(hn::Load(d, group.weight[0][i] + p), hn::Load(d, group.weight[1][j] + p)),
+                 hn::Load(d, group.weight[2][k] + p));
+}
+
+// One channel's slopes of tricubic points or, in other lanes, many channels' of one: along x and y
+// from each plane's slopes, along z from its value. row(k, j, v0, v1, v2, v3) reads a row of taps;
+// weight(axis, tap) and slope(axis, tap) are the coefficients'.
+template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
+HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
+                            V& y, V& z) {
+  const auto add = [&](bool first, V factor, V v, V sum) PORTACL_INLINE_LAMBDA {
+    return first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
+  };
+  for (size_t k = 0; k < 4; ++k) {
+    V plane_x = hn::Zero(d);
+    V plane_y = plane_x;
+    V plane_value = plane_x;
+    for (size_t j = 0; j < 4; ++j) {
+      V v0, v1, v2, v3;
+      row(k, j, v0, v1, v2, v3);
+      const auto combine = [&](const auto& factor) PORTACL_INLINE_LAMBDA {
+        V sum = hn::Mul(factor(0, 0), v0);
+        sum = hn::MulAdd(factor(0, 1), v1, sum);
+        sum = hn::MulAdd(factor(0, 2), v2, sum);
+        return hn::MulAdd(factor(0, 3), v3, sum);
+      };
+      const V value = combine(weight);
+      plane_x = add(j == 0, weight(1, j), combine(slope), plane_x);
+      plane_y = add(j == 0, slope(1, j), value, plane_y);
+      plane_value = add(j == 0, weight(1, j), value, plane_value);
+    }
+    x = add(k == 0, weight(2, k), plane_x, x);
+    y = add(k == 0, weight(2, k), plane_y, y);
+    z = add(k == 0, slope(2, k), plane_value, z);
+  }
 }
 
 // The offset of the first tap of points whose taps are all inside.

@@ -21,6 +21,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
+// Everything, where the plan of sampling volumes chose blocks of channels.
+void RunBlockSampling(const ops::GridSampler3DParams& params, const PointChunks& chunks,
+                      void* workspace);
+
 // ---- tensors of points --------------------------------------------------------------------------
 
 // Whether x, y and z of a grid's points follow each other.

@@ -7,11 +7,18 @@ namespace portacl::cpu {
 
 bool PlanGridSampler3DKernel(const ops::GridSampler3DParams& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
-  if (!ServesVolume(s) || !HasShortOffsets(s, p.input_stride)) return false;
+  if (!ServesVolume(s)) return false;
   auto mine = std::make_shared<VolumeSamplingPlan>();
   mine->chunks = PointChunksOf(AsImage(s));
-  mine->pairs = ServesVolumePairs(s, p.input_stride);
-  plan->path = "direct";
+  mine->blocks = ServesBlocks(s);
+  if (mine->blocks) {
+    plan->path = "blocks";
+    plan->workspace_size = static_cast<uint64_t>(BlockBytes(s, kBlockChannels));
+  } else {
+    if (!HasShortOffsets(s, p.input_stride)) return false;
+    mine->pairs = ServesVolumePairs(s, p.input_stride);
+    plan->path = "direct";
+  }
   plan->table = std::move(mine);
   return true;
 }

@@ -8,14 +8,18 @@
 
 namespace portacl::cpu {
 
-// A point in each lane of a vector, its taps gathered straight from the volumes; no workspace.
+// A point in each lane of a vector, its taps gathered straight from the volumes; or a block of
+// channels in the lanes, from a copy of the block's volume in the workspace:
+//
+//   voxels[d][h][w][kBlockChannels]    float or double
 struct VolumeSamplingPlan {
   PointChunks chunks;
-  bool pairs;  // two taps of a row are read as a pair
+  bool blocks;
+  bool pairs;  // without blocks: two taps of a row are read as a pair
 };
 
 // The kernels' plan. False for empty tensors, extents above 2^24 (beyond exact float indices), more
-// than 2^30 points of a volume, and channels of input that span 2^31 elements.
+// than 2^30 points of a volume, and, without blocks, channels of input that span 2^31 elements.
 bool PlanGridSampler3DKernel(const ops::GridSampler3DParams& params, base::KernelPlan* plan);
 
 }  // namespace portacl::cpu

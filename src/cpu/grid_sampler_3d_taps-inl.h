@@ -32,21 +32,23 @@ HWY_INLINE VI BitsBelow(DI di, VI at, int64_t extent, int32_t value) {
                             hn::Set(di, value));
 }
 
-// Coordinates after the padding; of points without taps they are nowhere.
+// Coordinates after the padding; of points without taps they are nowhere. Returns which points are
+// unusable.
 template <class F, class V = hn::Vec<PointTag<F>>>
-HWY_INLINE void LocateTaps(const VolumeGeometry<F>& geometry, V& x, V& y, V& z) {
+HWY_INLINE hn::Mask<PointTag<F>> LocateTaps(const VolumeGeometry<F>& geometry, V& x, V& y, V& z) {
   const PointTag<F> d;
   V at_x, at_y, at_z;
   if (HWY_LIKELY(LocateInside(d, geometry, x, y, z, at_x, at_y, at_z))) {
     x = at_x;
     y = at_y;
     z = at_z;
-    return;
+    return hn::MaskFromVec(hn::Zero(d));
   }
   V slope_x, slope_y, slope_z;
   hn::Mask<PointTag<F>> unusable;
   hn::Mask<PointTag<F>> outside;
   LocatePoints(d, geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+  return unusable;
 }
 
 // Of a batch's points, one array per quantity.
