@@ -10,6 +10,7 @@
 
 #include <hwy/cache_control.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -140,6 +141,63 @@ HWY_INLINE void CopyElements(const T* from, T* to, int64_t n, bool stream) {
   }
 }
 
+// ---- rows that end inside lines -----------------------------------------------------------------
+
+// Takes rows that follow each other in memory and writes their whole lines past the caches; lines
+// at both ends, which hold others' elements as well, by plain stores.
+template <class T>
+class LineWriter {
+  static constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
+
+ public:
+  // The first row starts at `to`.
+  explicit LineWriter(T* to)
+      : head_(static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kStreamAlignment / sizeof(T))),
+        filled_(head_),
+        to_(to - head_) {}
+
+  // Where the next row of n elements, at most kMostStagedBytes, is to be put now.
+  T* Row(int64_t n) {
+    if (filled_ + n > kElements) WriteLines();
+    T* const row = rows_ + filled_;
+    filled_ += n;
+    return row;
+  }
+
+  void Finish() {
+    WriteLines();
+    std::copy(rows_ + head_, rows_ + filled_, to_ + head_);
+  }
+
+ private:
+  // What is left becomes the first line.
+  void WriteLines() {
+    const hn::ScalableTag<T> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const int64_t whole = filled_ - filled_ % kLine;
+    if (whole == 0) return;
+    int64_t at = 0;
+    if (head_ > 0) {
+      std::copy(rows_ + head_, rows_ + kLine, to_ + head_);
+      at = kLine;
+      head_ = 0;
+    }
+    for (; at < whole; at += lanes) {
+      StoreVector(hn::Load(d, rows_ + at), d, to_ + at, true);
+    }
+    std::copy(rows_ + whole, rows_ + filled_, rows_);
+    filled_ -= whole;
+    to_ += whole;
+  }
+
+  static constexpr auto kElements =
+      static_cast<int64_t>((2 * kMostStagedBytes + kStreamAlignment) / sizeof(T));
+  alignas(kStreamAlignment) T rows_[kElements];
+  int64_t head_;  // elements before the first row in its line, until that is written
+  int64_t filled_;
+  T* to_;  // the line of rows_[0]
+};
+
 // ---- one tile -----------------------------------------------------------------------------------
 
 // One destination row of a tile: `from` is the start of its source row, `to` its own.
@@ -171,6 +229,38 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
   }
 }
 
+// Calls row(offset of its source, its own) for the rows of a tile.
+template <class Row>
+HWY_INLINE void ForRows(const Params& p, const NearestForwardKernelPlan& plan,
+                        const NearestTile& box, const Row& row) {
+  auto depth = static_cast<size_t>(box.i0 / p.h.out);
+  auto i = static_cast<size_t>(box.i0 % p.h.out);
+  for (int64_t rows = box.i1 - box.i0; rows > 0; --rows) {
+    row(plan.source_plane[depth] * plan.from_depth + plan.source_row[i] * plan.from_stride[2],
+        static_cast<int64_t>(depth) * plan.to_depth + static_cast<int64_t>(i) * plan.to_stride[2]);
+    if (++i == plan.source_row.size()) {
+      i = 0;
+      ++depth;
+    }
+  }
+}
+
+template <class T>
+HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPlan& plan,
+                                  const NearestTile& box) {
+  const auto& from = plan.from_stride;
+  const auto& to = plan.to_stride;
+  for (int64_t c = box.c0; c < box.c1; ++c) {
+    const T* in = static_cast<const T*>(p.input) + box.n * from[0] + c * from[1];
+    T* out = static_cast<T*>(p.output) + box.n * to[0] + c * to[1];
+    LineWriter<T> lines(out + box.i0 * to[2]);
+    ForRows(p, plan, box, [&](int64_t from_row, int64_t) PORTACL_INLINE_LAMBDA {
+      WriteRow(plan, box, in + from_row, lines.Row(to[2]), false);
+    });
+    lines.Finish();
+  }
+}
+
 template <class T>
 HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& plan,
                             const NearestTile& box, bool fresh) {
@@ -181,25 +271,18 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
                      box.j0 * to[3];
     ProvideTile(first, box, to);
   }
+  if (plan.stage && !fresh && reinterpret_cast<uintptr_t>(p.output) % sizeof(T) == 0) {
+    return WriteStagedTile<T>(p, plan, box);
+  }
   const int64_t planes = plan.path == NearestForwardPath::kPixels ? 1 : box.c1 - box.c0;
   for (int64_t plane = 0; plane < planes; ++plane) {
     const T* in = static_cast<const T*>(p.input) + box.n * from[0] + (box.c0 + plane) * from[1];
     T* out = static_cast<T*>(p.output) + box.n * to[0] + (box.c0 + plane) * to[1];
     const bool stream =
         plan.stream && !fresh && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
-    auto depth = static_cast<size_t>(box.i0 / p.h.out);
-    auto row = static_cast<size_t>(box.i0 % p.h.out);
-    for (int64_t i = box.i0; i < box.i1; ++i) {
-      WriteRow(
-          plan, box,
-          in + plan.source_plane[depth] * plan.from_depth + plan.source_row[row] * from[2],
-          out + static_cast<int64_t>(depth) * plan.to_depth + static_cast<int64_t>(row) * to[2],
-          stream);
-      if (++row == plan.source_row.size()) {
-        row = 0;
-        ++depth;
-      }
-    }
+    ForRows(p, plan, box, [&](int64_t from_row, int64_t to_row) PORTACL_INLINE_LAMBDA {
+      WriteRow(plan, box, in + from_row, out + to_row, stream);
+    });
   }
 }
 
@@ -226,7 +309,7 @@ void RunTyped(const Params& p, const NearestForwardKernelPlan& plan) {
     for (int64_t index = first; index < last; ++index) {
       WriteTile<T>(p, plan, plan.tiling.Box(index), fresh);
     }
-    if (plan.stream) hwy::FlushStream();
+    if (plan.stream || plan.stage) hwy::FlushStream();
   });
 }
 

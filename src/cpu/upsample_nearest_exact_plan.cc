@@ -137,8 +137,11 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
   const int64_t groups = to.n * to.c / channels;
   const double bytes =
       static_cast<double>(row_bytes) * static_cast<double>(groups) * static_cast<double>(to.h);
-  mine->stream = can_stream && merged && bytes > static_cast<double>(LastLevelCacheBytes()) &&
-                 HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
+  const bool in_memory = can_stream && merged && bytes > static_cast<double>(LastLevelCacheBytes());
+  mine->stream = in_memory && HasWholeLines(to, pixels && !flat ? 1 : 3, element_size);
+  mine->stage = in_memory && !mine->stream && to.stride[3] == 1 && to.stride[2] == to.w &&
+                to.w * element_size <= kMostStagedBytes && mine->tiling.BoxesW() == 1 &&
+                (mine->path == Path::kPermute || mine->path == Path::kCopy);
 
   mine->dense_bytes = dense_bytes;
 

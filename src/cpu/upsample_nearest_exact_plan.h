@@ -22,9 +22,13 @@ enum class NearestForwardPath {
   kElements,  // any strides, element by element
 };
 
+// Rows of at most so many bytes are staged; of longer ones few lines are shared.
+inline constexpr int64_t kMostStagedBytes = 4096;
+
 struct NearestForwardKernelPlan {
   NearestForwardPath path = NearestForwardPath::kElements;
-  bool stream = false;      // too large for the caches: write past them
+  bool stream = false;  // too large for the caches: write past them
+  bool stage = false;   // the same by lines that are put together from rows that end inside them
   int64_t dense_bytes = 0;  // of output where its elements fill their memory: see ArePagesMissing
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};

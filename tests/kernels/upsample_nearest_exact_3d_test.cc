@@ -128,6 +128,11 @@ TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
       {.c = 3, .small = {5, 6, 20}, .large = {35, 42, 140}},
       {.c = 2, .small = {5, 6, 20}, .large = {35, 42, 140}, .from = Layout::kTransposed},
       {.element = Element::kBFloat16, .c = 8, .small = {16, 16, 16}, .large = {32, 48, 64}},
+      // Rows that end inside cache lines, gathered: copied, short, of 16 bits, too long for that.
+      {.c = 3, .small = {9, 10, 133}, .large = {20, 31, 133}},
+      {.c = 5, .small = {20, 30, 3}, .large = {40, 61, 7}},
+      {.element = Element::kFloat16, .c = 3, .small = {9, 21, 50}, .large = {20, 43, 101}},
+      {.small = {3, 9, 600}, .large = {5, 19, 1501}},
   };
   for (const VolumeCase& c : cases) {
     for (const int threads : {1, 3}) {
