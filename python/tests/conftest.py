@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import numpy as np
@@ -19,6 +20,15 @@ def pytest_collection_modifyitems(items):
 def rng():
     """Random numbers with a fixed seed."""
     return np.random.default_rng(20240711)
+
+
+@pytest.fixture
+def empty_pool():
+    """No block that an earlier test gave back is in the way of this one's."""
+    from portacl import _core
+
+    gc.collect()
+    _core.pool_trim()
 
 
 @pytest.fixture(scope="session")

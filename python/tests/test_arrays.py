@@ -305,6 +305,7 @@ def test_strides_between_elements():
         portacl.upsample_nearest_exact(packed, (4, 4))
 
 
+@pytest.mark.usefixtures("empty_pool")
 def test_large_results_come_from_the_pool():
     limit = portacl.info()["result_pool"]["limit_bytes"]
     if limit < 8 << 20:
