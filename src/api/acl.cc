@@ -80,6 +80,12 @@ aclError aclFinalize() {
   });
 }
 
+aclError aclFinalizeReference(uint64_t* count) {
+  const aclError code = aclFinalize();
+  if (code == ACL_SUCCESS && count != nullptr) *count = 0;
+  return code;
+}
+
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
   return Guarded("aclrtGetVersion", [&]() -> Status {
     if (majorVersion == nullptr || minorVersion == nullptr || patchVersion == nullptr) {

@@ -1,4 +1,4 @@
-// aclnn/acl_meta.h and aclnn_base.h: tensors, scalars, arrays, lists and executors.
+// aclnn/acl_meta.h: tensors, scalars, arrays and lists.
 #include "aclnn/acl_meta.h"
 
 #include <fmt/format.h>
@@ -12,43 +12,19 @@
 #include "aclnn/aclnn_base.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
+#include "api/with_handle.h"
 
 namespace {
 
+using portacl::api::Destroy;
 using portacl::api::GuardedNn;
 using portacl::api::Handles;
+using portacl::api::Invalid;
+using portacl::api::Null;
+using portacl::api::WithHandle;
 using portacl::base::Dims;
 using portacl::base::kMaxRank;
 using portacl::base::Status;
-
-template <class... Args>
-Status Null(fmt::format_string<Args...> text, Args&&... args) {
-  return {ACLNN_ERR_PARAM_NULLPTR, fmt::format(text, std::forward<Args>(args)...)};
-}
-template <class... Args>
-Status Invalid(fmt::format_string<Args...> text, Args&&... args) {
-  return {ACLNN_ERR_PARAM_INVALID, fmt::format(text, std::forward<Args>(args)...)};
-}
-
-// Calls body(object) with the object of a live handle.
-template <class T, class Body>
-aclnnStatus WithHandle(const char* function, const char* name, const T* handle, Body&& body) {
-  return GuardedNn(function, [&]() -> Status {
-    if (handle == nullptr) return Null("{} is null", name);
-    const std::shared_ptr<T> object = Handles<T>().Find(handle);
-    if (object == nullptr) return Invalid("{} is not a live handle", name);
-    return body(*object);
-  });
-}
-
-// Null handles are accepted: destroying nothing succeeds.
-template <class T>
-aclnnStatus Destroy(const char* function, const char* name, const T* handle) {
-  return GuardedNn(function, [&]() -> Status {
-    if (handle == nullptr || Handles<T>().Take(handle) != nullptr) return {};
-    return Invalid("{} is not a live handle: destroyed already, or never created", name);
-  });
-}
 
 // ---- tensors -----------------------------------------------------------------------------------
 
@@ -151,31 +127,6 @@ aclnnStatus DestroyList(const char* function, const List* handle) {
       return Invalid("array is not a live handle: destroyed already, or never created");
     }
     for (const Member* member : list->values) Handles<Member>().Take(member);
-    return {};
-  });
-}
-
-// ---- executors ---------------------------------------------------------------------------------
-
-enum class Side { kInput, kOutput, kAny };
-
-aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t index,
-                          aclTensor* tensor, void* addr, Side side) {
-  return WithHandle(function, "executor", executor, [&](aclOpExecutor& found) -> Status {
-    const portacl::ops::Plan& plan = found.plan();
-    const int first = side == Side::kOutput ? plan.num_inputs() : 0;
-    const int last = side == Side::kInput ? plan.num_inputs() : plan.num_tensors();
-    if (index >= static_cast<size_t>(last - first)) {
-      return Invalid("index is {}, but {} has {} tensor {}", index, plan.op(), last - first,
-                     side == Side::kInput    ? "inputs"
-                     : side == Side::kOutput ? "outputs"
-                                             : "inputs and outputs");
-    }
-    if (tensor == nullptr) return Null("tensor is null");
-    const std::shared_ptr<aclTensor> object = Handles<aclTensor>().Find(tensor);
-    if (object == nullptr) return Invalid("tensor is not a live handle");
-    PORTACL_RETURN_IF_ERROR(found.SetAddress(first + static_cast<int>(index), addr));
-    object->desc.data = addr;
     return {};
   });
 }
@@ -321,42 +272,6 @@ aclnnStatus aclGetTensorListSize(const aclTensorList* tensorList, uint64_t* size
 }
 aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size) {
   return GetArraySize(__func__, scalarList, size);
-}
-
-aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
-  return WithHandle(__func__, "executor", executor, [](aclOpExecutor& found) -> Status {
-    found.SetRepeatable();
-    return {};
-  });
-}
-
-aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
-  return Destroy(__func__, "executor", executor);
-}
-
-aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
-                                  void* addr) {
-  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kInput);
-}
-aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
-                                   void* addr) {
-  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kOutput);
-}
-aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
-                             void* addr) {
-  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kAny);
-}
-aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
-                                  void* addr) {
-  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kInput);
-}
-aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
-                                   void* addr) {
-  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kOutput);
-}
-aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
-                             void* addr) {
-  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kAny);
 }
 
 }  // extern "C"

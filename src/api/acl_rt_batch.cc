@@ -1,22 +1,16 @@
-// acl_rt_memory.h: several copies in one call, host memory of the program's own, use of memory.
+// acl_rt_memory.h: several copies in one call.
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 #include "acl/acl_rt.h"
 #include "api/shim.h"
-#include "api/unsupported.h"
 #include "runtime/context.h"
 #include "runtime/copy.h"
 #include "runtime/error.h"
-#include "runtime/host_register.h"
-#include "runtime/memory.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
-using portacl::api::GuardedMemory;
 using portacl::api::RawValue;
-using portacl::api::Unsupported;
 using portacl::base::Status;
 
 namespace {
@@ -134,93 +128,6 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMax, void** srcs, size_t
                   [stream](const std::vector<rt::CopyRequest>& requests) {
                     return rt::CopyAllAsync(requests, stream);
                   });
-}
-
-aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
-                                       aclrtMemcpyKind kind, aclrtStream stream) {
-  return Guarded("aclrtMemcpyAsyncWithCondition", [&]() -> Status {
-    rt::CopyRequest request;
-    PORTACL_RETURN_IF_ERROR(
-        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
-    return rt::CopyAsync(request, stream);
-  });
-}
-
-aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
-  return Guarded("aclrtHostRegister", [&]() -> Status {
-    if (devPtr == nullptr) return rt::InvalidParam("devPtr is null");
-    if (RawValue(type) != ACL_HOST_REGISTER_MAPPED) {
-      return rt::InvalidParam("type is {}, wanted ACL_HOST_REGISTER_MAPPED (0)", RawValue(type));
-    }
-    PORTACL_RETURN_IF_ERROR(rt::RegisterHost(ptr, size));
-    *devPtr = ptr;
-    return {};
-  });
-}
-
-aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
-  return Guarded("aclrtHostRegisterV2", [&]() -> Status {
-    if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0) {
-      return rt::InvalidParam(
-          "flag is {:#x}, wanted one or both of ACL_HOST_REG_MAPPED (0x2), "
-          "ACL_HOST_REG_PINNED (0x10000000)",
-          flag);
-    }
-    return rt::RegisterHost(ptr, size);
-  });
-}
-
-aclError aclrtHostUnregister(void* ptr) {
-  return Guarded("aclrtHostUnregister", [&] { return rt::UnregisterHost(ptr); });
-}
-
-aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
-  return GuardedMemory("aclrtMallocHostWithCfg", [&]() -> Status {
-    if (cfg != nullptr && cfg->numAttrs > 0 && cfg->attrs == nullptr) {
-      return rt::InvalidParam("cfg->attrs is null, but cfg->numAttrs {}", cfg->numAttrs);
-    }
-    for (size_t i = 0; cfg != nullptr && i < cfg->numAttrs; ++i) {
-      const int32_t attr = RawValue(cfg->attrs[i].attr);
-      if (attr >= ACL_RT_MEM_ATTR_RSV && attr <= ACL_RT_MEM_ATTR_VA_FLAG) continue;
-      return rt::InvalidParam("cfg->attrs[{}].attr is {}, which is no aclrtMallocAttrType", i,
-                              attr);
-    }
-    return rt::MallocHost(size, ptr);
-  });
-}
-
-aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum,
-                              size_t* outputNum) {
-  return Guarded("aclrtGetMemUsageInfo", [&]() -> Status {
-    if (memUsageInfo == nullptr || outputNum == nullptr) {
-      return rt::InvalidParam("{} is null", memUsageInfo == nullptr ? "memUsageInfo" : "outputNum");
-    }
-    PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(deviceId)));
-    if (inputNum == 0) return rt::InvalidParam("inputNum is 0, wanted at least 1");
-    const rt::DeviceMemoryUse use = rt::GetDeviceMemoryUse(static_cast<int32_t>(deviceId));
-    *memUsageInfo = {};
-    std::snprintf(memUsageInfo->name, sizeof memUsageInfo->name, "portacl");
-    memUsageInfo->curMemSize = use.used;
-    memUsageInfo->memPeakSize = use.peak;
-    *outputNum = 1;
-    return {};
-  });
-}
-
-aclError aclrtIpcMemGetExportKey(void*, size_t, char*, size_t, uint64_t) {
-  return Unsupported("aclrtIpcMemGetExportKey", "memory is not shared between processes");
-}
-
-aclError aclrtIpcMemSetImportPid(const char*, int32_t*, size_t) {
-  return Unsupported("aclrtIpcMemSetImportPid", "memory is not shared between processes");
-}
-
-aclError aclrtIpcMemImportByKey(void**, const char*, uint64_t) {
-  return Unsupported("aclrtIpcMemImportByKey", "memory is not shared between processes");
-}
-
-aclError aclrtIpcMemClose(const char*) {
-  return Unsupported("aclrtIpcMemClose", "memory is not shared between processes");
 }
 
 }  // extern "C"

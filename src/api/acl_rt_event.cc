@@ -1,4 +1,4 @@
-// acl_rt.h: events.
+// acl_rt.h, acl_rt_stream.h: events.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/error.h"
@@ -91,6 +91,10 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
   return Guarded("aclrtEventElapsedTime",
                  [&] { return rt::EventElapsedTime(startEvent, endEvent, ms); });
+}
+
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
+  return Guarded("aclrtEventGetTimestamp", [&] { return rt::EventTimestamp(event, timestamp); });
 }
 
 }  // extern "C"

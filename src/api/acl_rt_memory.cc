@@ -1,6 +1,9 @@
-// acl_rt.h: memory, copies and fills.
+// acl_rt.h, acl_rt_memory.h: memory, its use, copies and fills.
+#include <cstdio>
+
 #include "acl/acl_rt.h"
 #include "api/shim.h"
+#include "runtime/context.h"
 #include "runtime/copy.h"
 #include "runtime/error.h"
 #include "runtime/host_register.h"
@@ -60,6 +63,21 @@ aclError aclrtMallocHost(void** hostPtr, size_t size) {
   return GuardedMemory("aclrtMallocHost", [&] { return rt::MallocHost(size, hostPtr); });
 }
 
+aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
+  return GuardedMemory("aclrtMallocHostWithCfg", [&]() -> Status {
+    if (cfg != nullptr && cfg->numAttrs > 0 && cfg->attrs == nullptr) {
+      return rt::InvalidParam("cfg->attrs is null, but cfg->numAttrs {}", cfg->numAttrs);
+    }
+    for (size_t i = 0; cfg != nullptr && i < cfg->numAttrs; ++i) {
+      const int32_t attr = RawValue(cfg->attrs[i].attr);
+      if (attr >= ACL_RT_MEM_ATTR_RSV && attr <= ACL_RT_MEM_ATTR_VA_FLAG) continue;
+      return rt::InvalidParam("cfg->attrs[{}].attr is {}, which is no aclrtMallocAttrType", i,
+                              attr);
+    }
+    return rt::MallocHost(size, ptr);
+  });
+}
+
 aclError aclrtFreeHost(void* hostPtr) {
   return Guarded("aclrtFreeHost", [&] { return rt::FreeHost(hostPtr); });
 }
@@ -77,6 +95,16 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
                           aclrtMemcpyKind kind, aclrtStream stream) {
   return Guarded("aclrtMemcpyAsync", [&]() -> Status {
+    rt::CopyRequest request;
+    PORTACL_RETURN_IF_ERROR(
+        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
+    return rt::CopyAsync(request, stream);
+  });
+}
+
+aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
+                                       aclrtMemcpyKind kind, aclrtStream stream) {
+  return Guarded("aclrtMemcpyAsyncWithCondition", [&]() -> Status {
     rt::CopyRequest request;
     PORTACL_RETURN_IF_ERROR(
         rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
@@ -112,6 +140,24 @@ aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t sp
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* freeBytes, size_t* totalBytes) {
   return Guarded("aclrtGetMemInfo",
                  [&] { return rt::GetMemInfo(RawValue(attr), freeBytes, totalBytes); });
+}
+
+aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum,
+                              size_t* outputNum) {
+  return Guarded("aclrtGetMemUsageInfo", [&]() -> Status {
+    if (memUsageInfo == nullptr || outputNum == nullptr) {
+      return rt::InvalidParam("{} is null", memUsageInfo == nullptr ? "memUsageInfo" : "outputNum");
+    }
+    PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(deviceId)));
+    if (inputNum == 0) return rt::InvalidParam("inputNum is 0, wanted at least 1");
+    const rt::DeviceMemoryUse use = rt::GetDeviceMemoryUse(static_cast<int32_t>(deviceId));
+    *memUsageInfo = {};
+    std::snprintf(memUsageInfo->name, sizeof memUsageInfo->name, "portacl");
+    memUsageInfo->curMemSize = use.used;
+    memUsageInfo->memPeakSize = use.peak;
+    *outputNum = 1;
+    return {};
+  });
 }
 
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {

@@ -1,19 +1,14 @@
-// acl_rt_stream.h: values in memory, the cache, times of events, device code.
+// acl_rt_stream.h: values in memory that streams write and wait for, and the cache.
 #include <cstdint>
-#include <memory>
-#include <utility>
 
 #include "acl/acl_rt.h"
 #include "api/shim.h"
-#include "api/unsupported.h"
 #include "runtime/error.h"
-#include "runtime/event.h"
 #include "runtime/value.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
 using portacl::api::RawValue;
-using portacl::api::Unsupported;
 using portacl::base::Status;
 
 extern "C" {
@@ -45,31 +40,6 @@ aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream
     }
     return rt::CheckCacheOperation(src, size, stream);
   });
-}
-
-aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
-  return Guarded("aclrtEventGetTimestamp", [&] { return rt::EventTimestamp(event, timestamp); });
-}
-
-aclError aclrtIpcGetEventHandle(aclrtEvent, aclrtIpcEventHandle*) {
-  return Unsupported("aclrtIpcGetEventHandle", "events are not shared between processes");
-}
-
-aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle, aclrtEvent*) {
-  return Unsupported("aclrtIpcOpenEventHandle", "events are not shared between processes");
-}
-
-aclError aclrtBinaryLoadFromData(const void*, size_t, const aclrtBinaryLoadOptions*,
-                                 aclrtBinHandle*) {
-  return Unsupported("aclrtBinaryLoadFromData", "a CPU cannot run compiled device code");
-}
-
-aclError aclrtBinaryGetFunction(const aclrtBinHandle, const char*, aclrtFuncHandle*) {
-  return Unsupported("aclrtBinaryGetFunction", "a CPU cannot run compiled device code");
-}
-
-aclError aclrtGetFunctionAddr(aclrtFuncHandle, void**, void**) {
-  return Unsupported("aclrtGetFunctionAddr", "a CPU cannot run compiled device code");
 }
 
 }  // extern "C"

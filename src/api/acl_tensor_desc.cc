@@ -1,4 +1,4 @@
-// acl_base.h: how the memory of a described tensor really lies.
+// acl_base.h: descriptions of tensors, and how the memory of one really lies.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "acl/acl_base.h"
 #include "api/handles.h"
 #include "api/shim.h"
+#include "base/checked.h"
 #include "runtime/error.h"
 
 namespace base = portacl::base;
@@ -17,15 +18,51 @@ using portacl::api::TensorDescs;
 using portacl::base::Status;
 using portacl::runtime::Error;
 
+namespace portacl::api {
+
+base::HandleTable<aclTensorDesc>& TensorDescs() {
+  static constinit base::Immortal<base::HandleTable<aclTensorDesc>> table;
+  return table.Get();
+}
+
+}  // namespace portacl::api
+
 namespace {
+
+Status CheckDesc(const std::shared_ptr<aclTensorDesc>& desc) {
+  if (desc != nullptr) return {};
+  return Error(ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description");
+}
+
+// Looks a description up for a query whose answer for a bad handle is `fallback`.
+template <class T, class Function>
+T Ask(const char* function, const aclTensorDesc* desc, T fallback, Function&& question) {
+  T answer = fallback;
+  Guarded(function, [&]() -> Status {
+    const auto found = TensorDescs().Find(desc);
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+    answer = question(*found);
+    return {};
+  });
+  return answer;
+}
+
+// The product of the extents; 0 where it overflows or an extent is unknown (negative).
+size_t CountElements(const aclTensorDesc& desc) {
+  size_t count = 1;
+  for (const int64_t dim : desc.dims) {
+    if (dim < 0 || !base::CheckedMul(count, static_cast<size_t>(dim), &count)) return 0;
+  }
+  return count;
+}
 
 // Calls change(description) on the live description behind a handle.
 template <class Change>
 aclError With(const char* function, const aclTensorDesc* desc, Change&& change) {
   return Guarded(function, [&]() -> Status {
     const auto found = TensorDescs().Find(desc);
-    if (found != nullptr) return change(*found);
-    return Error(ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description");
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+    return change(*found);
   });
 }
 
@@ -58,6 +95,87 @@ aclError SetStorageShape(const char* function, aclTensorDesc* desc, int count,
 }  // namespace
 
 extern "C" {
+
+aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims,
+                                   aclFormat format) {
+  aclTensorDesc* handle = nullptr;
+  Guarded("aclCreateTensorDesc", [&]() -> Status {
+    auto desc = std::make_shared<aclTensorDesc>();
+    PORTACL_RETURN_IF_ERROR(ReadDims(numDims, dims, &desc->dims));
+    desc->dtype = static_cast<base::DType>(RawValue(dataType));
+    desc->format = static_cast<base::Format>(RawValue(format));
+    handle = TensorDescs().Add(std::move(desc));
+    return {};
+  });
+  return handle;
+}
+
+void aclDestroyTensorDesc(const aclTensorDesc* desc) {
+  Guarded("aclDestroyTensorDesc", [&]() -> Status {
+    return desc == nullptr ? Status() : CheckDesc(TensorDescs().Take(desc));
+  });
+}
+
+aclDataType aclGetTensorDescType(const aclTensorDesc* desc) {
+  return Ask("aclGetTensorDescType", desc, ACL_DT_UNDEFINED,
+             [](const aclTensorDesc& found) { return static_cast<aclDataType>(found.dtype); });
+}
+
+aclFormat aclGetTensorDescFormat(const aclTensorDesc* desc) {
+  return Ask("aclGetTensorDescFormat", desc, ACL_FORMAT_UNDEFINED,
+             [](const aclTensorDesc& found) { return static_cast<aclFormat>(found.format); });
+}
+
+size_t aclGetTensorDescSize(const aclTensorDesc* desc) {
+  return Ask("aclGetTensorDescSize", desc, size_t{0}, [](const aclTensorDesc& found) -> size_t {
+    size_t bytes = 0;
+    const auto element = static_cast<size_t>(base::DTypeSize(found.dtype));
+    return base::CheckedMul(CountElements(found), element, &bytes) ? bytes : 0;
+  });
+}
+
+size_t aclGetTensorDescElementCount(const aclTensorDesc* desc) {
+  return Ask("aclGetTensorDescElementCount", desc, size_t{0}, CountElements);
+}
+
+size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) {
+  return Ask("aclGetTensorDescNumDims", desc, size_t{0},
+             [](const aclTensorDesc& found) { return found.dims.size(); });
+}
+
+int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
+  int64_t dim = -1;
+  return aclGetTensorDescDimV2(desc, index, &dim) == ACL_SUCCESS ? dim : -1;
+}
+
+aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
+  return Guarded("aclGetTensorDescDimV2", [&]() -> Status {
+    const auto found = TensorDescs().Find(desc);
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+    if (dimSize == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "dimSize is null");
+    if (index >= found->dims.size()) {
+      return Error(ACL_ERROR_INVALID_PARAM, "index is {}, but the tensor has {} axes", index,
+                   found->dims.size());
+    }
+    *dimSize = found->dims[index];
+    return {};
+  });
+}
+
+void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
+  Guarded("aclSetTensorDescName", [&]() -> Status {
+    const auto found = TensorDescs().Find(desc);
+    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+    if (name == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "name is null");
+    found->name = name;
+    return {};
+  });
+}
+
+const char* aclGetTensorDescName(aclTensorDesc* desc) {
+  return Ask("aclGetTensorDescName", desc, "",
+             [](const aclTensorDesc& found) { return found.name.c_str(); });
+}
 
 aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format) {
   return SetStorageFormat("aclSetTensorFormat", desc, format);

@@ -1,0 +1,50 @@
+// acl_rt_device.h: faults of a device, of which there are none, and aborted work.
+#include <cstddef>
+#include <cstdint>
+
+#include "acl/acl_rt.h"
+#include "api/shim.h"
+#include "api/unsupported.h"
+#include "runtime/context.h"
+#include "runtime/error.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::api::Unsupported;
+using portacl::base::Status;
+
+extern "C" {
+
+// Nothing that runs can be stopped from outside, so there is nothing that a timeout would end.
+aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t) {
+  return Guarded("aclrtDeviceTaskAbort", [&] { return rt::AbortDevice(deviceId); });
+}
+
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo*, size_t, size_t* retSize) {
+  return Guarded("aclrtGetMemUceInfo", [&]() -> Status {
+    if (retSize == nullptr) return rt::InvalidParam("retSize is null");
+    PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
+    *retSize = 0;
+    return {};
+  });
+}
+
+aclError aclrtMemUceRepair(int32_t, aclrtMemUceInfo*, size_t) {
+  return Unsupported("aclrtMemUceRepair", "device memory is the machine's, which repairs itself");
+}
+
+aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo* errorInfo) {
+  return Guarded("aclrtGetErrorVerbose", [&]() -> Status {
+    if (errorInfo == nullptr) return rt::InvalidParam("errorInfo is null");
+    PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
+    *errorInfo = {};
+    errorInfo->errorType = ACL_RT_NO_ERROR;
+    return {};
+  });
+}
+
+aclError aclrtRepairError(int32_t, const aclrtErrorInfo*) {
+  return Unsupported("aclrtRepairError", "a device has no faults to repair");
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// acl_rt_device.h: how long operators may run and wait.
+#include "acl/acl_rt.h"
+#include "api/shim.h"
+#include "runtime/error.h"
+#include "runtime/options.h"
+
+namespace rt = portacl::runtime;
+using portacl::api::Guarded;
+using portacl::base::Status;
+
+namespace {
+
+constexpr uint64_t kSecond = 1000000;  // microseconds
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
+  return Guarded("aclrtSetOpExecuteTimeOut", [&]() -> Status {
+    rt::TheTimeouts().execute_us.store(timeout * kSecond);
+    return {};
+  });
+}
+
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
+  return Guarded("aclrtSetOpExecuteTimeOutV2", [&]() -> Status {
+    if (actualTimeout == nullptr) return rt::InvalidParam("actualTimeout is null");
+    rt::TheTimeouts().execute_us.store(timeout);
+    *actualTimeout = timeout;
+    return {};
+  });
+}
+
+aclError aclrtGetOpExecuteTimeout(uint32_t* timeoutMs) {
+  return Guarded("aclrtGetOpExecuteTimeout", [&]() -> Status {
+    if (timeoutMs == nullptr) return rt::InvalidParam("timeoutMs is null");
+    *timeoutMs = static_cast<uint32_t>(rt::TheTimeouts().execute_us.load() / 1000);
+    return {};
+  });
+}
+
+aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
+  return Guarded("aclrtSetOpWaitTimeout", [&]() -> Status {
+    rt::TheTimeouts().wait_us.store(timeout * kSecond);
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,88 @@
+// aclnn/acl_meta.h: executors that run again, with other addresses.
+#include <cstddef>
+#include <memory>
+
+#include "aclnn/acl_meta.h"
+#include "aclnn/aclnn_base.h"
+#include "api/shim.h"
+#include "api/tensor_handles.h"
+#include "api/with_handle.h"
+
+using portacl::api::Destroy;
+using portacl::api::Handles;
+using portacl::api::Invalid;
+using portacl::api::Null;
+using portacl::api::WithHandle;
+using portacl::base::Status;
+
+namespace {
+
+enum class Side { kInput, kOutput, kAny };
+
+aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t index,
+                          aclTensor* tensor, void* addr, Side side) {
+  return WithHandle(function, "executor", executor, [&](aclOpExecutor& found) -> Status {
+    const portacl::ops::Plan& plan = found.plan();
+    const int first = side == Side::kOutput ? plan.num_inputs() : 0;
+    const int last = side == Side::kInput ? plan.num_inputs() : plan.num_tensors();
+    if (index >= static_cast<size_t>(last - first)) {
+      return Invalid("index is {}, but {} has {} tensor {}", index, plan.op(), last - first,
+                     side == Side::kInput    ? "inputs"
+                     : side == Side::kOutput ? "outputs"
+                                             : "inputs and outputs");
+    }
+    if (tensor == nullptr) return Null("tensor is null");
+    const std::shared_ptr<aclTensor> object = Handles<aclTensor>().Find(tensor);
+    if (object == nullptr) return Invalid("tensor is not a live handle");
+    PORTACL_RETURN_IF_ERROR(found.SetAddress(first + static_cast<int>(index), addr));
+    object->desc.data = addr;
+    return {};
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
+  return WithHandle(__func__, "executor", executor, [](aclOpExecutor& found) -> Status {
+    found.SetRepeatable();
+    return {};
+  });
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
+  return Destroy(__func__, "executor", executor);
+}
+
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                  void* addr) {
+  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kInput);
+}
+
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                   void* addr) {
+  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kOutput);
+}
+
+aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                             void* addr) {
+  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kAny);
+}
+
+aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                  void* addr) {
+  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kInput);
+}
+
+aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                   void* addr) {
+  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kOutput);
+}
+
+aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                             void* addr) {
+  return SetTensorAddr(__func__, executor, index, tensor, addr, Side::kAny);
+}
+
+}  // extern "C"
