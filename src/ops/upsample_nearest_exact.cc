@@ -1,17 +1,11 @@
 // Plans of nearest-exact upsampling: index tables, kernel choice, workspace.
 #include "ops/upsample_nearest_exact.h"
 
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include "ops/call_log.h"
 #include "ops/channels_first.h"
 #include "ops/nearest_axis.h"
-#include "ops/planned_kernel.h"
+#include "ops/nearest_plan.h"
 #include "ops/upsample_nearest_exact_checks.h"
 #include "ops/upsample_nearest_exact_impls.h"
-#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -21,10 +15,10 @@ using base::TensorDesc;
 using Call = UpsampleNearestExactCall;
 using Params = UpsampleNearestExactParams;
 
-class UpsampleNearestExactPlan final : public Plan {
+class UpsampleNearestExactPlan final : public NearestPlan<Params> {
  public:
   explicit UpsampleNearestExactPlan(const Call& call)
-      : Plan(call.op, call.surface), scales_(call.scales) {
+      : NearestPlan(call.op, call.surface, call.scales) {
     const bool native = call.surface == Surface::kNative;
     const TensorDesc input = ChannelsFirst(*call.input);
     const TensorDesc output = ChannelsFirst(*call.output);
@@ -40,20 +34,8 @@ class UpsampleNearestExactPlan final : public Plan {
   }
 
   Status Make() {
-    PORTACL_RETURN_IF_ERROR(CheckMemory());
-    if (params_.n == 0 || params_.c == 0) return {};
-    // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    tables_.emplace(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
-                    scales_);
-    params_.d = tables_->d();
-    params_.h = tables_->h();
-    params_.w = tables_->w();
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), UpsampleNearestExactImpls(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
-    constexpr int64_t kSmall = 16384;  // elements
-    small_ = tensor(0).desc.NumElements() + tensor(1).desc.NumElements() <= kSmall;
-    return {};
+    return Choose(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
+                  UpsampleNearestExactImpls());
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
@@ -64,17 +46,10 @@ class UpsampleNearestExactPlan final : public Plan {
   }
 
   CallWords Words() const override {
-    constexpr const char* kNames[] = {"upsample_nearest_exact1d", "upsample_nearest_exact2d",
-                                      "upsample_nearest_exact3d"};
-    const int spatial = tensor(0).desc.shape.rank() - 2;
-    return {kNames[spatial - 1], {"self", "out"}, ScaleWords(spatial, scales_)};
+    return WordsOf(
+        {"upsample_nearest_exact1d", "upsample_nearest_exact2d", "upsample_nearest_exact3d"},
+        "self", "out");
   }
-
- private:
-  const std::array<double, 3> scales_;
-  std::optional<NearestTables> tables_;
-  Params params_;
-  PlannedKernel<Params> chosen_;
 };
 
 }  // namespace
@@ -85,11 +60,7 @@ Status PlanUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* p
 }
 
 Status PlanCheckedUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  auto made = std::make_shared<UpsampleNearestExactPlan>(call);
-  PORTACL_RETURN_IF_ERROR(made->Make());
-  *plan = std::move(made);
-  return {};
+  return MakeNearestPlan<UpsampleNearestExactPlan>(call, plan);
 }
 
 }  // namespace portacl::ops

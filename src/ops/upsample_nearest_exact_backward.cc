@@ -1,15 +1,10 @@
 // Plans of nearest-exact backward: index tables, kernel choice, workspace.
 #include "ops/upsample_nearest_exact_backward.h"
 
-#include <optional>
-#include <utility>
-
-#include "ops/call_log.h"
 #include "ops/nearest_axis.h"
-#include "ops/planned_kernel.h"
+#include "ops/nearest_plan.h"
 #include "ops/upsample_nearest_exact_backward_impls.h"
 #include "ops/upsample_nearest_exact_checks.h"
-#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -18,10 +13,10 @@ using base::Status;
 using Call = UpsampleNearestExactBackwardCall;
 using Params = UpsampleNearestExactBackwardParams;
 
-class UpsampleNearestExactBackwardPlan final : public Plan {
+class UpsampleNearestExactBackwardPlan final : public NearestPlan<Params> {
  public:
   explicit UpsampleNearestExactBackwardPlan(const Call& call)
-      : Plan(call.op, call.surface), scales_(call.scales) {
+      : NearestPlan(call.op, call.surface, call.scales) {
     const nearest::BackwardNames names = nearest::NamesOf(call);
     AddTensor(names.grad_output, *call.grad_output, false, true);
     AddTensor(names.grad_input, *call.grad_input, true, true);
@@ -35,20 +30,7 @@ class UpsampleNearestExactBackwardPlan final : public Plan {
   }
 
   Status Make() {
-    PORTACL_RETURN_IF_ERROR(CheckMemory());
-    if (params_.n == 0 || params_.c == 0) return {};
-    // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    tables_.emplace(tensor(1).desc.shape, tensor(0).desc.shape, scales_);
-    params_.d = tables_->d();
-    params_.h = tables_->h();
-    params_.w = tables_->w();
-    PORTACL_RETURN_IF_ERROR(
-        chosen_.Choose(refusals(), UpsampleNearestExactBackwardImpls(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
-    constexpr int64_t kSmall = 16384;  // elements
-    small_ = tensor(0).desc.NumElements() + tensor(1).desc.NumElements() <= kSmall;
-    return {};
+    return Choose(tensor(1).desc.shape, tensor(0).desc.shape, UpsampleNearestExactBackwardImpls());
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
@@ -59,18 +41,10 @@ class UpsampleNearestExactBackwardPlan final : public Plan {
   }
 
   CallWords Words() const override {
-    constexpr const char* kNames[] = {"upsample_nearest_exact1d_backward",
-                                      "upsample_nearest_exact2d_backward",
-                                      "upsample_nearest_exact3d_backward"};
-    const int spatial = tensor(0).desc.shape.rank() - 2;
-    return {kNames[spatial - 1], {"gradOutput", "out"}, ScaleWords(spatial, scales_)};
+    return WordsOf({"upsample_nearest_exact1d_backward", "upsample_nearest_exact2d_backward",
+                    "upsample_nearest_exact3d_backward"},
+                   "gradOutput", "out");
   }
-
- private:
-  const std::array<double, 3> scales_;
-  std::optional<NearestTables> tables_;
-  Params params_;
-  PlannedKernel<Params> chosen_;
 };
 
 }  // namespace
@@ -82,11 +56,7 @@ Status PlanUpsampleNearestExactBackward(const Call& call, std::shared_ptr<const 
 
 Status PlanCheckedUpsampleNearestExactBackward(const Call& call,
                                                std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  auto made = std::make_shared<UpsampleNearestExactBackwardPlan>(call);
-  PORTACL_RETURN_IF_ERROR(made->Make());
-  *plan = std::move(made);
-  return {};
+  return MakeNearestPlan<UpsampleNearestExactBackwardPlan>(call, plan);
 }
 
 }  // namespace portacl::ops
