@@ -8,7 +8,7 @@
 
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
-#include "support/api/grid_case.h"
+#include "support/api/grid_on_device.h"
 #include "support/api/native.h"
 #include "support/api/nearest_oracle.h"
 #include "support/api/op_call.h"
@@ -73,13 +73,13 @@ TEST_P(AclOp, NearestHasTheBitsOfTheTwoPhaseOperatorWithoutItsLimit) {
   }
 }
 
-OpCall GridOp(const GridCase& c, const std::vector<const DeviceTensor*>& device,
-              const Tensor& input_grad, const Tensor& grid_grad) {
+OpCall GridOp(const GridCase& c, const GridOnDevice& device) {
   OpCall call;
   call.type = "GridSampler2DGrad";
-  call.inputs = {ArgumentOf(c.grad_output, *device[0]), ArgumentOf(c.input, *device[1]),
-                 ArgumentOf(c.grid, *device[2])};
-  call.outputs = {ArgumentOf(input_grad, *device[3]), ArgumentOf(grid_grad, *device[4])};
+  call.inputs = {ArgumentOf(c.grad_output, device.grad_output), ArgumentOf(c.input, device.input),
+                 ArgumentOf(c.grid, device.grid)};
+  call.outputs = {ArgumentOf(device.input_grad, device.to_input),
+                  ArgumentOf(device.grid_grad, device.to_grid)};
   return call;
 }
 
@@ -91,15 +91,8 @@ TEST_P(AclOp, GridSamplerGradHasItsAttributesAndDefaults) {
   for (const GridMode& mode : AllGridModes()) {
     GridCase c(Element::kFloat, 2, 3, 5, 4, 3, 6);
     c.Fill(GridKind::kRandom, random);
-    Tensor input_grad(Element::kFloat, c.input.shape());
-    Tensor grid_grad(Element::kFloat, c.grid.shape());
-    const DeviceTensor grad_output(&c.grad_output);
-    const DeviceTensor input(&c.input);
-    const DeviceTensor grid(&c.grid);
-    DeviceTensor to_input(&input_grad);
-    DeviceTensor to_grid(&grid_grad);
-    OpCall call =
-        GridOp(c, {&grad_output, &input, &grid, &to_input, &to_grid}, input_grad, grid_grad);
+    GridOnDevice device(&c);
+    OpCall call = GridOp(c, device);
     // Defaults are left out.
     if (mode.interpolation != kBilinear) {
       call.attributes["interpolation_mode"] = std::string(kInterpolations[mode.interpolation]);
@@ -109,11 +102,12 @@ TEST_P(AclOp, GridSamplerGradHasItsAttributesAndDefaults) {
     }
     if (mode.align_corners) call.attributes["align_corners"] = true;
     ASSERT_EQ(RunOp(call, GetParam(), stream_), 0) << TakeMessage();
-    to_input.Download();
-    to_grid.Download();
+    device.to_input.Download();
+    device.to_grid.Download();
     const GridGradients want = GridBackward(c.grad_output, c.input, c.grid, mode);
-    EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, input_grad, want.input_grad));
-    EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, grid_grad, want.grid_grad));
+    EXPECT_TRUE(
+        WithinTolerance(Operator::kGridSamplerBackward, device.input_grad, want.input_grad));
+    EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, device.grid_grad, want.grid_grad));
   }
 }
 
@@ -325,15 +319,8 @@ TEST_P(AclOp, EveryRefusalOfNearestHasItsCodeAndAMessage) {
 TEST_P(AclOp, EveryRefusalOfTheGridSamplerHasItsCodeAndAMessage) {
   GridCase c(Element::kFloat, 1, 2, 3, 4, 5, 6);
   c.grid.Fill(0.0);
-  Tensor input_grad(Element::kFloat, c.input.shape());
-  Tensor grid_grad(Element::kFloat, c.grid.shape());
-  const DeviceTensor grad_output(&c.grad_output);
-  const DeviceTensor input(&c.input);
-  const DeviceTensor grid(&c.grid);
-  const DeviceTensor to_input(&input_grad);
-  const DeviceTensor to_grid(&grid_grad);
-  const OpCall good =
-      GridOp(c, {&grad_output, &input, &grid, &to_input, &to_grid}, input_grad, grid_grad);
+  const GridOnDevice device(&c);
+  const OpCall good = GridOp(c, device);
   const auto attribute = [](const char* name, Attribute value) {
     return [name, value](OpCall* call) { call->attributes[name] = value; };
   };

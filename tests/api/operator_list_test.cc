@@ -12,7 +12,7 @@
 
 #include "support/api/acl_fixture.h"
 #include "support/api/forward_call.h"
-#include "support/api/grid_case.h"
+#include "support/api/grid_on_device.h"
 #include "support/api/native.h"
 
 namespace portacl_test {
@@ -36,20 +36,14 @@ aclnnStatus RunNearestBackward(const Shape& large, const Shape& small, aclrtStre
 aclnnStatus RunGridBackward(GridCase c, aclrtStream stream) {
   Random random(7);
   c.Fill(GridKind::kRandom, random);
-  Tensor input_grad(Element::kFloat, c.input.shape());
-  Tensor grid_grad(Element::kFloat, c.grid.shape());
-  const DeviceTensor grad_output(&c.grad_output);
-  const DeviceTensor input(&c.input);
-  const DeviceTensor grid(&c.grid);
-  const DeviceTensor to_input(&input_grad);
-  const DeviceTensor to_grid(&grid_grad);
+  const GridOnDevice device(&c);
   GridCall call;
   call.volume = c.input.shape().size() == 5;
-  call.grad_output = grad_output.args();
-  call.input = input.args();
-  call.grid = grid.args();
-  call.input_grad = to_input.args();
-  call.grid_grad = to_grid.args();
+  call.grad_output = device.grad_output.args();
+  call.input = device.input.args();
+  call.grid = device.grid.args();
+  call.input_grad = device.to_input.args();
+  call.grid_grad = device.to_grid.args();
   return Execute(call, stream);
 }
 

@@ -15,6 +15,7 @@
 #include "support/api/compare.h"
 #include "support/api/native.h"
 #include "support/api/native_grid.h"
+#include "support/api/pick.h"
 #include "support/api/shape_list.h"
 
 namespace portacl_test {
@@ -165,33 +166,28 @@ TEST(SameBits, OfInputGradAloneForSeveralImages) {
 
 // ---- random shapes, with every size around a vector's length -----------------------------------
 
-template <class Options>
-auto PickFrom(Random* random, const Options& options) {
-  return options[static_cast<size_t>(random->Integer(0, static_cast<int64_t>(options.size()) - 1))];
-}
-
-int64_t NastyExtent(Random* random) {
+int64_t NastyExtent(Random& random) {
   static const std::vector<int64_t> kNasty = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33};
-  return random->Integer(0, 3) == 0 ? random->Integer(1, 70) : PickFrom(random, kNasty);
+  return random.Integer(0, 3) == 0 ? random.Integer(1, 70) : PickOf(random, kNasty);
 }
 
 RC_GTEST_PROP(SameBitsRandom, NearestExact, (uint64_t seed)) {
   Random random(seed);
-  const Element element = PickFrom(&random, kElements);
+  const Element element = PickOf(random, kElements);
   const bool planar = random.Coin();
-  Shape small = {random.Integer(1, 3), NastyExtent(&random) % 20 + 1};
+  Shape small = {random.Integer(1, 3), NastyExtent(random) % 20 + 1};
   Shape large = small;
   std::vector<double> scales;
   for (int axis = 0; axis < (planar ? 2 : 1); ++axis) {
-    small.push_back(NastyExtent(&random));
-    large.push_back(random.Coin() ? small.back() * random.Integer(1, 4) : NastyExtent(&random));
+    small.push_back(NastyExtent(random));
+    large.push_back(random.Coin() ? small.back() * random.Integer(1, 4) : NastyExtent(random));
     scales.push_back(random.Integer(0, 3) == 0 ? random.Uniform(0.3, 4) : 0);
   }
-  Tensor grad_output(element, large, PickFrom(&random, kInputLayouts));
+  Tensor grad_output(element, large, PickOf(random, kInputLayouts));
   grad_output.FillUniform(random, -1, 1);
-  Tensor input(element, small, PickFrom(&random, kInputLayouts));
+  Tensor input(element, small, PickOf(random, kInputLayouts));
   input.FillUniform(random, -1, 1);
-  const Layout layout = PickFrom(&random, kOutputLayouts);
+  const Layout layout = PickOf(random, kOutputLayouts);
   RC_LOG() << ToString(small) << " <- " << ToString(large) << NameOf(element) << NameOf(layout);
   const testing::AssertionResult backward =
       SameEverywhere(NearestBackwardOf(grad_output, small, layout, scales));
@@ -204,12 +200,12 @@ RC_GTEST_PROP(SameBitsRandom, NearestExact, (uint64_t seed)) {
 // Fills a case, and puts in a few points that are not numbers, and values too; then compares.
 void CheckRandomGrid(Random& random, GridCase& c) {
   const Element element = c.input.element();
-  const GridMode mode = PickFrom(&random, AllGridModes());
-  const Layout layout = PickFrom(&random, kOutputLayouts);
+  const GridMode mode = PickOf(random, AllGridModes());
+  const Layout layout = PickOf(random, kOutputLayouts);
   c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
   for (int64_t strange = random.Integer(0, 4); strange > 0; --strange) {
     c.grid.Set(random.Integer(0, c.grid.size() - 1),
-               PickFrom(&random, StrangeCoordinates(element)));
+               PickOf(random, StrangeCoordinates(element)));
   }
   if (random.Integer(0, 4) == 0) {
     c.input.Set(random.Integer(0, c.input.size() - 1), std::numeric_limits<double>::infinity());
@@ -225,18 +221,18 @@ void CheckRandomGrid(Random& random, GridCase& c) {
 
 RC_GTEST_PROP(SameBitsRandom, GridSampler, (uint64_t seed)) {
   Random random(seed);
-  GridCase c(PickFrom(&random, kElements), random.Integer(1, 3), NastyExtent(&random),
-             NastyExtent(&random) % 24 + 1, NastyExtent(&random) % 24 + 1, random.Integer(1, 12),
-             NastyExtent(&random), PickFrom(&random, kInputLayouts));
+  GridCase c(PickOf(random, kElements), random.Integer(1, 3), NastyExtent(random),
+             NastyExtent(random) % 24 + 1, NastyExtent(random) % 24 + 1, random.Integer(1, 12),
+             NastyExtent(random), PickOf(random, kInputLayouts));
   CheckRandomGrid(random, c);
 }
 
 RC_GTEST_PROP(SameBitsRandom, GridSamplerOfVolumes, (uint64_t seed)) {
   Random random(seed);
-  const auto extent = [&] { return NastyExtent(&random) % 10 + 1; };
-  GridCase c(PickFrom(&random, kElements), random.Integer(1, 2), NastyExtent(&random) % 20 + 1,
+  const auto extent = [&] { return NastyExtent(random) % 10 + 1; };
+  GridCase c(PickOf(random, kElements), random.Integer(1, 2), NastyExtent(random) % 20 + 1,
              {extent(), extent(), extent()}, {random.Integer(1, 4), extent(), extent()},
-             PickFrom(&random, kInputLayouts));
+             PickOf(random, kInputLayouts));
   CheckRandomGrid(random, c);
 }
 

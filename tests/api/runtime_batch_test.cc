@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/api/runtime_fixture.h"
+#include "support/api/device_memory_fixture.h"
 
 namespace portacl_test {
 namespace {
@@ -18,26 +18,13 @@ constexpr int kInvalid = ACL_ERROR_RT_PARAM_INVALID;
 constexpr aclrtMemLocation kHost{0, ACL_MEM_LOCATION_TYPE_HOST};
 constexpr aclrtMemLocation kDevice{0, ACL_MEM_LOCATION_TYPE_DEVICE};
 
-class RuntimeBatch : public RuntimeTest {
+class RuntimeBatch : public DeviceMemoryTest {
  protected:
-  void SetUp() override {
-    RuntimeTest::SetUp();
-    ASSERT_EQ(aclrtMalloc(&device_, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    ASSERT_EQ(aclrtMemset(device_, kBytes, 0, kBytes), ACL_SUCCESS);
-  }
-  void TearDown() override {
-    EXPECT_EQ(aclrtFree(device_), ACL_SUCCESS);
-    RuntimeTest::TearDown();
-  }
-  char* At(size_t offset) const { return static_cast<char*>(device_) + offset; }
   std::string Read(size_t count) {
     std::string bytes(count, '?');
     EXPECT_EQ(aclrtMemcpy(bytes.data(), count, device_, count, ACL_MEMCPY_DEVICE_TO_HOST), 0);
     return bytes;
   }
-
-  static constexpr size_t kBytes = 256;
-  void* device_ = nullptr;
 };
 
 // Two copies to the device and one back, whose places change at index 2.

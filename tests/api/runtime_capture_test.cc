@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -12,22 +13,13 @@
 #include <thread>
 
 #include "support/api/child_process.h"
-#include "support/api/runtime_fixture.h"
+#include "support/api/device_memory_fixture.h"
 
 namespace portacl_test {
 namespace {
 
-class Capture : public RuntimeTest {
+class Capture : public DeviceMemoryTest {
  protected:
-  void SetUp() override {
-    RuntimeTest::SetUp();
-    ASSERT_EQ(aclrtMalloc(&device_, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    ASSERT_EQ(aclrtMemset(device_, kBytes, 0, kBytes), ACL_SUCCESS);
-  }
-  void TearDown() override {
-    EXPECT_EQ(aclrtFree(device_), ACL_SUCCESS);
-    RuntimeTest::TearDown();
-  }
   void Begin(aclmdlRICaptureMode mode = ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
     ASSERT_EQ(aclmdlRICaptureBegin(stream_, mode), ACL_SUCCESS) << NewestMessage();
   }
@@ -37,18 +29,15 @@ class Capture : public RuntimeTest {
     ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   }
   void Set(size_t at, int32_t value, aclrtStream stream) {
-    ASSERT_EQ(aclrtMemsetAsync(static_cast<char*>(device_) + at, 1, value, 1, stream), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMemsetAsync(At(at), 1, value, 1, stream), ACL_SUCCESS);
   }
   void Move(size_t to, size_t from, aclrtStream stream) {
-    char* const base = static_cast<char*>(device_);
-    ASSERT_EQ(aclrtMemcpyAsync(base + to, 1, base + from, 1, ACL_MEMCPY_DEVICE_TO_DEVICE, stream),
+    ASSERT_EQ(aclrtMemcpyAsync(At(to), 1, At(from), 1, ACL_MEMCPY_DEVICE_TO_DEVICE, stream),
               ACL_SUCCESS);
   }
   int Get(size_t at) {
     unsigned char value = 0;
-    EXPECT_EQ(
-        aclrtMemcpy(&value, 1, static_cast<char*>(device_) + at, 1, ACL_MEMCPY_DEVICE_TO_HOST),
-        ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemcpy(&value, 1, At(at), 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
     return value;
   }
   aclmdlRICaptureStatus StatusOf(aclrtStream stream, aclmdlRI* graph = nullptr) {
@@ -57,8 +46,6 @@ class Capture : public RuntimeTest {
     return status;
   }
 
-  static constexpr size_t kBytes = 64;
-  void* device_ = nullptr;
   aclmdlRI graph_ = nullptr;
 };
 
@@ -315,7 +302,7 @@ TEST_F(Capture, ADestroyedForkInvalidatesTheCapture) {
 }
 
 TEST_F(Capture, PrintsItsTasks) {
-  const std::string path = testing::TempDir() + "/portacl_capture.json";
+  const std::string path = PathForChildren("capture.json");
   Begin();
   Set(0, 1, stream_);
   Move(1, 0, stream_);
@@ -330,6 +317,7 @@ TEST_F(Capture, PrintsItsTasks) {
   EXPECT_THAT(text.str(), testing::HasSubstr(R"("name": "copy"})"));
   EXPECT_ACL_ERROR(aclmdlRIDebugJsonPrint(graph_, "/nowhere/file"), ACL_ERROR_WRITE_FILE,
                    "cannot be written");
+  std::remove(path.c_str());
   EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
 }
 

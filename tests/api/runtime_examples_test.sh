@@ -1,13 +1,8 @@
 #!/usr/bin/env bash
 # The runtime's examples, compiled as users do against the install tree, print what
 # examples/expected says; so they do in guard mode, without a leak.
-set -euo pipefail
-home=${ASCEND_HOME_PATH:?}
-[ -e "$home/lib64/libascendcl.so" ] || { echo "SKIPPED: no install tree at $home"; exit 77; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-export LD_LIBRARY_PATH=$home/lib64
-libraries=(-I"$home/include" -L"$home/lib64" -lascendcl -lnnopbase -lopapi -lpthread)
+. "$(dirname -- "${BASH_SOURCE[0]}")/../examples/lib.sh"
+libraries=(-I"$home/include" -L"$home/lib64" "${vendor_libraries[@]}" -lpthread)
 
 for expected in "$PORTACL_SOURCE_DIR"/examples/expected/runtime_*.txt; do
   name=$(basename "$expected" .txt)

@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <iterator>
 
 #include "cpu/caches.h"
 #include "cpu/machine.h"
 #include "runtime/parallel.h"
 #include "support/api/compare.h"
+#include "support/api/pick.h"
 #include "support/api/random.h"
 #include "support/api/tensor.h"
 
@@ -23,11 +23,6 @@ inline testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
   if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
   if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";
   return BitIdentical(got, want);
-}
-
-template <class Range>
-const auto& PickOf(Random& random, const Range& values) {
-  return values[static_cast<size_t>(random.Integer(0, std::ssize(values) - 1))];
 }
 
 class KernelTest : public testing::Test {

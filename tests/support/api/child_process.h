@@ -5,6 +5,7 @@
 #define PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -18,6 +19,13 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 // Called in the child, before it touches the library.
 inline void SetEnvironment(const Environment& environment) {
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+}
+
+// A temporary file of this process and the children that run its test again, and of no other run.
+inline std::string PathForChildren(const std::string& name) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // what the next line asks about
+  const pid_t owner = testing::internal::InDeathTestChild() ? getppid() : getpid();
+  return testing::TempDir() + "portacl_" + std::to_string(owner) + "_" + name;
 }
 
 // Ends the child: 0 where no expectation failed.
