@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -54,7 +55,7 @@ void RunMarks() {
 }
 
 TEST(AclProf, MarksAndRangesAreOnTheTimeline) {
-  const std::string path = testing::TempDir() + "/portacl_marks.json";
+  const std::string path = PathForChildren("marks.json");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), RunMarks());
   std::ifstream file(path);
   const json trace = json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -68,6 +69,7 @@ TEST(AclProf, MarksAndRangesAreOnTheTimeline) {
       {"range", "outer"},      {"range", "inner"},       {"range", "outer"},    {"mark", "inner"},
       {"mark", "on a stream"}, {"mark", "step 1 start"}, {"mark", "step 1 end"}};
   EXPECT_EQ(seen, expected);
+  std::remove(path.c_str());
 }
 
 class AclProfErrors : public RuntimeTest {};

@@ -28,9 +28,8 @@ namespace {
 
 using nlohmann::json;
 
-// The file's name must be the same in the test and in its child processes, which run it again.
 std::string TracePath(const std::string& test) {
-  return testing::TempDir() + "/portacl_trace_" + test + ".json";
+  return PathForChildren("trace_" + test + ".json");
 }
 
 json ReadTrace(const std::string& path) {
