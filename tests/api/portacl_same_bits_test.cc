@@ -204,8 +204,7 @@ void CheckRandomGrid(Random& random, GridCase& c) {
   const Layout layout = PickOf(random, kOutputLayouts);
   c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
   for (int64_t strange = random.Integer(0, 4); strange > 0; --strange) {
-    c.grid.Set(random.Integer(0, c.grid.size() - 1),
-               PickOf(random, StrangeCoordinates(element)));
+    c.grid.Set(random.Integer(0, c.grid.size() - 1), PickOf(random, StrangeCoordinates(element)));
   }
   if (random.Integer(0, 4) == 0) {
     c.input.Set(random.Integer(0, c.input.size() - 1), std::numeric_limits<double>::infinity());

@@ -273,7 +273,7 @@ void NameCases(std::vector<Case>& cases, const std::vector<Entry>& entries,
 // ---- writing -----------------------------------------------------------------------------------
 
 std::string JsonOf(const std::vector<Case>& cases) {
-  std::string text = fmt::format("{{\"version\": {}, \"cases\": [", kVersion);
+  std::string text = fmt::format(R"({{"version": {}, "cases": [)", kVersion);
   for (size_t i = 0; i < cases.size(); ++i) {
     nlohmann::ordered_json json;
     for (const Field& field : FieldsOf(cases[i])) json[field.name] = field.value;
@@ -324,6 +324,7 @@ std::vector<Case> ReadCases(const std::string& path) {
                                                           : EntriesOfText(text);
   if (entries.empty()) throw BadInput(path + ": there is no case in it");
   std::vector<Case> cases;
+  cases.reserve(entries.size());
   for (const Entry& entry : entries) cases.push_back(CaseOf(entry, path));
   NameCases(cases, entries, path);
   return cases;

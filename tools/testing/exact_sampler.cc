@@ -96,7 +96,7 @@ class Sampler {
         input_(call.tensor("input").Values()),
         dtype_(call.source.dtype) {
     for (size_t a = 0; a < axes_; ++a) plane_ *= image_[a + 2];
-    points_ = static_cast<int64_t>(grid_.size() / axes_);
+    points_ = axes_ > 0 ? static_cast<int64_t>(grid_.size() / axes_) : 0;
     points_of_image_ = image_[0] > 0 ? points_ / image_[0] : 0;
   }
 
