@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -61,3 +64,23 @@ def test_a_linked_picture(metadata):
     found = metadata.absolute(linked, "https://e.org/p", "v1")
     assert found == "[![a](https://e.org/p/raw/v1/b.png)](https://e.org/p/blob/v1/c.md)"
     assert metadata.absolute(linked, "", "v1") == ""
+
+
+def test_the_source_distribution_is_whole(metadata, monkeypatch, tmp_path):
+    pytest.importorskip("scikit_build_core")
+    import portacl_backend
+
+    root = BACKEND.parents[1]
+    git = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=False)
+    if git.returncode != 0:
+        pytest.skip("no clone")
+    wanted = {name for name in git.stdout.split("\n") if name and (root / name).is_file()}
+    copy = tmp_path / "copy"  # without the many files of a build folder
+    for name in wanted:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, copy / name)
+    monkeypatch.chdir(copy)
+    with tarfile.open(tmp_path / portacl_backend.build_sdist(str(tmp_path))) as archive:
+        inside = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert {name for name in wanted - inside if not name.startswith(".ci/")} == set()
+    assert "PKG-INFO" in inside
