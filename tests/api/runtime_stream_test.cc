@@ -221,10 +221,16 @@ TEST_F(RuntimeStream, DestroyWaitsAndForceDestroyDrops) {
     Blocker blocker;
     Counter counter;
     ASSERT_EQ(blocker.Launch(stream), ACL_SUCCESS);
+    const EventHandle dropped;
     for (int i = 0; i < 5; ++i) ASSERT_EQ(counter.Launch(stream), ACL_SUCCESS);
+    ASSERT_EQ(aclrtRecordEvent(dropped.get(), stream), ACL_SUCCESS);
     blocker.AwaitStart();
     std::thread releasing([&] {
-      WaitBriefly();
+      if (force) {
+        EXPECT_EQ(aclrtSynchronizeEvent(dropped.get()), ACL_SUCCESS);
+      } else {
+        WaitBriefly();
+      }
       blocker.Release();
     });
     EXPECT_EQ(force ? aclrtDestroyStreamForce(stream) : aclrtDestroyStream(stream), ACL_SUCCESS);

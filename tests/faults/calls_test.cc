@@ -209,7 +209,7 @@ std::string RunApart(const Row& row, const Setting& setting) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(30);  // a hang ends here
+    alarm(300);  // a hang ends here
     SetEnvironment(setting.environment);
     try {
       Trial(row).Run();

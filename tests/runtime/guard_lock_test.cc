@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(60);
 bool lock_was_free = false;
 
 // Whether another thread gets through the guard meanwhile.

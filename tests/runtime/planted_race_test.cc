@@ -27,7 +27,7 @@ constexpr int kSanitizersExitCode = 66;
 [[noreturn]] void RaceInALoop() {
   SetNumThreads(2);
   int shared = 0;
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 2000; ++round) {  // the first that is noticed ends it
     ParallelFor(2, 1, [&](int64_t begin, int64_t) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       shared += static_cast<int>(begin);
