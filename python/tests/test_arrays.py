@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.resources
-import os
-import subprocess
 import sys
 import threading
 import time
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 import portacl
+from child import output_of, run_python
 
 
 class OnlyDlpack:
@@ -85,20 +84,6 @@ def test_repeated_elements(arrays):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
 
 
-def run_program(program, *arguments, **environment):
-    """Output of a Python program in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 NO_COPY_PROGRAM = """
 import resource, sys
 import numpy as np, portacl
@@ -132,7 +117,7 @@ print(between - before, peak() - between - (x.nbytes >> 20))
 @pytest.mark.parametrize("layout", ["row-major", "transposed", "flipped", "stepped"])
 def test_strided_inputs_are_not_copied(layout):
     """An input of 64 MiB adds far less than itself to the process's peak."""
-    added = run_program(NO_COPY_PROGRAM, layout, PORTACL_POOL_MB="0").split()
+    added = output_of("-c", NO_COPY_PROGRAM, layout, PORTACL_POOL_MB="0").split()
     assert all(int(mebibytes) < 16 for mebibytes in added), added
 
 
@@ -339,7 +324,8 @@ assert larger.all()
 del larger
 print(*counts, kept(), portacl.info()["result_pool"]["limit_bytes"] >> 20)
 """
-    assert run_program(program, PORTACL_POOL_MB="8").split() == ["0", "4", "8", "8", "8", "8", "8"]
+    printed = output_of("-c", program, PORTACL_POOL_MB="8")
+    assert printed.split() == ["0", "4", "8", "8", "8", "8", "8"]
 
 
 def test_pool_is_used_again_by_changing_sizes():
@@ -352,7 +338,7 @@ for extent in list(range(600, 1500, 50)) * 2:
     del y
     assert portacl.info()["result_pool"]["kept_bytes"] <= 12 << 20
 """
-    run_program(program, PORTACL_POOL_MB="12")
+    output_of("-c", program, PORTACL_POOL_MB="12")
 
 
 def mapping_of(address):
@@ -460,6 +446,6 @@ def test_package_is_typed():
 
 def test_torch_module_says_what_it_needs():
     program = "import sys; sys.modules['torch'] = None; import portacl.torch"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    result = run_python("-c", program)
     assert result.returncode == 1
     assert "ImportError: portacl.torch needs PyTorch 2.6 or newer" in result.stderr

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from child import output_of
 
 pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
@@ -18,16 +17,8 @@ LIBRARY = ROOT / "build" / "release" / "lib" / "libportacl.so"
 
 
 def run(name, *arguments):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "bench" / name), *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PORTACL_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    threads = {"OMP_NUM_THREADS": "1", "PORTACL_NUM_THREADS": "1"}
+    return output_of(ROOT / "bench" / name, *arguments, **threads)
 
 
 def test_torch_calls(tmp_path):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from child import output_of, run_python
 
 pytest.importorskip("torch")
 pytest.importorskip("skimage")
@@ -21,18 +20,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 def run(name, *arguments, launcher=(), **environment):
     # One thread each: the pictures are small, and the tests share the machine.
     threads = {"OMP_NUM_THREADS": "1", "PORTACL_NUM_THREADS": "1"}
-    environment = {**os.environ, **threads, **environment}
-    done = subprocess.run(
-        [sys.executable, *launcher, str(EXAMPLES / name), *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    text = output_of(*launcher, EXAMPLES / name, *arguments, **{**threads, **environment})
     # Older releases of PyTorch report their connections here, in any order.
-    return "".join(line for line in done.stdout.splitlines(True) if not line.startswith("[Gloo]"))
+    return "".join(line for line in text.splitlines(True) if not line.startswith("[Gloo]"))
 
 
 def number(text, pattern):
@@ -40,13 +30,7 @@ def number(text, pattern):
 
 
 def by_name(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "portacl.examples", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    return run_python("-m", "portacl.examples", *arguments)
 
 
 def test_by_name():

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import portacl
+from child import run_python
 
 HAS_SDK = (Path(portacl.__file__).parent / "sdk" / "lib64" / "libportacl.so.0").exists()
 pytestmark = pytest.mark.skipif(not HAS_SDK, reason="this copy of the package holds no SDK")
 
 
 def run(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "portacl", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python("-m", "portacl", *arguments, **environment)
 
 
 def test_sdk_path(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import portacl
+from child import run_python
 from portacl.testing import assert_matches_golden, cases, compare, golden, sample_inputs
 from portacl.testing._program import run
 
@@ -206,11 +207,6 @@ def test_the_example_of_the_guide_is_a_test(tmp_path):
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     (example,) = [block for block in blocks if "def test_" in block]
     (tmp_path / "test_example.py").write_text(example)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path)
     assert done.returncode == 0, done.stdout
     assert len(example.strip().splitlines()) <= 12

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
+
+from child import PATIENCE, output_of, run_python
 
 torch = pytest.importorskip("torch")
 
@@ -64,9 +64,7 @@ def test_no_warning():
         "import warnings, torch, portacl.torch as pt; warnings.simplefilter('error');"
         "pt.enable(); pt.disable(); pt.enable()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_python("-c", program)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -310,7 +308,7 @@ def test_forked_child_of_a_busy_process():
             child = os.fork()
             if child == 0:
                 # Kernels only: autograd and PyTorch's own thread pool do not survive a fork.
-                signal.alarm(60)
+                signal.alarm(PATIENCE)
                 got = aten.grid_sampler_2d_backward(
                     torch.from_numpy(ONES), x, grid, 0, 0, False, (True, True)
                 )
@@ -359,13 +357,7 @@ for i in range(30):
 
 def run_program(program, *arguments):
     """Status of a process of its own and what it printed; it got as far as the operator."""
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + program, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run_python("-c", PRELUDE + program, *arguments)
     begun, _, printed = done.stdout.partition("\n")
     assert begun == "begun", done.stderr
     return done.returncode, printed, done.stderr
@@ -453,11 +445,5 @@ def test_pool_off():
         "r = torch.ops.aten._upsample_nearest_exact2d_backward(g, (800, 800), (1, 3, 400, 400));"
         "r.resize_(2000); del r; print(portacl.info()['result_pool'])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PORTACL_POOL_MB": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "{'kept_bytes': 0, 'limit_bytes': 0}"
+    printed = output_of("-c", program, PORTACL_POOL_MB="0")
+    assert printed.strip() == "{'kept_bytes': 0, 'limit_bytes': 0}"

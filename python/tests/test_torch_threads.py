@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
+
+from child import output_of
 
 torch = pytest.importorskip("torch")
 
@@ -38,17 +39,8 @@ def same(a, b):
 
 def run(program, *arguments, **environment):
     """Output of a program in a process of its own, whose settings are those given."""
-    variables = {k: v for k, v in os.environ.items() if k not in _SETTINGS}
-    done = subprocess.run(
-        [sys.executable, *arguments, "-c", _PRELUDE + program],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**variables, **environment},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    printed = output_of(*arguments, "-c", _PRELUDE + program, without=_SETTINGS, **environment)
+    return printed.strip()
 
 
 needs_libgomp = pytest.mark.skipif(
@@ -105,15 +97,8 @@ def test_environment_and_affinity_count():
     assert run(count, OMP_NUM_THREADS="1") == "1"
     assert run(count, OMP_NUM_THREADS="1", PORTACL_NUM_THREADS="3") == "3"
     first = min(os.sched_getaffinity(0))
-    pinned = subprocess.run(
-        [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{first}])\n{_PRELUDE}{count}"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-        env={k: v for k, v in os.environ.items() if k not in _SETTINGS},
-    )
-    assert pinned.stdout.strip() == "1"
+    pinning = f"import os; os.sched_setaffinity(0, [{first}])\n"
+    assert output_of("-c", pinning + _PRELUDE + count, without=_SETTINGS).strip() == "1"
 
 
 def test_passive_waiting_keeps_onetbb():
@@ -164,22 +149,13 @@ def test_ranks_of_torchrun_do_not_share_cpus_out_twice(tmp_path):
         _PRELUDE + "gradients(); os.write(1, f'count {pt.threads().count}\\n'.encode())\n"
     )
     launcher = ["-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone"]
-    done = subprocess.run(
-        [sys.executable, *launcher, str(program)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-        env={k: v for k, v in os.environ.items() if k not in _SETTINGS},
-    )
-    assert done.stdout.count("count 1") == 2
+    assert output_of(*launcher, program, without=_SETTINGS).count("count 1") == 2
 
 
 def test_info_names_the_pool():
     assert portacl.info()["thread_pool"] == pt.threads().pool
-    without = [sys.executable, "-c", "import portacl; print(portacl.info()['thread_pool'])"]
-    done = subprocess.run(without, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.strip() == "oneTBB"
+    alone = output_of("-c", "import portacl; print(portacl.info()['thread_pool'])")
+    assert alone.strip() == "oneTBB"
 
 
 @needs_libgomp

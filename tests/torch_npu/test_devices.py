@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
+from child import output_of
 
 torch = pytest.importorskip("torch")
 torch_npu = pytest.importorskip("torch_npu")
@@ -43,12 +40,4 @@ assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
 def test_two_devices_exchange_tensors():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        env={**os.environ, "PORTACL_DEVICES": "2"},
-    )
-    assert done.returncode == 0, done.stderr
+    output_of("-c", PROGRAM, PORTACL_DEVICES="2")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
+from child import output_of
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples/torch_npu"
 
 
 def run(name: str, picture: pathlib.Path) -> str:
-    command = [sys.executable, EXAMPLES / name, picture]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
+    output = output_of(EXAMPLES / name, picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
-    return done.stdout
+    return output
 
 
 @pytest.mark.parametrize(

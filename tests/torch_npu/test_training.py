@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
+from child import run_python
 
 torch = pytest.importorskip("torch")
 torch_npu = pytest.importorskip("torch_npu")
@@ -183,14 +181,7 @@ except torch.OutOfMemoryError as error:
 
 
 def stderr_of(program: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    done = run_python("-c", program, **environment)
     assert done.returncode != 0
     return done.stderr
 
