@@ -20,6 +20,13 @@ diff "$table" "$folder/exported" || {
   exit 1
 }
 
+# Those of the list of operators have their signature in abi_test.cc.
+python3 "$PORTACL_SOURCE_DIR/tests/api/operator_symbols.py" "$library" |
+  while read -r name; do
+    grep -q "^PORTACL_SIGNATURE($name," "$PORTACL_SOURCE_DIR/tests/api/abi_test.cc" ||
+      { echo "tests/api/abi_test.cc has no signature of $name"; exit 1; }
+  done
+
 readelf -d "$library" | grep -Eq 'SONAME.*\[libportacl\.so\.[0-9]+\]' ||
   { echo "no SONAME libportacl.so.N"; exit 1; }
 if readelf -d "$library" | grep NEEDED | grep -Ev 'libtbb|libhwy|libstdc\+\+|libm\.|libgcc_s|libc\.|ld-linux'; then

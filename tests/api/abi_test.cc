@@ -8,10 +8,15 @@
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
 #include "aclnn/aclnn_base.h"
+#include "aclnnop/aclnn_grid_sampler2d.h"
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
+#include "aclnnop/aclnn_grid_sampler3d.h"
 #include "aclnnop/aclnn_grid_sampler3d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact1d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact2d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
+#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
 #include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
 #include "portacl/portacl.h"
 
@@ -406,6 +411,29 @@ PORTACL_SIGNATURE(aclnnGridSampler2DBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(aclnnGridSampler3DBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact1dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, double, aclTensor*, uint64_t*,
+                              aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact1d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact2dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, double, double, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact2d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact3dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, double, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearestExact3d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnGridSampler2DGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnGridSampler2D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnGridSampler3DGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnGridSampler3D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
 PORTACL_SIGNATURE(portaclGetVersion, const char*());
 PORTACL_SIGNATURE(portaclGetInfo, const char*());
