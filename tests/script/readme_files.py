@@ -1,0 +1,59 @@
+"""The README of each folder of src, and of tools, names every family of files there and none that is gone."""
+
+import itertools
+import pathlib
+import re
+import sys
+
+SUFFIXES = (".cc", ".h")
+
+
+def alternatives(pattern):
+    """`a_{b,c}.h` as a_b.h and a_c.h; `<op>` is any name."""
+    parts = re.split(r"[{}]", re.sub(r"<\w+>", "*", pattern))
+    choices = [part.split(",") if i % 2 else [part] for i, part in enumerate(parts)]
+    return ["".join(choice) for choice in itertools.product(*choices)]
+
+
+def patterns(text):
+    """What stands in backticks and reads as a file, a family of files or a folder."""
+    for word in re.findall(r"`([^`\s*][^`\s]*)`", text):  # `*-inl.h` tells of a kind, it names none
+        for pattern in alternatives(word):
+            if pattern.startswith(("_", "-")):  # the end of a name whose beginning stands before it
+                pattern = f"*{pattern}" if "." in pattern else f"*{pattern}.*"
+            if pattern.endswith((*SUFFIXES, ".*", "/")):
+                yield pattern
+
+
+def sources(folder):
+    return [file for file in sorted(folder.rglob("*")) if file.name.endswith(SUFFIXES)]
+
+
+def names(file, folder):
+    """What may stand for a file: itself, its family, the folder that it is in."""
+    inside = file.relative_to(folder)
+    if len(inside.parts) > 1:
+        return [pathlib.PurePath(inside.parts[0])]
+    return [pathlib.PurePath(file.stem + suffix) for suffix in SUFFIXES]
+
+
+def problems(folder, everything):
+    page = folder / "README.md"
+    named = list(patterns(page.read_text()))
+    here = [pattern.rstrip("/") for pattern in named]
+    for file in sources(folder):
+        if not any(name.match(pattern) for name in names(file, folder) for pattern in here):
+            yield f"{page} does not name {file.name}"
+    for pattern in named:
+        if not any(path.match(pattern.rstrip("/")) for path in everything):
+            yield f"{page} names {pattern}, which is not there"
+
+
+readmes = [*sorted(pathlib.Path("src").glob("*/README.md")), pathlib.Path("tools/README.md")]
+tree = [path for top in ("include", "src", "tools") for path in pathlib.Path(top).rglob("*")]
+found = [problem for page in readmes for problem in problems(page.parent, tree)]
+for problem in found:
+    print(problem)
+if not found:
+    print("ok", *readmes)
+sys.exit(1 if found else 0)

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The README files of src and tools name the files beside them, see readme_files.py.
+set -euo pipefail
+cd "$PORTACL_SOURCE_DIR"
+python3 tests/script/readme_files.py
+
+# A page that names too little or too much is noticed.
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r include src tools "$copy"
+cd "$copy"
+touch src/base/not_named.cc
+rm src/ref/grid_sampler_point.h
+for problem in "src/base/README.md does not name not_named.cc" \
+  "src/ref/README.md names grid_sampler_point.h, which is not there"; do
+  python3 "$PORTACL_SOURCE_DIR/tests/script/readme_files.py" >found || true
+  grep -qxF "$problem" found || { echo "not noticed: $problem"; cat found; exit 1; }
+done
