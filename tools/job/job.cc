@@ -132,11 +132,9 @@ std::vector<OperatorNaming> OperatorNamings() {
 }
 
 std::string OperatorList() {
-  std::string names;
-  for (const OperatorEntry& entry : kOperators) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.names.name);
-  }
-  return names;
+  std::vector<std::string> names = NamesOfAnyRank();
+  for (const OperatorEntry& entry : kOperators) names.emplace_back(entry.names.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool IsUpsample(Operator op) { return EntryOf(op).upsample; }

@@ -57,7 +57,7 @@ std::vector<OperatorNaming> OperatorNamings();
 // The names that ParseOperator takes: one line each with its aliases, and as a list.
 std::string OperatorNames();
 std::vector<std::string> OperatorWords();
-// Their first names in one line.
+// The names without a rank and the first names in one line.
 std::string OperatorList();
 
 bool IsUpsample(Operator op);
