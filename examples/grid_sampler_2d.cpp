@@ -1,6 +1,6 @@
 /* Samples an image of 2 x 2 pixels along its diagonal, halfway between the pixels too.
  *
- *   g++ grid_sampler2d.cpp -I$ASCEND_HOME_PATH/include \
+ *   g++ grid_sampler_2d.cpp -I$ASCEND_HOME_PATH/include \
  *       -L$ASCEND_HOME_PATH/lib64 -lascendcl -lnnopbase -lopapi
  */
 #include "aclnnop/aclnn_grid_sampler2d.h"

@@ -1,7 +1,7 @@
 /* Gradients of sampling an image at points: where each point's gradient goes in the image, and how
  * moving a point would change the result. Three points on a 2 x 3 image.
  *
- *   g++ grid_sampler2d_backward.cpp -I$ASCEND_HOME_PATH/include \
+ *   g++ grid_sampler_2d_backward.cpp -I$ASCEND_HOME_PATH/include \
  *       -L$ASCEND_HOME_PATH/lib64 -lascendcl -lnnopbase -lopapi
  */
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
