@@ -168,6 +168,7 @@ int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardO
              const VerdictOutput& output, const std::string& golden_folder,
              const std::string& other_folder, const std::string& what) {
   std::vector<CaseVerdict> verdicts;
+  verdicts.reserve(rows.size());
   for (const golden::ReportRow& row : rows) verdicts.push_back(row.verdict);
   if (!output.report.empty()) {
     WriteReport(output.report, rows, what, golden::StandardText(standard), true);

@@ -27,7 +27,7 @@ const DTypes& DTypesIn(const OperatorRow& op, Profile profile) {
 // "FLOAT, FLOAT16 or BF16"
 std::string Choices(const DTypes& dtypes) {
   std::string text;
-  const auto undefined = std::find(dtypes.begin(), dtypes.end(), base::DType::kUndefined);
+  const auto* const undefined = std::find(dtypes.begin(), dtypes.end(), base::DType::kUndefined);
   const auto count = static_cast<size_t>(std::distance(dtypes.begin(), undefined));
   for (size_t i = 0; i < count; ++i) {
     if (i > 0) text += i + 1 == count ? " or " : ", ";

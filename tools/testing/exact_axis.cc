@@ -39,10 +39,10 @@ template <class Float>
 bool IsSettled(Float x, const Axis<Float>& axis) {
   const Float factor = axis.mode.align_corners ? axis.last() : axis.size();
   const Float shifted = x + 1;
-  if (!SumIsExact(x, Float(1)) || !ProductIsExact(shifted, factor) || !ProductIsExact(x, factor)) {
+  if (!SumIsExact(x, Float{1}) || !ProductIsExact(shifted, factor) || !ProductIsExact(x, factor)) {
     return false;
   }
-  return axis.mode.align_corners || SumIsExact(shifted * factor, Float(-1));
+  return axis.mode.align_corners || SumIsExact(shifted * factor, Float{-1});
 }
 
 // How far a correct pixel may be from ours.
@@ -60,15 +60,15 @@ struct Place {
 
 template <class Float>
 Float Folded(Float pixel, const Axis<Float>& axis, Float* sign) {
-  const Float low = axis.mode.align_corners ? Float(0) : Float(-0.5);
+  const Float low = axis.mode.align_corners ? Float{0} : Float{-0.5};
   const Float span = axis.mode.align_corners ? axis.last() : axis.size();
   *sign = 0;
   if (span == 0) return 0;
   const Float distance = std::fabs(pixel - low);
   const Float folds = std::floor(distance / span);
-  const Float rest = std::clamp(std::fma(-folds, span, distance), Float(0), span);
+  const Float rest = std::clamp(std::fma(-folds, span, distance), Float{0}, span);
   const bool odd = folds - 2 * std::floor(folds / 2) == 1;
-  *sign = (pixel < low) == odd ? Float(1) : Float(-1);
+  *sign = (pixel < low) == odd ? Float{1} : Float{-1};
   return (odd ? span - rest : rest) + low;
 }
 
@@ -148,9 +148,9 @@ std::vector<Tap<typename WideOf<Float>::Type>> TapsAt(Float pixel, const Axis<Fl
   }
   for (int i = -1; i <= 2; ++i) {
     Float at = first + static_cast<Float>(i), sign = 0;
-    if (axis.mode.padding == kBorder) at = std::clamp(at, Float(0), axis.last());
+    if (axis.mode.padding == kBorder) at = std::clamp(at, Float{0}, axis.last());
     if (axis.mode.padding == kReflection) {
-      at = std::floor(std::clamp(Folded(at, axis, &sign), Float(0), axis.last()));
+      at = std::floor(std::clamp(Folded(at, axis, &sign), Float{0}, axis.last()));
     }
     const Wide distance = t - i;
     const Cubic<Wide> cubic(Magnitude(distance));
@@ -233,7 +233,7 @@ AxisPoint<typename WideOf<Float>::Type> AxisPointAt(Float coordinate, int64_t ex
     return point;
   }
   const Float uncertainty = Uncertainty(coordinate, pixel, axis);
-  point.wild = mode.padding == kReflection && uncertainty > Float(0.125);
+  point.wild = mode.padding == kReflection && uncertainty > Float{0.125};
   point.taps = TapsAt(pixel, axis);
   if (uncertainty > 0) {
     AddSpread(TapsAt(pixel - uncertainty, axis), point.taps);
