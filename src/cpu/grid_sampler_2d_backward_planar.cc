@@ -13,6 +13,7 @@
 #include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_backward_planar_points-inl.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
+#include "cpu/machine.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -567,6 +568,12 @@ void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float
 }  // namespace
 
 void RunPlanar(const Params& p, const PlanarGeometry& planes, void* workspace) {
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2)
+  const ops::GridSampler2DShape& s = p.shape;
+  if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
+    return N_AVX2::RunPlanar(p, planes, workspace);
+  }
+#endif
   const auto run = [&](int slot, int64_t first, int64_t last) {
     float* const memory = static_cast<float*>(workspace) + slot * planes.image;
     for (int64_t n = first; n < last; ++n) {

@@ -387,20 +387,14 @@ class DirectSampling {
   PointStrides output_at_;
 };
 
-#if HWY_TARGET == HWY_AVX3
-// A core of Intel's takes 512-bit instructions at a third of the speed for the first microseconds
-// after some milliseconds without them: calls that are over before that run in 256 bits.
-bool IsShort(const Params& p) {
-  constexpr int64_t kShort = 1024;  // points x channels
-  return p.shape.n * p.shape.c * p.shape.oh * p.shape.ow < kShort;
-}
-#endif
-
 }  // namespace
 
 void RunDirectSampling(const Params& p, const PointChunks& chunks) {
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2)
-  if (IsShort(p) && CpuVendor() != Vendor::kAmd) return N_AVX2::RunDirectSampling(p, chunks);
+  const ops::GridSampler2DShape& s = p.shape;
+  if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
+    return N_AVX2::RunDirectSampling(p, chunks);
+  }
 #endif
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

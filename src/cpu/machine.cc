@@ -81,4 +81,8 @@ Vendor CpuVendor() {
   return vendor;
 }
 
+bool IsOverBeforeWideVectorsAreFast(int64_t work) {
+  return work < 1024 && CpuVendor() != Vendor::kAmd;
+}
+
 }  // namespace portacl::cpu

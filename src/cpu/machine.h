@@ -1,8 +1,9 @@
-// Who made the CPU: for workarounds that help on one vendor's caches and hurt on another's. Plain
-// C++, the same for every instruction set.
+// Who made the CPU: for workarounds that help on one vendor's cores and caches and hurt on
+// another's. Plain C++, the same for every instruction set.
 #ifndef PORTACL_CPU_MACHINE_H_
 #define PORTACL_CPU_MACHINE_H_
 
+#include <cstdint>
 #include <optional>
 
 namespace portacl::cpu {
@@ -13,6 +14,11 @@ enum class Vendor { kAmd, kOther };
 inline std::optional<Vendor> vendor_for_tests;
 
 Vendor CpuVendor();
+
+// Whether a call on so many points times channels is better done in 256 bits: a core of Intel's
+// takes 512-bit instructions at a third of the speed for the first microseconds after some
+// milliseconds without them.
+bool IsOverBeforeWideVectorsAreFast(int64_t work);
 
 }  // namespace portacl::cpu
 
