@@ -158,7 +158,7 @@ class LineWriter {
 
   // Where the next row of n elements, at most kMostStagedBytes, is to be put now.
   T* Row(int64_t n) {
-    if (filled_ + n > kElements) WriteLines();
+    if (filled_ >= kEnough || filled_ + n > kElements) WriteLines();
     T* const row = rows_ + filled_;
     filled_ += n;
     return row;
@@ -190,6 +190,8 @@ class LineWriter {
     to_ += whole;
   }
 
+  // Written little by little, so that memory is busy while the next rows are made.
+  static constexpr auto kEnough = static_cast<int64_t>(1024 / sizeof(T));
   static constexpr auto kElements =
       static_cast<int64_t>((2 * kMostStagedBytes + kStreamAlignment) / sizeof(T));
   alignas(kStreamAlignment) T rows_[kElements];
