@@ -19,7 +19,6 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::GridSampler3DParams;
-using ops::Interpolation;
 
 // Sums start from +0 and take their taps in order, one fused multiply-add each. Taps outside the
 // volume count as -0 with a weight of +0 or more, which leaves every sum as it is.
@@ -80,10 +79,7 @@ class VolumeSampling {
 
   HWY_NOINLINE void AnyTrilinear(const Points& points, V x, V y, V z) const {
     const D d;
-    V slope_x, slope_y, slope_z;
-    hn::Mask<D> unusable;
-    hn::Mask<D> outside;
-    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    const auto unusable = LocateTaps(source_.geometry, x, y, z);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     const V z0 = hn::Floor(z);
@@ -123,10 +119,7 @@ class VolumeSampling {
   HWY_INLINE void Nearest(const Points& points, V x, V y, V z) const {
     const D d;
     const DI di;
-    V slope_x, slope_y, slope_z;
-    hn::Mask<D> unusable;
-    hn::Mask<D> outside;
-    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    LocateTaps(source_.geometry, x, y, z);
     const VI column = ToIndex(d, hn::Round(x));
     const VI row = ToIndex(d, hn::Round(y));
     const VI plane = ToIndex(d, hn::Round(z));
@@ -143,10 +136,7 @@ class VolumeSampling {
 
   HWY_INLINE void Tricubic(const Points& points, V x, V y, V z) const {
     const D d;
-    V slope_x, slope_y, slope_z;
-    hn::Mask<D> unusable;
-    hn::Mask<D> outside;
-    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    const auto unusable = LocateTaps(source_.geometry, x, y, z);
     CubicGroup3D<F> taps;
     const bool inside = PlaceCubic(source_.geometry, x, y, z, 0, &taps);
     if (HWY_UNLIKELY(!inside)) return AnyTricubic(points, unusable, taps);

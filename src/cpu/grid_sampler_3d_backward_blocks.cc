@@ -20,14 +20,13 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
-using ops::Interpolation;
 
 // Of a batch's points: what concerns a task.
 template <class F, Interpolation kInterpolation>
 struct OwnedBatch : BlockBatch<F, kInterpolation> {
   using Base = BlockBatch<F, kInterpolation>;
-  HWY_ALIGN int32_t
-      taps[Base::kPoints];  // taps to add to; of tricubic points, whether there are any
+  // Taps to add to; of tricubic points, not 0 where there are any.
+  HWY_ALIGN int32_t taps[Base::kPoints];
   HWY_ALIGN int32_t own[Base::kPoints];  // not 0: gridGrad is this task's
   int64_t first_plane;
   int64_t end_plane;
@@ -131,20 +130,16 @@ class BlockedVolume {
   // False where no point concerns the task. Not inlined: the compiler would keep the weights in
   // vectors and extract them lane by lane.
   HWY_NOINLINE bool Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
-    const PointTag<F> d;
     const IndexTag<PointTag<F>> di;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
     auto any = hn::Zero(di);
-    for (int64_t i = 0; i < count; i += Length(d)) {
-      auto x = hn::Zero(d);
-      auto y = x;
-      auto z = x;
-      const int64_t left = std::min(Length(d), count - i);
-      ReadPoints(grid_at_, grid, first + i, left, x, y, z);
-      LocateTaps(geometry_, x, y, z);
-      const auto listed = Place(x, y, z, i, batch);
-      any = hn::Or(any, hn::IfThenElseZero(hn::FirstN(di, static_cast<size_t>(left)), listed));
-    }
+    ForGridVectors(grid_at_, grid, first, first + count,
+                   [&](int64_t p, int64_t left, auto x, auto y, auto z) PORTACL_INLINE_LAMBDA {
+                     LocateTaps(geometry_, x, y, z);
+                     const auto listed = Place(x, y, z, p - first, batch);
+                     const auto exist = hn::FirstN(di, static_cast<size_t>(left));
+                     any = hn::Or(any, hn::IfThenElseZero(exist, listed));
+                   });
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
   }
 
@@ -268,22 +263,23 @@ class BlockedVolume {
   // Of one vector of channels, before gradOutput.
   HWY_INLINE void SlopesOf(const Batch& batch, int64_t k, int64_t lane, V& x, V& y, V& z) const {
     const D d;
-    const V tx = hn::Set(d, batch.above[0][k]);
-    const V ux = hn::Set(d, batch.below[0][k]);
-    const V ty = hn::Set(d, batch.above[1][k]);
-    const V uy = hn::Set(d, batch.below[1][k]);
-    const V tz = hn::Set(d, batch.above[2][k]);
-    const V uz = hn::Set(d, batch.below[2][k]);
+    const auto t = [&](size_t axis)
+                       PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.above[axis][k]); };
+    const auto u = [&](size_t axis)
+                       PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.below[axis][k]); };
     const auto value = [&](size_t tap) PORTACL_INLINE_LAMBDA {
       return (batch.inside[k] >> tap & 1) == 0 ? hn::Zero(d)
                                                : hn::LoadU(d, voxels_.Of(batch, k, tap) + lane);
     };
     V top_x, top_y, top, bottom_x, bottom_y, bottom;
-    PlaneSlopes(d, value(0), value(1), value(2), value(3), tx, ux, ty, uy, top_x, top_y, top);
-    PlaneSlopes(d, value(4), value(5), value(6), value(7), tx, ux, ty, uy, bottom_x, bottom_y,
-                bottom);
-    x = hn::MulAdd(bottom_x, tz, hn::Mul(top_x, uz));
-    y = hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz));
+    const auto plane = [&](size_t tap, V& sx, V& sy, V& v) PORTACL_INLINE_LAMBDA {
+      PlaneSlopes(d, value(tap), value(tap + 1), value(tap + 2), value(tap + 3), t(0), u(0), t(1),
+                  u(1), sx, sy, v);
+    };
+    plane(0, top_x, top_y, top);
+    plane(4, bottom_x, bottom_y, bottom);
+    x = hn::MulAdd(bottom_x, t(2), hn::Mul(top_x, u(2)));
+    y = hn::MulAdd(bottom_y, t(2), hn::Mul(top_y, u(2)));
     z = hn::Sub(bottom, top);
   }
 

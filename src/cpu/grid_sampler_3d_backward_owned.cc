@@ -22,7 +22,6 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
-using ops::Interpolation;
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define PORTACL_OPAQUE __attribute__((noipa))
@@ -169,24 +168,20 @@ class OwnedSlab {
 
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
   HWY_NOINLINE void Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
-    const D d;
     const DI di;
     size_t listed = 0;
-    for (int64_t i = 0; i < count; i += Length(d)) {
-      V x = hn::Zero(d);
-      V y = x;
-      V z = x;
-      const int64_t left = std::min(Length(d), count - i);
-      ReadPoints(grid_at_, grid_, first + i, left, x, y, z);
-      if (!MayTouch(z)) continue;
-      LocateTaps(geometry_, x, y, z);
-      const VI taps = Place(x, y, z, i, batch);
-      hn::Store(taps, di, batch->taps + i);
-      const auto touching =
-          hn::And(hn::Ne(taps, hn::Zero(di)), hn::FirstN(di, static_cast<size_t>(left)));
-      listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
-                                  batch->touching + listed);
-    }
+    ForGridVectors(grid_at_, grid_, first, first + count,
+                   [&](int64_t p, int64_t left, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+                     if (!MayTouch(z)) return;
+                     const int64_t i = p - first;
+                     LocateTaps(geometry_, x, y, z);
+                     const VI taps = Place(x, y, z, i, batch);
+                     hn::Store(taps, di, batch->taps + i);
+                     const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)),
+                                                   hn::FirstN(di, static_cast<size_t>(left)));
+                     listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), touching,
+                                                 di, batch->touching + listed);
+                   });
     batch->count = static_cast<int64_t>(listed);
   }
 

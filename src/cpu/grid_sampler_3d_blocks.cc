@@ -17,7 +17,6 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::GridSampler3DParams;
-using ops::Interpolation;
 
 // Sums start from +0 and take the taps inside in order, one fused multiply-add each; those of
 // unusable points start from NaN and have no taps.
@@ -78,23 +77,20 @@ class BlockSampling {
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
   HWY_NOINLINE void Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const PointTag<F> d;
-    const IndexTag<PointTag<F>> di;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
-    for (int64_t i = 0; i < count; i += Length(d)) {
-      auto x = hn::Zero(d);
-      auto y = x;
-      auto z = x;
-      ReadPoints(grid_at_, grid, first + i, std::min(Length(d), count - i), x, y, z);
-      const auto unusable = LocateTaps(geometry_, x, y, z);
-      const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-      hn::Store(hn::IfThenElseZero(unusable, nan), d, batch->start + i);
-      if constexpr (kInterpolation == Interpolation::kBicubic) {
-        PlaceInBlock(geometry_, x, y, z, static_cast<size_t>(i), batch);
-      } else {
-        auto plane = hn::Zero(di);
-        PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
-      }
-    }
+    ForGridVectors(grid_at_, grid, first, first + count,
+                   [&](int64_t p, int64_t, auto x, auto y, auto z) PORTACL_INLINE_LAMBDA {
+                     const int64_t i = p - first;
+                     const auto unusable = LocateTaps(geometry_, x, y, z);
+                     const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+                     hn::Store(hn::IfThenElseZero(unusable, nan), d, batch->start + i);
+                     if constexpr (kInterpolation == Interpolation::kBicubic) {
+                       PlaceInBlock(geometry_, x, y, z, static_cast<size_t>(i), batch);
+                     } else {
+                       auto plane = hn::Zero(IndexTag<PointTag<F>>());
+                       PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
+                     }
+                   });
   }
 
   HWY_NOINLINE void SumTaps(const Batch& batch, int64_t count, F* HWY_RESTRICT sums) const {

@@ -21,6 +21,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
+using ops::Interpolation;
+
 // Everything, where the plan of sampling volumes chose blocks of channels.
 void RunBlockSampling(const ops::GridSampler3DParams& params, const PointChunks& chunks,
                       void* workspace);
@@ -113,11 +115,11 @@ struct VolumePointVector {
   int64_t count;
 };
 
-// Calls step(points, x, y, z) for the points [first, last) of a volume, vector by vector, with
-// their coordinates on the grid.
-template <class T, class Value, class Step>
-HWY_INLINE void ForPointVectors(const VolumePoints& grid_at, const T* grid, const T* input,
-                                Value* values, int64_t first, int64_t last, const Step& step) {
+// Calls use(p, count, x, y, z) for the points [first, last) of a volume, vector by vector: the
+// coordinates on the grid of `count` points from p on.
+template <class T, class Use>
+HWY_INLINE void ForGridVectors(const VolumePoints& grid_at, const T* grid, int64_t first,
+                               int64_t last, const Use& use) {
   const PointTag<base::ComputeType<T>> d;
   auto x = hn::Zero(d);
   auto y = x;
@@ -125,8 +127,18 @@ HWY_INLINE void ForPointVectors(const VolumePoints& grid_at, const T* grid, cons
   for (int64_t p = first; p < last; p += Length(d)) {
     const int64_t count = std::min(Length(d), last - p);
     ReadPoints(grid_at, grid, p, count, x, y, z);
-    step(VolumePointVector<T, Value>{input, values, p, count}, x, y, z);
+    use(p, count, x, y, z);
   }
+}
+
+// The same for step(points, x, y, z).
+template <class T, class Value, class Step>
+HWY_INLINE void ForPointVectors(const VolumePoints& grid_at, const T* grid, const T* input,
+                                Value* values, int64_t first, int64_t last, const Step& step) {
+  ForGridVectors(grid_at, grid, first, last,
+                 [&](int64_t p, int64_t count, auto& x, auto& y, auto& z) PORTACL_INLINE_LAMBDA {
+                   step(VolumePointVector<T, Value>{input, values, p, count}, x, y, z);
+                 });
 }
 
 // ---- coordinates --------------------------------------------------------------------------------
