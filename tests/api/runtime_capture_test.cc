@@ -269,6 +269,10 @@ TEST_F(Capture, GroupsOfTasksCanBeChanged) {
   Set(1, 8, changing.get());
   EXPECT_ACL_ERROR(aclmdlRICaptureTaskUpdateEnd(changing.get()), ACL_ERROR_RT_PARAM_INVALID,
                    "1 tasks were enqueued for a group of 2");
+  ASSERT_EQ(aclmdlRICaptureTaskUpdateBegin(changing.get(), group), ACL_SUCCESS);
+  for (const size_t task : {1, 2, 3}) Set(task, 8, changing.get());
+  EXPECT_ACL_ERROR(aclmdlRICaptureTaskUpdateEnd(changing.get()), ACL_ERROR_RT_PARAM_INVALID,
+                   "3 tasks were enqueued for a group of 2");
   Replay();
   EXPECT_EQ(Get(1), 1);  // as it was
   ASSERT_EQ(aclmdlRICaptureTaskUpdateBegin(changing.get(), group), ACL_SUCCESS);

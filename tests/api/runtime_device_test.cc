@@ -330,6 +330,7 @@ void CheckThreeDevices() {
   ASSERT_EQ(aclrtResetDevice(2), ACL_SUCCESS);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(streams[0]), ACL_SUCCESS) << "device 0 was not reset";
+  EXPECT_EQ(aclrtFree(memory[0]), ACL_SUCCESS) << "nor its memory freed";
 }
 
 TEST(RuntimeDeviceChild, PortaclDevicesGivesSeparateDevices) {

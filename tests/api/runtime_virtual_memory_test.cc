@@ -47,8 +47,8 @@ class MappedRange {
   MappedRange(const MappedRange&) = delete;
   MappedRange& operator=(const MappedRange&) = delete;
 
-  void Map(size_t piece) {
-    const aclrtPhysicalMemProp prop = DeviceMemory();
+  void Map(size_t piece, uint32_t device = 0) {
+    const aclrtPhysicalMemProp prop = DeviceMemory(device);
     aclrtDrvMemHandle handle = nullptr;
     ASSERT_EQ(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_SUCCESS);
     ASSERT_EQ(aclrtMapMem(At(piece), kPiece, 0, handle, 0), ACL_SUCCESS);
@@ -182,6 +182,10 @@ TEST_F(VirtualMemory, OneMemoryMayBeMappedTwice) {
   char* const second = first + 2 * kPiece;
   ASSERT_EQ(aclrtMapMem(first, 2 * kPiece, 0, handle, 0), ACL_SUCCESS);
   ASSERT_EQ(aclrtMapMem(second, kPiece, kPiece, handle, 0), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtMapMem(first + kPiece, kPiece, 0, handle, 0), kInvalid,
+                   "that is mapped at");  // the end of a piece
+  EXPECT_ACL_ERROR(aclrtMapMem(first + kPiece, 2 * kPiece, 0, handle, 0), kInvalid,
+                   "that is mapped at");  // the end of one and the start of another
   ASSERT_EQ(aclrtMemset(first + kPiece, kPiece, 0x37, kPiece), ACL_SUCCESS);
   std::vector<unsigned char> read(kPiece);
   ASSERT_EQ(aclrtMemcpy(read.data(), kPiece, second, kPiece, ACL_MEMCPY_DEVICE_TO_HOST), 0);
@@ -233,6 +237,29 @@ TEST(VirtualMemoryModes, NeighboursAreOneMemory) {
 
 TEST(VirtualMemoryModes, NeighboursAreOneMemoryInGuardMode) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), NeighboursAreOneMemory());
+}
+
+// Pieces of two devices lie side by side, whichever is mapped first, and stay apart.
+void NeighboursOfTwoDevices() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  MappedRange range(0);
+  range.Map(1, 1);
+  range.Map(0, 0);
+  range.Map(2, 0);  // 0 1 0
+  for (const size_t piece : {0, 1, 2}) {
+    EXPECT_EQ(aclrtMemset(range.At(piece), kPiece, 0, kPiece), ACL_SUCCESS);
+    aclrtPtrAttributes attributes{};
+    EXPECT_EQ(aclrtPointerGetAttributes(range.At(piece), &attributes), ACL_SUCCESS);
+    EXPECT_EQ(attributes.location.id, piece % 2);
+  }
+  for (const size_t piece : {0, 1}) {
+    EXPECT_ACL_ERROR(aclrtMemset(range.At(piece), 2 * kPiece, 0, 2 * kPiece), kInvalid,
+                     "leave its allocation");
+  }
+}
+
+TEST(VirtualMemoryModes, NeighboursOfTwoDevicesAreTwoMemories) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "2"}}), NeighboursOfTwoDevices());
 }
 
 // An operator whose tensor begins in one piece and ends in the next.

@@ -248,25 +248,29 @@ TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLan
   GridCase c(Element::kFloat, 1, 16, {2, 2, 2}, {1, 1, 1});
   portacl::ops::GridSampler3DBackwardParams params;
   params.shape = GridShape(c.input, c.grid, GridMode{});
-  params.input_stride = {0, 1, int64_t{1} << 31, 32, 16};
-  for (const auto& kernel : GridSampler3DBackwardKernels()) {
+  // Planes that are too far apart, and planes and rows that are so together.
+  constexpr std::array<std::array<int64_t, 5>, 2> kFar = {
+      {{0, 1, int64_t{1} << 31, 32, 16}, {0, 1, int64_t{3} << 29, int64_t{1} << 30, 16}}};
+  for (const std::array<int64_t, 5>& stride : kFar) {
+    params.input_stride = stride;
     portacl::base::KernelPlan plan;
-    EXPECT_TRUE(kernel.plan(params, &plan));
-    EXPECT_STREQ(plan.path, "blocks");
-    auto gathered = params;
-    gathered.shape.c = 15;
-    EXPECT_FALSE(kernel.plan(gathered, &plan));
-  }
-  portacl::ops::GridSampler3DParams sampled;
-  sampled.shape = params.shape;
-  sampled.input_stride = params.input_stride;
-  for (const auto& kernel : GridSampler3DKernels()) {
-    portacl::base::KernelPlan plan;
-    EXPECT_TRUE(kernel.plan(sampled, &plan));
-    EXPECT_STREQ(plan.path, "blocks");
-    auto gathered = sampled;
-    gathered.shape.c = 15;
-    EXPECT_FALSE(kernel.plan(gathered, &plan));
+    for (const auto& kernel : GridSampler3DBackwardKernels()) {
+      EXPECT_TRUE(kernel.plan(params, &plan));
+      EXPECT_STREQ(plan.path, "blocks");
+      auto gathered = params;
+      gathered.shape.c = 15;
+      EXPECT_FALSE(kernel.plan(gathered, &plan));
+    }
+    portacl::ops::GridSampler3DParams sampled;
+    sampled.shape = params.shape;
+    sampled.input_stride = stride;
+    for (const auto& kernel : GridSampler3DKernels()) {
+      EXPECT_TRUE(kernel.plan(sampled, &plan));
+      EXPECT_STREQ(plan.path, "blocks");
+      auto gathered = sampled;
+      gathered.shape.c = 15;
+      EXPECT_FALSE(kernel.plan(gathered, &plan));
+    }
   }
 }
 
