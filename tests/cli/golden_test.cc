@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 namespace portacl::cli_test {
 namespace {
@@ -277,6 +278,45 @@ TEST_F(GoldenTest, FilesCanBeJudgedByTheOtherStandardsToo) {
   EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--rtol", "1e-6"}).exit_code, 0);
   ExpectBadInput(Run({"compare", "a.npy", "b.npy", "--standard", "bound"}),
                  "two files have no error bound");
+}
+
+// No standard lets something that is not a number pass for one, in either file.
+TEST_F(GoldenTest, WhatIsNoNumberIsRightOnlyWhereTheSameIsWanted) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {2, std::nanf(""), kInfinity, -kInfinity};
+  const auto name = [](size_t i) { return "file" + std::to_string(i) + ".npy"; };
+  for (size_t i = 0; i < values.size(); ++i) {
+    Write(name(i), NpyFile("<f4", "(3,)", Bytes<float>({1, values[i], 3})));
+  }
+  for (const std::vector<std::string>& standard :
+       std::vector<std::vector<std::string>>{{"--ulp", "1000"}, {"--standard", "stat"}}) {
+    for (size_t want = 0; want < values.size(); ++want) {
+      for (size_t got = 0; got < values.size(); ++got) {
+        std::vector<std::string> arguments = {"compare", name(got), name(want)};
+        arguments.insert(arguments.end(), standard.begin(), standard.end());
+        EXPECT_EQ(Run(arguments).exit_code, want == got ? 0 : 1)
+            << standard[0] << ": " << values[got] << " where " << values[want] << " is wanted";
+      }
+    }
+  }
+}
+
+// MERE, the mean of the relative errors, has the limit t = 2^-13 in float32, MARE, the largest, 10
+// t.
+TEST_F(GoldenTest, TheLargestRelativeErrorMayBeTenTimesTheMeans) {
+  std::vector<float> values(100, 1.0f);
+  const auto write = [&](const std::string& name, float first) {
+    values[0] = first;
+    Write(name, NpyFile("<f4", "(100,)", Bytes<float>(values)));
+  };
+  constexpr float kLimit = 1.0f / 8192;
+  write("want.npy", 1);
+  write("near.npy", 1 + 9 * kLimit);
+  write("far.npy", 1 + 11 * kLimit);
+  EXPECT_EQ(Run({"compare", "near.npy", "want.npy", "--standard", "stat"}).exit_code, 0);
+  const Outcome far = Run({"compare", "far.npy", "want.npy", "--standard", "stat"});
+  EXPECT_EQ(far.exit_code, 1);
+  EXPECT_THAT(far.out, HasSubstr("MARE"));
 }
 
 }  // namespace
