@@ -195,7 +195,8 @@ class OwnedSlab {
     }
     constexpr F kInfinity = std::numeric_limits<F>::infinity();
     const bool clips = p_.shape.padding == ops::Padding::kBorder;
-    const F low = clips && first_plane_ == 0 ? -kInfinity : static_cast<F>(first_plane_ - 1);
+    // Points clipped to plane 0 have a tap in plane 1, too: of weight 0, which infinities notice.
+    const F low = clips && first_plane_ <= 1 ? -kInfinity : static_cast<F>(first_plane_ - 1);
     const F high = clips && end_plane_ == p_.shape.d ? kInfinity : static_cast<F>(end_plane_);
     const V at = Unpadded(d, z, geometry_.z, geometry_.rule);
     return !hn::AllFalse(d, hn::And(hn::Ge(at, hn::Set(d, low)), hn::Le(at, hn::Set(d, high))));

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -170,6 +171,27 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
                         PickOf(random, kOutputLayouts),
                         {1, 2, static_cast<int>(random.Integer(3, 20))});
     if (HasFailure()) return;
+  }
+}
+
+// A point that is clipped to the first plane has a tap of weight 0 in the second, where an infinite
+// gradOutput leaves NaN: also where the second plane has an owner of its own.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForInfinitePointsBeyondTheFirstPlane) {
+  Random random(58);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : AllGridModes()) {
+      GridCase c(element, 1, 3, {4, 3, 5}, {4, 8, 100});  // enough for threads
+      c.Fill(GridKind::kRandom, random);
+      c.grid.Fill([&](int64_t i) {  // z: whole vectors beyond either face, and inside
+        if (i % 3 != 2) return random.Uniform(-1, 1);
+        return std::array<double, 4>{-3, 0, 3, 0.6}[static_cast<size_t>(i / 300 % 4)];
+      });
+      for (int64_t i = 0; i < c.grad_output.size(); i += 7) {
+        if (i / 100 % 4 == 0) c.grad_output.Set(i, std::numeric_limits<double>::infinity());
+      }
+      ExpectSameGradients(c, mode, {true, false}, Layout::kContiguous, {1, 4, 7});
+      if (HasFailure()) return;
+    }
   }
 }
 
