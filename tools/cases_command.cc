@@ -22,15 +22,33 @@ struct CasesCommand {
   bool small = false;
 };
 
-std::vector<golden::Case> Generated(const CasesCommand& options) {
+void CheckKind(const std::string& word) {
   const auto& kinds = golden::CaseKinds();
-  const bool known = std::any_of(kinds.begin(), kinds.end(),
-                                 [&](const auto& kind) { return options.from == kind.word; });
-  if (!known) {
-    std::string words;
-    for (const auto& kind : kinds) words += fmt::format(" {}", kind.word);
-    throw BadInput(fmt::format("cases generate: '{}' is not one of{}", options.from, words));
-  }
+  if (std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) { return word == kind.word; }))
+    return;
+  std::string words;
+  for (const auto& kind : kinds) words += fmt::format(" {}", kind.word);
+  throw BadInput(fmt::format("cases generate: '{}' is not one of{}", word, words));
+}
+
+// An option that would change nothing is a mistake: the list is not the one that was meant.
+void CheckOptions(const CasesCommand& options) {
+  const bool generate = options.what == "generate";
+  if (generate) CheckKind(options.from);
+  const bool smoke = generate && options.from == "smoke";
+  const bool random = generate && options.from == "random";
+  const auto only = [](bool given, const char* option, bool takes, const char* kinds) {
+    if (!given || takes) return;
+    throw BadInput(fmt::format("{}: only `cases generate{}` takes it", option, kinds));
+  };
+  only(options.count > 0, "--count", smoke || random, " smoke` and `cases generate random");
+  only(!options.seed.empty(), "--seed", random, " random");
+  only(options.small, "--small", generate && options.from == "models", " models");
+  only(!options.profile.empty(), "--profile", generate, "");
+  only(!options.op.empty(), "--operator", generate, "");
+}
+
+std::vector<golden::Case> Generated(const CasesCommand& options) {
   golden::GenerateOptions generate;
   generate.count = options.count;
   if (!options.seed.empty()) generate.seed = ParseSeed(options.seed, "--seed");
@@ -40,15 +58,15 @@ std::vector<golden::Case> Generated(const CasesCommand& options) {
   return golden::GenerateCases(options.from, generate);
 }
 
+std::vector<golden::Case> CasesFor(const CasesCommand& options) {
+  if (options.what == "generate") return Generated(options);
+  return options.what == "from-log" ? golden::ReadCallLog(options.from)
+                                    : golden::ReadCases(options.from);
+}
+
 int RunCases(const CasesCommand& options) {
-  std::vector<golden::Case> cases;
-  if (options.what == "generate") {
-    cases = Generated(options);
-  } else if (options.what == "from-log") {
-    cases = golden::ReadCallLog(options.from);
-  } else {
-    cases = golden::ReadCases(options.from);
-  }
+  CheckOptions(options);
+  const std::vector<golden::Case> cases = CasesFor(options);
   if (options.output.empty()) {
     std::string text;
     for (const golden::Case& c : cases) text += golden::ToString(c) + "\n";

@@ -113,8 +113,7 @@ int RunCompareFolders(const CompareOptions& options) {
     set.on_case_done = [&](int done) { progress.Show(done, "cases"); };
     rows = golden::CompareSets(cases, options.golden, set);
   }
-  return Conclude(rows, set.standard, options.output, options.actual, options.golden,
-                  options.golden);
+  return Conclude(rows, set.standard, options.output, options.actual, options.golden);
 }
 
 // As the same files in a golden folder, whose bound is 0: for the standards that need none.

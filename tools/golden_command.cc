@@ -21,6 +21,18 @@ struct GoldenCommand {
   bool json = false;
 };
 
+// "1 case", "12 cases".
+std::string CasesText(size_t count) {
+  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
+}
+
+std::string BytesText(uint64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  return bytes < 1000      ? fmt::format("{} bytes", bytes)
+         : bytes < 1000000 ? fmt::format("{:.1f} kB", size / 1e3)
+                           : fmt::format("{:.1f} MB", size / 1e6);
+}
+
 int RunGolden(const GoldenCommand& options) {
   const std::vector<golden::Case> cases = CasesOf(options.source);
   golden::GoldenSummary summary;
@@ -35,8 +47,8 @@ int RunGolden(const GoldenCommand& options) {
                     {"resumed", summary.resumed},
                     {"bytes", summary.bytes}}));
   } else {
-    Print(fmt::format("golden: {} cases in {}, {:.1f} MB written{}\n", summary.cases,
-                      options.folder, static_cast<double>(summary.bytes) / 1e6,
+    Print(fmt::format("golden: {} in {}, {} written{}\n", CasesText(summary.cases), options.folder,
+                      BytesText(summary.bytes),
                       summary.resumed == 0 ? "" : fmt::format(", {} were there", summary.resumed)));
   }
   return kExitOk;

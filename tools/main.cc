@@ -62,10 +62,7 @@ int Main(const std::vector<std::string>& arguments) {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    // What is there and unknown first, then what is missing.
-    const std::string unexpected = UnexpectedText(app);
-    if (!unexpected.empty()) return Complain(kExitBadInput, unexpected);
-    return Complain(kExitBadInput, std::string(error.what()) + " (--help lists what there is)");
+    return Complain(kExitBadInput, ParseErrorText(app, error.what()));
   }
   return action();
 }

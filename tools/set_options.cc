@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli_error.h"
@@ -48,27 +47,28 @@ std::string FailureText(const CaseVerdict& verdict) {
 
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                         const golden::StandardOptions& standard) {
-  size_t failed = 0, outputs = 0, right = 0;
+  size_t failed = 0, unjudged = 0, outputs = 0, right = 0;
   double excess = 0;
   int64_t different = 0;
   for (const CaseVerdict& verdict : verdicts) {
     failed += verdict.passed() ? 0 : 1;
+    unjudged += verdict.error.empty() ? 0 : 1;
     outputs += verdict.outputs.size();
     for (const OutputVerdict& output : verdict.outputs) {
       right += output.passed ? 1 : 0;
-      const bool other_kind = output.nan_mismatch + output.infinity_mismatch > 0;
-      excess = std::max(
-          excess, other_kind ? std::numeric_limits<double>::infinity() : output.largest_excess);
+      excess = std::max(excess, output.largest_excess);
       different += output.different_bits;
     }
   }
-  const std::string word = failed == 0 ? Styled("ok", Style::kGood) : Styled("FAILED", Style::kBad);
-  return fmt::format(
-      "{}: {} of {} cases, {} of {} outputs {}; {} elements differ from golden's bits, the largest "
-      "error "
-      "is {:.2g} of its bound\n",
-      word, verdicts.size() - failed, verdicts.size(), right, outputs,
-      golden::StandardText(standard), different, excess);
+  std::string text = failed == 0 ? Styled("ok", Style::kGood) : Styled("FAILED", Style::kBad);
+  text += fmt::format(": {} of {} cases", verdicts.size() - failed, verdicts.size());
+  if (unjudged > 0) text += fmt::format(" ({} not judged)", unjudged);
+  if (outputs == 0) return text + "\n";
+  return text + fmt::format(
+                    ", {} of {} outputs {}; {} elements differ from golden's bits, the largest "
+                    "error is {:.2g} {} its bound\n",
+                    right, outputs, golden::StandardText(standard), different, excess,
+                    excess > 1 ? "times" : "of");
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ golden::StandardOptions StandardOf(const JudgeOptions& options) {
   if (!options.ulp.empty()) {
     standard.standard = Standard::kUlp;
     standard.ulp = ParseInteger(options.ulp, "--ulp");
-    if (standard.ulp < 0) throw BadInput("--ulp: is negative");
+    if (standard.ulp < 0) throw BadInput(fmt::format("--ulp: '{}' is below 0", options.ulp));
     ++asked;
   }
   if (!options.standard.empty()) {
@@ -166,7 +166,7 @@ void AddJobs(CLI::App& command, int& jobs) {
 
 int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
              const VerdictOutput& output, const std::string& golden_folder,
-             const std::string& other_folder, const std::string& what) {
+             const std::string& what) {
   std::vector<CaseVerdict> verdicts;
   verdicts.reserve(rows.size());
   for (const golden::ReportRow& row : rows) verdicts.push_back(row.verdict);
@@ -185,7 +185,7 @@ int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardO
   }
   if (failed > kMostShown) text += fmt::format("... and {} more\n", failed - kMostShown);
   if (output.json) {
-    Print(JsonText(golden::VerdictsJson(verdicts, standard, golden_folder, other_folder)));
+    Print(JsonText(golden::VerdictsJson(verdicts, standard, golden_folder)));
   } else {
     Print(text + SummaryText(verdicts, standard));
   }

@@ -43,7 +43,7 @@ void AddJobs(CLI::App& command, int& jobs);
 // `what` was judged: the report's title.
 int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
              const VerdictOutput& output, const std::string& golden_folder,
-             const std::string& other_folder, const std::string& what);
+             const std::string& what);
 
 }  // namespace portacl::cli
 

@@ -53,18 +53,7 @@ std::vector<std::string> Unexpected(const CLI::App& app) {
   return words;
 }
 
-}  // namespace
-
-void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments[0].starts_with('-')) return;
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == arguments[0]) return;
-    if (!command->get_group().empty()) names += command->get_name() + ", ";
-  }
-  throw BadInput(fmt::format("unknown command '{}'; there are {}help", arguments[0], names));
-}
-
+// What nobody takes; empty where there is nothing.
 std::string UnexpectedText(const CLI::App& app) {
   const CLI::App* command = &app;
   std::vector<std::string> words = Unexpected(app);  // before the command
@@ -85,6 +74,28 @@ std::string UnexpectedText(const CLI::App& app) {
   if (option == words.end()) return fmt::format("unexpected argument '{}'", words[0]) + help;
   const std::string word = option->substr(0, option->find('='));
   return fmt::format("unknown option '{}'", word) + Suggestion(*command, word) + help;
+}
+
+}  // namespace
+
+void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0].starts_with('-')) return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!arguments.empty() && command->get_name() == arguments[0]) return;
+    if (!command->get_group().empty()) names += command->get_name() + ", ";
+  }
+  const std::string problem =
+      arguments.empty() ? "wanted a command" : fmt::format("unknown command '{}'", arguments[0]);
+  throw BadInput(fmt::format("{}; there are {}help", problem, names));
+}
+
+std::string ParseErrorText(const CLI::App& app, const std::string& message) {
+  const std::string unexpected = UnexpectedText(app);
+  if (!unexpected.empty()) return unexpected;
+  if (app.get_subcommands().empty()) return message + " (portacl help lists what there is)";
+  const std::string command = app.get_subcommands()[0]->get_name();
+  return fmt::format("{0}: {1} (portacl help {0} lists what there is)", command, message);
 }
 
 }  // namespace portacl::cli

@@ -14,9 +14,10 @@ namespace portacl::cli {
 // Throws BadInput with the commands that there are; CLI11 would only say that one is required.
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments);
 
-// What nobody takes, after a parse that failed: the first option among it, else the first word, as
-// the words after an unknown option may be its value. Empty where there is nothing.
-std::string UnexpectedText(const CLI::App& app);
+// What is said of a parse that failed with `message`: what nobody takes, if there is such a word
+// (the first option among them, else the first, as the words after an unknown option may be its
+// value), else the parser's message with the command that it is about.
+std::string ParseErrorText(const CLI::App& app, const std::string& message);
 
 }  // namespace portacl::cli
 

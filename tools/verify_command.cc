@@ -47,7 +47,7 @@ int RunVerify(const VerifyCommand& options) {
     verify.on_case_done = [&](int done) { progress.Show(done, "cases"); };
     rows = golden::VerifyLibrary(cases, verify);
   }
-  return Conclude(rows, verify.standard, options.output, "", options.outputs, folder);
+  return Conclude(rows, verify.standard, options.output, "", folder);
 }
 
 }  // namespace

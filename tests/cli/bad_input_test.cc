@@ -33,7 +33,7 @@ class BadInputTest : public CliTest {
 };
 
 TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
-  Expect({}, {}, "subcommand");
+  Expect({}, {}, "wanted a command; there are run, info, cases");
   Expect({"runn"}, {}, "unknown command 'runn'");
   Expect({"run"}, {}, "operator");
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
@@ -50,7 +50,8 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   ExpectSampler({"--gridgrad", "flow.png"}, "'--gridgrad'; did you mean --grid-grad?");
   ExpectSampler({"--grid_grad=flow.png"}, "'--grid_grad'; did you mean --grid-grad?");
   ExpectSampler({"flow.png"}, "unexpected argument 'flow.png' (portacl help run");
-  Expect({"compare", "g.npy"}, {}, "G");
+  Expect({"compare", "g.npy"}, {}, "compare: G is required (portacl help compare");
+  Expect({"cases", "generate", "smoke", "--count", "0"}, {}, "cases: --count: Value 0 not in");
   ExpectUpsample({"--grad-output"}, "--grad-output");
 }
 

@@ -2,6 +2,8 @@
 // they say of folders that are not right.
 #include "cli/cli_runner.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -173,7 +175,8 @@ TEST_F(GoldenTest, AnErrorWhereNoneIsAllowedIsSummedUpAsInfinite) {
   const float one = 1;
   std::memcpy(&bytes[at], &one, sizeof one);
   Write("mine/one/inputGrad.npy", bytes);
-  EXPECT_THAT(Run({"compare", "want", "mine"}).out, HasSubstr("the largest error is inf of its"));
+  EXPECT_THAT(Run({"compare", "want", "mine"}).out,
+              HasSubstr("the largest error is inf times its bound"));
 }
 
 TEST_F(GoldenTest, ResultsMayBeRawOrNumbered) {
@@ -182,6 +185,53 @@ TEST_F(GoldenTest, ResultsMayBeRawOrNumbered) {
   fs::copy(Path("want/one/inputGrad.bin"), Path("mine/one/inputGrad.bin"));
   fs::copy(Path("want/one/gridGrad.npy"), Path("mine/one/output_1.npy"));
   EXPECT_EQ(Run({"compare", "want", "mine", "--binary"}).exit_code, 0);
+  const nlohmann::json outputs = RunJson({"compare", "want", "mine"}).at("cases")[0].at("outputs");
+  EXPECT_EQ(outputs[0].at("actual_file"), "mine/one/inputGrad.bin");
+  EXPECT_EQ(outputs[1].at("actual_file"), "mine/one/output_1.npy");
+}
+
+// Element 0 is two numbers off, element 1 one.
+TEST_F(GoldenTest, TheWorstElementIsThatOfTheStandard) {
+  MakeGolden("upsample_nearest_exact1d name=one self=1x1x2 out=1x1x2 self.values=uniform:1:2");
+  CopyResults();
+  std::string bytes = Read("mine/one/out.npy");
+  float values[2];
+  std::memcpy(values, bytes.data() + bytes.size() - sizeof values, sizeof values);
+  const float right[2] = {values[0], values[1]};
+  values[0] = std::nextafter(std::nextafter(values[0], 9.0f), 9.0f);
+  values[1] = std::nextafter(values[1], 9.0f);
+  std::memcpy(bytes.data() + bytes.size() - sizeof values, values, sizeof values);
+  Write("mine/one/out.npy", bytes);
+  const auto shows = [&](const std::vector<std::string>& standard, const std::string& text) {
+    std::vector<std::string> arguments = {"compare", "want", "mine"};
+    arguments.insert(arguments.end(), standard.begin(), standard.end());
+    EXPECT_THAT(Run(arguments).out, HasSubstr(text));
+  };
+  shows({"--ulp", "0"}, "error 2 ULP, allowed 0\n");
+  shows({"--ulp", "1"}, "1 of 2 elements not within 1 ULP of golden\n  out[0, 0, 0] is");
+  shows({"--binary"}, "error 2 ULP, allowed 0\n");
+  const std::string worst = fmt::format("error {:.3g}, allowed 0\n", values[0] - right[0]);
+  shows({"--rtol", "0"}, worst);
+}
+
+TEST_F(GoldenTest, ANaNIsBeyondEveryBound) {
+  MakeGolden("upsample_nearest_exact1d name=one self=1x1x2 out=1x1x2");
+  CopyResults();
+  std::string bytes = Read("mine/one/out.npy");
+  const float nan = std::nanf("");
+  std::memcpy(bytes.data() + bytes.size() - sizeof nan, &nan, sizeof nan);
+  Write("mine/one/out.npy", bytes);
+  const nlohmann::json json = nlohmann::json::parse(Run({"compare", "want", "mine", "--json"}).out);
+  const nlohmann::json& output = json.at("cases")[0].at("outputs")[0];
+  EXPECT_EQ(output.at("nan_mismatch"), 1);
+  EXPECT_EQ(output.at("largest_error_of_bound"), "inf");
+}
+
+TEST_F(GoldenTest, CasesWithoutResultsAreCountedApart) {
+  MakeGolden();
+  fs::create_directories(Path("mine"));
+  EXPECT_THAT(Run({"compare", "want", "mine"}).out,
+              HasSubstr("FAILED: 0 of 1 cases (1 not judged)\n"));
 }
 
 // A line for each way in which a folder can be wrong; exit code 2.
@@ -243,13 +293,31 @@ TEST_F(GoldenTest, WrongOptionsAreNamed) {
   ExpectBadInput(Run({"golden", "-o", "a"}), "wanted either a list of cases or --case");
   ExpectBadInput(Run({"compare", "want", "want", "--ulp", "1", "--binary"}),
                  "give one of --binary");
-  ExpectBadInput(Run({"compare", "want", "want", "--ulp", "-1"}), "--ulp: is negative");
+  ExpectBadInput(Run({"compare", "want", "want", "--ulp", "-1"}), "--ulp: '-1' is below 0");
   ExpectBadInput(Run({"compare", "want", "want", "--rtol", "x"}), "--rtol: 'x' is not a number");
   ExpectBadInput(Run({"compare", "want", "want", "--standard", "good"}), "--standard: 'good'");
   ExpectBadInput(Run({"compare", "want", "want", "--standard", "dual"}), "belong together");
   ExpectBadInput(Run({"compare", "want", "want", "--dtype", "float32"}), "belong to files");
   ExpectBadInput(Run({"cases", "generate", "all"}), "cases generate: 'all' is not one of");
   ExpectBadInput(Run({"cases", "convert", "a.xml"}), "wanted a name that ends with .json");
+  ExpectBadInput(Run({"cases", "generate", "smoke", "--operator", "conv"}),
+                 "--operator: 'conv' is not one of upsample_nearest_exact1d");
+  ExpectBadInput(Run({"cases", "generate", "smoke", "--profile", "atlas-training", "--operator",
+                      "upsample_nearest_exact1d"}),
+                 "--operator: profile atlas-training refuses upsample_nearest_exact1d");
+}
+
+TEST_F(GoldenTest, OptionsThatWouldChangeNothingAreRefused) {
+  Write("a.txt", "upsample_nearest_exact1d self=1x1x2 out=1x1x4\n");
+  const std::vector<std::vector<std::string>> wrong = {
+      {"generate", "boundary", "--count", "3"},  {"generate", "smoke", "--seed", "3"},
+      {"generate", "smoke", "--small"},          {"convert", "a.txt", "--count", "1"},
+      {"convert", "a.txt", "--profile", "open"}, {"from-log", "a.txt", "--operator", "x"}};
+  for (std::vector<std::string> arguments : wrong) {
+    const std::string& option = arguments[2];
+    arguments.insert(arguments.begin(), "cases");
+    ExpectBadInput(Run(arguments), option + ": only `cases generate");
+  }
 }
 
 TEST_F(GoldenTest, EveryStandardPassesGoldenItself) {

@@ -62,6 +62,7 @@ TEST_F(HelpTest, LinesFitAHundredColumns) {
   for (const std::string& text : texts) {
     EXPECT_NE(text, "");
     for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 100u) << line;
+    EXPECT_THAT(text, Not(HasSubstr("\n\n\n")));
   }
 }
 

@@ -67,6 +67,9 @@ class Reader:
     def visit(self):
         cases = self.data["cases"]
         self.expect(len(self.names()) == len(cases), "a case is missing in the table")
+        failed = any(not c["passed"] for c in cases)
+        opened = self.page.locator("td.detail").count()
+        self.expect(opened == (1 if failed else 0), "not the first failure is open")
         self.filters(cases)
         self.sorts()
         self.opens(cases)
@@ -142,6 +145,7 @@ FAULTS = {
     "filter finds": ("words.every", "words.some"),
     "shows other cases": ('(state === "passed") === r.passed', "true"),
     "does not sort": ("chosen.sort(", "((x) => x)("),
+    "failure is open": ("if (order.column === 1)", "if (false)"),
     " pictures": ("picture(p, p.excess,", '((...ignored) => make("p"))(p, p.excess,'),
     "a number of": ("value < 1e9", "true"),
     "is one colour": ("context.putImageData", "(() => {})"),
@@ -167,7 +171,9 @@ def draw(browser, path, picture):
             device_scale_factor=1.4,
         )
         page.goto(path.resolve().as_uri())
-        page.locator("#body .name").first.click()
+        name = page.locator("#body .name").first
+        if name.get_attribute("aria-expanded") == "false":
+            name.click()
         page.screenshot(path=picture.with_name(name), full_page=True)
 
 

@@ -136,6 +136,10 @@ TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
               HasSubstr("a.csv:3: field self: extent -2 is negative"));
   EXPECT_EQ(RefusalOf("a.csv", "operator,self\nupsample_nearest_exact1d\n"),
             "a.csv:2: 1 cells, but the first row names 2 fields");
+  EXPECT_EQ(RefusalOf("a.csv", "operator,self,out,sed\nupsample_nearest_exact1d,1x2x3,1x2x6,\n"),
+            "a.csv:1: field sed: no operator has it");
+  EXPECT_EQ(RefusalOf("a.json", "[\"upsample_nearest_exact1d\"]"),
+            "a.json:1: wanted an object, {\"version\": 1, \"cases\": [...]}");
   EXPECT_THAT(RefusalOf("a.txt", "# two\n\nupsample_nearest_exact1d self=1x2x3 colour=red\n"),
               HasSubstr("a.txt:3: case 'upsample_nearest_exact1d self=1x2x3 colour=red': field "
                         "colour: upsample_nearest_exact1d has no parameter 'colour'"));
@@ -188,6 +192,8 @@ TEST(Cases, WrongFieldsAreRefusedByName) {
   EXPECT_THAT(Refusal(sampler + "input.strides=16,16,4"), HasSubstr("3 of them for shape"));
   EXPECT_THAT(Refusal("grid_sampler_2d_backward input=1x1x4x4"),
               HasSubstr("field gradOutput is not known: its OH follows from gradOutput"));
+  EXPECT_THAT(Refusal("grid_sampler_2d input=1x1x4x4 grid=1x2x2"),
+              HasSubstr("field grid has 3 extents, but grid is N,OH,OW,2"));
   EXPECT_THAT(Refusal("upsample_nearest_exact1d self=1x1x99999999999999 outputSize=4"),
               HasSubstr("needs"));
   EXPECT_THAT(Refusal("grid_sampler_2d_backward direction=forward"),

@@ -2,6 +2,7 @@
 #include "tools/manual/help_formatter.h"
 
 #include <sstream>
+#include <utility>
 
 namespace portacl::cli {
 namespace {
@@ -26,6 +27,15 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
     column += word.size();
   }
   return text;
+}
+
+// CLI11 puts an empty line before each group and another behind each but the last.
+std::string HelpFormatter::make_group(std::string group, bool is_positional,
+                                      std::vector<const CLI::Option*> options) const {
+  const bool first = is_positional || group == "Options";
+  const std::string text =
+      CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
+  return first ? text : text.substr(1);
 }
 
 }  // namespace portacl::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace portacl::cli {
 
@@ -11,6 +12,8 @@ class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter();
   std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override;
 };
 
 }  // namespace portacl::cli

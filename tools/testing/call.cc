@@ -25,7 +25,7 @@ class Extents {
         const Parameter& row = c.op->parameters[i];
         const auto& given = tensors ? c.arguments[i].shape : c.arguments[i].integers;
         const bool has_symbols = tensors ? IsTensor(row.role) : row.role == Role::kInts;
-        if (given && has_symbols) Bind(Symbols(row), *given);
+        if (given && has_symbols) Bind(row, *given);
       }
     }
   }
@@ -43,8 +43,13 @@ class Extents {
   }
 
  private:
-  void Bind(const std::vector<std::string>& symbols, const Shape& shape) {
-    if (symbols.size() != shape.size()) return;  // a refusal's: of another rank
+  void Bind(const Parameter& row, const Shape& shape) {
+    const std::vector<std::string> symbols = Symbols(row);
+    if (symbols.size() != shape.size()) {
+      if (case_.expect != 0) return;  // a wrong rank may be what is to be refused
+      throw BadInput(fmt::format("case '{}': field {} has {} extents, but {} is {}",
+                                 ToString(case_), row.name, shape.size(), row.name, row.pattern));
+    }
     for (size_t i = 0; i < symbols.size(); ++i) {
       if (!IsNumber(symbols[i])) bound_.emplace(symbols[i], shape[i]);
     }

@@ -318,6 +318,16 @@ Case CaseFromFields(const std::vector<Field>& fields, const std::string& source,
   return Reader(fields, source, line).Read();
 }
 
+bool IsField(const std::string& name) {
+  static const std::set<std::string> kOfEveryCase = {"operator", "direction", "name",   "dtype",
+                                                     "seed",     "profile",   "expect", "null"};
+  const std::string parameter = name.substr(0, name.find('.'));
+  const std::vector<OperatorRow>& rows = Operators();
+  return kOfEveryCase.count(name) > 0 ||
+         std::any_of(rows.begin(), rows.end(),
+                     [&](const OperatorRow& row) { return row.Find(parameter).has_value(); });
+}
+
 std::vector<Field> FieldsOf(const Case& c) {
   std::vector<Field> fields = {{"operator", c.op->name, 0}};
   if (!c.name.empty()) fields.push_back({"name", c.name, 0});

@@ -58,6 +58,8 @@ struct Field {
 // `source` names the file for messages, "" for a string. `line` is that of the case's beginning.
 // Throws BadInput: "FILE:LINE: field NAME: what is wrong".
 Case CaseFromFields(const std::vector<Field>& fields, const std::string& source, int line);
+// Whether a case of any operator may have a field of this name: to check the first row of a table.
+bool IsField(const std::string& name);
 // "operator" first, then the parameters' in the signature's order.
 std::vector<Field> FieldsOf(const Case& c);
 

@@ -106,7 +106,8 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
       entries.back().fields.push_back({key_, "", line_});
       in_list_ = true;
     } else {
-      Fail("a list where none is wanted");
+      Fail(depth_ == 1 ? "wanted an object, {\"version\": 1, \"cases\": [...]}"
+                       : "a list where none is wanted");
     }
     return true;
   }
@@ -206,6 +207,11 @@ std::vector<Entry> EntriesOfCsv(const std::string& text, const std::string& path
   const std::vector<CsvRow> rows = RowsOfCsv(text, path);
   if (rows.empty()) throw BadInput(path + ": no row with the names of the fields");
   const std::vector<std::string>& names = rows[0].cells;
+  for (const std::string& name : names) {
+    if (!name.empty() && !IsField(name)) {
+      throw BadInput(fmt::format("{}:{}: field {}: no operator has it", path, rows[0].line, name));
+    }
+  }
   std::vector<Entry> entries;
   for (size_t r = 1; r < rows.size(); ++r) {
     const CsvRow& row = rows[r];

@@ -64,6 +64,8 @@ ReportRow CompareCase(const StoredCase& golden, const std::string& other,
       if (!options.second.empty()) second = read(options.second);
       row.Add(wanted, actual, options.standard, options.with_pictures,
               options.second.empty() ? nullptr : &second);
+      row.verdict.outputs.back().actual_file =
+          ActualFile(other + "/" + golden.c.name, output.parameter, i);
     } catch (const BadInput& error) {
       row.verdict.error = error.what();
       row.verdict.bad_input = true;
@@ -74,15 +76,21 @@ ReportRow CompareCase(const StoredCase& golden, const std::string& other,
 
 }  // namespace
 
-std::vector<std::byte> ReadActual(const std::string& case_folder, const std::string& parameter,
-                                  size_t number, DataType dtype, const Shape& shape) {
+std::string ActualFile(const std::string& case_folder, const std::string& parameter,
+                       size_t number) {
   const std::string stem = case_folder + "/" + parameter;
   const std::string numbered = fmt::format("{}/output_{}.npy", case_folder, number);
-  if (fs::exists(stem + ".npy")) return ReadArray(stem + ".npy", dtype, shape);
-  if (fs::exists(stem + ".bin")) return ReadRaw(stem + ".bin", dtype, shape);
-  if (fs::exists(numbered)) return ReadArray(numbered, dtype, shape);
+  for (const std::string& file : {stem + ".npy", stem + ".bin", numbered}) {
+    if (fs::exists(file)) return file;
+  }
   throw BadInput(
       fmt::format("{}.npy: no such file, nor {}.bin, nor output_{}.npy", stem, parameter, number));
+}
+
+std::vector<std::byte> ReadActual(const std::string& case_folder, const std::string& parameter,
+                                  size_t number, DataType dtype, const Shape& shape) {
+  const std::string file = ActualFile(case_folder, parameter, number);
+  return file.ends_with(".bin") ? ReadRaw(file, dtype, shape) : ReadArray(file, dtype, shape);
 }
 
 std::vector<ReportRow> CompareSets(const std::vector<StoredCase>& golden, const std::string& other,

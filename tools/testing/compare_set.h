@@ -29,8 +29,11 @@ std::vector<ReportRow> CompareSets(const std::vector<StoredCase>& golden, const 
 std::vector<ReportRow> ShowSet(const std::vector<StoredCase>& golden,
                                const CompareSetOptions& options);
 
-// The elements of an output in the folder of one case: <parameter>.npy, <parameter>.bin or
-// output_<number>.npy. bfloat16 may be uint16 or ml_dtypes' own type. Throws BadInput.
+// The file of an output in the folder of one case: <parameter>.npy, <parameter>.bin or
+// output_<number>.npy, whichever is there first. Throws BadInput.
+std::string ActualFile(const std::string& case_folder, const std::string& parameter, size_t number);
+
+// Its elements. bfloat16 may be uint16 or ml_dtypes' own type. Throws BadInput.
 std::vector<std::byte> ReadActual(const std::string& case_folder, const std::string& parameter,
                                   size_t number, DataType dtype, const Shape& shape);
 

@@ -24,7 +24,14 @@ std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
     const bool asked = options.op.empty() || options.op == row.name || options.op == row.function;
     if (asked && !missing) rows.push_back(&row);
   }
-  if (rows.empty()) throw cli::BadInput(fmt::format("--operator: '{}' is not there", options.op));
+  if (rows.empty()) {
+    std::string names;
+    for (const OperatorRow& row : Operators()) names += fmt::format(" {}", row.name);
+    throw cli::BadInput(
+        FindOperator(options.op) != nullptr
+            ? fmt::format("--operator: profile {} refuses {}", options.profile, options.op)
+            : fmt::format("--operator: '{}' is not one of{}", options.op, names));
+  }
   return rows;
 }
 

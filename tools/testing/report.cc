@@ -227,7 +227,7 @@ ordered_json ReportJson(const std::vector<ReportRow>& rows, const std::string& t
   for (const ReportRow& row : rows) left -= std::min<size_t>(left, row.verdict.passed() ? 0 : 1);
   for (const ReportRow& row : rows) {
     const CaseVerdict& verdict = row.verdict;
-    ordered_json entry = VerdictJson(verdict, "", "");
+    ordered_json entry = VerdictJson(verdict, "");
     entry["operator"] = verdict.c.op->name;
     entry["dtype"] = cli::DataTypeName(verdict.c.dtype);
     const bool drawn = !row.pictures.empty() && (!verdict.passed() || left > 0);

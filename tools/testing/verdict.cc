@@ -60,6 +60,7 @@ class Judgement {
     verdict_.parameter = golden_.parameter;
     verdict_.dtype = golden_.dtype;
     verdict_.shape = golden_.shape;
+    verdict_.in_ulp = options_.standard == Standard::kUlp || options_.standard == Standard::kBinary;
     const size_t size = cli::ElementSize(golden_.dtype);
     verdict_.count = static_cast<int64_t>(golden_.golden.size() / size);
     for (int64_t i = 0; i < verdict_.count; ++i) Look(i, static_cast<size_t>(i) * size);
@@ -88,7 +89,7 @@ class Judgement {
       if (!IsRightWithoutNumbers(v, same_bits)) {
         ++(std::isnan(v.actual) != std::isnan(v.golden) ? verdict_.nan_mismatch
                                                         : verdict_.infinity_mismatch);
-        element.error = HUGE_VAL;
+        element.error = verdict_.largest_excess = HUGE_VAL;
         Fail(element);
       }
       return;
@@ -102,6 +103,7 @@ class Judgement {
     }
     AddStatistics(v, element, at);
     const Measure measure = MeasureOf(v, same_bits, ulp);
+    element.error = measure.error;
     element.allowed = measure.allowed;
     if (!measure.passed()) Fail(element);
   }
@@ -150,7 +152,8 @@ class Judgement {
       case Standard::kUlp:
         return {static_cast<double>(ulp), static_cast<double>(options_.ulp)};
       case Standard::kBinary:
-        return {same_bits ? 0.0 : 1.0, 0};
+        // Both zeros are the same number in other bits.
+        return {same_bits ? 0.0 : static_cast<double>(std::max<int64_t>(ulp, 1)), 0};
       default:
         return {0, 0};  // judged as a whole
     }
@@ -176,7 +179,7 @@ class Judgement {
 
   void Conclude() {
     if (verdict_.failed > 0) {
-      verdict_.reason = fmt::format("{} of {} elements are not {}", verdict_.failed, verdict_.count,
+      verdict_.reason = fmt::format("{} of {} elements not {}", verdict_.failed, verdict_.count,
                                     StandardText(options_));
     } else if (options_.standard == Standard::kStat) {
       const double t = cli::ComparisonThreshold(golden_.dtype);
@@ -246,9 +249,10 @@ Shape IndexOf(const Shape& shape, int64_t index) {
 }
 
 std::string ElementText(const OutputVerdict& output, const Element& element) {
-  return fmt::format("{}{} is {:.9g}, golden {:.9g}, exact {:.17g}, error {:.3g}, allowed {:.3g}",
-                     output.parameter, cli::ToString(IndexOf(output.shape, element.index)),
-                     element.actual, element.golden, element.exact, element.error, element.allowed);
+  const std::string place = output.parameter + cli::ToString(IndexOf(output.shape, element.index));
+  return fmt::format("{} is {:.9g}, golden {:.9g}, exact {:.17g}, error {:.3g}{}, allowed {:.3g}",
+                     place, element.actual, element.golden, element.exact, element.error,
+                     output.in_ulp ? " ULP" : "", element.allowed);
 }
 
 }  // namespace portacl::golden

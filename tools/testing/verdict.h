@@ -34,8 +34,8 @@ std::string StandardText(const StandardOptions& options);
 struct Element {
   int64_t index = 0;  // row-major
   double actual = 0, golden = 0, exact = 0;
-  double error = 0;    // |actual - exact|
-  double allowed = 0;  // by the standard, in the same unit; for kUlp: representable numbers
+  double error = 0;    // as the standard measures it: from exact or golden, in values or in ULP
+  double allowed = 0;  // in the same unit
 };
 
 struct OutputVerdict {
@@ -49,10 +49,12 @@ struct OutputVerdict {
   int64_t infinity_mismatch = 0;  // an infinity where a number or the other one is wanted
   int64_t different_bits = 0;     // from golden
   double largest_error = 0;       // |a - exact|, of numbers
-  double largest_excess = 0;      // of error / bound: up to 1 is within it
+  double largest_excess = 0;      // of |a - exact| / bound: up to 1 is within it
   double mere = 0, mare = 0;
   int64_t largest_ulp = 0;     // distance from golden in representable numbers
+  std::string actual_file;     // what was read; "" for results that never were in a file
   std::string reason;          // "" where it passed
+  bool in_ulp = false;         // the unit of `worst`: representable numbers (kUlp, kBinary)
   std::vector<Element> worst;  // failing elements, the worst first; at most kWorst
   static constexpr size_t kWorst = 8;
 };
@@ -70,7 +72,7 @@ struct CaseVerdict {
   bool passed() const;
 };
 
-// "inputGrad[0, 1, 2, 3] is 1.5, exact 2.5, error 1, allowed 1e-6"
+// "inputGrad[0, 1, 2, 3] is 1.5, golden 2.5, exact 2.5, error 1, allowed 1e-6"
 std::string ElementText(const OutputVerdict& output, const Element& element);
 // The row-major `index` as one index for each axis.
 Shape IndexOf(const Shape& shape, int64_t index);

@@ -27,11 +27,13 @@ ordered_json ElementJson(const OutputVerdict& output, const Element& element) {
 }
 
 ordered_json OutputJson(const CaseVerdict& verdict, const OutputVerdict& output,
-                        const std::string& golden_folder, const std::string& other_folder) {
+                        const std::string& golden_folder) {
   ordered_json json = {{"parameter", output.parameter}, {"passed", output.passed}};
-  const std::string file = fmt::format("/{}/{}.npy", verdict.c.name, output.parameter);
-  if (!golden_folder.empty()) json["golden_file"] = golden_folder + file;
-  if (!other_folder.empty()) json["actual_file"] = other_folder + file;
+  if (!golden_folder.empty()) {
+    json["golden_file"] =
+        fmt::format("{}/{}/{}.npy", golden_folder, verdict.c.name, output.parameter);
+  }
+  if (!output.actual_file.empty()) json["actual_file"] = output.actual_file;
   json["dtype"] = cli::DataTypeName(output.dtype);
   json["shape"] = output.shape;
   json["count"] = output.count;
@@ -45,6 +47,7 @@ ordered_json OutputJson(const CaseVerdict& verdict, const OutputVerdict& output,
   json["mere"] = Number(output.mere);
   json["mare"] = Number(output.mare);
   json["reason"] = output.reason;
+  json["worst_unit"] = output.in_ulp ? "ulp" : "value";
   json["worst"] = ordered_json::array();
   for (const Element& element : output.worst) json["worst"].push_back(ElementJson(output, element));
   return json;
@@ -52,20 +55,19 @@ ordered_json OutputJson(const CaseVerdict& verdict, const OutputVerdict& output,
 
 }  // namespace
 
-ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder,
-                         const std::string& other_folder) {
+ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder) {
   ordered_json entry = {
       {"name", verdict.c.name}, {"case", ToString(verdict.c)}, {"passed", verdict.passed()}};
   if (!verdict.error.empty()) entry["error"] = verdict.error;
   entry["outputs"] = ordered_json::array();
   for (const OutputVerdict& output : verdict.outputs) {
-    entry["outputs"].push_back(OutputJson(verdict, output, golden_folder, other_folder));
+    entry["outputs"].push_back(OutputJson(verdict, output, golden_folder));
   }
   return entry;
 }
 
 ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts, const StandardOptions& standard,
-                          const std::string& golden_folder, const std::string& other_folder) {
+                          const std::string& golden_folder) {
   size_t passed = 0;
   for (const CaseVerdict& verdict : verdicts) passed += verdict.passed() ? 1 : 0;
   ordered_json json = {{"passed", passed == verdicts.size()},
@@ -74,7 +76,7 @@ ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts, const Standa
                        {"failed", verdicts.size() - passed},
                        {"cases", ordered_json::array()}};
   for (const CaseVerdict& verdict : verdicts) {
-    json["cases"].push_back(VerdictJson(verdict, golden_folder, other_folder));
+    json["cases"].push_back(VerdictJson(verdict, golden_folder));
   }
   return json;
 }

@@ -10,14 +10,12 @@
 
 namespace portacl::golden {
 
-// Folders may be "" (nothing was written); file names are then left out.
+// `golden_folder` may be "" (nothing was written); the names of its files are then left out.
 nlohmann::ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts,
                                     const StandardOptions& standard,
-                                    const std::string& golden_folder,
-                                    const std::string& other_folder);
+                                    const std::string& golden_folder);
 
-nlohmann::ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder,
-                                   const std::string& other_folder);
+nlohmann::ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder);
 
 }  // namespace portacl::golden
 

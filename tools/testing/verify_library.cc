@@ -65,11 +65,11 @@ std::string ProblemOf(const Answer& answer, const Case& c, size_t outputs) {
 void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportRow& row) {
   for (size_t i = 0; i < golden.outputs.size(); ++i) {
     const GoldenOutput& output = golden.outputs[i];
+    const std::string folder = options.outputs + "/" + golden.c.name;
     try {
-      row.Add(output,
-              ReadActual(options.outputs + "/" + golden.c.name, output.parameter, i, output.dtype,
-                         output.shape),
+      row.Add(output, ReadActual(folder, output.parameter, i, output.dtype, output.shape),
               options.standard, options.with_pictures);
+      row.verdict.outputs.back().actual_file = ActualFile(folder, output.parameter, i);
     } catch (const cli::BadInput& error) {
       row.verdict.error = error.what();
       row.verdict.bad_input = true;
