@@ -108,6 +108,7 @@ def test_a_wrong_element_is_named():
     failed = [output for output in verdict.outputs if not output["passed"]]
     assert [output["parameter"] for output in failed] == ["gridGrad"]
     assert failed[0]["worst"][0]["index"] == [1, 2, 3, 1]
+    assert " ULP, allowed 0.0\n" in str(compare(SAMPLER, wrong, ulp=0))
     with pytest.raises(AssertionError, match=r"gridGrad\[1, 2, 3, 1\] is"):
         assert_matches_golden(SAMPLER, wrong)
 

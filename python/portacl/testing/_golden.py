@@ -52,10 +52,11 @@ class Verdict:
             if output["passed"]:
                 continue
             lines.append(f"{output['parameter']}: {output['reason']}")
+            unit = " ULP" if output["worst_unit"] == "ulp" else ""
             for worst in output["worst"][:3]:
                 lines.append(
                     f"  {output['parameter']}{worst['index']} is {worst['actual']}, golden "
-                    f"{worst['golden']}, error {worst['error']}, allowed {worst['allowed']}"
+                    f"{worst['golden']}, error {worst['error']}{unit}, allowed {worst['allowed']}"
                 )
         return "\n".join([*lines, f"  --case '{self.case}'"])
 
