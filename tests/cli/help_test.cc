@@ -150,7 +150,8 @@ TEST_F(HelpTest, AVariableThatNobodyReadsIsNamedOnce) {
 TEST_F(HelpTest, VariablesThatAreReadAndThoseOfScriptsAreNot) {
   EXPECT_EQ(Run({"info"},
                 "PORTACL_CACHE=/tmp PORTACL_JOBS=2 PORTACL_TEST_SHORT=1 PORTACL_SKIP_PACKAGES=1 "
-                "PORTACL_SOURCE_DIR=/ PORTACL_POOL_MB=1 PORTACL_NUM_THREADS=1 PORTACL_LOG=off")
+                "PORTACL_SOURCE_DIR=/ PORTACL_REPOSITORY_URL=x PORTACL_BUNDLE=0 PORTACL_POOL_MB=1 "
+                "PORTACL_NUM_THREADS=1 PORTACL_LOG=off")
                 .err,
             "");
 }
