@@ -71,7 +71,8 @@ def test_the_source_distribution_is_whole(metadata, monkeypatch, tmp_path):
     import portacl_backend
 
     root = BACKEND.parents[1]
-    git = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=False)
+    command = ["git", "-C", root, "ls-files"]
+    git = subprocess.run(command, capture_output=True, text=True, check=False)
     if git.returncode != 0:
         pytest.skip("no clone")
     wanted = {name for name in git.stdout.split("\n") if name and (root / name).is_file()}
