@@ -1,4 +1,4 @@
-// acl_rt_device.h: what a device is and how much of it is in use.
+// acl_rt_device.h, acl_base.h: what a device is and how much of it is in use.
 #include <unistd.h>
 
 #include <cstdio>
@@ -7,6 +7,7 @@
 
 #include "acl/acl_rt.h"
 #include "api/shim.h"
+#include "ops/settings.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -14,6 +15,7 @@
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
+using portacl::api::GuardedValue;
 using portacl::api::RawValue;
 using portacl::base::Status;
 
@@ -124,6 +126,23 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* u
                         DEVICE_UTILIZATION_NOT_SUPPORT, static_cast<int32_t>(percent), nullptr};
     return {};
   });
+}
+
+// Programs choose code by this name, so each profile answers like a processor that it stands for.
+const char* aclrtGetSocName() {
+  using portacl::ops::Profile;
+  const Profile profile = GuardedValue("aclrtGetSocName", Profile::kAtlasA2,
+                                       [] { return portacl::ops::CurrentProfile(); });
+  switch (profile) {
+    case Profile::kAtlasA2:
+    case Profile::kOpen:  // programs refuse names that they do not know
+      break;
+    case Profile::kAtlasA3:
+      return "Ascend910_9391";
+    case Profile::kAtlasTraining:
+      return "Ascend910A";
+  }
+  return "Ascend910B1";
 }
 
 }  // extern "C"
