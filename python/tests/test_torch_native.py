@@ -182,6 +182,12 @@ def test_errors(monkeypatch):
                 aten.grid_sampler_2d(x, grid, 0, padding, False)
 
 
+@pytest.mark.parametrize("sizes", [((4,) * 9, (1, 1, 2, 2)), ((4, 4), (1,) * 9), ((4,) * 8, (2,))])
+def test_lists_of_sizes_are_no_longer_than_tensors_have_axes(sizes):
+    with pt.accelerated(), pytest.raises(RuntimeError, match="a list has 9 numbers|ask for"):
+        aten._upsample_nearest_exact2d_backward(torch.ones(1, 1, 4, 4), *sizes)
+
+
 def test_an_unloaded_library_is_refused():
     assert portacl._core.find_torch("/nowhere/libtorch_cpu.so").endswith("is not loaded")
     assert portacl._core.find_torch("libc.so.6") == "PyTorch is older than 2.13"
