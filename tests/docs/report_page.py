@@ -172,9 +172,9 @@ def draw(browser, path, picture):
             device_scale_factor=1.4,
         )
         page.goto(path.resolve().as_uri())
-        name = page.locator("#body .name").first
-        if name.get_attribute("aria-expanded") == "false":
-            name.click()
+        case = page.locator("#body .name").first
+        if case.get_attribute("aria-expanded") == "false":
+            case.click()
         page.screenshot(path=picture.with_name(name), full_page=True)
 
 
