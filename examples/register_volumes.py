@@ -292,6 +292,8 @@ def main():
     parser.add_argument("--colin", default=COLIN, help="the volume ch2bet.nii.gz")
     options = parser.parse_args()
 
+    if not Path(options.colin).exists():
+        raise SystemExit(f"{options.colin} is not there (Debian's package mricron-data has it)")
     volumes = load(find_mni(), options.colin)
     portacl.torch.enable(forward=True)
     velocity, errors = register(volumes, LEVELS, options.steps)
