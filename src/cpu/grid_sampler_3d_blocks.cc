@@ -18,6 +18,13 @@ namespace {
 
 using Params = ops::GridSampler3DParams;
 
+// Whether four points from k on have all their taps.
+template <class F>
+HWY_INLINE bool AreWhole(const TricubicBatch<F>& batch, int64_t k) {
+  const int32_t* const whole = batch.whole + k;
+  return (whole[0] & whole[1] & whole[2] & whole[3]) != 0;
+}
+
 // Sums start from +0 and take the taps inside in order, one fused multiply-add each; those of
 // unusable points start from NaN and have no taps.
 template <class T, Interpolation kInterpolation>
@@ -139,11 +146,6 @@ class BlockSampling {
       }
       hn::Store(sum, d, to + lane);
     }
-  }
-
-  static HWY_INLINE bool AreWhole(const Batch& batch, int64_t k) {
-    const int32_t* const whole = batch.whole + k;
-    return (whole[0] & whole[1] & whole[2] & whole[3]) != 0;
   }
 
   // Four points, whose additions wait for each other only within a point, from point p on.
