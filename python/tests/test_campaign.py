@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import portacl
 import pytest
+
+import portacl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/campaign"))
 
