@@ -76,7 +76,7 @@ def test_what_a_program_calls_becomes_its_cases(tmp_path):
 
 @pytest.mark.parametrize("kind", ["smoke", "boundary"])
 def test_inputs_have_the_bits_that_golden_writes(tmp_path, kind):
-    chosen = cases(kind, count=300)[:: 1 if kind == "smoke" else 4]
+    chosen = cases(kind, count=300) if kind == "smoke" else cases(kind)[::4]
     (tmp_path / "cases.txt").write_text("".join(f"{case}\n" for case in chosen))
     run("golden", str(tmp_path / "cases.txt"), "-o", str(tmp_path / "want"))
     for case in chosen:
