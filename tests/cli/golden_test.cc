@@ -314,7 +314,7 @@ TEST_F(GoldenTest, OptionsThatWouldChangeNothingAreRefused) {
       {"generate", "smoke", "--small"},          {"convert", "a.txt", "--count", "1"},
       {"convert", "a.txt", "--profile", "open"}, {"from-log", "a.txt", "--operator", "x"}};
   for (std::vector<std::string> arguments : wrong) {
-    const std::string& option = arguments[2];
+    const std::string option = arguments[2];
     arguments.insert(arguments.begin(), "cases");
     ExpectBadInput(Run(arguments), option + ": only `cases generate");
   }
