@@ -57,9 +57,17 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
 }
 
 // One volume at a time, a slab of planes for each thread: too few planes leave threads idle for
-// longer than the lanes gain.
+// longer than the lanes gain. Of many small volumes in tricubic mode every thread had better take
+// its own.
 bool UseBlocks(const Params& p) {
   const auto& s = p.shape;
+  ops::GridSampler3DShape volume = s;
+  volume.n = 1;
+  if (s.interpolation == ops::Interpolation::kBicubic && IsSmall(volume) && !IsSmall(s) &&
+      s.n >= runtime::NumThreads() && runtime::NumThreads() > 1 &&
+      HasShortOffsets(s, p.input_stride) && HasShortOffsets(s, p.input_grad_stride)) {
+    return false;
+  }
   if (p.want_input_grad && !IsSmall(s) && 3 * s.d < runtime::NumThreads()) return false;
   return ServesBlocks(s);
 }

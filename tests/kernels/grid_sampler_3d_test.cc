@@ -16,6 +16,7 @@
 #include "cpu/grid_sampler_3d_backward.h"
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"
+#include "runtime/parallel.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
 #include "support/grid_kernels.h"
@@ -294,6 +295,23 @@ TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLan
       EXPECT_FALSE(kernel.plan(gathered, &plan));
     }
   }
+}
+
+// Blocks take one volume after the other: small ones would all run on one thread.
+TEST_F(GridSampler3DKernelsTest, ShareManySmallVolumesOut) {
+  GridCase c(Element::kFloat, 64, 16, {8, 8, 8}, {8, 8, 8});
+  portacl::ops::GridSampler3DParams params;
+  params.shape = GridShape(c.input, c.grid, GridMode{});
+  params.input_stride = {8192, 512, 64, 8, 1};
+  portacl::base::KernelPlan plan;
+  for (const int threads : {1, 2}) {
+    portacl::runtime::SetNumThreads(threads);
+    for (const auto& kernel : GridSampler3DKernels()) {
+      EXPECT_TRUE(kernel.plan(params, &plan));
+      EXPECT_STREQ(plan.path, threads == 1 ? "blocks" : "direct");
+    }
+  }
+  portacl::runtime::SetNumThreads(0);
 }
 
 }  // namespace
