@@ -568,7 +568,8 @@ void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float
 }  // namespace
 
 void RunPlanar(const Params& p, const PlanarGeometry& planes, void* workspace) {
-#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2)
+// Compiled before this target, but where it is the baseline (-march=znver3).
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
     return N_AVX2::RunPlanar(p, planes, workspace);

@@ -390,7 +390,8 @@ class DirectSampling {
 }  // namespace
 
 void RunDirectSampling(const Params& p, const PointChunks& chunks) {
-#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2)
+// Compiled before this target, but where it is the baseline (-march=znver3).
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
     return N_AVX2::RunDirectSampling(p, chunks);
