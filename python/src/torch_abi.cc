@@ -263,8 +263,7 @@ void Tensor::Read(const char* name) {
   }
 }
 
-Extents TakeList(Value argument, size_t least) {
-  constexpr size_t kMost = 8;  // leaves room for what a caller adds
+Extents TakeList(Value argument) {
   const Functions& f = functions;
   const auto list = reinterpret_cast<Handle>(argument);
   // Out of memory or not, the list goes.
@@ -272,17 +271,21 @@ Extents TakeList(Value argument, size_t least) {
       list, f.delete_list);
   size_t size = 0;
   Check(f.get_list_size(list, &size));
-  if (size < least || size > kMost) {
-    throw std::runtime_error("a list has " + std::to_string(size) + " numbers, but must have " +
-                             std::to_string(least) + " to " + std::to_string(kMost));
-  }
   Extents values;
-  for (size_t i = 0; i < size; ++i) {
+  for (size_t i = 0; i < std::min(size, Extents::kMost); ++i) {
     Value value = 0;
     Check(f.get_list_item(list, i, &value));
     values.Append(static_cast<int64_t>(value));
   }
   return values;
+}
+
+void CheckLength(const Extents& list, size_t least) {
+  constexpr size_t kMost = 8;  // leaves room for what a caller adds
+  if (list.size() >= least && list.size() <= kMost) return;
+  throw std::runtime_error("a list has " + std::to_string(list.size()) +
+                           " numbers, but must have " + std::to_string(least) + " to " +
+                           std::to_string(kMost));
 }
 
 double TakeScale(Value argument) {

@@ -127,8 +127,11 @@ class Tensor {
   portaclTensor view_{};
 };
 
-// The numbers of a list argument, which it frees. Throws where these are not `least` to 8.
-Extents TakeList(Value argument, size_t least = 0);
+// The numbers of a list argument, which it frees; of a long list the first ones, see CheckLength.
+Extents TakeList(Value argument);
+
+// Throws where a list has not `least` to 8 numbers. After all arguments were taken: they are freed.
+void CheckLength(const Extents& list, size_t least);
 
 // A float argument that may be None, then 0; frees it.
 double TakeScale(Value argument);

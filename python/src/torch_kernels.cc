@@ -11,6 +11,7 @@
 namespace portacl_python {
 namespace {
 
+using torch_abi::CheckLength;
 using torch_abi::Extents;
 using torch_abi::TakeList;
 using torch_abi::TakeScale;
@@ -66,7 +67,8 @@ void GridSamplerBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*result
   Tensor grad_output(stack[0]);
   Tensor input(stack[1]);
   Tensor grid(stack[2]);
-  const Extents mask = TakeList(stack[6], 2);
+  const Extents mask = TakeList(stack[6]);
+  CheckLength(mask, 2);
   grad_output.Read("grad_output");
   input.Read("input");
   grid.Read("grid");
@@ -121,6 +123,8 @@ void UpsampleNearestExactBackward(Value* stack, uint64_t /*arguments*/, uint64_t
   const Extents input_size = TakeList(stack[2]);
   Call call{Op::kUpsampleNearestExactBackward};
   for (int axis = 0; axis < kAxes; ++axis) call.scales.at(axis) = TakeScale(stack[3 + axis]);
+  CheckLength(output_size, 0);
+  CheckLength(input_size, 0);
   grad_output.Read("grad_output");
   CheckSizes(grad_output.shape(), input_size, output_size);
   Tensor grad_input =
