@@ -39,7 +39,7 @@ void CheckOptions(const CasesCommand& options) {
   const bool random = generate && options.from == "random";
   const auto only = [](bool given, const char* option, bool takes, const char* kinds) {
     if (!given || takes) return;
-    throw BadInput(fmt::format("{}: only `cases generate{}` takes it", option, kinds));
+    throw BadInput(fmt::format("{}: goes with `cases generate{}` only", option, kinds));
   };
   only(options.count > 0, "--count", smoke || random, " smoke` and `cases generate random");
   only(!options.seed.empty(), "--seed", random, " random");

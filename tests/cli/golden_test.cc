@@ -104,8 +104,8 @@ TEST_F(GoldenTest, ADamagedRecordOfWhatIsDoneIsRefused) {
                             .c_str()),
             0);
   const std::string head = Read("sum").substr(0, 64) + "\n";
-  for (const std::string line :
-       {"garbage", "", "0", "0 ", "0 {", "1 {}", "-1 {}", "0x {}", "99999999999999999999 {}"}) {
+  for (const std::string line : {"garbage", "", "0", "0 ", "0 {", "0 5", "0 {}", "1 {}", "-1 {}",
+                                 "0x {}", "99999999999999999999 {}"}) {
     fs::remove_all(Path("cut"));
     fs::create_directories(Path("cut"));
     Write("cut/.portacl-progress", head + line + "\n");
@@ -225,6 +225,8 @@ TEST_F(GoldenTest, ANaNIsBeyondEveryBound) {
   const nlohmann::json& output = json.at("cases")[0].at("outputs")[0];
   EXPECT_EQ(output.at("nan_mismatch"), 1);
   EXPECT_EQ(output.at("largest_error_of_bound"), "inf");
+  EXPECT_THAT(Run({"compare", "want", "mine", "--ulp", "3"}).out,
+              HasSubstr("error inf ULP, allowed 3\n"));
 }
 
 TEST_F(GoldenTest, CasesWithoutResultsAreCountedApart) {
@@ -316,7 +318,7 @@ TEST_F(GoldenTest, OptionsThatWouldChangeNothingAreRefused) {
   for (std::vector<std::string> arguments : wrong) {
     const std::string option = arguments[2];
     arguments.insert(arguments.begin(), "cases");
-    ExpectBadInput(Run(arguments), option + ": only `cases generate");
+    ExpectBadInput(Run(arguments), option + ": goes with `cases generate");
   }
 }
 

@@ -270,8 +270,9 @@ class SetFolder {
     size_t i = cases_.size();
     const char* const end = line.data() + line.size();
     const char* const space = std::from_chars(line.data(), end, i).ptr;
-    if (i >= cases_.size() || space == end || *space != ' ' ||
-        !ordered_json::accept(space + 1, end)) {
+    ordered_json entry;
+    if (space != end && *space == ' ') entry = ordered_json::parse(space + 1, end, nullptr, false);
+    if (i >= cases_.size() || !entry.is_object() || entry.value("name", "") != cases_[i].name) {
       throw BadInput(fmt::format("{}: its record {} is damaged; remove the folder",
                                  folder_.string(), kProgress));
     }

@@ -90,6 +90,10 @@ class Judgement {
         ++(std::isnan(v.actual) != std::isnan(v.golden) ? verdict_.nan_mismatch
                                                         : verdict_.infinity_mismatch);
         element.error = verdict_.largest_excess = HUGE_VAL;
+        if (!IsByBound()) {
+          element.allowed =
+              options_.standard == Standard::kUlp ? static_cast<double>(options_.ulp) : 0;
+        }
         Fail(element);
       }
       return;
