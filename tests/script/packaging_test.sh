@@ -6,6 +6,10 @@ version=$(project_version)
 failed=0
 wrong() { echo "$*"; failed=1; }
 
+# How recipe.yaml reads the version, and how script/release finds that line.
+grep -q "^project(portacl VERSION $version " CMakeLists.txt || wrong "recipe.yaml wants a space behind CMakeLists.txt's version"
+grep -q '^  version: .*load_from_file("../../CMakeLists.txt")' packaging/conda/recipe.yaml || wrong "recipe.yaml does not read the version"
+
 # Every library of the notices is wanted by the recipes and named by the others.
 for name in onetbb highway fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
   grep -q "\"$name/" packaging/conan/conanfile.py || wrong "conanfile.py does not want $name"

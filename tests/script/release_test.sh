@@ -57,7 +57,7 @@ checksum=$(sha256sum "$files/portacl-1.2.3-source.tar.gz" | cut -d' ' -f1)
 for line in 'context:' '  version: "1.2.3"' '  path: ./portacl-1.2.3-source.tar.gz' "  sha256: $checksum"; do
   in_recipe "$line"
 done
-PORTACL_REPOSITORY_URL=https://example.org/portacl/ script/release v1.2.3 --sources >/dev/null
+PORTACL_REPOSITORY_URL=https://example.org/portacl.git/ script/release v1.2.3 --sources >/dev/null
 in_recipe '  url: https://example.org/portacl/releases/download/v1.2.3/portacl-1.2.3-source.tar.gz'
 tar -xzf "$files/portacl-1.2.3-source.tar.gz" -C "$folder"
 if grep -q "not committed" "$folder/portacl-1.2.3/CHANGELOG.md"; then
