@@ -27,6 +27,11 @@ bool IsSmall(const ops::GridSampler3DShape& s) {
   return s.n * s.c * (s.od * s.oh * s.ow + s.d * s.h * s.w / 8) < 8192;
 }
 
+bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
+  s.n = 1;
+  return IsSmall(s);
+}
+
 // Channels are grouped so that their volumes stay in the L2 cache, which scattered points need, but
 // not so few that finding the points costs as much as adding them.
 int64_t GroupChannels(const ops::GridSampler3DShape& s, int64_t volume_bytes) {
@@ -61,22 +66,19 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
 // its own.
 bool UseBlocks(const Params& p) {
   const auto& s = p.shape;
-  ops::GridSampler3DShape volume = s;
-  volume.n = 1;
-  if (s.interpolation == ops::Interpolation::kBicubic && IsSmall(volume) && !IsSmall(s) &&
-      s.n >= runtime::NumThreads() && runtime::NumThreads() > 1 &&
-      HasShortOffsets(s, p.input_stride) && HasShortOffsets(s, p.input_grad_stride)) {
+  const int threads = runtime::NumThreads();
+  if (s.interpolation == ops::Interpolation::kBicubic && IsEachVolumeSmall(s) && !IsSmall(s) &&
+      threads > 1 && s.n >= threads && HasShortOffsets(s, p.input_stride) &&
+      HasShortOffsets(s, p.input_grad_stride)) {
     return false;
   }
-  if (p.want_input_grad && !IsSmall(s) && 3 * s.d < runtime::NumThreads()) return false;
+  if (p.want_input_grad && !IsSmall(s) && 3 * s.d < threads) return false;
   return ServesBlocks(s);
 }
 
 uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
   const auto& s = p.shape;
-  ops::GridSampler3DShape volume = s;  // the threads are woken for each
-  volume.n = 1;
-  const int64_t threads = IsSmall(volume) ? 1 : runtime::NumThreads();
+  const int64_t threads = IsEachVolumeSmall(s) ? 1 : runtime::NumThreads();  // woken for each
   plan->blocks = true;
   plan->slabs = std::min({threads, kMostSlabs, s.d});
   const int64_t points = CeilDiv(s.od * s.oh * s.ow, int64_t{kGroup}) * int64_t{kGroup};
