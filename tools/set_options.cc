@@ -53,7 +53,7 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
   for (const CaseVerdict& verdict : verdicts) {
     failed += verdict.passed() ? 0 : 1;
     // A refusal's verdict is its error.
-    unjudged += verdict.error.empty() || verdict.c.expect != 0 ? 0 : 1;
+    unjudged += !verdict.error.empty() && verdict.c.expect == 0 ? 1 : 0;
     outputs += verdict.outputs.size();
     for (const OutputVerdict& output : verdict.outputs) {
       right += output.passed ? 1 : 0;
