@@ -33,6 +33,15 @@ Status CheckCacheRange(const void* address, size_t size) {
   return {};
 }
 
+aclError EnqueueCopy(const char* api, void* dst, size_t room, const void* src, size_t count,
+                     aclrtMemcpyKind kind, aclrtStream stream) {
+  return Guarded(api, [&]() -> Status {
+    rt::CopyRequest request;
+    PORTACL_RETURN_IF_ERROR(rt::MakeCopyRequest(dst, room, src, count, RawValue(kind), &request));
+    return rt::CopyAsync(request, stream);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -94,22 +103,12 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
 
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
                           aclrtMemcpyKind kind, aclrtStream stream) {
-  return Guarded("aclrtMemcpyAsync", [&]() -> Status {
-    rt::CopyRequest request;
-    PORTACL_RETURN_IF_ERROR(
-        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
-    return rt::CopyAsync(request, stream);
-  });
+  return EnqueueCopy("aclrtMemcpyAsync", dst, destMax, src, count, kind, stream);
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
                                        aclrtMemcpyKind kind, aclrtStream stream) {
-  return Guarded("aclrtMemcpyAsyncWithCondition", [&]() -> Status {
-    rt::CopyRequest request;
-    PORTACL_RETURN_IF_ERROR(
-        rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
-    return rt::CopyAsync(request, stream);
-  });
+  return EnqueueCopy("aclrtMemcpyAsyncWithCondition", dst, destMax, src, count, kind, stream);
 }
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
