@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 import numpy as np
 import pytest
+
+SEED = int(os.environ.get("PORTACL_TEST_SEED", "20261123"))
+
+
+def pytest_report_header():
+    """The seed of PyTorch's random numbers, to repeat a failure with."""
+    return f"PORTACL_TEST_SEED={SEED}"
 
 
 def pytest_collection_modifyitems(items):
@@ -20,6 +28,13 @@ def pytest_collection_modifyitems(items):
 def rng():
     """Random numbers with a fixed seed."""
     return np.random.default_rng(20240711)
+
+
+@pytest.fixture(autouse=True)
+def _seed_torch():
+    """Let a test's values depend on the seed alone, not on the tests that ran before it."""
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.manual_seed(SEED)
 
 
 @pytest.fixture

@@ -37,7 +37,8 @@ def test_grid_sample_equals_torch(mode, padding, align):
         torch.autograd.grad((got * weights).sum(), (x, grid)),
         torch.autograd.grad((want * weights).sum(), (x, grid)),
     ):
-        torch.testing.assert_close(a, b)
+        # Sums of terms of either sign: what float32 rounds away is a part of the largest.
+        torch.testing.assert_close(a, b, rtol=0, atol=5e-6 * b.abs().max().item())
 
 
 @pytest.mark.parametrize("size", [(12, 10), (9, 4), (6, 5)])
