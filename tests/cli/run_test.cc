@@ -362,7 +362,9 @@ TEST_F(RunTest, SavedInputsGiveTheSameResultAgain) {
     const auto report = RunJson({"run", "grid_sampler_2d_backward", "--input", "random:1",
                                  "--shape", "2,3,6,5", "--dtype", dtype, "--grid", "lens:0.4",
                                  "--grad-output", "random:3", "--save-inputs", "in/" + dtype});
-    const auto file = [&](const std::string& name) { return "in/" + dtype + "/" + name; };
+    const auto file = [&dtype = dtype](const std::string& name) {
+      return "in/" + dtype + "/" + name;
+    };
     EXPECT_EQ(TensorNamed(report, "grad_output").value("file", ""), file("gradOutput" + extension));
     const auto again =
         RunJson({"run", "grid_sampler_2d_backward", "--input", file("input" + extension), "--shape",
