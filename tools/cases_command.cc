@@ -11,7 +11,7 @@
 #include "tools/terminal.h"
 #include "tools/testing/call_log.h"
 #include "tools/testing/case_list.h"
-#include "tools/testing/generate.h"
+#include "tools/testing/generate_cases.h"
 
 namespace portacl::cli {
 namespace {

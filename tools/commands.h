@@ -23,7 +23,7 @@ void AddReportCommand(CLI::App& app, Action& action);
 void AddDemoCommand(CLI::App& app, Action& action);
 
 // Hidden: for the build. `app` must live until the action is done.
-void AddGenerateCommand(CLI::App& app, Action& action);
+void AddManualCommand(CLI::App& app, Action& action);
 
 }  // namespace portacl::cli
 

@@ -56,7 +56,7 @@ int Main(const std::vector<std::string>& arguments) {
   AddVerifyCommand(app, action);
   AddReportCommand(app, action);
   AddDemoCommand(app, action);
-  AddGenerateCommand(app, action);
+  AddManualCommand(app, action);
   CheckCommand(app, arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first

@@ -47,8 +47,8 @@ class HelpTest : public CliTest {
                                "; . ./portacl.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
                                "_portacl; printf '%s\\n' \"${COMPREPLY[@]}\" >completed";
     Write("script", script);
-    EXPECT_EQ(Run({"generate", "bash"}, "", "").exit_code, 0);
-    Write("portacl.bash", Run({"generate", "bash"}).out);
+    EXPECT_EQ(Run({"manual", "bash"}, "", "").exit_code, 0);
+    Write("portacl.bash", Run({"manual", "bash"}).out);
     EXPECT_EQ(std::system(("cd '" + folder_.string() + "' && bash script").c_str()), 0);
     std::vector<std::string> lines = Lines(Read("completed"));
     std::erase(lines, "");
@@ -81,14 +81,14 @@ TEST_F(HelpTest, TheVersionHasAShortOption) {
 }
 
 TEST_F(HelpTest, TheCommandOfTheBuildIsHidden) {
-  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("generate")));
-  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("generate")));
-  ExpectBadInput(Run({"generate", "fish"}), "fish");
+  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("manual")));
+  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("manual")));
+  ExpectBadInput(Run({"manual", "fish"}), "fish");
 }
 
 TEST_F(HelpTest, ManualAndCompletionHaveEveryOption) {
   for (const char* kind : {"man", "bash", "zsh"}) {
-    std::string text = Run({"generate", kind}).out;
+    std::string text = Run({"manual", kind}).out;
     text = std::regex_replace(text, std::regex("\\\\-"), "-");
     for (const char* command : kCommands) {
       EXPECT_THAT(text, HasSubstr(command)) << kind;
@@ -119,7 +119,7 @@ TEST_F(HelpTest, BashCompletesCommandsOptionsAndWords) {
 
 // By the programs that read the files, where they are installed.
 TEST_F(HelpTest, ShellsAndManTakeTheFilesWithoutComplaint) {
-  Write("portacl.bash", Run({"generate", "bash"}).out);
+  Write("portacl.bash", Run({"manual", "bash"}).out);
   Write("portacl.zsh", Run({"generate", "zsh"}).out);
   Write("portacl.1", Run({"generate", "man"}).out);
   const auto complains = [&](const std::string& program, const std::string& arguments) {

@@ -24,7 +24,7 @@
 #include "tools/testing/call.h"
 #include "tools/testing/call_aclnn.h"
 #include "tools/testing/call_native.h"
-#include "tools/testing/generate.h"
+#include "tools/testing/generate_cases.h"
 
 namespace portacl::golden {
 namespace {

@@ -11,7 +11,7 @@
 #include "tools/cli_error.h"
 #include "tools/testing/call.h"
 #include "tools/testing/case_list.h"
-#include "tools/testing/generate.h"
+#include "tools/testing/generate_cases.h"
 
 namespace portacl::golden {
 namespace {

@@ -114,7 +114,7 @@ std::string BashCompletion(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : Commands(app)) cases += BashCases(*command);
   return fmt::format(
-      R"(# bash completion for portacl, made from its options by `portacl generate bash`.
+      R"(# bash completion for portacl, made from its options by `portacl manual bash`.
 _portacl() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words='' kind=''
   # `--option=value` comes as three words.
@@ -151,7 +151,7 @@ std::string ZshCompletion(const CLI::App& app) {
                          ZshArguments(*command));
   }
   return fmt::format(R"(#compdef portacl
-# zsh completion for portacl, made from its options by `portacl generate zsh`.
+# zsh completion for portacl, made from its options by `portacl manual zsh`.
 
 # _portacl_words files|only WORD...: a word that ends with ':' goes on with a value.
 _portacl_words() {{

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/testing/generate.h"
+#include "tools/testing/generate_cases.h"
 
 namespace portacl::golden {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tools/testing/call.h"
-#include "tools/testing/exact.h"
+#include "tools/testing/error_bound.h"
 
 namespace portacl::golden {
 

@@ -13,7 +13,7 @@
 namespace portacl::golden {
 
 enum class Standard {
-  kBound,      // |a - exact| within the element's bound (exact.h): the default
+  kBound,      // |a - exact| within the element's bound (error_bound.h): the default
   kTolerance,  // |a - g| <= atol + rtol |g|
   kUlp,        // at most so many representable numbers between a and g
   kBinary,     // the bits of g; every NaN is one

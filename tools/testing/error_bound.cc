@@ -1,9 +1,9 @@
 // The choice by the operator's family, and the ULP.
-#include "tools/testing/exact.h"
+#include "tools/testing/error_bound.h"
 
 #include <algorithm>
 
-#include "tools/testing/exact_sum.h"
+#include "tools/testing/error_bound_sum.h"
 
 namespace portacl::golden {
 

@@ -1,13 +1,13 @@
-// The currency of exact.h's calculations: a sum with what is needed to judge another one's error.
-#ifndef PORTACL_TOOLS_TESTING_EXACT_SUM_H_
-#define PORTACL_TOOLS_TESTING_EXACT_SUM_H_
+// The currency of error_bound.h: a sum with what is needed to judge the error of another.
+#ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_SUM_H_
+#define PORTACL_TOOLS_TESTING_ERROR_BOUND_SUM_H_
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "tools/testing/exact.h"
+#include "tools/testing/error_bound.h"
 
 namespace portacl::golden {
 
@@ -18,7 +18,7 @@ __extension__ typedef __float128 Quad;
 using Quad = long double;
 #endif
 
-// In which the operator calculates, and in which exact.h does.
+// In which the operator calculates, and in which error_bound.h does.
 template <class Float>
 struct WideOf;
 template <>
@@ -43,7 +43,7 @@ struct Sum {
   int64_t terms = 0;
 };
 
-// The bound of a sum; `roundings` are those of a term (exact.h).
+// The bound of a sum; `roundings` are those of a term (error_bound.h).
 template <class Float, class Wide>
 double BoundOf(const Sum<Wide>& sum, DataType dtype, int roundings) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -79,4 +79,4 @@ std::vector<Exact> ExactSampler(const Call& call);
 
 }  // namespace portacl::golden
 
-#endif  // PORTACL_TOOLS_TESTING_EXACT_SUM_H_
+#endif  // PORTACL_TOOLS_TESTING_ERROR_BOUND_SUM_H_

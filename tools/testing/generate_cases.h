@@ -1,6 +1,6 @@
 // Lists of cases made by rule.
-#ifndef PORTACL_TOOLS_TESTING_GENERATE_H_
-#define PORTACL_TOOLS_TESTING_GENERATE_H_
+#ifndef PORTACL_TOOLS_TESTING_GENERATE_CASES_H_
+#define PORTACL_TOOLS_TESTING_GENERATE_CASES_H_
 
 #include <cstdint>
 #include <string>
@@ -30,4 +30,4 @@ std::vector<Case> GenerateCases(const std::string& kind, const GenerateOptions& 
 
 }  // namespace portacl::golden
 
-#endif  // PORTACL_TOOLS_TESTING_GENERATE_H_
+#endif  // PORTACL_TOOLS_TESTING_GENERATE_CASES_H_

@@ -12,8 +12,8 @@
 //                           where the coordinate is exact in every arithmetic, so that pixel
 //                           centres, halves, edges and folds are judged exactly there
 //   + half an ULP           of the element type, for the rounding at the end
-#ifndef PORTACL_TOOLS_TESTING_EXACT_H_
-#define PORTACL_TOOLS_TESTING_EXACT_H_
+#ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_H_
+#define PORTACL_TOOLS_TESTING_ERROR_BOUND_H_
 
 #include <cstdint>
 #include <vector>
@@ -37,4 +37,4 @@ double UlpAt(DataType dtype, double value);
 
 }  // namespace portacl::golden
 
-#endif  // PORTACL_TOOLS_TESTING_EXACT_H_
+#endif  // PORTACL_TOOLS_TESTING_ERROR_BOUND_H_

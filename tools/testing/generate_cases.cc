@@ -1,5 +1,5 @@
 // smoke, random, boundary and models; refusals are in generate_refusals.cc.
-#include "tools/testing/generate.h"
+#include "tools/testing/generate_cases.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // One axis of a sampling point: the place that a coordinate means, in the operator's arithmetic,
-// and the taps there with their weights and derivatives, in exact.h's.
-#ifndef PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
-#define PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
+// and the taps there with their weights and derivatives, in error_bound.h's.
+#ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_
+#define PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "tools/testing/exact_sum.h"
+#include "tools/testing/error_bound_sum.h"
 
 namespace portacl::golden {
 
@@ -49,4 +49,4 @@ extern template AxisPoint<Quad> AxisPointAt(double, int64_t, const SamplerMode&)
 
 }  // namespace portacl::golden
 
-#endif  // PORTACL_TOOLS_TESTING_EXACT_AXIS_H_
+#endif  // PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_

@@ -1,5 +1,5 @@
 // Coordinates, padding, interpolation along one axis (docs/ops/grid_sampler_2d_backward.md).
-#include "tools/testing/exact_axis.h"
+#include "tools/testing/error_bound_axis.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Nearest-exact upsampling and its gradient, for any number of axes.
 #include <algorithm>
 
-#include "tools/testing/exact_sum.h"
+#include "tools/testing/error_bound_sum.h"
 
 namespace portacl::golden {
 namespace {

@@ -1,7 +1,7 @@
 // Grid sampling and its gradients, for any number of axes.
 #include <algorithm>
 
-#include "tools/testing/exact_axis.h"
+#include "tools/testing/error_bound_axis.h"
 
 namespace portacl::golden {
 namespace {

@@ -1,4 +1,4 @@
-// `portacl generate bash|zsh|man`: completion scripts and the manual page, from the parser's
+// `portacl manual bash|zsh|man`: completion scripts and the manual page, from the parser's
 // tables.
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -12,16 +12,15 @@
 
 namespace portacl::cli {
 
-void AddGenerateCommand(CLI::App& app, Action& action) {
-  CLI::App* generate =
-      app.add_subcommand("generate", "Print a completion script or the manual page");
-  generate->group("");
+void AddManualCommand(CLI::App& app, Action& action) {
+  CLI::App* manual = app.add_subcommand("manual", "Print a completion script or the manual page");
+  manual->group("");
   const auto kind = std::make_shared<std::string>();
-  generate->add_option("KIND", *kind, "what to print")
+  manual->add_option("KIND", *kind, "what to print")
       ->required()
       ->type_name("bash|zsh|man")
       ->check(CLI::IsMember({"bash", "zsh", "man"}).description(""));
-  generate->callback([kind, &app, &action] {
+  manual->callback([kind, &app, &action] {
     action = [kind, &app] {
       Print(*kind == "bash"  ? BashCompletion(app)
             : *kind == "zsh" ? ZshCompletion(app)

@@ -1,5 +1,5 @@
 // The exact values and bounds that verdicts stand on: against the tests' own oracles.
-#include "tools/testing/exact.h"
+#include "tools/testing/error_bound.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/api/grid_oracle.h"
 #include "support/api/nearest_oracle.h"
-#include "tools/testing/generate.h"
+#include "tools/testing/generate_cases.h"
 #include "tools/testing/golden_set.h"
 
 namespace portacl::golden {
