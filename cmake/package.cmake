@@ -117,11 +117,6 @@ if(TARGET portacl_python)
 endif()
 
 # Every package's licence and changelog, which has the date of the sources.
-execute_process(COMMAND git -C "${PROJECT_SOURCE_DIR}" log -1 --format=%cD
-                OUTPUT_VARIABLE PORTACL_DEBIAN_DATE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(NOT PORTACL_DEBIAN_DATE)  # an archive of the sources, without git
-  string(TIMESTAMP PORTACL_DEBIAN_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
-endif()
 set(PORTACL_DEBIAN_MAINTAINER "portacl maintainers <maintainers@portacl.invalid>")
 configure_file("${debian_texts}/changelog.in" "${debian_build}/changelog" @ONLY)
 foreach(package IN LISTS debian_packages)

@@ -1,7 +1,8 @@
-// `portacl manual bash|zsh|man`: completion scripts and the manual page, from the parser's
+// `portacl generate bash|zsh|man [DATE]`: completion scripts and the manual page, from the parser's
 // tables.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <regex>
 #include <string>
 
 #include "tools/cli_error.h"
@@ -11,6 +12,15 @@
 #include "tools/terminal.h"
 
 namespace portacl::cli {
+namespace {
+
+// Nothing where it is one, otherwise what is wrong.
+std::string IsDate(const std::string& text) {
+  static const std::regex date("[0-9]{4}-[0-9]{2}-[0-9]{2}");
+  return std::regex_match(text, date) ? "" : "'" + text + "' is not a date such as 2026-12-01";
+}
+
+}  // namespace
 
 void AddManualCommand(CLI::App& app, Action& action) {
   CLI::App* manual = app.add_subcommand("manual", "Print a completion script or the manual page");
@@ -20,11 +30,13 @@ void AddManualCommand(CLI::App& app, Action& action) {
       ->required()
       ->type_name("bash|zsh|man")
       ->check(CLI::IsMember({"bash", "zsh", "man"}).description(""));
-  manual->callback([kind, &app, &action] {
-    action = [kind, &app] {
+  const auto date = std::make_shared<std::string>();
+  generate->add_option("DATE", *date, "of the manual page")->check(IsDate);
+  generate->callback([kind, date, &app, &action] {
+    action = [kind, date, &app] {
       Print(*kind == "bash"  ? BashCompletion(app)
             : *kind == "zsh" ? ZshCompletion(app)
-                             : ManPage(app));
+                             : ManPage(app, *date));
       return kExitOk;
     };
   });

@@ -13,6 +13,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 const char* const kCommands[] = {"run",     "info",   "cases",  "golden",
                                  "compare", "verify", "report", "demo"};
@@ -81,9 +82,10 @@ TEST_F(HelpTest, TheVersionHasAShortOption) {
 }
 
 TEST_F(HelpTest, TheCommandOfTheBuildIsHidden) {
-  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("manual")));
-  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("manual")));
-  ExpectBadInput(Run({"manual", "fish"}), "fish");
+  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("generate")));
+  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("generate")));
+  ExpectBadInput(Run({"generate", "fish"}), "fish");
+  ExpectBadInput(Run({"generate", "man", "today"}), "'today' is not a date such as 2026-12-01");
 }
 
 TEST_F(HelpTest, ManualAndCompletionHaveEveryOption) {
@@ -117,11 +119,18 @@ TEST_F(HelpTest, BashCompletesCommandsOptionsAndWords) {
   EXPECT_THAT(Completed("portacl compare g"), testing::ElementsAre("grid of mine.npy"));
 }
 
+TEST_F(HelpTest, TheManualHasTheDateItIsGivenAndNoOther) {
+  const std::string title = ".TH PORTACL 1 ";
+  EXPECT_THAT(Run({"generate", "man"}).out, StartsWith(title + "\"\" \"portacl "));
+  EXPECT_THAT(Run({"generate", "man", "2026-03-04"}).out,
+              StartsWith(title + "\"2026-03-04\" \"portacl "));
+}
+
 // By the programs that read the files, where they are installed.
 TEST_F(HelpTest, ShellsAndManTakeTheFilesWithoutComplaint) {
   Write("portacl.bash", Run({"manual", "bash"}).out);
   Write("portacl.zsh", Run({"generate", "zsh"}).out);
-  Write("portacl.1", Run({"generate", "man"}).out);
+  Write("portacl.1", Run({"generate", "man", "2026-03-04"}).out);
   const auto complains = [&](const std::string& program, const std::string& arguments) {
     if (std::system(("command -v " + program + " >/dev/null").c_str()) != 0) return false;
     const std::string command = "cd '" + folder_.string() + "' && " + program + " " + arguments +
@@ -131,6 +140,7 @@ TEST_F(HelpTest, ShellsAndManTakeTheFilesWithoutComplaint) {
   EXPECT_FALSE(complains("bash", "-n portacl.bash"));
   EXPECT_FALSE(complains("zsh", "-n portacl.zsh"));
   EXPECT_FALSE(complains("groff", "-man -Tutf8 -ww -z portacl.1"));
+  EXPECT_FALSE(complains("mandoc", "-T lint -W style portacl.1"));
 }
 
 // ---- names in the environment ----

@@ -40,6 +40,10 @@ refused "says that 1.2.3 is unreleased" v1.2.3 --sources
 sed -i 's/ (unreleased)//' CHANGELOG.md
 git commit -qam third
 git tag -f v1.2.3 >/dev/null
+refused "says no date" v1.2.3 --sources
+sed -i 's/^## 1.2.3$/& (2026-02-28)/' CHANGELOG.md
+git commit -qam fourth
+git tag -f v1.2.3 >/dev/null
 git tag v1.3.0
 refused "v1.3.0 has version 1.2.3" v1.3.0 --sources
 
@@ -63,4 +67,4 @@ tar -xzf "$files/portacl-1.2.3-source.tar.gz" -C "$folder"
 if grep -q "not committed" "$folder/portacl-1.2.3/CHANGELOG.md"; then
   echo "the work tree got into the archive"; exit 1
 fi
-echo "script/release: six refusals, the same bytes twice"
+echo "script/release: seven refusals, the same bytes twice"

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 #include <portacl/portacl.h>
 
+#include <sstream>
+
 #include "tools/manual/option_words.h"
 
 namespace portacl::cli {
@@ -51,6 +53,20 @@ std::string Escaped(const std::string& text) {
   return escaped;
 }
 
+// A paragraph, whose lines in the source have at most 80 columns as man(7) asks for.
+std::string Filled(const std::string& text) {
+  std::istringstream stream(text);
+  std::string lines, line;
+  for (std::string word; stream >> word;) {
+    if (!line.empty() && Escaped(line + " " + word).size() > 80) {
+      lines += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return Escaped(lines + line);
+}
+
 // Lines as they are, at the width of a terminal.
 std::string Verbatim(const std::string& text) {
   return text.empty() ? "" : fmt::format(".PP\n.nf\n{}\n.fi\n", Escaped(text));
@@ -58,7 +74,7 @@ std::string Verbatim(const std::string& text) {
 
 std::string Entry(const std::string& name, const std::string& value, const std::string& text) {
   const std::string behind = value.empty() ? "" : fmt::format(" \\fI{}\\fR", Escaped(value));
-  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", Escaped(name), behind, Escaped(text));
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", Escaped(name), behind, Filled(text));
 }
 
 std::string OptionEntry(const CLI::Option& option) {
@@ -73,7 +89,7 @@ std::string CommandText(const CLI::App& command) {
     synopsis += option->get_required() ? " " + name : " [" + name + "]";
   }
   std::string text = fmt::format(".SS \"portacl {}{} [options]\"\n{}.\n", command.get_name(),
-                                 Escaped(synopsis), Escaped(command.get_description()));
+                                 Escaped(synopsis), Filled(command.get_description()));
   for (const CLI::Option* option : Positionals(command)) {
     text += Entry(option->get_name(true), "", option->get_description());
   }
@@ -97,21 +113,21 @@ std::string Meanings(const Meaning (&list)[n]) {
 
 }  // namespace
 
-std::string ManPage(const CLI::App& app) {
+std::string ManPage(const CLI::App& app, const std::string& date) {
   std::string commands, options;
   for (const CLI::App* command : Commands(app)) commands += CommandText(*command);
   for (const CLI::Option* option : NamedOptions(app)) options += OptionEntry(*option);
   return fmt::format(
-      ".TH PORTACL 1 \"\" \"portacl {}\" \"User Commands\"\n"
+      ".TH PORTACL 1 \"{}\" \"portacl {}\" \"User Commands\"\n"
       ".SH NAME\nportacl \\- gradients of image resampling on any machine\n"
       ".SH SYNOPSIS\n.B portacl\n.I command\n[\\fIoptions\\fR]\n.br\n.B portacl help\n"
       "[\\fIcommand\\fR]\n"
       ".SH DESCRIPTION\n{}\n"
-      "Runs the operators on files, pictures or made data, shows what the library is, compares\n"
-      "results with references, and demonstrates itself on photographs.\n"
+      "Runs the operators on files, pictures or made data, shows what the library is,\n"
+      "compares results with references, and demonstrates itself on photographs.\n"
       ".SH OPTIONS\n{}.SH COMMANDS\n{}.SH EXIT STATUS\n{}.SH ENVIRONMENT\n{}",
-      portaclGetVersion(), Escaped(app.get_description()), options, commands, Meanings(kExitStatus),
-      Meanings(kEnvironment));
+      date, portaclGetVersion(), Filled(app.get_description()), options, commands,
+      Meanings(kExitStatus), Meanings(kEnvironment));
 }
 
 }  // namespace portacl::cli

@@ -7,8 +7,8 @@
 
 namespace portacl::cli {
 
-// In the macros of man(7).
-std::string ManPage(const CLI::App& app);
+// In the macros of man(7). `date`: of the sources, 2026-12-01; may be empty.
+std::string ManPage(const CLI::App& app, const std::string& date);
 
 }  // namespace portacl::cli
 
