@@ -45,7 +45,7 @@ class PortaclConan(ConanFile):
 
     def export_sources(self):
         export = Path(self.export_sources_folder)
-        for name in ("CMakeLists.txt", "LICENSE", "THIRD_PARTY_LICENSES.txt"):
+        for name in ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_LICENSES.txt"):
             copy(self, name, self._clone, export)
         copy(self, "shapes.json", self._clone / "bench", export / "bench")
         for folder in ("cmake", "packaging", "include", "src", "tools"):
