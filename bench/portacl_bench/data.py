@@ -33,7 +33,8 @@ class Problem:
     def empty_outputs(self) -> list[torch.Tensor | None]:
         """[gradInput], or [inputGrad, gridGrad] with None where the mask leaves one out."""
         case = self.case
-        first = _layout(torch.empty(case.input, dtype=DTYPES[case.dtype]), case)
+        layout = _memory_format(case)
+        first = torch.empty(case.input, dtype=DTYPES[case.dtype], memory_format=layout)
         if not case.is_grid:
             return [first]
         second = torch.empty(case.grid_shape, dtype=DTYPES[case.dtype])
@@ -45,7 +46,7 @@ def make(case: Case) -> Problem:
 
     def uniform(shape: tuple[int, ...]) -> torch.Tensor:
         values = torch.empty(shape, dtype=torch.float32).uniform_(-1, 1, generator=generator)
-        return _layout(values.to(DTYPES[case.dtype]), case)
+        return values.to(DTYPES[case.dtype]).contiguous(memory_format=_memory_format(case))
 
     problem = Problem(case, uniform(case.grad_output_shape))
     if case.is_grid:
@@ -54,12 +55,10 @@ def make(case: Case) -> Problem:
     return problem
 
 
-def _layout(tensor: torch.Tensor, case: Case) -> torch.Tensor:
-    if case.memory_format == "channels_last":
-        volumes = tensor.dim() == 5
-        layout = torch.channels_last_3d if volumes else torch.channels_last
-        return tensor.contiguous(memory_format=layout)
-    return tensor.contiguous()
+def _memory_format(case: Case) -> torch.memory_format:
+    if case.memory_format != "channels_last":
+        return torch.contiguous_format
+    return torch.channels_last_3d if len(case.input) == 5 else torch.channels_last
 
 
 def _grid(case: Case, generator: torch.Generator) -> torch.Tensor:

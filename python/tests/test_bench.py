@@ -43,6 +43,28 @@ def test_speed_plot(tmp_path):
     assert drawn >= {"perf-ratio-grid.png", "perf-ratio-nearest.png"}
 
 
+@pytest.mark.parametrize("filter_", ["^decoder_x2_channels_last ", "^bev_points_channels_last "])
+def test_new_outputs_are_only_allocated(monkeypatch, filter_):
+    """Of channels_last results too: PyTorch's own calls copy none either."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    from portacl_bench import cases, data
+
+    class Record(TorchDispatchMode):
+        def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+            called.append(operator.name())
+            return operator(*args, **(kwargs or {}))
+
+    called = []
+    (case,) = cases.load(filter_)
+    with Record():
+        first, *_ = data.Problem(case, torch.empty(0)).empty_outputs()
+    assert set(called) <= {"aten::empty.memory_format"}
+    assert first.is_contiguous(memory_format=torch.channels_last)
+
+
 def test_guide_links_the_plot():
     guide = (ROOT / "docs" / "python.md").read_text()
     assert "](images/torch-calls.png)" in guide
