@@ -17,10 +17,13 @@ def alternatives(pattern):
 
 def patterns(text):
     """What stands in backticks and reads as a file, a family of files or a folder."""
+    beginning = ""
     for word in re.findall(r"`([^`\s*][^`\s]*)`", text):  # `*-inl.h` tells of a kind, it names none
+        if not word.startswith(("_", "-")):
+            beginning = re.split(r"[{.]", word)[0].rstrip("_").rpartition("_")[0]
         for pattern in alternatives(word):
             if pattern.startswith(("_", "-")):  # the end of a name whose beginning stands before it
-                pattern = f"*{pattern}" if "." in pattern else f"*{pattern}.*"
+                pattern = f"{beginning}*{pattern}" if "." in pattern else f"{beginning}*{pattern}.*"
             if pattern.endswith((*SUFFIXES, ".*", "/")):
                 yield pattern
 
