@@ -1,4 +1,4 @@
-// `portacl generate bash|zsh|man [DATE]`: completion scripts and the manual page, from the parser's
+// `portacl manual bash|zsh|man [DATE]`: completion scripts and the manual page, from the parser's
 // tables.
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -31,8 +31,8 @@ void AddManualCommand(CLI::App& app, Action& action) {
       ->type_name("bash|zsh|man")
       ->check(CLI::IsMember({"bash", "zsh", "man"}).description(""));
   const auto date = std::make_shared<std::string>();
-  generate->add_option("DATE", *date, "of the manual page")->check(IsDate);
-  generate->callback([kind, date, &app, &action] {
+  manual->add_option("DATE", *date, "of the manual page")->check(IsDate);
+  manual->callback([kind, date, &app, &action] {
     action = [kind, date, &app] {
       Print(*kind == "bash"  ? BashCompletion(app)
             : *kind == "zsh" ? ZshCompletion(app)

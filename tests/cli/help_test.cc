@@ -82,10 +82,10 @@ TEST_F(HelpTest, TheVersionHasAShortOption) {
 }
 
 TEST_F(HelpTest, TheCommandOfTheBuildIsHidden) {
-  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("generate")));
-  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("generate")));
-  ExpectBadInput(Run({"generate", "fish"}), "fish");
-  ExpectBadInput(Run({"generate", "man", "today"}), "'today' is not a date such as 2026-12-01");
+  EXPECT_THAT(Run({"--help"}).out, Not(HasSubstr("manual")));
+  EXPECT_THAT(Run({"nonsense"}).err, Not(HasSubstr("manual")));
+  ExpectBadInput(Run({"manual", "fish"}), "fish");
+  ExpectBadInput(Run({"manual", "man", "today"}), "'today' is not a date such as 2026-12-01");
 }
 
 TEST_F(HelpTest, ManualAndCompletionHaveEveryOption) {
@@ -121,16 +121,16 @@ TEST_F(HelpTest, BashCompletesCommandsOptionsAndWords) {
 
 TEST_F(HelpTest, TheManualHasTheDateItIsGivenAndNoOther) {
   const std::string title = ".TH PORTACL 1 ";
-  EXPECT_THAT(Run({"generate", "man"}).out, StartsWith(title + "\"\" \"portacl "));
-  EXPECT_THAT(Run({"generate", "man", "2026-03-04"}).out,
+  EXPECT_THAT(Run({"manual", "man"}).out, StartsWith(title + "\"\" \"portacl "));
+  EXPECT_THAT(Run({"manual", "man", "2026-03-04"}).out,
               StartsWith(title + "\"2026-03-04\" \"portacl "));
 }
 
 // By the programs that read the files, where they are installed.
 TEST_F(HelpTest, ShellsAndManTakeTheFilesWithoutComplaint) {
   Write("portacl.bash", Run({"manual", "bash"}).out);
-  Write("portacl.zsh", Run({"generate", "zsh"}).out);
-  Write("portacl.1", Run({"generate", "man", "2026-03-04"}).out);
+  Write("portacl.zsh", Run({"manual", "zsh"}).out);
+  Write("portacl.1", Run({"manual", "man", "2026-03-04"}).out);
   const auto complains = [&](const std::string& program, const std::string& arguments) {
     if (std::system(("command -v " + program + " >/dev/null").c_str()) != 0) return false;
     const std::string command = "cd '" + folder_.string() + "' && " + program + " " + arguments +
