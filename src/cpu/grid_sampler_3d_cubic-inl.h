@@ -98,6 +98,9 @@ HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slo
   const auto add = [&](bool first, V factor, V v, V sum) PORTACL_INLINE_LAMBDA {
     return first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
   };
+  x = hn::Zero(d);
+  y = x;
+  z = x;
   for (size_t k = 0; k < 4; ++k) {
     V plane_x = hn::Zero(d);
     V plane_y = plane_x;
