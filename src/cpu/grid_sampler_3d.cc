@@ -11,7 +11,6 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_3d_cubic-inl.h"
 #include "cpu/grid_sampler_3d_gather-inl.h"
-#include "cpu/grid_sampler_3d_plan.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -221,7 +220,7 @@ void RunTyped(const Params& p, const PointChunks& chunks) {
 
 void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
   const auto& mine = *static_cast<const VolumeSamplingPlan*>(plan.table.get());
-  if (mine.blocks) return RunBlockSampling(p, mine.chunks, workspace);
+  if (mine.blocks) return RunBlockSampling(p, mine, workspace);
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (mine.pairs) {

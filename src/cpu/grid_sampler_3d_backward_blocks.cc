@@ -32,7 +32,7 @@ struct OwnedBatch : BlockBatch<F, kInterpolation> {
   int64_t end_plane;
 };
 
-// One volume's workspace, see VolumeBackwardPlan.
+// One volume's gradients, in a slot of the workspace: see VolumeBackwardPlan.
 template <class T, Interpolation kInterpolation>
 class BlockedVolume {
   using F = base::ComputeType<T>;
@@ -44,14 +44,14 @@ class BlockedVolume {
   using Batch = OwnedBatch<F, kInterpolation>;
 
  public:
-  BlockedVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n, void* workspace)
+  BlockedVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n, F* slot)
       : p_(p),
         plan_(plan),
         n_(n),
         geometry_(VolumeGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
-        voxels_(p.shape, plan.VoxelElements(p), workspace),
+        voxels_(p.shape, plan.VoxelElements(p), slot),
         sums_(p.want_grid_grad ? kBlockChannels : 0),
         totals_(voxels_.first + voxels_.Elements()) {}
 
@@ -330,8 +330,8 @@ class BlockedVolume {
 // The result: BlockedVolume::totals().
 template <class T, Interpolation kInterpolation>
 const base::ComputeType<T>* RunVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n,
-                                      void* workspace) {
-  const BlockedVolume<T, kInterpolation> volume(p, plan, n, workspace);
+                                      base::ComputeType<T>* slot) {
+  const BlockedVolume<T, kInterpolation> volume(p, plan, n, slot);
   volume.Run();
   return volume.totals();
 }
@@ -371,20 +371,23 @@ class TotalsGridGrad : VolumeGridGrad<T> {
 
 }  // namespace
 
+// Loops over a volume's parts run on all threads with one slot, and where they are with more.
 void RunVolumeBlocks(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (int64_t n = 0; n < p.shape.n; ++n) {
-      const auto totals = p.shape.interpolation == Interpolation::kBicubic
-                              ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, workspace)
-                              : RunVolume<T, Interpolation::kBilinear>(p, plan, n, workspace);
-      if (!p.want_grid_grad) continue;
+    runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
+      auto* const memory =
+          static_cast<base::ComputeType<T>*>(workspace) + slot * plan.slot_elements;
+      const auto* const totals = p.shape.interpolation == Interpolation::kBicubic
+                                     ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, memory)
+                                     : RunVolume<T, Interpolation::kBilinear>(p, plan, n, memory);
+      if (!p.want_grid_grad) return;
       const TotalsGridGrad<T> finish(p, totals);
       const PointChunks& g = plan.chunks;
       runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
         finish.Run(n, begin * g.chunk_points, std::min(end * g.chunk_points, g.points));
       });
-    }
+    });
   });
 }
 

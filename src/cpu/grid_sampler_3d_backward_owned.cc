@@ -86,7 +86,7 @@ class OwnedSlab {
     if constexpr (kStaged) {
       const auto& s = p.shape;
       const std::array<int64_t, 5> dense = {0, 0, s.h * s.w, s.w, 1};
-      sums_ = {memory - first_plane_ * s.h * s.w, plan.sums, VolumeStridesOf(s, dense)};
+      sums_ = {memory - first_plane_ * s.h * s.w, plan.slot_elements, VolumeStridesOf(s, dense)};
     } else {
       sums_ = {out_, p.input_grad_stride[1], VolumeStridesOf(p.shape, p.input_grad_stride)};
     }
@@ -360,7 +360,7 @@ void RunSlabs(const Params& p, const VolumeBackwardPlan& plan, void* workspace) 
   const int64_t owners = p.shape.n * plan.groups * plan.slabs;
   runtime::ParallelForSlots(owners, plan.slots, [&](int slot, int64_t i) {
     auto* memory = static_cast<base::ComputeType<T>*>(workspace);
-    if (memory != nullptr) memory += slot * plan.sums;
+    if (memory != nullptr) memory += slot * plan.slot_elements;
     const int64_t volume = i / plan.slabs;
     OwnedSlab<T, kInterpolation>(p, plan, volume / plan.groups, volume % plan.groups,
                                  i % plan.slabs, memory)

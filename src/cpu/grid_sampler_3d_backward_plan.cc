@@ -27,10 +27,7 @@ bool IsSmall(const ops::GridSampler3DShape& s) {
   return s.n * s.c * (s.od * s.oh * s.ow + s.d * s.h * s.w / 8) < 8192;
 }
 
-bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
-  s.n = 1;
-  return IsSmall(s);
-}
+int ThreadsOf(const ops::GridSampler3DShape& s) { return IsSmall(s) ? 1 : runtime::NumThreads(); }
 
 // Channels are grouped so that their volumes stay in the L2 cache, which scattered points need, but
 // not so few that finding the points costs as much as adding them.
@@ -43,7 +40,7 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
   const auto& s = p.shape;
   const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
   const int64_t plane_bytes = s.h * s.w * element;
-  const int threads = IsSmall(s) ? 1 : runtime::NumThreads();
+  const int threads = ThreadsOf(s);
   plan->group_channels = GroupChannels(s, s.d * plane_bytes);
   plan->groups = CeilDiv(s.c, plan->group_channels);
   // Slabs where volumes and groups do not share the work evenly.
@@ -56,36 +53,38 @@ void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
     plan->group_channels = 1;
     plan->groups = s.c;
     plan->slabs = std::min(s.d, std::max(plan->slabs, CeilDiv(s.d * plane_bytes, kSumsBytes)));
-    plan->sums = CeilDiv(s.d, plan->slabs) * s.h * s.w;
+    plan->slot_elements = CeilDiv(s.d, plan->slabs) * s.h * s.w;
   }
   plan->slots = static_cast<int>(std::min<int64_t>(threads, s.n * plan->groups * plan->slabs));
 }
 
-// One volume at a time, a slab of planes for each thread: too few planes leave threads idle for
-// longer than the lanes gain. Of many small volumes in tricubic mode every thread had better take
-// its own.
+bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
+  s.n = 1;
+  return IsSmall(s);
+}
+
+// One volume at a time is cut into a slab of planes for each thread: too few planes leave threads
+// idle for longer than the lanes gain.
 bool UseBlocks(const Params& p) {
   const auto& s = p.shape;
-  const int threads = runtime::NumThreads();
-  if (s.interpolation == ops::Interpolation::kBicubic && IsEachVolumeSmall(s) && !IsSmall(s) &&
-      threads > 1 && s.n >= threads && HasShortOffsets(s, p.input_stride) &&
-      HasShortOffsets(s, p.input_grad_stride)) {
-    return false;
-  }
-  if (p.want_input_grad && !IsSmall(s) && 3 * s.d < threads) return false;
-  return ServesBlocks(s);
+  if (!ServesBlocks(s)) return false;
+  const int threads = ThreadsOf(s);
+  return !p.want_input_grad || 3 * s.d >= threads || BlockSlots(s, BlockChunksOf(s), threads) > 1;
 }
 
 uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
   const auto& s = p.shape;
-  const int64_t threads = IsEachVolumeSmall(s) ? 1 : runtime::NumThreads();  // woken for each
+  const int threads = ThreadsOf(s);
   plan->blocks = true;
-  plan->slabs = std::min({threads, kMostSlabs, s.d});
+  plan->chunks = BlockChunksOf(s);
+  plan->slots = BlockSlots(s, plan->chunks, threads);
+  const bool whole = plan->slots > 1 || IsEachVolumeSmall(s);
+  plan->slabs = whole ? 1 : std::min({int64_t{threads}, kMostSlabs, s.d});
   const int64_t points = CeilDiv(s.od * s.oh * s.ow, int64_t{kGroup}) * int64_t{kGroup};
   const int64_t totals = p.want_grid_grad ? 4 * points : 0;
   const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
-  return static_cast<uint64_t>(BlockBytes(s, VolumeBackwardPlan::VoxelElements(p)) +
-                               totals * element);
+  plan->slot_elements = BlockBytes(s, VolumeBackwardPlan::VoxelElements(p)) / element + totals;
+  return static_cast<uint64_t>(plan->slots * plan->slot_elements * element);
 }
 
 }  // namespace
@@ -95,7 +94,6 @@ bool PlanGridSampler3DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
   if (!ServesVolume(s)) return false;
   auto mine = std::make_shared<VolumeBackwardPlan>();
-  mine->chunks = PointChunksOf(AsImage(s));
   if (UseBlocks(p)) {
     plan->path = "blocks";
     plan->workspace_size = PlanBlocks(p, mine.get());
@@ -106,12 +104,13 @@ bool PlanGridSampler3DBackwardKernel(const Params& p, base::KernelPlan* plan) {
       (p.want_input_grad && !HasShortOffsets(s, p.input_grad_stride))) {
     return false;
   }
+  mine->chunks = PointChunksOf(AsImage(s));
   mine->pairs = reads_input && ServesVolumePairs(s, p.input_stride);
   plan->path = "direct";
   if (p.want_input_grad) {
     CutInputGrad(p, mine.get());
     plan->path = "owned";
-    plan->workspace_size = static_cast<uint64_t>(mine->slots * mine->sums) * sizeof(float);
+    plan->workspace_size = static_cast<uint64_t>(mine->slots * mine->slot_elements) * sizeof(float);
   }
   plan->table = std::move(mine);
   return true;

@@ -11,20 +11,27 @@
 
 namespace portacl::cpu {
 
-// gridGrad: points in the lanes of vectors, chunk by chunk. inputGrad: a group of channels of a
-// slab of planes has one owner, who looks at all points of the volume and adds those that touch the
-// slab, straight to the tensor. 16-bit types are summed in the workspace:
+// Without blocks: gridGrad has points in the lanes of vectors, chunk by chunk. inputGrad: a group
+// of channels of a slab of planes has one owner, who looks at all points of the volume and adds
+// those that touch the slab, straight to the tensor. 16-bit types are summed in the workspace:
 //
-//   sums[slots][group_channels][planes of the largest slab][h][w]    float
+//   sums[slots][planes of the largest slab][h][w]    float
+//
+// With blocks: both have a block of channels in the lanes, of as many volumes at a time as there
+// are slots. Of each, float or double:
+//
+//   voxels[d][h][w]:  input[kBlockChannels], where gridGrad is wanted
+//                     inputGrad's sums[kBlockChannels], where it is wanted
+//   totals[points, rounded up to kGroup][4]    gridGrad's sums over the blocks; where it is wanted
 struct VolumeBackwardPlan {
   PointChunks chunks;
-  bool pairs;              // two taps of a row of input are read as a pair
-  int64_t group_channels;  // of an owner; the last group may have fewer
+  bool blocks;
+  bool pairs;              // without blocks: two taps of a row of input are read as a pair
+  int64_t group_channels;  // without blocks: of an owner; the last group may have fewer
   int64_t groups;
   int64_t slabs;  // of a volume
   int slots;
-  int64_t sums;  // elements of a slot; 0: summed in the tensor
-  bool blocks;   // channels in the lanes; of the above, chunks and slabs count
+  int64_t slot_elements;  // 0: summed in the tensor
 
   int64_t FirstPlane(const ops::GridSampler3DShape& s, int64_t slab) const {
     return s.d * slab / slabs;
@@ -35,7 +42,8 @@ struct VolumeBackwardPlan {
   }
 };
 
-// The kernels' plan. Limits as the sampling kernels', for inputGrad's channels as well.
+// The kernels' plan. Limits as the sampling kernels': without blocks, no channel that is read of
+// input or written of inputGrad spans 2^31 elements.
 bool PlanGridSampler3DBackwardKernel(const ops::GridSampler3DBackwardParams& params,
                                      base::KernelPlan* plan);
 

@@ -9,7 +9,6 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_3d_blocks-inl.h"
-#include "cpu/grid_sampler_3d_plan.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -205,22 +204,24 @@ class BlockSampling {
   BlockVoxels<F> voxels_;
 };
 
+// Loops over a volume's parts run on all threads with one slot, and where they are with more.
 template <class T, Interpolation kInterpolation>
-void RunVolumes(const Params& p, const PointChunks& chunks, void* workspace) {
-  for (int64_t n = 0; n < p.shape.n; ++n) {
-    BlockSampling<T, kInterpolation>(p, n, workspace).Run(chunks);
-  }
+void RunVolumes(const Params& p, const VolumeSamplingPlan& plan, void* workspace) {
+  runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
+    auto* const memory = static_cast<unsigned char*>(workspace) + slot * plan.slot_bytes;
+    BlockSampling<T, kInterpolation>(p, n, memory).Run(plan.chunks);
+  });
 }
 
 }  // namespace
 
-void RunBlockSampling(const Params& p, const PointChunks& chunks, void* workspace) {
+void RunBlockSampling(const Params& p, const VolumeSamplingPlan& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.shape.interpolation == Interpolation::kBicubic) {
-      RunVolumes<T, Interpolation::kBicubic>(p, chunks, workspace);
+      RunVolumes<T, Interpolation::kBicubic>(p, plan, workspace);
     } else {
-      RunVolumes<T, Interpolation::kBilinear>(p, chunks, workspace);
+      RunVolumes<T, Interpolation::kBilinear>(p, plan, workspace);
     }
   });
 }

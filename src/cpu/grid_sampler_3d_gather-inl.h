@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "cpu/grid_sampler_2d_gather-inl.h"
-#include "cpu/grid_sampler_3d_layout.h"
+#include "cpu/grid_sampler_3d_plan.h"
 #include "cpu/highway.h"
 
 #if PORTACL_HWY_TARGET
@@ -24,7 +24,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 using ops::Interpolation;
 
 // Everything, where the plan of sampling volumes chose blocks of channels.
-void RunBlockSampling(const ops::GridSampler3DParams& params, const PointChunks& chunks,
+void RunBlockSampling(const ops::GridSampler3DParams& params, const VolumeSamplingPlan& plan,
                       void* workspace);
 
 // ---- tensors of points --------------------------------------------------------------------------

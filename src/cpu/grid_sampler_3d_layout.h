@@ -3,6 +3,7 @@
 #ifndef PORTACL_CPU_GRID_SAMPLER_3D_LAYOUT_H_
 #define PORTACL_CPU_GRID_SAMPLER_3D_LAYOUT_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -139,6 +140,25 @@ inline ops::GridSampler2DShape AsImage(const ops::GridSampler3DShape& s) {
   ops::GridSampler2DShape image = s;
   image.oh = s.od * s.oh;
   return image;
+}
+
+// Pieces of a pass over the points of a volume, for a block of its channels.
+inline PointChunks BlockChunksOf(const ops::GridSampler3DShape& s) {
+  ops::GridSampler2DShape block = AsImage(s);
+  block.c = std::min<int64_t>(s.c, kBlockChannels);
+  return PointChunksOf(block);
+}
+
+// How many volumes are in work at a time where their channels are in the lanes: one for each thread
+// if that shares the work evenly or a volume is too little work for two threads. One for all if
+// there are too few of them, or if they are large: those gain nothing from it.
+inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunks, int threads) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads};
+  const bool small = chunks.chunks <= chunks.grain;
+  const bool whole =
+      s.n >= threads && (even || small) && BlockBytes(s, kBlockChannels) <= kMostBytes;
+  return whole ? threads : 1;
 }
 
 }  // namespace portacl::cpu

@@ -11,10 +11,12 @@ namespace portacl::cpu {
 // A point in each lane of a vector, its taps gathered straight from the volumes; or a block of
 // channels in the lanes, from a copy of the block's volume in the workspace:
 //
-//   voxels[d][h][w][kBlockChannels]    float or double
+//   voxels[slots][d][h][w][kBlockChannels]    float or double
 struct VolumeSamplingPlan {
   PointChunks chunks;
   bool blocks;
+  int slots;  // with blocks: volumes in work at a time
+  int64_t slot_bytes;
   bool pairs;  // without blocks: two taps of a row are read as a pair
 };
 

@@ -297,21 +297,56 @@ TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLan
   }
 }
 
-// Blocks take one volume after the other: small ones would all run on one thread.
-TEST_F(GridSampler3DKernelsTest, ShareManySmallVolumesOut) {
-  GridCase c(Element::kFloat, 64, 16, {8, 8, 8}, {8, 8, 8});
-  portacl::ops::GridSampler3DParams params;
-  params.shape = GridShape(c.input, c.grid, GridMode{});
-  params.input_stride = {8192, 512, 64, 8, 1};
-  portacl::base::KernelPlan plan;
-  for (const int threads : {1, 2}) {
-    portacl::runtime::SetNumThreads(threads);
-    for (const auto& kernel : GridSampler3DKernels()) {
-      EXPECT_TRUE(kernel.plan(params, &plan));
-      EXPECT_STREQ(plan.path, threads == 1 ? "blocks" : "direct");
+// With channels in the lanes, a volume for each thread that has its own part of the workspace.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceWhereThreadsTakeWholeVolumes) {
+  Random random(59);
+  for (const Element element : kElements) {
+    for (const GridMode& mode : AllGridModes()) {
+      GridCase c(element, random.Integer(3, 9), random.Integer(16, 35), {3, 4, 6}, {2, 3, 13});
+      c.Fill(GridKind::kRandom, random);
+      ExpectSameSamples(c, mode, Layout::kContiguous, {2, 3});
+      for (const Mask mask : {kBoth, Mask{true, false}, Mask{false, true}}) {
+        ExpectSameGradients(c, mode, mask, Layout::kContiguous, {2, 3});
+      }
+      if (HasFailure()) return;
     }
   }
+}
+
+// How many volumes `threads` have in work at a time, as the workspace shows: with channels in the
+// lanes, for the function and for both gradients.
+int VolumesAtATime(int64_t n, int64_t extent, int threads) {
+  GridCase c(Element::kFloat, n, 16, {extent, extent, extent}, {extent, extent, extent});
+  portacl::ops::GridSampler3DParams sampling;
+  sampling.shape = GridShape(c.input, c.grid, GridMode{});
+  portacl::ops::GridSampler3DBackwardParams gradients;
+  gradients.shape = sampling.shape;
+  const auto points = static_cast<uint64_t>(extent * extent * extent);
+  const uint64_t voxels = points * 16 * sizeof(float);
+  const uint64_t totals = (points + 15) / 16 * 16 * 4 * sizeof(float);
+  portacl::runtime::SetNumThreads(threads);
+  portacl::base::KernelPlan plan;
+  EXPECT_TRUE(GridSampler3DKernels().front().plan(sampling, &plan));
+  EXPECT_STREQ(plan.path, "blocks");
+  const uint64_t slots = plan.workspace_size / voxels;
+  EXPECT_EQ(plan.workspace_size, slots * voxels);
+  EXPECT_TRUE(GridSampler3DBackwardKernels().front().plan(gradients, &plan));
+  EXPECT_STREQ(plan.path, "blocks");
+  EXPECT_EQ(plan.workspace_size, slots * (2 * voxels + totals));
   portacl::runtime::SetNumThreads(0);
+  return static_cast<int>(slots);
+}
+
+TEST_F(GridSampler3DKernelsTest, ShareSmallVolumesOutAndLargeOnesAmongAllThreads) {
+  EXPECT_EQ(VolumesAtATime(64, 8, 1), 1);
+  EXPECT_EQ(VolumesAtATime(64, 8, 2), 2);
+  EXPECT_EQ(VolumesAtATime(3, 8, 2), 2);   // uneven, but no work for two
+  EXPECT_EQ(VolumesAtATime(3, 17, 2), 1);  // uneven
+  EXPECT_EQ(VolumesAtATime(9, 17, 2), 2);  // hardly uneven
+  EXPECT_EQ(VolumesAtATime(2, 8, 3), 1);   // too few
+  EXPECT_EQ(VolumesAtATime(1, 8, 4), 1);
+  EXPECT_EQ(VolumesAtATime(2, 25, 2), 2);
+  EXPECT_EQ(VolumesAtATime(2, 26, 2), 1);  // more than 1 MiB
 }
 
 }  // namespace
