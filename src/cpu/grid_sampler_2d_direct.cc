@@ -1,5 +1,5 @@
-// Grid sampling with a point in each lane of a vector, its taps gathered straight from the planes,
-// channel by channel: no slab, no workspace.
+// Grid sampling with a point in each lane of a vector, its taps gathered channel by channel from
+// the planes, or from framed copies of small images on the stack: no slab, no workspace.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_direct.cc"
 #include "cpu/highway.h"

@@ -15,14 +15,14 @@ struct GridSampler2DBackwardParams {
   GridSampler2DShape shape;  // n, c, oh and ow may be 0
   bool want_input_grad = true;
   bool want_grid_grad = true;
-  const void* grad_output = nullptr;  // (n, c, oh, ow)
-  const void* input = nullptr;        // (n, c, h, w)
-  const void* grid = nullptr;         // (n, oh, ow, 2), x first
-  void* input_grad = nullptr;         // (n, c, h, w); not touched unless wanted
-  void* grid_grad = nullptr;          // (n, oh, ow, 2); not touched unless wanted
-  std::array<int64_t, 4> grad_output_stride{};
-  std::array<int64_t, 4> input_stride{};
-  std::array<int64_t, 4> grid_stride{};
+  const void* grad_output = nullptr;            // (n, c, oh, ow)
+  const void* input = nullptr;                  // (n, c, h, w)
+  const void* grid = nullptr;                   // (n, oh, ow, 2), x first
+  void* input_grad = nullptr;                   // (n, c, h, w); not touched unless wanted
+  void* grid_grad = nullptr;                    // (n, oh, ow, 2); not touched unless wanted
+  std::array<int64_t, 4> grad_output_stride{};  // Inputs that no gradient reads, or that are
+  std::array<int64_t, 4> input_stride{};        // empty, may be null: their strides are 0, by
+  std::array<int64_t, 4> grid_stride{};         // which kernels step from them all the same.
   std::array<int64_t, 4> input_grad_stride{};
   std::array<int64_t, 4> grid_grad_stride{};
 };

@@ -31,14 +31,14 @@ struct GridSampler3DBackwardParams {
   GridSampler3DShape shape;  // n, c, od, oh and ow may be 0
   bool want_input_grad = true;
   bool want_grid_grad = true;
-  const void* grad_output = nullptr;  // (n, c, od, oh, ow)
-  const void* input = nullptr;        // (n, c, d, h, w)
-  const void* grid = nullptr;         // (n, od, oh, ow, 3): x, y, z
-  void* input_grad = nullptr;         // (n, c, d, h, w); not touched unless wanted
-  void* grid_grad = nullptr;          // (n, od, oh, ow, 3); not touched unless wanted
-  std::array<int64_t, 5> grad_output_stride{};
-  std::array<int64_t, 5> input_stride{};
-  std::array<int64_t, 5> grid_stride{};
+  const void* grad_output = nullptr;            // (n, c, od, oh, ow)
+  const void* input = nullptr;                  // (n, c, d, h, w)
+  const void* grid = nullptr;                   // (n, od, oh, ow, 3): x, y, z
+  void* input_grad = nullptr;                   // (n, c, d, h, w); not touched unless wanted
+  void* grid_grad = nullptr;                    // (n, od, oh, ow, 3); not touched unless wanted
+  std::array<int64_t, 5> grad_output_stride{};  // Inputs that no gradient reads, or that are
+  std::array<int64_t, 5> input_stride{};        // empty, may be null: their strides are 0, by
+  std::array<int64_t, 5> grid_stride{};         // which kernels step from them all the same.
   std::array<int64_t, 5> input_grad_stride{};
   std::array<int64_t, 5> grid_grad_stride{};
 };
