@@ -49,6 +49,12 @@ template <class... Args>
 // error that is set.
 [[noreturn]] void ThrowUnreadable(const char* name) {
   nb::python_error cause;
+  if (nb::str(nb::getattr(cause.type(), "__module__", nb::str(""))).equal(nb::str("jax.errors"))) {
+    nb::raise_from(cause, PyExc_ValueError,
+                   "%s is traced by JAX and has no values yet: inside jit, grad and vmap the "
+                   "functions are those of portacl.jax",
+                   name);
+  }
   const std::string text = nb::str(cause.value()).c_str();
   nb::raise_from(cause, PyExc_ValueError, "%s cannot be read as an array: %s", name, text.c_str());
 }

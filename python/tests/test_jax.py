@@ -1,5 +1,8 @@
 """portacl.jax under jit, grad and vmap, against jax.scipy, an oracle and the array functions."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -204,6 +207,42 @@ def test_refusals_say_what_is_wrong_while_tracing():
     ):
         with pytest.raises(error, match=words):
             jax.jit(call)()
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+def test_array_functions_inside_a_transform_name_this_module(transform):
+    image = np.ones((2, 1, 1, 3, 3), np.float32)
+    with pytest.raises(ValueError, match="traced by JAX .*portacl.jax"):
+        transform(lambda x: portacl.upsample_nearest_exact(x, (2, 2)).sum())(image)
+
+
+def test_export_takes_the_calls_that_are_named():
+    image, grid = scene()
+    sample = jax.jit(lambda i, g: pj.grid_sampler_2d(i, g))
+    with pytest.raises(ValueError, match="portacl_grid_sampler"):
+        jax.export.export(sample)(image, grid)
+    named = [jax.export.DisabledSafetyCheck.custom_call("portacl_grid_sampler")]
+    exported = jax.export.export(sample, disabled_checks=named)(image, grid)
+    assert (exported.call(image, grid) == portacl.grid_sampler_2d(image, grid)).all()
+
+
+def blocks_of_the_guide():
+    page = Path(__file__).resolve().parents[2] / "docs/jax.md"
+    if not page.is_file():
+        return []
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.skipif(not blocks_of_the_guide(), reason="away from the source tree")
+def test_the_guide_runs(capsys):
+    jax.config.update("jax_enable_x64", False)
+    names = {}
+    blocks = blocks_of_the_guide()
+    for block in blocks:
+        exec(block, names)
+    printed = capsys.readouterr().out.split()
+    said = re.findall(r"# prints (.*)$", "".join(blocks), re.MULTILINE)
+    assert len(said) >= 3 and printed == " ".join(said).split()
 
 
 def test_what_the_library_refuses_at_run_time_has_its_message():
