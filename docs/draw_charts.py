@@ -82,6 +82,15 @@ def legend_of(figure):
     return figure.axes[0].get_legend_handles_labels()
 
 
+def name_row(axes, place, text):
+    """A shape above its bars; lines that cross the chart stop at it."""
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+    axes.text(
+        0.01, place, text, fontsize=9.5, va="center", bbox=behind,
+        transform=axes.get_yaxis_transform(),
+    )  # fmt: skip
+
+
 def bars(rows, values, text, **how):
     """Horizontal bars, the best row on top; `values` gives a row's numbers for both threads."""
     rows = [row for row in rows if all(values(row))]
@@ -93,10 +102,7 @@ def bars(rows, values, text, **how):
         drawn = axes.barh(places, numbers, 0.24, color=colour, label=label)
         axes.bar_label(drawn, [text.format(v) for v in numbers], padding=2, fontsize=9)
     for place, row in enumerate(rows):
-        axes.text(
-            0.01, place + 0.18, row["shape"], fontsize=9.5, va="center",
-            transform=axes.get_yaxis_transform(),
-        )  # fmt: skip
+        name_row(axes, place + 0.18, row["shape"])
     axes.set(yticks=[], ylim=(-0.65, len(rows) - 0.55), **how)
     axes.margins(x=0.16)
     axes.spines["left"].set_visible(False)
@@ -140,10 +146,7 @@ def scaling(folder):
         points = [(g, place - 0.2) for place, row in enumerate(rows) if (g := gain(row, peer))]
         axes.scatter(*zip(*points), color=colour, marker=marker, s=22, label=peer, zorder=3)
     for place, row in enumerate(rows):
-        axes.text(
-            0.01, place + 0.2, row["shape"], fontsize=9.5, va="center",
-            transform=axes.get_yaxis_transform(),
-        )  # fmt: skip
+        name_row(axes, place + 0.2, row["shape"])
     for value in (1, 2):
         axes.axvline(value, color="black", linewidth=1, linestyle=":")
     axes.set(yticks=[], ylim=(-0.8, len(rows) - 0.3))
@@ -211,7 +214,8 @@ def torch_calls(folder):
             heights = [number(row[column]) / number(row["MiB"]) for row in mine]
             places = [place + (index - 1.5) * 0.21 for place in range(len(mine))]
             drawn = axes.bar(places, heights, 0.2, label=column, color=colour)
-            axes.bar_label(drawn, fmt="%.2f", fontsize=8.5)
+            axes.bar_label(drawn, fmt="%.2f", fontsize=8.5, rotation=90, padding=3)
+            axes.margins(y=0.14)
         axes.set_xticks(range(len(mine)), [f"{row['MiB']} MiB" for row in mine])
         axes.set_title(operator, fontsize=10.5)
         axes.set_ylabel("ms per MiB")

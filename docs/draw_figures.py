@@ -38,6 +38,13 @@ def panels(narrow, count, wide_size, narrow_size, **how):
     return figure, axes
 
 
+def stacks(count, size, gap, **how):
+    """`count` groups of panels below each other, nearer to their own group than to the next one."""
+    figure = plt.figure(figsize=size)
+    outer = figure.add_gridspec(count, 1, hspace=gap)
+    return figure, np.array([group.subgridspec(**how).subplots() for group in outer])
+
+
 def save(figure, folder, name, narrow):
     if narrow:
         name = name.replace(".", "-narrow.")
@@ -239,7 +246,7 @@ def grid_sampler_taps(folder, narrow):
     right.set_title("bicubic: 4 x 4 taps\narea = weight, red = negative")
     for panel in (left, middle, right):
         panel.plot(ix, iy, "*", color="black", markersize=13, zorder=4)
-    figure.subplots_adjust(wspace=0.06)
+    figure.subplots_adjust(wspace=0.12)
     save(figure, folder, "grid-sampler-taps.svg", narrow)
 
 
@@ -318,8 +325,9 @@ def grid_sampler_kinks(folder, narrow):
     row = np.array([0.2, 0.9, 0.5, 0.7, 0.1])
     cells = np.arange(1, 3)
     if narrow:
-        figure, axes = plt.subplots(6, 1, figsize=(4.4, 13.5), sharex=True)
-        pairs = axes.reshape(3, 2)
+        figure, pairs = stacks(3, (4.4, 13.5), 0.32, nrows=2, ncols=1, hspace=0.12)
+        for top, _ in pairs:
+            top.tick_params(labelbottom=False)
     else:
         figure, axes = plt.subplots(2, 3, figsize=(12.5, 5.2), sharex=True, sharey="row")
         pairs = axes.T
@@ -350,13 +358,15 @@ def grid_sampler_kinks(folder, narrow):
                 top.plot(at, row[other], "o", color=BLUE, markerfacecolor="white", markersize=6)
         top.set_title(mode)
         top.set(ylim=(0.35, 1.05), xlim=(0.85, 3.15))
-        bottom.set(xlabel="ix", xticks=(1, 2, 3), ylim=(-1, 1))
+        top.set(xticks=(1, 2, 3))
+        bottom.set(xlabel="ix", xticks=(1, 2, 3), xlim=(0.85, 3.15), ylim=(-1, 1))
         bottom.axhline(0, color="#cccccc", linewidth=0.8, zorder=0)
     for top, bottom in pairs if narrow else pairs[:1]:
         top.set_ylabel("sampled value")
         bottom.set_ylabel("derivative by ix")
     figure.align_ylabels()
-    figure.subplots_adjust(wspace=0.08, hspace=0.35 if narrow else 0.14)
+    if not narrow:
+        figure.subplots_adjust(wspace=0.08, hspace=0.14)
     save(figure, folder, "grid-sampler-kinks.svg", narrow)
 
 
@@ -390,8 +400,9 @@ def grid_sampler_padding(folder, narrow):
     colors = (BLUE, ORANGE, GREEN)
     heights = (3.2, 1.9, 1.5)
     if narrow:
-        figure, axes = plt.subplots(9, 1, figsize=(4.2, 27), height_ratios=heights * 3)
-        axes = axes.reshape(3, 3).T
+        how = {"nrows": 3, "ncols": 1, "height_ratios": heights, "hspace": 0.14}
+        figure, axes = stacks(3, (4.2, 25), 0.18, **how)
+        axes = axes.T
     else:
         figure, axes = plt.subplots(3, 3, figsize=(9.6, 7.2), height_ratios=heights)
     for column, (padding, color) in enumerate(zip(("zeros", "border", "reflection"), colors)):
@@ -424,7 +435,8 @@ def grid_sampler_padding(folder, narrow):
             coordinate.set_yticklabels([])
             slope.set_yticklabels([])
     figure.align_ylabels(axes[1:, 0])
-    figure.subplots_adjust(wspace=0.08, hspace=0.5 if narrow else 0.12)
+    if not narrow:
+        figure.subplots_adjust(wspace=0.08, hspace=0.12)
     save(figure, folder, "grid-sampler-padding.png", narrow)
 
 
@@ -442,7 +454,7 @@ PHASES = (
          "aclTensor* becomes dtype, shape, strides, address", "TensorDesc"),
         (2, "xxx.cc: check, then plan",
          "all rules in one function; index tables;\n"
-         "xxx_impls.cc is asked for the first kernel that serves", "Params"),
+         "xxx_impls.cc names the first kernel that serves", "Params"),
         (4, "Kernel::plan", "path, tiles, workspace; reads no element", ""),
     )),
     (9.25, "phase 2: runs", "right", (
@@ -452,7 +464,7 @@ PHASES = (
         (2, "executor.cc: addresses",
          "checked against the allocations;\nstorage becomes element (0, 0, ...)", "Work"),
         (3, "stream_queue.cc, parallel.cc",
-         "this thread if the work is small and the stream idle,\n"
+         "this thread if work is small and the stream idle,\n"
          "or the stream's own; tiles on the arena's threads", "Params, KernelPlan"),
         (4, "Kernel::run",
          "gradOutput, tables, workspace are read;\n"
@@ -469,11 +481,11 @@ def draw_flow(axes, start, end, text, color, align, offset):
     axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=13, color=color,
                                    linewidth=1.5, shrinkA=0, shrinkB=0, zorder=3))  # fmt: skip
     x, y = (start[0] + end[0]) / 2 + offset[0], (start[1] + end[1]) / 2 + offset[1]
-    axes.text(x, y, text, ha=align, va="center", fontsize=11, color=color, family="monospace")
+    axes.text(x, y, text, ha=align, va="center", fontsize=12, color=color, family="monospace")
 
 
-def draw_phase(axes, left, title, side, steps):
-    """Its boxes from the caller down to the kernel, and what goes from one to the next."""
+def draw_phase(axes, size, left, title, side, steps):
+    """Its boxes from the caller down to the kernel, and what goes from one to the next; `size` of text."""
     middle = left + BOX_WIDTH / 2
     axes.text(middle, 0.3, title, ha="center", fontsize=14)
     align, shift = ("right", -0.08) if side == "left" else ("left", 0.08)
@@ -482,7 +494,8 @@ def draw_phase(axes, left, title, side, steps):
         axes.add_patch(Rectangle((left, y - BOX_HEIGHT / 2), BOX_WIDTH, BOX_HEIGHT,
                                  facecolor="white", edgecolor="#555555", zorder=2))  # fmt: skip
         axes.text(middle, y + 0.26, what, ha="center", va="center", weight="bold")
-        axes.text(middle, y - 0.16, does, ha="center", va="center", fontsize=11, linespacing=1.15)
+        axes.text(middle, y - 0.16, does, ha="center", va="center", fontsize=size,
+                  linespacing=1.15)  # fmt: skip
         if following:
             end = lane_middle(following[0]) + BOX_HEIGHT / 2
             draw_flow(axes, (middle, y - BOX_HEIGHT / 2), (middle, end), hands, BLUE, align,
@@ -512,17 +525,17 @@ def data_path(folder, narrow):
         figure, axes = plt.subplots(2, 1, figsize=(5.6, 13.6))
         for panel, phase in zip(axes, PHASES):
             draw_lanes(panel, phase[0] - 1.75, phase[0] + BOX_WIDTH + 0.05)
-            draw_phase(panel, *phase)
+            draw_phase(panel, 11, *phase)
         figure.subplots_adjust(left=0, right=1, hspace=0.06)
         save(figure, folder, "data-path.svg", narrow)
         return
     figure, axes = plt.subplots(figsize=(12.6, 8.0))
     draw_lanes(axes, 0, PAGE)
     for phase in PHASES:
-        draw_phase(axes, *phase)
-    for lane, text in ((0, "workspaceSize,\nexecutor"), (2, "Plan")):
+        draw_phase(axes, 12.5, *phase)
+    for lane, text, above in ((0, "workspaceSize,\nexecutor", 0.33), (2, "Plan", 0.2)):
         ends = (PHASES[0][0] + BOX_WIDTH, lane_middle(lane)), (PHASES[1][0], lane_middle(lane))
-        draw_flow(axes, *ends, text, GREEN, "center", (0, 0.2))
+        draw_flow(axes, *ends, text, GREEN, "center", (0, above))
     figure.subplots_adjust(left=0, right=1)
     save(figure, folder, "data-path.svg", narrow)
 

@@ -20,7 +20,8 @@ DOCS = Path(__file__).parent
 PAGES = ("index.md", "install.md", "tutorials/aclnn.md", "tutorials/golden.md",
          "tutorials/pytorch.md", "ops/index.md", "ops/upsample_nearest_exact_backward.md",
          "ops/grid_sampler_2d_backward.md", "ops/upsample_nearest_exact.md",
-         "ops/grid_sampler_2d.md", "ops/companion.md")  # fmt: skip
+         "ops/grid_sampler_2d.md", "ops/grid_sampler_3d_backward.md", "ops/grid_sampler_3d.md",
+         "ops/companion.md")  # fmt: skip
 STAMP = re.compile(r"^<!-- english: ([0-9a-f]{12}) -->$", re.MULTILINE)
 
 
