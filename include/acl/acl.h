@@ -95,7 +95,7 @@ PORTACL_API aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersio
  */
 PORTACL_API const char* aclGetRecentErrMsg(void);
 
-/** Ends one aclInit() of several in a process; count receives how many are left: 0 or 1 here. */
+/** aclFinalize() of newer interfaces, which count aclInit(); *count receives what is left: 0. */
 PORTACL_API aclError aclFinalizeReference(uint64_t* count);
 
 /** 1 in *value where the device has the property, else 0. */

@@ -190,7 +190,7 @@ typedef enum aclFormat {
   ACL_FORMAT_UNDEFINED = -1,
   ACL_FORMAT_NCHW = 0,
   ACL_FORMAT_NHWC = 1,
-  ACL_FORMAT_ND = 2, /**< no meaning attached; the operators read 3D as NCL and 4D as NCHW */
+  ACL_FORMAT_ND = 2, /**< no meaning attached; read as NCL, NCHW or NCDHW by its rank */
   ACL_FORMAT_NC1HWC0 = 3,
   ACL_FORMAT_FRACTAL_Z = 4,
   ACL_FORMAT_NC1HWC0_C04 = 12,

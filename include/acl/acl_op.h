@@ -3,25 +3,25 @@
  * Running an operator by its graph name: attributes, execution and handles. Execution that also
  * compiles is in acl_op_compiler.h; here nothing needs compiling, so both do the same.
  *
- * Operators and their contracts:
+ * Operators: the mathematics and the checks of the aclnn operator of this name ("Grad": Backward).
  *
- * UpsampleNearestExact2dGrad (its own page): the mathematics, checks and kernels of
- * aclnnop/aclnn_upsample_nearest_exact2d_backward.h, without its limit of 50.
- *   input 0    grad_output  (N, C, OH, OW)  FLOAT, FLOAT16, BF16; ND or NCHW
- *   output 0   grad_input   (N, C, H, W)    dtype and format of grad_output
- *   attribute  output_size  list of 2 int   OH, OW
- *   attribute  input_size   list of 4 int   N, C, H, W
- *   attribute  scales_h, scales_w  float    optional, not negative; absent or 0: use the sizes
+ *   UpsampleNearestExact2d, UpsampleNearestExact3d          input x; output y
+ *   UpsampleNearestExact2dGrad, UpsampleNearestExact3dGrad  input grad_output; output grad_input
+ *     output_size  list of 2 or 3 int  spatial extents of y or grad_output
+ *     input_size   list of 4 or 5 int  of the Grads alone: the shape of grad_input
+ *     scales_d (3D), scales_h, scales_w  float  optional, not negative; absent or 0: the sizes
+ *     FLOAT, FLOAT16, BF16; without the limit of 50
  *
- * GridSampler2DGrad: the graph twin of aclnnop/aclnn_grid_sampler2d_backward.h, with both outputs.
- *   inputs     0 grad (N, C, OH, OW), 1 x (N, C, H, W), 2 grid (N, OH, OW, 2)
- *   outputs    0 dx like x, 1 dgrid like grid
- *   attribute  interpolation_mode  string   bilinear (default), nearest; bicubic in profile `open`
- *   attribute  padding_mode        string   zeros (default), border; reflection in profile `open`
- *   attribute  align_corners       bool     false (default)
+ *   GridSampler2D, GridSampler3D          inputs x, grid; output y
+ *   GridSampler2DGrad, GridSampler3DGrad  inputs grad, x, grid; outputs dx, dgrid: always both
+ *     interpolation_mode  string  bilinear (default), nearest, bicubic
+ *     padding_mode        string  zeros (default), border, reflection
+ *     align_corners       bool    false (default)
+ *     the modes and dtypes that the profile has for the aclnn operator
+ *   Identity (input x, output y) copies; TransData (src, dst) between orders of the same axes.
  *
- * Tensors are dense in row-major order; a description (aclTensorDesc) gives type, shape and format,
- * a data buffer (aclDataBuffer) the device address and the bytes there, enough for the shape.
+ * A description (aclTensorDesc) gives type, shape and format; memory is dense in row-major order or
+ * lies as aclSetTensorFormat() says. A data buffer (aclDataBuffer) has its address and bytes there.
  *
  * Errors of the functions that run or prepare an operator:
  *   100000  null pointer, or an argument that no line below names

@@ -341,8 +341,8 @@ PORTACL_API aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* sr
                                         aclrtStream stream);
 
 /**
- * Tells which side an address belongs to. Memory that the runtime did not allocate counts as host
- * memory.
+ * Tells which side an address belongs to. Memory that the runtime neither allocated nor knows by
+ * aclrtHostRegister() is ACL_MEM_LOCATION_TYPE_UNREGISTERED.
  */
 PORTACL_API aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes);
 

@@ -39,7 +39,7 @@
  * (portacl/portacl.h) choose what is accepted, for the whole process:
  *   atlas-a2        the default: what the documents accept for Atlas A2
  *   atlas-a3        the same
- *   atlas-training  no nearest-exact operators; the grid sampler with FLOAT and FLOAT16 only
+ *   atlas-training  no nearest-exact operators; the 2D grid sampler with FLOAT and FLOAT16 only
  *   open            every extension that the operators' headers name
  * Phase 1 of an operator that the profile lacks returns 161002.
  *
