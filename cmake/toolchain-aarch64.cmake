@@ -12,7 +12,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# The linker looks for what Highway and oneTBB themselves need; the C library is the compiler's.
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${PORTACL_SYSROOT}/usr/lib/aarch64-linux-gnu")
+# The linker and the emulator look here for what the libraries themselves need; the C library is the
+# compiler's.
+set(portacl_folders "${PORTACL_SYSROOT}/usr/lib/aarch64-linux-gnu:${PORTACL_SYSROOT}/lib/aarch64-linux-gnu")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${portacl_folders}")
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu
-    -E "LD_LIBRARY_PATH=${PORTACL_SYSROOT}/usr/lib/aarch64-linux-gnu")
+    -E "LD_LIBRARY_PATH=${portacl_folders}")
