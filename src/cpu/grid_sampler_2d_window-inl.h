@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/highway.h"
 
@@ -64,6 +65,12 @@ HWY_INLINE TapWindow FindWindow(const PairPlane& plane, int32_t reach, WindowInd
   return {int64_t{top} * plane.row_stride + left, count};
 }
 
+// The row below a window's last one, `line`: the next row of points looks there, and no prefetcher
+// follows a grid that crosses the rows. Not into L1, which many channels fill.
+HWY_INLINE void FetchRowBelow(const float* line, int32_t row_stride) {
+  FetchElement<2>(line, row_stride);
+}
+
 // Of the two vectors that follow each other from `line` on, the element `at` of each lane.
 HWY_INLINE WindowVec LookUp(const float* line, WindowIndex at) {
   const WindowTag d;
@@ -86,6 +93,7 @@ HWY_INLINE WindowVec PixelsInWindow(const float* plane, const TapWindow& window,
     line += row_stride;
     pixels = hn::IfThenElse(AreFromRow(row, k), LookUp(line, column), pixels);
   }
+  FetchRowBelow(line, row_stride);
   return pixels;
 }
 
@@ -114,6 +122,7 @@ HWY_INLINE void PairsInWindow(const float* plane, const TapWindow& window, int32
     upper_west = west;
     upper_east = east;
   }
+  FetchRowBelow(line, row_stride);
 }
 
 #endif  // AVX-512
