@@ -26,13 +26,13 @@ HWY_INLINE void FetchPagesAhead(const T* from, int64_t n) {
   }
 }
 
-// Fetches from[index] into the caches from L1 (kLocality 3) or from L2 on (2). A place that does
-// not exist does no harm, whatever the index.
-template <int kLocality, class T>
+// Fetches from[index] into the caches from L1 (kLocality 3) or from L2 on (2), to read or (kWrite
+// 1) to write it. A place that does not exist does no harm, whatever the index.
+template <int kLocality, int kWrite = 0, class T>
 HWY_INLINE void FetchElement(const T* from, int64_t index) {
   const int64_t offset = index * int64_t{sizeof(T)};
   const auto at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(offset);
-  __builtin_prefetch(reinterpret_cast<const void*>(at), 0, kLocality);
+  __builtin_prefetch(reinterpret_cast<const void*>(at), kWrite, kLocality);
 }
 
 }  // namespace portacl::cpu

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
+#include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler_2d_padded-inl.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
@@ -108,6 +109,7 @@ class DirectSampling {
       const V v = sample(c);
       T* const out = points.output + c * points.output_step;
       if (HWY_LIKELY(points.dense)) {
+        if (points.channels > kMostStreams) FetchElement<3, 1>(out, points.first + kFetchAhead);
         StoreNarrow(v, d, out + points.first);
       } else {
         HWY_ALIGN F lanes[kLanes];
@@ -118,6 +120,11 @@ class DirectSampling {
       }
     }
   }
+
+  // Prefetchers follow the writing of some 32 pages at a time, and images are read as well. Results
+  // of more channels are fetched, a kilobyte ahead.
+  static constexpr int64_t kMostStreams = 16;
+  static constexpr auto kFetchAhead = static_cast<int64_t>(1024 / sizeof(T));
 
   // Channels from which on a window of taps takes less than gathers, with the search for it.
   static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
