@@ -53,7 +53,8 @@ def sdk_path() -> Path:
     It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files,
     the folders ``opp``, ``runtime`` and ``compiler``, which some programs look for, and the files
     by which CMake's ``find_package(portacl)`` and pkg-config find it.
-    It lies in ``PORTACL_CACHE``, or in ``~/.cache/portacl``; deleting it does no harm.
+    It lies in ``PORTACL_CACHE``, else in ``$XDG_CACHE_HOME/portacl``, else in
+    ``~/.cache/portacl``; deleting it does no harm.
 
     Raises:
         OSError: the folder cannot be written.

@@ -1,6 +1,6 @@
 """Golden results and verdicts for kernels, on arrays of any kind.
 
-A case is a string, as every command of the program ``portacl`` takes it::
+A case is a string, as ``portacl golden --case`` and lists of cases have it::
 
     from portacl.testing import assert_matches_golden, cases, sample_inputs
 

@@ -29,8 +29,9 @@ def grid_sample(
 ) -> torch.Tensor:
     """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample``.
 
-    Differentiable twice. Results and gradients have the same bits for every number of threads; a
-    NaN in ``grid`` gives NaN in that point's gradient and nothing else.
+    Differentiable twice, where PyTorch has the second derivative (tricubic: from 2.15 on). Results
+    and gradients have the same bits for every number of threads; a NaN in ``grid`` gives NaN in
+    that point's gradient and nothing else.
 
     Args:
         input: (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32, float64; any
