@@ -44,7 +44,7 @@ PORTACL_API const char* portaclGetVersion(void);
  *  until the thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
-/** Number of threads that kernels use: 1 or more; 0 restores the default (PORTACL_NUM_THREADS; else
+/** Number of threads that kernels use: 1 to 1024; 0 restores the default (PORTACL_NUM_THREADS; else
  *  what a lent pool says; else the number of CPUs this process may use, or OMP_NUM_THREADS where
  *  that is less). Results never depend on it. Waits for running work. */
 PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
@@ -121,8 +121,8 @@ enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
 
 /** A checked call with its index tables, kernel choice and workspace layout. Immutable: any number
  *  of threads may run one plan at a time, each with its own tensors and workspace. A null plan is
- * an error or, to free, nothing; a pointer that is no plan is not noticed, other than with the
- * handles of the ACL headers. */
+ * an error or, to free, nothing; a pointer that is no plan is not noticed, unlike one that is no
+ * handle of the ACL headers. */
 typedef struct portaclPlan portaclPlan;
 
 /** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o], elements without a source 0.
