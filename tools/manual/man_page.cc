@@ -28,7 +28,7 @@ constexpr Meaning kEnvironment[] = {
     {"PORTACL_NUM_THREADS", "threads of the kernels; --threads wins"},
     {"PORTACL_IMPL", "force one kernel; --impl wins"},
     {"PORTACL_PROFILE", "which product's rules the aclnn API follows; --profile wins"},
-    {"PORTACL_STRICT", "1: refuse what a device may answer with another result"},
+    {"PORTACL_STRICT", "1: refuse what the aclnn API otherwise accepts with a warning"},
     {"PORTACL_LOG",
      "trace, debug, info, warn, err or off: the log on standard error; calls: a line for each "
      "call, which `portacl cases from-log` reads"},
