@@ -19,7 +19,8 @@ class Threads(NamedTuple):
 
     count: int
     """How many threads: ``torch.get_num_threads()``, unless ``PORTACL_NUM_THREADS`` or
-    ``portacl.set_num_threads`` says otherwise; 1 in a forked child."""
+    ``portacl.set_num_threads`` says otherwise; 1 in a forked child of a process whose
+    calls had used more."""
     pool: str
     """Whose they are and, where not PyTorch's, why."""
 
