@@ -249,19 +249,19 @@ void AddInputOptions(CLI::App& run, RunOptions& options) {
   add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
       "float32|float16|bfloat16|float64");
   add("--shape", options.shape,
-      "of --input (grid sampler) or --grad-output (upsample) where no file tells", "N,C,H,W");
+      "of --input (grid sampler) or --grad-output (upsample) where no file tells", "N,C,[D,][H,]W");
 }
 
 void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option("--size", options.size,
                  "upsample: of grad_input; grid sampler: of a made grid (default: the input's)")
-      ->type_name("[D,]H,W")
+      ->type_name("[D,][H,]W")
       ->group(group);
   run.add_option("--scale", options.scale,
                  "upsample: grad_output extent / grad_input extent; gives the size where --size "
                  "is absent")
-      ->type_name("S|SH,SW")
+      ->type_name("S|SH,SW|SD,SH,SW")
       ->group(group);
   run.add_option("--interpolation", options.interpolation, "default: bilinear")
       ->type_name("bilinear|nearest|bicubic")
