@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "base/dispatch.h"
+#include "cpu/caches.h"
+#include "cpu/fetch.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
 
@@ -25,6 +27,8 @@ class DirectGridGrad {
   using DI = IndexTag<D>;
   using V = hn::Vec<D>;
   static constexpr size_t kLanes = hn::MaxLanes(D());
+  // An image keeps this part of L2, through which the grid, gradOutput and the results pass.
+  static constexpr int64_t kStreams = 8;
 
  public:
   explicit DirectGridGrad(const Params& p)
@@ -33,10 +37,24 @@ class DirectGridGrad {
         grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
                                      p.grid_grad_stride[3])),
         grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])) {}
+                                       p.grad_output_stride[1])),
+        fetches_rows_(p.shape.c * p.shape.h * p.shape.w * static_cast<int64_t>(sizeof(T)) >
+                      L2CacheBytes() / kStreams) {}
 
   // Points [first, last) of image n.
   void Run(int64_t n, int64_t first, int64_t last) const {
+    return fetches_rows_ ? RunPoints<true>(n, first, last) : RunPoints<false>(n, first, last);
+  }
+
+ private:
+  struct Image {
+    const T* input;
+    const T* grad_output;
+  };
+
+  // kFetch: the image's rows below those of the points at hand.
+  template <bool kFetch>
+  HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
     const Image image = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
                          static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0]};
     const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
@@ -50,18 +68,12 @@ class DirectGridGrad {
     for (int64_t p = first; p < last; p += lanes) {
       const int64_t count = std::min(lanes, last - p);
       ReadPoints(source_.grid_at, grid, p, count, grid_x, grid_y);
-      if (HWY_UNLIKELY(!Points(image, grid_x, grid_y, p, last, x, y))) {
+      if (HWY_UNLIKELY(!Points<kFetch>(image, grid_x, grid_y, p, last, x, y))) {
         AnyPoints(image, grid_x, grid_y, p, last, x, y);
       }
       WritePairs(x, y, p, count, out);
     }
   }
-
- private:
-  struct Image {
-    const T* input;
-    const T* grad_output;
-  };
 
   HWY_INLINE void WritePairs(V x, V y, int64_t first, int64_t count, T* out) const {
     const D d;
@@ -85,6 +97,7 @@ class DirectGridGrad {
 
   // gridGrad of a vector of points; of those from `last` on the results mean nothing. False, and no
   // results, where the padding may concern one of them.
+  template <bool kFetch>
   HWY_INLINE bool Points(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,
                          V& grad_x, V& grad_y) const {
     const D d;
@@ -93,9 +106,11 @@ class DirectGridGrad {
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     const auto at = source_.OffsetsOf(x0, y0);
+    const int64_t below = hn::GetLane(at) + 2 * int64_t{source_.plane.row_stride};
     const auto gather = [&](const T* values, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
       GatherPairs(d, values, at, nw, ne);
       GatherPairs(d, values + source_.plane.row_stride, at, sw, se);
+      if constexpr (kFetch) FetchElement<2>(values, below);
     };
     Sum(image, gather, x, y, x0, y0, first, last, grad_x, grad_y);
     grad_x = hn::Mul(grad_x, hn::Set(d, source_.geometry.x.pixels_per_unit));
@@ -198,6 +213,7 @@ class DirectGridGrad {
   PairSource<F> source_;
   PointStrides grid_grad_at_;
   PointStrides grad_output_at_;
+  bool fetches_rows_;
 };
 
 // With the call's number of channels, kChannels or more, as a constant.
