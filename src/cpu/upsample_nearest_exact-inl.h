@@ -80,41 +80,72 @@ HWY_INLINE void StoreVector(hn::Vec<D> v, D d, T* to, bool stream) {
   hn::StoreU(v, d, to);
 }
 
-// Blocks [first, end) of one destination row; `first` is a multiple of the period.
-template <class T>
-HWY_INLINE void ExpandRow(const NearestForwardKernelPlan& plan, const T* from, T* to, int64_t first,
-                          int64_t end, bool stream) {
+// The blocks that a tile has of each of its rows, by value: stores of vectors may change whatever
+// has an address, for all that the compiler knows.
+struct RowBlocks {
+  int64_t first;     // where they repeat, a multiple of the period
+  int64_t repeated;  // the end of those that repeat
+  int64_t whole;     // the end of those that do not overlap their neighbour
+  int64_t end;
+  int64_t period;
+  int64_t source;  // where the sources of the first start, if it is one of those that repeat
+  int64_t last;    // where the row's last one starts
+  const int8_t* repeated_index;
+  const int8_t* index;  // of those behind the ones that repeat
+  const int64_t* window;
+};
+
+inline RowBlocks BlocksOf(const NearestForwardKernelPlan& plan, const NearestTile& box) {
+  RowBlocks blocks = {};
+  blocks.first = box.j0 / plan.lanes;
+  blocks.end = (box.j1 + plan.lanes - 1) / plan.lanes;
+  blocks.repeated = std::clamp(plan.repeated, blocks.first, blocks.end);
+  blocks.whole = std::min(blocks.end, plan.row / plan.lanes);
+  blocks.period = plan.period;
+  if (blocks.first < blocks.repeated) blocks.source = blocks.first / plan.period * plan.lanes;
+  blocks.last = plan.row - plan.lanes;
+  const auto row = static_cast<int64_t>(plan.RowOfBlock(blocks.repeated));
+  blocks.repeated_index = plan.index.data();
+  blocks.index = plan.index.data() + row * plan.lanes;
+  blocks.window = plan.window.data() + row;
+  return blocks;
+}
+
+// A tile's part of kRows destination rows, `to_row` apart, that have one source row.
+template <int kRows, class T>
+HWY_INLINE void ExpandRow(RowBlocks blocks, const T* from, T* to, int64_t to_row, bool stream) {
   const PermuteTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t repeated = std::min(end, plan.repeated);
-  int64_t b = first;
-  for (const T* source = b < repeated ? from + b / plan.period * lanes : from; b < repeated;
-       source += lanes) {
+  const auto store = [&](auto v, T* at) PORTACL_INLINE_LAMBDA {
+    StoreVector(v, d, at, stream);
+    if constexpr (kRows == 2) StoreVector(v, d, at + to_row, stream);
+  };
+  int64_t b = blocks.first;
+  for (const T* source = from + blocks.source; b < blocks.repeated; source += lanes) {
     const auto v = hn::LoadU(d, source);
-    const int8_t* index = plan.index.data();
-    for (const int64_t stop = std::min(b + plan.period, repeated); b < stop; ++b, index += lanes) {
-      StoreVector(Permute(d, v, index), d, to + b * lanes, stream);
+    const int8_t* index = blocks.repeated_index;
+    for (const int64_t stop = std::min(b + blocks.period, blocks.repeated); b < stop;
+         ++b, index += lanes) {
+      store(Permute(d, v, index), to + b * lanes);
     }
   }
-  if (b == end) return;
-  const int64_t* window = plan.window.data() + plan.RowOfBlock(b);
-  const int8_t* index = plan.index.data() + static_cast<int64_t>(plan.RowOfBlock(b)) * lanes;
-  const int64_t whole = std::min(end, plan.row / lanes);
-  for (; b < whole; ++b, index += lanes) {
-    StoreVector(Permute(d, hn::LoadU(d, from + *window++), index), d, to + b * lanes, stream);
+  for (; b < blocks.whole; ++b, blocks.index += lanes) {
+    store(Permute(d, hn::LoadU(d, from + *blocks.window++), blocks.index), to + b * lanes);
   }
-  if (b < end) {
-    hn::StoreU(Permute(d, hn::LoadU(d, from + *window), index), d, to + plan.row - lanes);
+  if (b < blocks.end) {
+    const auto v = Permute(d, hn::LoadU(d, from + *blocks.window), blocks.index);
+    hn::StoreU(v, d, to + blocks.last);
+    if constexpr (kRows == 2) hn::StoreU(v, d, to + to_row + blocks.last);
   }
 }
 
 // The same where a row of sources or destinations is shorter than a vector.
 template <class T>
-HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const T* from, T* to,
-                               int64_t first, int64_t end) {
+HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const RowBlocks& blocks,
+                               const T* from, T* to) {
   const PermuteTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t b = first; b < end; ++b) {
+  for (int64_t b = blocks.first; b < blocks.end; ++b) {
     const size_t row = plan.RowOfBlock(b);
     const int64_t window = plan.window[row];
     const int64_t start = plan.BlockStart(b);
@@ -202,22 +233,20 @@ class LineWriter {
 
 // ---- one tile -----------------------------------------------------------------------------------
 
-// One destination row of a tile: `from` is the start of its source row, `to` its own.
+// One destination row of a tile: `from` is the start of its source row, `to` its own. `blocks`:
+// kPermute.
 template <class T>
 HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile& box,
-                         const T* from, T* to, bool stream) {
+                         const RowBlocks& blocks, const T* from, T* to, bool stream) {
   const int64_t from_column = plan.from_stride[3];
   const int64_t to_column = plan.to_stride[3];
   const int64_t* source = plan.source_column.data();
   switch (plan.path) {
     case NearestForwardPath::kCopy:
       return CopyElements(from + box.j0, to + box.j0, box.j1 - box.j0, stream);
-    case NearestForwardPath::kPermute: {
-      const int64_t first = box.j0 / plan.lanes;
-      const int64_t end = (box.j1 + plan.lanes - 1) / plan.lanes;
-      if (plan.partial) return ExpandShortRow(plan, from, to, first, end);
-      return ExpandRow(plan, from, to, first, end, stream);
-    }
+    case NearestForwardPath::kPermute:
+      if (plan.partial) return ExpandShortRow(plan, blocks, from, to);
+      return ExpandRow<1>(blocks, from, to, 0, stream);
     case NearestForwardPath::kPixels:
       for (int64_t j = box.j0; j < box.j1; ++j) {
         CopyElements(from + source[j] * from_column, to + j * to_column, box.c1 - box.c0, stream);
@@ -231,16 +260,24 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
   }
 }
 
-// Calls row(offset of its source, its own) for the rows of a tile.
+// Calls row(offset of the source, their own, count) for the rows of a tile, as many as `most` at a
+// time where they follow each other in a plane and have one source.
 template <class Row>
 HWY_INLINE void ForRows(const Params& p, const NearestForwardKernelPlan& plan,
-                        const NearestTile& box, const Row& row) {
-  auto depth = static_cast<size_t>(box.i0 / p.h.out);
-  auto i = static_cast<size_t>(box.i0 % p.h.out);
-  for (int64_t rows = box.i1 - box.i0; rows > 0; --rows) {
-    row(plan.source_plane[depth] * plan.from_depth + plan.source_row[i] * plan.from_stride[2],
-        static_cast<int64_t>(depth) * plan.to_depth + static_cast<int64_t>(i) * plan.to_stride[2]);
-    if (++i == plan.source_row.size()) {
+                        const NearestTile& box, int64_t most, const Row& row) {
+  const int64_t* const sources = plan.source_row.data();
+  int64_t depth = box.i0 / p.h.out;
+  int64_t i = box.i0 % p.h.out;
+  for (int64_t rows = box.i1 - box.i0; rows > 0;) {
+    const int64_t end = std::min(i + std::min(rows, most), p.h.out);
+    int64_t next = i + 1;
+    while (next < end && sources[next] == sources[i]) ++next;
+    row(plan.source_plane[static_cast<size_t>(depth)] * plan.from_depth +
+            sources[i] * plan.from_stride[2],
+        depth * plan.to_depth + i * plan.to_stride[2], next - i);
+    rows -= next - i;
+    i = next;
+    if (i == p.h.out) {
       i = 0;
       ++depth;
     }
@@ -249,18 +286,40 @@ HWY_INLINE void ForRows(const Params& p, const NearestForwardKernelPlan& plan,
 
 template <class T>
 HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPlan& plan,
-                                  const NearestTile& box) {
+                                  const NearestTile& box, const RowBlocks& blocks) {
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
   for (int64_t c = box.c0; c < box.c1; ++c) {
     const T* in = static_cast<const T*>(p.input) + box.n * from[0] + c * from[1];
     T* out = static_cast<T*>(p.output) + box.n * to[0] + c * to[1];
     LineWriter<T> lines(out + box.i0 * to[2]);
-    ForRows(p, plan, box, [&](int64_t from_row, int64_t) PORTACL_INLINE_LAMBDA {
-      WriteRow(plan, box, in + from_row, lines.Row(to[2]), false);
+    ForRows(p, plan, box, 1, [&](int64_t from_row, int64_t, int64_t) PORTACL_INLINE_LAMBDA {
+      WriteRow(plan, box, blocks, in + from_row, lines.Row(to[2]), false);
     });
     lines.Finish();
   }
+}
+
+// Rows of at most so many bytes are written two at a time where each source has as many: their own
+// work counts, not the caches'. Other ratios would have a branch that no CPU foresees.
+inline constexpr int64_t kMostShortRowBytes = 256;
+
+// Through the caches, where a source row's vectors are permuted once for two short rows.
+template <class T>
+HWY_NOINLINE void ExpandTile(const Params& p, const NearestForwardKernelPlan& plan,
+                             const NearestTile& box, const RowBlocks& blocks, const T* in, T* out) {
+  const RowBlocks own = blocks;
+  const int64_t to_row = plan.to_stride[2];
+  const bool pairs =
+      p.h.ratio > 1 && plan.row * static_cast<int64_t>(sizeof(T)) <= kMostShortRowBytes;
+  ForRows(p, plan, box, pairs ? 2 : 1,
+          [&](int64_t from_offset, int64_t to_offset, int64_t count) PORTACL_INLINE_LAMBDA {
+            if (count == 2) {
+              ExpandRow<2>(own, in + from_offset, out + to_offset, to_row, false);
+            } else {
+              ExpandRow<1>(own, in + from_offset, out + to_offset, 0, false);
+            }
+          });
 }
 
 template <class T>
@@ -273,8 +332,10 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
                      box.j0 * to[3];
     ProvideTile(first, box, to);
   }
+  const bool permuted = plan.path == NearestForwardPath::kPermute;
+  const RowBlocks blocks = permuted ? BlocksOf(plan, box) : RowBlocks{};
   if (plan.stage && !fresh && reinterpret_cast<uintptr_t>(p.output) % sizeof(T) == 0) {
-    return WriteStagedTile<T>(p, plan, box);
+    return WriteStagedTile<T>(p, plan, box, blocks);
   }
   const int64_t planes = plan.path == NearestForwardPath::kPixels ? 1 : box.c1 - box.c0;
   for (int64_t plane = 0; plane < planes; ++plane) {
@@ -282,8 +343,12 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
     T* out = static_cast<T*>(p.output) + box.n * to[0] + (box.c0 + plane) * to[1];
     const bool stream =
         plan.stream && !fresh && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
-    ForRows(p, plan, box, [&](int64_t from_row, int64_t to_row) PORTACL_INLINE_LAMBDA {
-      WriteRow(plan, box, in + from_row, out + to_row, stream);
+    if (permuted && !plan.partial && !stream) {
+      ExpandTile(p, plan, box, blocks, in, out);
+      continue;
+    }
+    ForRows(p, plan, box, 1, [&](int64_t from_row, int64_t to_row, int64_t) PORTACL_INLINE_LAMBDA {
+      WriteRow(plan, box, blocks, in + from_row, out + to_row, stream);
     });
   }
 }

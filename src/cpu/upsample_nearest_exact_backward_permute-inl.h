@@ -168,8 +168,11 @@ HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardKernelPlan
   const auto sum_block = [&](const T* from, int64_t rows, int64_t block, int64_t at) HWY_ATTR {
     const int8_t* index = plan.index.data() + block * kVectors * lanes;
     auto sum = hn::Zero(d);
-    for (int64_t r = 0; r < rows; ++r, from += t.from_row) {
-      sum = AddPermuted<kVectors, kFull, kPartial>(d, from + at, readable - at, index, sum);
+    for (int64_t plane = 0; plane < t.depth; ++plane, from += t.from_depth) {
+      const T* source = from;
+      for (int64_t r = 0; r < rows; ++r, source += t.from_row) {
+        sum = AddPermuted<kVectors, kFull, kPartial>(d, source + at, readable - at, index, sum);
+      }
     }
     return sum;
   };
@@ -189,7 +192,7 @@ HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardKernelPlan
 template <int kVectors, bool kFull, bool kPartial, class T>
 void SumPermutedTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
   const PermutedRow<kVectors, kFull, kPartial, T> row{plan, t};
-  if (t.depth > 1) return SumTileByRow(p, t, row);
+  if (t.depth > 1 && t.by_row) return SumTileByRow(p, t, row);
   switch (row.Blocks()) {
     case 1:
       return SumNarrowTile<kVectors, kFull, kPartial, false>(p, plan, t);

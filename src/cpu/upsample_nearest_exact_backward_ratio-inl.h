@@ -48,7 +48,8 @@ template <int kRatio, class D, class T>
 struct RatioRow {
   using Tag = D;
   int64_t n;
-  int64_t stride;  // of source rows
+  int64_t stride;        // of source rows
+  int64_t plane_stride;  // of planes of them
 
   int64_t Blocks() const { return (n + Length(D()) - 1) / Length(D()); }
   int64_t Offset(int64_t b) const { return kRatio * std::min(b * Length(D()), n); }
@@ -82,38 +83,52 @@ struct RatioRow {
     ClearRow(D(), to + j, std::min(end * Length(D()), n) - j, stream);
   }
 
-  // A whole destination row with its sums in registers.
-  HWY_INLINE void Sum(const T* from, int64_t rows, T* to) const {
+  // A whole destination row with its sums in registers, of `rows` source rows in each of `depth`
+  // planes.
+  HWY_INLINE void Sum(const T* from, int64_t depth, int64_t rows, T* to) const {
     const D d;
     const int64_t lanes = Length(d);
     int64_t j = 0;
     for (; j + 2 * lanes <= n; j += 2 * lanes) {
       auto sum0 = hn::Zero(d);
       auto sum1 = hn::Zero(d);
-      const T* at = from + kRatio * j;
-      for (int64_t r = 0; r < rows; ++r, at += stride) {
+      ForSources(from + kRatio * j, depth, rows, [&](const T* at) PORTACL_INLINE_LAMBDA {
         sum0 = AddSources<kRatio>(d, at, sum0);
         sum1 = AddSources<kRatio>(d, at + kRatio * lanes, sum1);
-      }
+      });
       StoreNarrow2(sum0, sum1, d, to + j, false);
     }
     for (; j < n; j += lanes) {
       j = std::min(j, n - lanes);
       auto sum = hn::Zero(d);
-      const T* at = from + kRatio * j;
-      for (int64_t r = 0; r < rows; ++r, at += stride) sum = AddSources<kRatio>(d, at, sum);
+      ForSources(from + kRatio * j, depth, rows,
+                 [&](const T* at) PORTACL_INLINE_LAMBDA { sum = AddSources<kRatio>(d, at, sum); });
       StoreNarrow(sum, d, to + j);
     }
   }
 
  private:
+  template <class Use>
+  HWY_INLINE void ForSources(const T* from, int64_t depth, int64_t rows, const Use& use) const {
+    for (int64_t plane = 0; plane < depth; ++plane, from += plane_stride) {
+      const T* at = from;
+      for (int64_t r = 0; r < rows; ++r, at += stride) use(at);
+    }
+  }
+
   HWY_INLINE int64_t Column(int64_t b) const { return std::min(b * Length(D()), n - Length(D())); }
 };
 
 template <int kRatio, class D, class T>
+RatioRow<kRatio, D, T> RowOf(const Tile<T>& t) {
+  return {.n = t.box.j1 - t.box.j0, .stride = t.from_row, .plane_stride = t.from_depth};
+}
+
+template <int kRatio, class D, class T>
 HWY_NOINLINE void SumTileInRegisters(const Params& p, const Tile<T>& t) {
-  const RatioRow<kRatio, D, T> row{.n = t.box.j1 - t.box.j0, .stride = t.from_row};
-  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR { row.Sum(from, rows, to); });
+  const RatioRow<kRatio, D, T> row = RowOf<kRatio, D>(t);
+  ForEachRow(
+      p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR { row.Sum(from, t.depth, rows, to); });
 }
 
 // Whether rows of n columns take longer with 512-bit vectors than with 256-bit ones, as measured on
@@ -138,8 +153,8 @@ void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
     }
   }
 #endif
-  if (t.by_row || t.depth > 1) {
-    SumTileByRow(p, t, RatioRow<kRatio, D, T>{.n = t.box.j1 - t.box.j0, .stride = t.from_row});
+  if (t.by_row) {
+    SumTileByRow(p, t, RowOf<kRatio, D>(t));
   } else {
     SumTileInRegisters<kRatio, D>(p, t);
   }
