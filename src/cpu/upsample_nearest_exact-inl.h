@@ -104,10 +104,12 @@ inline RowBlocks BlocksOf(const NearestForwardKernelPlan& plan, const NearestTil
   blocks.period = plan.period;
   if (blocks.first < blocks.repeated) blocks.source = blocks.first / plan.period * plan.lanes;
   blocks.last = plan.row - plan.lanes;
-  const auto row = static_cast<int64_t>(plan.RowOfBlock(blocks.repeated));
   blocks.repeated_index = plan.index.data();
-  blocks.index = plan.index.data() + row * plan.lanes;
-  blocks.window = plan.window.data() + row;
+  if (blocks.repeated < blocks.end) {
+    const auto row = static_cast<int64_t>(plan.RowOfBlock(blocks.repeated));
+    blocks.index = plan.index.data() + row * plan.lanes;
+    blocks.window = plan.window.data() + row;
+  }
   return blocks;
 }
 
