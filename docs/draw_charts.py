@@ -215,7 +215,7 @@ def torch_calls(folder):
             places = [place + (index - 1.5) * 0.21 for place in range(len(mine))]
             drawn = axes.bar(places, heights, 0.2, label=column, color=colour)
             axes.bar_label(drawn, fmt="%.2f", fontsize=8.5, rotation=90, padding=3)
-            axes.margins(y=0.14)
+            axes.margins(y=0.24)
         axes.set_xticks(range(len(mine)), [f"{row['MiB']} MiB" for row in mine])
         axes.set_title(operator, fontsize=10.5)
         axes.set_ylabel("ms per MiB")
