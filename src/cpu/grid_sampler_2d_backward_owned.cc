@@ -110,8 +110,13 @@ class OwnedStrip {
       hn::Store(ne, d, batch->weight[1] + i);
       hn::Store(sw, d, batch->weight[2] + i);
       hn::Store(se, d, batch->weight[3] + i);
-      listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
-                                  batch->touching + listed);
+      const auto number = hn::Iota(di, static_cast<int32_t>(i));
+      if (HWY_LIKELY(hn::AllTrue(di, touching))) {  // see ScatterStrip::Locate
+        hn::StoreU(number, di, batch->touching + listed);
+        listed += hn::Lanes(di);
+      } else {
+        listed += hn::CompressStore(number, touching, di, batch->touching + listed);
+      }
     }
     batch->count = static_cast<int64_t>(listed);
   }
