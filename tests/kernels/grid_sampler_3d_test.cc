@@ -304,9 +304,9 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceWhereThreadsTakeWholeVolumes) 
     for (const GridMode& mode : AllGridModes()) {
       GridCase c(element, random.Integer(3, 9), random.Integer(16, 35), {3, 4, 6}, {2, 3, 13});
       c.Fill(GridKind::kRandom, random);
-      ExpectSameSamples(c, mode, Layout::kContiguous, {2, 3});
+      ExpectSameSamples(c, mode, Layout::kContiguous, {3});
       const int64_t mask = random.Integer(1, 3);
-      ExpectSameGradients(c, mode, {(mask & 1) != 0, (mask & 2) != 0}, Layout::kContiguous, {2, 3});
+      ExpectSameGradients(c, mode, {(mask & 1) != 0, (mask & 2) != 0}, Layout::kContiguous, {3});
       if (HasFailure()) return;
     }
   }
