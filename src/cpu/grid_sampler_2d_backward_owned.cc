@@ -10,6 +10,7 @@
 
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
+#include "cpu/listed_lanes-inl.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -110,13 +111,8 @@ class OwnedStrip {
       hn::Store(ne, d, batch->weight[1] + i);
       hn::Store(sw, d, batch->weight[2] + i);
       hn::Store(se, d, batch->weight[3] + i);
-      const auto number = hn::Iota(di, static_cast<int32_t>(i));
-      if (HWY_LIKELY(hn::AllTrue(di, touching))) {  // see ScatterStrip::Locate
-        hn::StoreU(number, di, batch->touching + listed);
-        listed += hn::Lanes(di);
-      } else {
-        listed += hn::CompressStore(number, touching, di, batch->touching + listed);
-      }
+      listed += StoreListed(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
+                            batch->touching + listed);
     }
     batch->count = static_cast<int64_t>(listed);
   }

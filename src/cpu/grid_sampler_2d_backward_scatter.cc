@@ -9,6 +9,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
+#include "cpu/listed_lanes-inl.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -108,15 +109,8 @@ class ScatterStrip {
                   hn::FirstN(di, static_cast<size_t>(left)));
       const auto number = hn::Iota(di, static_cast<int32_t>(i));
       const auto offset = hn::Add(hn::Mul(row, down), column);
-      // Mostly all points or none; for AVX2 GCC copies the table of Compress in each call.
-      if (HWY_LIKELY(hn::AllTrue(di, touching))) {
-        hn::StoreU(number, di, pixels->number + listed);
-        hn::StoreU(offset, di, pixels->offset + listed);
-        listed += static_cast<size_t>(lanes);
-      } else if (!hn::AllFalse(di, touching)) {
-        hn::CompressStore(number, touching, di, pixels->number + listed);
-        listed += hn::CompressStore(offset, touching, di, pixels->offset + listed);
-      }
+      StoreListed(number, touching, di, pixels->number + listed);
+      listed += StoreListed(offset, touching, di, pixels->offset + listed);
     }
     pixels->count = static_cast<int64_t>(listed);
   }

@@ -13,6 +13,7 @@
 #include "cpu/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler_3d_cubic-inl.h"
 #include "cpu/grid_sampler_3d_taps-inl.h"
+#include "cpu/listed_lanes-inl.h"
 #include "cpu/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -179,8 +180,8 @@ class OwnedSlab {
                      hn::Store(taps, di, batch->taps + i);
                      const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)),
                                                    hn::FirstN(di, static_cast<size_t>(left)));
-                     listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), touching,
-                                                 di, batch->touching + listed);
+                     listed += StoreListed(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
+                                           batch->touching + listed);
                    });
     batch->count = static_cast<int64_t>(listed);
   }
