@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-SEED = int(os.environ.get("PORTACL_TEST_SEED", "20261123"))
+SEED = int(os.environ.get("PORTACL_TEST_SEED") or "20261123", 0)
 
 
 def pytest_report_header():

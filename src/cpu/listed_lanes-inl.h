@@ -17,7 +17,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // hn::CompressStore; returns how many it wrote, for which there must be the room of a vector. GCC
-// copies the 1 KiB table of AVX2's to the stack in each call, and mostly all lanes are named or none.
+// copies the 1 KiB table of AVX2's to the stack in each call, and mostly all lanes are named or
+// none.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE size_t StoreListed(V v, M listed, D d, hn::TFromD<D>* HWY_RESTRICT to) {
 #if HWY_TARGET == HWY_AVX2
