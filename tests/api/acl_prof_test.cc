@@ -54,7 +54,7 @@ void RunMarks() {
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }
 
-TEST(AclProf, MarksAndRangesAreOnTheTimeline) {
+TEST(AclProfChild, MarksAndRangesAreOnTheTimeline) {
   const std::string path = PathForChildren("marks.json");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), RunMarks());
   std::ifstream file(path);

@@ -157,11 +157,11 @@ void HostInputsAreReadAtTheCall() {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
-TEST(TensorDescMemoryModes, HostInputsAreReadAtTheCall) {
+TEST(TensorDescMemoryChild, HostInputsAreReadAtTheCall) {
   PORTACL_IN_CHILD(Environment{}, HostInputsAreReadAtTheCall());
 }
 
-TEST(TensorDescMemoryModes, HostInputsAreReadAtTheCallInGuardMode) {
+TEST(TensorDescMemoryChild, HostInputsAreReadAtTheCallInGuardMode) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), HostInputsAreReadAtTheCall());
 }
 

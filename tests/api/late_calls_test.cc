@@ -48,9 +48,11 @@ void EndWithCalls() {
   UseEveryThreadsOwn();
 }
 
-TEST(LateCalls, WorkInAtexitHandlersAndStaticDestructors) { PORTACL_IN_CHILD({}, EndWithCalls()); }
+TEST(LateCallsChild, WorkInAtexitHandlersAndStaticDestructors) {
+  PORTACL_IN_CHILD({}, EndWithCalls());
+}
 
-TEST(LateCalls, WorkInAtexitHandlersWhereNothingWasCalledBefore) {
+TEST(LateCallsChild, WorkInAtexitHandlersWhereNothingWasCalledBefore) {
   PORTACL_IN_CHILD({}, EXPECT_EQ(std::atexit(UseEveryThreadsOwn), 0));
 }
 

@@ -348,7 +348,7 @@ void CaptureAndFork() {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
-TEST(CaptureFork, AForkedProcessHasNoCaptures) {
+TEST(CaptureChild, AForkedProcessHasNoCaptures) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer does not follow forks of threaded processes";
 #endif

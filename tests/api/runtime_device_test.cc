@@ -68,7 +68,7 @@ TEST_F(RuntimeDevice, AnswersAboutItself) {
 // torch_npu refuses names that it does not know, so the open profile has one of them too.
 void CheckOpenName() { EXPECT_STREQ(aclrtGetSocName(), "Ascend910B1"); }
 
-TEST(RuntimeDeviceTable, TheOpenProfileKeepsTheName) {
+TEST(RuntimeDeviceChild, TheOpenProfileKeepsTheName) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_PROFILE", "open"}}), CheckOpenName());
 }
 

@@ -53,7 +53,7 @@ void PeersReachEachOther() {
   EXPECT_EQ(std::memcmp(&first, &second, sizeof first), 0);
 }
 
-TEST(RuntimeOptionsAlone, PeersReachEachOther) {
+TEST(RuntimeOptionsChild, PeersReachEachOther) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "2"}}), PeersReachEachOther());
 }
 

@@ -231,11 +231,11 @@ void NeighboursAreOneMemory() {
   EXPECT_EQ(aclrtMemset(range.At(0), 5 * kPiece, 1, 5 * kPiece), ACL_SUCCESS);
 }
 
-TEST(VirtualMemoryModes, NeighboursAreOneMemory) {
+TEST(VirtualMemoryChild, NeighboursAreOneMemory) {
   PORTACL_IN_CHILD(Environment{}, NeighboursAreOneMemory());
 }
 
-TEST(VirtualMemoryModes, NeighboursAreOneMemoryInGuardMode) {
+TEST(VirtualMemoryChild, NeighboursAreOneMemoryInGuardMode) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), NeighboursAreOneMemory());
 }
 
@@ -258,7 +258,7 @@ void NeighboursOfTwoDevices() {
   }
 }
 
-TEST(VirtualMemoryModes, NeighboursOfTwoDevicesAreTwoMemories) {
+TEST(VirtualMemoryChild, NeighboursOfTwoDevicesAreTwoMemories) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "2"}}), NeighboursOfTwoDevices());
 }
 
@@ -304,11 +304,11 @@ void OperatorsReachMappedMemory() {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
-TEST(VirtualMemoryModes, OperatorsReachMappedMemory) {
+TEST(VirtualMemoryChild, OperatorsReachMappedMemory) {
   PORTACL_IN_CHILD(Environment{}, OperatorsReachMappedMemory());
 }
 
-TEST(VirtualMemoryModes, OperatorsReachMappedMemoryInGuardMode) {
+TEST(VirtualMemoryChild, OperatorsReachMappedMemoryInGuardMode) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), OperatorsReachMappedMemory());
 }
 
@@ -318,7 +318,7 @@ void TouchMappedMemory() {
   *static_cast<volatile char*>(range.At(0, 100)) = 1;
 }
 
-TEST(VirtualMemoryModes, TheHostCannotTouchMappedMemoryInGuardMode) {
+TEST(VirtualMemoryChild, TheHostCannotTouchMappedMemoryInGuardMode) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH((SetEnvironment({{"PORTACL_GUARD", "1"}}), TouchMappedMemory()),
                "host write of device memory");
@@ -341,7 +341,7 @@ void RunOutOfMemory() {
   EXPECT_ACL_ERROR(aclrtFreePhysical(second), kInvalid, "no live physical memory");
 }
 
-TEST(VirtualMemoryModes, PhysicalMemoryCountsAgainstTheDevice) {
+TEST(VirtualMemoryChild, PhysicalMemoryCountsAgainstTheDevice) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICE_MEMORY", "8M"}}), RunOutOfMemory());
 }
 

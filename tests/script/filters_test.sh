@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # GoogleTest filters that stand in files match tests: those that the checks leave out, and those of
-# CONTRIBUTING.md's examples. A renamed test would otherwise leave its line behind.
+# CONTRIBUTING.md's examples. A renamed test would otherwise leave its line behind. And tests that start
+# their own program again have the names that script/checks/arm64.skip leaves out.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 programs=("$PORTACL_BUILD_DIR"/bin/portacl_*_test)
@@ -30,3 +31,9 @@ while read -r program pattern; do
     { echo "CONTRIBUTING.md: $program has no test called $pattern"; exit 1; }
   echo "ok CONTRIBUTING.md: $program $pattern"
 done <<<"$examples"
+
+unnamed=$(awk 'FNR == 1 { test = "" } /^TEST/ { test = FILENAME ": " $0 }
+  /PORTACL_IN_CHILD|EXPECT_EXIT|EXPECT_DEATH/ && test != "" { print test }' tests/*/*_test.cc |
+  grep -vE '\(\w*(Child|DeathTest), ' | sort -u) || true
+[ -z "$unnamed" ] || { echo "suites that start processes must be called ...Child: $unnamed"; exit 1; }
+echo "ok suites that start processes"
