@@ -485,7 +485,7 @@ def draw_flow(axes, start, end, text, color, align, offset):
 
 
 def draw_phase(axes, size, left, title, side, steps):
-    """Its boxes from the caller down to the kernel, and what goes from one to the next; `size` of text."""
+    """Its boxes from the caller down to the kernel, with what goes from one to the next."""
     middle = left + BOX_WIDTH / 2
     axes.text(middle, 0.3, title, ha="center", fontsize=14)
     align, shift = ("right", -0.08) if side == "left" else ("left", 0.08)
