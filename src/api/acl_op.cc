@@ -17,6 +17,7 @@
 #include "api/tensor_handles.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
+#include "ops/operators.h"
 #include "ops/refusal.h"
 #include "ops/workspace_check.h"
 #include "runtime/scratch.h"
@@ -84,7 +85,11 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
                     int num_outputs, const aclTensorDesc* const output_desc[],
                     const aclopAttr* attr, GraphOperator* op, const GraphRow** row) {
   PORTACL_RETURN_IF_ERROR(FindGraphOperator(type, row));
-  PORTACL_RETURN_IF_ERROR(ops::Refusals((*row)->type, ops::Surface::kGraph).CheckProfile());
+  const ops::Refusals refusals((*row)->type, ops::Surface::kGraph);
+  PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
+  if (const ops::OperatorRow* const listed = ops::FindByGraphName(type); listed != nullptr) {
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, ops::Surface::kGraph));
+  }
   op->type = type;
   PORTACL_RETURN_IF_ERROR(CheckCount(type, kInputs, num_inputs, (*row)->inputs));
   PORTACL_RETURN_IF_ERROR(CheckCount(type, kOutputs, num_outputs, (*row)->outputs));

@@ -14,6 +14,7 @@
 #include "ops/refusal.h"
 #include "ops/upsample_nearest_exact.h"
 #include "ops/upsample_nearest_exact_backward.h"
+#include "runtime/fp_env.h"
 
 namespace portacl::api {
 namespace {
@@ -74,6 +75,7 @@ Status ReadMode(const GraphOperator& op, const char* name, const ops::ModeNames&
 template <int kSpatial>
 Status ReadScales(const GraphOperator& op, std::array<double, 3>* scales) {
   constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
+  const runtime::FpEnvironment environment;  // a subnormal one stays above 0
   for (size_t axis = 0; axis < kSpatial; ++axis) {
     float scale = 0;
     PORTACL_RETURN_IF_ERROR(ReadAttribute(op, kNames[3 - kSpatial + axis], "float", false, &scale));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -65,6 +66,9 @@ int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other
       return std::forward<Body>(body)();
     }
   } catch (const std::bad_alloc&) {
+    KeepMessage(function, "out of memory");
+    return shortage.memory;
+  } catch (const std::length_error&) {  // a table of more than any memory holds
     KeepMessage(function, "out of memory");
     return shortage.memory;
   } catch (const std::system_error&) {  // of std::thread

@@ -57,6 +57,15 @@ std::vector<KernelState> StatesOf(const KernelList<Params>& kernels) {
 
 }  // namespace
 
+const OperatorRow* FindByGraphName(std::string_view name) {
+  for (const OperatorRow& op : kOperators) {
+    for (const char* const listed : op.graph) {
+      if (listed != nullptr && listed == name) return &op;
+    }
+  }
+  return nullptr;
+}
+
 const DTypes& DTypesOf(const OperatorRow& op, Surface surface) {
   return surface == Surface::kNative ? kAllDTypes : DTypesIn(op, CurrentProfile());
 }

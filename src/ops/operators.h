@@ -150,6 +150,8 @@ consteval const char* AclnnName(std::string_view name) {
 consteval const char* GraphName(std::string_view name) {
   return internal::Listed(&OperatorRow::graph, name);
 }
+// The operator of a graph name; null where none has it.
+const OperatorRow* FindByGraphName(std::string_view name);
 inline constexpr size_t kGraphNames = internal::Count(&OperatorRow::graph);
 
 // ---- profiles ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "ops/channels_first.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
+#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace nearest {
@@ -387,10 +388,12 @@ const char* AxisName(int spatial, int axis) {
 }
 
 Status CheckUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call) {
+  const runtime::FpEnvironment environment;  // of a subnormal scale or NaN the caller's differs
   return BackwardChecker(call).Run();
 }
 
 Status CheckUpsampleNearestExact(const UpsampleNearestExactCall& call) {
+  const runtime::FpEnvironment environment;
   return call.surface == Surface::kNative ? CheckNative(call) : ForwardChecker(call).Run();
 }
 

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
+#include "support/api/float_state.h"
 #include "support/api/grid_on_device.h"
 #include "support/api/native.h"
 #include "support/api/nearest_oracle.h"
@@ -314,6 +317,26 @@ TEST_P(AclOp, EveryRefusalOfNearestHasItsCodeAndAMessage) {
   portaclSetProfile("atlas-training");
   EXPECT_EQ(RunOp(good, GetParam(), stream_), ACL_ERROR_OP_NOT_FOUND);
   EXPECT_THAT(TakeMessage(), HasSubstr("atlas-training"));
+  // An operator that the profile lacks is as unknown as one that nobody has, whatever else is
+  // wrong.
+  OpCall bare = good;
+  bare.attributes.clear();
+  EXPECT_EQ(RunOp(bare, GetParam(), stream_), ACL_ERROR_OP_NOT_FOUND);
+  bare.inputs.push_back(bare.inputs[0]);
+  EXPECT_EQ(RunOp(bare, GetParam(), stream_), ACL_ERROR_OP_NOT_FOUND);
+}
+
+TEST_P(AclOp, TheCallersFloatStateDoesNotReachTheScales) {
+  const DeviceMemory from(16 * 4);
+  const DeviceMemory to(16 * 4);
+  OpCall call = NearestOp({{1, 1, 4, 4}, ACL_FLOAT, ACL_FORMAT_ND, from.get(), from.size()},
+                          {{1, 1, 4, 4}, ACL_FLOAT, ACL_FORMAT_ND, to.get(), to.size()});
+  call.attributes["scales_h"] = std::numeric_limits<float>::denorm_min();
+  call.attributes["output_size"] = Ints{9, 4};  // its 9 is not used: there is a scale
+  const FloatState state(FE_UPWARD, true, true);
+  EXPECT_EQ(RunOp(call, GetParam(), stream_), 0) << TakeMessage();
+  call.attributes["scales_h"] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(RunOp(call, GetParam(), stream_), ACL_ERROR_OP_ATTR_NOT_MATCH);
 }
 
 TEST_P(AclOp, EveryRefusalOfTheGridSamplerHasItsCodeAndAMessage) {

@@ -1,11 +1,14 @@
 // The forward operators through their C API: results, and every row of their tables of checks.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <limits>
 
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
+#include "support/api/float_state.h"
 #include "support/api/forward_call.h"
 #include "support/api/nearest_oracle.h"
 
@@ -161,10 +164,25 @@ TEST_F(AclnnForward, NearestRefusesEachRowWithItsCodeAndInOrder) {
   };
   EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
   ExpectEveryRowIsRefused(good, rows);
+  {
+    const FloatState state(FE_UPWARD, true, true);  // of the caller: the checks do not see it
+    ExpectEveryRowIsRefused(good, rows);
+  }
   ExpectRowsAreCheckedInOrder(good, rows);
   portaclSetProfile("atlas-training");
   ExpectRefused(good, ACLNN_ERR_PARAM_INVALID,
                 {"the profile atlas-training does not have this operator"});
+}
+
+// An expanded tensor may say any extent; its table of indices does not fit in any memory.
+TEST_F(AclnnForward, ATableBeyondAllMemoryIsAFailedAllocation) {
+  const DeviceMemory from(4);
+  const DeviceMemory to(8 * 4);
+  TensorArgs self{{1, 1, int64_t{1} << 62}, ACL_FLOAT, ACL_FORMAT_ND, from.get(), Shape{0, 0, 0}};
+  self.storage = Shape{1};
+  const TensorArgs out{{1, 1, 8}, ACL_FLOAT, ACL_FORMAT_ND, to.get()};
+  EXPECT_EQ(NearestForwardCall::For(self, out).Plan().status, ACLNN_ERR_RUNTIME_ERROR);
+  EXPECT_THAT(TakeMessage(), testing::HasSubstr("out of memory"));
 }
 
 // ---- grid sampler ------------------------------------------------------------------------------

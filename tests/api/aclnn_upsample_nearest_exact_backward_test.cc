@@ -2,6 +2,7 @@
 // of checks, alone and in pairs.
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
+#include "support/api/float_state.h"
 #include "support/api/nearest_oracle.h"
 
 namespace portacl_test {
@@ -433,6 +435,21 @@ TEST_P(AclnnNearestChecks, FormatsOfTheDocumentAreAccepted) {
   EXPECT_EQ(Execute(call, stream_), 0) << TakeMessage();
   call.grad_output.format = call.out.format = other;
   ExpectRefused(call, ACLNN_ERR_PARAM_INVALID, {"gradOutput"});
+}
+
+TEST_P(AclnnNearestChecks, TheCallersFloatStateDoesNotReachThem) {
+  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+  NearestCall tiny = GoodCall();  // a scale above 0, so that outputSize is not used
+  tiny.scales.assign(tiny.scales.size(), kLeast);
+  tiny.output_size->back() = 9;
+  NearestCall negative = GoodCall();
+  negative.scales.back() = -kLeast;
+  NearestCall unordered = GoodCall();
+  unordered.scales.back() = kNaN;
+  const FloatState state(FE_UPWARD, true, true);
+  EXPECT_EQ(tiny.Plan().status, 0) << TakeMessage();
+  EXPECT_EQ(negative.Plan().status, ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(unordered.Plan().status, ACLNN_ERR_PARAM_INVALID);
 }
 
 TEST_P(AclnnNearestChecks, ARefusedCallWritesToNoTensor) {

@@ -8,11 +8,8 @@
 #include <functional>
 #include <limits>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include "support/api/compare.h"
+#include "support/api/float_state.h"
 #include "support/api/native.h"
 #include "support/api/native_grid.h"
 #include "support/api/pick.h"
@@ -236,26 +233,6 @@ RC_GTEST_PROP(SameBitsRandom, GridSamplerOfVolumes, (uint64_t seed)) {
 }
 
 // ---- floating-point state ----------------------------------------------------------------------
-
-// Sets the thread's state for the life of the object.
-class FloatState {
- public:
-  FloatState(int rounding, bool flush) {
-    std::fegetenv(&saved_);
-    std::fesetround(rounding);
-#if defined(__x86_64__)
-    if (flush) _mm_setcsr(_mm_getcsr() | 0x8040);  // FTZ and DAZ
-#else
-    static_cast<void>(flush);
-#endif
-  }
-  ~FloatState() { std::fesetenv(&saved_); }
-  FloatState(const FloatState&) = delete;
-  FloatState& operator=(const FloatState&) = delete;
-
- private:
-  std::fenv_t saved_;
-};
 
 TEST(FloatStateOfTheCaller, DoesNotReachTheResultsAndIsKept) {
   Random random(121);
