@@ -31,7 +31,8 @@ struct Allocation {
   int32_t device = 0;
   bool host = false;
   void* kernel_base = nullptr;
-  Block block;  // empty in guard mode
+  Block block;          // empty in guard mode
+  uint64_t serial = 0;  // no other has the same, whatever address it gets
 };
 
 struct Registry {
@@ -39,6 +40,7 @@ struct Registry {
   std::map<uintptr_t, Allocation> live;  // by address
   std::vector<DeviceMemoryUse> devices;  // without the total
   MemoryUse freed_by_reset;
+  uint64_t serial = 0;  // of the newest
 };
 
 constinit base::Immortal<Registry> the_registry;
@@ -94,13 +96,14 @@ void Release(void* base, const Allocation& allocation, bool by_reset = false) {
   }
 }
 
-// Gets memory and enters it; null where there is none.
-void* Allocate(size_t size, Pages pages, int32_t device, bool host) {
+// Gets memory and enters it; null where there is none. *serial gets the entry's, if it is asked
+// for.
+void* Allocate(size_t size, Pages pages, int32_t device, bool host, uint64_t* serial = nullptr) {
   Registry& registry = TheRegistry();
   // The entry is made first: once there is memory, nothing fails.
   std::map<uintptr_t, Allocation> entry;
   Allocation& allocation = entry[0];
-  allocation = {size, device, host, nullptr, {}};
+  allocation = {size, device, host, nullptr, {}, 0};
   void* base = nullptr;
   if (GuardEnabled()) {
     const GuardedMemory memory = GuardAllocate(size, host);
@@ -114,6 +117,8 @@ void* Allocate(size_t size, Pages pages, int32_t device, bool host) {
   auto node = entry.extract(entry.begin());
   node.key() = reinterpret_cast<uintptr_t>(base);
   const std::unique_lock lock(registry.mutex);
+  node.mapped().serial = ++registry.serial;
+  if (serial != nullptr) *serial = registry.serial;
   registry.live.insert(std::move(node));
   return base;
 }
@@ -190,6 +195,36 @@ bool FindRegistered(const void* address, AllocationInfo* info) {
   return true;
 }
 
+base::Status MallocDevice(size_t size, uint32_t policy, void** address, uint64_t* serial) {
+  PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "devPtr"));
+  PORTACL_RETURN_IF_ERROR(CheckPolicy(policy));
+  Context* context = nullptr;
+  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+  if (!BookDeviceMemory(context->device, size)) return OutOfMemory(size, "device");
+  DeviceMemoryBooking booking(context->device, size);
+  void* const base = Allocate(size, PagesOf(policy), context->device, /*host=*/false, serial);
+  if (base == nullptr) return OutOfMemory(size, "device");
+  booking.Keep();
+  *address = base;
+  return {};
+}
+
+// Frees what was borrowed, but for what a reset of the device has freed: its address may be
+// somebody else's by now.
+void FreeBorrowed(void* address, uint64_t serial) {
+  Registry& registry = TheRegistry();
+  Allocation allocation;
+  {
+    const std::unique_lock lock(registry.mutex);
+    const auto found = registry.live.find(reinterpret_cast<uintptr_t>(address));
+    if (found == registry.live.end() || found->second.serial != serial) return;
+    allocation = found->second;
+    registry.live.erase(found);
+    UseOf(registry, allocation.device).used -= allocation.size;
+  }
+  Release(address, allocation);
+}
+
 }  // namespace
 
 bool BookDeviceMemory(int32_t device, size_t size) {
@@ -245,37 +280,16 @@ base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
 }
 
 base::Status Malloc(size_t size, uint32_t policy, void** address) {
-  PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "devPtr"));
-  PORTACL_RETURN_IF_ERROR(CheckPolicy(policy));
-  Context* context = nullptr;
-  PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
-  if (!BookDeviceMemory(context->device, size)) return OutOfMemory(size, "device");
-  DeviceMemoryBooking booking(context->device, size);
-  void* const base = Allocate(size, PagesOf(policy), context->device, /*host=*/false);
-  if (base == nullptr) return OutOfMemory(size, "device");
-  booking.Keep();
-  *address = base;
-  return {};
+  return MallocDevice(size, policy, address, nullptr);
 }
 
 base::Status Free(void* address) { return FreeKind(address, /*host=*/false); }
 
 base::Status BorrowDeviceMemory(size_t size, std::shared_ptr<void>* memory) {
   void* address = nullptr;
-  PORTACL_RETURN_IF_ERROR(Malloc(size, ACL_MEM_MALLOC_HUGE_FIRST, &address));
-  memory->reset(address, [](void* borrowed) {
-    Registry& registry = TheRegistry();
-    Allocation allocation;
-    {
-      const std::unique_lock lock(registry.mutex);
-      const auto found = registry.live.find(reinterpret_cast<uintptr_t>(borrowed));
-      if (found == registry.live.end()) return;  // a reset of the device was first
-      allocation = found->second;
-      registry.live.erase(found);
-      UseOf(registry, allocation.device).used -= allocation.size;
-    }
-    Release(borrowed, allocation);
-  });
+  uint64_t serial = 0;
+  PORTACL_RETURN_IF_ERROR(MallocDevice(size, ACL_MEM_MALLOC_HUGE_FIRST, &address, &serial));
+  memory->reset(address, [serial](void* borrowed) { FreeBorrowed(borrowed, serial); });
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "support/api/acl_fixture.h"
 #include "support/api/op_call.h"
+#include "support/api/runtime_fixture.h"
 
 namespace portacl_test {
 namespace {
@@ -163,6 +164,37 @@ TEST_F(AclOpCompanion, RefusesEachRowWithItsCode) {
     EXPECT_EQ(RunOp(call, Way::kCompileAndExecute, stream_), row.code);
     EXPECT_THAT(TakeMessage(), HasSubstr(row.part));
   }
+}
+
+class AclOpCompanionReset : public RuntimeTest {};
+
+// A graph holds a copy of its inputs on the host in memory of the device; a reset frees that, and
+// what gets its address afterwards is not the graph's.
+TEST_F(AclOpCompanionReset, AGraphFreesNothingThatAResetFreed) {
+  constexpr int64_t kCount = 65536;
+  constexpr size_t kBytes = kCount * sizeof(float);
+  std::vector<float> host(kCount, 1.0F);
+  void* out = nullptr;
+  ASSERT_EQ(aclrtMalloc(&out, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+  const OpSide from({{{kCount}, ACL_FLOAT, ACL_FORMAT_ND, host.data(), kBytes}});
+  const OpSide to({{{kCount}, ACL_FLOAT, ACL_FORMAT_ND, out, kBytes}});
+  ASSERT_EQ(aclSetTensorPlaceMent(from.descs[0], ACL_MEMTYPE_HOST), 0);
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), 0);
+  ASSERT_EQ(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED), 0);
+  ASSERT_EQ(aclopCompileAndExecute("Identity", 1, from.descs.data(), from.buffers.data(), 1,
+                                   to.descs.data(), to.buffers.data(), nullptr, ACL_ENGINE_SYS,
+                                   ACL_COMPILE_SYS, nullptr, stream),
+            0)
+      << TakeMessage();
+  aclmdlRI graph = nullptr;
+  ASSERT_EQ(aclmdlRICaptureEnd(stream, &graph), 0);
+  ASSERT_EQ(aclrtResetDevice(0), 0);
+  ASSERT_EQ(aclrtSetDevice(0), 0);
+  std::vector<void*> mine(4);
+  for (void*& memory : mine) ASSERT_EQ(aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+  EXPECT_EQ(aclmdlRIDestroy(graph), 0);
+  for (void* const memory : mine) EXPECT_EQ(aclrtFree(memory), 0) << TakeMessage();
 }
 
 }  // namespace
