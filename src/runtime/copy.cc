@@ -18,6 +18,7 @@
 #include "runtime/scratch.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
+#include "runtime/virtual_memory.h"
 
 namespace portacl::runtime {
 namespace {
@@ -74,6 +75,10 @@ base::Status Locate(const void* address, size_t bytes, Side side, const char* na
   if (side == Side::kHost && device) {
     return InvalidParam("{} is {}, which is memory of device {}, but the kind is {}", name, address,
                         info.device, kind);
+  }
+  if (!known && IsReserved(address)) {
+    return InvalidParam("{} is {}, an address of aclrtReserveMemAddress where no memory is mapped",
+                        name, address);
   }
   *place = {const_cast<void*>(address), -1};
   if (!known) return {};

@@ -384,6 +384,13 @@ bool FindMapped(const void* address, AllocationInfo* info) {
   return true;
 }
 
+bool IsReserved(const void* address) {
+  Table* const table = the_table.Find();
+  if (table == nullptr) return false;
+  const std::shared_lock lock(table->mutex);
+  return Around(table->ranges, ToAddress(address)) != table->ranges.end();
+}
+
 MemoryUse FreePhysicalMemoryOf(int32_t device) {
   MemoryUse use;
   if (the_handles.Find() == nullptr) return use;  // there was never any

@@ -28,6 +28,9 @@ base::Status UnmapMemory(void* address);
 // The mapped memory around an address, with its neighbours on the same device.
 bool FindMapped(const void* address, AllocationInfo* info);
 
+// Whether an address lies in a reserved range, with or without memory there.
+bool IsReserved(const void* address);
+
 // Unmaps and frees what a device that is being reset has; gives what it was.
 MemoryUse FreePhysicalMemoryOf(int32_t device);
 

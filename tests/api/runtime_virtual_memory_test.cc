@@ -156,6 +156,25 @@ TEST_F(VirtualMemory, WrongMappingsAreErrors) {
   EXPECT_ACL_ERROR(aclrtFree(range.At(0)), ACL_ERROR_RT_MEMORY_FREE, "no live allocation");
 }
 
+TEST_F(VirtualMemory, AddressesWithoutMemoryAreRefused) {
+  MappedRange range(3, 4);
+  range.Unmap(1);
+  char host[16] = {};
+  void* memory = nullptr;
+  ASSERT_EQ(aclrtMalloc(&memory, sizeof host, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  for (char* const hole : {range.At(1), range.At(2) - 8, range.At(3), range.At(4) - 16}) {
+    constexpr const char* kWhy = "where no memory is mapped";
+    EXPECT_ACL_ERROR(aclrtMemset(hole, 16, 0, 16), kInvalid, kWhy);
+    EXPECT_ACL_ERROR(aclrtMemsetAsync(hole, 16, 0, 16, nullptr), kInvalid, kWhy);
+    EXPECT_ACL_ERROR(aclrtMemcpy(hole, 16, host, 16, ACL_MEMCPY_DEFAULT), kInvalid, kWhy);
+    EXPECT_ACL_ERROR(aclrtMemcpy(host, 16, hole, 16, ACL_MEMCPY_DEFAULT), kInvalid, kWhy);
+    EXPECT_ACL_ERROR(aclrtMemcpy(memory, 16, hole, 16, ACL_MEMCPY_HOST_TO_DEVICE), kInvalid, kWhy);
+    EXPECT_ACL_ERROR(aclrtMemcpyAsync(hole, 16, memory, 16, ACL_MEMCPY_DEVICE_TO_HOST, nullptr),
+                     kInvalid, kWhy);
+  }
+  EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);
+}
+
 TEST_F(VirtualMemory, MemoryIsBookedUntilItIsFreedAndUnmapped) {
   const size_t before = FreeBytes();
   const aclrtPhysicalMemProp prop = DeviceMemory();
