@@ -8,10 +8,10 @@ using portacl::api::RawValue;
 
 namespace {
 
-aclError LastError(int32_t level, bool clear) {
+aclError LastError(const char* function, int32_t level, bool clear) {
   int32_t& last = portacl::api::LastError();
   if (level != ACL_RT_THREAD_LEVEL) {
-    return Guarded("aclrtGetLastError", [&] {
+    return Guarded(function, [&] {
       return portacl::runtime::InvalidParam("level is {}, wanted ACL_RT_THREAD_LEVEL (0)", level);
     });
   }
@@ -24,8 +24,12 @@ aclError LastError(int32_t level, bool clear) {
 
 extern "C" {
 
-aclError aclrtPeekAtLastError(aclrtLastErrLevel level) { return LastError(RawValue(level), false); }
+aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
+  return LastError(__func__, RawValue(level), false);
+}
 
-aclError aclrtGetLastError(aclrtLastErrLevel level) { return LastError(RawValue(level), true); }
+aclError aclrtGetLastError(aclrtLastErrLevel level) {
+  return LastError(__func__, RawValue(level), true);
+}
 
 }  // extern "C"

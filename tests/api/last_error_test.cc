@@ -143,6 +143,14 @@ TEST_F(LastErrorTest, SuccessClearsNothingAndTakingTheCodeLeavesTheMessage) {
   EXPECT_THAT(TakeMessage(), StartsWith("aclrtSetDevice: "));
 }
 
+TEST_F(LastErrorTest, OfAnotherLevelIsRefusedByTheFunctionThatWasAsked) {
+  const auto wrong = static_cast<aclrtLastErrLevel>(3);
+  EXPECT_EQ(aclrtPeekAtLastError(wrong), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), StartsWith("aclrtPeekAtLastError: level is 3"));
+  EXPECT_EQ(aclrtGetLastError(wrong), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), StartsWith("aclrtGetLastError: level is 3"));
+}
+
 TEST_F(LastErrorTest, TheNewestMessageCounts) {
   EXPECT_EQ(aclrtSetDevice(-1), ACL_ERROR_RT_INVALID_DEVICEID);
   EXPECT_EQ(aclrtFree(nullptr), ACL_ERROR_RT_PARAM_INVALID);
