@@ -259,6 +259,11 @@ TEST_F(GoldenTest, WrongFoldersAreNamed) {
     fs::remove(Path(std::string("mine/one/") + name));
   }
   expect("mine/one/gridGrad.npy: no such file, nor gridGrad.bin, nor output_1.npy");
+  const std::string other = Read("mine/one/inputGrad.npy");
+  Write("mine/one/inputGrad.npy", other.substr(0, other.size() - 8));
+  expect("mine/one/inputGrad.npy: truncated");
+  expect("; mine/one/gridGrad.npy: no such file");  // and the second
+  Write("mine/one/inputGrad.npy", other);
   Write("mine/one/gridGrad.bin", "12");
   expect("mine/one/gridGrad.bin: 2 bytes, but [1, 5, 7, 2] float32 elements need 280");
 }

@@ -146,6 +146,9 @@ TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
   EXPECT_EQ(
       RefusalOf("a.txt", "upsample_nearest_exact1d name=a\nupsample_nearest_exact1d name=a\n"),
       "a.txt:2: field name: 'a' is also the name of the case in line 1");
+  EXPECT_THAT(RefusalOf("a.txt", "\nupsample_nearest_exact1d self=1x2x3\n"),
+              HasSubstr("a.txt:2: case 'upsample_nearest_exact1d name=case-0001 dtype=float32 "
+                        "self=1x2x3': field out is not known: its OL follows from outputSize"));
   EXPECT_THAT(RefusalOf("a.xml", "<a/>"), HasSubstr("wanted a name that ends with .json, .csv"));
 }
 
@@ -191,7 +194,16 @@ TEST(Cases, WrongFieldsAreRefusedByName) {
               HasSubstr("begins 12 elements before its storage"));
   EXPECT_THAT(Refusal(sampler + "input.strides=16,16,4"), HasSubstr("3 of them for shape"));
   EXPECT_THAT(Refusal("grid_sampler_2d_backward input=1x1x4x4"),
-              HasSubstr("field gradOutput is not known: its OH follows from gradOutput"));
+              HasSubstr("field gradOutput is not known: its OH follows from grid"));
+  EXPECT_THAT(Refusal("upsample_nearest_exact2d self=1x1x2x2"),
+              HasSubstr("field outputSize is not known: its OH follows from out (N,C,OH,OW)"));
+  EXPECT_THAT(Refusal("upsample_nearest_exact2d_backward gradOutput=1x1x2x2"),
+              HasSubstr("field inputSize is not known: its H follows from out (N,C,H,W)"));
+  EXPECT_THAT(Refusal("upsample_nearest_exact2d self=1x1x4x4 outputSize=2,2 out=1x1x3x3"),
+              HasSubstr("field outputSize is 2,2, but out has OH = 3"));
+  EXPECT_THAT(
+      Refusal("upsample_nearest_exact2d_backward gradOutput=1x1x4x4 outputSize=4,2 out=1x1x2x2"),
+      HasSubstr("field outputSize is 4,2, but gradOutput has OW = 4"));
   EXPECT_THAT(Refusal("grid_sampler_2d input=1x1x4x4 grid=1x2x2"),
               HasSubstr("field grid has 3 extents, but grid is N,OH,OW,2"));
   EXPECT_THAT(Refusal("upsample_nearest_exact1d self=1x1x99999999999999 outputSize=4"),
@@ -209,6 +221,10 @@ TEST(Cases, ShapesFollowFromThoseThatAreGiven) {
       MakeCall(ParseCase("upsample_nearest_exact2d_backward gradOutput=1x2x8x6 out=1x2x4x3"));
   EXPECT_EQ(up.at("outputSize").integers, (Shape{8, 6}));
   EXPECT_EQ(up.at("inputSize").integers, (Shape{1, 2, 4, 3}));
+  const Call scaled =
+      MakeCall(ParseCase("upsample_nearest_exact1d_backward gradOutput=1x2x8 outputSize=9 scales=2 "
+                         "out=1x2x4"));  // beside a scale it is not used
+  EXPECT_EQ(scaled.at("outputSize").integers, (Shape{9}));
 }
 
 TEST(Cases, EveryLayoutHoldsTheSameValues) {

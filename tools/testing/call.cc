@@ -28,6 +28,7 @@ class Extents {
         if (given && has_symbols) Bind(row, *given);
       }
     }
+    if (c.expect == 0) CheckOutputSize();
   }
 
   // What `given` says, or the pattern's extents.
@@ -55,12 +56,43 @@ class Extents {
     }
   }
 
+  // The operators refuse an outputSize that is not the shape's; backward does not use one beside a
+  // scale. (An inputSize that is not is warned about.)
+  void CheckOutputSize() const {
+    const auto at = case_.op->Find("outputSize");
+    if (!at || !case_.arguments[*at].integers) return;
+    const Parameter& row = case_.op->parameters[*at];
+    const Shape& given = *case_.arguments[*at].integers;
+    const char* const tensor = case_.op->backward() ? "gradOutput" : "out";
+    const auto& format = case_.arguments[*case_.op->Find(tensor)].format;
+    if (format && format->back() == 'C') return;  // channels last: its extents lie elsewhere
+    const std::vector<std::string> symbols = Symbols(row);
+    const std::vector<double> scales = Scales();
+    for (size_t axis = 0; axis < symbols.size(); ++axis) {
+      const int64_t extent = bound_.at(symbols[axis]);
+      if (given[axis] == extent || (case_.op->backward() && scales[axis] > 0)) continue;
+      throw BadInput(fmt::format("case '{}': field outputSize is {}, but {} has {} = {}",
+                                 ToString(case_), fmt::join(given, ","), tensor, symbols[axis],
+                                 extent));
+    }
+  }
+
+  // One for each spatial axis of the nearest operators; 0 where the case has none.
+  std::vector<double> Scales() const {
+    std::vector<double> scales;
+    for (size_t i = 0; i < case_.arguments.size(); ++i) {
+      if (case_.op->parameters[i].role != Role::kReal) continue;
+      scales.push_back(case_.arguments[i].real.value_or(0));
+    }
+    return scales;
+  }
+
   [[noreturn]] void Fail(const Parameter& row, const std::string& symbol) const {
     std::string others;
     for (const Parameter& other : case_.op->parameters) {
       const std::vector<std::string> symbols = Symbols(other);
       const bool has = std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
-      if (has && IsTensor(other.role)) {
+      if (has && &other != &row) {
         others += fmt::format("{}{} ({})", others.empty() ? "" : " or ", other.name, other.pattern);
       }
     }

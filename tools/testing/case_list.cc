@@ -12,6 +12,7 @@
 #include "tools/cli_error.h"
 #include "tools/file/file_io.h"
 #include "tools/terminal.h"
+#include "tools/testing/call.h"
 
 namespace portacl::golden {
 namespace {
@@ -263,6 +264,15 @@ Case CaseOf(const Entry& entry, const std::string& path) {
   }
 }
 
+// Refuses a case whose shapes do not fit together or are not known, by its line.
+void CheckShapes(const Case& c, const std::string& path, int line) {
+  try {
+    static_cast<void>(CountElementsOf(c));
+  } catch (const BadInput& error) {
+    throw BadInput(fmt::format("{}:{}: {}", path, line, error.what()));
+  }
+}
+
 void NameCases(std::vector<Case>& cases, const std::vector<Entry>& entries,
                const std::string& path) {
   std::map<std::string, int> lines;
@@ -333,6 +343,7 @@ std::vector<Case> ReadCases(const std::string& path) {
   cases.reserve(entries.size());
   for (const Entry& entry : entries) cases.push_back(CaseOf(entry, path));
   NameCases(cases, entries, path);
+  for (size_t i = 0; i < cases.size(); ++i) CheckShapes(cases[i], path, entries[i].line);
   return cases;
 }
 

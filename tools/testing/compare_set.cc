@@ -67,7 +67,7 @@ ReportRow CompareCase(const StoredCase& golden, const std::string& other,
       row.verdict.outputs.back().actual_file =
           ActualFile(other + "/" + golden.c.name, output.parameter, i);
     } catch (const BadInput& error) {
-      row.verdict.error = error.what();
+      row.verdict.error += (row.verdict.error.empty() ? "" : "; ") + std::string(error.what());
       row.verdict.bad_input = true;
     }
   }
