@@ -16,6 +16,7 @@ constexpr Colour kPaper = {250, 251, 252};
 constexpr Colour kGrid = {226, 230, 235};
 constexpr Colour kLineColour = {37, 99, 235};
 const TextStyle kTick{12, Weight::kRegular, {84, 94, 107}};
+constexpr double kLabelGap = 7;  // from a point to its label
 const TextStyle kLabel{12.5, Weight::kMedium, {24, 29, 36}};
 
 // The plot's area inside the image, and values to pixels.
@@ -33,10 +34,15 @@ struct Frame {
   }
 };
 
-Frame MakeFrame(const std::vector<double>& values, int width) {
+// Leaves room on the right for the last value's label.
+Frame MakeFrame(const Curve& curve, int width) {
+  const std::vector<double>& values = curve.values;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const bool labelled = curve.labels.size() == values.size() && !curve.labels.back().empty();
+  const double margin = labelled ? kLabelGap + TextWidth(curve.labels.back(), kLabel) + 8 : 24;
   const double low = std::floor(std::log10(*least)), high = std::ceil(std::log10(*most) + 0.05);
-  return {52, width - 24.0, 44, kPanelSide - 34.0, low, std::max(high, low + 1), values.size() - 1};
+  return {
+      52, width - margin, 44, kPanelSide - 34.0, low, std::max(high, low + 1), values.size() - 1};
 }
 
 void DrawAxes(Canvas& canvas, const Frame& frame, const std::string& axis_label) {
@@ -63,7 +69,7 @@ void DrawAxes(Canvas& canvas, const Frame& frame, const std::string& axis_label)
 
 Image DrawLossPlot(const Curve& curve, int width, const std::string& axis_label) {
   Canvas canvas(width, kPanelSide, kPaper);
-  const Frame frame = MakeFrame(curve.values, width);
+  const Frame frame = MakeFrame(curve, width);
   DrawAxes(canvas, frame, axis_label);
   for (size_t i = 1; i < curve.values.size(); ++i) {
     canvas.DrawLine(frame.X(i - 1), frame.Y(curve.values[i - 1]), frame.X(i),
@@ -73,9 +79,7 @@ Image DrawLossPlot(const Curve& curve, int width, const std::string& axis_label)
     const double x = frame.X(i), y = frame.Y(curve.values[i]);
     canvas.FillDisc(x, y, curve.values.size() > 20 ? 2.2 : 3.5, kLineColour);
     if (i >= curve.labels.size() || curve.labels[i].empty()) continue;
-    const double text_width = TextWidth(curve.labels[i], kLabel);
-    const double left = std::min(x + 7, width - 4 - text_width);
-    canvas.DrawText(left, y - 7, curve.labels[i], kLabel);
+    canvas.DrawText(x + kLabelGap, y - kLabelGap, curve.labels[i], kLabel);
   }
   return canvas.image();
 }
