@@ -189,7 +189,9 @@ PORTACL_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
 /**
  * Points an input of a planned execution at other device memory, for the executions that follow.
- * @param index counts the operator's tensor inputs from 0, in the order of its signature.
+ * @param index counts the operator's tensor inputs from 0, in the order of its signature. The
+ *        `selfRef` of an in-place operator is input 0 and output 0: either index replaces what is
+ *        read and what is written.
  * @param tensor the tensor that phase 1 was given there, or another live one of the same layout; it
  *        gets the address too.
  * @param addr address of storage with the same layout as that tensor's.

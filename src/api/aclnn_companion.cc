@@ -88,9 +88,15 @@ class Reader {
     call_.out = {name, arguments_.Tensor(name, tensor)};
     return *this;
   }
-  Reader& InPlace(aclTensor* tensor) {
+  // An output that stands first in the signature.
+  Reader& Overwritten(aclTensor* tensor) {
     call_.in_place = true;
-    Out("selfRef", tensor);
+    return Out("selfRef", tensor);
+  }
+  // The same, read first.
+  Reader& InPlace(aclTensor* tensor) {
+    Overwritten(tensor);
+    call_.reads_out = true;
     call_.inputs.push_back(call_.out);
     return *this;
   }
@@ -237,13 +243,13 @@ class Reader {
   aclTensor *selfRef, const aclScalar *other, const aclScalar *alpha
 #define READ_InPlaceScalarAlpha InPlace(selfRef).Value("other", other).Alpha(alpha)
 #define PARAMETERS_InPlaceSource aclTensor *selfRef, const aclTensor *src
-#define READ_InPlaceSource Out("selfRef", selfRef).Tensor("src", src)
+#define READ_InPlaceSource Overwritten(selfRef).Tensor("src", src)
 #define PARAMETERS_InPlaceValue aclTensor *selfRef, const aclScalar *value
-#define READ_InPlaceValue Out("selfRef", selfRef).Value("value", value)
+#define READ_InPlaceValue Overwritten(selfRef).Value("value", value)
 #define PARAMETERS_InPlaceOne aclTensor* selfRef
-#define READ_InPlaceOne Out("selfRef", selfRef).Number(1)
+#define READ_InPlaceOne Overwritten(selfRef).Number(1)
 #define PARAMETERS_InPlaceZero aclTensor* selfRef
-#define READ_InPlaceZero Out("selfRef", selfRef).Number(0)
+#define READ_InPlaceZero Overwritten(selfRef).Number(0)
 #define PARAMETERS_SelfDTypeOut const aclTensor *self, const aclDataType dtype, aclTensor *out
 #define READ_SelfDTypeOut Tensor("self", self).Type(dtype).Out("out", out)
 #define PARAMETERS_SelfDimsDTypeOut \

@@ -23,10 +23,10 @@ aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t 
                           aclTensor* tensor, void* addr, Side side) {
   return WithHandle(function, "executor", executor, [&](aclOpExecutor& found) -> Status {
     const portacl::ops::Plan& plan = found.plan();
-    const int first = side == Side::kOutput ? plan.num_inputs() : 0;
-    const int last = side == Side::kInput ? plan.num_inputs() : plan.num_tensors();
-    if (index >= static_cast<size_t>(last - first)) {
-      return Invalid("index is {}, but {} has {} tensor {}", index, plan.op(), last - first,
+    const size_t inputs = side == Side::kOutput ? 0 : static_cast<size_t>(plan.num_inputs());
+    const size_t outputs = side == Side::kInput ? 0 : static_cast<size_t>(plan.num_outputs());
+    if (index >= inputs + outputs) {
+      return Invalid("index is {}, but {} has {} tensor {}", index, plan.op(), inputs + outputs,
                      side == Side::kInput    ? "inputs"
                      : side == Side::kOutput ? "outputs"
                                              : "inputs and outputs");
@@ -34,7 +34,9 @@ aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t 
     if (tensor == nullptr) return Null("tensor is null");
     const std::shared_ptr<aclTensor> object = Handles<aclTensor>().Find(tensor);
     if (object == nullptr) return Invalid("tensor is not a live handle");
-    PORTACL_RETURN_IF_ERROR(found.SetAddress(first + static_cast<int>(index), addr));
+    const int slot = index < inputs ? plan.input(static_cast<int>(index))
+                                    : plan.output(static_cast<int>(index - inputs));
+    PORTACL_RETURN_IF_ERROR(found.SetAddress(slot, addr));
     object->desc.data = addr;
     return {};
   });

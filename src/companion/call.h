@@ -34,8 +34,9 @@ struct Call {
   ops::Surface surface = ops::Surface::kAclnn;
   Function function = Function::kCopy;
   std::vector<Operand> inputs;
-  bool in_place = false;  // inputs[0] is written; else `out` is
   Operand out;
+  bool in_place = false;         // `out` is the first tensor of the signature, "selfRef"
+  bool reads_out = false;        // inputs[0] is `out`
   std::optional<Operand> alpha;  // of kAdd and kSub
   int64_t reduction = 0;         // of the losses: 0 none, 1 mean, 2 sum
   bool has_dims = false;         // of kSum and kMean

@@ -30,6 +30,7 @@ class ElementwisePlan final : public ops::Plan {
  public:
   ElementwisePlan(const Call& call, DType common) : Plan(call.op, call.surface) {
     may_be_input_ = true;
+    in_place_ = call.in_place;
     kernel_ = "companion";
     const TensorDesc& out = *call.out.tensor;
     const bool bits =
@@ -43,7 +44,7 @@ class ElementwisePlan final : public ops::Plan {
     for (int i = 0; i < num_inputs_read_; ++i) AddInput(call, i, bits);
     out_slot_ = num_tensors();
     AddTensor(call.out.name, out, true, true);
-    if (call.in_place) inputs_[0].slot = out_slot_;
+    if (call.reads_out) inputs_[0].slot = out_slot_;
     loop_.Add(out);
     loop_.FollowLast();
     loop_.Coalesce();
@@ -86,7 +87,7 @@ class ElementwisePlan final : public ops::Plan {
       return;
     }
     input.slot = num_tensors();
-    if (!(call.in_place && index == 0)) AddTensor(operand.name, *operand.tensor, false, true);
+    if (!(call.reads_out && index == 0)) AddTensor(operand.name, *operand.tensor, false, true);
     const DType dtype = bits ? BitsOf(operand.tensor->dtype) : operand.tensor->dtype;
     input.load = LoaderOf(dtype, compute_);
     loop_.Add(*operand.tensor);

@@ -25,8 +25,8 @@ class Executor {
   bool ClaimOneShot();
   void ReturnOneShot();  // the claimed run was refused
 
-  // Replaces the storage address of tensor `index` (inputs, then outputs, in signature order) after
-  // checking the memory rules that need only that tensor.
+  // Replaces the storage address of tensor `index` of the plan after checking the memory rules that
+  // need only that tensor.
   base::Status SetAddress(int index, void* storage);
 
   // Checks the workspace and enqueues a run on a stream (null: the context's default stream).

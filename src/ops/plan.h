@@ -18,7 +18,7 @@ namespace portacl::ops {
 
 inline constexpr int kMaxTensors = 5;
 
-// Addresses of a call's tensors in signature order, inputs first: of the storages, which callers
+// Addresses of a call's tensors, inputs first, each once: of the storages, which callers
 // give and checks see, and of element (0, 0, ...), which kernels compute from and into.
 struct Storages : std::array<void*, kMaxTensors> {};
 struct Elements : std::array<void*, kMaxTensors> {};
@@ -72,8 +72,16 @@ class Plan {
   // So little work that the calling thread does it faster than it can be handed over.
   bool small() const { return small_; }
   int num_tensors() const { return num_tensors_; }
-  int num_inputs() const { return num_inputs_; }
   const TensorSlot& tensor(int index) const { return tensors_[static_cast<size_t>(index)]; }
+  // The signature's tensor inputs and outputs, and which tensor each is. A tensor that is updated
+  // in place is the first input and the output.
+  int num_inputs() const { return num_inputs_ + (in_place_ ? 1 : 0); }
+  int num_outputs() const { return num_tensors_ - num_inputs_; }
+  int input(int index) const {
+    if (!in_place_) return index;
+    return index == 0 ? num_inputs_ : index - 1;
+  }
+  int output(int index) const { return num_inputs_ + index; }
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
@@ -98,6 +106,7 @@ class Plan {
   // An output may be an input's very view: element i is read before it is written, and by nobody
   // else.
   bool may_be_input_ = false;
+  bool in_place_ = false;  // the output stands in the signature as its first input
 
  private:
   template <class Check>
