@@ -16,7 +16,10 @@
 extern "C" {
 #endif
 
-/** Phase 1: out = sum of self over `dims` (none: all) in `dtype`. */
+/**
+ * Phase 1: out = sum of self over `dims` (none: all) in `dtype`. Integers wrap to it; BOOL gives
+ * whether any element is not 0.
+ */
 PORTACL_API aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor* self,
                                                        const aclIntArray* dims, bool keepDims,
                                                        aclDataType dtype, aclTensor* out,

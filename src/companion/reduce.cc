@@ -72,7 +72,8 @@ class ReductionPlan final : public ops::Plan {
         outputs_(Loop(call.out.tensor->shape)) {
     kernel_ = "companion";
     const bool loss = function_ == Function::kMseLoss;
-    integer_ = !loss && ComputeOf(common) == Compute::kInteger;
+    truth_ = function_ == Function::kSum && common == DType::kBool;
+    integer_ = !loss && !truth_ && ComputeOf(common) == Compute::kInteger;
     compute_ = loss ? ComputeOf(common) : sum_compute();
     if (loss) difference_ = BlockFunctionOf(function_, compute_);
     for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -83,6 +84,10 @@ class ReductionPlan final : public ops::Plan {
     AddTensor(call.out.name, *call.out.tensor, true, true);
     outputs_.Add(*call.out.tensor);
     store_ = StorerOf(sum_compute(), call.out.tensor->dtype);
+    if (function_ == Function::kSum && !IsFloating(common) && call.out.tensor->dtype != common) {
+      wrap_ = StorerOf(sum_compute(), common);
+      unwrap_ = LoaderOf(common, sum_compute());
+    }
     PutReducedLast(shape, reduced);
     const bool mean = function_ == Function::kMean || (loss && call.reduction == 1);
     divisor_ = mean ? static_cast<double>(terms_) : 1;
@@ -190,6 +195,9 @@ class ReductionPlan final : public ops::Plan {
              A* values) const noexcept {
     if (difference_ == nullptr) {
       inputs_.Gather(0, elements[0], load_[0], compute_, start, count, values);
+      if (truth_) {
+        std::transform(values, values + count, values, [](A value) -> A { return value != 0; });
+      }
       return;
     }
     alignas(64) std::array<std::array<std::byte, kBlock * sizeof(double)>, 3> rows;
@@ -207,6 +215,11 @@ class ReductionPlan final : public ops::Plan {
   template <class A>
   void Put(const ops::Elements& elements, int64_t output, A value) const noexcept {
     if constexpr (!std::is_integral_v<A>) value /= divisor_;
+    if (wrap_ != nullptr) {
+      alignas(A) std::array<std::byte, sizeof(A)> wrapped;
+      wrap_(&value, wrapped.data(), sizeof wrapped, 1);
+      unwrap_(wrapped.data(), sizeof wrapped, 1, &value);
+    }
     outputs_.Scatter(0, elements[static_cast<size_t>(num_tensors() - 1)], store_, sum_compute(),
                      output, 1, &value);
   }
@@ -214,11 +227,14 @@ class ReductionPlan final : public ops::Plan {
   Function function_;
   Loop inputs_;  // kept axes, then reduced ones
   Loop outputs_;
+  bool truth_ = false;                 // whether any term is not 0
   bool integer_ = false;               // summed as INT64, else as double
   Compute compute_ = Compute::kFloat;  // of the terms
   BlockFunction difference_ = nullptr;
   std::array<Loader, 2> load_{};
   Storer store_ = nullptr;
+  Storer wrap_ = nullptr;  // to the type that the caller asked for and back, where out has another
+  Loader unwrap_ = nullptr;
   int64_t terms_ = 1;  // of each output
   int64_t chunks_ = 1;
   double divisor_ = 1;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_bitwise_and_tensor.h"
@@ -59,14 +61,15 @@ std::vector<double> SumsOf(const Tensor& x, const std::vector<int64_t>& dims) {
   return {sums.begin(), sums.end()};
 }
 
+// `dtype`: none is out's.
 aclnnStatus Reduce(bool mean, Tensor* x, const std::vector<int64_t>& dims, bool keep, Tensor* out,
-                   aclrtStream stream) {
+                   aclrtStream stream, std::optional<Element> asked = std::nullopt) {
   const DeviceTensor from(x);
   DeviceTensor to(out);
   const TensorHandle a = from.args().Make();
   const TensorHandle b = to.args().Make();
   const IntArrayHandle axes = MakeInts(dims);
-  const aclDataType dtype = ToAcl(out->element());
+  const aclDataType dtype = ToAcl(asked.value_or(out->element()));
   const aclnnStatus status =
       mean ? PORTACL_RUN(aclnnMean, stream, a.get(), axes.get(), keep, dtype, b.get())
            : PORTACL_RUN(aclnnReduceSum, stream, a.get(), axes.get(), keep, dtype, b.get());
@@ -134,6 +137,59 @@ TEST_F(CompanionReduce, IntegersAreSummedAsIntegersOrAsTheTypeAskedFor) {
   Tensor truncated(Element::kInt32, {});
   ASSERT_EQ(Reduce(false, &y, {}, false, &truncated, stream_), 0) << TakeMessage();
   EXPECT_EQ(truncated.Get(0), 3);
+}
+
+// What torch.sum(dtype=...) gives, then converted to out's type.
+TEST_F(CompanionReduce, SumsAreThoseOfTheTypeAskedForWhateverOutIs) {
+  struct Row {
+    Element from;
+    std::vector<double> values;
+    Element asked;
+    double want;
+  };
+  const Row rows[] = {{Element::kUInt8, {200, 100}, Element::kUInt8, 44},
+                      {Element::kInt64, {200, 100}, Element::kInt8, 44},
+                      {Element::kFloat, {300.7, 1.9}, Element::kUInt8, 45},
+                      {Element::kFloat, {-1.5, 0.9}, Element::kInt8, -1},
+                      {Element::kInt32, {32767, 1}, Element::kInt16, -32768},
+                      {Element::kBool, {1, 1, 1}, Element::kInt8, 3}};
+  for (const Row& row : rows) {
+    for (const Element to : {Element::kFloat, Element::kDouble, Element::kInt64, Element::kInt32}) {
+      Tensor x(row.from, {static_cast<int64_t>(row.values.size())});
+      x.Fill(row.values);
+      Tensor sum(to, {});
+      ASSERT_EQ(Reduce(false, &x, {}, false, &sum, stream_, row.asked), 0) << TakeMessage();
+      EXPECT_EQ(sum.Get(0), row.want) << NameOf(row.from) << NameOf(row.asked) << NameOf(to);
+    }
+  }
+  Tensor long_one(Element::kUInt8, {20001});  // several chunks
+  long_one.Fill(200);
+  Tensor sum(Element::kFloat, {});
+  ASSERT_EQ(Reduce(false, &long_one, {}, false, &sum, stream_, Element::kUInt8), 0);
+  EXPECT_EQ(sum.Get(0), 20001 * 200 % 256);
+}
+
+TEST_F(CompanionReduce, ASumOfBoolIsWhetherAnyTermIsNotZero) {
+  const std::pair<Element, std::vector<double>> some[] = {
+      {Element::kFloat, {0.5, 0.5}},   {Element::kFloat, {0.25, -0.25}},
+      {Element::kFloat, {kNaN, 0}},    {Element::kFloat16, {0, 6e-8}},
+      {Element::kInt32, {256, 256}},   {Element::kInt64, {1, -1}},
+      {Element::kDouble, {5e-324, 0}}, {Element::kBool, {1, 1, 1}}};
+  for (const Element to : kAllElements) {
+    for (const auto& [from, values] : some) {
+      Tensor x(from, {static_cast<int64_t>(values.size())});
+      x.Fill(values);
+      Tensor any(to, {});
+      ASSERT_EQ(Reduce(false, &x, {}, false, &any, stream_, Element::kBool), 0) << TakeMessage();
+      EXPECT_EQ(any.Get(0), 1) << NameOf(from) << ' ' << values[0] << NameOf(to);
+    }
+    Tensor zeros(Element::kFloat, {2, 20000});
+    zeros.Fill(0);
+    zeros.Set(39999, 0.5);
+    Tensor any(to, {2});
+    ASSERT_EQ(Reduce(false, &zeros, {1}, false, &any, stream_, Element::kBool), 0);
+    EXPECT_EQ(any.Values(), (std::vector<double>{0, 1})) << NameOf(to);
+  }
 }
 
 TEST_F(CompanionReduce, NothingSumsToZeroAndHasNoMean) {
