@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/checked.h"
 #include "companion/element.h"
 #include "companion/promote.h"
 #include "ops/memory_rules.h"
@@ -53,7 +54,12 @@ class Join {
         return refusals_.Refuse(Rule::kOutput, "out has data type {}, but a member of tensors {}",
                                 DTypeName(out.dtype), DTypeName(member->dtype));
       }
-      along += part[axis()];
+      if (!base::CheckedAdd(along, part[axis()], &along)) {
+        return refusals_.Refuse(Rule::kInput,
+                                "the members of tensors fill more along axis {} than 64 bits can "
+                                "count",
+                                axis_);
+      }
     }
     if (along == out.shape[axis()]) return Memory();
     return refusals_.Refuse(Rule::kOutput,
@@ -76,12 +82,18 @@ class Join {
   }
 
   Status Plan(std::shared_ptr<const ops::Plan>* plan) const {
-    std::vector<TensorDesc> parts(members_.size(), *call_.out.tensor);
+    const TensorDesc& out = *call_.out.tensor;
+    std::vector<TensorDesc> parts(members_.size(), out);
     std::vector<Call> copies(members_.size(), call_);
     int64_t start = 0;
     for (size_t i = 0; i < members_.size(); ++i) {
       TensorDesc& part = parts[i];
-      part.offset += start * part.strides[axis()];
+      if (members_[i]->NumElements() != 0 && !MoveAlong(start, &part)) {
+        return refusals_.Refuse(
+            Rule::kOther,
+            "out has shape {}, strides {} and offset {}, whose extent exceeds 64 bits",
+            out.shape.ToString(), out.strides.ToString(), out.offset);
+      }
       start += PartOf(*members_[i])[axis()];
       if (stacks_) {
         part.shape = Without(part.shape);
@@ -102,6 +114,13 @@ class Join {
     return Dims(&kZero, 1);
   }
   int axis() const { return static_cast<int>(axis_); }
+
+  // Begins `part` that many places further along the joined axis.
+  bool MoveAlong(int64_t places, TensorDesc* part) const {
+    int64_t distance = 0;
+    return base::CheckedMul(places, part->strides[axis()], &distance) &&
+           base::CheckedAdd(part->offset, distance, &part->offset);
+  }
 
   // What a member fills of the output.
   Dims PartOf(const TensorDesc& member) const {

@@ -2,12 +2,25 @@
 #include "companion/loop.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 namespace portacl::companion {
 
 using base::Dims;
+
+namespace {
+
+// Wraps: of an empty view, and of one that the checks on memory refuse, strides and extents may
+// have any product, and nobody follows them.
+int64_t Product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+uint64_t Magnitude(int64_t value) {
+  return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+}
+
+}  // namespace
 
 Loop::Loop(const Dims& shape) : extent_(shape) {
   base::TensorDesc all;
@@ -21,7 +34,7 @@ void Loop::Add(const base::TensorDesc& view) {
   Dims strides = extent_;
   for (int axis = 0; axis < extent_.rank(); ++axis) {
     const int own = axis - missing;
-    strides[axis] = own < 0 || view.shape[own] == 1 ? 0 : view.strides[own] * size;
+    strides[axis] = own < 0 || view.shape[own] == 1 ? 0 : Product(view.strides[own], size);
   }
   stride_[static_cast<size_t>(operands_++)] = strides;
 }
@@ -42,8 +55,8 @@ void Loop::FollowLast() {
   std::array<int64_t, base::kMaxRank> order{};
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.begin() + extent_.rank(), [&](int64_t a, int64_t b) {
-    return std::abs(stride(operands_ - 1, static_cast<int>(a))) >
-           std::abs(stride(operands_ - 1, static_cast<int>(b)));
+    return Magnitude(stride(operands_ - 1, static_cast<int>(a))) >
+           Magnitude(stride(operands_ - 1, static_cast<int>(b)));
   });
   Permute(Dims(order.data(), extent_.rank()));
 }
@@ -52,7 +65,7 @@ void Loop::Coalesce() {
   int kept = 0;  // axes [0, kept) are done
   const auto joins = [&](int axis) {
     for (int k = 0; k < operands_; ++k) {
-      if (stride(k, kept - 1) != stride(k, axis) * extent_[axis]) return false;
+      if (stride(k, kept - 1) != Product(stride(k, axis), extent_[axis])) return false;
     }
     return true;
   };
@@ -60,7 +73,7 @@ void Loop::Coalesce() {
     if (extent_[axis] == 1) continue;
     const bool joined = kept > 0 && joins(axis);
     const int to = joined ? kept - 1 : kept++;
-    extent_[to] = joined ? extent_[to] * extent_[axis] : extent_[axis];
+    extent_[to] = joined ? Product(extent_[to], extent_[axis]) : extent_[axis];
     for (int k = 0; k < operands_; ++k) stride_[static_cast<size_t>(k)][to] = stride(k, axis);
   }
   extent_ = Dims(extent_.data(), kept);

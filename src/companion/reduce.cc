@@ -119,14 +119,18 @@ class ReductionPlan final : public ops::Plan {
 
   void PutReducedLast(const Dims& shape, const std::vector<bool>& reduced) {
     Dims order = shape;
+    base::TensorDesc terms;
+    terms.shape = shape;
     int next = 0;
     for (const bool last : {false, true}) {
       for (int axis = 0; axis < shape.rank(); ++axis) {
-        if (reduced[static_cast<size_t>(axis)] != last) continue;
-        order[next++] = axis;
-        if (last) terms_ *= shape[axis];
+        const bool own = reduced[static_cast<size_t>(axis)];
+        if (last && !own) terms.shape[axis] = 1;
+        if (own == last) order[next++] = axis;
       }
     }
+    // Without outputs there may be more terms than 64 bits can count, and nothing to do.
+    terms_ = outputs_.count() == 0 ? 0 : terms.NumElements();
     inputs_.Permute(order);
     inputs_.Coalesce();
     outputs_.Coalesce();

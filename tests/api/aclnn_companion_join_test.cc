@@ -123,6 +123,16 @@ TEST_F(CompanionJoin, StackMakesANewAxis) {
   EXPECT_EQ(out.Values(), (std::vector<double>{1, 2, 3}));
 }
 
+TEST_F(CompanionJoin, EmptyMembersMayBeAsLongAsSixtyFourBitsCount) {
+  const int64_t half = int64_t{1} << 61;
+  const DeviceMemory memory(64);
+  const TensorArgs member = {{0, half, 2}, ACL_FLOAT, ACL_FORMAT_ND, memory.get()};
+  const TensorArgs whole = {{0, 2 * half, 2}, ACL_FLOAT, ACL_FORMAT_ND, memory.get()};
+  const ListHandle list = MakeList({member, member});
+  const TensorHandle out = whole.Make();
+  EXPECT_EQ(PORTACL_RUN(aclnnCat, stream_, list.get(), 1, out.get()), 0) << TakeMessage();
+}
+
 TEST_F(CompanionJoin, RefusalsNameWhatDoesNotFit) {
   const DeviceMemory memory(8192);
   const auto tensor = [&](const Shape& shape, size_t place, aclDataType dtype = ACL_FLOAT) {
@@ -130,6 +140,11 @@ TEST_F(CompanionJoin, RefusalsNameWhatDoesNotFit) {
   };
   const ListHandle list = MakeList({tensor({2, 3}, 0), tensor({2, 3}, 1024)});
   const ListHandle uneven = MakeList({tensor({2, 3}, 0), tensor({3, 2}, 1024)});
+  const TensorArgs half = tensor({0, int64_t{1} << 62}, 0);
+  const ListHandle huge = MakeList({half, half, half, half});  // 2^64 is 0 where it wraps
+  TensorArgs far = tensor({4, 3}, 4096);
+  far.offset = INT64_MAX - 2;
+  far.strides = Shape{3, 1};
   uint64_t size = 0;
   aclOpExecutor* executor = nullptr;
   const auto cat = [&](const aclTensorList* members, int64_t dim, const TensorArgs& out) {
@@ -156,6 +171,9 @@ TEST_F(CompanionJoin, RefusalsNameWhatDoesNotFit) {
       {list.get(), 1, tensor({2, 6}, 4096, ACL_INT32), "out has data type INT32"},
       {list.get(), 1, tensor({12}, 4096), "dim is 1"},
       {list.get(), 1, tensor({2, 6}, 1032), "overlap"},
+      {huge.get(), 1, tensor({0, 2}, 4096), "fill more along axis 1 than 64 bits can count"},
+      {huge.get(), 1, tensor({0, 0}, 4096), "fill more along axis 1"},
+      {list.get(), 0, far, "whose extent exceeds 64 bits"},
       // The first member lies where the second one goes.
       {list.get(), 0, tensor({4, 3}, 984), "overlaps a member of tensors"},
   };

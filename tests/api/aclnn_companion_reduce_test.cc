@@ -201,6 +201,19 @@ TEST_F(CompanionReduce, NothingSumsToZeroAndHasNoMean) {
   EXPECT_TRUE(std::isnan(sum.Get(1)));
 }
 
+TEST_F(CompanionReduce, SumsOfNothingMayHaveMoreTermsThanSixtyFourBitsCount) {
+  const DeviceMemory memory(64);
+  const int64_t huge = int64_t{1} << 62;
+  const TensorArgs none = {{0, huge, huge}, ACL_FLOAT, ACL_FORMAT_ND, memory.get()};
+  const TensorArgs result = {{0}, ACL_FLOAT, ACL_FORMAT_ND, memory.get()};
+  const TensorHandle self = none.Make();
+  const TensorHandle out = result.Make();
+  const IntArrayHandle axes = MakeInts(std::vector<int64_t>{1, 2});
+  EXPECT_EQ(
+      PORTACL_RUN(aclnnReduceSum, stream_, self.get(), axes.get(), false, ACL_FLOAT, out.get()), 0)
+      << TakeMessage();
+}
+
 TEST_F(CompanionReduce, ExtremaOfAllTypes) {
   const auto extrema = [&](Element element, const std::vector<double>& values, int64_t repeat) {
     Tensor x(element, {repeat, static_cast<int64_t>(values.size())});
