@@ -15,7 +15,10 @@
 extern "C" {
 #endif
 
-/** Phase 1: selfRef = src, broadcast to selfRef's shape and converted to its data type. */
+/**
+ * Phase 1: selfRef = src, broadcast to selfRef's shape and converted to its data type. Complex
+ * numbers are copied within one type only.
+ */
 PORTACL_API aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor* selfRef, const aclTensor* src,
                                                          uint64_t* workspaceSize,
                                                          aclOpExecutor** executor);

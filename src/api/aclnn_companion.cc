@@ -38,6 +38,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <iterator>
 #include <memory>
@@ -74,10 +76,18 @@ class Reader {
     call_.inputs.push_back(ScalarOperand(name, scalar));
     return *this;
   }
-  Reader& Number(int64_t number) {
-    static constexpr int64_t kNumbers[] = {0, 1};
-    scalars_.push_back({DType::kInt64, &kNumbers[number]});
+  Reader& One() {
+    static constexpr int64_t kOne = 1;
+    scalars_.push_back({DType::kInt64, &kOne});
     call_.inputs.push_back({"value", nullptr, &scalars_.back()});
+    return *this;
+  }
+  // Of the output's type, whatever that is: no bit is set in 0, nor in FLOAT8_E8M0's least number.
+  Reader& Zero() {
+    alignas(16) static constexpr std::array<std::byte, 16> kZero{};
+    const bool null = call_.out.tensor == nullptr;
+    scalars_.push_back({null ? DType::kInt64 : call_.out.tensor->dtype, kZero.data()});
+    call_.inputs.push_back({call_.out.name, nullptr, &scalars_.back()});
     return *this;
   }
   Reader& Alpha(const aclScalar* alpha) {
@@ -247,9 +257,9 @@ class Reader {
 #define PARAMETERS_InPlaceValue aclTensor *selfRef, const aclScalar *value
 #define READ_InPlaceValue Overwritten(selfRef).Value("value", value)
 #define PARAMETERS_InPlaceOne aclTensor* selfRef
-#define READ_InPlaceOne Overwritten(selfRef).Number(1)
+#define READ_InPlaceOne Overwritten(selfRef).One()
 #define PARAMETERS_InPlaceZero aclTensor* selfRef
-#define READ_InPlaceZero Overwritten(selfRef).Number(0)
+#define READ_InPlaceZero Overwritten(selfRef).Zero()
 #define PARAMETERS_SelfDTypeOut const aclTensor *self, const aclDataType dtype, aclTensor *out
 #define READ_SelfDTypeOut Tensor("self", self).Type(dtype).Out("out", out)
 #define PARAMETERS_SelfDimsDTypeOut \

@@ -26,6 +26,9 @@ inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, 
 // f(TypeTag<T>{}) with the C++ type of an element type.
 template <class F>
 auto Dispatch(DType dtype, F&& f) {
+  if (dtype == kUInt16) return f(base::TypeTag<uint16_t>{});
+  if (dtype == kUInt32) return f(base::TypeTag<uint32_t>{});
+  if (dtype == kUInt64) return f(base::TypeTag<uint64_t>{});
   switch (dtype) {
     case DType::kInt8:
       return f(base::TypeTag<int8_t>{});
@@ -51,6 +54,8 @@ auto Dispatch(Compute compute, F&& f) {
       return f(base::TypeTag<double>{});
     case Compute::kInteger:
       return f(base::TypeTag<int64_t>{});
+    case Compute::kUnsigned:
+      return f(base::TypeTag<uint64_t>{});
     case Compute::kFloat:
       break;
   }
@@ -67,15 +72,17 @@ float OddFloat(double value) {
   const bool below = std::fabs(static_cast<double>(nearest)) < std::fabs(value);
   return std::bit_cast<float>(below ? bits + 1 : bits - 1);
 }
-float OddFloat(int64_t value) {
-  uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+float OddFloat(uint64_t magnitude) {
   const int excess = static_cast<int>(std::bit_width(magnitude)) - 24;
   if (excess > 0) {
     const uint64_t rest = (uint64_t{1} << excess) - 1;
     magnitude = (magnitude & rest) == 0 ? magnitude : (magnitude & ~rest) | (rest + 1);
   }
-  const auto exact = static_cast<float>(magnitude);
-  return value < 0 ? -exact : exact;
+  return static_cast<float>(magnitude);
+}
+float OddFloat(int64_t value) {
+  const auto bits = static_cast<uint64_t>(value);
+  return value < 0 ? -OddFloat(0 - bits) : OddFloat(bits);
 }
 
 template <class V>
@@ -85,6 +92,12 @@ int64_t Truncated(V value) {
   if (value < V{-0x1p63}) return std::numeric_limits<int64_t>::min();
   return static_cast<int64_t>(value);
 }
+template <class V>
+uint64_t TruncatedUnsigned(V value) {
+  if (value >= V{0x1p64}) return std::numeric_limits<uint64_t>::max();
+  return value >= V{0x1p63} ? static_cast<uint64_t>(value)
+                            : static_cast<uint64_t>(Truncated(value));
+}
 
 // The number that an element stands for.
 template <class T>
@@ -93,7 +106,7 @@ auto ValueOf(T element) {
     return base::ToFloat(element);
   } else if constexpr (std::is_same_v<T, Bool>) {
     return int64_t{element.byte != 0};
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, uint64_t>) {
     return element;
   } else {
     return static_cast<int64_t>(element);
@@ -106,6 +119,8 @@ To Rounded(V value) {
     return {static_cast<uint8_t>(value != V{0})};
   } else if constexpr (kIsHalf<To>) {
     return base::Narrow<To>(OddFloat(value));
+  } else if constexpr (std::is_same_v<To, uint64_t> && std::is_floating_point_v<V>) {
+    return TruncatedUnsigned(value);
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<V>) {
     return static_cast<To>(Truncated(value));
   } else {
@@ -162,7 +177,12 @@ bool IsElement(DType dtype) {
   }
 }
 
+bool IsConvertible(DType dtype) {
+  return IsElement(dtype) || dtype == kUInt16 || dtype == kUInt32 || dtype == kUInt64;
+}
+
 Compute ComputeOf(DType dtype) {
+  if (dtype == kUInt64) return Compute::kUnsigned;
   if (dtype == DType::kDouble) return Compute::kDouble;
   return IsFloating(dtype) ? Compute::kFloat : Compute::kInteger;
 }

@@ -4,29 +4,38 @@
 
 #include <cstdint>
 
+#include "acl/acl_base.h"
 #include "base/dtype.h"
 
 namespace portacl::companion {
 
 // The type that is computed in: FLOAT for FLOAT, FLOAT16 and BF16, DOUBLE for DOUBLE, INT64 for
-// integers and BOOL.
-enum class Compute { kFloat, kDouble, kInteger };
+// integers and BOOL, UINT64 for UINT64, which is only copied.
+enum class Compute { kFloat, kDouble, kInteger, kUnsigned };
+
+// Types that are converted, but not computed with.
+inline constexpr auto kUInt16 = static_cast<base::DType>(ACL_UINT16);
+inline constexpr auto kUInt32 = static_cast<base::DType>(ACL_UINT32);
+inline constexpr auto kUInt64 = static_cast<base::DType>(ACL_UINT64);
 
 // FLOAT, FLOAT16, BF16, DOUBLE, INT8, UINT8, INT16, INT32, INT64, BOOL.
 bool IsElement(base::DType dtype);
+// These, UINT16, UINT32 and UINT64.
+bool IsConvertible(base::DType dtype);
 bool IsFloating(base::DType dtype);
 Compute ComputeOf(base::DType dtype);
 
 // Converts `count` elements that lie `stride` bytes apart, from or to a dense row of the compute
 // type. A floating-point value becomes an integer by truncation, saturated to INT64, of which the
-// narrower types keep the low bits; NaN becomes 0. BOOL is "not 0". FLOAT16 and BF16 are rounded
-// once, also from DOUBLE and INT64.
+// other types keep the low bits (UINT64 has its own upper end); NaN becomes 0. BOOL is "not 0".
+// FLOAT16 and BF16 are rounded once, also from DOUBLE, INT64 and UINT64.
 using Loader = void (*)(const void* from, int64_t stride, int64_t count, void* to);
 using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t count);
 Loader LoaderOf(base::DType from, Compute to);
 Storer StorerOf(Compute from, base::DType to);
 
-// The integer type of a type's size: as such, bits are copied as they are, a signalling NaN too.
+// The integer type of a type's size, of 16 bytes that of a half: as such, bits are copied as they
+// are, a signalling NaN too.
 base::DType BitsOf(base::DType dtype);
 
 // Bytes of one element of a compute type.

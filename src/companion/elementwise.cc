@@ -21,6 +21,7 @@ using base::TensorDesc;
 
 constexpr int64_t kGrain = 32768;  // elements that are worth a thread
 constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
+constexpr int64_t kPiece = 8;      // bytes of an element that are moved as one number
 
 struct alignas(64) Row {
   std::array<std::byte, kBlock * sizeof(double)> bytes;
@@ -33,8 +34,7 @@ class ElementwisePlan final : public ops::Plan {
     in_place_ = call.in_place;
     kernel_ = "companion";
     const TensorDesc& out = *call.out.tensor;
-    const bool bits =
-        call.function == Function::kCopy && call.inputs[0].tensor != nullptr && common == out.dtype;
+    const bool bits = MovesBits(call);
     const DType stored = bits ? BitsOf(out.dtype) : out.dtype;
     if (bits) common = stored;
     compute_ = ComputeOf(common);
@@ -55,7 +55,9 @@ class ElementwisePlan final : public ops::Plan {
       unwrap_ = LoaderOf(common, compute_);
       wrap_size_ = base::DTypeSize(common);
     }
-    whole_rows_ = bits && loop_.IsRow(0, out_size_) && loop_.IsRow(1, out_size_);
+    if (bits) pieces_ = (out_size_ + kPiece - 1) / kPiece;
+    whole_rows_ =
+        bits && inputs_[0].slot >= 0 && loop_.IsRow(0, out_size_) && loop_.IsRow(1, out_size_);
     SetFactor(call);
     small_ = loop_.count() <= kSmall;
   }
@@ -80,9 +82,10 @@ class ElementwisePlan final : public ops::Plan {
     if (operand.scalar != nullptr) {
       const auto size = static_cast<size_t>(base::DTypeSize(operand.scalar->dtype));
       std::memcpy(input.value.data(), operand.scalar->value, size);
-      input.load = LoaderOf(operand.scalar->dtype, compute_);
+      const DType dtype = operand.scalar->dtype;
+      input.load = LoaderOf(bits ? BitsOf(dtype) : dtype, compute_);
       TensorDesc zero_dim;
-      zero_dim.dtype = operand.scalar->dtype;
+      zero_dim.dtype = dtype;
       loop_.Add(zero_dim);
       return;
     }
@@ -120,7 +123,25 @@ class ElementwisePlan final : public ops::Plan {
                    static_cast<size_t>((end - begin) * out_size_));
       return;
     }
+    for (int64_t piece = 0; piece < pieces_; ++piece) {
+      ops::Elements moved = elements;
+      for (int slot = 0; slot < num_tensors(); ++slot) {
+        moved[static_cast<size_t>(slot)] = address(slot) + piece * kPiece;
+      }
+      RunPiece(moved, piece, begin, end);
+    }
+  }
+
+  // The elements, or one piece of each, which lies at `elements`.
+  void RunPiece(const ops::Elements& elements, int64_t piece, int64_t begin,
+                int64_t end) const noexcept {
     std::array<Row, kMaxInputs> rows;
+    for (int i = 0; i < num_inputs_read_; ++i) {
+      const Input& input = inputs_[static_cast<size_t>(i)];
+      if (input.slot >= 0) continue;
+      input.load(input.value.data() + piece * kPiece, 0, kBlock,
+                 rows[static_cast<size_t>(i)].bytes.data());
+    }
     Row result;
     Row wrapped;
     Block block{};
@@ -129,27 +150,24 @@ class ElementwisePlan final : public ops::Plan {
     for (int64_t at = begin; at < end; at += kBlock) {
       block.count = std::min(kBlock, end - at);
       for (int i = 0; i < num_inputs_read_; ++i) {
-        block.in[static_cast<size_t>(i)] = Fetch(i, elements, at, at == begin, block.count, &rows);
+        block.in[static_cast<size_t>(i)] = Fetch(i, elements, at, block.count, &rows);
       }
       function_(block);
       if (wrap_ != nullptr) {
         wrap_(result.bytes.data(), wrapped.bytes.data(), wrap_size_, block.count);
         unwrap_(wrapped.bytes.data(), wrap_size_, block.count, result.bytes.data());
       }
-      loop_.Scatter(num_inputs_read_, address(out_slot_), store_, compute_, at, block.count,
-                    result.bytes.data());
+      loop_.Scatter(num_inputs_read_, elements[static_cast<size_t>(out_slot_)], store_, compute_,
+                    at, block.count, result.bytes.data());
     }
   }
 
-  // Elements [at, at + count) of an input in the compute type.
-  const void* Fetch(int index, const ops::Elements& elements, int64_t at, bool first, int64_t count,
+  // Elements [at, at + count) of an input in the compute type. Scalars stand in their rows.
+  const void* Fetch(int index, const ops::Elements& elements, int64_t at, int64_t count,
                     std::array<Row, kMaxInputs>* rows) const noexcept {
     const Input& input = inputs_[static_cast<size_t>(index)];
     std::byte* const row = (*rows)[static_cast<size_t>(index)].bytes.data();
-    if (input.slot < 0) {
-      if (first) input.load(input.value.data(), 0, kBlock, row);
-      return row;
-    }
+    if (input.slot < 0) return row;
     const void* const from = elements[static_cast<size_t>(input.slot)];
     loop_.Gather(index, from, input.load, compute_, at, count, row);
     return row;
@@ -166,11 +184,20 @@ class ElementwisePlan final : public ops::Plan {
   Storer wrap_ = nullptr;  // to the common type and back, where the output is wider
   Loader unwrap_ = nullptr;
   int64_t wrap_size_ = 0;
+  int64_t pieces_ = 1;       // of each element
   bool whole_rows_ = false;  // a copy of bits from a dense row to a dense row
   alignas(8) std::array<std::byte, 8> factor_{};
 };
 
 }  // namespace
+
+bool MovesBits(const Call& call) {
+  if (call.function != Function::kCopy) return false;
+  const DType out = call.out.tensor->dtype;
+  const Operand& from = call.inputs[0];
+  if (from.tensor != nullptr) return from.tensor->dtype == out;
+  return from.scalar->dtype == out && !IsConvertible(out);
+}
 
 Status PlanElementwise(const Call& call, DType common, std::shared_ptr<const ops::Plan>* plan) {
   auto made = std::make_shared<ElementwisePlan>(call, common);

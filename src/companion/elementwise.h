@@ -9,6 +9,10 @@
 
 namespace portacl::companion {
 
+// Whether the call is a copy that needs no arithmetic, since both sides have one type. No
+// parameter is null.
+bool MovesBits(const Call& call);
+
 // `common`: the type that the call computes in and, where it is an integer or BOOL, wraps to.
 base::Status PlanElementwise(const Call& call, base::DType common,
                              std::shared_ptr<const ops::Plan>* plan);

@@ -178,14 +178,16 @@ BlockFunction OfNumbers(Compute compute) {
       return Pick<F, double>();
     case Compute::kInteger:
       return Pick<F, int64_t>();
+    case Compute::kUnsigned:
+      break;
   }
   return nullptr;
 }
 
 template <class F>
 BlockFunction OfFloating(Compute compute) {
-  if (compute == Compute::kInteger) return nullptr;
-  return compute == Compute::kFloat ? Pick<F, float>() : Pick<F, double>();
+  if (compute == Compute::kFloat) return Pick<F, float>();
+  return compute == Compute::kDouble ? Pick<F, double>() : nullptr;
 }
 
 }  // namespace
@@ -216,7 +218,7 @@ BlockFunction BlockFunctionOf(Function function, Compute compute) {
     case Function::kAnd:
       return compute == Compute::kInteger ? Pick<BitwiseAnd, int64_t>() : nullptr;
     case Function::kCopy:
-      return OfNumbers<Copy>(compute);
+      return OfNumbers<Copy>(compute == Compute::kUnsigned ? Compute::kInteger : compute);
     case Function::kMseLoss:
       return OfFloating<SquaredDifference>(compute);
     case Function::kMseLossBackward:

@@ -27,8 +27,10 @@ using base::TensorDesc;
 using ops::Rule;
 
 constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
-constexpr const char* kElements =
-    "FLOAT, FLOAT16, BF16, DOUBLE, INT8, UINT8, INT16, INT32, INT64 or BOOL";
+#define PORTACL_ELEMENTS "FLOAT, FLOAT16, BF16, DOUBLE, INT8, UINT8, INT16, INT32, INT64"
+constexpr const char* kElements = "must have " PORTACL_ELEMENTS " or BOOL";
+constexpr const char* kConverted =
+    "a conversion needs " PORTACL_ELEMENTS ", BOOL, UINT16, UINT32 or UINT64";
 
 bool IsComparison(Function function) {
   return function == Function::kNe || function == Function::kGt || function == Function::kLt ||
@@ -73,11 +75,14 @@ class Checker {
     return refusals_.Refuse(rule, text, std::forward<Args>(args)...);
   }
 
-  // A copy without a conversion moves bits and needs no arithmetic.
+  // Whether elements are moved as bits, of whatever type has as many bytes as can be moved.
   bool CopiesBits() const {
-    return (call_.function == Function::kCopy || call_.function == Function::kMaskedSelect) &&
-           call_.inputs[0].tensor != nullptr &&
-           call_.inputs[0].tensor->dtype == call_.out.tensor->dtype;
+    const DType out = call_.out.tensor->dtype;
+    const int64_t size = base::DTypeSize(out);
+    if (call_.function == Function::kMaskedSelect) {
+      return size > 0 && size <= 8 && call_.inputs[0].tensor->dtype == out;
+    }
+    return size > 0 && size <= 16 && MovesBits(call_);
   }
 
   Status CheckNulls() const {
@@ -96,21 +101,21 @@ class Checker {
   }
 
   Status CheckDType(const char* name, DType dtype) const {
-    if (IsElement(dtype)) return {};
-    return Refuse(Rule::kDType, "{} has data type {}, but must have {}", name, DTypeName(dtype),
-                  kElements);
+    const bool copies = call_.function == Function::kCopy;
+    if (copies ? IsConvertible(dtype) : IsElement(dtype)) return {};
+    return Refuse(Rule::kDType, "{} has data type {}, but {}", name, DTypeName(dtype),
+                  copies ? kConverted : kElements);
   }
 
   Status CheckDTypes() const {
-    const int64_t size = base::DTypeSize(call_.out.tensor->dtype);
-    const bool any = CopiesBits() && size > 0 && size <= 8;
+    const bool any = CopiesBits();
     for (const Operand& input : call_.inputs) {
-      if (any && input.tensor != nullptr && &input == call_.inputs.data()) continue;
+      if (any && &input == call_.inputs.data()) continue;
       PORTACL_RETURN_IF_ERROR(CheckDType(
           input.name, input.tensor != nullptr ? input.tensor->dtype : input.scalar->dtype));
     }
     if (call_.alpha) PORTACL_RETURN_IF_ERROR(CheckDType("alpha", call_.alpha->scalar->dtype));
-    if (call_.dtype) PORTACL_RETURN_IF_ERROR(CheckDType("dtype", *call_.dtype));
+    if (call_.dtype && !any) PORTACL_RETURN_IF_ERROR(CheckDType("dtype", *call_.dtype));
     return any ? Status() : CheckDType(call_.out.name, call_.out.tensor->dtype);
   }
 
