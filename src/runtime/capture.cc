@@ -82,6 +82,7 @@ base::Status NotCaptured(const Stream& stream) {
 }  // namespace
 
 // One capture, from begin to end. Its lock is taken inside a stream's lock, never around one.
+// It ends with EndCapture() on the stream that it began on, or with that stream.
 class Capture final : public Recorder, public std::enable_shared_from_this<Capture> {
  public:
   explicit Capture(CaptureMode mode) : mode_(mode) {}
@@ -96,12 +97,14 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
   CaptureState state();
   bool BeganOn(const Stream& stream);
 
-  void Join(const std::shared_ptr<Stream>& stream, const Clock& before);
+  // False where it has ended or was invalidated.
+  bool Join(const std::shared_ptr<Stream>& stream, const Clock& before);
   std::shared_ptr<const CapturedRecord> Record(const Stream& stream);
   base::Status CheckJoined();
 
-  // No more tasks; gives the streams, which are still to be let go.
-  std::vector<std::shared_ptr<Stream>> Finish();
+  // Takes no more tasks and lets its streams go; false where it has ended already. Asks for no
+  // memory.
+  bool Finish();
 
   base::Status BeginGroup(const Stream& stream);
   base::Status EndGroup(const Stream& stream, std::vector<size_t>* steps);
@@ -176,10 +179,11 @@ bool Drop(const std::shared_ptr<Graph>& graph) {
   return true;
 }
 
-// Lets the streams of a capture go, and drops the capture.
-void Release(const std::shared_ptr<Capture>& capture) {
-  for (const auto& stream : capture->Finish()) stream->SetRecorder(nullptr);
+// Ends a capture; false where another thread has.
+bool Release(const std::shared_ptr<Capture>& capture) {
+  const bool ended = capture->Finish();
   Discharge(capture);
+  return ended;
 }
 
 base::Status FindGraph(void* handle, std::shared_ptr<Graph>* graph) {
@@ -247,9 +251,13 @@ base::Status Capture::Add(const Stream& stream, Task task) {
   return {};
 }
 
-void Capture::Lose(const Stream&) {
+void Capture::Lose(const Stream& stream) {
+  if (BeganOn(stream)) {  // nobody could end it any more
+    if (Release(shared_from_this())) Drop(graph_);
+    return;
+  }
   const std::lock_guard lock(mutex_);
-  state_ = CaptureState::kInvalidated;
+  if (state_ == CaptureState::kActive) state_ = CaptureState::kInvalidated;
 }
 
 CaptureState Capture::state() {
@@ -262,8 +270,9 @@ bool Capture::BeganOn(const Stream& stream) {
   return !members_.empty() && members_.front().stream == &stream;
 }
 
-void Capture::Join(const std::shared_ptr<Stream>& stream, const Clock& before) {
+bool Capture::Join(const std::shared_ptr<Stream>& stream, const Clock& before) {
   const std::lock_guard lock(mutex_);
+  if (state_ != CaptureState::kActive) return false;
   const size_t index = IndexOf(*stream);
   if (index == members_.size()) {
     Member added;
@@ -277,6 +286,7 @@ void Capture::Join(const std::shared_ptr<Stream>& stream, const Clock& before) {
   }
   Clock& known = members_[index].known;
   for (size_t i = 0; i < before.size(); ++i) known[i] = std::max(known[i], before[i]);
+  return true;
 }
 
 std::shared_ptr<const CapturedRecord> Capture::Record(const Stream& stream) {
@@ -303,18 +313,21 @@ base::Status Capture::CheckJoined() {
   return {};
 }
 
-std::vector<std::shared_ptr<Stream>> Capture::Finish() {
-  std::vector<std::shared_ptr<Stream>> streams;
-  const std::lock_guard lock(mutex_);
-  streams.reserve(members_.size());
-  for (const Member& member : members_) {
-    if (auto stream = member.alive.lock()) streams.push_back(std::move(stream));
+bool Capture::Finish() {
+  std::vector<Member> members;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == CaptureState::kNone) return false;
+    state_ = CaptureState::kNone;
+    members.swap(members_);
+    const std::lock_guard graph_lock(graph_->mutex);
+    graph_->complete = true;
   }
-  members_.clear();
-  state_ = CaptureState::kNone;
-  const std::lock_guard graph_lock(graph_->mutex);
-  graph_->complete = true;
-  return streams;
+  const std::shared_ptr<Recorder> self = shared_from_this();
+  for (const Member& member : members) {
+    if (const auto stream = member.alive.lock()) stream->DropRecorder(self);
+  }
+  return true;
 }
 
 base::Status Capture::BeginGroup(const Stream& stream) {
@@ -349,18 +362,19 @@ base::Status BeginCapture(void* handle, CaptureMode mode) {
   const auto capture = std::make_shared<Capture>(mode);
   capture->Join(stream, {});
   Graphs().Add(capture->graph());
-  bool begun = false;
+  base::Status begun;
   try {
     Enlist(capture);
     begun = stream->SetRecorder(capture);
   } catch (...) {
+    Discharge(capture);
     Drop(capture->graph());
     throw;
   }
-  if (begun) return {};
+  if (begun.ok()) return {};
   Discharge(capture);
   Drop(capture->graph());
-  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured already", stream->id());
+  return begun;
 }
 
 base::Status EndCapture(void* handle, void** graph) {
@@ -375,7 +389,7 @@ base::Status EndCapture(void* handle, void** graph) {
                  stream->id());
   }
   base::Status status = capture->CheckJoined();
-  Release(capture);
+  if (!Release(capture)) return NotCaptured(*stream);
   if (status.ok()) {
     *graph = capture->graph().get();
   } else {
@@ -498,9 +512,7 @@ base::Status BeginTaskUpdate(void* handle, void* group_handle) {
   if (group == nullptr) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "handle {} is no live group of tasks", group_handle);
   }
-  if (stream->SetRecorder(std::make_shared<GroupUpdate>(std::move(group)))) return {};
-  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured, or changes another group",
-               stream->id());
+  return stream->SetRecorder(std::make_shared<GroupUpdate>(std::move(group)));
 }
 
 base::Status EndTaskUpdate(void* handle) {
@@ -511,7 +523,7 @@ base::Status EndTaskUpdate(void* handle) {
     return InvalidParam("stream {} changes no group of tasks: aclmdlRICaptureTaskUpdateBegin",
                         stream->id());
   }
-  stream->SetRecorder(nullptr);
+  stream->DropRecorder(update);
   return update->Apply();
 }
 
@@ -539,10 +551,18 @@ base::Status WaitInCapture(const std::shared_ptr<Stream>& stream,
                  "stream {} is captured and waits for an event that its capture has not recorded",
                  stream->id());
   }
-  capture->Join(stream, record->before);
-  if (same || stream->SetRecorder(capture)) return {};
-  return Error(ACL_ERROR_RT_STREAM_CAPTURED, "stream {} is captured by another capture",
-               stream->id());
+  if (!capture->Join(stream, record->before)) {
+    return Error(
+        ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+        "stream {} cannot wait for the event: its capture has ended, or a stream of it was "
+        "destroyed",
+        stream->id());
+  }
+  if (same) return {};
+  PORTACL_RETURN_IF_ERROR(stream->SetRecorder(capture));
+  // Where it ended after the join, it has let the stream go already and will not again.
+  if (capture->state() == CaptureState::kNone) stream->DropRecorder(capture);
+  return {};
 }
 
 }  // namespace portacl::runtime

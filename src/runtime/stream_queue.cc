@@ -82,11 +82,32 @@ bool Stream::HeadReady() const {
 
 bool Stream::HeadPolls() const { return !queue_.empty() && queue_.front().ready != nullptr; }
 
-bool Stream::SetRecorder(std::shared_ptr<Recorder> recorder) {
+base::Status Stream::SetRecorder(const std::shared_ptr<Recorder>& recorder) {
   const Lock lock(mutex_);
-  if (recorder != nullptr && recorder_ != nullptr && recorder_ != recorder) return false;
-  recorder_ = std::move(recorder);
-  return true;
+  if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
+  if (recorder_ != nullptr && recorder_ != recorder) {
+    return Error(ACL_ERROR_RT_STREAM_CAPTURED,
+                 "stream {} is captured already, or changes a group of tasks", id_);
+  }
+  recorder_ = recorder;
+  return {};
+}
+
+void Stream::DropRecorder(const std::shared_ptr<Recorder>& recorder) {
+  const Lock lock(mutex_);
+  if (recorder_ == recorder) recorder_ = nullptr;
+}
+
+// The stream is closed from here on. Whatever the recorder lets go, other streams among it, it lets
+// go without this stream's lock.
+void Stream::LoseRecorder() {
+  std::shared_ptr<Recorder> recorder;
+  {
+    const Lock lock(mutex_);
+    closed_ = true;
+    recorder_.swap(recorder);
+  }
+  if (recorder != nullptr) recorder->Lose(*this);
 }
 
 std::shared_ptr<Recorder> Stream::recorder() {
@@ -201,9 +222,8 @@ base::Status Stream::Abort() {
 
 base::Status Stream::Close(bool drop) {
   PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
+  LoseRecorder();
   Lock lock(mutex_);
-  closed_ = true;
-  if (const auto recorder = std::exchange(recorder_, nullptr)) recorder->Lose(*this);
   if (drop) DropQueue(lock);
   ++done_waiters_;
   done_changed_.wait(lock, [this] { return done_ == enqueued_; });

@@ -37,7 +37,7 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual base::Status Add(const Stream& stream, Task task) = 0;
-  // The stream is destroyed.
+  // The stream is destroyed; called without its lock, and asks for no memory.
   virtual void Lose(const Stream& stream) = 0;
 };
 
@@ -71,8 +71,10 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   // All of them or none, one behind the other. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
 
-  // Sets the recorder (null: none); false where there is another.
-  bool SetRecorder(std::shared_ptr<Recorder> recorder);
+  // 107027 where there is another, 107017 on a closed stream, which nobody would take it from.
+  base::Status SetRecorder(const std::shared_ptr<Recorder>& recorder);
+  // Takes the recorder away, if it is this one still. Asks for no memory.
+  void DropRecorder(const std::shared_ptr<Recorder>& recorder);
   std::shared_ptr<Recorder> recorder();
 
   // 107027 on a stream with a recorder: nobody may wait for it or ask it.
@@ -109,6 +111,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  void LoseRecorder();
   bool HeadReady() const;
   void StartWorker();
   void WakeWorker();

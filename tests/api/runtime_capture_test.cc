@@ -305,6 +305,104 @@ TEST_F(Capture, ADestroyedForkInvalidatesTheCapture) {
   EXPECT_ACL_ERROR(aclmdlRICaptureEnd(stream_, &graph_), ACL_ERROR_RT_STREAM_UNJOINED, "destroyed");
 }
 
+// A capture without the stream that it began on: nobody could end it.
+TEST_F(Capture, DestroyingItsFirstStreamEndsTheCapture) {
+  const StreamHandle fork;
+  const EventHandle forked;
+  aclrtStream first = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&first), ACL_SUCCESS);
+  ASSERT_EQ(aclmdlRICaptureBegin(first, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(first, &graph_), ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE);
+  ASSERT_EQ(aclrtRecordEvent(forked.get(), first), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(fork.get(), forked.get()), ACL_SUCCESS);
+  Set(0, 1, fork.get());
+  ASSERT_EQ(aclrtDestroyStreamForce(first), ACL_SUCCESS);
+  EXPECT_EQ(UnsafeCall(device_), ACL_SUCCESS);
+  EXPECT_EQ(UnsafeCallOnAnotherThread(device_), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclmdlRIExecuteAsync(graph_, stream_), ACL_ERROR_RT_INVALID_HANDLE,
+                   "no live captured work");
+  // The fork and the event are as if they had taken part in nothing.
+  EXPECT_EQ(StatusOf(fork.get()), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(aclrtSynchronizeStream(fork.get()), ACL_SUCCESS);
+  EXPECT_EQ(Get(0), 0);
+  EXPECT_ACL_ERROR(aclmdlRICaptureEnd(fork.get(), &graph_), ACL_ERROR_RT_STREAM_NOT_CAPTURED,
+                   "is not captured");
+  EXPECT_EQ(aclrtSynchronizeEvent(forked.get()), ACL_SUCCESS);
+  EXPECT_EQ(aclrtStreamWaitEvent(nullptr, forked.get()), ACL_SUCCESS);
+  EXPECT_EQ(StatusOf(nullptr), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+  Begin();
+  EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream_, forked.get()), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                   "its capture has not recorded");
+  End();
+  EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
+}
+
+TEST_F(Capture, DestroyingTheContextOfItsFirstStreamEndsTheCapture) {
+  const StreamHandle fork;
+  const EventHandle forked;
+  aclrtContext before = nullptr;
+  aclrtContext context = nullptr;
+  aclrtStream first = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&before), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&first), ACL_SUCCESS);
+  ASSERT_EQ(aclmdlRICaptureBegin(first, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(forked.get(), first), ACL_SUCCESS);
+  // The context's default stream, which goes before the others, and a stream that stays.
+  ASSERT_EQ(aclrtStreamWaitEvent(nullptr, forked.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetCurrentContext(before), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(fork.get(), forked.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtDestroyContext(context), ACL_SUCCESS);
+  EXPECT_EQ(UnsafeCall(device_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(fork.get()), ACL_SUCCESS);
+}
+
+// A capture is ended by whoever comes first; the other is told that there is none.
+TEST_F(Capture, EndsOnceWhereItsStreamIsDestroyedMeanwhile) {
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    const EventHandle event;
+    aclrtStream first = nullptr;
+    aclmdlRI graph = nullptr;
+    ASSERT_EQ(aclrtCreateStream(&first), ACL_SUCCESS);
+    ASSERT_EQ(aclmdlRICaptureBegin(first, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+    ASSERT_EQ(aclrtRecordEvent(event.get(), first), ACL_SUCCESS);
+    aclrtContext context = nullptr;
+    ASSERT_EQ(aclrtGetCurrentContext(&context), ACL_SUCCESS);
+    std::thread joining([&] {
+      EXPECT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
+      static_cast<void>(aclrtStreamWaitEvent(stream_, event.get()));
+    });
+    std::thread ending([&] {
+      EXPECT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
+      static_cast<void>(aclmdlRICaptureEnd(first, &graph));
+    });
+    EXPECT_EQ(aclrtDestroyStreamForce(first), ACL_SUCCESS);
+    ending.join();
+    joining.join();
+    EXPECT_EQ(aclmdlRIDestroy(graph), graph != nullptr ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_HANDLE);
+    EXPECT_EQ(UnsafeCall(device_), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS) << "still captured";
+  }
+}
+
+TEST_F(Capture, NobodyJoinsAnInvalidatedCapture) {
+  const StreamHandle other;
+  const EventHandle forked;
+  aclrtStream fork = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&fork), ACL_SUCCESS);
+  Begin();
+  ASSERT_EQ(aclrtRecordEvent(forked.get(), stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(fork, forked.get()), ACL_SUCCESS);
+  ASSERT_EQ(aclrtDestroyStreamForce(fork), ACL_SUCCESS);
+  for (const aclrtStream stream : {other.get(), aclrtStream{nullptr}, stream_}) {
+    EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream, forked.get()), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                     "a stream of it was destroyed");
+  }
+  EXPECT_EQ(StatusOf(other.get()), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(StatusOf(nullptr), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+  EXPECT_ACL_ERROR(aclmdlRICaptureEnd(stream_, &graph_), ACL_ERROR_RT_STREAM_UNJOINED, "destroyed");
+}
+
 TEST_F(Capture, PrintsItsTasks) {
   const std::string path = PathForChildren("capture.json");
   Begin();
@@ -323,6 +421,26 @@ TEST_F(Capture, PrintsItsTasks) {
                    "cannot be written");
   std::remove(path.c_str());
   EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
+}
+
+// A reset leaves nothing of a capture behind.
+void CaptureAndReset() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  for (const auto reset : {&aclrtResetDevice, &aclrtResetDeviceForce}) {
+    aclrtStream stream = nullptr;
+    void* memory = nullptr;
+    ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+    ASSERT_EQ(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+    ASSERT_EQ(reset(0), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    EXPECT_EQ(UnsafeCall(memory), ACL_SUCCESS);
+  }
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+TEST(CaptureChild, ResettingTheDeviceEndsTheCapture) {
+  PORTACL_IN_CHILD(Environment{}, CaptureAndReset());
 }
 
 // The child of a fork() has no captures, whatever its parent is about.

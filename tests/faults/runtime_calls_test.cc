@@ -360,6 +360,13 @@ std::vector<Row> CaptureRows() {
        Capture,
        EndCapture,
        {.settle = false, .variant = " in a capture"}},
+      {"aclrtDestroyStreamForce",
+       PORTACL_CALL(aclrtDestroyStreamForce(w.made[0])),
+       PORTACL_DO(aclrtCreateStream(&w.made[0]);
+                  aclmdlRICaptureBegin(w.made[0], ACL_MODEL_RI_CAPTURE_MODE_RELAXED);
+                  aclrtRecordEvent(w.event, w.made[0]);
+                  aclrtStreamWaitEvent(w.other_stream, w.event)),
+       {.variant = " of a capture's first stream"}},
       {"aclmdlInitDump", PORTACL_CALL(aclmdlInitDump()), {.good = kUnsupported}},
       {"aclmdlSetDump", PORTACL_CALL(aclmdlSetDump("x")), {.good = kUnsupported}},
       {"aclmdlFinalizeDump", PORTACL_CALL(aclmdlFinalizeDump()), {.good = kUnsupported}},
