@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -20,8 +21,13 @@ namespace {
 
 struct Callback {
   Callback() = default;
-  Callback(void (*called)(void*), void* with, const Stream* of, std::shared_ptr<Gate> gate)
-      : function(called), user_data(with), stream(of), returned(std::move(gate)) {}
+  Callback(void (*called)(void*), void* with, const Stream* of, bool waits,
+           std::shared_ptr<Gate> gate)
+      : function(called),
+        user_data(with),
+        stream(of),
+        stream_waits(waits),
+        returned(std::move(gate)) {}
   Callback(Callback&&) = default;
   Callback& operator=(Callback&&) = default;
   // One that is dropped, as after a failed task, must not be waited for.
@@ -32,6 +38,7 @@ struct Callback {
   void (*function)(void*) = nullptr;
   void* user_data = nullptr;
   const Stream* stream = nullptr;  // compared only
+  bool stream_waits = false;       // until it has returned
   std::shared_ptr<Gate> returned;  // opened when it has returned, or will never run
 };
 
@@ -216,7 +223,7 @@ base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block
   }
   const auto returned = std::make_shared<Gate>();
   const auto callback = std::make_shared<std::list<Callback>>();
-  callback->emplace_back(function, user_data, stream.get(), returned);
+  callback->emplace_back(function, user_data, stream.get(), block, returned);
   Task deliver;
   deliver.work.name = "callback";
   deliver.work.category = "callback";
@@ -252,6 +259,8 @@ base::Status ProcessReport(SteadyTime deadline) {
     Gate& gate;
     ~Opener() { gate.Open(); }
   } opener{*callback.returned};
+  std::optional<RunningOn> running;
+  if (callback.stream_waits) running.emplace(callback.stream);
   callback.function(callback.user_data);
   return {};
 }

@@ -19,17 +19,6 @@ constexpr auto kPollInterval = std::chrono::microseconds(100);
 // The stream whose task this thread runs now.
 thread_local const Stream* running_stream = nullptr;
 
-class RunningOn {
- public:
-  explicit RunningOn(const Stream* stream) : outer_(std::exchange(running_stream, stream)) {}
-  ~RunningOn() { running_stream = outer_; }
-  RunningOn(const RunningOn&) = delete;
-  RunningOn& operator=(const RunningOn&) = delete;
-
- private:
-  const Stream* outer_;
-};
-
 base::Status Failure(const char* what) noexcept {
   try {
     return Error(ACL_ERROR_INTERNAL_ERROR, "{}", what);
@@ -61,6 +50,10 @@ void LogUnseen(int32_t stream, const base::Status& error) noexcept {
 }
 
 }  // namespace
+
+RunningOn::RunningOn(const Stream* stream) : outer_(std::exchange(running_stream, stream)) {}
+
+RunningOn::~RunningOn() { running_stream = outer_; }
 
 Stream::~Stream() {
   // Every owner closes a stream before letting go of it; only a failed creation has not.

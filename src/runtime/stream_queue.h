@@ -32,6 +32,18 @@ struct Task {
 
 class Stream;
 
+// Marks this thread as one that runs a task of the stream, which is compared only.
+class RunningOn {
+ public:
+  explicit RunningOn(const Stream* stream);
+  ~RunningOn();
+  RunningOn(const RunningOn&) = delete;
+  RunningOn& operator=(const RunningOn&) = delete;
+
+ private:
+  const Stream* const outer_;
+};
+
 // Takes a stream's tasks in the stream's place, see capture.h.
 class Recorder {
  public:
@@ -61,7 +73,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   int32_t id() const { return id_; }
   StreamTags& tags() { return tags_; }
 
-  // True on a thread that runs a task of any stream now.
+  // True on a thread that runs a task of any stream now, or a callback that a stream waits for.
   static bool InTask();
 
   // 107017 on a closed stream. Throws std::system_error where no thread can be made. A stream with

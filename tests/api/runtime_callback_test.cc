@@ -1,11 +1,16 @@
 // Host functions and callbacks through the C API.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 
+#include "support/api/child_process.h"
 #include "support/api/runtime_fixture.h"
 
 namespace portacl_test {
@@ -113,6 +118,80 @@ TEST_F(RuntimeCallback, NonBlockingCallbacksHoldNothingUp) {
   EXPECT_EQ(aclrtProcessReport(-1), ACL_SUCCESS);
   EXPECT_EQ(callback.count(), 1);
   EXPECT_ACL_ERROR(aclrtProcessReport(5), ACL_ERROR_RT_WAIT_TIMEOUT, "within the timeout");
+  EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+}
+
+// A function of the program, run as a callback of `stream` on this thread.
+aclError RunAsCallback(std::function<void()> function, aclrtCallbackBlockType block,
+                       aclrtStream stream) {
+  const auto run = [](void* pointer) { (*static_cast<std::function<void()>*>(pointer))(); };
+  if (const aclError error = aclrtLaunchCallback(run, &function, block, stream)) return error;
+  return aclrtProcessReport(10000);
+}
+
+// Each of these would wait for the callback that calls it.
+void CallsThatWaitInABlockingCallback() {
+  alarm(60);  // a hang ends here
+  aclrtContext mine = nullptr;
+  aclrtContext other = nullptr;
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtGetCurrentContext(&mine), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateContext(&other, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetCurrentContext(mine), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream), ACL_SUCCESS);
+  const std::pair<const char*, std::function<aclError()>> calls[] = {
+      {"aclrtSynchronizeStream", [&] { return aclrtSynchronizeStream(stream); }},
+      {"... WithTimeout", [&] { return aclrtSynchronizeStreamWithTimeout(stream, 100); }},
+      {"aclrtSynchronizeDevice", [&] { return aclrtSynchronizeDevice(); }},
+      {"aclrtStreamAbort", [&] { return aclrtStreamAbort(stream); }},
+      {"aclrtDestroyStream", [&] { return aclrtDestroyStream(stream); }},
+      {"aclrtDestroyStreamForce", [&] { return aclrtDestroyStreamForce(stream); }},
+      {"aclrtDestroyContext", [&] { return aclrtDestroyContext(other); }},
+      {"aclrtResetDevice", [&] { return aclrtResetDevice(0); }},
+      {"aclrtResetDeviceForce", [&] { return aclrtResetDeviceForce(0); }},
+  };
+  for (const auto& [name, call] : calls) {
+    aclError error = ACL_SUCCESS;
+    std::string message;
+    const auto function = [&, &called = call] {
+      error = called();
+      message = NewestMessage();
+    };
+    ASSERT_EQ(RunAsCallback(function, ACL_CALLBACK_BLOCK, stream), ACL_SUCCESS) << name;
+    EXPECT_EQ(error, ACL_ERROR_RT_PARAM_INVALID) << name;
+    EXPECT_THAT(message, testing::HasSubstr("called from a task")) << name;
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << "after the callback, " << name;
+  }
+  EXPECT_EQ(aclrtDestroyContext(other), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+TEST(RuntimeCallbackChild, OneThatBlocksDoesNotWaitForItself) {
+  PORTACL_IN_CHILD(Environment{}, CallsThatWaitInABlockingCallback());
+}
+
+TEST_F(RuntimeCallback, TheThreadIsItsOwnAgainAfterOneThatThrows) {
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  const auto fail = [] { throw std::runtime_error("on purpose"); };
+  EXPECT_ACL_ERROR(RunAsCallback(fail, ACL_CALLBACK_BLOCK, stream_), ACL_ERROR_INTERNAL_ERROR,
+                   "on purpose");
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+}
+
+TEST_F(RuntimeCallback, NonBlockingCallbacksMayWaitForTheirStream) {
+  ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
+  aclError stream_error = -1;
+  aclError device_error = -1;
+  const auto wait = [&] {
+    stream_error = aclrtSynchronizeStream(stream_);
+    device_error = aclrtSynchronizeDevice();
+  };
+  ASSERT_EQ(RunAsCallback(wait, ACL_CALLBACK_NO_BLOCK, stream_), ACL_SUCCESS);
+  EXPECT_EQ(stream_error, ACL_SUCCESS);
+  EXPECT_EQ(device_error, ACL_SUCCESS);
   EXPECT_EQ(aclrtUnSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
 }
 
