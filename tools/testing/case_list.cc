@@ -350,6 +350,7 @@ std::vector<Case> ReadCases(const std::string& path) {
 std::vector<Case> CasesOfString(const std::string& text) {
   std::vector<Case> cases = {ParseCase(text)};
   if (cases[0].name.empty()) cases[0].name = "case";
+  static_cast<void>(CountElementsOf(cases[0]));  // refuses shapes that do not fit or are not known
   return cases;
 }
 
