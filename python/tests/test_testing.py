@@ -188,7 +188,7 @@ def test_what_is_not_right_is_named():
         compare(SAMPLER, shaped)
     with pytest.raises(ValueError, match="is not one of upsample_nearest_exact1d"):
         sample_inputs("nothing")
-    with pytest.raises(ValueError, match="the 'H' of input is not known"):
+    with pytest.raises(ValueError, match="field input is not known: its H follows from inputGrad"):
         sample_inputs("grid_sampler_2d_backward gradOutput=1x1x2x2")
     with pytest.raises(ValueError, match="kind: 'cupy' is not one of numpy, torch, jax"):
         sample_inputs(SAMPLER, kind="cupy")
