@@ -308,7 +308,7 @@ class DirectSampling {
     CubicTaps taps;
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
-    WeighTaps(hn::Sub(x, x0), hn::Sub(y, y0), &taps);
+    WeighTaps(x, x0, y, y0, &taps);
     // Taps far beyond may be rounded when they are reflected.
     constexpr F kExact = F{1 << 22};
     const auto has_all = [&](V first, F last) HWY_ATTR {
@@ -337,18 +337,19 @@ class DirectSampling {
     });
   }
 
-  HWY_INLINE void WeighTaps(V tx, V ty, CubicTaps* taps) const {
+  HWY_INLINE void WeighTaps(V x, V x0, V y, V y0, CubicTaps* taps) const {
     const D d;
     HWY_ALIGN F axis[2][4][kLanes];
-    const auto weigh = [&](V t, F(*to)[kLanes]) HWY_ATTR {
-      const V one = Constant(d, 1);
-      hn::Store(CubicFar(d, hn::Add(t, one)), d, to[0]);
+    const auto weigh = [&](V at, V first, F(*to)[kLanes]) HWY_ATTR {
+      V far_low, t, near_high, far_high;
+      CubicDistances(d, at, first, far_low, t, near_high, far_high);
+      hn::Store(CubicFar(d, far_low), d, to[0]);
       hn::Store(CubicNear(d, t), d, to[1]);
-      hn::Store(CubicNear(d, hn::Sub(one, t)), d, to[2]);
-      hn::Store(CubicFar(d, hn::Sub(Constant(d, 2), t)), d, to[3]);
+      hn::Store(CubicNear(d, near_high), d, to[2]);
+      hn::Store(CubicFar(d, far_high), d, to[3]);
     };
-    weigh(tx, axis[0]);
-    weigh(ty, axis[1]);
+    weigh(x, x0, axis[0]);
+    weigh(y, y0, axis[1]);
     for (size_t tap = 0; tap < 16; ++tap) {
       hn::Store(hn::Mul(hn::Load(d, axis[0][tap % 4]), hn::Load(d, axis[1][tap / 4])), d,
                 taps->weight[tap]);

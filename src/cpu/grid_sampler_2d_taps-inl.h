@@ -170,13 +170,25 @@ HWY_INLINE V CubicFarSlope(D d, V s) {
   return hn::Add(hn::Mul(linear, s), Constant(d, -6));
 }
 
+// The distances of a coordinate from its four taps, of which the second is `first`.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void CubicDistances(D d, V at, V first, V& far_low, V& near_low, V& near_high,
+                               V& far_high) {
+  const V one = Constant(d, 1);
+  near_low = hn::Sub(at, first);
+  far_low = hn::Add(near_low, one);
+  // Only between -1 and 0 is near_low rounded; the coordinate is the distance from tap 0 there.
+  const auto below = hn::Eq(first, Constant(d, -1));
+  near_high = hn::IfThenElse(below, hn::Neg(at), hn::Sub(one, near_low));
+  far_high = hn::IfThenElse(below, hn::Sub(one, at), hn::Sub(Constant(d, 2), near_low));
+}
+
 // Weights and slopes of the four taps of one axis.
 template <class D, class F, class V = hn::Vec<D>>
-HWY_INLINE void StoreWeights(D d, V t, size_t i, F (*weight)[kGroup], F (*slope)[kGroup]) {
-  const V one = Constant(d, 1);
-  const V far_low = hn::Add(t, one);
-  const V near_high = hn::Sub(one, t);
-  const V far_high = hn::Sub(Constant(d, 2), t);
+HWY_INLINE void StoreWeights(D d, V at, V first, size_t i, F (*weight)[kGroup],
+                             F (*slope)[kGroup]) {
+  V far_low, t, near_high, far_high;
+  CubicDistances(d, at, first, far_low, t, near_high, far_high);
   hn::Store(CubicFar(d, far_low), d, weight[0] + i);
   hn::Store(CubicNear(d, t), d, weight[1] + i);
   hn::Store(CubicNear(d, near_high), d, weight[2] + i);
@@ -256,8 +268,8 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
     const auto y = hn::LoadU(d, job.y + first + static_cast<int64_t>(i));
     const auto x0 = hn::Floor(x);
     const auto y0 = hn::Floor(y);
-    StoreWeights(d, hn::Sub(x, x0), i, group->wx, group->dx);
-    StoreWeights(d, hn::Sub(y, y0), i, group->wy, group->dy);
+    StoreWeights(d, x, x0, i, group->wx, group->dx);
+    StoreWeights(d, y, y0, i, group->wy, group->dy);
     auto lowest = hn::Sub(y0, one);
     const auto inside_x = hn::And(hn::Ge(x0, one), hn::Le(x0, last_x));
     const auto inside_y = hn::And(hn::Ge(lowest, first_row), hn::Le(y0, last_y));

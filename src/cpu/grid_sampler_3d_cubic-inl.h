@@ -33,7 +33,7 @@ HWY_INLINE hn::Mask<D> PlaceCubicAxis(V at, const AxisExtent<F>& extent, const P
                                       size_t axis, size_t i, CubicGroup3D<F>* group) {
   const D d;
   const V first = hn::Floor(at);
-  StoreWeights(d, hn::Sub(at, first), i, group->weight[axis], group->slope[axis]);
+  StoreWeights(d, at, first, i, group->weight[axis], group->slope[axis]);
   for (size_t tap = 0; tap < 4; ++tap) {
     const V place = hn::Add(first, Constant(d, static_cast<double>(tap) - 1));
     hn::Store(ToIndex(d, CubicTap(d, place, extent, rule)), IndexTag<D>(),

@@ -181,6 +181,11 @@ AxisTaps<F> TapsOf(const AxisPosition<F>& position, int64_t extent,
     case ops::Interpolation::kBicubic: {
       const F first = std::floor(position.at);
       const F t = position.at - first;
+      // Distances from the taps above. Only between -1 and 0 is t rounded; the coordinate itself is
+      // the distance from tap 0 there.
+      const bool below = first == -1;
+      const F near_high = below ? -position.at : 1 - t;
+      const F far_high = below ? 1 - position.at : 2 - t;
       taps.count = 4;
       for (int i = 0; i < 4; ++i) {
         F at = first + static_cast<F>(i - 1);
@@ -191,9 +196,9 @@ AxisTaps<F> TapsOf(const AxisPosition<F>& position, int64_t extent,
         }
         taps.index[static_cast<size_t>(i)] = TapIndex(at, extent, shape.padding);
       }
-      taps.weight = {CubicFar(t + 1), CubicNear(t), CubicNear(1 - t), CubicFar(2 - t)};
-      taps.derivative = {CubicFarSlope(t + 1), CubicNearSlope(t), -CubicNearSlope(1 - t),
-                         -CubicFarSlope(2 - t)};
+      taps.weight = {CubicFar(t + 1), CubicNear(t), CubicNear(near_high), CubicFar(far_high)};
+      taps.derivative = {CubicFarSlope(t + 1), CubicNearSlope(t), -CubicNearSlope(near_high),
+                         -CubicFarSlope(far_high)};
       break;
     }
   }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -68,6 +70,37 @@ TEST_F(NativeApi, GridSamplerHasEveryModeAndDtypeInAnyProfile) {
       EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, grid_grad, want.grid_grad));
       EXPECT_TRUE(
           WithinTolerance(Operator::kGridSampler, output, GridForward(c.input, c.grid, mode)));
+    }
+  }
+}
+
+// A little before the first pixel of an axis that has no other, nothing hides an error of its
+// weight.
+TEST_F(NativeApi, BicubicIsExactRightBeforeAnOnlyPixel) {
+  Random random(134);
+  std::vector<GridCase> cases;
+  cases.emplace_back(Element::kFloat, 1, 2, 1, 1, 20, 21);
+  cases.emplace_back(Element::kFloat, 1, 18, 1, 3, 20, 21);
+  cases.emplace_back(Element::kFloat, 1, 2, std::array<int64_t, 3>{1, 2, 1},
+                     std::array<int64_t, 3>{5, 6, 7});
+  for (GridCase& c : cases) {
+    c.Fill(GridKind::kRandom, random);
+    c.grid.Fill([&](int64_t) { return -std::exp2(-random.Uniform(1, 25)); });
+    for (const int padding : {kZeros, kBorder, kReflection}) {
+      const GridMode mode{kBicubic, padding, false};
+      const GridGradients want = GridBackward(c.grad_output, c.input, c.grid, mode);
+      for (const std::string& impl : AvailableImpls()) {
+        portaclSetImpl(impl.c_str());
+        Tensor input_grad(Element::kFloat, c.input.shape());
+        Tensor grid_grad(Element::kFloat, c.grid.shape());
+        Tensor output(Element::kFloat, c.grad_output.shape());
+        ASSERT_TRUE(Succeeds(NativeGridBackward(c, mode, &input_grad, &grid_grad)));
+        ASSERT_TRUE(Succeeds(NativeGrid(c.input, c.grid, mode, &output)));
+        EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, input_grad, want.input_grad));
+        EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, grid_grad, want.grid_grad));
+        EXPECT_TRUE(
+            WithinTolerance(Operator::kGridSampler, output, GridForward(c.input, c.grid, mode)));
+      }
     }
   }
 }
