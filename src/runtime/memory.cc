@@ -146,6 +146,14 @@ base::Status BadFree(Registry& registry, void* address, bool host) {
                host ? "device" : "host", host ? "aclrtFree" : "aclrtFreeHost");
 }
 
+// Takes an entry out, and what it has booked; the caller holds the registry's lock.
+Allocation TakeOut(Registry& registry, std::map<uintptr_t, Allocation>::iterator entry) {
+  const Allocation allocation = entry->second;
+  registry.live.erase(entry);
+  if (!allocation.host) UseOf(registry, allocation.device).used -= allocation.size;
+  return allocation;
+}
+
 base::Status FreeKind(void* address, bool host) {
   if (address == nullptr) return InvalidParam("{} is null", host ? "hostPtr" : "devPtr");
   Context* context = nullptr;
@@ -158,9 +166,7 @@ base::Status FreeKind(void* address, bool host) {
     if (found == registry.live.end() || found->second.host != host) {
       return BadFree(registry, address, host);
     }
-    allocation = found->second;
-    registry.live.erase(found);
-    if (!host) UseOf(registry, allocation.device).used -= allocation.size;
+    allocation = TakeOut(registry, found);
   }
   Release(address, allocation);
   return {};
@@ -218,9 +224,7 @@ void FreeBorrowed(void* address, uint64_t serial) {
     const std::unique_lock lock(registry.mutex);
     const auto found = registry.live.find(reinterpret_cast<uintptr_t>(address));
     if (found == registry.live.end() || found->second.serial != serial) return;
-    allocation = found->second;
-    registry.live.erase(found);
-    UseOf(registry, allocation.device).used -= allocation.size;
+    allocation = TakeOut(registry, found);
   }
   Release(address, allocation);
 }

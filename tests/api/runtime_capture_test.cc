@@ -40,6 +40,23 @@ class Capture : public DeviceMemoryTest {
     EXPECT_EQ(aclrtMemcpy(&value, 1, At(at), 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
     return value;
   }
+  // A capture whose only fork, by `forked`, is destroyed.
+  void BeginAndDestroyAFork(aclrtEvent forked) {
+    aclrtStream fork = nullptr;
+    ASSERT_EQ(aclrtCreateStream(&fork), ACL_SUCCESS);
+    Begin();
+    ASSERT_EQ(aclrtRecordEvent(forked, stream_), ACL_SUCCESS);
+    ASSERT_EQ(aclrtStreamWaitEvent(fork, forked), ACL_SUCCESS);
+    ASSERT_EQ(aclrtDestroyStreamForce(fork), ACL_SUCCESS);
+  }
+  // A capture cannot wait for the event, and goes on.
+  void ExpectRefusedInACapture(aclrtEvent outside) {
+    Begin();
+    EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream_, outside), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                     "its capture has not recorded");
+    End();
+    EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
+  }
   aclmdlRICaptureStatus StatusOf(aclrtStream stream, aclmdlRI* graph = nullptr) {
     aclmdlRICaptureStatus status = ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED;
     EXPECT_EQ(aclmdlRICaptureGetInfo(stream, &status, graph), ACL_SUCCESS);
@@ -156,13 +173,8 @@ TEST_F(Capture, EventsFromOutsideAreErrors) {
   const EventHandle never;
   const EventHandle outside;
   ASSERT_EQ(aclrtRecordEvent(outside.get(), other.get()), ACL_SUCCESS);
-  Begin();
-  EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream_, outside.get()), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
-                   "its capture has not recorded");
-  EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream_, never.get()), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
-                   "its capture has not recorded");
-  End();
-  EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
+  ExpectRefusedInACapture(outside.get());
+  ExpectRefusedInACapture(never.get());
 }
 
 TEST_F(Capture, ACapturedStreamCannotBeWaitedForOrAsked) {
@@ -295,12 +307,7 @@ TEST_F(Capture, GroupsOfTasksCanBeChanged) {
 
 TEST_F(Capture, ADestroyedForkInvalidatesTheCapture) {
   const EventHandle forked;
-  aclrtStream fork = nullptr;
-  ASSERT_EQ(aclrtCreateStream(&fork), ACL_SUCCESS);
-  Begin();
-  ASSERT_EQ(aclrtRecordEvent(forked.get(), stream_), ACL_SUCCESS);
-  ASSERT_EQ(aclrtStreamWaitEvent(fork, forked.get()), ACL_SUCCESS);
-  ASSERT_EQ(aclrtDestroyStreamForce(fork), ACL_SUCCESS);
+  BeginAndDestroyAFork(forked.get());
   EXPECT_EQ(StatusOf(stream_), ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED);
   EXPECT_ACL_ERROR(aclmdlRICaptureEnd(stream_, &graph_), ACL_ERROR_RT_STREAM_UNJOINED, "destroyed");
 }
@@ -330,11 +337,7 @@ TEST_F(Capture, DestroyingItsFirstStreamEndsTheCapture) {
   EXPECT_EQ(aclrtSynchronizeEvent(forked.get()), ACL_SUCCESS);
   EXPECT_EQ(aclrtStreamWaitEvent(nullptr, forked.get()), ACL_SUCCESS);
   EXPECT_EQ(StatusOf(nullptr), ACL_MODEL_RI_CAPTURE_STATUS_NONE);
-  Begin();
-  EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream_, forked.get()), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
-                   "its capture has not recorded");
-  End();
-  EXPECT_EQ(aclmdlRIDestroy(graph_), ACL_SUCCESS);
+  ExpectRefusedInACapture(forked.get());
 }
 
 TEST_F(Capture, DestroyingTheContextOfItsFirstStreamEndsTheCapture) {
@@ -388,12 +391,7 @@ TEST_F(Capture, EndsOnceWhereItsStreamIsDestroyedMeanwhile) {
 TEST_F(Capture, NobodyJoinsAnInvalidatedCapture) {
   const StreamHandle other;
   const EventHandle forked;
-  aclrtStream fork = nullptr;
-  ASSERT_EQ(aclrtCreateStream(&fork), ACL_SUCCESS);
-  Begin();
-  ASSERT_EQ(aclrtRecordEvent(forked.get(), stream_), ACL_SUCCESS);
-  ASSERT_EQ(aclrtStreamWaitEvent(fork, forked.get()), ACL_SUCCESS);
-  ASSERT_EQ(aclrtDestroyStreamForce(fork), ACL_SUCCESS);
+  BeginAndDestroyAFork(forked.get());
   for (const aclrtStream stream : {other.get(), aclrtStream{nullptr}, stream_}) {
     EXPECT_ACL_ERROR(aclrtStreamWaitEvent(stream, forked.get()), ACL_ERROR_RT_CAPTURE_DEPENDENCY,
                      "a stream of it was destroyed");
