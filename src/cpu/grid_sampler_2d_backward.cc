@@ -323,6 +323,8 @@ void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
       return RunDirect(p, *static_cast<const PointChunks*>(plan.table.get()));
     case BackwardPath::kOwned:
       return RunOwned(p, *static_cast<const OwnedGeometry*>(plan.table.get()));
+    case BackwardPath::kPacked:
+      return RunPacked(p, *static_cast<const PackedGeometry*>(plan.table.get()), workspace);
     case BackwardPath::kScatter:
       return RunScatter(p, *static_cast<const ScatterGeometry*>(plan.table.get()));
     case BackwardPath::kSlab:

@@ -71,27 +71,7 @@ class DirectGridGrad {
       if (HWY_UNLIKELY(!Points<kFetch>(image, grid_x, grid_y, p, last, x, y))) {
         AnyPoints(image, grid_x, grid_y, p, last, x, y);
       }
-      WritePairs(x, y, p, count, out);
-    }
-  }
-
-  HWY_INLINE void WritePairs(V x, V y, int64_t first, int64_t count, T* out) const {
-    const D d;
-    const PointStrides& at = grid_grad_at_;
-    const bool dense = HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d));
-    if constexpr (std::is_same_v<T, F>) {
-      if (HWY_LIKELY(dense)) return hn::StoreInterleaved2(x, y, d, out + 2 * first);
-    }
-    HWY_ALIGN F pairs[2 * kLanes];
-    hn::StoreInterleaved2(x, y, d, pairs);
-    if (HWY_LIKELY(dense)) {
-      StoreNarrow(hn::Load(d, pairs), d, out + 2 * first);
-      return StoreNarrow(hn::Load(d, pairs + count), d, out + 2 * first + count);
-    }
-    for (int64_t k = 0; k < count; ++k) {
-      T* to = out + at.OffsetOf(first + k);
-      to[0] = base::Narrow<T>(pairs[2 * k]);
-      to[at.channel_stride] = base::Narrow<T>(pairs[2 * k + 1]);
+      WritePairs(grid_grad_at_, x, y, p, count, out);
     }
   }
 
@@ -163,25 +143,12 @@ class DirectGridGrad {
     const auto slopes = [&](int64_t c, V& sx, V& sy) PORTACL_INLINE_LAMBDA {
       V nw, ne, sw, se;
       gather(image.input + c * p_.input_stride[1], nw, ne, sw, se);
-      const V g = GradOutput(image, c, first, last);
+      const V g =
+          ReadChannel(grad_output_at_, image.grad_output + c * grad_output_at_.channel_stride,
+                      first, std::min(static_cast<int64_t>(kLanes), last - first));
       BilinearSlopes(d, g, nw, ne, sw, se, tx, ux, ty, uy, sx, sy);
     };
     SumChannels(slopes, sum_x, sum_y);
-  }
-
-  HWY_INLINE V GradOutput(const Image& image, int64_t c, int64_t first, int64_t last) const {
-    const D d;
-    const PointStrides& at = grad_output_at_;
-    const T* from = image.grad_output + c * at.channel_stride;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && last - first >= lanes)) {
-      return LoadWide(d, from + first);
-    }
-    HWY_ALIGN F copy[kLanes] = {};
-    for (int64_t k = 0; k < std::min(lanes, last - first); ++k) {
-      copy[k] = base::Widen(from[at.OffsetOf(first + k)]);
-    }
-    return hn::Load(d, copy);
   }
 
   // The sums over the channels, one block, by the contract's tree. Lanes that the block lacks add

@@ -21,6 +21,7 @@ using Params = ops::GridSampler2DBackwardParams;
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kMaxPlanarChannels = 2;
+constexpr int64_t kMaxPackedChannels = 4;
 // Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
 // L2 cache.
 constexpr int64_t kDirectAnywhere = 4;
@@ -55,6 +56,11 @@ int64_t Halo(const ops::GridSampler2DShape& s) {
 int64_t WholeGroups(int64_t points) {
   constexpr int64_t kSize = int64_t{kGroup};
   return (points + kSize - 1) / kSize * kSize;
+}
+
+// Floats, rounded up to whole cache lines.
+int64_t WholeLines(int64_t floats) {
+  return (floats + kLineElements - 1) / kLineElements * kLineElements;
 }
 
 // Whether gridGrad is wanted and not identically 0.
@@ -191,7 +197,7 @@ PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
   // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
   const int64_t row_bytes = g.pitch * int64_t{sizeof(float)};
   if (row_bytes >= 3840 && (row_bytes + 256) % 4096 < 512) g.pitch += 128;
-  g.plane = (g.pitch * (s.h + 3) + kLineElements - 1) / kLineElements * kLineElements;
+  g.plane = WholeLines(g.pitch * (s.h + 3));
   g.image = g.plane * s.c * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
   return g;
 }
@@ -299,6 +305,32 @@ bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
   return true;
 }
 
+bool PlanPacked(const Params& p, int threads, base::KernelPlan* plan) {
+  const auto& s = p.shape;
+  const Sizes sizes = SizesOf(p, int{kMaxPackedChannels});
+  if (s.interpolation != ops::Interpolation::kBilinear || !p.want_input_grad ||
+      sizes.compute != int64_t{sizeof(float)} || s.c <= kMaxPlanarChannels ||
+      s.c > kMaxPackedChannels || (s.n < threads && !IsSmall(s))) {
+    return false;
+  }
+  PackedGeometry g = {};
+  g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  g.pitch = s.w + 2;
+  // Rows (nearly) a multiple of 4 KiB apart: see PitchFor, which keeps further off than two cells
+  // need.
+  while ((g.pitch * sizes.cell + 128) % 4096 < 256) ++g.pitch;
+  const int64_t bytes = (s.h + 3) * g.pitch * sizes.cell;
+  // Few points are not worth a copy of the image.
+  if (bytes > L2CacheBytes() || s.oh * s.ow * 32 < s.h * s.w) return false;
+  g.image = WholeLines(bytes / int64_t{sizeof(float)});
+  g.stream = ExceedsCaches(p);
+  plan->path = "packed";
+  plan->path_id = static_cast<int32_t>(BackwardPath::kPacked);
+  plan->workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float);
+  plan->table = std::make_shared<const PackedGeometry>(g);
+  return true;
+}
+
 }  // namespace
 
 bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
@@ -306,7 +338,7 @@ bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   if (PlanDirect(p, plan) || PlanScatter(p, threads, plan) || PlanOwned(p, threads, plan) ||
-      PlanPlanar(p, threads, plan)) {
+      PlanPlanar(p, threads, plan) || PlanPacked(p, threads, plan)) {
     return true;
   }
   auto g = std::make_shared<BackwardGeometry>();

@@ -97,6 +97,15 @@ struct OwnedGeometry {
   int64_t strips;  // of an image
 };
 
+// Bilinear, sums in float, three or four channels, an image per thread, all of whose rows fit the
+// L2 cache as cells of a slab. Workspace: the cells, for each slot.
+struct PackedGeometry {
+  int slots;
+  int64_t pitch;  // cells of a row
+  int64_t image;  // elements of a slot
+  bool stream;    // the tensors are larger than the caches: inputGrad is written past them
+};
+
 // Nearest mode, float or double, few channels: points are added straight to the planes of an image,
 // or of a strip of its rows, by one owner. No workspace.
 struct ScatterGeometry {
@@ -110,6 +119,7 @@ enum class BackwardPath : int32_t {
   kPlanar,   // PlanarGeometry
   kDirect,   // PointChunks
   kOwned,    // OwnedGeometry
+  kPacked,   // PackedGeometry
   kScatter,  // ScatterGeometry
 };
 

@@ -41,6 +41,10 @@ void RunDirect(const ops::GridSampler2DBackwardParams& params, const PointChunks
 // The same where it chose BackwardPath::kOwned.
 void RunOwned(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry& geometry);
 
+// The same where it chose BackwardPath::kPacked.
+void RunPacked(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& geometry,
+               void* workspace);
+
 // The same where it chose BackwardPath::kScatter.
 void RunScatter(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& geometry);
 

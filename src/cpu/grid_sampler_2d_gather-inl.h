@@ -65,6 +65,41 @@ HWY_INLINE void ReadPoints(const PointStrides& at, const T* grid, int64_t first,
   y = hn::Load(d, copy_y);
 }
 
+// The plane at `from` at `count` points from `first` on; the other lanes are 0.
+template <class T, class D = PointTag<base::ComputeType<T>>>
+HWY_INLINE hn::Vec<D> ReadChannel(const PointStrides& at, const T* from, int64_t first,
+                                  int64_t count) {
+  const D d;
+  if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == static_cast<int64_t>(hn::Lanes(d)))) {
+    return LoadWide(d, from + first);
+  }
+  HWY_ALIGN hn::TFromD<D> copy[hn::MaxLanes(D())] = {};
+  for (int64_t k = 0; k < count; ++k) copy[k] = base::Widen(from[at.OffsetOf(first + k)]);
+  return hn::Load(d, copy);
+}
+
+// Writes x and y of `count` points from `first` on, rounded once.
+template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
+HWY_INLINE void WritePairs(const PointStrides& at, V x, V y, int64_t first, int64_t count, T* out) {
+  using F = base::ComputeType<T>;
+  const PointTag<F> d;
+  const bool dense = HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d));
+  if constexpr (std::is_same_v<T, F>) {
+    if (HWY_LIKELY(dense)) return hn::StoreInterleaved2(x, y, d, out + 2 * first);
+  }
+  HWY_ALIGN F pairs[2 * hn::MaxLanes(d)];
+  hn::StoreInterleaved2(x, y, d, pairs);
+  if (HWY_LIKELY(dense)) {
+    StoreNarrow(hn::Load(d, pairs), d, out + 2 * first);
+    return StoreNarrow(hn::Load(d, pairs + count), d, out + 2 * first + count);
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    T* to = out + at.OffsetOf(first + k);
+    to[0] = base::Narrow<T>(pairs[2 * k]);
+    to[at.channel_stride] = base::Narrow<T>(pairs[2 * k + 1]);
+  }
+}
+
 // ---- pairs --------------------------------------------------------------------------------------
 
 // True where 0 <= at < extent.

@@ -129,6 +129,36 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
   }
 }
 
+// Three or four channels on an image that fits the cache, an image per thread: packed cells. Point
+// counts around the vectors' lengths, points outside and strange ones, layouts.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnPackedCells) {
+  Random random(12);
+  for (const Element element : {Element::kFloat, Element::kFloat16, Element::kBFloat16}) {
+    const auto strange = StrangeCoordinates(element);
+    for (const int64_t channels : {3, 4}) {
+      for (const int64_t points : {1, 3, 4, 15, 16, 17, 31, 33, 100}) {
+        for (const double reach : {0.5, 0.99, 1.5}) {
+          const Layout layout = random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts);
+          GridCase c(element, 3, channels, random.Integer(1, 12), random.Integer(1, 40),
+                     random.Integer(1, 3), points, layout);
+          c.Fill(GridKind::kRandom, random);
+          c.grid.FillUniform(random, -reach, reach);
+          if (random.Coin()) {
+            c.grid.Set(random.Integer(0, c.grid.size() - 1), PickOf(random, strange));
+          }
+          GridMode mode;
+          mode.padding = static_cast<int>(random.Integer(0, 2));
+          mode.align_corners = random.Coin();
+          SCOPED_TRACE("channels " + std::to_string(channels) + ", points " +
+                       std::to_string(points) + ", reach " + std::to_string(reach));
+          ExpectSameBits(c, mode, {true, random.Coin()}, PickOf(random, kOutputLayouts), {1, 3});
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 // One or two channels and fewer images than threads, and up to four in nearest mode: strips of rows
 // by owner, of which some may be empty or meet no point.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStripsOfOwners) {

@@ -133,6 +133,41 @@ TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
 }
 
+TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
+  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
+  const GridSampler2DShape pictures = ShapeOf(2, 3, 100, 120, 90, 100);  // 2 x 402 kB of cells
+  for (const Mask mask : {kBoth, kInputGrad}) {
+    EXPECT_EQ(BackwardPath(pictures, mask), "packed");
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 4, 100, 120, 90, 100), mask), "packed");
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 5, 100, 120, 90, 100), mask), "slab");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 100, 120, 90, 100), mask), "slab");  // two threads
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 20, 20, 20, 20), mask), "packed");   // too small to share
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 3, 100, 120, 3, 100), mask), "slab");   // few points
+    portacl::base::KernelPlan plan;
+    ASSERT_TRUE(
+        portacl::cpu::PlanGridSampler2DBackwardKernel(BackwardParams(pictures, mask), &plan));
+    const auto& g = *static_cast<const portacl::cpu::PackedGeometry*>(plan.table.get());
+    EXPECT_GE(g.image, (100 + 3) * (120 + 2) * (mask.grid_grad ? 8 : 4));
+    EXPECT_EQ(plan.workspace_size, static_cast<uint64_t>(2 * g.image * 4));
+  }
+  // Where a cell has sums alone it is half as long.
+  const GridSampler2DShape large = ShapeOf(2, 3, 180, 200, 90, 100);
+  EXPECT_EQ(BackwardPath(large, kInputGrad), "packed");
+  EXPECT_EQ(BackwardPath(large, kBoth), "slab");
+  GridSampler2DShape other = pictures;
+  other.dtype = DType::kBFloat16;
+  EXPECT_EQ(BackwardPath(other, kBoth), "packed");
+  other.dtype = DType::kDouble;
+  EXPECT_EQ(BackwardPath(other, kBoth), "slab");
+  other = pictures;
+  other.interpolation = Interpolation::kBicubic;
+  EXPECT_EQ(BackwardPath(other, kBoth), "slab");
+  auto spread = BackwardParams(pictures, kBoth);
+  spread.input_stride[3] = 2;
+  spread.input_grad_stride[3] = -2;
+  EXPECT_EQ(BackwardPath(spread), "packed");
+}
+
 TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
   const auto strips = [](const GridSampler2DShape& shape, int threads) -> int64_t {
     portacl::runtime::SetNumThreads(threads);
