@@ -305,12 +305,17 @@ bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
   return true;
 }
 
+// So many points, and pixels that count an eighth, one thread has added to packed cells before
+// several have shared them out as strips.
+constexpr int64_t kMostUnsharedPoints = 6 << 10;
+
 bool PlanPacked(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
+  const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
   const Sizes sizes = SizesOf(p, int{kMaxPackedChannels});
   if (s.interpolation != ops::Interpolation::kBilinear || !p.want_input_grad ||
       sizes.compute != int64_t{sizeof(float)} || s.c <= kMaxPlanarChannels ||
-      s.c > kMaxPackedChannels || (s.n < threads && !IsSmall(s))) {
+      s.c > kMaxPackedChannels || shared) {
     return false;
   }
   PackedGeometry g = {};

@@ -141,7 +141,7 @@ TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
     EXPECT_EQ(BackwardPath(ShapeOf(2, 4, 100, 120, 90, 100), mask), "packed");
     EXPECT_EQ(BackwardPath(ShapeOf(2, 5, 100, 120, 90, 100), mask), "slab");
     EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 100, 120, 90, 100), mask), "slab");  // two threads
-    EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 20, 20, 20, 20), mask), "packed");   // too small to share
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 61, 83, 61, 83), mask), "packed");   // too small to share
     EXPECT_EQ(BackwardPath(ShapeOf(2, 3, 100, 120, 3, 100), mask), "slab");   // few points
     portacl::base::KernelPlan plan;
     ASSERT_TRUE(
