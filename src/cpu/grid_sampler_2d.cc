@@ -98,9 +98,8 @@ class Sampling {
         g_(g),
         memory_(static_cast<unsigned char*>(workspace)),
         geometry_(PointGeometryOf<F>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
-        output_at_(
-            PointStridesOf(p.shape, p.output_stride[2], p.output_stride[3], p.output_stride[1])) {}
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        output_at_(ValuePointsOf(p.shape, p.output_stride)) {}
 
   void Run() const {
     if (g_.by_image) {

@@ -89,8 +89,7 @@ class Backward {
         p_(p),
         s_(p.shape),
         g_(g),
-        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])) {}
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
 
   void Run() const {
     if (!g_.by_image) {
@@ -209,9 +208,19 @@ class Backward {
     job.foreign = g_.points + slot * kForeignPoints;
     job.partial = scratch.partial + block * g_.partial_points * 2;
     SetEntries(strip, scratch, lists, &job);
-    LoadSlab<L>(n, block, first_row, end_row, slab);
+    const SlabBlock cells = {n,
+                             g_.blocks.FirstChannel(block),
+                             g_.blocks.ChannelsOf(block),
+                             g_.pitch,
+                             first_row,
+                             end_row,
+                             job.halo_end,
+                             call_.slopes,
+                             p_.want_input_grad,
+                             g_.stream};
+    LoadSlab<L, T>(p_, cells, slab);
     if (job.count > 0) Pass<L>()(job);
-    if (p_.want_input_grad) FlushSlab<L>(n, block, first_row, end_row, slab);
+    if (p_.want_input_grad) FlushSlab<L, T>(p_, cells, slab);
   }
 
   void SetEntries(int64_t strip, const Scratch& scratch, Lists lists, StripJob<F>* job) const {
@@ -251,59 +260,6 @@ class Backward {
     }
   }
 
-  int64_t CellSize(int64_t lanes) const {
-    return lanes * (int64_t{p_.want_input_grad} + int64_t{call_.slopes});
-  }
-
-  // Values of the own and halo rows, zeros in cells outside the image and in the own rows' sums.
-  template <int L>
-  void LoadSlab(int64_t n, int64_t block, int64_t first_row, int64_t end_row, F* slab) const {
-    const int64_t cell = CellSize(L);
-    const int64_t row_size = g_.pitch * cell;
-    if (!call_.slopes) {
-      Clear(slab + 2 * row_size, (end_row - first_row) * row_size);
-      return;
-    }
-    Clear(slab, 2 * row_size);
-    const T* base = static_cast<const T*>(p_.input) + n * p_.input_stride[0] +
-                    g_.blocks.FirstChannel(block) * p_.input_stride[1];
-    for (int64_t y = first_row; y < first_row + g_.slab_rows - 2; ++y) {
-      F* row = slab + (y - first_row + 2) * row_size;
-      if (y >= s_.h) {
-        Clear(row, row_size);
-        continue;
-      }
-      Clear(row, cell);
-      Clear(row + (s_.w + 1) * cell, cell);
-      const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
-                                    s_.w == 1 ? 1 : p_.input_stride[3], g_.blocks.ChannelsOf(block),
-                                    s_.w};
-      if (p_.want_input_grad) {
-        ReadPixels<T, L, Beside::kZeros>(from, row + cell, cell);
-      } else {
-        ReadPixels<T, L, Beside::kNothing>(from, row + cell, cell);
-      }
-    }
-  }
-
-  template <int L>
-  void FlushSlab(int64_t n, int64_t block, int64_t first_row, int64_t end_row,
-                 const F* slab) const {
-    const int64_t cell = CellSize(L);
-    const F* sums = slab + (call_.slopes ? L : 0);
-    T* base = static_cast<T*>(p_.input_grad) + n * p_.input_grad_stride[0] +
-              g_.blocks.FirstChannel(block) * p_.input_grad_stride[1];
-    for (int64_t y = first_row; y < end_row; ++y) {
-      const Planar<T> to = {base + y * p_.input_grad_stride[2],
-                            p_.input_grad_stride[1],
-                            s_.w == 1 ? 1 : p_.input_grad_stride[3],
-                            g_.blocks.ChannelsOf(block),
-                            s_.w,
-                            g_.stream};
-      WritePixels<T, L>(sums + ((y - first_row + 2) * g_.pitch + 1) * cell, cell, to);
-    }
-    if (g_.stream) hwy::FlushStream();
-  }
   SlabCall<T> call_;
   const Params& p_;
   const ops::GridSampler2DShape& s_;

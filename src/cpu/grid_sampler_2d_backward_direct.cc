@@ -5,7 +5,6 @@
 #include "cpu/highway.h"
 // Highway first.
 #include <algorithm>
-#include <limits>
 
 #include "base/dispatch.h"
 #include "cpu/caches.h"
@@ -34,10 +33,8 @@ class DirectGridGrad {
   explicit DirectGridGrad(const Params& p)
       : p_(p),
         source_(p),
-        grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
-                                     p.grid_grad_stride[3])),
-        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         fetches_rows_(p.shape.c * p.shape.h * p.shape.w * static_cast<int64_t>(sizeof(T)) >
                       L2CacheBytes() / kStreams) {}
 
@@ -102,15 +99,9 @@ class DirectGridGrad {
   HWY_NOINLINE void AnyPoints(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,
                               V& grad_x, V& grad_y) const {
     const D d;
-    auto unusable = hn::MaskFromVec(hn::Zero(d));
-    auto outside = unusable;
-    V slope_x = hn::Zero(d);
-    V slope_y = hn::Zero(d);
-    V x = Locate(d, grid_x, source_.geometry.x, source_.geometry.rule, slope_x, unusable, outside);
-    V y = Locate(d, grid_y, source_.geometry.y, source_.geometry.rule, slope_y, unusable, outside);
-    const auto none = hn::Or(unusable, outside);
-    x = hn::IfThenElse(none, hn::Set(d, F{kNowhere}), x);
-    y = hn::IfThenElse(none, hn::Set(d, F{kNowhere}), y);
+    V x, y, slope_x, slope_y;
+    hn::Mask<D> unusable, infinite;
+    LocateAny(d, source_.geometry, grid_x, grid_y, x, y, slope_x, slope_y, unusable, infinite);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     auto column = hn::Zero(DI());
@@ -124,11 +115,8 @@ class DirectGridGrad {
       KeepInside(d, source_.plane, column, row, hn::Zero(d), nw, ne, sw, se);
     };
     Sum(image, gather, x, y, x0, y0, first, last, grad_x, grad_y);
-    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-    grad_x = hn::IfThenZeroElse(outside, hn::Mul(grad_x, slope_x));
-    grad_y = hn::IfThenZeroElse(outside, hn::Mul(grad_y, slope_y));
-    grad_x = hn::IfThenElse(unusable, nan, grad_x);
-    grad_y = hn::IfThenElse(unusable, nan, grad_y);
+    grad_x = FinishGrad(d, grad_x, slope_x, unusable, infinite);
+    grad_y = FinishGrad(d, grad_y, slope_y, unusable, infinite);
   }
 
   // The sums of the points at (x, y), floored (x0, y0), over the channels, before the coordinates'

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "base/half.h"
 #include "cpu/fetch.h"
@@ -37,8 +36,7 @@ class GridGradFinisher {
         geometry_(call.geometry),
         grid_(call.GridOf(n)),
         out_(static_cast<T*>(call.p.grid_grad) + n * call.p.grid_grad_stride[0]),
-        at_(PointStridesOf(call.s, call.p.grid_grad_stride[1], call.p.grid_grad_stride[2],
-                           call.p.grid_grad_stride[3])),
+        at_(GridPointsOf(call.s, call.p.grid_grad_stride)),
         scratch_(scratch),
         in_lists_(in_lists) {}
 
@@ -111,18 +109,15 @@ class GridGradFinisher {
     HWY_ALIGN F grid_x[kGroup];
     HWY_ALIGN F grid_y[kGroup];
     ReadGrid<T>(call_.grid_at, grid_, first, count, grid_x, grid_y);
-    const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
     for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
       auto unusable = hn::MaskFromVec(hn::Zero(d));
-      auto outside = unusable;
+      auto infinite = unusable;
       auto slope_x = hn::Zero(d);
       auto slope_y = hn::Zero(d);
-      Locate(d, hn::Load(d, grid_x + i), geometry_.x, geometry_.rule, slope_x, unusable, outside);
-      Locate(d, hn::Load(d, grid_y + i), geometry_.y, geometry_.rule, slope_y, unusable, outside);
+      Locate(d, hn::Load(d, grid_x + i), geometry_.x, geometry_.rule, slope_x, unusable, infinite);
+      Locate(d, hn::Load(d, grid_y + i), geometry_.y, geometry_.rule, slope_y, unusable, infinite);
       const auto finish = [&](const F* sum, auto slope, F* to) HWY_ATTR {
-        const auto product = hn::Mul(hn::Load(d, sum + i), slope);
-        const auto placed = hn::IfThenZeroElse(outside, product);
-        hn::Store(hn::IfThenElse(unusable, nan, placed), d, to + i);
+        hn::Store(FinishGrad(d, hn::Load(d, sum + i), slope, unusable, infinite), d, to + i);
       };
       finish(sum_x, slope_x, x);
       finish(sum_y, slope_y, y);
@@ -139,7 +134,7 @@ class GridGradFinisher {
 
   void StoreGridGrad(const F* x, const F* y, int64_t first, int64_t count) const {
     const PointStrides& at = at_;
-    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kGroup}) {
+    if (HasDensePairs(at) && count == int64_t{kGroup}) {
       const PointTag<F> d;
       for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
         HWY_ALIGN F pairs[2 * kGroup];

@@ -46,9 +46,8 @@ class OwnedStrip {
         first_row_(first_row),
         end_row_(end_row),
         geometry_(PointGeometryOf<float>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
-        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
         grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
         sums_(static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]) {}

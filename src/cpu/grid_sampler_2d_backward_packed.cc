@@ -5,12 +5,11 @@
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler_2d_backward_packed.cc"
 #include "cpu/highway.h"
 // Highway first.
-#include <hwy/cache_control.h>
-
 #include <algorithm>
-#include <limits>
+#include <type_traits>
 
 #include "base/dispatch.h"
+#include "cpu/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler_2d_point-inl.h"
@@ -40,18 +39,18 @@ class PackedImage {
       : p_(p),
         g_(g),
         geometry_(PointGeometryOf<float>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
-        grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
-                                     p.grid_grad_stride[3])),
-        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         n_(n),
         cells_(cells) {}
 
   void Run() const {
-    Load();
+    const auto& s = p_.shape;
+    const SlabBlock all = {n_, 0, s.c, g_.pitch, 0, s.h, s.h + 1, kGridGrad, true, g_.stream};
+    LoadSlab<4, T>(p_, all, cells_);
     const T* grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
-    const int64_t points = p_.shape.oh * p_.shape.ow;
+    const int64_t points = s.oh * s.ow;
     const D d;
     V x = hn::Zero(d);
     V y = x;
@@ -60,7 +59,7 @@ class PackedImage {
       ReadPoints(grid_at_, grid, first, count, x, y);
       AddPoints(x, y, first, count);
     }
-    Store();
+    FlushSlab<4, T>(p_, all, cells_);
   }
 
  private:
@@ -74,55 +73,14 @@ class PackedImage {
 
   int64_t RowSize() const { return g_.pitch * Pixel::kSize; }
 
-  // ---- cells ------------------------------------------------------------------------------------
-
-  // Row y of the image, from column 0 on.
-  float* RowOf(int64_t y) const { return cells_ + (y + 2) * RowSize() + Pixel::kSize; }
-
-  void Load() const {
-    const auto& s = p_.shape;
-    if constexpr (!kGridGrad) return Clear(cells_, (s.h + 3) * RowSize());
-    Clear(cells_, 2 * RowSize());
-    const T* input = static_cast<const T*>(p_.input) + n_ * p_.input_stride[0];
-    for (int64_t y = 0; y < s.h; ++y) {
-      float* row = RowOf(y);
-      Clear(row - Pixel::kSize, Pixel::kSize);
-      Clear(row + s.w * Pixel::kSize, (g_.pitch - 1 - s.w) * Pixel::kSize);
-      const Planar<const T> from = {input + y * p_.input_stride[2], p_.input_stride[1],
-                                    s.w == 1 ? 1 : p_.input_stride[3], s.c, s.w};
-      ReadPixels<T, Pixel::L, Beside::kZeros>(from, row, Pixel::kSize);
-    }
-    Clear(RowOf(s.h) - Pixel::kSize, RowSize());
-  }
-
-  void Store() const {
-    const auto& s = p_.shape;
-    T* input_grad = static_cast<T*>(p_.input_grad) + n_ * p_.input_grad_stride[0];
-    for (int64_t y = 0; y < s.h; ++y) {
-      const Planar<T> to = {input_grad + y * p_.input_grad_stride[2],
-                            p_.input_grad_stride[1],
-                            s.w == 1 ? 1 : p_.input_grad_stride[3],
-                            s.c,
-                            s.w,
-                            g_.stream};
-      WritePixels<T, Pixel::L>(RowOf(y) + Pixel::kSums, Pixel::kSize, to);
-    }
-    if (g_.stream) hwy::FlushStream();
-  }
-
   // ---- points -----------------------------------------------------------------------------------
 
   HWY_INLINE void AddPoints(V grid_x, V grid_y, int64_t first, int64_t count) const {
     const D d;
-    auto unusable = hn::MaskFromVec(hn::Zero(d));
-    auto infinite = unusable;
-    V slope_x = hn::Zero(d);
-    V slope_y = slope_x;
-    V x = Locate(d, grid_x, geometry_.x, geometry_.rule, slope_x, unusable, infinite);
-    V y = Locate(d, grid_y, geometry_.y, geometry_.rule, slope_y, unusable, infinite);
-    const auto none = hn::Or(unusable, infinite);
-    x = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), x);
-    y = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), y);
+    const DI di;
+    V x, y, slope_x, slope_y;
+    hn::Mask<D> unusable, infinite;
+    LocateAny(d, geometry_, grid_x, grid_y, x, y, slope_x, slope_y, unusable, infinite);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     V tx, ux, ty, uy, nw, ne, sw, se;
@@ -134,35 +92,21 @@ class PackedImage {
     hn::Store(ne, d, points.weight[1]);
     hn::Store(sw, d, points.weight[2]);
     hn::Store(se, d, points.weight[3]);
-    hn::Store(OffsetsOf(ToIndex(d, x0), ToIndex(d, y0)), DI(), points.offset);
+    constexpr int kShift = kGridGrad ? 3 : 2;
+    static_assert(Pixel::kSize == 1 << kShift);
+    const auto cells = PaddedCells(di, p_.shape, g_.pitch, ToIndex(d, x0), ToIndex(d, y0));
+    hn::Store(hn::ShiftLeft<kShift>(cells), di, points.offset);
     ReadGradOutput(first, count, &points);
     if constexpr (kGridGrad) {
       V grad_x, grad_y;
       SumSlopes(points, tx, ux, ty, uy, grad_x, grad_y);
-      const auto finish = [&](V sum, V slope) HWY_ATTR {
-        const V product = hn::Mul(hn::Add(hn::Zero(d), sum), slope);
-        const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
-        return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(infinite, product));
-      };
-      WritePairs(grid_grad_at_, finish(grad_x, slope_x), finish(grad_y, slope_y), first, count,
+      const V zero = hn::Zero(d);
+      grad_x = FinishGrad(d, hn::Add(zero, grad_x), slope_x, unusable, infinite);
+      grad_y = FinishGrad(d, hn::Add(zero, grad_y), slope_y, unusable, infinite);
+      WritePairs(grid_grad_at_, grad_x, grad_y, first, count,
                  static_cast<T*>(p_.grid_grad) + n_ * p_.grid_grad_stride[0]);
     }
     Scatter(points, count);
-  }
-
-  // Of the cells of points whose first taps are at (column, row); those that touch nothing have 0.
-  HWY_INLINE hn::Vec<DI> OffsetsOf(hn::Vec<DI> column, hn::Vec<DI> row) const {
-    const DI di;
-    const auto column1 = hn::Add(column, hn::Set(di, 1));
-    const auto row1 = hn::Add(row, hn::Set(di, 1));
-    const auto touches =
-        hn::And(IsBelow(di, column1, hn::Set(di, static_cast<int32_t>(p_.shape.w + 1))),
-                IsBelow(di, row1, hn::Set(di, static_cast<int32_t>(p_.shape.h + 1))));
-    const auto above =
-        hn::Mul(hn::Add(row1, hn::Set(di, 1)), hn::Set(di, static_cast<int32_t>(g_.pitch)));
-    constexpr int kShift = kGridGrad ? 3 : 2;
-    static_assert(Pixel::kSize == 1 << kShift);
-    return hn::IfThenElseZero(touches, hn::ShiftLeft<kShift>(hn::Add(above, column1)));
   }
 
   HWY_INLINE void ReadGradOutput(int64_t first, int64_t count, Points* points) const {
@@ -245,11 +189,7 @@ class PackedImage {
       AddTo(d, lower, hn::Set(d, points.weight[2][k]), grad);
       AddTo(d, lower + Pixel::kSize, hn::Set(d, points.weight[3][k]), grad);
     };
-    if (HWY_LIKELY(count == kLanes)) {
-      for (int64_t k = 0; k < kLanes; ++k) add(k);
-    } else {
-      for (int64_t k = 0; k < count; ++k) add(k);
-    }
+    for (int64_t k = 0; k < count; ++k) add(k);
   }
 
   const Params& p_;

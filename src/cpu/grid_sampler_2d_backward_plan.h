@@ -97,8 +97,9 @@ struct OwnedGeometry {
   int64_t strips;  // of an image
 };
 
-// Bilinear, sums in float, three or four channels, an image per thread, all of whose rows fit the
-// L2 cache as cells of a slab. Workspace: the cells, for each slot.
+// Bilinear, sums in float, three or four channels. All rows of an image fit the L2 cache as cells
+// of a slab, and threads take whole images: as many images as threads, or small ones. Workspace:
+// the cells, for each slot.
 struct PackedGeometry {
   int slots;
   int64_t pitch;  // cells of a row

@@ -118,11 +118,9 @@ class PlanarImage {
         planes_(planes),
         fetch_next_(planes.fetch_input && n + 1 < p.shape.n),
         geometry_(PointGeometryOf<float>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
-        grid_grad_at_(PointStridesOf(p.shape, p.grid_grad_stride[1], p.grid_grad_stride[2],
-                                     p.grid_grad_stride[3])),
-        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
         input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
         grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
@@ -144,7 +142,9 @@ class PlanarImage {
       if constexpr (kGridGrad) {
         if (fetch_next_) FetchNextInput();
       }
-      if constexpr (kInputGrad) ClearSums();
+      if constexpr (kInputGrad) {
+        for (int c = 0; c < C; ++c) ClearInputGrad(p_, SumsOf(c), 0, p_.shape.h);
+      }
     }
     const int64_t points = p_.shape.oh * p_.shape.ow;
     HWY_ALIGN float grid[2 * kBatch] = {};
@@ -232,18 +232,6 @@ class PlanarImage {
     }
   }
 
-  void ClearSums() const {
-    const auto& stride = p_.input_grad_stride;
-    for (int c = 0; c < C; ++c) {
-      float* plane = SumsOf(c);
-      if (stride[2] == p_.shape.w) {
-        Clear(plane, p_.shape.h * p_.shape.w);
-        continue;
-      }
-      for (int64_t y = 0; y < p_.shape.h; ++y) Clear(plane + y * stride[2], p_.shape.w);
-    }
-  }
-
   // Writes the staged sums, whole lines past the caches; to be ended with FlushStream().
   void StreamSums() const {
     const D d;
@@ -263,7 +251,7 @@ class PlanarImage {
   // it is, and counts for nothing.
   const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grid_at_;
-    if (at.flat && at.pixel_stride == 2 && at.channel_stride == 1) {
+    if (HasDensePairs(at)) {
       const float* from = grid_ + 2 * first;
       if (count == int64_t{kBatch}) return from;
       std::copy(from, from + 2 * count, copy);
@@ -401,8 +389,7 @@ class PlanarImage {
     HWY_ALIGN float values[C][4 * kBatch];
     ReadTaps(batch, count, values);
     const PointStrides& at = grid_grad_at_;
-    const bool in_place =
-        at.flat && at.pixel_stride == 2 && at.channel_stride == 1 && count == int64_t{kBatch};
+    const bool in_place = HasDensePairs(at) && count == int64_t{kBatch};
     HWY_ALIGN float copy[2 * kBatch];
     float* pairs = in_place ? grid_grad_ + 2 * first : copy;
     const bool stream = planes_.stream && in_place && LineOffset(pairs) == 0;
@@ -412,15 +399,19 @@ class PlanarImage {
       V x;
       V y;
       SumChannels(batch, g, values, i, plain, x, y);
-      x = hn::Mul(hn::Add(hn::Zero(d), x), hn::Load(d, batch.slope_x + i));
-      y = hn::Mul(hn::Add(hn::Zero(d), y), hn::Load(d, batch.slope_y + i));
-      if (HWY_UNLIKELY(!plain)) {
+      x = hn::Add(hn::Zero(d), x);
+      y = hn::Add(hn::Zero(d), y);
+      const V slope_x = hn::Load(d, batch.slope_x + i);
+      const V slope_y = hn::Load(d, batch.slope_y + i);
+      if (HWY_LIKELY(plain)) {
+        x = hn::Mul(x, slope_x);
+        y = hn::Mul(y, slope_y);
+      } else {
         const auto is = [&](Facts fact) HWY_ATTR {
           return hn::RebindMask(d, hn::TestBit(facts, hn::Set(di, fact)));
         };
-        const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
-        x = hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kInfinite), x));
-        y = hn::IfThenElse(is(kUnusable), nan, hn::IfThenZeroElse(is(kInfinite), y));
+        x = FinishGrad(d, x, slope_x, is(kUnusable), is(kInfinite));
+        y = FinishGrad(d, y, slope_y, is(kUnusable), is(kInfinite));
       }
       if (stream) {
         StreamInterleaved2(d, x, y, pairs + 2 * i);

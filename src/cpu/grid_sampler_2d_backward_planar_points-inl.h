@@ -64,12 +64,6 @@ struct Batch {
   const int32_t (*sum)[kBatch];  // pair or own_sum
 };
 
-// True where 0 <= at < extent.
-HWY_INLINE hn::Mask<DI> IsBelow(hn::Vec<DI> at, hn::Vec<DI> extent) {
-  const hn::RebindToUnsigned<DI> du;
-  return hn::RebindMask(DI(), hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
-}
-
 // Distances to the taps and the taps' weights of the vector of points at x, y.
 template <bool kPaired>
 HWY_INLINE void StoreBatchWeights(V x, V y, size_t i, Batch* HWY_RESTRICT batch, V& x0, V& y0) {
@@ -95,21 +89,6 @@ HWY_INLINE void StoreBatchWeights(V x, V y, size_t i, Batch* HWY_RESTRICT batch,
   }
 }
 
-// Cells of padded planes: cell 0 for points that touch nothing.
-HWY_INLINE void StorePaddedCells(const Params& p, int64_t pitch, hn::Vec<DI> column0,
-                                 hn::Vec<DI> row0, size_t i, Batch* HWY_RESTRICT batch) {
-  const DI di;
-  const auto one = hn::Set(di, 1);
-  const auto column1 = hn::Add(column0, one);
-  const auto row1 = hn::Add(row0, one);
-  const auto padded_width = hn::Set(di, static_cast<int32_t>(p.shape.w + 1));
-  const auto padded_height = hn::Set(di, static_cast<int32_t>(p.shape.h + 1));
-  const auto touches = hn::And(IsBelow(column1, padded_width), IsBelow(row1, padded_height));
-  const auto cell =
-      hn::Add(hn::Mul(hn::Add(row1, one), hn::Set(di, static_cast<int32_t>(pitch))), column1);
-  hn::Store(hn::IfThenElseZero(touches, cell), di, batch->pair[0] + i);
-}
-
 // Pairs on the planes themselves, their shifts, and which taps are inside.
 HWY_INLINE void StorePlanePairs(const Params& p, hn::Vec<DI> column0, hn::Vec<DI> row0,
                                 hn::Vec<DI> states, size_t i, Batch* HWY_RESTRICT batch) {
@@ -124,7 +103,7 @@ HWY_INLINE void StorePlanePairs(const Params& p, hn::Vec<DI> column0, hn::Vec<DI
   const auto row1 = hn::Add(row0, one);
   // Value where 0 <= at < extent.
   const auto bits = [&](auto at, auto extent, int32_t value) HWY_ATTR {
-    return hn::IfThenElseZero(IsBelow(at, extent), hn::Set(di, value));
+    return hn::IfThenElseZero(IsBelow(di, at, extent), hn::Set(di, value));
   };
   const auto columns = hn::Or(bits(column0, width, kNw | kSw), bits(column1, width, kNe | kSe));
   const auto rows = hn::Or(bits(row0, height, kNw | kNe), bits(row1, height, kSw | kSe));
@@ -151,22 +130,13 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
   const D d;
   const DI di;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    auto unusable = hn::MaskFromVec(hn::Zero(d));
-    auto infinite = unusable;
-    V slope_x = hn::Zero(d);
-    V slope_y = hn::Zero(d);
-    V x;
-    V y;
+    V x, y, slope_x, slope_y;
+    hn::Mask<D> unusable, infinite;
     LoadDeinterleaved2(d, grid + 2 * i, x, y);
-    x = Locate(d, x, geometry.x, geometry.rule, slope_x, unusable, infinite);
-    y = Locate(d, y, geometry.y, geometry.rule, slope_y, unusable, infinite);
+    LocateAny(d, geometry, x, y, x, y, slope_x, slope_y, unusable, infinite);
     hn::Store(slope_x, d, batch->slope_x + i);
     hn::Store(slope_y, d, batch->slope_y + i);
-    const auto none = hn::Or(unusable, infinite);
-    x = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), x);
-    y = hn::IfThenElse(none, hn::Set(d, float{kNowhere}), y);
-    V x0;
-    V y0;
+    V x0, y0;
     StoreBatchWeights<kPaired>(x, y, i, batch, x0, y0);
 
     // Far away the index is one of the least or greatest: outside as well.
@@ -177,7 +147,7 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
                hn::IfThenElseZero(hn::RebindMask(di, unusable), hn::Set(di, kUnusable)));
     if constexpr (kPadded) {
       hn::Store(hn::Or(hn::Set(di, kAllTaps), states), di, batch->facts + i);
-      StorePaddedCells(p, pitch, column0, row0, i, batch);
+      hn::Store(PaddedCells(di, p.shape, pitch, column0, row0), di, batch->pair[0] + i);
     } else {
       StorePlanePairs(p, column0, row0, states, i, batch);
     }

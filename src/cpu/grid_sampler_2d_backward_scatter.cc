@@ -45,9 +45,8 @@ class ScatterStrip {
         first_point_(points_ * strip / g.strips),
         end_point_(points_ * (strip + 1) / g.strips),
         geometry_(PointGeometryOf<F>(p.shape)),
-        grid_at_(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])),
-        grad_output_at_(PointStridesOf(p.shape, p.grad_output_stride[2], p.grad_output_stride[3],
-                                       p.grad_output_stride[1])),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         grid_(static_cast<const F*>(p.grid) + n * p.grid_stride[0]),
         grad_output_(static_cast<const F*>(p.grad_output) + n * p.grad_output_stride[0]),
         sums_(static_cast<F*>(p.input_grad) + n * p.input_grad_stride[0]),
@@ -75,8 +74,7 @@ class ScatterStrip {
  private:
   // Moving a point moves no nearest pixel: zeros, of the strip's share of the points.
   void ClearGridGrad() const {
-    const PointStrides at = PointStridesOf(p_.shape, p_.grid_grad_stride[1], p_.grid_grad_stride[2],
-                                           p_.grid_grad_stride[3]);
+    const PointStrides at = GridPointsOf(p_.shape, p_.grid_grad_stride);
     if (HasDensePairs(at)) {
       return Clear(grid_grad_ + 2 * first_point_, 2 * (end_point_ - first_point_));
     }

@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "cpu/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler_2d_backward_strip.h"
 #include "cpu/grid_sampler_2d_taps-inl.h"
 #include "cpu/highway.h"
+#include "cpu/simd-inl.h"
 #include "cpu/transpose-inl.h"
 #include "ops/grid_sampler_2d_backward_params.h"
 
@@ -90,13 +90,7 @@ StripPass<F> PassOf(int lanes, bool input_grad, bool grid_grad) {
                     : PassOfLanes<Pass, F, false, true>(lanes);
 }
 
-// memset: at -O2 the compiler writes a fill of floats one by one.
-template <class F>
-void Clear(F* from, int64_t count) {
-  std::memset(from, 0, static_cast<size_t>(count) * sizeof(F));
-}
-
-// The same for rows [first, end) of a plane of inputGrad, whose rows are dense.
+// Clears rows [first, end) of a plane of inputGrad, whose rows are dense.
 template <class F>
 void ClearInputGrad(const ops::GridSampler2DBackwardParams& p, F* plane, int64_t first,
                     int64_t end) {

@@ -38,10 +38,7 @@ class DirectSampling {
 
  public:
   explicit DirectSampling(const Params& p)
-      : p_(p),
-        source_(p),
-        output_at_(
-            PointStridesOf(p.shape, p.output_stride[2], p.output_stride[3], p.output_stride[1])) {}
+      : p_(p), source_(p), output_at_(ValuePointsOf(p.shape, p.output_stride)) {}
 
   // Points [first, last) of image n.
   void Run(int64_t n, int64_t first, int64_t last) const {

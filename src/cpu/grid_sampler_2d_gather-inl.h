@@ -40,11 +40,6 @@ void RunOverChunks(const Params& params, const PointChunks& g) {
   });
 }
 
-// Whether x and y of a grid's points follow each other.
-inline bool HasDensePairs(const PointStrides& at) {
-  return at.flat && at.pixel_stride == 2 && at.channel_stride == 1;
-}
-
 // x and y of `count` points of a grid from `first` on; the other lanes are some numbers.
 template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
 HWY_INLINE void ReadPoints(const PointStrides& at, const T* grid, int64_t first, int64_t count,
@@ -102,13 +97,6 @@ HWY_INLINE void WritePairs(const PointStrides& at, V x, V y, int64_t first, int6
 
 // ---- pairs --------------------------------------------------------------------------------------
 
-// True where 0 <= at < extent.
-template <class DI>
-HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
-  const hn::RebindToUnsigned<DI> du;
-  return hn::RebindMask(di, hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
-}
-
 // The planes that ServesPairs() allows.
 struct PairPlane {
   int32_t height;
@@ -146,7 +134,7 @@ struct PairSource {
   explicit PairSource(const Params& p)
       : plane(PairPlaneOf(p.shape, p.input_stride)),
         geometry(PointGeometryOf<F>(p.shape)),
-        grid_at(PointStridesOf(p.shape, p.grid_stride[1], p.grid_stride[2], p.grid_stride[3])) {}
+        grid_at(GridPointsOf(p.shape, p.grid_stride)) {}
 
   // Coordinates that no padding concerns. False where it may concern one of them.
   HWY_INLINE bool LocateInside(V grid_x, V grid_y, V& x, V& y) const {

@@ -78,6 +78,23 @@ inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row
           s.oh == 1 || row_stride == s.ow * pixel_stride};
 }
 
+// Of (n, oh, ow, 2): grid and gridGrad.
+inline PointStrides GridPointsOf(const ops::GridSampler2DShape& s,
+                                 const std::array<int64_t, 4>& stride) {
+  return PointStridesOf(s, stride[1], stride[2], stride[3]);
+}
+
+// Of (n, c, oh, ow): output and gradOutput.
+inline PointStrides ValuePointsOf(const ops::GridSampler2DShape& s,
+                                  const std::array<int64_t, 4>& stride) {
+  return PointStridesOf(s, stride[2], stride[3], stride[1]);
+}
+
+// Whether x and y of a grid's points follow each other.
+inline bool HasDensePairs(const PointStrides& at) {
+  return at.flat && at.pixel_stride == 2 && at.channel_stride == 1;
+}
+
 // Channels of a block, each a lane. (Points have kGroup.)
 inline constexpr int kBlockChannels = 16;
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "cpu/grid_sampler_2d_layout.h"
 #include "cpu/highway.h"
@@ -44,6 +45,13 @@ HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
 #endif
     return hn::ConvertTo(di, v);
   }
+}
+
+// True where 0 <= at < extent.
+template <class DI>
+HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
+  const hn::RebindToUnsigned<DI> du;
+  return hn::RebindMask(di, hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
 }
 
 // Clips to [0, last] as ref's Clip: -0 becomes +0. Not for NaN.
@@ -142,6 +150,21 @@ HWY_INLINE void BilinearSlopes(D, V g, V nw, V ne, V sw, V se, V tx, V ux, V ty,
   y = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux)));
 }
 
+// Numbers of the cells whose pixels are the north-western taps of points, in planes or slabs that
+// hold all rows of the image: rows of `pitch` cells, two above the image and one below, and a cell
+// on both sides. Points that touch nothing have cell 0.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch, VI column,
+                          VI row) {
+  const VI one = hn::Set(di, 1);
+  const VI column1 = hn::Add(column, one);
+  const VI row1 = hn::Add(row, one);
+  const auto touches = hn::And(IsBelow(di, column1, hn::Set(di, static_cast<int32_t>(s.w + 1))),
+                               IsBelow(di, row1, hn::Set(di, static_cast<int32_t>(s.h + 1))));
+  const VI above = hn::Mul(hn::Add(row1, one), hn::Set(di, static_cast<int32_t>(pitch)));
+  return hn::IfThenElseZero(touches, hn::Add(above, column1));
+}
+
 // A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
 // outside the image, and those of a NaN, are -1.
 template <class D, class V = hn::Vec<D>>
@@ -158,22 +181,36 @@ HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const Po
   return hn::IfThenElse(inside, at, hn::Set(d, F{-1}));
 }
 
-// Padded coordinates of a vector of points; those without taps, unusable ones among them, are
-// nowhere.
+// Padded coordinates of a vector of points and their slopes; those without taps, infinite and
+// unusable ones, are nowhere.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
-                          V& x, V& y, M& unusable) {
+                          V& x, V& y, V& slope_x, V& slope_y, M& unusable, M& infinite) {
   using F = hn::TFromD<D>;
   unusable = hn::MaskFromVec(hn::Zero(d));
-  auto outside = unusable;
-  V slope = hn::Zero(d);
-  const V at_x = Locate(d, grid_x, geometry.x, geometry.rule, slope, unusable, outside);
-  const V at_y = Locate(d, grid_y, geometry.y, geometry.rule, slope, unusable, outside);
-  const auto none = hn::Or(unusable, outside);
+  infinite = unusable;
+  const V at_x = Locate(d, grid_x, geometry.x, geometry.rule, slope_x, unusable, infinite);
+  const V at_y = Locate(d, grid_y, geometry.y, geometry.rule, slope_y, unusable, infinite);
+  const auto none = hn::Or(unusable, infinite);
   const V nowhere =
       hn::Set(d, geometry.rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
   x = hn::IfThenElse(none, nowhere, at_x);
   y = hn::IfThenElse(none, nowhere, at_y);
+}
+
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
+                          V& x, V& y, M& unusable) {
+  V slope_x, slope_y;
+  M infinite;
+  LocateAny(d, geometry, grid_x, grid_y, x, y, slope_x, slope_y, unusable, infinite);
+}
+
+// gridGrad along one axis of points anywhere, from the sum over their channels.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M infinite) {
+  const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
+  return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(infinite, hn::Mul(sum, slope)));
 }
 
 // Coordinates of up to kGroup points after the padding. Points that touch nothing, unusable and
@@ -200,7 +237,7 @@ template <class T, class F = base::ComputeType<T>>
 HWY_INLINE void ReadGrid(const PointStrides& at, const T* image, int64_t first, int64_t count,
                          F* HWY_RESTRICT x, F* HWY_RESTRICT y) {
   const PointTag<F> d;
-  if (at.pixel_stride == 2 && at.channel_stride == 1 && at.flat && count == int64_t{kGroup}) {
+  if (HasDensePairs(at) && count == int64_t{kGroup}) {
     const T* from = image + 2 * first;
     for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
       auto even = hn::Zero(d);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "cpu/grid_sampler_3d_backward_plan.h"
 #include "cpu/grid_sampler_3d_gather-inl.h"
@@ -45,13 +44,6 @@ HWY_INLINE void PlaneSlopes(D, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V
   const V upper = hn::MulAdd(ne, tx, hn::Mul(nw, ux));
   const V lower = hn::MulAdd(se, tx, hn::Mul(sw, ux));
   value = hn::MulAdd(lower, ty, hn::Mul(upper, uy));
-}
-
-// gridGrad along one axis of points anywhere, from the sum over their channels.
-template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
-HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M outside) {
-  const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
-  return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(outside, hn::Mul(sum, slope)));
 }
 
 // gridGrad with a point in each lane of a vector: what the modes have in common.

@@ -372,6 +372,12 @@ HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
   StoreNarrow(v, d, to);
 }
 
+// memset: at -O2 the compiler writes a fill of floats one by one.
+template <class F>
+void Clear(F* from, int64_t count) {
+  std::memset(from, 0, static_cast<size_t>(count) * sizeof(F));
+}
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
