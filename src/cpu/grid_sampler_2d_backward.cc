@@ -9,7 +9,6 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/dispatch.h"
 #include "cpu/fetch.h"

@@ -25,7 +25,6 @@ class DirectGridGrad {
   using D = PointTag<F>;
   using DI = IndexTag<D>;
   using V = hn::Vec<D>;
-  static constexpr size_t kLanes = hn::MaxLanes(D());
   // An image keeps this part of L2, through which the grid, gradOutput and the results pass.
   static constexpr int64_t kStreams = 8;
 
@@ -64,11 +63,11 @@ class DirectGridGrad {
     V y = grid_x;
     for (int64_t p = first; p < last; p += lanes) {
       const int64_t count = std::min(lanes, last - p);
-      ReadPoints(source_.grid_at, grid, p, count, grid_x, grid_y);
+      ReadPoints(d, source_.grid_at, grid, p, count, grid_x, grid_y);
       if (HWY_UNLIKELY(!Points<kFetch>(image, grid_x, grid_y, p, last, x, y))) {
         AnyPoints(image, grid_x, grid_y, p, last, x, y);
       }
-      WritePairs(grid_grad_at_, x, y, p, count, out);
+      WritePairs(d, grid_grad_at_, x, y, p, count, out);
     }
   }
 
@@ -132,8 +131,8 @@ class DirectGridGrad {
       V nw, ne, sw, se;
       gather(image.input + c * p_.input_stride[1], nw, ne, sw, se);
       const V g =
-          ReadChannel(grad_output_at_, image.grad_output + c * grad_output_at_.channel_stride,
-                      first, std::min(static_cast<int64_t>(kLanes), last - first));
+          ReadChannel(d, grad_output_at_, image.grad_output + c * grad_output_at_.channel_stride,
+                      first, std::min(static_cast<int64_t>(hn::Lanes(d)), last - first));
       BilinearSlopes(d, g, nw, ne, sw, se, tx, ux, ty, uy, sx, sy);
     };
     SumChannels(slopes, sum_x, sum_y);

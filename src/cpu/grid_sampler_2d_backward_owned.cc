@@ -85,7 +85,7 @@ class OwnedStrip {
     for (int64_t i = 0; i < count; i += lanes) {
       V x = hn::Zero(d);
       V y = x;
-      ReadPoints(grid_at_, grid_, first + i, std::min(lanes, count - i), x, y);
+      ReadPoints(d, grid_at_, grid_, first + i, std::min(lanes, count - i), x, y);
       hn::Mask<D> unusable;
       LocateAny(d, geometry_, x, y, x, y, unusable);
       const V x0 = hn::Floor(x);

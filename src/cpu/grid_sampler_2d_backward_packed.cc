@@ -27,7 +27,7 @@ using Params = ops::GridSampler2DBackwardParams;
 // frame of zeros, a row of zeros.
 template <class T, bool kGridGrad>
 class PackedImage {
-  using D = PointTag<float>;
+  using D = BlockTag<float, int{kGroup}>;  // points; of a known length, SVE or not
   using DI = IndexTag<D>;
   using V = hn::Vec<D>;
   using Quad = hn::FixedTag<float, 4>;  // the channels of a point
@@ -47,7 +47,7 @@ class PackedImage {
 
   void Run() const {
     const auto& s = p_.shape;
-    const SlabBlock all = {n_, 0, s.c, g_.pitch, 0, s.h, s.h + 1, kGridGrad, true, g_.stream};
+    const SlabBlock all = {n_, 0, s.c, g_.pitch, 0, s.h, s.h + 1, kGridGrad, true, false};
     LoadSlab<4, T>(p_, all, cells_);
     const T* grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
     const int64_t points = s.oh * s.ow;
@@ -56,7 +56,7 @@ class PackedImage {
     V y = x;
     for (int64_t first = 0; first < points; first += kLanes) {
       const int64_t count = std::min(kLanes, points - first);
-      ReadPoints(grid_at_, grid, first, count, x, y);
+      ReadPoints(d, grid_at_, grid, first, count, x, y);
       AddPoints(x, y, first, count);
     }
     FlushSlab<4, T>(p_, all, cells_);
@@ -103,7 +103,7 @@ class PackedImage {
       const V zero = hn::Zero(d);
       grad_x = FinishGrad(d, hn::Add(zero, grad_x), slope_x, unusable, infinite);
       grad_y = FinishGrad(d, hn::Add(zero, grad_y), slope_y, unusable, infinite);
-      WritePairs(grid_grad_at_, grad_x, grad_y, first, count,
+      WritePairs(d, grid_grad_at_, grad_x, grad_y, first, count,
                  static_cast<T*>(p_.grid_grad) + n_ * p_.grid_grad_stride[0]);
     }
     Scatter(points, count);
@@ -113,10 +113,9 @@ class PackedImage {
     const D d;
     const T* from = static_cast<const T*>(p_.grad_output) + n_ * p_.grad_output_stride[0];
     const auto read = [&](int64_t c) HWY_ATTR {
-      return c < p_.shape.c
-                 ? ReadChannel<T>(grad_output_at_, from + c * grad_output_at_.channel_stride, first,
-                                  count)
-                 : hn::Zero(d);
+      return c < p_.shape.c ? ReadChannel(d, grad_output_at_,
+                                          from + c * grad_output_at_.channel_stride, first, count)
+                            : hn::Zero(d);
     };
     V g0 = read(0);
     V g1 = read(1);

@@ -328,7 +328,6 @@ bool PlanPacked(const Params& p, int threads, base::KernelPlan* plan) {
   // Few points are not worth a copy of the image.
   if (bytes > L2CacheBytes() || s.oh * s.ow * 32 < s.h * s.w) return false;
   g.image = WholeLines(bytes / int64_t{sizeof(float)});
-  g.stream = ExceedsCaches(p);
   plan->path = "packed";
   plan->path_id = static_cast<int32_t>(BackwardPath::kPacked);
   plan->workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float);

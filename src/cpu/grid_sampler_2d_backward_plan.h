@@ -104,7 +104,6 @@ struct PackedGeometry {
   int slots;
   int64_t pitch;  // cells of a row
   int64_t image;  // elements of a slot
-  bool stream;    // the tensors are larger than the caches: inputGrad is written past them
 };
 
 // Nearest mode, float or double, few channels: points are added straight to the planes of an image,

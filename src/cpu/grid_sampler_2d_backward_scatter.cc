@@ -97,7 +97,7 @@ class ScatterStrip {
       V x = hn::Zero(d);
       V y = x;
       const int64_t left = std::min(lanes, count - i);
-      ReadPoints(grid_at_, grid_, first + i, left, x, y);
+      ReadPoints(d, grid_at_, grid_, first + i, left, x, y);
       hn::Mask<D> unusable;
       LocateAny(d, geometry_, x, y, x, y, unusable);
       const auto column = ToIndex(d, hn::Round(x));

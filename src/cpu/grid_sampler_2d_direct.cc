@@ -93,7 +93,7 @@ class DirectSampling {
       points.first = p;
       points.count = std::min(lanes, last - p);
       points.dense = dense && points.count == lanes;
-      ReadPoints(source.grid_at, grid, p, points.count, x, y);
+      ReadPoints(d, source.grid_at, grid, p, points.count, x, y);
       each(points, x, y);
     }
   }

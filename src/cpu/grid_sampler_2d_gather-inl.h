@@ -41,11 +41,10 @@ void RunOverChunks(const Params& params, const PointChunks& g) {
 }
 
 // x and y of `count` points of a grid from `first` on; the other lanes are some numbers.
-template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
-HWY_INLINE void ReadPoints(const PointStrides& at, const T* grid, int64_t first, int64_t count,
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
                            V& x, V& y) {
-  using F = base::ComputeType<T>;
-  const PointTag<F> d;
+  using F = hn::TFromD<D>;
   if (HWY_LIKELY(HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d)))) {
     return LoadDeinterleaved2(d, grid + 2 * first, x, y);
   }
@@ -61,10 +60,9 @@ HWY_INLINE void ReadPoints(const PointStrides& at, const T* grid, int64_t first,
 }
 
 // The plane at `from` at `count` points from `first` on; the other lanes are 0.
-template <class T, class D = PointTag<base::ComputeType<T>>>
-HWY_INLINE hn::Vec<D> ReadChannel(const PointStrides& at, const T* from, int64_t first,
+template <class D, class T>
+HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, int64_t first,
                                   int64_t count) {
-  const D d;
   if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == static_cast<int64_t>(hn::Lanes(d)))) {
     return LoadWide(d, from + first);
   }
@@ -74,10 +72,10 @@ HWY_INLINE hn::Vec<D> ReadChannel(const PointStrides& at, const T* from, int64_t
 }
 
 // Writes x and y of `count` points from `first` on, rounded once.
-template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
-HWY_INLINE void WritePairs(const PointStrides& at, V x, V y, int64_t first, int64_t count, T* out) {
-  using F = base::ComputeType<T>;
-  const PointTag<F> d;
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void WritePairs(D d, const PointStrides& at, V x, V y, int64_t first, int64_t count,
+                           T* out) {
+  using F = hn::TFromD<D>;
   const bool dense = HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d));
   if constexpr (std::is_same_v<T, F>) {
     if (HWY_LIKELY(dense)) return hn::StoreInterleaved2(x, y, d, out + 2 * first);

@@ -130,7 +130,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
 }
 
 // Three or four channels on an image that fits the cache, an image per thread: packed cells. Point
-// counts around the vectors' lengths, points outside and strange ones, layouts.
+// counts around the vectors' lengths, points outside and strange ones, widths, layouts.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnPackedCells) {
   Random random(12);
   for (const Element element : {Element::kFloat, Element::kFloat16, Element::kBFloat16}) {
@@ -139,8 +139,11 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnPackedCells) {
       for (const int64_t points : {1, 3, 4, 15, 16, 17, 31, 33, 100}) {
         for (const double reach : {0.5, 0.99, 1.5}) {
           const Layout layout = random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts);
-          GridCase c(element, 3, channels, random.Integer(1, 12), random.Integer(1, 40),
-                     random.Integer(1, 3), points, layout);
+          // From 122 (246) pixels on, the cells' rows are longer than the image's.
+          const int64_t width =
+              random.Integer(0, 3) == 0 ? random.Integer(120, 250) : random.Integer(1, 40);
+          GridCase c(element, 3, channels, random.Integer(1, 12), width, random.Integer(1, 3),
+                     points, layout);
           c.Fill(GridKind::kRandom, random);
           c.grid.FillUniform(random, -reach, reach);
           if (random.Coin()) {
