@@ -91,7 +91,7 @@ void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments
 }
 
 std::string ParseErrorText(const CLI::App& app, const std::string& message) {
-  const std::string unexpected = UnexpectedText(app);
+  std::string unexpected = UnexpectedText(app);
   if (!unexpected.empty()) return unexpected;
   if (app.get_subcommands().empty()) return message + " (portacl help lists what there is)";
   const std::string command = app.get_subcommands()[0]->get_name();

@@ -7,7 +7,6 @@
 #include "api/shim.h"
 #include "runtime/error.h"
 
-namespace base = portacl::base;
 using portacl::api::DataBuffers;
 using portacl::api::Guarded;
 using portacl::base::Status;

@@ -58,7 +58,7 @@ std::string Filled(const std::string& text) {
   std::istringstream stream(text);
   std::string lines, line;
   for (std::string word; stream >> word;) {
-    if (!line.empty() && Escaped(line + " " + word).size() > 80) {
+    if (!line.empty() && Escaped(fmt::format("{} {}", line, word)).size() > 80) {
       lines += line + "\n";
       line.clear();
     }

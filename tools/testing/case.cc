@@ -323,7 +323,7 @@ bool IsField(const std::string& name) {
                                                      "seed",     "profile",   "expect", "null"};
   const std::string parameter = name.substr(0, name.find('.'));
   const std::vector<OperatorRow>& rows = Operators();
-  return kOfEveryCase.count(name) > 0 ||
+  return kOfEveryCase.contains(name) ||
          std::any_of(rows.begin(), rows.end(),
                      [&](const OperatorRow& row) { return row.Find(parameter).has_value(); });
 }

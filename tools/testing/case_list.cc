@@ -107,7 +107,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
       entries.back().fields.push_back({key_, "", line_});
       in_list_ = true;
     } else {
-      Fail(depth_ == 1 ? "wanted an object, {\"version\": 1, \"cases\": [...]}"
+      Fail(depth_ == 1 ? R"(wanted an object, {"version": 1, "cases": [...]})"
                        : "a list where none is wanted");
     }
     return true;
