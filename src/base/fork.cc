@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <thread>
 
 #include "base/per_thread.h"
 
@@ -19,7 +20,8 @@ struct ForkLocks {
   static constexpr size_t kMaxActions = 8;
   using Heads = std::array<ForkLock*, kRanks>;
 
-  // Innermost: a thread that holds any other lock may make an object, and its maker takes none.
+  // Innermost: a thread that holds any other lock may make an object, and its maker takes none but
+  // those it has made itself.
   static inline std::mutex creation;
   PORTACL_STARTS_WITH_THREAD static inline thread_local int creation_depth = 0;
   // Locks enlist at the head of their rank's list without waiting for anyone.
@@ -47,13 +49,15 @@ struct ForkLocks {
     while (true) {
       const Heads wanted = Snapshot();
       ForEach(wanted, [](ForkLock* lock) { lock->LockForFork(); });
-      creation.lock();
-      if (Snapshot() == wanted) {
-        taken = wanted;
-        return;
+      if (creation.try_lock()) {  // a maker that has it may wait for a lock that is taken here
+        if (Snapshot() == wanted) {
+          taken = wanted;
+          return;
+        }
+        creation.unlock();  // an object was made meanwhile, whose lock may be in use
       }
-      creation.unlock();  // an object was made meanwhile, whose lock may be in use
       ForEach(wanted, [](ForkLock* lock) { lock->UnlockInParent(); });
+      std::this_thread::yield();
     }
   }
 

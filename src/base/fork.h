@@ -85,8 +85,8 @@ class Immortal {
  public:
   constexpr Immortal() = default;
 
-  // The object; make() returns the new T* and may throw. It takes no ForkSafe lock and waits for no
-  // other thread.
+  // The object; make() returns the new T* and may throw. It takes no ForkSafe lock but those it
+  // makes, and waits for no other thread.
   template <class Make>
   T& Get(Make&& make) {
     if (T* const made = object_.load(std::memory_order_acquire)) return *made;

@@ -6,6 +6,8 @@
 
 #include <new>
 
+#include "base/fork.h"
+
 // The variable lies in the memory that a thread is started with: reading it allocates nothing,
 // where the usual model of a shared library ends the process if memory has run out.
 #define PORTACL_STARTS_WITH_THREAD [[gnu::tls_model("initial-exec")]]
@@ -29,17 +31,17 @@ class PerThread {
   static T* Find() noexcept { return object_; }
 
  private:
-  struct Key {
-    Key() noexcept : valid(pthread_key_create(&key, &End) == 0) {}
-    pthread_key_t key = 0;
-    bool valid;
-  };
+  // A key for all threads, whose destructor ends the objects of those that end.
+  static bool HaveKey() noexcept {
+    const internal::CreationLock lock;
+    if (!have_key_) have_key_ = pthread_key_create(&key_, &End) == 0;
+    return have_key_;
+  }
 
   static T* Make() noexcept {
-    static const Key key;
-    if (!key.valid) return nullptr;
+    if (!HaveKey()) return nullptr;
     T* const made = new (std::nothrow) T;
-    if (made == nullptr || pthread_setspecific(key.key, made) == 0) return made;
+    if (made == nullptr || pthread_setspecific(key_, made) == 0) return made;
     delete made;
     return nullptr;
   }
@@ -49,6 +51,8 @@ class PerThread {
     delete static_cast<T*>(object);
   }
 
+  inline static pthread_key_t key_ = 0;
+  inline static bool have_key_ = false;
   PORTACL_STARTS_WITH_THREAD inline static thread_local T* object_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/fork.h"
 #include "cpu/caches.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -36,7 +37,8 @@ struct Caches {
 // From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
 // virtual machine or a process has no access to.
 const Caches& ThisMachinesCaches() {
-  static const Caches caches = [] {
+  static constinit base::Immortal<const Caches> caches;
+  return caches.Get([] {
     Caches found;
     int64_t largest = 0;
     for (int index = 0; index < 8; ++index) {
@@ -46,9 +48,8 @@ const Caches& ThisMachinesCaches() {
     }
     const auto cpus = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
     if (largest > 0) found.last = std::min(largest, cpus * kMostCacheBytesPerCpu);
-    return found;
-  }();
-  return caches;
+    return new Caches(found);
+  });
 }
 
 Vendor AskCpu() {
@@ -77,8 +78,8 @@ int64_t L2CacheBytes() {
 
 Vendor CpuVendor() {
   if (vendor_for_tests) return *vendor_for_tests;
-  static const Vendor vendor = AskCpu();
-  return vendor;
+  static constinit base::Immortal<const Vendor> vendor;
+  return vendor.Get([] { return new Vendor(AskCpu()); });
 }
 
 bool IsOverBeforeWideVectorsAreFast(int64_t work) {

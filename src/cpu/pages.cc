@@ -15,8 +15,7 @@ namespace {
 constexpr int kPopulateWrite = 23;
 
 uintptr_t PageBytes() {
-  static const auto bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
+  return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));  // without a system call
 }
 
 uintptr_t PageOf(const void* at) { return reinterpret_cast<uintptr_t>(at) / PageBytes(); }

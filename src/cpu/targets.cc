@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/fork.h"
+
 namespace portacl::cpu {
 namespace {
 
@@ -38,12 +40,13 @@ struct Names {
 
 bool HasTargets(int64_t targets) {
   // Highway asks the CPU on every call, which costs tens of microseconds in a virtual machine.
-  static const auto supported = hwy::SupportedTargets();
-  return (supported & targets) != 0;
+  static constinit base::Immortal<const int64_t> supported;
+  return (supported.Get([] { return new int64_t(hwy::SupportedTargets()); }) & targets) != 0;
 }
 
 std::span<const char* const> TargetNames() {
-  static const Names names;
+  static constinit base::Immortal<const Names> made;
+  const Names& names = made.Get();
   return {names.names.data(), names.count};
 }
 

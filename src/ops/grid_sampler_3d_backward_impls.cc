@@ -2,6 +2,9 @@
 // first, the reference last.
 #include "ops/grid_sampler_3d_backward_impls.h"
 
+#include <memory>
+
+#include "base/fork.h"
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/grid_sampler_3d_backward.h"
 #endif
@@ -10,15 +13,15 @@
 namespace portacl::ops {
 
 const KernelList<GridSampler3DBackwardParams>& GridSampler3DBackwardImpls() {
-  static const auto* const list = [] {
-    auto* made = new KernelList<GridSampler3DBackwardParams>;
+  static constinit base::Immortal<const KernelList<GridSampler3DBackwardParams>> list;
+  return list.Get([] {
+    auto made = std::make_unique<KernelList<GridSampler3DBackwardParams>>();
 #if !defined(PORTACL_SCALAR_ONLY)
     for (const auto& kernel : cpu::GridSampler3DBackwardKernels()) made->push_back(&kernel);
 #endif
     made->push_back(&ref::kGridSampler3DBackward);
-    return made;
-  }();
-  return *list;
+    return made.release();
+  });
 }
 
 }  // namespace portacl::ops

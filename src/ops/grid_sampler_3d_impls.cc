@@ -2,6 +2,9 @@
 // reference last.
 #include "ops/grid_sampler_3d_impls.h"
 
+#include <memory>
+
+#include "base/fork.h"
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/grid_sampler_3d.h"
 #endif
@@ -10,15 +13,15 @@
 namespace portacl::ops {
 
 const KernelList<GridSampler3DParams>& GridSampler3DImpls() {
-  static const auto* const list = [] {
-    auto* made = new KernelList<GridSampler3DParams>;
+  static constinit base::Immortal<const KernelList<GridSampler3DParams>> list;
+  return list.Get([] {
+    auto made = std::make_unique<KernelList<GridSampler3DParams>>();
 #if !defined(PORTACL_SCALAR_ONLY)
     for (const auto& kernel : cpu::GridSampler3DKernels()) made->push_back(&kernel);
 #endif
     made->push_back(&ref::kGridSampler3D);
-    return made;
-  }();
-  return *list;
+    return made.release();
+  });
 }
 
 }  // namespace portacl::ops

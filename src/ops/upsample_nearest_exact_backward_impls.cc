@@ -1,6 +1,9 @@
 // The only place that names the nearest-exact backward kernels: best first, the reference last.
 #include "ops/upsample_nearest_exact_backward_impls.h"
 
+#include <memory>
+
+#include "base/fork.h"
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/upsample_nearest_exact_backward.h"
 #endif
@@ -9,15 +12,15 @@
 namespace portacl::ops {
 
 const KernelList<UpsampleNearestExactBackwardParams>& UpsampleNearestExactBackwardImpls() {
-  static const auto* const list = [] {
-    auto* made = new KernelList<UpsampleNearestExactBackwardParams>;
+  static constinit base::Immortal<const KernelList<UpsampleNearestExactBackwardParams>> list;
+  return list.Get([] {
+    auto made = std::make_unique<KernelList<UpsampleNearestExactBackwardParams>>();
 #if !defined(PORTACL_SCALAR_ONLY)
     for (const auto& kernel : cpu::UpsampleNearestExactBackwardKernels()) made->push_back(&kernel);
 #endif
     made->push_back(&ref::kUpsampleNearestExactBackward);
-    return made;
-  }();
-  return *list;
+    return made.release();
+  });
 }
 
 }  // namespace portacl::ops

@@ -127,9 +127,11 @@ size_t PhysicalMemory() {
 }
 
 size_t PoolLimit() {
-  static const size_t limit =
-      EnvironmentBytes("PORTACL_POOL_BYTES", std::min(PhysicalMemory() / 8, size_t{1} << 30));
-  return limit;
+  static constinit base::Immortal<const size_t> limit;
+  return limit.Get([] {
+    return new size_t(
+        EnvironmentBytes("PORTACL_POOL_BYTES", std::min(PhysicalMemory() / 8, size_t{1} << 30)));
+  });
 }
 
 size_t PooledBytes() {

@@ -75,8 +75,9 @@ void ForgetInChild() { the_subscriptions.Forget(); }
 Subscriptions& All() {
   return the_subscriptions.Get([] {
     auto made = std::make_unique<Subscriptions>();
-    static const bool registered = (base::RunInForkedChildren(&ForgetInChild), true);
-    static_cast<void>(registered);
+    static bool registered = false;  // once, though each child makes its own object
+    if (!registered) base::RunInForkedChildren(&ForgetInChild);
+    registered = true;
     return made.release();
   });
 }

@@ -63,8 +63,7 @@ Table& TheTable() {
 }
 
 size_t PageSize() {
-  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return page;
+  return static_cast<size_t>(sysconf(_SC_PAGESIZE));  // without a system call
 }
 
 size_t RoundUp(size_t value, size_t multiple) {
@@ -274,12 +273,12 @@ void ShrinkQuarantine(Table& table) {
 }  // namespace
 
 bool GuardEnabled() {
-  static const bool enabled = [] {
-    const bool wanted = EnvironmentFlag("PORTACL_GUARD");
-    if (wanted) InstallHandler();
-    return wanted;
-  }();
-  return enabled;
+  static constinit base::Immortal<const bool> enabled;
+  return enabled.Get([] {
+    auto wanted = std::make_unique<bool>(EnvironmentFlag("PORTACL_GUARD"));
+    if (*wanted) InstallHandler();
+    return wanted.release();
+  });
 }
 
 GuardedMemory GuardAllocate(size_t size, bool host) {

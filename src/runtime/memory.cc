@@ -54,8 +54,9 @@ Registry& TheRegistry() {
 }
 
 size_t DeviceMemory() {
-  static const size_t bytes = EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory());
-  return bytes;
+  static constinit base::Immortal<const size_t> bytes;
+  return bytes.Get(
+      [] { return new size_t(EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory())); });
 }
 
 Pages PagesOf(uint32_t policy) {

@@ -139,15 +139,17 @@ class TraceFile {
 
 // Null where no trace is wanted. Leaked on purpose, see context.cc.
 TraceFile* TheFile() {
-  static TraceFile* const file = []() -> TraceFile* {
+  static constinit base::Immortal<TraceFile*> file;
+  return file.Get([] {
+    auto made = std::make_unique<TraceFile*>(nullptr);
     const char* const path = EnvironmentText("PORTACL_TRACE");
-    if (*path == '\0') return nullptr;
-    auto made = std::make_unique<TraceFile>(path);
-    if (!made->usable()) return nullptr;
+    if (*path == '\0') return made.release();
+    auto usable = std::make_unique<TraceFile>(path);
+    if (!usable->usable()) return made.release();
     std::atexit(FlushTrace);
+    *made = usable.release();
     return made.release();
-  }();
-  return file;
+  });
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 // The small parts of src/base: checked arithmetic, names of types, messages, handles, status, log.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +18,7 @@
 #include "base/dispatch.h"
 #include "base/dtype.h"
 #include "base/error_message.h"
+#include "base/fork.h"
 #include "base/handle_table.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -196,6 +201,33 @@ TEST(HandleTableTest, TheQuarantineKeepsABoundedNumberOfAddressesAndNoObjects) {
     EXPECT_LE(blocks, 1024);
   }
   EXPECT_EQ(blocks, 0);
+}
+
+TEST(ImmortalTest, AForkWaitsForAMakerThatUsesTheLockItHasMade) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the library does not handle forks there, see fork.cc";
+#endif
+  static constinit Immortal<ForkSafe<std::mutex>> object;
+  std::atomic<bool> is_made{false};
+  std::thread maker([&] {
+    object.Get([&] {
+      auto* made = new ForkSafe<std::mutex>(LockRank::kLog);
+      is_made = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the fork is on its way
+      const std::lock_guard lock(*made);
+      return made;
+    });
+  });
+  while (!is_made) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (object.Find() == nullptr) _exit(1);
+    _exit(object.Find()->try_lock() ? 0 : 2);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  maker.join();
+  EXPECT_EQ(status, 0);
 }
 
 TEST(LogTest, AnyLevelCanBeWrittenAndAsked) {

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# No static local variable of the library is made under the compiler's guard: the child of a fork()
+# would wait for ever for a thread of its parent that was making one. base::Immortal
+# (src/base/fork.h) has no such guard.
+set -euo pipefail
+library=${PORTACL_BUILD_DIR:?}/lib/libportacl.so
+symbols=$(nm --demangle "$library")
+grep -q 'portacl::base::' <<<"$symbols" || { echo "$library has no symbol table"; exit 1; }
+
+# Of namespace scope, so made when the library is loaded, by the one thread that loads it.
+loaded='guard variable for portacl::base::internal::ForkLocks::registered'
+guarded=$(grep -o 'guard variable for .*' <<<"$symbols" | grep -Fxv "$loaded" |
+  grep -v 'guard variable for spdlog::details::os::thread_id()' || true) # of one thread alone
+[ -z "$guarded" ] || { echo "static variables under a guard in $library:"; echo "$guarded"; exit 1; }
