@@ -57,7 +57,8 @@ HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
   if constexpr (kContiguous) {
     return n >= columns ? hn::LoadU(d, from) : LoadFirst(d, from, static_cast<size_t>(n));
   } else {
-    HWY_ALIGN T elements[hn::MaxLanes(d)] = {};
+    // One block, not MaxLanes: of the narrow tag of a capped one, Highway says half of its lanes.
+    HWY_ALIGN T elements[16 / sizeof(T)] = {};
     for (int64_t i = 0; i < std::min(n, columns); ++i) elements[i] = from[i * step];
     return hn::Load(d, elements);
   }
