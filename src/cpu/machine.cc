@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/fork.h"
+#include "base/once.h"
 #include "cpu/caches.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -37,7 +37,7 @@ struct Caches {
 // From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
 // virtual machine or a process has no access to.
 const Caches& ThisMachinesCaches() {
-  static constinit base::Immortal<const Caches> caches;
+  static constinit base::Once<Caches> caches;
   return caches.Get([] {
     Caches found;
     int64_t largest = 0;
@@ -48,7 +48,7 @@ const Caches& ThisMachinesCaches() {
     }
     const auto cpus = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
     if (largest > 0) found.last = std::min(largest, cpus * kMostCacheBytesPerCpu);
-    return new Caches(found);
+    return found;
   });
 }
 
@@ -78,8 +78,8 @@ int64_t L2CacheBytes() {
 
 Vendor CpuVendor() {
   if (vendor_for_tests) return *vendor_for_tests;
-  static constinit base::Immortal<const Vendor> vendor;
-  return vendor.Get([] { return new Vendor(AskCpu()); });
+  static constinit base::Once<Vendor> vendor;
+  return vendor.Get([] { return AskCpu(); });
 }
 
 bool IsOverBeforeWideVectorsAreFast(int64_t work) {

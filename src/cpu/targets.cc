@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "base/fork.h"
+#include "base/once.h"
 
 namespace portacl::cpu {
 namespace {
@@ -27,11 +27,6 @@ constexpr std::array kTargets = {
 };
 
 struct Names {
-  Names() {
-    for (const Target& target : kTargets) {
-      if (HasTargets(target.bit)) names[count++] = target.name;
-    }
-  }
   std::array<const char*, kTargets.size()> names{};
   size_t count = 0;
 };
@@ -40,13 +35,19 @@ struct Names {
 
 bool HasTargets(int64_t targets) {
   // Highway asks the CPU on every call, which costs tens of microseconds in a virtual machine.
-  static constinit base::Immortal<const int64_t> supported;
-  return (supported.Get([] { return new int64_t(hwy::SupportedTargets()); }) & targets) != 0;
+  static constinit base::Once<int64_t> supported;
+  return (supported.Get([] { return int64_t{hwy::SupportedTargets()}; }) & targets) != 0;
 }
 
 std::span<const char* const> TargetNames() {
-  static constinit base::Immortal<const Names> made;
-  const Names& names = made.Get();
+  static constinit base::Once<Names> found;
+  const Names& names = found.Get([] {
+    Names supported;
+    for (const Target& target : kTargets) {
+      if (HasTargets(target.bit)) supported.names[supported.count++] = target.name;
+    }
+    return supported;
+  });
   return {names.names.data(), names.count};
 }
 

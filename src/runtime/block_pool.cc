@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fork.h"
+#include "base/once.h"
 #include "runtime/environment.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -127,10 +128,9 @@ size_t PhysicalMemory() {
 }
 
 size_t PoolLimit() {
-  static constinit base::Immortal<const size_t> limit;
+  static constinit base::Once<size_t> limit;
   return limit.Get([] {
-    return new size_t(
-        EnvironmentBytes("PORTACL_POOL_BYTES", std::min(PhysicalMemory() / 8, size_t{1} << 30)));
+    return EnvironmentBytes("PORTACL_POOL_BYTES", std::min(PhysicalMemory() / 8, size_t{1} << 30));
   });
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/fork.h"
+#include "base/once.h"
 #include "runtime/environment.h"
 #include "runtime/guard_stack.h"
 
@@ -273,11 +274,11 @@ void ShrinkQuarantine(Table& table) {
 }  // namespace
 
 bool GuardEnabled() {
-  static constinit base::Immortal<const bool> enabled;
+  static constinit base::Once<bool> enabled;
   return enabled.Get([] {
-    auto wanted = std::make_unique<bool>(EnvironmentFlag("PORTACL_GUARD"));
-    if (*wanted) InstallHandler();
-    return wanted.release();
+    const bool wanted = EnvironmentFlag("PORTACL_GUARD");
+    if (wanted) InstallHandler();
+    return wanted;
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/fork.h"
+#include "base/once.h"
 #include "runtime/block_pool.h"
 #include "runtime/context.h"
 #include "runtime/environment.h"
@@ -54,9 +55,8 @@ Registry& TheRegistry() {
 }
 
 size_t DeviceMemory() {
-  static constinit base::Immortal<const size_t> bytes;
-  return bytes.Get(
-      [] { return new size_t(EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory())); });
+  static constinit base::Once<size_t> bytes;
+  return bytes.Get([] { return EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory()); });
 }
 
 Pages PagesOf(uint32_t policy) {

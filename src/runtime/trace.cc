@@ -20,6 +20,7 @@
 
 #include "base/fork.h"
 #include "base/json_text.h"
+#include "base/once.h"
 #include "runtime/environment.h"
 
 namespace portacl::runtime {
@@ -139,15 +140,13 @@ class TraceFile {
 
 // Null where no trace is wanted. Leaked on purpose, see context.cc.
 TraceFile* TheFile() {
-  static constinit base::Immortal<TraceFile*> file;
-  return file.Get([] {
-    auto made = std::make_unique<TraceFile*>(nullptr);
+  static constinit base::Once<TraceFile*> file;
+  return file.Get([]() -> TraceFile* {
     const char* const path = EnvironmentText("PORTACL_TRACE");
-    if (*path == '\0') return made.release();
-    auto usable = std::make_unique<TraceFile>(path);
-    if (!usable->usable()) return made.release();
+    if (*path == '\0') return nullptr;
+    auto made = std::make_unique<TraceFile>(path);
+    if (!made->usable()) return nullptr;
     std::atexit(FlushTrace);
-    *made = usable.release();
     return made.release();
   });
 }

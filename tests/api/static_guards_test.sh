@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # No static local variable of the library is made under the compiler's guard: the child of a fork()
 # would wait for ever for a thread of its parent that was making one. base::Immortal
-# (src/base/fork.h) has no such guard.
+# (src/base/fork.h) and base::Once have no such guard.
 set -euo pipefail
 library=${PORTACL_BUILD_DIR:?}/lib/libportacl.so
 symbols=$(nm --demangle "$library")
