@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # script/setup where it cannot install: without root, without a network, without Debian, without
 # PyPI. Each time it names what is missing and ends with status 3; a second run is quick; the packages
-# of the product need no Python. And --help of all scripts, called by their names from their own folders.
+# of the product need no Python. What is locked is installed whatever PyPI has since. And --help of all
+# scripts, called by their names from their own folders.
 set -euo pipefail
 setup=$PORTACL_SOURCE_DIR/script/setup
 folder=$(mktemp -d)
@@ -75,3 +76,37 @@ case $venv in
   /*/.cache/portacl/venv-*) echo "ok no HOME" ;;
   *) echo "without HOME the environment would be $venv"; exit 1 ;;
 esac
+
+# A dependency with an extra, pinned, of which there is a newer version by now: pip's resolver would take
+# that one and refuse it for want of a hash.
+mkdir "$folder/wheels" "$folder/later"
+cp -r "$PORTACL_SOURCE_DIR/script" "$folder/later/"
+printf '%s\n' 'app>=1' 'dependency==1' >"$folder/later/script/requirements/base.txt"
+python3 - "$folder" <<'EOF'
+import hashlib, pathlib, sys, zipfile
+
+folder = pathlib.Path(sys.argv[1])
+
+def wheel(name, version, *lines):
+    info = f"{name}-{version}.dist-info"
+    path = folder / f"wheels/{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(f"{name}.py", f"version = {version}")
+        file.writestr(f"{info}/METADATA", "\n".join(
+            ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *lines]))
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any")
+        file.writestr(f"{info}/RECORD", "")
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+lock = [wheel("app", 1, "Requires-Dist: dependency[extra]>=1"), wheel("dependency", 1, "Provides-Extra: extra")]
+wheel("dependency", 2, "Provides-Extra: extra")
+(folder / "later/script/requirements/base.lock").write_text("\n".join(lock) + "\n")
+EOF
+later() {
+  env -u PIP_EXTRA_INDEX_URL PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/later/cache" \
+    PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS="$folder/wheels" "$folder/later/script/setup" "$@"
+}
+later
+[ "$("$(later --print-venv)/bin/python" -c 'import app, dependency; print(dependency.version)')" = 1 ] ||
+  { echo "another version than the locked one"; exit 1; }
+echo "ok a newer version of what is locked"
