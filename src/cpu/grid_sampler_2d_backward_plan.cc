@@ -234,9 +234,19 @@ bool PlanDirect(const Params& p, base::KernelPlan* plan) {
   return true;
 }
 
+// Points, and pixels that count an eighth, in all channels.
+int64_t WorkOf(const ops::GridSampler2DShape& s) {
+  return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8);
+}
+
 // Whether a call is too small to be shared: waking a thread takes some 10 us.
-bool IsSmall(const ops::GridSampler2DShape& s) {
-  return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8) < 8192;
+bool IsSmall(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
+
+// The same where every thread looks at all points of an image and gathers apart for gridGrad, while
+// one thread alone reads its taps once.
+bool IsSmallForOwners(const ops::GridSampler2DShape& s, int threads) {
+  constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
+  return IsSmall(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
 }
 
 bool ServesPlanes(const Params& p) {
@@ -250,8 +260,8 @@ constexpr int64_t kMostStrips = 8;
 
 bool PlanOwned(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
-  if (!ServesPlanes(p) || s.n >= threads || threads > kMostStrips * s.n || IsSmall(s) ||
-      !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
+  if (!ServesPlanes(p) || s.n >= threads || threads > kMostStrips * s.n ||
+      IsSmallForOwners(s, threads) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
       (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
     return false;
   }
@@ -287,7 +297,7 @@ bool PlanScatter(const Params& p, int threads, base::KernelPlan* plan) {
 
 bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
   const auto& s = p.shape;
-  if (!ServesPlanes(p) || (s.n < threads && !IsSmall(s))) return false;
+  if (!ServesPlanes(p) || (s.n < threads && !IsSmallForOwners(s, threads))) return false;
   PlanarGeometry g = PlanarGeometryOf(p, threads);
   const bool in_memory = ExceedsCaches(p);
   g.stream = HWY_ARCH_X86 && in_memory;

@@ -71,7 +71,8 @@ class DirectSampling {
     int64_t output_step;
     int64_t first = 0;
     int64_t count = 0;
-    bool dense = false;  // a whole vector, whose results follow each other
+    bool dense = false;    // a whole vector, whose results follow each other
+    bool windows = false;  // taps are looked up in whole vectors where they lie together
 
     const T* PlaneOf(int64_t c) const { return input + c * input_step; }
   };
@@ -87,6 +88,7 @@ class DirectSampling {
     Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
                      static_cast<T*>(p_.output) + n * p_.output_stride[0], p_.shape.c,
                      p_.input_stride[1], output_at_.channel_stride};
+    points.windows = kHasWindows && p_.shape.c >= (GathersAreSlow() ? 1 : kWindowChannels);
     V x = hn::Zero(d);
     V y = x;
     for (int64_t p = first; p < last; p += lanes) {
@@ -123,14 +125,14 @@ class DirectSampling {
   static constexpr int64_t kMostStreams = 16;
   static constexpr auto kFetchAhead = static_cast<int64_t>(1024 / sizeof(T));
 
-  // Channels from which on a window of taps takes less than gathers, with the search for it.
+  // Channels from which on a window of taps takes less than fast gathers, with the search for it.
   static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
   static HWY_INLINE TapWindow WindowOf(const PairPlane& plane, const Points& points, int32_t reach,
                                        VI& column, VI& row) {
     if constexpr (kHasWindows) {
-      if (points.channels >= kWindowChannels) return FindWindow(plane, reach, column, row);
+      if (points.windows) return FindWindow(plane, reach, column, row);
     }
     return {};
   }

@@ -82,6 +82,8 @@ Vendor CpuVendor() {
   return vendor.Get([] { return AskCpu(); });
 }
 
+bool GathersAreSlow() { return CpuVendor() == Vendor::kAmd; }
+
 bool IsOverBeforeWideVectorsAreFast(int64_t work) {
   return work < 1024 && CpuVendor() != Vendor::kAmd;
 }

@@ -15,6 +15,10 @@ inline std::optional<Vendor> vendor_for_tests;
 
 Vendor CpuVendor();
 
+// Whether a gather takes longer than looking its values up in a few whole vectors: on AMD's Zen 4
+// it takes twice as long as on Intel's cores.
+bool GathersAreSlow();
+
 // Whether a call on so many points times channels is better done in 256 bits: a core of Intel's
 // takes 512-bit instructions at a third of the speed for the first microseconds after some
 // milliseconds without them.

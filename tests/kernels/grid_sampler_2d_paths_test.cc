@@ -127,6 +127,16 @@ TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
   EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 256, 320, 300, 300), kBoth), "slab");
   EXPECT_EQ(BackwardPath(ShapeOf(2, 1, 256, 320, 300, 300), kBoth), "padded");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 1, 20, 20, 20, 20), kBoth), "padded");  // too small to share
+  const GridSampler2DShape small = ShapeOf(1, 2, 150, 210, 150, 210);
+  for (const bool amd : {false, true}) {  // where gathers are slow
+    portacl::cpu::vendor_for_tests =
+        amd ? portacl::cpu::Vendor::kAmd : portacl::cpu::Vendor::kOther;
+    EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+    EXPECT_EQ(BackwardPath(small, kBoth), amd ? "padded" : "owned");
+    portacl::runtime::SetNumThreads(4);
+    EXPECT_EQ(BackwardPath(small, kBoth), "owned");
+    portacl::runtime::SetNumThreads(2);
+  }
   portacl::runtime::SetNumThreads(9);
   EXPECT_EQ(BackwardPath(one, kBoth), "slab");
   portacl::runtime::SetNumThreads(8);
