@@ -4,10 +4,10 @@
 #include <pthread.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdlib>
-#include <thread>
+#include <mutex>
+#include <utility>
 
 #include "base/per_thread.h"
 
@@ -20,23 +20,16 @@ struct ForkLocks {
   static constexpr size_t kMaxActions = 8;
   using Heads = std::array<ForkLock*, kRanks>;
 
-  // Innermost: a thread that holds any other lock may make an object, and its maker takes none but
-  // those it has made itself.
+  // Guards what is below it. Innermost: a thread that holds any other lock may make an object, and
+  // its maker takes none but those it has made itself.
   static inline std::mutex creation;
   PORTACL_STARTS_WITH_THREAD static inline thread_local int creation_depth = 0;
-  // Locks enlist at the head of their rank's list without waiting for anyone.
-  static inline std::array<std::atomic<ForkLock*>, kRanks> heads{};
+  // By rank. A maker's locks are its own, and may end with it, until it is done: `made`.
+  static inline Heads heads{};
+  static inline Heads made{};
   static inline Heads taken{};  // by the fork() that runs
   static inline std::array<void (*)(), kMaxActions> actions{};
   static inline size_t num_actions = 0;
-
-  static std::atomic<ForkLock*>& HeadOf(LockRank rank) { return heads[static_cast<size_t>(rank)]; }
-
-  static Heads Snapshot() {
-    Heads now;
-    for (size_t rank = 0; rank < kRanks; ++rank) now[rank] = heads[rank].load();
-    return now;
-  }
 
   template <class Function>
   static void ForEach(const Heads& lists, Function function) {
@@ -45,19 +38,40 @@ struct ForkLocks {
     }
   }
 
+  static void ListWhatIsMade() {
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      ForkLock** end = &made[rank];
+      while (*end != nullptr) end = &(*end)->next_;
+      *end = heads[rank];
+      heads[rank] = std::exchange(made[rank], nullptr);
+    }
+  }
+
+  static bool TakeOut(Heads& lists, ForkLock* lock) {
+    ForkLock** link = &lists[static_cast<size_t>(lock->rank_)];
+    while (*link != nullptr && *link != lock) link = &(*link)->next_;
+    if (*link == nullptr) return false;
+    *link = lock->next_;
+    return true;
+  }
+
+  static Heads Listed() {
+    const std::lock_guard makers_are_done(creation);
+    return heads;
+  }
+
   static void BeforeFork() {
     while (true) {
-      const Heads wanted = Snapshot();
+      const Heads wanted = Listed();
       ForEach(wanted, [](ForkLock* lock) { lock->LockForFork(); });
-      if (creation.try_lock()) {  // a maker that has it may wait for a lock that is taken here
-        if (Snapshot() == wanted) {
+      if (creation.try_lock()) {  // never waits for a maker while it holds what that may want
+        if (heads == wanted) {
           taken = wanted;
           return;
         }
         creation.unlock();  // an object was made meanwhile, whose lock may be in use
       }
       ForEach(wanted, [](ForkLock* lock) { lock->UnlockInParent(); });
-      std::this_thread::yield();
     }
   }
 
@@ -84,26 +98,18 @@ CreationLock::CreationLock() noexcept {
   if (ForkLocks::creation_depth++ == 0) ForkLocks::creation.lock();
 }
 CreationLock::~CreationLock() {
+  if (ForkLocks::creation_depth == 1) ForkLocks::ListWhatIsMade();
   if (--ForkLocks::creation_depth == 0) ForkLocks::creation.unlock();
 }
 
 void ForkLock::Enlist() noexcept {
-  std::atomic<ForkLock*>& head = ForkLocks::HeadOf(rank_);
-  next_ = head.load();
-  while (!head.compare_exchange_weak(next_, this)) {
-  }
+  const CreationLock lock;
+  next_ = std::exchange(ForkLocks::made[static_cast<size_t>(rank_)], this);
 }
 
 void ForkLock::Delist() noexcept {
-  const CreationLock others_that_delist;
-  ForkLock* expected = this;
-  if (ForkLocks::HeadOf(rank_).compare_exchange_strong(expected, next_)) return;
-  for (ForkLock* lock = expected; lock != nullptr; lock = lock->next_) {
-    if (lock->next_ == this) {
-      lock->next_ = next_;
-      return;
-    }
-  }
+  const CreationLock lock;
+  if (!ForkLocks::TakeOut(ForkLocks::made, this)) ForkLocks::TakeOut(ForkLocks::heads, this);
 }
 
 }  // namespace internal

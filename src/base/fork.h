@@ -42,7 +42,7 @@ class ForkLock {
   explicit ForkLock(LockRank rank) : rank_(rank) {}
   virtual ~ForkLock() = default;
   void Enlist() noexcept;
-  // Not while a fork() is on its way: long-lived locks never do.
+  // Not while a fork() is on its way, but for a lock of a maker that fails: others live for ever.
   void Delist() noexcept;
 
  private:
@@ -51,7 +51,8 @@ class ForkLock {
   ForkLock* next_ = nullptr;
 };
 
-// Held while an Immortal object is made; may be taken again by the thread that has it.
+// Held while an object or a value is made at its first use, and by all that changes what fork()
+// reads; may be taken again by the thread that has it.
 class CreationLock {
  public:
   CreationLock() noexcept;

@@ -15,7 +15,8 @@ class Once {
  public:
   constexpr Once() = default;
 
-  // The value; find() returns it and may throw. It is under the same conditions as Immortal's maker.
+  // The value; find() returns it, may throw, and is under the conditions of Immortal's make(). It
+  // does not ask for this value.
   template <class Find>
   const T& Get(Find&& find) {
     if (is_found_.load(std::memory_order_acquire)) return value_;
@@ -25,6 +26,8 @@ class Once {
     is_found_.store(true, std::memory_order_release);
     return value_;
   }
+
+  bool IsFound() const { return is_found_.load(std::memory_order_acquire); }
 
  private:
   T value_{};

@@ -179,8 +179,6 @@ void OnFault(int signal, siginfo_t* info, void* context) {
 }
 
 void InstallHandler() {
-  static_cast<void>(
-      CaptureStack(kOwnFrames));  // the first one loads a library, which a handler must not
   static_cast<void>(TheTable());
   struct sigaction action {};
   action.sa_sigaction = OnFault;
@@ -275,6 +273,11 @@ void ShrinkQuarantine(Table& table) {
 
 bool GuardEnabled() {
   static constinit base::Once<bool> enabled;
+  // The first stack takes the loader's lock, which a handler must not, nor wait for in a maker:
+  // constructors of libraries that are being loaded may be waiting for that.
+  if (!enabled.IsFound() && *EnvironmentText("PORTACL_GUARD") != '\0') {
+    static_cast<void>(CaptureStack(kOwnFrames));
+  }
   return enabled.Get([] {
     const bool wanted = EnvironmentFlag("PORTACL_GUARD");
     if (wanted) InstallHandler();

@@ -41,10 +41,11 @@ Place PlaceOf(const void* address) {
 }
 
 // The command for all frames of the file that frame `first` is in.
-void PrintCommand(const GuardStack& stack, int first) {
+template <class Write>
+void WriteCommand(const GuardStack& stack, int first, const Write& write) {
   const Place place = PlaceOf(stack.frames[static_cast<size_t>(first)]);
-  Print("  functions and lines: addr2line -Cfpie ");
-  Print(place.file);
+  write("functions and lines: addr2line -Cfpie ");
+  write(place.file);
   for (int i = first; i < stack.count; ++i) {
     void* const frame = stack.frames[static_cast<size_t>(i)];
     if (PlaceOf(frame).file != place.file) continue;
@@ -53,9 +54,25 @@ void PrintCommand(const GuardStack& stack, int first) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - static_cast<uintptr_t>(back);
     std::array<char, 24> text;
     const auto end = fmt::format_to_n(text.data(), text.size(), " {:#x}", address - place.base);
-    Print(std::string_view(text.data(), end.size));
+    write(std::string_view(text.data(), end.size));
   }
-  Print("\n");
+  write("\n");
+}
+
+// A command for each file among the frames, each a line. write(std::string_view) may be a
+// handler's.
+template <class Write>
+void WriteCommands(const GuardStack& stack, std::string_view indent, const Write& write) {
+  for (int i = 0; i < stack.count; ++i) {
+    const char* const file = PlaceOf(stack.frames[static_cast<size_t>(i)]).file;
+    bool first = file != nullptr;
+    for (int j = 0; j < i; ++j) {
+      first = first && PlaceOf(stack.frames[static_cast<size_t>(j)]).file != file;
+    }
+    if (!first) continue;
+    write(indent);
+    WriteCommand(stack, i, write);
+  }
 }
 
 }  // namespace
@@ -93,14 +110,7 @@ void PrintStack(const char* title, const GuardStack& stack) {
   if (stack.count <= 0) return;
   PrintLine("  {}:", title);
   backtrace_symbols_fd(stack.frames.data(), stack.count, STDERR_FILENO);
-  for (int i = 0; i < stack.count; ++i) {
-    const char* const file = PlaceOf(stack.frames[static_cast<size_t>(i)]).file;
-    bool first = file != nullptr;
-    for (int j = 0; j < i; ++j) {
-      first = first && PlaceOf(stack.frames[static_cast<size_t>(j)]).file != file;
-    }
-    if (first) PrintCommand(stack, i);
-  }
+  WriteCommands(stack, "  ", Print);
 }
 
 std::string DescribeStack(const GuardStack& stack) {
@@ -110,6 +120,7 @@ std::string DescribeStack(const GuardStack& stack) {
     text += fmt::format("    {}\n", names[i]);
   }
   std::free(names);
+  WriteCommands(stack, "    ", [&text](std::string_view part) { text += part; });
   return text;
 }
 

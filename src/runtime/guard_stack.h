@@ -47,7 +47,7 @@ void PrintStack(const char* title, const GuardStack& stack);
 
 // ---- elsewhere ----------------------------------------------------------------------------------
 
-// The frames, one a line.
+// The frames, one a line, and the commands of PrintStack.
 std::string DescribeStack(const GuardStack& stack);
 
 }  // namespace portacl::runtime

@@ -33,17 +33,24 @@ constexpr auto kMaxAge = std::chrono::milliseconds(250);
 constexpr std::string_view kHead = R"({"displayTimeUnit":"ns","traceEvents":[)";
 constexpr std::string_view kTail = "\n]}\n";  // overwritten by the next write
 
+struct Descriptor {
+  const int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
 // Writes events so that the file is complete after each write: the tail is written with every
 // batch, and the next batch starts where the tail was.
 class TraceFile {
  public:
   explicit TraceFile(const char* path)
       : path_(path),
-        file_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+        file_{open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)},
         owner_(getpid()) {
-    if (file_ < 0) {
-      fmt::print(stderr, "portacl: PORTACL_TRACE: cannot write {}: {}\n", path,
-                 std::strerror(errno));
+    if (file_.number < 0) {
+      std::fprintf(stderr, "portacl: PORTACL_TRACE: cannot write %s: %s\n", path,
+                   std::strerror(errno));
       return;
     }
     pending_ = kHead;
@@ -51,7 +58,7 @@ class TraceFile {
   }
 
   // A child of fork() must not write into its parent's file.
-  bool usable() const { return file_ >= 0 && !full_ && owner_ == getpid(); }
+  bool usable() const { return file_.number >= 0 && !full_ && owner_ == getpid(); }
 
   void Add(const TraceRow& row, const TraceSpan& span) {
     const std::lock_guard lock(mutex_);
@@ -106,7 +113,7 @@ class TraceFile {
     const size_t kept = pending_.size();
     pending_ += kTail;
     errno = 0;
-    const ssize_t written = pwrite(file_, pending_.data(), pending_.size(), end_);
+    const ssize_t written = pwrite(file_.number, pending_.data(), pending_.size(), end_);
     if (written == static_cast<ssize_t>(pending_.size())) {
       end_ += static_cast<off_t>(kept);
     } else {
@@ -118,15 +125,15 @@ class TraceFile {
   // A full disk ends the trace: the file gets back the end that it had before the last batch.
   void EndEarly(int error) {
     full_ = true;
-    const bool whole =
-        ftruncate(file_, end_) == 0 &&
-        pwrite(file_, kTail.data(), kTail.size(), end_) == static_cast<ssize_t>(kTail.size());
-    fmt::print(stderr, "portacl: PORTACL_TRACE: writing {} failed: {}; the trace {}\n", path_,
-               std::strerror(error), whole ? "ends here" : "is lost");
+    const bool whole = ftruncate(file_.number, end_) == 0 &&
+                       pwrite(file_.number, kTail.data(), kTail.size(), end_) ==
+                           static_cast<ssize_t>(kTail.size());
+    std::fprintf(stderr, "portacl: PORTACL_TRACE: writing %s failed: %s; the trace %s\n",
+                 path_.c_str(), std::strerror(error), whole ? "ends here" : "is lost");
   }
 
   const std::string path_;
-  const int file_;
+  const Descriptor file_;
   const pid_t owner_;
   const TraceTime start_ = std::chrono::steady_clock::now();
   base::ForkSafe<std::mutex> mutex_{base::LockRank::kTrace};
@@ -138,7 +145,7 @@ class TraceFile {
   std::set<std::pair<int64_t, int64_t>> named_;
 };
 
-// Null where no trace is wanted. Leaked on purpose, see context.cc.
+// Null where no trace is wanted. Never destroyed, as base::Immortal's objects (base/fork.h).
 TraceFile* TheFile() {
   static constinit base::Once<TraceFile*> file;
   return file.Get([]() -> TraceFile* {

@@ -384,7 +384,7 @@ TEST(GuardDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
       testing::ExitedWithCode(0),
       "aclFinalize: 1 device allocations \\(1000 bytes\\)\n"
       "  1000 bytes of device memory at 0x[0-9a-f]+ \\(freed by a reset of the device\\), "
-      "allocated at:\n.*portacl_api_test");
+      "allocated at:\n.*portacl_api_test(.|\n)*addr2line -Cfpie [^ ]*portacl_api_test 0x");
 }
 
 [[noreturn]] void LeakNothing() {

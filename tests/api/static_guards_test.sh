@@ -7,7 +7,7 @@ library=${PORTACL_BUILD_DIR:?}/lib/libportacl.so
 symbols=$(nm --demangle "$library")
 grep -q 'portacl::base::' <<<"$symbols" || { echo "$library has no symbol table"; exit 1; }
 
-# Of namespace scope, so made when the library is loaded, by the one thread that loads it.
+# Not a local one, so made when the library is loaded, by the one thread that loads it.
 loaded='guard variable for portacl::base::internal::ForkLocks::registered'
 guarded=$(grep -o 'guard variable for .*' <<<"$symbols" | grep -Fxv "$loaded" |
   grep -v 'guard variable for spdlog::details::os::thread_id()' || true) # of one thread alone

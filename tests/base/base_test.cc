@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -228,6 +229,40 @@ TEST(ImmortalTest, AForkWaitsForAMakerThatUsesTheLockItHasMade) {
   waitpid(child, &status, 0);
   maker.join();
   EXPECT_EQ(status, 0);
+}
+
+TEST(ImmortalTest, AForkLeavesALockAloneWhoseMakerMayFail) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the library does not handle forks there, see fork.cc";
+#endif
+  static constinit Immortal<ForkSafe<std::mutex>> object;
+  std::atomic<bool> is_made{false};
+  std::atomic<int> times_taken{0};
+  std::thread maker([&] {
+    const auto fails = [&]() -> ForkSafe<std::mutex>* {
+      ForkSafe<std::mutex> lock(LockRank::kLog);
+      is_made = true;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+      while (std::chrono::steady_clock::now() < end) {  // the fork is on its way
+        if (lock.try_lock()) {
+          lock.unlock();
+        } else {
+          ++times_taken;
+        }
+      }
+      throw std::bad_alloc();  // the lock is gone
+    };
+    EXPECT_THROW(object.Get(fails), std::bad_alloc);
+  });
+  while (!is_made) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(object.Get([] { return new ForkSafe<std::mutex>(LockRank::kLog); }).try_lock() ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  maker.join();
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(times_taken, 0);
 }
 
 TEST(LogTest, AnyLevelCanBeWrittenAndAsked) {
