@@ -56,13 +56,19 @@ constexpr bool MaskedMemoryIsSafe() {
 #endif
 }
 
+// At least Lanes(d): of a narrowed tag of scalable vectors, Highway's MaxLanes is half of them.
+template <class D>
+constexpr size_t LanesAtMost(D d) {
+  return hn::MaxLanes(d) * (HWY_HAVE_SCALABLE && sizeof(hn::TFromD<D>) == 2 ? 2 : 1);
+}
+
 // The first n <= Lanes(d) lanes from memory, the rest zero. Reads nothing beyond them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* HWY_RESTRICT from, size_t n) {
   if constexpr (MaskedMemoryIsSafe<sizeof(T)>()) {
     return hn::MaskedLoad(hn::FirstN(d, n), d, from);
   } else {
-    HWY_ALIGN T lanes[hn::MaxLanes(d)];
+    HWY_ALIGN T lanes[LanesAtMost(d)];
     hn::Store(hn::Zero(d), d, lanes);
     std::memcpy(static_cast<void*>(lanes), from, n * sizeof(T));
     return hn::Load(d, lanes);
@@ -75,7 +81,7 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* HWY_RESTRICT to, size_t n) {
   if constexpr (MaskedMemoryIsSafe<sizeof(T)>()) {
     hn::BlendedStore(v, hn::FirstN(d, n), d, to);
   } else {
-    HWY_ALIGN T lanes[hn::MaxLanes(d)];
+    HWY_ALIGN T lanes[LanesAtMost(d)];
     hn::Store(v, d, lanes);
     std::memcpy(static_cast<void*>(to), lanes, n * sizeof(T));
   }

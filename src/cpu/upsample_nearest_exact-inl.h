@@ -117,7 +117,7 @@ inline RowBlocks BlocksOf(const NearestForwardKernelPlan& plan, const NearestTil
 template <int kRows, class T>
 HWY_INLINE void ExpandRow(RowBlocks blocks, const T* from, T* to, int64_t to_row, bool stream) {
   const PermuteTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = Length(d);
   const auto store = [&](auto v, T* at) PORTACL_INLINE_LAMBDA {
     StoreVector(v, d, at, stream);
     if constexpr (kRows == 2) StoreVector(v, d, at + to_row, stream);
@@ -146,7 +146,7 @@ template <class T>
 HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const RowBlocks& blocks,
                                const T* from, T* to) {
   const PermuteTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = Length(d);
   for (int64_t b = blocks.first; b < blocks.end; ++b) {
     const size_t row = plan.RowOfBlock(b);
     const int64_t window = plan.window[row];
@@ -163,7 +163,7 @@ HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const RowBl
 template <class T>
 HWY_INLINE void CopyElements(const T* from, T* to, int64_t n, bool stream) {
   const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = Length(d);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) StoreVector(hn::LoadU(d, from + i), d, to + i, stream);
   if (i == n) return;
@@ -206,7 +206,7 @@ class LineWriter {
   // What is left becomes the first line.
   void WriteLines() {
     const hn::ScalableTag<T> d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const int64_t lanes = Length(d);
     const int64_t whole = filled_ - filled_ % kLine;
     if (whole == 0) return;
     int64_t at = 0;
@@ -390,7 +390,7 @@ void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/
 bool Plan(const Params& params, base::KernelPlan* plan) {
   DispatchBits(params.dtype, [&](auto bits) {
     using T = decltype(bits);
-    const auto lanes = static_cast<int64_t>(hn::Lanes(PermuteTag<T>()));
+    const int64_t lanes = Length(PermuteTag<T>());
     PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0, plan);
   });
   return true;

@@ -163,7 +163,7 @@ void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
 template <class T>
 int64_t MinRatioColumns() {
 #if HWY_ARCH_X86
-  return 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
+  return kSumsIn128Bits<T>;
 #else
   return Length(ComputeTag<T>());
 #endif

@@ -27,6 +27,10 @@ namespace {
 
 using Params = ops::UpsampleNearestExactBackwardParams;
 
+// Sums in a vector of 128 bits.
+template <class T>
+inline constexpr int64_t kSumsIn128Bits = 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
+
 // Where the sources and destinations of a tile are. Strides in elements.
 //
 //   from -> source (c0, h.begin[i0], first_column)     to -> destination (c0, i0, j0)

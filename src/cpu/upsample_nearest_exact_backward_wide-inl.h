@@ -26,7 +26,7 @@ namespace {
 // kColumns source columns of one destination each. With 8 lanes their addresses fit the general
 // registers and the loop is twice as fast as with 16. One block where the length is not known.
 template <class T>
-inline constexpr int64_t kColumns = 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
+inline constexpr int64_t kColumns = kSumsIn128Bits<T>;
 template <class T>
 inline constexpr size_t kMaxWideLanes = (HWY_ARCH_X86 ? 2 : 1) * static_cast<size_t>(kColumns<T>);
 template <class T>
@@ -57,8 +57,7 @@ HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
   if constexpr (kContiguous) {
     return n >= columns ? hn::LoadU(d, from) : LoadFirst(d, from, static_cast<size_t>(n));
   } else {
-    // One block, not MaxLanes: of the narrow tag of a capped one, Highway says half of its lanes.
-    HWY_ALIGN T elements[16 / sizeof(T)] = {};
+    HWY_ALIGN T elements[LanesAtMost(d)] = {};
     for (int64_t i = 0; i < std::min(n, columns); ++i) elements[i] = from[i * step];
     return hn::Load(d, elements);
   }

@@ -12,6 +12,7 @@
 #define PORTACL_TESTS_SUPPORT_NEAREST_KERNELS_H_
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 #include <random>
 #include <span>
@@ -28,7 +29,17 @@ namespace portacl::test {
 struct NearestPathCase {
   NearestCase params;
   const char* path;
+  const char* path_of_2048_bits = path;  // where SVE's registers are that long, the longest
 };
+
+inline bool RegistersHave2048Bits() {
+#if defined(__aarch64__)
+  const int length = prctl(PR_SVE_GET_VL);
+  return length > 0 && (length & PR_SVE_VL_LEN_MASK) == 2048 / 8;
+#else
+  return false;
+#endif
+}
 
 // The destination's bytes after a run, starting from a pattern; empty where not served.
 template <class Params>
@@ -134,7 +145,9 @@ void CheckNearestPaths(std::span<const NearestPathCase> cases) {
     GTEST_SKIP() << "no SIMD target on this machine";
   }
   for (const NearestPathCase& c : cases) {
-    EXPECT_EQ(CheckNearest<Direction>(c.params), c.path) << c.params;
+    EXPECT_EQ(CheckNearest<Direction>(c.params),
+              RegistersHave2048Bits() ? c.path_of_2048_bits : c.path)
+        << c.params;
   }
 }
 
