@@ -59,6 +59,7 @@ bool PlanGridSampler2DKernel(const ops::GridSampler2DParams& p, base::KernelPlan
   g->slab_bytes = (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
   plan->workspace_size = g->slab_bytes * static_cast<uint64_t>(g->slabs);
   plan->path = "slab";
+  plan->path_id = static_cast<int32_t>(SamplingPath::kSlab);
   plan->table = std::move(g);
   return true;
 }

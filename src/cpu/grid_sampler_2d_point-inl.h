@@ -142,11 +142,20 @@ HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, 
   se = hn::Mul(tx, ty);
 }
 
-// g times the slopes along x and y of the value between a bilinear point's taps.
+// The slopes along x and y of the value between a bilinear point's taps.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void BilinearSlopes(D, V g, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y) {
-  x = hn::Mul(g, hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy)));
-  y = hn::Mul(g, hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux)));
+HWY_INLINE void TapSlopes(D, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y) {
+  x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
+  y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
+}
+
+// g times these slopes.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BilinearSlopes(D d, V g, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x,
+                               V& y) {
+  TapSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, x, y);
+  x = hn::Mul(g, x);
+  y = hn::Mul(g, y);
 }
 
 // Numbers of the cells whose pixels are the north-western taps of points, in planes or slabs that

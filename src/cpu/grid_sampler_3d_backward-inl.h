@@ -37,10 +37,9 @@ void RunVolumeBlocks(const ops::GridSampler3DBackwardParams& params, const Volum
 // In one plane: the slopes along x and y of the value between a point's taps, and the value, which
 // makes the slope along z.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void PlaneSlopes(D, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y,
+HWY_INLINE void PlaneSlopes(D d, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y,
                             V& value) {
-  x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
-  y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
+  TapSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, x, y);
   const V upper = hn::MulAdd(ne, tx, hn::Mul(nw, ux));
   const V lower = hn::MulAdd(se, tx, hn::Mul(sw, ux));
   value = hn::MulAdd(lower, ty, hn::Mul(upper, uy));
