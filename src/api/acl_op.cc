@@ -26,40 +26,36 @@ namespace portacl::api {
 namespace {
 
 using base::Status;
-
-template <class... Args>
-Status Refuse(int32_t code, fmt::format_string<Args...> text, Args&&... args) {
-  return {code, fmt::format(text, std::forward<Args>(args)...)};
-}
+using ops::Refusals;
+using ops::Rule;
+using ops::Surface;
 
 // ---- arguments ---------------------------------------------------------------------------------
 
 // One side (inputs or outputs) of a call as the caller gave it.
 struct Side {
   const char* name;  // "input" or "output"
-  int32_t mismatch;  // code where it does not fit
+  Rule rule;         // broken where it does not fit
 };
-constexpr Side kInputs{"input", ACL_ERROR_OP_INPUT_NOT_MATCH};
-constexpr Side kOutputs{"output", ACL_ERROR_OP_OUTPUT_NOT_MATCH};
+constexpr Side kInputs{"input", Rule::kInput};
+constexpr Side kOutputs{"output", Rule::kOutput};
 
-Status CheckCount(const char* type, const Side& side, int got, size_t wanted) {
+Status CheckCount(const Refusals& refusals, const Side& side, int got, size_t wanted) {
   if (got >= 0 && static_cast<size_t>(got) == wanted) return {};
-  return Refuse(side.mismatch, "{}: has {} {}s, but must have {}", type, got, side.name, wanted);
+  return refusals.Refuse(side.rule, "has {} {}s, but must have {}", got, side.name, wanted);
 }
 
 // Copies the live descriptions of one side.
-Status ReadDescs(const char* type, const Side& side, size_t count,
+Status ReadDescs(const Refusals& refusals, const Side& side, size_t count,
                  const aclTensorDesc* const descs[], std::vector<aclTensorDesc>* copies) {
-  if (descs == nullptr) {
-    return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}Desc is null", type, side.name);
-  }
+  if (descs == nullptr) return refusals.Refuse(Rule::kNull, "{}Desc is null", side.name);
   for (size_t i = 0; i < count; ++i) {
     if (descs[i] == nullptr) {
-      return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}Desc[{}] is null", type, side.name, i);
+      return refusals.Refuse(Rule::kNull, "{}Desc[{}] is null", side.name, i);
     }
     const auto found = TensorDescs().Find(descs[i]);
     if (found == nullptr) {
-      return Refuse(side.mismatch, "{}: {}Desc[{}] is not a live handle", type, side.name, i);
+      return refusals.Refuse(side.rule, "{}Desc[{}] is not a live handle", side.name, i);
     }
     copies->push_back(*found);
   }
@@ -67,15 +63,15 @@ Status ReadDescs(const char* type, const Side& side, size_t count,
 }
 
 // A misspelt optional attribute would be as good as none: refused.
-Status CheckAttributeNames(const GraphRow& row, const aclopAttr& attributes) {
+Status CheckAttributeNames(const Refusals& refusals, const GraphRow& row,
+                           const aclopAttr& attributes) {
   const auto* const end = std::find(row.attributes.begin(), row.attributes.end(), nullptr);
   for (const auto& [name, value] : attributes.values) {
     if (std::find(row.attributes.begin(), end, name) != end) continue;
-    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attribute {} is unknown; it has {}", row.type,
-                  name,
-                  end == row.attributes.begin()
-                      ? "none"
-                      : fmt::format("{}", fmt::join(row.attributes.begin(), end, " ")));
+    return refusals.Refuse(Rule::kAttribute, "attribute {} is unknown; it has {}", name,
+                           end == row.attributes.begin()
+                               ? "none"
+                               : fmt::format("{}", fmt::join(row.attributes.begin(), end, " ")));
   }
   return {};
 }
@@ -85,31 +81,31 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
                     int num_outputs, const aclTensorDesc* const output_desc[],
                     const aclopAttr* attr, GraphOperator* op, const GraphRow** row) {
   PORTACL_RETURN_IF_ERROR(FindGraphOperator(type, row));
-  const ops::Refusals refusals((*row)->type, ops::Surface::kGraph);
+  const Refusals refusals((*row)->type, Surface::kGraph);
   PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
+  // Before a word on the arguments. Check() asks again, for handles made under another profile.
   if (const ops::OperatorRow* const listed = ops::FindByGraphName(type); listed != nullptr) {
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, ops::Surface::kGraph));
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, Surface::kGraph));
   }
   op->type = type;
-  PORTACL_RETURN_IF_ERROR(CheckCount(type, kInputs, num_inputs, (*row)->inputs));
-  PORTACL_RETURN_IF_ERROR(CheckCount(type, kOutputs, num_outputs, (*row)->outputs));
-  PORTACL_RETURN_IF_ERROR(ReadDescs(type, kInputs, (*row)->inputs, input_desc, &op->inputs));
-  PORTACL_RETURN_IF_ERROR(ReadDescs(type, kOutputs, (*row)->outputs, output_desc, &op->outputs));
+  PORTACL_RETURN_IF_ERROR(CheckCount(refusals, kInputs, num_inputs, (*row)->inputs));
+  PORTACL_RETURN_IF_ERROR(CheckCount(refusals, kOutputs, num_outputs, (*row)->outputs));
+  PORTACL_RETURN_IF_ERROR(ReadDescs(refusals, kInputs, (*row)->inputs, input_desc, &op->inputs));
+  PORTACL_RETURN_IF_ERROR(
+      ReadDescs(refusals, kOutputs, (*row)->outputs, output_desc, &op->outputs));
   if (attr == nullptr) return {};
   const auto found = Handles<aclopAttr>().Find(attr);
-  if (found == nullptr) {
-    return Refuse(ACL_ERROR_OP_ATTR_NOT_MATCH, "{}: attr is not a live handle", type);
-  }
+  if (found == nullptr) return refusals.Refuse(Rule::kAttribute, "attr is not a live handle");
   op->attributes = *found;
-  return CheckAttributeNames(**row, op->attributes);
+  return CheckAttributeNames(refusals, **row, op->attributes);
 }
 
 // A dense tensor of a description; refuses ranks and extents that no tensor can have.
-Status MakeTensor(const char* type, const Side& side, size_t index, const aclTensorDesc& desc,
-                  base::TensorDesc* tensor) {
+Status MakeTensor(const Refusals& refusals, const Side& side, size_t index,
+                  const aclTensorDesc& desc, base::TensorDesc* tensor) {
   if (desc.dims.size() > static_cast<size_t>(base::kMaxRank)) {
-    return Refuse(side.mismatch, "{}: {} {} has rank {}, but must have at most {}", type, side.name,
-                  index, desc.dims.size(), base::kMaxRank);
+    return refusals.Refuse(side.rule, "{} {} has rank {}, but must have at most {}", side.name,
+                           index, desc.dims.size(), base::kMaxRank);
   }
   tensor->dtype = desc.dtype;
   tensor->format = desc.format;
@@ -118,19 +114,21 @@ Status MakeTensor(const char* type, const Side& side, size_t index, const aclTen
   tensor->storage_shape = tensor->shape;
   for (const int64_t extent : desc.dims) {
     if (extent >= 0) continue;
-    return Refuse(side.mismatch, "{}: {} {} has shape {}, but extents must be at least 0", type,
-                  side.name, index, tensor->shape.ToString());
+    return refusals.Refuse(side.rule, "{} {} has shape {}, but extents must be at least 0",
+                           side.name, index, tensor->shape.ToString());
   }
-  return ApplyLayout(fmt::format("{}: {} {}", type, side.name, index), side.mismatch, desc, tensor);
+  return ApplyLayout(fmt::format("{}: {} {}", refusals.op(), side.name, index),
+                     CodeOf(side.rule, Surface::kGraph), desc, tensor);
 }
 
 Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
+  const Refusals refusals(op.type.c_str(), Surface::kGraph);
   for (const bool output : {false, true}) {
     const Side& side = output ? kOutputs : kInputs;
     const auto& descs = output ? op.outputs : op.inputs;
     for (size_t i = 0; i < descs.size(); ++i) {
       base::TensorDesc tensor;
-      PORTACL_RETURN_IF_ERROR(MakeTensor(op.type.c_str(), side, i, descs[i], &tensor));
+      PORTACL_RETURN_IF_ERROR(MakeTensor(refusals, side, i, descs[i], &tensor));
       tensors->push_back(tensor);
     }
   }
@@ -144,17 +142,20 @@ struct Kept {
 };
 
 // The address of a tensor of `bytes` bytes in a buffer; inputs on the host are copied now.
-Status PlaceTensor(const std::string& name, const Side& side, const aclTensorDesc& desc,
-                   const aclDataBuffer& buffer, size_t bytes, void** address, Kept* kept) {
+Status PlaceTensor(const Refusals& refusals, const Side& side, size_t index,
+                   const aclTensorDesc& desc, const aclDataBuffer& buffer, size_t bytes,
+                   void** address, Kept* kept) {
   *address = buffer.data;
   if (!desc.host && desc.constant.empty()) return {};
-  if (side.mismatch == kOutputs.mismatch) {
-    return Refuse(side.mismatch, "{} is placed in host memory, but must be in device memory", name);
+  if (&side == &kOutputs) {
+    return refusals.Refuse(side.rule,
+                           "{} {} is placed in host memory, but must be in device memory",
+                           side.name, index);
   }
   const bool constant = !desc.constant.empty();
   if (constant && desc.constant.size() < bytes) {
-    return Refuse(side.mismatch, "{} is a constant of {} bytes, but needs {}", name,
-                  desc.constant.size(), bytes);
+    return refusals.Refuse(side.rule, "{} {} is a constant of {} bytes, but needs {}", side.name,
+                           index, desc.constant.size(), bytes);
   }
   std::shared_ptr<void> copy;
   PORTACL_RETURN_IF_ERROR(
@@ -168,31 +169,29 @@ Status PlaceTensor(const std::string& name, const Side& side, const aclTensorDes
 Status AttachBuffers(const GraphOperator& op, const Side& side,
                      const aclDataBuffer* const buffers[], size_t count, base::TensorDesc* first,
                      Kept* kept) {
+  const Refusals refusals(op.type.c_str(), Surface::kGraph);
   const std::vector<aclTensorDesc>& descs = &side == &kOutputs ? op.outputs : op.inputs;
-  if (buffers == nullptr) {
-    return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}s is null", op.type, side.name);
-  }
+  if (buffers == nullptr) return refusals.Refuse(Rule::kNull, "{}s is null", side.name);
   for (size_t i = 0; i < count; ++i) {
     if (buffers[i] == nullptr) {
-      return Refuse(ACL_ERROR_INVALID_PARAM, "{}: {}s[{}] is null", op.type, side.name, i);
+      return refusals.Refuse(Rule::kNull, "{}s[{}] is null", side.name, i);
     }
     const auto buffer = DataBuffers().Find(buffers[i]);
     if (buffer == nullptr) {
-      return Refuse(side.mismatch, "{}: {}s[{}] is not a live handle", op.type, side.name, i);
+      return refusals.Refuse(side.rule, "{}s[{}] is not a live handle", side.name, i);
     }
     const int64_t elements = first[i].NumElements();
     const int64_t size = base::DTypeSize(first[i].dtype);
     if (elements < 0 ||
         (descs[i].constant.empty() &&
          static_cast<uint64_t>(elements) > buffer->size / static_cast<uint64_t>(size))) {
-      return Refuse(side.mismatch,
-                    "{}: {}s[{}] has {} bytes, but the shape {} of {} needs {} times {}", op.type,
-                    side.name, i, buffer->size, first[i].shape.ToString(),
-                    base::DTypeName(first[i].dtype), elements, size);
+      return refusals.Refuse(
+          side.rule, "{}s[{}] has {} bytes, but the shape {} of {} needs {} times {}", side.name, i,
+          buffer->size, first[i].shape.ToString(), base::DTypeName(first[i].dtype), elements, size);
     }
-    PORTACL_RETURN_IF_ERROR(PlaceTensor(fmt::format("{}: {} {}", op.type, side.name, i), side,
-                                        descs[i], *buffer, static_cast<size_t>(elements * size),
-                                        &first[i].data, kept));
+    PORTACL_RETURN_IF_ERROR(PlaceTensor(refusals, side, i, descs[i], *buffer,
+                                        static_cast<size_t>(elements * size), &first[i].data,
+                                        kept));
   }
   return {};
 }
@@ -239,6 +238,18 @@ aclError ReadAndExecute(const char* function, const char* type, int num_inputs,
         ReadOperator(type, num_inputs, input_desc, num_outputs, output_desc, attr, &op, &row));
     return Execute(op, *row, inputs, outputs, stream);
   });
+}
+
+// An operator that Prepare() has read.
+Status CountAndExecute(const GraphOperator& op, int num_inputs, const aclDataBuffer* const inputs[],
+                       int num_outputs, const aclDataBuffer* const outputs[], aclrtStream stream) {
+  const char* const type = op.type.c_str();
+  const GraphRow* row = nullptr;
+  PORTACL_RETURN_IF_ERROR(FindGraphOperator(type, &row));
+  const Refusals refusals(type, Surface::kGraph);
+  PORTACL_RETURN_IF_ERROR(CheckCount(refusals, kInputs, num_inputs, row->inputs));
+  PORTACL_RETURN_IF_ERROR(CheckCount(refusals, kOutputs, num_outputs, row->outputs));
+  return Execute(op, *row, inputs, outputs, stream);
 }
 
 // Checks everything but the data.
@@ -327,14 +338,7 @@ aclError aclopExecWithHandle(aclopHandle* handle, int numInputs,
     if (handle == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is null"};
     const auto found = Handles<aclopHandle>().Find(handle);
     if (found == nullptr) return {ACL_ERROR_INVALID_PARAM, "handle is not a live handle"};
-    const char* type = found->op.type.c_str();
-    const portacl::api::GraphRow* row = nullptr;
-    PORTACL_RETURN_IF_ERROR(portacl::api::FindGraphOperator(type, &row));
-    PORTACL_RETURN_IF_ERROR(
-        portacl::api::CheckCount(type, portacl::api::kInputs, numInputs, row->inputs));
-    PORTACL_RETURN_IF_ERROR(
-        portacl::api::CheckCount(type, portacl::api::kOutputs, numOutputs, row->outputs));
-    return portacl::api::Execute(found->op, *row, inputs, outputs, stream);
+    return portacl::api::CountAndExecute(found->op, numInputs, inputs, numOutputs, outputs, stream);
   });
 }
 

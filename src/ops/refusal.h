@@ -31,7 +31,7 @@ enum class Rule {
   kNoMemory
 };
 
-// The codes of the three surfaces stand here and nowhere else; portacl.h has aclnn's.
+// What a rule of an operator's call is worth on the three surfaces; portacl.h has aclnn's codes.
 inline int32_t CodeOf(Rule rule, Surface surface) {
   const bool graph = surface == Surface::kGraph;
   switch (rule) {
