@@ -114,7 +114,7 @@ void AddCasesCommand(CLI::App& app, Action& action) {
       ->type_name("atlas-a2|atlas-a3|atlas-training|open")
       ->check(CLI::IsMember({"atlas-a2", "atlas-a3", "atlas-training", "open"}).description(""));
   command->add_option("--operator", options->op, "only this one (default: all)")
-      ->type_name("OPERATOR");
+      ->type_name("CASE_OPERATOR");
   command->footer(KindsText());
   command->callback([options, &action] { action = [options] { return RunCases(*options); }; });
 }

@@ -1,6 +1,7 @@
 // Which exception a status of the library becomes.
 #include "tools/cli_error.h"
 
+#include <acl/acl_base.h>
 #include <fmt/format.h>
 #include <portacl/portacl.h>
 
@@ -8,7 +9,8 @@ namespace portacl::cli {
 namespace {
 
 bool IsRefusal(int status) {
-  const bool graph_refusal = status >= 100000 && status < 100030;
+  const bool graph_refusal =
+      status >= ACL_ERROR_INVALID_PARAM && status <= ACL_ERROR_KERNEL_NOT_FOUND;
   return status == PORTACL_ERROR_NULL || status == PORTACL_ERROR_INVALID || graph_refusal;
 }
 

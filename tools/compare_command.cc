@@ -12,7 +12,7 @@
 #include "tools/file/tensor_io.h"
 #include "tools/parse.h"
 #include "tools/set_options.h"
-#include "tools/tensor/compare.h"
+#include "tools/tensor/mere_mare.h"
 #include "tools/terminal.h"
 #include "tools/testing/compare_set.h"
 

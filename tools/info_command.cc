@@ -81,15 +81,17 @@ std::string InfoText(const Json& info) {
       operators.AddRow({name, "(for programs, not for run)", KernelList(kernels)});
     }
   }
-  return text + "\n" + operators.Text();
+  return text + "\n" + operators.Text() + "\n" + AnyRankText() + "\n";
 }
 
 // The library's own object, and the names that `portacl run` takes.
 Json InfoJson() {
   Json info = LibraryInfo();
   for (const OperatorNaming& naming : OperatorNamings()) {
-    info["names"].push_back(
-        {{"name", naming.name}, {"also", naming.alias}, {"operator", naming.library}});
+    info["names"].push_back({{"name", naming.name},
+                             {"also", naming.alias},
+                             {"any_rank", naming.any_rank},
+                             {"operator", naming.library}});
   }
   return info;
 }

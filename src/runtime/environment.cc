@@ -31,9 +31,9 @@ size_t Unit(std::string_view suffix) {
 
 // Read by the project's scripts and by CMake, in whose environment the library runs as well.
 constexpr std::string_view kScriptVariables[] = {
-    "PORTACL_BUILD_DIR",     "PORTACL_BUNDLE",         "PORTACL_DIR",
-    "PORTACL_JOBS",          "PORTACL_REPOSITORY_URL", "PORTACL_ROOT",
-    "PORTACL_SKIP_PACKAGES", "PORTACL_SOURCE_DIR",     "PORTACL_SYSROOT"};
+    "PORTACL_BUILD_DIR",      "PORTACL_BUNDLE", "PORTACL_DIR",      "PORTACL_JOBS",
+    "PORTACL_REPOSITORY_URL", "PORTACL_ROOT",   "PORTACL_SITE_URL", "PORTACL_SKIP_PACKAGES",
+    "PORTACL_SOURCE_DIR",     "PORTACL_SYSROOT"};
 
 bool IsForeign(std::string_view name) {
   return name.starts_with(kPrefix) && !IsVariable(name) &&

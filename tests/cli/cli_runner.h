@@ -40,8 +40,13 @@ class CliTest : public testing::Test {
   void Write(const std::string& name, const std::string& bytes) const;
   std::string Read(const std::string& name) const;
 
+  // What bash offers behind these words; the last one is the one that is being typed.
+  std::vector<std::string> Completed(const std::string& words) const;
+
   std::filesystem::path folder_;
 };
+
+std::vector<std::string> Lines(const std::string& text);
 
 // Exit code 2, nothing on standard output, and one line on standard error with `message` in it.
 void ExpectBadInput(const Outcome& outcome, const std::string& message);

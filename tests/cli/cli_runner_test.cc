@@ -68,6 +68,27 @@ void CliTest::Write(const std::string& name, const std::string& bytes) const {
 
 std::string CliTest::Read(const std::string& name) const { return ReadFile(folder_ / name); }
 
+std::vector<std::string> CliTest::Completed(const std::string& words) const {
+  const std::string script = "set -- " + words +
+                             "; . ./portacl.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
+                             "_portacl; printf '%s\\n' \"${COMPREPLY[@]}\" >completed";
+  Write("script", script);
+  const Outcome printed = Run({"manual", "bash"});
+  EXPECT_EQ(printed.exit_code, 0);
+  Write("portacl.bash", printed.out);
+  EXPECT_EQ(std::system(("cd '" + folder_.string() + "' && bash script").c_str()), 0);
+  std::vector<std::string> lines = Lines(Read("completed"));
+  std::erase(lines, "");
+  return lines;
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 void ExpectBadInput(const Outcome& outcome, const std::string& message) {
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   EXPECT_EQ(outcome.out, "");

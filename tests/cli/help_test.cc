@@ -1,4 +1,5 @@
 // Help texts, the manual page and completion: all from the table of options.
+#include <algorithm>
 #include <cstdlib>
 #include <regex>
 #include <set>
@@ -18,13 +19,6 @@ using testing::StartsWith;
 const char* const kCommands[] = {"run",     "info",   "cases",  "golden",
                                  "compare", "verify", "report", "demo"};
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 class HelpTest : public CliTest {
  protected:
   // "--json", ... of a command's help text.
@@ -40,20 +34,6 @@ class HelpTest : public CliTest {
       }
     }
     return options;
-  }
-
-  // What bash offers behind these words; the last one is the one that is being typed.
-  std::vector<std::string> Completed(const std::string& words) const {
-    const std::string script = "set -- " + words +
-                               "; . ./portacl.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
-                               "_portacl; printf '%s\\n' \"${COMPREPLY[@]}\" >completed";
-    Write("script", script);
-    EXPECT_EQ(Run({"manual", "bash"}, "", "").exit_code, 0);
-    Write("portacl.bash", Run({"manual", "bash"}).out);
-    EXPECT_EQ(std::system(("cd '" + folder_.string() + "' && bash script").c_str()), 0);
-    std::vector<std::string> lines = Lines(Read("completed"));
-    std::erase(lines, "");
-    return lines;
   }
 };
 
@@ -119,6 +99,32 @@ TEST_F(HelpTest, BashCompletesCommandsOptionsAndWords) {
   EXPECT_THAT(Completed("portacl compare g"), testing::ElementsAre("grid of mine.npy"));
 }
 
+TEST_F(HelpTest, CasesOffersTheOperatorsThatItTakesAndNoOther) {
+  const std::vector<std::string> cases = {"cases", "generate", "smoke", "--count", "1"};
+  const auto with = [&](const std::string& op) {
+    std::vector<std::string> words = cases;
+    words.insert(words.end(), {"--operator", op});
+    return Run(words);
+  };
+  const std::vector<std::string> offered = Completed("portacl cases generate smoke --operator ''");
+  std::set<std::string> known(offered.begin(), offered.end());
+  for (const std::string& word : Completed("portacl run ''")) known.insert(word);
+  const auto info = RunJson({"info"});
+  for (const auto& [name, functions] : info.at("functions").items()) {
+    known.insert(name);
+    for (const auto& names : functions) {
+      for (const auto& function : names) known.insert(function.get<std::string>());
+    }
+  }
+  std::istringstream refusal(with("nonsense").err);  // it lists what it takes
+  for (std::string word; refusal >> word;) known.insert(word);
+  for (const std::string& word : known) {
+    const bool taken = with(word).exit_code == 0;
+    EXPECT_EQ(taken, std::find(offered.begin(), offered.end(), word) != offered.end()) << word;
+  }
+  EXPECT_THAT(offered, testing::IsSupersetOf({"grid_sampler_2d", "aclnnUpsampleNearestExact1d"}));
+}
+
 TEST_F(HelpTest, TheManualHasTheDateItIsGivenAndNoOther) {
   const std::string title = ".TH PORTACL 1 ";
   EXPECT_THAT(Run({"manual", "man"}).out, StartsWith(title + "\"\" \"portacl "));
@@ -160,8 +166,8 @@ TEST_F(HelpTest, AVariableThatNobodyReadsIsNamedOnce) {
 TEST_F(HelpTest, VariablesThatAreReadAndThoseOfScriptsAreNot) {
   EXPECT_EQ(Run({"info"},
                 "PORTACL_CACHE=/tmp PORTACL_JOBS=2 PORTACL_TEST_SHORT=1 PORTACL_SKIP_PACKAGES=1 "
-                "PORTACL_SOURCE_DIR=/ PORTACL_REPOSITORY_URL=x PORTACL_BUNDLE=0 PORTACL_POOL_MB=1 "
-                "PORTACL_NUM_THREADS=1 PORTACL_LOG=off")
+                "PORTACL_SOURCE_DIR=/ PORTACL_REPOSITORY_URL=x PORTACL_SITE_URL=x PORTACL_BUNDLE=0 "
+                "PORTACL_POOL_MB=1 PORTACL_NUM_THREADS=1 PORTACL_LOG=off")
                 .err,
             "");
 }

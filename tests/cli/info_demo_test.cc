@@ -1,6 +1,10 @@
 // `portacl info` and `portacl demo`, as a person and as a program see them.
 #include <portacl/portacl.h>
 
+#include <algorithm>
+#include <set>
+#include <sstream>
+
 #include "cli/cli_runner.h"
 #include "support/api/random.h"
 
@@ -28,14 +32,35 @@ TEST_F(InfoTest, EveryNameThatIsListedCanBeRun) {
   const std::string text = Run({"info"}).out;
   for (const auto& entry : info.at("names")) {
     EXPECT_TRUE(info.at("operators").contains(entry.at("operator"))) << entry;
-    for (const char* key : {"name", "also"}) {
+    for (const char* key : {"name", "also", "any_rank"}) {
       const std::string name = entry.at(key);
+      if (name.empty()) continue;  // no name of any rank
       EXPECT_THAT(text, HasSubstr(name));
       const std::string said = Run({"run", name}).err;
       EXPECT_THAT(
           said, testing::AnyOf(HasSubstr("its shape is not known"), HasSubstr("--input is needed")))
           << name;
     }
+  }
+}
+
+TEST_F(InfoTest, EveryNameThatCanBeRunIsListed) {
+  const auto info = RunJson({"info"});
+  std::set<std::string> in_json, in_text;
+  for (const auto& entry : info.at("names")) {
+    for (const char* key : {"name", "also", "any_rank"}) {
+      in_json.insert(entry.at(key).get<std::string>());
+    }
+  }
+  std::string text = Run({"info"}).out;
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream words(text);
+  for (std::string word; words >> word;) in_text.insert(word);
+  const std::vector<std::string> taken = Completed("portacl run ''");
+  EXPECT_THAT(taken, testing::IsSupersetOf({"grid_sampler_backward", "GridSampler2DGrad"}));
+  for (const std::string& name : taken) {
+    EXPECT_TRUE(in_json.contains(name)) << name;
+    EXPECT_TRUE(in_text.contains(name)) << name;
   }
 }
 

@@ -14,71 +14,66 @@ namespace {
 struct OperatorEntry {
   Operator op;
   OperatorNaming names;
-  const char* any_rank;  // the name without 1d, 2d or 3d; "" for none
   size_t axes;
   bool upsample;
 };
 
 constexpr const char* kUpsample = "upsample_nearest_exact_backward";
 
-constexpr OperatorEntry kOperators[] = {
+constexpr OperatorEntry kRunOperators[] = {
     {Operator::kUpsampleNearestExact1dBackward,
-     {"upsample_nearest_exact1d_backward", "aclnnUpsampleNearestExact1dBackward", kUpsample},
-     kUpsample,
+     {"upsample_nearest_exact1d_backward", "aclnnUpsampleNearestExact1dBackward", kUpsample,
+      kUpsample},
      1,
      true},
     {Operator::kUpsampleNearestExact2dBackward,
-     {"upsample_nearest_exact2d_backward", "aclnnUpsampleNearestExact2dBackward", kUpsample},
-     kUpsample,
+     {"upsample_nearest_exact2d_backward", "aclnnUpsampleNearestExact2dBackward", kUpsample,
+      kUpsample},
      2,
      true},
     {Operator::kUpsampleNearestExact3dBackward,
-     {"upsample_nearest_exact3d_backward", "aclnnUpsampleNearestExact3dBackward", kUpsample},
-     kUpsample,
+     {"upsample_nearest_exact3d_backward", "aclnnUpsampleNearestExact3dBackward", kUpsample,
+      kUpsample},
      3,
      true},
     {Operator::kGridSampler2dBackward,
-     {"grid_sampler_2d_backward", "aclnnGridSampler2DBackward", "grid_sampler_2d_backward"},
-     "grid_sampler_backward",
+     {"grid_sampler_2d_backward", "aclnnGridSampler2DBackward", "grid_sampler_2d_backward",
+      "grid_sampler_backward"},
      2,
      false},
     {Operator::kGridSampler3dBackward,
-     {"grid_sampler_3d_backward", "aclnnGridSampler3DBackward", "grid_sampler_3d_backward"},
-     "grid_sampler_backward",
+     {"grid_sampler_3d_backward", "aclnnGridSampler3DBackward", "grid_sampler_3d_backward",
+      "grid_sampler_backward"},
      3,
      false},
     {Operator::kUpsampleNearestExact2dGrad,
-     {"upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad", kUpsample},
-     "",
+     {"upsample_nearest_exact2d_grad", "UpsampleNearestExact2dGrad", kUpsample, ""},
      2,
      true},
     {Operator::kUpsampleNearestExact3dGrad,
-     {"upsample_nearest_exact3d_grad", "UpsampleNearestExact3dGrad", kUpsample},
-     "",
+     {"upsample_nearest_exact3d_grad", "UpsampleNearestExact3dGrad", kUpsample, ""},
      3,
      true},
     {Operator::kGridSampler2dGrad,
-     {"grid_sampler_2d_grad", "GridSampler2DGrad", "grid_sampler_2d_backward"},
-     "",
+     {"grid_sampler_2d_grad", "GridSampler2DGrad", "grid_sampler_2d_backward", ""},
      2,
      false},
     {Operator::kGridSampler3dGrad,
-     {"grid_sampler_3d_grad", "GridSampler3DGrad", "grid_sampler_3d_backward"},
-     "",
+     {"grid_sampler_3d_grad", "GridSampler3DGrad", "grid_sampler_3d_backward", ""},
      3,
      false},
 };
 
 const OperatorEntry& EntryOf(Operator op) {
-  return *std::find_if(std::begin(kOperators), std::end(kOperators),
+  return *std::find_if(std::begin(kRunOperators), std::end(kRunOperators),
                        [op](const OperatorEntry& entry) { return entry.op == op; });
 }
 
 // The names without a rank, each once.
 std::vector<std::string> NamesOfAnyRank() {
   std::vector<std::string> names;
-  for (const OperatorEntry& entry : kOperators) {
-    const std::string name = entry.any_rank;
+  for (const OperatorEntry& entry : kRunOperators) {
+    const std::string name = entry.names.any_rank;
     if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(name);
   }
   return names;
@@ -90,9 +85,9 @@ const char* OperatorName(Operator op) { return EntryOf(op).names.name; }
 
 std::vector<Operator> ParseOperator(const std::string& name) {
   std::vector<Operator> found;
-  for (const OperatorEntry& entry : kOperators) {
+  for (const OperatorEntry& entry : kRunOperators) {
     if (name == entry.names.name || name == entry.names.alias ||
-        (!name.empty() && name == entry.any_rank)) {
+        (!name.empty() && name == entry.names.any_rank)) {
       found.push_back(entry.op);
     }
   }
@@ -104,22 +99,26 @@ size_t SpatialAxes(Operator op) { return EntryOf(op).axes; }
 const char* LibraryName(Operator op) { return EntryOf(op).names.library; }
 
 bool IsVendorName(const std::string& name) {
-  return std::any_of(std::begin(kOperators), std::end(kOperators),
+  return std::any_of(std::begin(kRunOperators), std::end(kRunOperators),
                      [&](const OperatorEntry& entry) { return name == entry.names.alias; });
 }
 
 std::string OperatorNames() {
   std::string names;
-  for (const OperatorEntry& entry : kOperators) {
+  for (const OperatorEntry& entry : kRunOperators) {
     names += fmt::format("  {:<34} {}\n", entry.names.name, entry.names.alias);
   }
-  return names + fmt::format("Without 1d, 2d or 3d the rank of the tensors decides:\n  {}",
-                             fmt::join(NamesOfAnyRank(), ", "));
+  return names + AnyRankText();
+}
+
+std::string AnyRankText() {
+  return fmt::format("Without 1d, 2d or 3d the rank of the tensors decides:\n  {}",
+                     fmt::join(NamesOfAnyRank(), ", "));
 }
 
 std::vector<std::string> OperatorWords() {
   std::vector<std::string> words = NamesOfAnyRank();
-  for (const OperatorEntry& entry : kOperators) {
+  for (const OperatorEntry& entry : kRunOperators) {
     words.insert(words.end(), {entry.names.name, entry.names.alias});
   }
   return words;
@@ -127,13 +126,13 @@ std::vector<std::string> OperatorWords() {
 
 std::vector<OperatorNaming> OperatorNamings() {
   std::vector<OperatorNaming> namings;
-  for (const OperatorEntry& entry : kOperators) namings.push_back(entry.names);
+  for (const OperatorEntry& entry : kRunOperators) namings.push_back(entry.names);
   return namings;
 }
 
 std::string OperatorList() {
   std::vector<std::string> names = NamesOfAnyRank();
-  for (const OperatorEntry& entry : kOperators) names.emplace_back(entry.names.name);
+  for (const OperatorEntry& entry : kRunOperators) names.emplace_back(entry.names.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

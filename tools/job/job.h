@@ -46,17 +46,21 @@ bool IsVendorName(const std::string& name);
 bool IsGraph(Operator op);
 const char* VendorName(Operator op);
 
-// An operator's own name, that of the vendor, and what the library calls it.
+// An operator's own name, that of the vendor, what the library calls it, and its name without 1d,
+// 2d or 3d ("" for none).
 struct OperatorNaming {
   const char* name;
   const char* alias;
   const char* library;
+  const char* any_rank;
 };
 std::vector<OperatorNaming> OperatorNamings();
 
 // The names that ParseOperator takes: one line each with its aliases, and as a list.
 std::string OperatorNames();
 std::vector<std::string> OperatorWords();
+// The names without a rank and what they stand for.
+std::string AnyRankText();
 // The names without a rank and the first names in one line.
 std::string OperatorList();
 

@@ -6,6 +6,7 @@
 
 #include "tools/job/job.h"
 #include "tools/parse.h"
+#include "tools/testing/operators.h"
 
 namespace portacl::cli {
 namespace {
@@ -13,6 +14,15 @@ namespace {
 bool IsWord(const std::string& text) {
   return std::any_of(text.begin(), text.end(),
                      [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+// What golden::FindOperator() takes.
+std::vector<std::string> CaseOperatorWords() {
+  std::vector<std::string> words;
+  for (const golden::OperatorRow& row : golden::Operators()) {
+    words.insert(words.end(), {row.name, row.function});
+  }
+  return words;
 }
 
 }  // namespace
@@ -26,6 +36,8 @@ OptionWords WordsOf(const CLI::Option& option) {
       result.folders = true;
     } else if (part == "OPERATOR") {
       result.words = OperatorWords();
+    } else if (part == "CASE_OPERATOR") {
+      result.words = CaseOperatorWords();
     } else if (IsWord(part)) {
       const size_t colon = part.find(':');
       result.words.push_back(colon == std::string::npos ? part : part.substr(0, colon + 1));

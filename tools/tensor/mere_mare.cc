@@ -1,5 +1,5 @@
 // Thresholds per element type, and the pass over the elements.
-#include "tools/tensor/compare.h"
+#include "tools/tensor/mere_mare.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-// The community standard for comparing results with a reference: mean and largest relative error
-// against thresholds that depend on the element type.
-#ifndef PORTACL_TOOLS_TENSOR_COMPARE_H_
-#define PORTACL_TOOLS_TENSOR_COMPARE_H_
+// MERE and MARE, the community standard for comparing results with a reference: mean and largest
+// relative error against thresholds that depend on the element type.
+#ifndef PORTACL_TOOLS_TENSOR_MERE_MARE_H_
+#define PORTACL_TOOLS_TENSOR_MERE_MARE_H_
 
 #include "tools/tensor/host_tensor.h"
 
@@ -29,4 +29,4 @@ Comparison Compare(const HostTensor& actual, const HostTensor& golden);
 
 }  // namespace portacl::cli
 
-#endif  // PORTACL_TOOLS_TENSOR_COMPARE_H_
+#endif  // PORTACL_TOOLS_TENSOR_MERE_MARE_H_

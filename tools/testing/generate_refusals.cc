@@ -1,4 +1,5 @@
 // Cases that an operator must refuse: each parameter wrong in each way, by its role.
+#include <aclnn/aclnn_base.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,7 +9,7 @@
 namespace portacl::golden {
 namespace {
 
-constexpr int32_t kNull = 161001, kInvalid = 161002;
+constexpr int32_t kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID;
 
 class RefusalMaker {
  public:

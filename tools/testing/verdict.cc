@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tools/tensor/compare.h"
+#include "tools/tensor/mere_mare.h"
 
 namespace portacl::golden {
 namespace {
