@@ -55,7 +55,8 @@ int main() {
   std::atomic<bool> done{false};
   std::thread reports([&] {
     constexpr int32_t kMilliseconds = 10;
-    while (!done) aclrtProcessReport(kMilliseconds);  // 107019 when none came: look again
+    // ACL_ERROR_RT_WAIT_TIMEOUT when none came: look again.
+    while (!done) aclrtProcessReport(kMilliseconds);
   });
   const auto report_thread = static_cast<uint64_t>(reports.native_handle());
   Check(aclrtSubscribeReport(report_thread, stream), "subscribe");

@@ -8,7 +8,8 @@
 
 namespace portacl::api {
 
-// 200001 with `reason` as the message. Not 207000: clients read that one as "this operator".
+// ACL_ERROR_API_NOT_SUPPORT with `reason` as the message. Not ACL_ERROR_RT_FEATURE_NOT_SUPPORT:
+// clients read that one as "this operator".
 inline aclError Unsupported(const char* function, const char* reason) {
   return Guarded(function, [&] {
     return runtime::Error(ACL_ERROR_API_NOT_SUPPORT, "not supported by portacl: {}", reason);

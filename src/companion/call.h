@@ -49,8 +49,8 @@ struct Call {
   bool has_executor = true;
 };
 
-// Checks in this order: null parameters (161001); data types, formats, shapes, values (161002);
-// memory.
+// Checks in this order: null parameters (ACLNN_ERR_PARAM_NULLPTR); data types, formats, shapes,
+// values (ACLNN_ERR_PARAM_INVALID); memory.
 base::Status PlanCompanion(const Call& call, std::shared_ptr<const ops::Plan>* plan);
 
 // One call for each member of lists: `calls` are planned in order and run in order as one.

@@ -32,7 +32,8 @@ base::Status GetCaptureInfo(void* stream, CaptureState* state, void** graph);
 // Sets this thread's mode and gives the one before.
 CaptureMode ExchangeCaptureMode(CaptureMode mode);
 
-// 107030 where a capture forbids this thread calls that do not go through a stream.
+// ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT where a capture forbids this thread calls that do not go
+// through a stream.
 base::Status RefuseUnsafeCall();
 
 base::Status ReplayGraph(void* graph, void* stream);

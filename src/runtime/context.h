@@ -52,8 +52,8 @@ base::Status SetCurrentContext(void* handle);
 // Goes up in each child of fork(), in which what the parent made is not to be used.
 uint32_t ProcessNumber();
 
-// The thread's current context: 107002 where there is none, it was destroyed, or fork() made this
-// process after it: the streams' threads did not come along. The pointer stays
+// The thread's current context: ACL_ERROR_RT_CONTEXT_NULL where there is none, it was destroyed, or
+// fork() made this process after it: the streams' threads did not come along. The pointer stays
 // valid as long as the thread does not change its current context.
 base::Status CurrentContext(Context** context);
 
@@ -63,7 +63,8 @@ base::Status FindStream(void* handle, std::shared_ptr<Stream>* stream);
 base::Status CreateStream(void** handle);
 base::Status DestroyStream(void* handle, bool drop);
 
-// Waits for all streams of the current device, in all its contexts. 107019 after the deadline.
+// Waits for all streams of the current device, in all its contexts. ACL_ERROR_RT_WAIT_TIMEOUT after
+// the deadline.
 base::Status SynchronizeDevice(SteadyTime deadline);
 
 // What the caller created and has not destroyed.

@@ -35,7 +35,8 @@ base::Status QueryEventWaited(void* handle, bool* complete);
 // An event without a record holds nobody up.
 base::Status SynchronizeEvent(void* handle, SteadyTime deadline);
 
-// When the latest record was over, in microseconds of the steady clock. 107006 without a time.
+// When the latest record was over, in microseconds of the steady clock.
+// ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID without a time.
 base::Status EventTimestamp(void* handle, uint64_t* microseconds);
 
 base::Status EventElapsedTime(void* start, void* end, float* milliseconds);

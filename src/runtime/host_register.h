@@ -8,7 +8,8 @@
 
 namespace portacl::runtime {
 
-// 107000 for null, no bytes, device memory, or a range over one that is registered.
+// ACL_ERROR_RT_PARAM_INVALID for null, no bytes, device memory, or a range over one that is
+// registered.
 base::Status RegisterHost(void* address, size_t size);
 base::Status UnregisterHost(void* address);
 

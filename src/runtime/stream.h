@@ -29,8 +29,8 @@ struct Work {
 };
 
 // Puts work on a stream; null is the default stream of the thread's current context. Fails where
-// the handle is not a live stream (107017), belongs to another context (107003), or where the
-// thread has no context (107002).
+// the handle is not a live stream (ACL_ERROR_RT_INVALID_HANDLE), belongs to another context
+// (_STREAM_CONTEXT), or where the thread has no context (_CONTEXT_NULL).
 base::Status Launch(void* stream, Work work);
 
 // The same for several, of which all are put there or none.

@@ -76,20 +76,21 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   // True on a thread that runs a task of any stream now, or a callback that a stream waits for.
   static bool InTask();
 
-  // 107017 on a closed stream. Throws std::system_error where no thread can be made. A stream with
-  // a recorder hands the task to that instead.
+  // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error where no thread can be
+  // made. A stream with a recorder hands the task to that instead.
   base::Status Enqueue(Task task);
 
   // All of them or none, one behind the other. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
 
-  // 107027 where there is another, 107017 on a closed stream, which nobody would take it from.
+  // ACL_ERROR_RT_STREAM_CAPTURED where there is another, _INVALID_HANDLE on a closed stream, which
+  // nobody would take it from.
   base::Status SetRecorder(const std::shared_ptr<Recorder>& recorder);
   // Takes the recorder away, if it is this one still. Asks for no memory.
   void DropRecorder(const std::shared_ptr<Recorder>& recorder);
   std::shared_ptr<Recorder> recorder();
 
-  // 107027 on a stream with a recorder: nobody may wait for it or ask it.
+  // ACL_ERROR_RT_STREAM_CAPTURED on a stream with a recorder: nobody may wait for it or ask it.
   base::Status RefuseWhileRecording();
 
   // Waits for what is enqueued now and returns the first error since the last synchronisation, if

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "acl/acl_base.h"
 #include "portacl/portacl.h"
 #include "runtime/context.h"
 #include "runtime/parallel.h"
@@ -214,7 +215,7 @@ TEST_F(ThreadPool, StreamsOwnThreadsStayOnTheLibrarysThreads) {
   EXPECT_EQ(pool.loops, 0);
   std::shared_ptr<Stream> stream;
   ASSERT_TRUE(FindStream(handle, &stream).ok());
-  EXPECT_TRUE(stream->Synchronize(DeadlineAfter(-1), 507046).ok());
+  EXPECT_TRUE(stream->Synchronize(DeadlineAfter(-1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT).ok());
   ASSERT_TRUE(launch(/*small=*/true).ok());  // at once, on this thread
   EXPECT_EQ(used, "crowd");
   EXPECT_EQ(pool.loops, 1);
