@@ -102,11 +102,22 @@ lock = [wheel("app", 1, "Requires-Dist: dependency[extra]>=1"), wheel("dependenc
 wheel("dependency", 2, "Provides-Extra: extra")
 (folder / "later/script/requirements/base.lock").write_text("\n".join(lock) + "\n")
 EOF
+# With a package on PYTHONPATH whose requirement is nowhere: it is not of the environment.
+mkdir -p "$folder/elsewhere/foreign-1.dist-info"
+printf '%s\n' 'Metadata-Version: 2.1' 'Name: foreign' 'Version: 1' 'Requires-Dist: nowhere' \
+  >"$folder/elsewhere/foreign-1.dist-info/METADATA"
 later() {
   env -u PIP_EXTRA_INDEX_URL PORTACL_SKIP_PACKAGES=1 PORTACL_CACHE="$folder/later/cache" \
-    PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS="$folder/wheels" "$folder/later/script/setup" "$@"
+    PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS="$folder/wheels" \
+    PYTHONPATH="$folder/elsewhere" "$folder/later/script/setup" "$@"
 }
 later
 [ "$("$(later --print-venv)/bin/python" -c 'import app, dependency; print(dependency.version)')" = 1 ] ||
   { echo "another version than the locked one"; exit 1; }
 echo "ok a newer version of what is locked"
+
+# A lock that lacks something. Before Python 3.11 nothing is locked, and pip finds it.
+if "$(later --print-venv)/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+  sed -i '/^dependency/d' "$folder/later/script/requirements/base.lock"
+  refused "an incomplete lock" "app 1 requires dependency" "script/lock" -- later
+fi
