@@ -1,8 +1,9 @@
 """Metadata of the Python package that other files hold: its page from README.md, its links.
 
 The page is shown away from the repository, so links and pictures in it become absolute. The
-address of the repository is PORTACL_REPOSITORY_URL or, where that is not set, that of git's remote
-"origin" if it is one of the web. A build that knows neither has no pictures in its page, no links.
+address of the repository is PORTACL_REPOSITORY_URL or, where that is not set, that of the clone's
+remote "origin" if it is one of the web. A build that knows neither, or for which the variable is
+empty, has no pictures in its page, no links.
 """
 
 from __future__ import annotations
@@ -20,16 +21,27 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 def repository_url() -> str:
     """Return the address of the repository's page, without a slash at its end, or nothing."""
-    url = os.environ.get("PORTACL_REPOSITORY_URL", "")
-    if not url:
-        command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
-        try:
-            git = subprocess.run(command, capture_output=True, text=True, check=False)
-        except FileNotFoundError:  # no git here
-            return ""
-        url = git.stdout.strip()
-    url = url.removesuffix("/").removesuffix(".git")
-    return url if url.startswith("https://") else ""
+    url = os.environ.get("PORTACL_REPOSITORY_URL")
+    return web_address(_origin() if url is None else url)
+
+
+def _origin() -> str:
+    if not (ROOT / ".git").exists():  # git would answer for a repository that holds these sources
+        return ""
+    command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+    try:
+        git = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # no git here
+        return ""
+    return git.stdout.strip()
+
+
+def web_address(address: str) -> str:
+    """Return a repository's page: no user or password, as script/lib/common.sh's web_address."""
+    address = re.sub(r"^git@([^/:]+):/*", r"https://\1/", address)
+    address = re.sub(r"^(https://)[^/]*@", r"\1", address)
+    address = re.sub(r"/*\.git$", "", address.rstrip("/"))
+    return address if re.match(r"https://[^/]", address) else ""
 
 
 def version() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -50,6 +51,58 @@ def test_without_an_address_nothing_is_linked(metadata, monkeypatch):
     monkeypatch.setenv("PORTACL_REPOSITORY_URL", "/somewhere/on/this/machine")
     assert not re.search(r"\]\((?![a-z]+:)", page(metadata))
     assert metadata.dynamic_metadata("urls") == {}
+
+
+PAGE = "https://e.org/a/p"
+ADDRESSES = {
+    "": "",
+    PAGE: PAGE,
+    f"{PAGE}/": PAGE,
+    f"{PAGE}.git": PAGE,
+    f"{PAGE}.git/": PAGE,
+    "https://user:token@e.org/a/p.git": PAGE,
+    "https://token@e.org/a/p": PAGE,
+    "https://user:t@ken@e.org/a/p": PAGE,
+    "git@e.org:a/p.git": PAGE,
+    "git@e.org:a/p": PAGE,
+    "https://e.org/@a/p": "https://e.org/@a/p",
+    "http://e.org/a/p": "",
+    "ssh://git@e.org/a/p.git": "",
+    "/somewhere/on/this/machine": "",
+    "https://": "",
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address(metadata, address):
+    assert metadata.web_address(address) == ADDRESSES[address]
+    command = '. script/lib/common.sh; web_address "$1"'
+    arguments = ["bash", "-c", command, "bash", address]
+    shell = subprocess.run(arguments, cwd=BACKEND.parents[1], stdout=subprocess.PIPE, check=True)
+    assert shell.stdout.decode().strip() == ADDRESSES[address]  # a release's scripts agree
+
+
+def test_the_address_is_the_clones(metadata, monkeypatch, tmp_path):
+    """Sources that were unpacked in another repository have none; no password leaves the clone."""
+    if shutil.which("git") is None:
+        pytest.skip("no git")
+    for name in [name for name in os.environ if name.startswith("GIT_")]:  # a hook's
+        monkeypatch.delenv(name)
+    monkeypatch.delenv("PORTACL_REPOSITORY_URL", raising=False)
+    sources = tmp_path / "other" / "portacl-1.0"
+    sources.mkdir(parents=True)
+    monkeypatch.setattr(metadata, "ROOT", sources)
+
+    def clone(folder, origin):
+        subprocess.run(["git", "init", "--quiet", folder], check=True)
+        subprocess.run(["git", "-C", folder, "remote", "add", "origin", origin], check=True)
+
+    clone(sources.parent, "https://e.org/other")
+    assert metadata.repository_url() == ""
+    clone(sources, "https://user:token@e.org/a/p.git")
+    assert metadata.repository_url() == PAGE
+    monkeypatch.setenv("PORTACL_REPOSITORY_URL", "")
+    assert metadata.repository_url() == ""
 
 
 def test_code_is_left_alone(metadata):

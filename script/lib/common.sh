@@ -14,10 +14,17 @@ usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$caller"; }
 # project_version [FOLDER]: what the CMakeLists.txt of a clone says, the one place for it.
 project_version() { sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' "${1:-$root}/CMakeLists.txt"; }
 
-# released_recipe CLONE ARCHIVE LOCATION: its conda recipe with the version and the archive of the sources
-# written down; LOCATION is the archive's "url: ADDRESS" or "path: FILE".
+# web_address ADDRESS: a repository's page, as python/backend/portacl_metadata.py makes it: no user, no slash or
+# .git at its end, nothing where it is no https address.
+web_address() {
+  sed -En -e 's|^git@([^/:]+):/*|https://\1/|' -e 's|^(https://)[^/]*@|\1|' -e 's|/+$||' -e 's|/*\.git$||' \
+    -e '\|^https://[^/]|p' <<<"$1"
+}
+
+# released_recipe CLONE ARCHIVE LOCATION [PAGE]: its conda recipe with the version and the archive of the sources
+# written down; LOCATION is the archive's "url: ADDRESS" or "path: FILE", PAGE the repository's where it is known.
 released_recipe() {
-  sed -e '1,/^context:$/{/^context:$/!d}' \
+  sed -e '1,/^context:$/{/^context:$/!d}' ${4:+-e "s|^about:\$|&\n  homepage: $4\n  repository: $4|"} \
     -e "s|^  version: .*load_from_file.*|  version: \"$(project_version "$1")\"|" \
     -e "s|^  path: \.\./\.\.\$|  $3\n  sha256: $(sha256sum "$2" | cut -d' ' -f1)|" "$1/packaging/conda/recipe.yaml"
 }

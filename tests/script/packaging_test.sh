@@ -10,6 +10,15 @@ wrong() { echo "$*"; failed=1; }
 grep -q "^project(portacl VERSION $version " CMakeLists.txt || wrong "recipe.yaml wants a space behind CMakeLists.txt's version"
 grep -q '^  version: .*load_from_file("../../CMakeLists.txt")' packaging/conda/recipe.yaml || wrong "recipe.yaml does not read the version"
 
+# A released recipe has the project's page; who maintains a feedstock is not known here.
+recipe=$(released_recipe . LICENSE "path: ./LICENSE" https://example.org/p)
+for key in homepage repository; do
+  sed -n '/^about:$/,/^[^ a]/p' <<<"$recipe" | grep -qxF "  $key: https://example.org/p" || wrong "a released recipe has no $key"
+done
+if sed -n '/recipe-maintainers/,$p' packaging/conda/recipe.yaml | grep -E '^ +- '; then
+  wrong "recipe.yaml names a maintainer, who is no account"
+fi
+
 # Every library of the notices is wanted by the recipes and named by the others.
 for name in onetbb highway fmt spdlog nlohmann_json cli11 stb libpng libjpeg-turbo; do
   grep -q "\"$name/" packaging/conan/conanfile.py || wrong "conanfile.py does not want $name"
