@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from child import output_of
+from child import output_of, run_python
 
 pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
@@ -41,6 +43,42 @@ def test_speed_plot(tmp_path):
     )
     drawn = {path.name for path in tmp_path.iterdir()}
     assert drawn >= {"perf-ratio-grid.png", "perf-ratio-nearest.png"}
+
+
+def test_the_package_is_found(monkeypatch, tmp_path):
+    """bench/compare.py --suite torch without PYTHONPATH, and without a build."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    import compare
+
+    find = importlib.util.find_spec
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    compare._find_own_package()
+    assert os.environ["PYTHONPATH"] == "/elsewhere"  # this process has it
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "portacl" else find(name)
+    )
+    monkeypatch.setattr(compare, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="portacl is missing: run script/test"):
+        compare._find_own_package()
+    package = tmp_path / "build" / "python" / "portacl"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    compare._find_own_package()
+    assert os.environ["PYTHONPATH"] == f"{package.parent}{os.pathsep}/elsewhere"
+
+
+@pytest.mark.skipif(not (ROOT / "build" / "python").is_dir(), reason="no build/python")
+def test_inside_pytorch(tmp_path):
+    """Measured with no path to the package from outside."""
+    file = tmp_path / "inside.json"
+    done = run_python(
+        *(ROOT / "bench" / "compare.py", "--suite", "torch", "--filter", "^only_grid_grad "),
+        *("--threads", 1, "--repeat", 1, "--max-seconds", 0.1, "--json", file),
+        without=("PYTHONPATH",),
+    )
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(file.read_text())["torch"]
+    assert set(record["peers"]) == {"torch", "portacl"}
 
 
 @pytest.mark.parametrize("filter_", ["^decoder_x2_channels_last ", "^bev_points_channels_last "])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -42,6 +43,53 @@ def test_by_name():
     assert unknown.returncode == 2 and "reproducible_gradients" in unknown.stderr
     done = by_name("super_resolution", "--help")
     assert done.returncode == 0 and "--steps" in done.stdout
+
+
+def test_needs():
+    """What each example imports, and what the extras bring."""
+    from portacl.examples.__main__ import _MODULES, _NEEDS
+
+    optional = {"torch", "skimage", "matplotlib", "nilearn"}
+    assert sorted(_NEEDS) == sorted(program.stem for program in EXAMPLES.glob("*.py"))
+    for name, packages in _NEEDS.items():
+        program = (EXAMPLES / f"{name}.py").read_text("utf-8")
+        nodes = list(ast.walk(ast.parse(program)))
+        imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+        imported |= set(re.findall(r'find_spec\("(\w+)"\)', program))
+        modules = {module.partition(".")[0] for module in imported} & optional
+        assert modules == {_MODULES.get(package, package) for package in packages}, name
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = {
+        extra: {wanted.partition(">")[0] for wanted in requirements}
+        for extra, requirements in project["optional-dependencies"].items()
+    }
+    assert extras["volumes"] == set(_NEEDS["register_volumes"])
+    others = [packages for name, packages in _NEEDS.items() if name != "register_volumes"]
+    assert extras["examples"] == set().union(*others)
+
+
+WITHOUT = """
+import importlib.util, runpy, sys
+hidden, find = sys.argv.pop(1), importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == hidden else find(name, *more)
+runpy.run_module("portacl.examples", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_what_is_missing_is_named():
+    absent = run_python("-c", WITHOUT, "nilearn", "register_volumes", "--help")
+    assert absent.returncode == 1
+    assert "register_volumes needs torch, matplotlib, nilearn, Debian's mricron" in absent.stderr
+    assert absent.stderr.endswith("missing: pip install nilearn\n")
+    other = run_python("-c", WITHOUT, "skimage", "super_resolution", "--help")
+    assert other.returncode == 1 and "pip install scikit-image\n" in other.stderr
+    enough = run_python("-c", WITHOUT, "nilearn", "super_resolution", "--help")
+    assert enough.returncode == 0, enough.stderr
+    assert "nilearn" in by_name("--help").stdout
 
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")

@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 
 _FOLDER = Path(__file__).resolve().parent
-_NEEDS = {"torch": "torch", "scikit-image": "skimage", "matplotlib": "matplotlib"}
+_NEEDS = {
+    "register_photographs": ("torch", "scikit-image", "matplotlib"),
+    "register_volumes": ("torch", "matplotlib", "nilearn"),
+    "reproducible_gradients": ("torch", "scikit-image"),
+    "super_resolution": ("torch", "scikit-image", "matplotlib"),
+    "train_stn_ddp": ("torch", "scikit-image"),
+}
+_MODULES = {"scikit-image": "skimage"}  # those that are not called as their package
+_MORE = {"register_volumes": "Debian's mricron-data (or --colin FILE)"}  # what pip does not have
 
 
 def _names() -> list[str]:
@@ -21,6 +29,10 @@ def _summary(name: str) -> str:
     return text.partition("\n")[0]
 
 
+def _needs(name: str) -> str:
+    return ", ".join((*_NEEDS[name], *filter(None, [_MORE.get(name)])))
+
+
 def main() -> int:
     """Run the example that the command line names."""
     names = _names()
@@ -28,15 +40,20 @@ def main() -> int:
     if name in ("", "-h", "--help"):
         print("usage: python -m portacl.examples NAME [ARGUMENTS]\n")
         for each in names:
-            print(f"  {each:24} {_summary(each)}")
-        print(f"\nThey need {', '.join(_NEEDS)}: the package's extra `examples`.")
+            print(f"  {each:24} {_summary(each)}\n  {'':24} needs {_needs(each)}")
+        print("\nThe package's extra `volumes` brings register_volumes its packages,")
+        print("`examples` those of all others.")
         return 0 if name else 2
     if name not in names:
         sys.stderr.write(f"portacl.examples: no example {name!r}; there are: {', '.join(names)}\n")
         return 2
-    missing = [p for p, module in _NEEDS.items() if importlib.util.find_spec(module) is None]
+    found = {each: importlib.util.find_spec(_MODULES.get(each, each)) for each in _NEEDS[name]}
+    missing = [package for package, spec in found.items() if spec is None]
     if missing:
-        sys.stderr.write(f"portacl.examples: {name} needs more: pip install {' '.join(missing)}\n")
+        sys.stderr.write(
+            f"portacl.examples: {name} needs {_needs(name)}; "
+            f"missing: pip install {' '.join(missing)}\n"
+        )
         return 1
     program = str(_FOLDER / f"{name}.py")
     sys.argv = [program, *sys.argv[2:]]
