@@ -8,13 +8,15 @@ read it at their start. Needs PyTorch (script/setup --torch) and a build (script
   bench/compare.py --quick                            a few shapes of every class
   bench/compare.py --filter grid.*random --threads 1
   bench/compare.py --suite shapes sizes copy tiny --json r.json --markdown r.md --plots docs/images
-  bench/compare.py --suite torch steps                inside PyTorch; needs the Python package too
+  bench/compare.py --suite torch steps                inside PyTorch; needs the Python package too:
+                                                      build/python (script/test) or an installed one
   bench/compare.py --from r.json --plots docs/images  draws again without measuring
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -123,6 +125,8 @@ def main() -> int:
         )
         return 2
 
+    if not options.sources and set(INSIDE_PYTORCH) & set(options.suite):
+        _find_own_package()
     if options.sources:
         result = results.merge([json.loads(path.read_text()) for path in options.sources])
     else:
@@ -142,6 +146,17 @@ def main() -> int:
         for path in plots.draw(result, options.plots):
             print(f"wrote {path}", file=sys.stderr)
     return 0
+
+
+def _find_own_package() -> None:
+    """Puts build/python on the workers' path where the Python package portacl is not found yet."""
+    if importlib.util.find_spec("portacl") is not None:
+        return
+    folder = ROOT / "build" / "python"
+    if not (folder / "portacl" / "__init__.py").exists():
+        sys.exit("the Python package portacl is missing: run script/test, which builds build/python")
+    path = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path)
 
 
 def _measure(options: argparse.Namespace, threads: int) -> dict[str, Any]:
