@@ -5,11 +5,13 @@
 
 On a telephone nothing may leave the page or be cut off (code, formulas and charts may scroll in a
 box of their own), and no column of text may be so narrow that it holds a word a line. On both,
-pictures must load, open at full size, and be shown large enough that the text in them can be read.
-Needs Chromium (script/setup --docs-check).
+pictures must load, open themselves at full size, and be shown large enough that the text in them
+can be read. Each page has an icon, and a social card where PORTACL_SITE_URL says at which address,
+as it said when the site was built. Needs Chromium (script/setup --docs-check).
 """
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -75,13 +77,29 @@ LOOK = """
       found.push(`does not load: ${image.getAttribute("src")}`);
       continue;
     }
-    if (!image.closest("a")) found.push(`opens nowhere: ${image.getAttribute("src")}`);
-    const scale = image.getBoundingClientRect().width / image.naturalWidth;
     const file = image.currentSrc.split("/").pop();
+    const [link, own] = [image.closest("a"), image.src.split("/").pop()];
+    if (!link) {
+      found.push(`opens nowhere: ${own}`);
+    } else if (link.href.split("/").pop() !== own) {
+      found.push(`opens ${link.getAttribute("href")}, not itself: ${own}`);
+    }
+    const scale = image.getBoundingClientRect().width / image.naturalWidth;
     if (scale < SMALLEST(file)) {
       found.push(`is shown at ${Math.round(scale * 100)} % of its size: ${file}`);
     }
   }
+  return found;
+}
+"""
+
+# The same of what stands in the page's head; `card` is the address of the social card, or "".
+LOOK_AT_HEAD = """
+(card) => {
+  const found = [];
+  if (!document.querySelector('link[rel~="icon"][href]')) found.push("has no icon");
+  const image = document.querySelector('meta[property="og:image"]')?.content ?? "";
+  if (image !== card) found.push(`has the social card "${image}", wanted "${card}"`);
   return found;
 }
 """
@@ -115,11 +133,16 @@ def look(page, address, screen):
     return page.evaluate(f"() => {{ {SMALLEST} return ({LOOK})(); }}")
 
 
+def look_at_head(page, site_url):
+    card = f"{site_url.rstrip('/')}/_static/social-card.jpg" if site_url else ""
+    return page.evaluate(LOOK_AT_HEAD, card)
+
+
 def open_browser(playwright):
     return playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
 
 
-def check(site, names, screenshots):
+def check(site, names, screenshots, site_url):
     """Lines of what is wrong."""
     pages = sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
     pages = [p for p in pages if not names or p.relative_to(site).as_posix() in names]
@@ -139,6 +162,7 @@ def check(site, names, screenshots):
                 if screenshots:
                     file = screenshots / f"{name.replace('/', '-')[:-5]}-{screen}.png"
                     page.screenshot(path=file, full_page=True)
+            found += [f"{name}: {line}" for line in look_at_head(page, site_url)]
         browser.close()
     return found
 
@@ -149,6 +173,7 @@ FAULTS = {
     "lines of": "<p style='width: 3em'>one word on each line here is too narrow</p>",
     "does not load": "<a href='x'><img src='nothing.png'></a>",
     "opens nowhere": "<img src='{icon}'>",
+    "not itself": "<a href='gallery.html'><img src='{icon}'></a>",
     "of its size": "<a href='x'><img src='{icon}' style='width: 12px'></a>",
 }
 
@@ -164,8 +189,23 @@ def self_test():
             file.write_text(f"<!doctype html><body><article>{fault.format(icon=icon)}</article>")
             found = look(page, file.as_uri(), "telephone")
             assert any(words in line for line in found), (words, found)
-        file.write_text("<!doctype html><body><article><p>Nothing is wrong here.</p></article>")
+        right = f"<p>Nothing is wrong here.</p><a href='{icon}'><img src='{icon}'></a>"
+        file.write_text(f"<!doctype html><body><article>{right}</article>")
         assert look(page, file.as_uri(), "telephone") == []
+        address = "https://example.org/portacl"
+        heads = {
+            "": ("has no icon", "wanted \"https"),
+            f"<link rel='icon' href='{icon}'>": ("wanted \"https",),
+            f"<link rel='icon' href='{icon}'><meta property='og:image' "
+            f"content='{address}/_static/social-card.jpg'>": (),
+        }
+        for head, faults in heads.items():
+            file.write_text(f"<!doctype html><head>{head}</head><body><p>Text.</p>")
+            page.goto(file.as_uri())
+            found = look_at_head(page, f"{address}/")
+            assert len(found) == len(faults), (head, found)
+            assert all(words in line for words, line in zip(faults, found)), (head, found)
+        assert "wanted \"\"" in look_at_head(page, "")[0]  # a card that nobody asked for
         browser.close()
     print("check_pages: self-test ok")
 
@@ -183,7 +223,8 @@ def main():
         parser.error("which site?")
     if arguments.screenshots:
         arguments.screenshots.mkdir(parents=True, exist_ok=True)
-    found = check(arguments.site, arguments.pages, arguments.screenshots)
+    site_url = os.environ.get("PORTACL_SITE_URL", "")
+    found = check(arguments.site, arguments.pages, arguments.screenshots, site_url)
     for line in found:
         print(f"page: {line}")
     if found:

@@ -55,7 +55,7 @@ html_static_path = ["_static"]
 html_css_files = ["portacl.css"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/favicon.svg"
-# Where the site will stand: social cards need whole addresses.
+# Where the site will stand (docs/release.md): social cards need whole addresses.
 html_baseurl = os.environ.get("PORTACL_SITE_URL", "")
 html_show_sourcelink = False
 html_copy_source = False

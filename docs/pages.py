@@ -110,11 +110,14 @@ def social_card(app, context):
         "og:type": "website",
         "og:site_name": app.config.project,
         "og:title": title,
-        "og:image": posixpath.join(app.config.html_baseurl, "_static/social-card.jpg"),
-        "og:image:width": "1200",
-        "og:image:height": "630",
-        "twitter:card": "summary_large_image",
     }
+    if app.config.html_baseurl:  # nobody follows the address of a picture that is not whole
+        fields |= {
+            "og:image": posixpath.join(app.config.html_baseurl, "_static/social-card.jpg"),
+            "og:image:width": "1200",
+            "og:image:height": "630",
+            "twitter:card": "summary_large_image",
+        }
     return "".join(f'<meta property="{key}" content="{text}">\n' for key, text in fields.items())
 
 

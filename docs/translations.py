@@ -3,11 +3,13 @@
     python docs/translations.py                names what is missing, and what is stale; status
                                                1 if a page of PAGES has no translation, or
                                                one has no stamp
-    python docs/translations.py --stamp PAGE   says that docs/zh/PAGE says what docs/PAGE says now
+    python docs/translations.py --stamp PAGE   says that docs/zh/PAGE says what docs/PAGE says now;
+                                               README.md: that README.zh.md does
     python docs/translations.py --self-test    proves that a change of the English is seen
 
 The stamp stands in the first lines of a translation and is the hash of the English text. A stale
 translation is not an error: the site marks it (pages.py) until somebody has brought it up to date.
+README.zh.md is on no site, so that only this program names it.
 """
 
 import hashlib
@@ -17,7 +19,8 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGES = ("index.md", "install.md", "tutorials/aclnn.md", "tutorials/golden.md",
+FRONT = "README.md"  # beside docs, as its translation is
+PAGES = (FRONT, "index.md", "install.md", "tutorials/aclnn.md", "tutorials/golden.md",
          "tutorials/pytorch.md", "ops/index.md", "ops/upsample_nearest_exact_backward.md",
          "ops/grid_sampler_2d_backward.md", "ops/upsample_nearest_exact.md",
          "ops/grid_sampler_2d.md", "ops/grid_sampler_3d_backward.md", "ops/grid_sampler_3d.md",
@@ -31,7 +34,13 @@ def stamp_of(english):
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 
 
+def translation_of(page, docs=DOCS):
+    return docs.parent / "README.zh.md" if page == FRONT else docs / "zh" / page
+
+
 def english_of(translation, docs=DOCS):
+    if translation == translation_of(FRONT, docs):
+        return docs.parent / FRONT
     return docs / translation.relative_to(docs / "zh")
 
 
@@ -52,10 +61,16 @@ def put_stamp(translation, docs=DOCS):
 
 def check(docs=DOCS, pages=PAGES):
     """(errors, warnings)"""
-    errors = [f"docs/zh/{page}: missing" for page in pages if not (docs / "zh" / page).is_file()]
+
+    def name_of(path):
+        return path.relative_to(docs.parent).as_posix()
+
+    wanted = [translation_of(page, docs) for page in pages]
+    errors = [f"{name_of(path)}: missing" for path in wanted if not path.is_file()]
     warnings = []
-    for path in sorted((docs / "zh").rglob("*.md")):
-        name = f"docs/zh/{path.relative_to(docs / 'zh')}"
+    front = translation_of(FRONT, docs)
+    for path in [front] * front.is_file() + sorted((docs / "zh").rglob("*.md")):
+        name = name_of(path)
         if not english_of(path, docs).is_file():
             errors.append(f"{name}: translates no page of docs")
         elif stamp_in(path) is None:
@@ -67,8 +82,8 @@ def check(docs=DOCS, pages=PAGES):
 
 def self_test():
     with tempfile.TemporaryDirectory() as folder:
-        docs = Path(folder)
-        (docs / "zh").mkdir()
+        docs = Path(folder) / "docs"
+        (docs / "zh").mkdir(parents=True)
         english, translation = docs / "a.md", docs / "zh/a.md"
         english.write_text("# One\n\ntwo words\n")
         assert check(docs, ("a.md",)) == (["docs/zh/a.md: missing"], [])
@@ -84,6 +99,16 @@ def self_test():
         assert translation.read_text().count("english:") == 1 and not is_stale(translation, docs)
         (docs / "zh/b.md").write_text("<!-- english: 0123456789ab -->\n")
         assert "translates no page" in check(docs, ())[0][0]
+        (docs / "zh/b.md").unlink()
+        assert check(docs, (FRONT,)) == (["README.zh.md: missing"], [])
+        front = translation_of(FRONT, docs)
+        english_of(front, docs).write_text("# Front\n")
+        front.write_text("# 首页\n")
+        assert "README.zh.md: has no stamp" in check(docs, (FRONT,))[0][0]
+        put_stamp(front, docs)
+        assert check(docs, (FRONT,)) == ([], [])
+        english_of(front, docs).write_text("# Front, longer\n")
+        assert "README.zh.md: the English page changed" in check(docs, (FRONT,))[1][0]
 
 
 def main():
@@ -93,7 +118,7 @@ def main():
         return
     if sys.argv[1:2] == ["--stamp"]:
         for page in sys.argv[2:]:
-            put_stamp(DOCS / "zh" / page)
+            put_stamp(translation_of(page))
         return
     errors, warnings = check()
     for line in errors + warnings:

@@ -1,4 +1,7 @@
-"""The README of each folder of src, and of tools, names every family of files there and none that is gone."""
+"""The README of each folder of src, of tools, bench and tests names what is there, nothing else.
+
+What is there: every family of source files, and every folder that has source files.
+"""
 
 import itertools
 import pathlib
@@ -52,11 +55,20 @@ def problems(folder, everything):
             yield f"{page} names {pattern}, which is not there"
 
 
-readmes = [*sorted(pathlib.Path("src").glob("*/README.md")), pathlib.Path("tools/README.md")]
-tree = [path for top in ("include", "src", "tools") for path in pathlib.Path(top).rglob("*")]
-found = [problem for page in readmes for problem in problems(page.parent, tree)]
+def below(*tops):
+    return [path for top in tops for path in pathlib.Path(top).rglob("*")]
+
+
+# A copy of a part of the tree is looked at as far as it goes.
+others = [folder for folder in map(pathlib.Path, ("tools", "bench", "tests")) if folder.is_dir()]
+folders = [*(page.parent for page in sorted(pathlib.Path("src").glob("*/README.md"))), *others]
+product = below("include", "src", "tools")
+found = []
+for folder in folders:
+    apart = folder.name in ("bench", "tests")
+    found += problems(folder, product + below(folder) if apart else product)
 for problem in found:
     print(problem)
 if not found:
-    print("ok", *readmes)
+    print("ok", *(folder / "README.md" for folder in folders))
 sys.exit(1 if found else 0)
