@@ -23,8 +23,18 @@ namespace {
 
 enum class Life { kFresh, kInitialized, kFinalized };
 
-portacl::base::ForkSafe<std::mutex> life_mutex{portacl::base::LockRank::kLife};
 Life life = Life::kFresh;
+
+std::unique_lock<portacl::base::ForkSafe<std::mutex>> LockLife() {
+  static constinit portacl::base::Immortal<portacl::base::ForkSafe<std::mutex>> mutex;
+  return std::unique_lock(mutex.Get(
+      [] { return new portacl::base::ForkSafe<std::mutex>(portacl::base::LockRank::kLife); }));
+}
+
+Status CheckNotFinalized() {
+  if (life != Life::kFinalized) return {};
+  return rt::Error(ACL_ERROR_REPEAT_FINALIZE, "called a second time without aclInit");
+}
 
 template <class T>
 void CountHandles(const char* name) {
@@ -56,7 +66,7 @@ extern "C" {
 
 aclError aclInit(const char* configPath) {
   return Guarded("aclInit", [&]() -> Status {
-    const std::lock_guard lock(life_mutex);
+    const auto lock = LockLife();
     if (life == Life::kInitialized) {
       return rt::Error(ACL_ERROR_REPEAT_INITIALIZE, "called a second time without aclFinalize");
     }
@@ -69,12 +79,13 @@ aclError aclInit(const char* configPath) {
 
 aclError aclFinalize() {
   return Guarded("aclFinalize", [&]() -> Status {
-    const std::lock_guard lock(life_mutex);
-    if (life == Life::kFinalized) {
-      return rt::Error(ACL_ERROR_REPEAT_FINALIZE, "called a second time without aclInit");
-    }
+    auto lock = LockLife();
+    PORTACL_RETURN_IF_ERROR(CheckNotFinalized());
+    lock.unlock();  // places of leaks take the loader's lock, as in guard mode's messages
     rt::ReportLeaks();
     rt::FlushTrace();
+    lock.lock();
+    PORTACL_RETURN_IF_ERROR(CheckNotFinalized());
     life = Life::kFinalized;
     return {};
   });

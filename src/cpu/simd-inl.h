@@ -58,7 +58,7 @@ constexpr bool MaskedMemoryIsSafe() {
 
 // At least Lanes(d): of a narrowed tag of scalable vectors, Highway's MaxLanes is half of them.
 template <class D>
-constexpr size_t LanesAtMost(D d) {
+constexpr size_t LanesAtMost(D d) {  // narrowed to 2 bytes, as our types are
   return hn::MaxLanes(d) * (HWY_HAVE_SCALABLE && sizeof(hn::TFromD<D>) == 2 ? 2 : 1);
 }
 

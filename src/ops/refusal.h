@@ -66,7 +66,7 @@ inline int32_t RuntimeCodeOf(int32_t code, Surface surface) {
   return code == ACL_ERROR_RT_INVALID_HANDLE ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_RUNTIME_ERROR;
 }
 
-// The refusals of one call: `op`, a static string, opens every message.
+// The refusals of one call: `op`, which outlives them, opens every message.
 class Refusals {
  public:
   Refusals(const char* op, Surface surface) : op_(op), surface_(surface) {}

@@ -34,10 +34,13 @@ constexpr std::string_view kHead = R"({"displayTimeUnit":"ns","traceEvents":[)";
 constexpr std::string_view kTail = "\n]}\n";  // overwritten by the next write
 
 struct Descriptor {
-  const int number;
+  explicit Descriptor(int opened) : number(opened) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
     if (number >= 0) close(number);
   }
+  const int number;
 };
 
 // Writes events so that the file is complete after each write: the tail is written with every
@@ -46,7 +49,7 @@ class TraceFile {
  public:
   explicit TraceFile(const char* path)
       : path_(path),
-        file_{open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)},
+        file_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
         owner_(getpid()) {
     if (file_.number < 0) {
       std::fprintf(stderr, "portacl: PORTACL_TRACE: cannot write %s: %s\n", path,
