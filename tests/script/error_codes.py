@@ -1,4 +1,4 @@
-"""Error codes have names: none stands as a number in what is compiled or run, comments included."""
+"""Error codes have names: none stands as a number in C, C++ and shell, comments included (ctypes has no names)."""
 
 import pathlib
 import re
