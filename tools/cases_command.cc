@@ -27,8 +27,8 @@ void CheckKind(const std::string& word) {
   if (std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) { return word == kind.word; }))
     return;
   std::string words;
-  for (const auto& kind : kinds) words += fmt::format(" {}", kind.word);
-  throw BadInput(fmt::format("cases generate: '{}' is not one of{}", word, words));
+  for (const auto& kind : kinds) words += fmt::format("{}{}", words.empty() ? "" : ", ", kind.word);
+  throw BadInput(fmt::format("cases generate: '{}' is not one of {}", word, words));
 }
 
 // An option that would change nothing is a mistake: the list is not the one that was meant.

@@ -58,12 +58,14 @@ size_t EditDistance(std::string_view from, std::string_view to) {
   return row[to.size()];
 }
 
-// The variable that is spelled much like `name`, or "".
+// The variable that is spelled much like `name` or ends with its words, or "".
 std::string_view Nearest(std::string_view name) {
+  const std::string_view word = name.substr(kPrefix.size());
   std::string_view nearest;
-  size_t distance = (name.size() - kPrefix.size()) / 3 + 2;
+  size_t distance = word.size() / 3 + 1;
   for (const std::string_view variable : kVariables) {
-    const size_t here = EditDistance(name.substr(kPrefix.size()), variable.substr(kPrefix.size()));
+    if (!word.empty() && variable.ends_with(name.substr(kPrefix.size() - 1))) return variable;
+    const size_t here = EditDistance(word, variable.substr(kPrefix.size()));
     if (here < distance) {
       distance = here;
       nearest = variable;

@@ -154,12 +154,15 @@ TEST_F(HelpTest, ShellsAndManTakeTheFilesWithoutComplaint) {
 TEST_F(HelpTest, AVariableThatNobodyReadsIsNamedOnce) {
   const Outcome outcome =
       Run({"run", "upsample_nearest_exact_backward", "--shape", "1,1,2,2", "--size", "1,1"},
-          "PORTACL_NUM_THREAD=3 PORTACL_FROBNICATE=1");
+          "PORTACL_NUM_THREAD=3 PORTACL_THREADS=3 PORTACL_FROBNICATE=1 PORTACL_FOO=1");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(Lines(outcome.err),
               testing::UnorderedElementsAre(
                   "portacl: PORTACL_NUM_THREAD is set, but portacl reads no such variable; did you "
                   "mean PORTACL_NUM_THREADS?",
+                  "portacl: PORTACL_THREADS is set, but portacl reads no such variable; did you "
+                  "mean PORTACL_NUM_THREADS?",
+                  "portacl: PORTACL_FOO is set, but portacl reads no such variable",
                   "portacl: PORTACL_FROBNICATE is set, but portacl reads no such variable"));
 }
 

@@ -75,8 +75,9 @@ class Reader {
     }
     if (op != nullptr) return op;
     std::string names;
-    for (const OperatorRow& row : Operators()) names += fmt::format(" {}", row.name);
-    Fail(*operator_, fmt::format("'{}' is not one of{}", name, names));
+    for (const OperatorRow& row : Operators()) names += fmt::format("{}, ", row.name);
+    Fail(*operator_, fmt::format("'{}' is not one of {}nor the name of an aclnn function of these",
+                                 name, names));
   }
 
   std::string Word(const Field& field, const std::vector<std::string>& words) const {
