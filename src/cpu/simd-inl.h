@@ -56,9 +56,9 @@ constexpr bool MaskedMemoryIsSafe() {
 #endif
 }
 
-// At least Lanes(d): of a narrowed tag of scalable vectors, Highway's MaxLanes is half of them.
+// At least Lanes(d): of scalable vectors narrowed to 2 bytes, Highway's MaxLanes is half of them.
 template <class D>
-constexpr size_t LanesAtMost(D d) {  // narrowed to 2 bytes, as our types are
+constexpr size_t LanesAtMost(D d) {
   return hn::MaxLanes(d) * (HWY_HAVE_SCALABLE && sizeof(hn::TFromD<D>) == 2 ? 2 : 1);
 }
 
