@@ -15,7 +15,9 @@
 
 #include "cpu/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler_3d_plan.h"
+#include "cpu/grid_sampler_3d_window-inl.h"
 #include "cpu/highway.h"
+#include "cpu/machine.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -225,12 +227,14 @@ struct VolumeSource {
   VolumeStrides size;
   VolumeGeometry<F> geometry;
   VolumePoints grid_at;
+  bool windows;  // taps are looked up in whole vectors where they lie together
 
   template <class Params>
   explicit VolumeSource(const Params& p)
       : size(VolumeStridesOf(p.shape, p.input_stride)),
         geometry(VolumeGeometryOf<F>(p.shape)),
-        grid_at(GridPointsOf(p.shape, p.grid_stride)) {}
+        grid_at(GridPointsOf(p.shape, p.grid_stride)),
+        windows(kHasFloatWindows && GathersAreSlow() && p.shape.dtype == base::DType::kFloat) {}
 
   HWY_INLINE VI OffsetsOf(VI column, VI row, VI plane) const {
     return ElementsAt(size, column, row, plane);
@@ -274,9 +278,22 @@ struct VolumeSource {
   template <bool kPairs, class Use>
   HWY_INLINE void WithTapsInside(V x0, V y0, V z0, const Use& use) const {
     const D d;
-    const VI at = OffsetsOf(ToIndex(d, x0), ToIndex(d, y0), ToIndex(d, z0));
+    VI column = ToIndex(d, x0);
+    VI row = ToIndex(d, y0);
+    VI above = ToIndex(d, z0);
+    const VI at = OffsetsOf(column, row, above);
+    constexpr bool kWindows = kPairs && kHasFloatWindows && std::is_same_v<F, float>;
+    VolumeWindow window;
+    if constexpr (kWindows) {
+      if (windows) window = FindWindow(size, column, row, above);
+    }
     use([&](const auto* volume, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
       const auto* upper = volume + (decltype(plane)::value == 0 ? 0 : size.plane);
+      if constexpr (kWindows && std::is_same_v<decltype(volume), const float*>) {
+        if (HWY_LIKELY(window.plane.rows > 0)) {
+          return PairsInWindow(upper, window, size, column, row, above, nw, ne, sw, se);
+        }
+      }
       GatherRow<kPairs>(d, upper, at, size.pixel, nw, ne);
       GatherRow<kPairs>(d, upper + size.row, at, size.pixel, sw, se);
     });

@@ -14,6 +14,7 @@
 
 #include "cpu/caches.h"
 #include "cpu/grid_sampler_3d_backward.h"
+#include "cpu/machine.h"
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"
 #include "runtime/parallel.h"
@@ -26,6 +27,7 @@ namespace {
 
 using portacl::cpu::GridSampler3DBackwardKernels;
 using portacl::cpu::GridSampler3DKernels;
+using portacl::cpu::Vendor;
 using portacl::ref::kGridSampler3D;
 using portacl::ref::kGridSampler3DBackward;
 
@@ -145,6 +147,39 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
         }
         ExpectSameBits(c, mode);
         if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Points along lines share a few rows of one plane or two: from level lines to steep ones, in
+// volumes around the width of two vectors. How they are read depends on the CPU's vendor.
+TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForPointsCloseTogether) {
+  Random random(60);
+  for (const Vendor vendor : {Vendor::kAmd, Vendor::kOther}) {
+    portacl::cpu::vendor_for_tests = vendor;
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t channels : {1, 2, 3, 5}) {
+        for (const double steepest : {0.05, 0.15, 0.5}) {
+          const std::array<int64_t, 3> extents = {random.Integer(4, 7), random.Integer(4, 9),
+                                                  random.Integer(31, 66)};
+          GridCase c(Element::kFloat, 1, channels, extents, {1, 5, 48});
+          c.Fill(GridKind::kRandom, random);
+          const double step = (random.Coin() ? -1 : 1) * (0.2 + random.Unit());
+          const std::array<double, 3> slope = {step, steepest * random.Uniform(-1, 1),
+                                               steepest * random.Uniform(-1, 1)};
+          const double noise = random.Coin() ? 0 : 0.6;
+          c.grid.Fill([&](int64_t i) {
+            const auto axis = static_cast<size_t>(i % 3);
+            const auto along = static_cast<double>(i / 3 % 24);
+            const auto size = static_cast<double>(extents[2 - axis]);
+            const double at = size / 3 + slope[axis] * along + noise * random.Unit();
+            return (2 * at + 1) / size - 1;
+          });
+          ExpectSameBits(c, mode);
+          ExpectSameGradients(c, mode, Mask{false, true}, Layout::kContiguous, {1});
+          if (HasFailure()) return;
+        }
       }
     }
   }
