@@ -93,7 +93,8 @@ std::string SoakThread::RunWithFault() {
     got.code = PORTACL_ERROR_RUNTIME;
   }
   if (got.code != PORTACL_ERROR_RUNTIME && got.code != cases_.wants[index].code) {
-    return "with a fault: answers " + std::to_string(got.code);
+    return std::string("with ") + NameOf(fault) + " missing: answers " + std::to_string(got.code) +
+           ": " + got.message;
   }
   const std::string wrong = Compare(index, RunEntry(Entry::kNative, c, nullptr));
   return wrong.empty() ? wrong : "after a fault: " + wrong;
