@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 
 #include "portacl/portacl.h"
 #include "runtime/environment.h"
@@ -290,7 +291,8 @@ bool ArenaSuffices() {
          (state.arena != nullptr && state.arena->threads >= threads);
 }
 
-// Takes the lock itself.
+// Without an arena, and so on the calling thread, where the system gives no thread: oneTBB may ask
+// for one then, because others of its users in this process want it. Takes the lock itself.
 void PrepareArena(int threads) {
   {
     const SharedState shared;
@@ -301,7 +303,10 @@ void PrepareArena(int threads) {
   // First away with the old one: the smallest control of the process counts.
   delete state.arena;
   state.arena = nullptr;
-  state.arena = new Arena(threads);
+  try {
+    state.arena = new Arena(threads);
+  } catch (const std::runtime_error&) {  // no thread; std::bad_alloc is another one
+  }
 }
 
 // For loops that no plan has prepared (copies), or whose thread has been given more since. Where
