@@ -311,10 +311,10 @@ class PlanarImage {
         se = lower[next + 1];
         cell = next;
       }
-      nw = std::fma(batch.weight[0][k], g[k], nw);
-      ne = std::fma(batch.weight[1][k], g[k], ne);
-      sw = std::fma(batch.weight[2][k], g[k], sw);
-      se = std::fma(batch.weight[3][k], g[k], se);
+      nw = std::fma(batch.weight(0)[k], g[k], nw);
+      ne = std::fma(batch.weight(1)[k], g[k], ne);
+      sw = std::fma(batch.weight(2)[k], g[k], sw);
+      se = std::fma(batch.weight(3)[k], g[k], se);
     };
     int64_t k = 0;
     for (; k + 4 <= count; k += 4) {
@@ -363,7 +363,7 @@ class PlanarImage {
         east = LoadTaps(next + 2, next + 2 + down);
         cell = next;
       }
-      const auto weight = hn::Load(d, batch.weight[0] + 4 * k);
+      const auto weight = hn::Load(d, batch.weights + 4 * k);
       const auto grad = hn::LoadU(pair, g + 2 * k);
       const auto both = hn::Combine(d, grad, grad);
       west = hn::MulAdd(hn::DupEven(weight), both, west);
@@ -378,7 +378,7 @@ class PlanarImage {
     for (int tap = 0; tap < 4; ++tap) {
       if ((batch.facts[k] >> tap & 1) == 0) continue;
       float& sum = plane[batch.sum[tap / 2][k] + batch.shift[k] + tap % 2];
-      sum = std::fma(batch.weight[tap][k], g, sum);
+      sum = std::fma(batch.weight(tap)[k], g, sum);
     }
   }
 

@@ -55,13 +55,17 @@ struct Batch {
   HWY_ALIGN float uy[kBatch];
   HWY_ALIGN float slope_x[kBatch];
   HWY_ALIGN float slope_y[kBatch];
-  HWY_ALIGN float weight[4][kBatch];  // nw ne sw se; of paired planes the four of each point
+  HWY_ALIGN float weights[4 * kBatch];  // all of nw, ne, sw, se; of paired planes point by point
   HWY_ALIGN int32_t facts[kBatch];
   HWY_ALIGN int32_t shift[kBatch];
   HWY_ALIGN int32_t pair[2][kBatch];     // offsets in a plane of input
   HWY_ALIGN int32_t own_sum[2][kBatch];  // ... of inputGrad, unless they are the same
   bool same_offsets;
   const int32_t (*sum)[kBatch];  // pair or own_sum
+
+  // Of a tap, where planes are not paired.
+  float* weight(int tap) { return weights + static_cast<size_t>(tap) * kBatch; }
+  const float* weight(int tap) const { return weights + static_cast<size_t>(tap) * kBatch; }
 };
 
 // Distances to the taps and the taps' weights of the vector of points at x, y.
@@ -80,12 +84,12 @@ HWY_INLINE void StoreBatchWeights(V x, V y, size_t i, Batch* HWY_RESTRICT batch,
   V nw, ne, sw, se;
   BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
   if constexpr (kPaired) {
-    hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weight[0] + 4 * i);
+    hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weights + 4 * i);
   } else {
-    hn::Store(nw, d, batch->weight[0] + i);
-    hn::Store(ne, d, batch->weight[1] + i);
-    hn::Store(sw, d, batch->weight[2] + i);
-    hn::Store(se, d, batch->weight[3] + i);
+    hn::Store(nw, d, batch->weight(0) + i);
+    hn::Store(ne, d, batch->weight(1) + i);
+    hn::Store(sw, d, batch->weight(2) + i);
+    hn::Store(se, d, batch->weight(3) + i);
   }
 }
 
