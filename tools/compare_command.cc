@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -156,8 +155,8 @@ int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
 }
 
 int RunCompare(const CompareOptions& options) {
-  if (std::filesystem::is_directory(options.actual)) return RunCompareFolders(options);
-  if (std::filesystem::is_directory(options.golden)) {
+  if (IsFolder(options.actual)) return RunCompareFolders(options);
+  if (IsFolder(options.golden)) {
     throw BadInput(fmt::format("{}: no such folder, but {} is one: wanted two folders or two files",
                                options.actual, options.golden));
   }

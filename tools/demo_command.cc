@@ -143,7 +143,7 @@ int WritePictures(const std::filesystem::path& folder, const Sheet& sheet) {
 void MakeFolder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder)) {
+  if (error || !std::filesystem::is_directory(folder, error)) {
     throw BadInput(fmt::format("{}: cannot be made a folder: {}", folder, error.message()));
   }
 }

@@ -46,7 +46,8 @@ void SaveInputs(const RunOptions& options, const std::vector<SavedInput>& inputs
   if (options.inputs_folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(options.inputs_folder, error);
-  if (!std::filesystem::is_directory(options.inputs_folder)) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(options.inputs_folder, ignored)) {
     throw BadInput(fmt::format("--save-inputs {}: cannot be made: {}", options.inputs_folder,
                                error ? error.message() : "a file has its name"));
   }

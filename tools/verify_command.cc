@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
+#include "tools/file/file_io.h"
 #include "tools/set_options.h"
 #include "tools/terminal.h"
 #include "tools/testing/verify_library.h"
@@ -29,7 +29,7 @@ int RunVerify(const VerifyCommand& options) {
     throw BadInput("wanted either --lib-dir (a library to run) or --outputs (files it wrote)");
   }
   const std::string& folder = options.library.empty() ? options.outputs : options.library;
-  if (!std::filesystem::is_directory(folder)) throw BadInput(folder + ": no such folder");
+  if (!IsFolder(folder)) throw BadInput(folder + ": no such folder");
   golden::VerifyOptions verify;
   verify.library_folder = options.library;
   verify.outputs = options.outputs;

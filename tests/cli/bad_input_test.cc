@@ -58,6 +58,8 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
 TEST_F(BadInputTest, FilesThatCannotBeRead) {
   ExpectUpsample({"--grad-output", "missing.npy", "--size", "1,1"}, "missing.npy: no such file");
   ExpectUpsample({"--grad-output", ".npy", "--size", "1,1"}, ".npy");
+  std::filesystem::create_symlink("loop.npy", folder_ / "loop.npy");
+  ExpectUpsample({"--grad-output", "loop.npy", "--size", "1,1"}, "loop.npy: cannot be read: Too");
   std::filesystem::create_directory(folder_ / "folder.npy");
   ExpectUpsample({"--grad-output", "folder.npy", "--size", "1,1"}, "not a regular file");
   ExpectUpsample({"--grad-output", "text.txt", "--size", "1,1"},

@@ -108,6 +108,9 @@ TEST_F(CompareTest, ShapesAndFilesThatDoNotFitAreRefused) {
   Write("c.bin", "123456");
   ExpectBadInput(Run({"compare", "a.npy", "b.npy"}), "has shape [2, 2]");
   ExpectBadInput(Run({"compare", "a.npy", "missing.npy"}), "missing.npy: no such file");
+  const std::string long_name(300, 'n');
+  ExpectBadInput(Run({"compare", "a.npy", long_name}), long_name + ": cannot be read: File name");
+  ExpectBadInput(Run({"compare", long_name, "a.npy"}), long_name + ": cannot be read: File name");
   ExpectBadInput(Run({"compare", "c.bin", "a.npy"}), "--dtype");
   ExpectBadInput(Run({"compare", "c.bin", "a.npy", "--dtype", "float32"}), "6 bytes");
   ExpectBadInput(Run({"compare", "c.bin", "a.npy", "--dtype", "word"}), "--dtype");

@@ -38,7 +38,8 @@ class Library {
   std::string Load(const std::string& folder) {
     for (const char* const name : kNames) {
       const std::filesystem::path path = std::filesystem::path(folder) / name;
-      if (!std::filesystem::exists(path)) continue;
+      std::error_code ignored;
+      if (!std::filesystem::exists(path, ignored)) continue;
       void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
       if (handle == nullptr) {
         const std::string error = dlerror();  // begins with the path, or with that of a dependency

@@ -11,14 +11,27 @@
 #include "tools/file/output_file.h"
 
 namespace portacl::cli {
+namespace {
 
-InputFile::InputFile(const std::string& path) : path_(path) {
+// Of a file or folder, that there is none included; throws BadInput where the system does not tell.
+std::filesystem::file_status StatusOf(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::none) {
+    throw BadInput(fmt::format("{}: cannot be read: {}", path, error.message()));
+  }
+  return status;
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path) : path_(path) {
+  const auto status = StatusOf(path);
   if (!std::filesystem::exists(status)) throw BadInput(fmt::format("{}: no such file", path));
   if (!std::filesystem::is_regular_file(status)) {
     throw BadInput(fmt::format("{}: not a regular file", path));
   }
+  std::error_code error;
   size_ = std::filesystem::file_size(path, error);
   errno = 0;
   stream_.open(path, std::ios::binary);
@@ -36,6 +49,8 @@ void InputFile::Read(void* destination, size_t size, const char* what) {
   if (!stream_) throw BadInput(fmt::format("{}: reading failed in {}", path_, what));
   position_ += size;
 }
+
+bool IsFolder(const std::string& path) { return std::filesystem::is_directory(StatusOf(path)); }
 
 std::string ReadText(const std::string& path) {
   InputFile file(path);

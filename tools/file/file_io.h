@@ -28,6 +28,9 @@ class InputFile {
   uint64_t position_ = 0;
 };
 
+// Whether there is a folder of this name; throws BadInput where the system does not tell.
+bool IsFolder(const std::string& path);
+
 // The whole of a file.
 std::string ReadText(const std::string& path);
 

@@ -90,12 +90,13 @@ std::string ManifestText(const std::vector<std::string>& entries) {
 }
 
 bool IsGoldenSet(const std::string& folder) {
-  return std::filesystem::exists(std::filesystem::path(folder) / kManifestName);
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::path(folder) / kManifestName, ignored);
 }
 
 std::vector<StoredCase> ReadManifest(const std::string& folder) {
   const std::string path = folder + "/" + kManifestName;
-  if (!std::filesystem::is_directory(folder)) throw BadInput(folder + ": no such folder");
+  if (!cli::IsFolder(folder)) throw BadInput(folder + ": no such folder");
   if (!IsGoldenSet(folder)) {
     throw BadInput(folder +
                    ": no manifest.json in it; `portacl golden` writes such folders, "
