@@ -153,9 +153,11 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
 }
 
 // Points along lines share a few rows of one plane or two: from level lines to steep ones, in
-// volumes around the width of two vectors. How they are read depends on the CPU's vendor.
+// volumes around the width of two vectors, with a last vector that is not full, and values that are
+// not finite. How they are read depends on the CPU's vendor.
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForPointsCloseTogether) {
   Random random(60);
+  const std::vector<double> strange = StrangeCoordinates(Element::kFloat);
   for (const Vendor vendor : {Vendor::kAmd, Vendor::kOther}) {
     portacl::cpu::vendor_for_tests = vendor;
     for (const GridMode& mode : AllGridModes()) {
@@ -163,8 +165,13 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForPointsCloseTogether) {
         for (const double steepest : {0.05, 0.15, 0.5}) {
           const std::array<int64_t, 3> extents = {random.Integer(4, 7), random.Integer(4, 9),
                                                   random.Integer(31, 66)};
-          GridCase c(Element::kFloat, 1, channels, extents, {1, 5, 48});
+          const std::array<int64_t, 3> points = {1, random.Integer(3, 5), random.Integer(41, 48)};
+          GridCase c(Element::kFloat, 2, channels, extents, points, PickOf(random, kInputLayouts));
           c.Fill(GridKind::kRandom, random);
+          for (int i = 0; i < 5; ++i) {
+            c.input.Set(random.Integer(0, c.input.size() - 1), PickOf(random, strange));
+            c.grad_output.Set(random.Integer(0, c.grad_output.size() - 1), PickOf(random, strange));
+          }
           const double step = (random.Coin() ? -1 : 1) * (0.2 + random.Unit());
           const std::array<double, 3> slope = {step, steepest * random.Uniform(-1, 1),
                                                steepest * random.Uniform(-1, 1)};
