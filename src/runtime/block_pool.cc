@@ -121,10 +121,13 @@ Block TakeKept(size_t bytes, Pages pages) {
 }  // namespace
 
 size_t PhysicalMemory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page)
-                               : size_t{1} << 30;
+  static constinit base::Once<size_t> bytes;
+  return bytes.Get([] {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page)
+                                 : size_t{1} << 30;
+  });
 }
 
 size_t PoolLimit() {

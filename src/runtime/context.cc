@@ -22,6 +22,8 @@ constexpr int64_t kMaxDevices = 64;
 struct Device {
   int32_t set_count = 0;
   std::shared_ptr<Context> primary;
+  int32_t ending = 0;      // calls that are closing contexts, whose work may still use memory
+  uint64_t abandoned = 0;  // the newest allocation that resets have left without a context
 };
 
 struct Runtime {
@@ -131,12 +133,36 @@ bool InUse(int32_t device) {
   });
 }
 
-// Takes a context out of the table; false where another thread was first.
+// Takes a context out of the table; false where another thread was first. The caller holds the
+// runtime's lock.
 bool Retire(const std::shared_ptr<Context>& context) {
   if (TheRuntime().contexts.Take(context.get()) == nullptr) return false;
   context->alive.store(false, std::memory_order_release);
   return true;
 }
+
+// While contexts that were retired are being closed. The last of such calls at a time frees what
+// resets have abandoned: until then work of another's context may use it.
+class Ending {
+ public:
+  // The caller holds the runtime's lock, and gives it back before this ends.
+  Ending(int32_t device, bool reset) : device_(device), reset_(reset) { ++DeviceOf(device).ending; }
+  ~Ending() {
+    std::unique_lock lock(TheRuntime().mutex);
+    Device& entry = DeviceOf(device_);
+    if (reset_ && !InUse(device_)) entry.abandoned = NewestAllocation();
+    if (--entry.ending > 0) return;
+    const uint64_t abandoned = std::exchange(entry.abandoned, 0);
+    lock.unlock();
+    if (abandoned > 0) FreeDeviceMemory(device_, abandoned);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  const int32_t device_;
+  const bool reset_;
+};
 
 }  // namespace
 
@@ -165,41 +191,38 @@ base::Status SetDevice(int32_t device) {
 base::Status ResetDevice(int32_t device) {
   PORTACL_RETURN_IF_ERROR(RefuseInTask());
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
-  std::shared_ptr<Context> primary;
-  {
-    const std::lock_guard lock(TheRuntime().mutex);
-    Device& entry = DeviceOf(device);
-    if (entry.set_count == 0 && !InUse(device)) {
-      return Error(ACL_ERROR_RT_CONTEXT_NULL,
-                   "device {} is not in use: aclrtSetDevice was not called, or it was reset before",
-                   device);
-    }
-    if (entry.set_count > 0 && --entry.set_count > 0) return {};
-    primary = std::exchange(entry.primary, nullptr);
+  std::unique_lock lock(TheRuntime().mutex);
+  Device& entry = DeviceOf(device);
+  if (entry.set_count == 0 && !InUse(device)) {
+    return Error(ACL_ERROR_RT_CONTEXT_NULL,
+                 "device {} is not in use: aclrtSetDevice was not called, or it was reset before",
+                 device);
   }
-  base::Status status;
-  if (primary != nullptr && Retire(primary)) status = CloseContext(*primary, /*drop=*/false);
-  if (!InUse(device)) FreeDeviceMemory(device);
-  return status;
+  if (entry.set_count > 0 && --entry.set_count > 0) return {};
+  const std::shared_ptr<Context> primary = std::exchange(entry.primary, nullptr);
+  const bool retired = primary != nullptr && Retire(primary);
+  const Ending ending(device, /*reset=*/true);
+  lock.unlock();
+  return retired ? CloseContext(*primary, /*drop=*/false) : base::Status();
 }
 
 base::Status ResetDeviceForce(int32_t device) {
   PORTACL_RETURN_IF_ERROR(RefuseInTask());
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
-  std::vector<std::shared_ptr<Context>> contexts;
-  {
-    const std::lock_guard lock(TheRuntime().mutex);
-    contexts = ContextsOf(device);  // may throw, before anything has changed
-    DeviceOf(device).set_count = 0;
-    DeviceOf(device).primary = nullptr;
-  }
+  std::unique_lock lock(TheRuntime().mutex);
+  Device& entry = DeviceOf(device);
+  const auto contexts = ContextsOf(device);  // may throw, before anything has changed
+  entry.set_count = 0;
+  entry.primary = nullptr;
+  for (const auto& context : contexts) Retire(context);
+  entry.abandoned = NewestAllocation();  // other threads may make contexts from here on
+  const Ending ending(device, /*reset=*/true);
+  lock.unlock();
   base::Status first;
   for (const auto& context : contexts) {
-    if (!Retire(context)) continue;
     base::Status status = CloseContext(*context, /*drop=*/true);
     if (first.ok()) first = std::move(status);
   }
-  FreeDeviceMemory(device);
   return first;
 }
 
@@ -242,10 +265,13 @@ base::Status DestroyContext(void* handle) {
         "context {} is the default context of device {}, which aclrtResetDevice ends", handle,
         context->device);
   }
+  std::unique_lock lock(TheRuntime().mutex);
   if (!Retire(context)) {
     return Error(ACL_ERROR_RT_INVALID_HANDLE, "context {} is being destroyed by another thread",
                  handle);
   }
+  const Ending ending(context->device, /*reset=*/false);
+  lock.unlock();
   return CloseContext(*context, /*drop=*/false);
 }
 

@@ -33,7 +33,7 @@ struct Allocation {
   bool host = false;
   void* kernel_base = nullptr;
   Block block;          // empty in guard mode
-  uint64_t serial = 0;  // no other has the same, whatever address it gets
+  uint64_t serial = 0;  // see NewestAllocation; no other has the same, whatever address it gets
 };
 
 struct Registry {
@@ -97,14 +97,16 @@ void Release(void* base, const Allocation& allocation, bool by_reset = false) {
   }
 }
 
-// Gets memory and enters it; null where there is none. *serial gets the entry's, if it is asked
-// for.
-void* Allocate(size_t size, Pages pages, int32_t device, bool host, uint64_t* serial = nullptr) {
+// Gets memory and enters it; null where there is none, or where the context of device memory has
+// ended meanwhile: its device's reset has passed, and nobody would free it. *serial gets the
+// entry's, if it is asked for.
+void* Allocate(size_t size, Pages pages, const Context& context, bool host,
+               uint64_t* serial = nullptr) {
   Registry& registry = TheRegistry();
   // The entry is made first: once there is memory, nothing fails.
   std::map<uintptr_t, Allocation> entry;
   Allocation& allocation = entry[0];
-  allocation = {size, device, host, nullptr, {}, 0};
+  allocation = {size, context.device, host, nullptr, {}, 0};
   void* base = nullptr;
   if (GuardEnabled()) {
     const GuardedMemory memory = GuardAllocate(size, host);
@@ -117,7 +119,12 @@ void* Allocate(size_t size, Pages pages, int32_t device, bool host, uint64_t* se
   if (base == nullptr) return nullptr;
   auto node = entry.extract(entry.begin());
   node.key() = reinterpret_cast<uintptr_t>(base);
-  const std::unique_lock lock(registry.mutex);
+  std::unique_lock lock(registry.mutex);
+  if (!host && !context.alive.load(std::memory_order_acquire)) {
+    lock.unlock();
+    Release(base, node.mapped());
+    return nullptr;
+  }
   node.mapped().serial = ++registry.serial;
   if (serial != nullptr) *serial = registry.serial;
   registry.live.insert(std::move(node));
@@ -209,8 +216,11 @@ base::Status MallocDevice(size_t size, uint32_t policy, void** address, uint64_t
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
   if (!BookDeviceMemory(context->device, size)) return OutOfMemory(size, "device");
   DeviceMemoryBooking booking(context->device, size);
-  void* const base = Allocate(size, PagesOf(policy), context->device, /*host=*/false, serial);
-  if (base == nullptr) return OutOfMemory(size, "device");
+  void* const base = Allocate(size, PagesOf(policy), *context, /*host=*/false, serial);
+  if (base == nullptr) {
+    PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
+    return OutOfMemory(size, "device");
+  }
   booking.Keep();
   *address = base;
   return {};
@@ -245,8 +255,19 @@ bool BookDeviceMemory(int32_t device, size_t size) {
 void UnbookDeviceMemory(int32_t device, size_t size) {
   Registry& registry = TheRegistry();
   const std::unique_lock lock(registry.mutex);
-  size_t& used = UseOf(registry, device).used;
-  used -= std::min(used, size);  // a reset may have forgotten it
+  UseOf(registry, device).used -= size;
+}
+
+uint64_t NewestAllocation() {
+  if (the_registry.Find() == nullptr) return 0;
+  const std::shared_lock lock(the_registry.Find()->mutex);
+  return the_registry.Find()->serial;
+}
+
+uint64_t NumberAllocation() {
+  Registry& registry = TheRegistry();
+  const std::unique_lock lock(registry.mutex);
+  return ++registry.serial;
 }
 
 DeviceMemoryUse GetDeviceMemoryUse(int32_t device) {
@@ -302,7 +323,9 @@ base::Status MallocHost(size_t size, void** address) {
   PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "hostPtr"));
   Context* context = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
-  void* const base = Allocate(size, Pages::kHuge, context->device, /*host=*/true);
+  // The system promises more than there is, and ends processes that use it.
+  if (size > PhysicalMemory()) return OutOfMemory(size, "host");
+  void* const base = Allocate(size, Pages::kHuge, *context, /*host=*/true);
   if (base == nullptr) return OutOfMemory(size, "host");
   *address = base;
   return {};
@@ -310,21 +333,22 @@ base::Status MallocHost(size_t size, void** address) {
 
 base::Status FreeHost(void* address) { return FreeKind(address, /*host=*/true); }
 
-void FreeDeviceMemory(int32_t device) {
+void FreeDeviceMemory(int32_t device, uint64_t newest) {
   if (the_registry.Find() == nullptr) return;  // nobody has asked for any
   Registry& registry = *the_registry.Find();
-  const MemoryUse physical = FreePhysicalMemoryOf(device);
+  const MemoryUse physical = FreePhysicalMemoryOf(device, newest);
   std::map<uintptr_t, Allocation> freed;
   {
     const std::unique_lock lock(registry.mutex);
     for (auto entry = registry.live.begin(); entry != registry.live.end();) {
       const auto next = std::next(entry);
-      if (!entry->second.host && entry->second.device == device) {
+      const Allocation& allocation = entry->second;
+      if (!allocation.host && allocation.device == device && allocation.serial <= newest) {
+        UseOf(registry, device).used -= allocation.size;
         freed.insert(registry.live.extract(entry));
       }
       entry = next;
     }
-    UseOf(registry, device).used = 0;
     registry.freed_by_reset.count += freed.size() + physical.count;
     registry.freed_by_reset.bytes += physical.bytes;
     for (const auto& entry : freed) registry.freed_by_reset.bytes += entry.second.size;

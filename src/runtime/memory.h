@@ -39,8 +39,13 @@ base::Status BorrowDeviceMemory(size_t size, std::shared_ptr<void>* memory);
 base::Status MallocHost(size_t size, void** address);
 base::Status FreeHost(void* address);
 
-// Frees what is left on a device that is being reset; it still counts as leaked.
-void FreeDeviceMemory(int32_t device);
+// Allocations are numbered in the order in which they are entered, physical memory with the others.
+uint64_t NewestAllocation();
+uint64_t NumberAllocation();
+
+// Frees what is left on a device that was reset, up to the allocation of that number: what came
+// later belongs to contexts that the reset did not end. It still counts as leaked.
+void FreeDeviceMemory(int32_t device, uint64_t newest);
 
 // Of the current device: its memory (PORTACL_DEVICE_MEMORY, or the machine's) less allocations.
 base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);

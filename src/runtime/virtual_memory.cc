@@ -2,10 +2,12 @@
 #include "runtime/virtual_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -24,13 +26,16 @@
 namespace portacl::runtime {
 namespace {
 
-constexpr int kPattern = 0xFF;  // as in guard.cc: a NaN in each floating-point type
+constexpr int kPattern = 0xFF;     // as in guard.cc: a NaN in each floating-point type
+constexpr int32_t kOfParent = -1;  // instead of a device: the memory of the process that forked
 
 // A file without a name; its pages are the memory.
 struct Physical {
   int file = -1;
   size_t size = 0;
   int32_t device = 0;
+  uint64_t serial = 0;   // see NewestAllocation
+  uint32_t process = 0;  // see ProcessNumber
 
   Physical() = default;
   Physical(const Physical&) = delete;
@@ -42,19 +47,21 @@ struct Physical {
   }
 };
 
-struct Piece {
-  size_t size = 0;
-  std::shared_ptr<const Physical> memory;
-};
-
 // Pieces of one device without a gap.
 struct Run {
   size_t size = 0;
   int32_t device = 0;
 };
 
-using Pieces = std::map<uintptr_t, Piece>;
 using Runs = std::map<uintptr_t, Run>;
+
+struct Piece {
+  size_t size = 0;
+  std::shared_ptr<const Physical> memory;
+  Runs::node_type spare;  // for RemoveRun, which asks for no memory
+};
+
+using Pieces = std::map<uintptr_t, Piece>;
 
 struct Range {
   size_t size = 0;
@@ -75,9 +82,6 @@ struct Table {
 constinit base::Immortal<Table> the_table;
 constinit base::Immortal<base::HandleTable<Physical>> the_handles;
 
-Table& TheTable() { return the_table.Get(); }
-base::HandleTable<Physical>& Handles() { return the_handles.Get(); }
-
 void* ToPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 uintptr_t ToAddress(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
@@ -90,6 +94,27 @@ uintptr_t MapNothing(void* where, size_t bytes, int flags) {
       mmap(where, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   return mapped == MAP_FAILED ? 0 : ToAddress(mapped);
 }
+
+// Mappings are shared with a child of fork(), which would write its parent's memory: it has the
+// addresses only. Its pieces and handles can be given back. Asks for no memory.
+void LoseMemoryInChild() {
+  for (auto& [start, range] : the_table.Find()->ranges) {
+    for (auto& [address, run] : range.runs) {
+      static_cast<void>(
+          MapNothing(ToPointer(range.kernel + (address - start)), run.size, MAP_FIXED));
+      run.device = kOfParent;
+    }
+  }
+}
+
+Table& TheTable() {
+  return the_table.Get([] {
+    auto made = std::make_unique<Table>();
+    base::RunInForkedChildren(&LoseMemoryInChild);
+    return made.release();
+  });
+}
+base::HandleTable<Physical>& Handles() { return the_handles.Get(); }
 
 // Addresses without memory that begin at a multiple of `alignment`; 0 where there are none.
 uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
@@ -158,7 +183,7 @@ void AddRun(Range& range, uintptr_t address, Run run) {
   }
 }
 
-// An entry for RemoveRun, to be asked for before anything is changed.
+// An entry for RemoveRun.
 Runs::node_type SpareRun() {
   Runs one;
   one.emplace();
@@ -181,9 +206,9 @@ void RemoveRun(Range& range, uintptr_t address, size_t size, Runs::node_type spa
 }
 
 // Takes a piece from its addresses, which stay reserved; its memory goes with the last holder.
-// `spare`: see RemoveRun.
-Pieces::iterator Forget(Range& range, Pieces::iterator piece, Runs::node_type spare) {
-  RemoveRun(range, piece->first, piece->second.size, std::move(spare));
+// Asks for no memory.
+Pieces::iterator Forget(Range& range, Pieces::iterator piece) {
+  RemoveRun(range, piece->first, piece->second.size, std::move(piece->second.spare));
   TheTable().pieces.fetch_sub(1, std::memory_order_relaxed);
   return range.pieces.erase(piece);
 }
@@ -207,6 +232,32 @@ bool FillWithPattern(const Physical& memory) {
 base::Status OutOfMemory(size_t size, int32_t device) {
   return Error(ACL_ERROR_RT_MEMORY_ALLOCATION,
                "Failed to allocate {} bytes of physical memory of device {}", size, device);
+}
+
+// Physical memory is a file, of which a process and a machine may have so many open. `error`:
+// errno.
+base::Status NoFile(size_t size, int32_t device, int error) {
+  if (error != EMFILE && error != ENFILE) return OutOfMemory(size, device);
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return Error(ACL_ERROR_RT_MEMORY_ALLOCATION,
+               "Failed to allocate {} bytes of physical memory of device {}: each piece needs a "
+               "file descriptor, and {}",
+               size, device,
+               error == EMFILE
+                   ? fmt::format("the limit of {} for this process is reached (RLIMIT_NOFILE; "
+                                 "ulimit -n raises it)",
+                                 limit.rlim_cur)
+                   : "the machine's limit is reached (sysctl fs.file-max)");
+}
+
+base::Status FindPhysical(void* handle, std::shared_ptr<const Physical>* memory) {
+  *memory = Handles().Find(handle);
+  if (*memory == nullptr) {
+    return InvalidParam("handle {} is no live physical memory: never allocated, or freed", handle);
+  }
+  if ((*memory)->process == ProcessNumber()) return {};
+  return InvalidParam("handle {} is physical memory of the process that forked this one", handle);
 }
 
 base::Status CheckPlace(Table& table, uintptr_t start, size_t size, Ranges::iterator* range) {
@@ -292,11 +343,13 @@ base::Status MallocPhysical(size_t size, int32_t device, void** handle) {
   if (!BookDeviceMemory(device, size)) return OutOfMemory(size, device);
   DeviceMemoryBooking booking(device, size);
   const int file = memfd_create("portacl", MFD_CLOEXEC);
-  if (file < 0) return OutOfMemory(size, device);
+  if (file < 0) return NoFile(size, device, errno);
   booking.Keep();  // `memory` has it from here on
   memory->file = file;
   memory->size = size;
   memory->device = device;
+  memory->serial = NumberAllocation();
+  memory->process = ProcessNumber();
   if (ftruncate(file, static_cast<off_t>(size)) != 0 ||
       (GuardEnabled() && !FillWithPattern(*memory))) {
     return OutOfMemory(size, device);
@@ -316,10 +369,8 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
   PORTACL_RETURN_IF_ERROR(CheckMultiple(start, "virPtr"));
   PORTACL_RETURN_IF_ERROR(CheckMultiple(size, "size"));
   PORTACL_RETURN_IF_ERROR(CheckMultiple(offset, "offset"));
-  std::shared_ptr<const Physical> memory = Handles().Find(handle);
-  if (memory == nullptr) {
-    return InvalidParam("handle {} is no live physical memory: never allocated, or freed", handle);
-  }
+  std::shared_ptr<const Physical> memory;
+  PORTACL_RETURN_IF_ERROR(FindPhysical(handle, &memory));
   if (offset > memory->size || size > memory->size - offset) {
     return InvalidParam("{} bytes from offset {} leave the physical memory of {} bytes", size,
                         offset, memory->size);
@@ -328,8 +379,7 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
   const std::unique_lock lock(table.mutex);
   Ranges::iterator range;
   PORTACL_RETURN_IF_ERROR(CheckPlace(table, start, size, &range));
-  Runs::node_type spare = SpareRun();
-  const auto piece = range->second.pieces.emplace(start, Piece{size, memory}).first;
+  const auto piece = range->second.pieces.emplace(start, Piece{size, memory, SpareRun()}).first;
   try {
     AddRun(range->second, start, Run{size, memory->device});
   } catch (...) {
@@ -340,7 +390,7 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
   void* const place = ToPointer(range->second.kernel + (start - range->first));
   if (mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory->file,
            static_cast<off_t>(offset)) == MAP_FAILED) {
-    Forget(range->second, piece, std::move(spare));
+    Forget(range->second, piece);
     return OutOfMemory(size, memory->device);
   }
   static_cast<void>(madvise(place, size, MADV_HUGEPAGE));  // a wish
@@ -355,12 +405,10 @@ base::Status UnmapMemory(void* address) {
   if (range != table.ranges.end()) {
     const auto piece = range->second.pieces.find(start);
     if (piece != range->second.pieces.end()) {
-      const Piece unmapped = piece->second;
-      Runs::node_type spare = SpareRun();
       if (!UnmapPiece(range->first, range->second, *piece)) {
         return Error(ACL_ERROR_BAD_ALLOC, "out of memory: the mapping at {} stays", address);
       }
-      Forget(range->second, piece, std::move(spare));
+      Forget(range->second, piece);
       return {};
     }
   }
@@ -374,7 +422,7 @@ bool FindMapped(const void* address, AllocationInfo* info) {
   const auto range = Around(table.ranges, ToAddress(address));
   if (range == table.ranges.end()) return false;
   const auto run = Around(range->second.runs, ToAddress(address));
-  if (run == range->second.runs.end()) return false;
+  if (run == range->second.runs.end() || run->second.device == kOfParent) return false;
   info->base = ToPointer(run->first);
   info->size = run->second.size;
   info->device = run->second.device;
@@ -391,23 +439,23 @@ bool IsReserved(const void* address) {
   return Around(table->ranges, ToAddress(address)) != table->ranges.end();
 }
 
-MemoryUse FreePhysicalMemoryOf(int32_t device) {
+MemoryUse FreePhysicalMemoryOf(int32_t device, uint64_t newest) {
   MemoryUse use;
+  const auto goes = [&](const Physical& memory) {
+    return memory.device == device && memory.serial <= newest;
+  };
   if (the_handles.Find() == nullptr) return use;  // there was never any
   if (Table* const table = the_table.Find()) {
     const std::unique_lock lock(table->mutex);
     for (auto& [start, range] : table->ranges) {
       for (auto piece = range.pieces.begin(); piece != range.pieces.end();) {
-        const bool ours = piece->second.memory->device == device;
-        if (ours) static_cast<void>(UnmapPiece(start, range, *piece));
-        // In ascending order: a run's pieces go from its beginning, and nothing is left before
-        // them.
-        piece = ours ? Forget(range, piece, {}) : std::next(piece);
+        const bool leaves = goes(*piece->second.memory);
+        if (leaves) static_cast<void>(UnmapPiece(start, range, *piece));
+        piece = leaves ? Forget(range, piece) : std::next(piece);
       }
     }
   }
-  const auto of_device = [device](const Physical& memory) { return memory.device == device; };
-  while (const auto memory = Handles().TakeOne(of_device)) {
+  while (const auto memory = Handles().TakeOne(goes)) {
     ++use.count;
     use.bytes += memory->size;
   }

@@ -18,7 +18,8 @@ inline constexpr size_t kMemoryGranularity = size_t{2} << 20;
 base::Status ReserveAddresses(size_t size, size_t alignment, void* expected, void** address);
 base::Status ReleaseAddresses(void* address);
 
-// Memory of a device without an address; it is booked until it is freed and mapped nowhere.
+// Memory of a device without an address; it is booked until it is freed and mapped nowhere. A child
+// of fork() has its parent's ranges and none of the memory that is mapped in them.
 base::Status MallocPhysical(size_t size, int32_t device, void** handle);
 base::Status FreePhysical(void* handle);
 
@@ -31,8 +32,8 @@ bool FindMapped(const void* address, AllocationInfo* info);
 // Whether an address lies in a reserved range, with or without memory there.
 bool IsReserved(const void* address);
 
-// Unmaps and frees what a device that is being reset has; gives what it was.
-MemoryUse FreePhysicalMemoryOf(int32_t device);
+// Unmaps and frees what FreeDeviceMemory frees; gives what it was.
+MemoryUse FreePhysicalMemoryOf(int32_t device, uint64_t newest);
 
 // What was not given back.
 MemoryUse LeakedPhysicalMemory();

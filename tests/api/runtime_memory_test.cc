@@ -1,5 +1,6 @@
 // Memory through the C API: allocations, every kind of copy and fill, and each mistake refused.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -88,6 +89,18 @@ TEST_F(RuntimeMemory, BadRequestsAreErrors) {
                      ACL_ERROR_RT_MEMORY_ALLOCATION, "bytes");
     EXPECT_EQ(aclrtMallocHost(&memory, size), ACL_ERROR_RT_MEMORY_ALLOCATION);
   }
+}
+
+TEST_F(RuntimeMemory, HostMemoryIsNoMoreThanTheMachines) {
+  const auto machine =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* memory = nullptr;
+  for (const size_t size : {machine + 1, size_t{16} << 40}) {
+    EXPECT_ACL_ERROR(aclrtMallocHost(&memory, size), ACL_ERROR_RT_MEMORY_ALLOCATION,
+                     std::to_string(size) + " bytes of host memory");
+    EXPECT_EQ(aclrtMallocHostWithCfg(&memory, size, nullptr), ACL_ERROR_RT_MEMORY_ALLOCATION);
+  }
+  EXPECT_EQ(memory, nullptr);
 }
 
 TEST_F(RuntimeMemory, BadFreesAreErrors) {

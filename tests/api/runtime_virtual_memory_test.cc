@@ -1,6 +1,9 @@
 // Virtual memory: reserved addresses, physical memory, and mapped pieces that count as device
 // memory in every function, with and without guard mode, and across neighbours.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string>
@@ -362,6 +365,89 @@ void RunOutOfMemory() {
 
 TEST(VirtualMemoryChild, PhysicalMemoryCountsAgainstTheDevice) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICE_MEMORY", "8M"}}), RunOutOfMemory());
+}
+
+// In the child of a fork: ranges without memory, which can be given back and used anew.
+void CheckMappedMemoryInChild(const MappedRange& range, aclrtDrvMemHandle parents_handle) {
+  constexpr const char* kNoMemory = "where no memory is mapped";
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtMemset(range.At(0), kPiece, 2, kPiece), kInvalid, kNoMemory);
+  char byte = 0;
+  EXPECT_ACL_ERROR(aclrtMemcpy(&byte, 1, range.At(1), 1, ACL_MEMCPY_DEFAULT), kInvalid, kNoMemory);
+  EXPECT_ACL_ERROR(aclrtMapMem(range.At(3), kPiece, 0, parents_handle, 0), kInvalid,
+                   "of the process that forked this one");
+  EXPECT_EQ(aclrtFreePhysical(parents_handle), ACL_SUCCESS);
+
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle handle = nullptr;
+  ASSERT_EQ(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtUnmapMem(range.At(0)), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMapMem(range.At(0), kPiece, 0, handle, 0), ACL_SUCCESS) << NewestMessage();
+  EXPECT_EQ(aclrtMemset(range.At(0), kPiece, 3, kPiece), ACL_SUCCESS);
+  EXPECT_ACL_ERROR(aclrtMemset(range.At(0), 2 * kPiece, 3, 2 * kPiece), kInvalid,
+                   "leave its allocation");
+  EXPECT_ACL_ERROR(aclrtMemset(range.At(1), kPiece, 3, kPiece), kInvalid, kNoMemory);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  size_t total = 0;
+  size_t free_bytes = 0;
+  EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total), ACL_SUCCESS);
+  EXPECT_EQ(free_bytes, total);
+  EXPECT_EQ(aclrtReleaseMemAddress(range.At(0)), ACL_SUCCESS) << NewestMessage();
+}
+
+void CheckMappedMemoryAndFork() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle handle = nullptr;
+  ASSERT_EQ(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_SUCCESS);
+  const MappedRange range(2, 4);
+  ASSERT_EQ(aclrtMemset(range.At(0), 2 * kPiece, 1, 2 * kPiece), ACL_SUCCESS);
+  const pid_t child = fork();
+  if (child == 0) {
+    CheckMappedMemoryInChild(range, handle);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::string read(2 * kPiece, '\0');
+  ASSERT_EQ(
+      aclrtMemcpy(read.data(), read.size(), range.At(0), read.size(), ACL_MEMCPY_DEVICE_TO_HOST),
+      ACL_SUCCESS);
+  EXPECT_TRUE(read == std::string(2 * kPiece, 1)) << "the parent's memory";
+  EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+}
+
+TEST(VirtualMemoryChild, AForkedProcessHasNoneOfTheMappedMemory) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not follow forks of threaded processes";
+#endif
+  PORTACL_IN_CHILD(Environment{}, CheckMappedMemoryAndFork());
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), CheckMappedMemoryAndFork());
+}
+
+void RunOutOfFiles() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  const size_t before = FreeBytes();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = 40;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const aclrtPhysicalMemProp prop = DeviceMemory();
+  aclrtDrvMemHandle handle = nullptr;
+  size_t pieces = 0;
+  while (pieces < 40 && aclrtMallocPhysical(&handle, kPiece, &prop, 0) == ACL_SUCCESS) ++pieces;
+  EXPECT_LT(pieces, 40u);
+  EXPECT_EQ(FreeBytes(), before - pieces * kPiece);
+  EXPECT_ACL_ERROR(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_ERROR_RT_MEMORY_ALLOCATION,
+                   "the limit of 40 for this process is reached (RLIMIT_NOFILE; ulimit -n");
+  EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMallocPhysical(&handle, kPiece, &prop, 0), ACL_SUCCESS);
+}
+
+TEST(VirtualMemoryChild, TheLimitOfOpenFilesIsNamed) {
+  PORTACL_IN_CHILD(Environment{}, RunOutOfFiles());
 }
 
 TEST_F(VirtualMemory, OtherProcessesAreNotSupported) {
