@@ -1,9 +1,11 @@
 // The extension module portacl._core: array objects in, calls of the native API, errors out.
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <portacl/portacl.h>
+#include <unistd.h>
 
 #include <array>
 #include <optional>
@@ -37,11 +39,31 @@ void Check(int32_t code) {
   throw nb::python_error();
 }
 
+// Lets other threads have the GIL while it lives. Before 3.14, Python ends a daemon thread that
+// asks for the GIL when the interpreter has ended: pthread_exit unwinds the stack, and would meet
+// frames that let nothing out. Such a thread sleeps until the process is gone, as 3.14 has it.
+class GilReleased {
+ public:
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (abi::__forced_unwind&) {
+      while (true) pause();
+    }
+  }
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 // `threads` as for ThreadsOfCall.
 void Run(const Call& call, int32_t threads) {
   int32_t code = PORTACL_OK;
   {
-    nb::gil_scoped_release released;
+    const GilReleased released;
     const ThreadsOfCall of_call(threads);
     code = RunCall(call);  // the message is this thread's own
   }
@@ -147,7 +169,7 @@ PyType_Slot block_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBlockB
 void SetNumThreads(int32_t threads) {
   int32_t code = PORTACL_OK;
   {
-    nb::gil_scoped_release released;  // waits for calls that run in other threads
+    const GilReleased released;  // waits for calls that run in other threads
     code = portaclSetNumThreads(threads);
   }
   Check(code);
@@ -220,11 +242,16 @@ void DefineSettings(nb::module_& m) {
 void DefineTorch(nb::module_& m) {
   m.def("find_torch", &FindTorch, nb::arg("library"),
         "Looks PyTorch's stable C functions up in a loaded library; \"\", or why not.");
+  m.def("find_stock_kernels", &FindStockKernels, nb::arg("library"),
+        "Looks PyTorch's own kernels up in a loaded library; whether all are there.");
   nb::class_<TorchKernels>(m, "TorchKernels",
                            "Kernels in PyTorch's dispatcher that need no Python, while it lives. "
                            "find_torch must have found everything before.")
       .def(nb::init<const std::vector<std::string>&>(), nb::arg("names"))
-      .def_prop_ro("names", &TorchKernels::names, "Operators of aten that use them.");
+      .def_prop_ro("names", &TorchKernels::names, "Operators of aten that use them.")
+      .def("stand_aside", &TorchKernels::StandAside, nb::arg("aside"),
+           "Whether calls from now on reach PyTorch's own kernels; find_stock_kernels must have "
+           "found them.");
 }
 
 }  // namespace

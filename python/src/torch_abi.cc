@@ -1,8 +1,6 @@
 // Looking PyTorch's functions up, and its tensors' memory, behind torch_abi.h.
 #include "torch_abi.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,13 +16,6 @@ namespace {
 Functions functions = {};  // set once, before a kernel that uses it is registered
 
 constexpr int32_t kNoIndex = -1;  // of the device
-
-template <class Function>
-bool FindFunction(void* library, const char* name, Function* function) {
-  void* const found = dlsym(library, name);
-  std::memcpy(function, &found, sizeof found);
-  return found != nullptr;
-}
 
 struct DType {
   int32_t torch;
@@ -141,36 +132,34 @@ Handle NewOnMemory(const portaclTensor& view, int32_t dtype, void (*deleter)(voi
 const Functions& Torch() { return functions; }
 
 std::string Find(const std::string& library) {
-  // Never closed: kernels call what is found until the process ends.
-  void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (loaded == nullptr) return library + " is not loaded";
+  const Library loaded(library);
+  if (!loaded.is_loaded()) return library + " is not loaded";
   Functions f = {};
-  const bool found =
-      FindFunction(loaded, "aoti_torch_library_init_impl", &f.new_library) &&
-      FindFunction(loaded, "aoti_torch_delete_library_object", &f.delete_library) &&
-      FindFunction(loaded, "torch_library_impl", &f.implement) &&
-      FindFunction(loaded, "aoti_torch_new_uninitialized_tensor", &f.new_undefined) &&
-      FindFunction(loaded, "aoti_torch_empty_strided", &f.new_strided) &&
-      FindFunction(loaded, "torch_from_blob", &f.new_on_memory) &&
-      FindFunction(loaded, "aoti_torch_delete_tensor_object", &f.delete_tensor) &&
-      FindFunction(loaded, "aoti_torch_get_dim", &f.get_rank) &&
-      FindFunction(loaded, "aoti_torch_get_sizes", &f.get_shape) &&
-      FindFunction(loaded, "aoti_torch_get_strides", &f.get_strides) &&
-      FindFunction(loaded, "aoti_torch_get_dtype", &f.get_dtype) &&
-      FindFunction(loaded, "aoti_torch_get_device_type", &f.get_device) &&
-      FindFunction(loaded, "torch_get_const_data_ptr", &f.get_const_data) &&
-      FindFunction(loaded, "torch_list_size", &f.get_list_size) &&
-      FindFunction(loaded, "torch_list_get_item", &f.get_list_item) &&
-      FindFunction(loaded, "torch_delete_list", &f.delete_list) &&
-      FindFunction(loaded, "torch_delete_stable_ivalue", &f.delete_value) &&
-      FindFunction(loaded, "torch_get_num_threads", &f.get_num_threads) &&
-      FindFunction(loaded, "torch_exception_get_what_without_backtrace", &f.get_error) &&
-      FindFunction(loaded, "aoti_torch_dtype_float32", &f.float32) &&
-      FindFunction(loaded, "aoti_torch_dtype_float16", &f.float16) &&
-      FindFunction(loaded, "aoti_torch_dtype_float64", &f.float64) &&
-      FindFunction(loaded, "aoti_torch_dtype_bfloat16", &f.bfloat16) &&
-      FindFunction(loaded, "aoti_torch_device_type_cpu", &f.cpu) &&
-      FindFunction(loaded, "aoti_torch_layout_strided", &f.strided);
+  const bool found = loaded.Find("aoti_torch_library_init_impl", &f.new_library) &&
+                     loaded.Find("aoti_torch_delete_library_object", &f.delete_library) &&
+                     loaded.Find("torch_library_impl", &f.implement) &&
+                     loaded.Find("aoti_torch_new_uninitialized_tensor", &f.new_undefined) &&
+                     loaded.Find("aoti_torch_empty_strided", &f.new_strided) &&
+                     loaded.Find("torch_from_blob", &f.new_on_memory) &&
+                     loaded.Find("aoti_torch_delete_tensor_object", &f.delete_tensor) &&
+                     loaded.Find("aoti_torch_get_dim", &f.get_rank) &&
+                     loaded.Find("aoti_torch_get_sizes", &f.get_shape) &&
+                     loaded.Find("aoti_torch_get_strides", &f.get_strides) &&
+                     loaded.Find("aoti_torch_get_dtype", &f.get_dtype) &&
+                     loaded.Find("aoti_torch_get_device_type", &f.get_device) &&
+                     loaded.Find("torch_get_const_data_ptr", &f.get_const_data) &&
+                     loaded.Find("torch_list_size", &f.get_list_size) &&
+                     loaded.Find("torch_list_get_item", &f.get_list_item) &&
+                     loaded.Find("torch_delete_list", &f.delete_list) &&
+                     loaded.Find("torch_delete_stable_ivalue", &f.delete_value) &&
+                     loaded.Find("torch_get_num_threads", &f.get_num_threads) &&
+                     loaded.Find("torch_exception_get_what_without_backtrace", &f.get_error) &&
+                     loaded.Find("aoti_torch_dtype_float32", &f.float32) &&
+                     loaded.Find("aoti_torch_dtype_float16", &f.float16) &&
+                     loaded.Find("aoti_torch_dtype_float64", &f.float64) &&
+                     loaded.Find("aoti_torch_dtype_bfloat16", &f.bfloat16) &&
+                     loaded.Find("aoti_torch_device_type_cpu", &f.cpu) &&
+                     loaded.Find("aoti_torch_layout_strided", &f.strided);
   if (!found) return "PyTorch is older than 2.13";
   functions = f;
   AskForNumbers();

@@ -3,12 +3,14 @@
 #ifndef PORTACL_PYTHON_TORCH_ABI_H_
 #define PORTACL_PYTHON_TORCH_ABI_H_
 
+#include <dlfcn.h>
 #include <portacl/portacl.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -60,6 +62,25 @@ const Functions& Torch();
 
 // "", or why the functions cannot be used.
 std::string Find(const std::string& library);
+
+// A library that is in the process. Never closed: kernels call what is found until the process
+// ends.
+class Library {
+ public:
+  explicit Library(const std::string& name)
+      : loaded_(dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {}
+  bool is_loaded() const { return loaded_ != nullptr; }
+
+  template <class Function>
+  bool Find(const char* name, Function* function) const {
+    void* const found = is_loaded() ? dlsym(loaded_, name) : nullptr;
+    std::memcpy(function, &found, sizeof found);
+    return found != nullptr;
+  }
+
+ private:
+  void* loaded_;
+};
 
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
@@ -115,6 +136,7 @@ class Tensor {
   // portacl's operators know; `name` is the parameter's name in messages.
   void Read(const char* name);
   const portaclTensor& view() const { return view_; }
+  Handle handle() const { return handle_; }
   Extents shape() const { return Extents(view_.shape, view_.shape + view_.rank); }
 
   // Hands the tensor over as a result.

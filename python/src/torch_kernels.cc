@@ -2,11 +2,15 @@
 #include "torch_kernels.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <stdexcept>
+#include <utility>
 
 #include "host_threads.h"
 #include "plan_cache.h"
 #include "torch_abi.h"
+#include "torch_stock.h"
 
 namespace portacl_python {
 namespace {
@@ -137,33 +141,72 @@ void UpsampleNearestExactBackward(Value* stack, uint64_t /*arguments*/, uint64_t
 struct Entry {
   const char* name;
   torch_abi::Kernel kernel;
+  torch_abi::Kernel stock;
 };
-constexpr Entry kEntries[] = {
-    {"grid_sampler_2d", GridSampler<Op::kGridSampler2D>},
-    {"grid_sampler_2d_backward", GridSamplerBackward<Op::kGridSampler2DBackward>},
-    {"grid_sampler_3d", GridSampler<Op::kGridSampler3D>},
-    {"grid_sampler_3d_backward", GridSamplerBackward<Op::kGridSampler3DBackward>},
-    {"_upsample_nearest_exact1d_backward", UpsampleNearestExactBackward<1>},
-    {"_upsample_nearest_exact2d_backward", UpsampleNearestExactBackward<2>},
-    {"_upsample_nearest_exact3d_backward", UpsampleNearestExactBackward<3>},
+constexpr std::array kEntries = {
+    Entry{"grid_sampler_2d", GridSampler<Op::kGridSampler2D>, torch_stock::GridSampler2D},
+    Entry{"grid_sampler_2d_backward", GridSamplerBackward<Op::kGridSampler2DBackward>,
+          torch_stock::GridSampler2DBackward},
+    Entry{"grid_sampler_3d", GridSampler<Op::kGridSampler3D>, torch_stock::GridSampler3D},
+    Entry{"grid_sampler_3d_backward", GridSamplerBackward<Op::kGridSampler3DBackward>,
+          torch_stock::GridSampler3DBackward},
+    Entry{"_upsample_nearest_exact1d_backward", UpsampleNearestExactBackward<1>,
+          torch_stock::UpsampleNearestExact1DBackward},
+    Entry{"_upsample_nearest_exact2d_backward", UpsampleNearestExactBackward<2>,
+          torch_stock::UpsampleNearestExact2DBackward},
+    Entry{"_upsample_nearest_exact3d_backward", UpsampleNearestExactBackward<3>,
+          torch_stock::UpsampleNearestExact3DBackward},
 };
+
+constinit std::array<std::atomic<bool>, kEntries.size()> stands_aside{};
+
+// What PyTorch calls.
+template <size_t kIndex>
+void Dispatch(Value* stack, uint64_t arguments, uint64_t results) {
+  constexpr Entry kEntry = kEntries[kIndex];
+  const bool aside = stands_aside[kIndex].load(std::memory_order_relaxed);
+  (aside ? kEntry.stock : kEntry.kernel)(stack, arguments, results);
+}
+
+template <size_t... kIndices>
+constexpr std::array<torch_abi::Kernel, sizeof...(kIndices)> DispatchersOf(
+    std::index_sequence<kIndices...> /*indices*/) {
+  return {Dispatch<kIndices>...};
+}
+constexpr auto kDispatchers = DispatchersOf(std::make_index_sequence<kEntries.size()>());
+
+bool Contains(const std::vector<std::string>& names, const char* name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 }  // namespace
 
 std::string FindTorch(const std::string& library) { return torch_abi::Find(library); }
 
+bool FindStockKernels(const std::string& library) { return torch_stock::Find(library); }
+
 TorchKernels::TorchKernels(const std::vector<std::string>& names) {
   torch_abi::Check(Torch().new_library("aten", "CPU", __FILE__, __LINE__, &library_));
-  for (const Entry& entry : kEntries) {
-    if (std::find(names.begin(), names.end(), entry.name) == names.end()) continue;
-    if (Torch().implement(library_, entry.name, entry.kernel, torch_abi::kVersion) != 0) {
+  for (size_t i = 0; i < kEntries.size(); ++i) {
+    const char* const name = kEntries[i].name;
+    if (!Contains(names, name)) continue;
+    if (Torch().implement(library_, name, kDispatchers[i], torch_abi::kVersion) != 0) {
       Torch().delete_library(library_);
-      throw std::runtime_error(std::string("PyTorch takes no kernel for ") + entry.name);
+      throw std::runtime_error(std::string("PyTorch takes no kernel for ") + name);
     }
-    names_.push_back(entry.name);
+    names_.emplace_back(name);
   }
+  StandAside(false);
 }
 
 TorchKernels::~TorchKernels() { Torch().delete_library(library_); }
+
+void TorchKernels::StandAside(bool aside) {
+  for (size_t i = 0; i < kEntries.size(); ++i) {
+    if (Contains(names_, kEntries[i].name)) {
+      stands_aside[i].store(aside, std::memory_order_relaxed);
+    }
+  }
+}
 
 }  // namespace portacl_python

@@ -13,8 +13,14 @@ namespace portacl_python {
 // used (an older PyTorch). Must be "" before a TorchKernels is made.
 std::string FindTorch(const std::string& library);
 
+// Looks for PyTorch's own kernels in that library; false: TorchKernels cannot stand aside.
+bool FindStockKernels(const std::string& library);
+
 // While it lives, the operators of `names` (in namespace aten) that this file has kernels for use
-// them on the CPU.
+// them on the CPU. One at a time for each name.
+//
+// PyTorch takes a kernel out of its dispatcher without regard for threads that are calling it: what
+// shall end while they do stands aside instead.
 class TorchKernels {
  public:
   // Throws std::runtime_error where PyTorch refuses.
@@ -24,6 +30,9 @@ class TorchKernels {
   TorchKernels& operator=(const TorchKernels&) = delete;
 
   const std::vector<std::string>& names() const { return names_; }
+  // Whether calls from now on reach PyTorch's own kernels (see FindStockKernels) or portacl's, as
+  // they do at first.
+  void StandAside(bool aside);
 
  private:
   void* library_ = nullptr;

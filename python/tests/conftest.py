@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -44,6 +45,25 @@ def empty_pool():
 
     gc.collect()
     _core.pool_trim()
+
+
+@pytest.fixture
+def python_kernels():
+    """Blocks in which kernels are put in place and taken out as before PyTorch 2.13: in Python."""
+
+    @contextlib.contextmanager
+    def block():
+        from portacl.torch import _override
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_override, "uses_native_kernels", False)
+            for replacement in (_override._backward, _override._forward):
+                # Those that are there stand aside, below.
+                patch.setattr(replacement, "_library", None)
+                patch.setattr(replacement, "_native", None)
+            yield
+
+    return block
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 
 import pytest
 
@@ -27,14 +29,12 @@ def _disabled():
     pt.disable()
 
 
-def both(monkeypatch, call):
+def both(python_kernels, call):
     """What a call returns without Python, and with it."""
     with pt.accelerated(forward=True):
         native = call()
-    with monkeypatch.context() as patch:
-        patch.setattr(_override, "uses_native_kernels", False)
-        with pt.accelerated(forward=True):
-            return native, call()
+    with python_kernels(), pt.accelerated(forward=True):
+        return native, call()
 
 
 def check_same(got, wanted):
@@ -64,7 +64,7 @@ def layouts(t):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_grid_sampler(monkeypatch, dtype):
+def test_grid_sampler(python_kernels, dtype):
     grid = (torch.rand(2, 7, 9, 2, generator=torch.Generator().manual_seed(1)) * 2.2 - 1.1).to(
         dtype
     )
@@ -72,27 +72,26 @@ def test_grid_sampler(monkeypatch, dtype):
         points = grid[: x.shape[0]]
         grad = random(x.shape[0], x.shape[1], 7, 9, dtype=dtype, seed=2)
         for modes in ((0, 0, False), (0, 1, True), (1, 2, False), (2, 0, True)):
-            check_same(*both(monkeypatch, lambda: aten.grid_sampler_2d(x, points, *modes)))
+            check_same(*both(python_kernels, lambda: aten.grid_sampler_2d(x, points, *modes)))
             for mask in ((True, True), (False, True), (True, False), (False, False)):
                 arguments = (grad, x, points, *modes, mask)
-                check_same(*both(monkeypatch, lambda: aten.grid_sampler_2d_backward(*arguments)))
+                check_same(*both(python_kernels, lambda: aten.grid_sampler_2d_backward(*arguments)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_nearest_exact(monkeypatch, dtype):
+def test_nearest_exact(python_kernels, dtype):
     for grad in layouts(random(2, 3, 9, 14, dtype=dtype)):
         n, c, oh, ow = grad.shape
         for size in ((5, 7), (oh, ow), (20, 3)):
             for scales in ((None, None), (1.75, None), (1.75, 2.0)):
                 arguments = (grad, (oh, ow), (n, c, *size), *scales)
-                check_same(
-                    *both(monkeypatch, lambda: aten._upsample_nearest_exact2d_backward(*arguments))
-                )
+                resize = aten._upsample_nearest_exact2d_backward
+                check_same(*both(python_kernels, lambda: resize(*arguments)))
         line = grad[:, :, 0]
         for scale in (None, 2.8):
             arguments = (line, (ow,), (n, c, 5), scale)
             check_same(
-                *both(monkeypatch, lambda: aten._upsample_nearest_exact1d_backward(*arguments))
+                *both(python_kernels, lambda: aten._upsample_nearest_exact1d_backward(*arguments))
             )
 
 
@@ -153,7 +152,7 @@ def test_nan_in_the_grid():
     assert grid_grad.isnan().sum() == 2
 
 
-def test_errors(monkeypatch):
+def test_errors(python_kernels):
     x, grid = random(1, 1, 5, 6), torch.rand(1, 3, 4, 2)
     wrong = (
         (lambda: aten.grid_sampler_2d(x, grid.double(), 0, 0, False), "dtype"),
@@ -169,10 +168,9 @@ def test_errors(monkeypatch):
             "negative extent",
         ),
     )
-    for native in (True, False):
-        monkeypatch.setattr(_override, "uses_native_kernels", native)
+    for way in (contextlib.nullcontext, python_kernels):
         for call, words in wrong:
-            with pt.accelerated(forward=True), pytest.raises(RuntimeError, match=words):
+            with way(), pt.accelerated(forward=True), pytest.raises(RuntimeError, match=words):
                 call()
     with pt.accelerated(forward=True):  # and all is well after them
         assert aten.grid_sampler_2d(x, grid, 0, 0, False).shape == (1, 1, 3, 4)
@@ -191,3 +189,49 @@ def test_lists_of_sizes_are_no_longer_than_tensors_have_axes(sizes):
 def test_an_unloaded_library_is_refused():
     assert portacl._core.find_torch("/nowhere/libtorch_cpu.so").endswith("is not loaded")
     assert portacl._core.find_torch("libc.so.6") == "PyTorch is older than 2.13"
+
+
+def test_stock_kernels_are_behind_those_that_stand_aside():
+    """All of them: their values, memory formats and words are those from before a block."""
+
+    def calls():
+        torch.manual_seed(0)
+        for axes, dtype in itertools.product((2, 3), DTYPES):
+            x = torch.randn(2, 3, *(7, 8, 9)[:axes], dtype=dtype)
+            grid = torch.rand(2, *(5, 6, 4)[:axes], axes).to(dtype) * 2.4 - 1.2
+            grad = torch.randn(2, 3, *grid.shape[1:-1], dtype=dtype)
+            for modes in ((0, 0, False), (1, 1, True), (0, 2, True)):
+                yield [getattr(aten, f"grid_sampler_{axes}d")(x, grid, *modes)]
+                backward = getattr(aten, f"grid_sampler_{axes}d_backward")
+                for mask in ((True, True), (False, True)):
+                    yield backward(grad, x, grid, *modes, mask)
+        for axes, last in itertools.product((1, 2, 3), (False, True)):
+            small, large = (5, 6, 4)[:axes], (9, 8, 7)[:axes]
+            memory_format = torch.channels_last if last and axes == 2 else torch.contiguous_format
+            for scales in ((None,) * axes, (1.7,) * axes):
+                x = torch.randn(2, 3, *small).to(memory_format=memory_format)
+                grad = torch.randn(2, 3, *large).to(memory_format=memory_format)
+                operator = getattr(aten, f"_upsample_nearest_exact{axes}d")
+                yield [operator(x, large, *scales)]
+                backward = getattr(aten, f"_upsample_nearest_exact{axes}d_backward")
+                yield [backward(grad, large, x.shape, *scales)]
+        for wrong in (
+            lambda: aten.grid_sampler_2d(x, x, 0, 0, False),
+            lambda: aten._upsample_nearest_exact2d_backward(x[:, :, 0], (5, 6), (2, 3, 3, 3)),
+        ):
+            with pytest.raises(RuntimeError) as error:
+                wrong()
+            yield str(error.value).splitlines()[:1]
+
+    assert _override._stands_aside
+    before = list(calls())
+    with pt.accelerated(forward=True):
+        calls_inside = list(calls())
+    after = list(calls())
+    for wanted, got in zip(before, after):
+        if isinstance(wanted[0], str):
+            assert got == wanted
+        else:
+            check_same(got, wanted)
+    # Bilinear values of the two differ in last bits: it was another kernel in between.
+    assert not all(torch.equal(a[0], b[0]) for a, b in zip(before[:12], calls_inside[:12]))

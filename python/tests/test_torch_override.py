@@ -17,6 +17,7 @@ import torch.nn.functional as F  # noqa: E402, N812
 
 import portacl  # noqa: E402
 import portacl.torch as pt  # noqa: E402
+from portacl.torch import _override  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -76,6 +77,68 @@ def test_stock_kernels_come_back():
         gradients(x, grid)
     after = gradients(x, grid)
     assert all(torch.equal(a, b) for a, b in zip(before, after))
+
+
+# Threads that compute with PyTorch's own kernels and with portacl's, while blocks begin and end.
+BUSY = """
+import threading, time
+import torch, portacl.torch as pt
+aten, stop, wrong = torch.ops.aten, False, []
+x, points, grad = torch.rand(1, 3, 8, 8), torch.rand(1, 8, 8, 2) * 2 - 1, torch.rand(1, 3, 8, 8)
+call = (grad, x, points, 0, 0, False, (True, True))
+wanted = [g.clone() for g in aten.grid_sampler_2d_backward(*call)]
+
+def work(block):
+    while not (stop or wrong):
+        try:
+            block()
+        except Exception as error:
+            wrong.append(repr(error))
+
+def compute():
+    got = aten.grid_sampler_2d_backward(*call)
+    aten._upsample_nearest_exact2d_backward(grad, (8, 8), (1, 3, 5, 5))
+    aten.grid_sampler_2d(x, points, 0, 0, False)
+    if not all(torch.allclose(a, b, atol=1e-4) for a, b in zip(got, wanted)):
+        wrong.append("values")
+
+def switch(forward):
+    with pt.accelerated(forward=forward):
+        compute()
+
+blocks = (compute, compute, lambda: switch(True), lambda: switch(False))
+threads = [threading.Thread(target=work, args=(block,)) for block in blocks]
+[t.start() for t in threads]
+time.sleep(1.5)
+stop = True
+[t.join() for t in threads]
+print(wrong)
+"""
+
+
+@pytest.mark.skipif(
+    not _override._stands_aside, reason="this PyTorch's own kernels are out of reach"
+)
+def test_switching_while_other_threads_compute():
+    assert output_of("-c", BUSY) == "[]\n"
+
+
+def test_kernels_that_cannot_be_registered_leave_nothing(monkeypatch, python_kernels):
+    """A block that does not begin counts for nothing, nor does a failed enable()."""
+
+    def fail(*_):
+        raise RuntimeError("no room")
+
+    with python_kernels():
+        with monkeypatch.context() as patch:
+            patch.setattr(torch.library.Library, "impl", fail)
+            for begin in (lambda: pt.enable(forward=True), pt.accelerated(forward=True).__enter__):
+                with pytest.raises(RuntimeError, match="no room"):
+                    begin()
+                assert not pt.is_enabled() and not pt.is_enabled(forward=True)
+        with pt.accelerated(forward=True):
+            assert pt.is_enabled(forward=True)
+        assert not pt.is_enabled() and not pt.is_enabled(forward=True)
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import pytest
@@ -27,13 +28,12 @@ def _disabled():
 
 
 @pytest.fixture(params=["native", "python"])
-def way(request, monkeypatch):
+def way(request, python_kernels):
     """Both ways from PyTorch's dispatcher to portacl."""
-    if request.param == "python":
-        monkeypatch.setattr(_override, "uses_native_kernels", False)
-    elif not _override.uses_native_kernels:
+    if request.param == "native" and not _override.uses_native_kernels:
         pytest.skip("this PyTorch's stable ABI lacks functions")
-    return request.param
+    with python_kernels() if request.param == "python" else contextlib.nullcontext():
+        yield request.param
 
 
 def make(shape=(2, 3, 4, 5, 6), points=(3, 4, 2), dtype=torch.float32, grad=False):

@@ -20,6 +20,10 @@ _lock = threading.Lock()
 uses_native_kernels = not _core.find_torch(str(LIBRARY))
 """Whether calls reach portacl without Python. Before PyTorch 2.13 they cannot."""
 
+_stands_aside = uses_native_kernels and _core.find_stock_kernels(str(LIBRARY))
+"""Whether kernels stay in the dispatcher once they are there, and call PyTorch's own while nobody
+wants them: other threads may be on their way into a kernel that is taken out, and crash."""
+
 
 class _Replacement:
     """Kernels of one direction, in place while somebody wants them; the lock is held."""
@@ -27,31 +31,37 @@ class _Replacement:
     def __init__(self) -> None:
         self.enabled = False
         self.blocks = 0  # `with accelerated()` blocks that run now, in any thread
+        self.in_place = False
         self.kernels: dict[str, Any] = {}
         self._library: Optional[torch.library.Library] = None
-        self._native: Optional[_core.TorchKernels] = None  # on top, for those that it has
-
-    @property
-    def in_place(self) -> bool:
-        return self._library is not None
+        self._native: Optional[_core.TorchKernels] = None  # those that need no Python
 
     def apply(self) -> None:
         """Bring PyTorch's dispatcher into the wanted state."""
         wanted = self.enabled or self.blocks > 0
         if wanted and self._library is None:
-            library = torch.library.Library("aten", "IMPL")
-            with warnings.catch_warnings():
-                # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
-                warnings.filterwarnings("ignore", "Warning only once for all operators")
-                for name, kernel in self.kernels.items():
-                    library.impl(name, _raises_as_pytorch(kernel), "CPU")
-            self._library = library
-            if uses_native_kernels:
-                self._native = _core.TorchKernels(list(self.kernels))
+            self._register()
+        if self._native is not None and _stands_aside:
+            self._native.stand_aside(not wanted)
         elif not wanted and self._library is not None:
             self._native = None
             self._library._destroy()  # PyTorch's own kernels come back
             self._library = None
+        self.in_place = wanted
+
+    def _register(self) -> None:
+        native = _core.TorchKernels(list(self.kernels)) if uses_native_kernels else None
+        library = torch.library.Library("aten", "IMPL")
+        try:
+            with warnings.catch_warnings():
+                # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
+                warnings.filterwarnings("ignore", "Warning only once for all operators")
+                for name in self.kernels.keys() - set(native.names if native else ()):
+                    library.impl(name, _raises_as_pytorch(self.kernels[name]), "CPU")
+        except BaseException:
+            library._destroy()
+            raise
+        self._library, self._native = library, native
 
 
 _backward = _Replacement()
@@ -108,8 +118,9 @@ def _resize_backward(
 def _resize(
     axes: int, input: torch.Tensor, output_size: Sequence[int], *scales: Optional[float]
 ) -> torch.Tensor:
-    if not input.is_floating_point():
-        # Pictures in uint8: PyTorch's kernel, which is still behind the operator's out= variant.
+    if not (input.is_floating_point() and _forward.in_place):
+        # Pictures in uint8, or the kernel stands aside: PyTorch's own is still behind the
+        # operator's out= variant.
         stock = getattr(torch.ops.aten, f"_upsample_nearest_exact{axes}d").out
         return stock(input, output_size, *scales, out=input.new_empty(0))
     return _kernels.upsample_nearest_exact(input, output_size, _factors(axes, scales))
@@ -150,14 +161,22 @@ def enable(forward: bool = False) -> None:
 
     """
     with _lock:
-        _backward.enabled = True
-        _forward.enabled = forward
-        _backward.apply()
-        _forward.apply()
+        before = _backward.enabled, _forward.enabled
+        _backward.enabled, _forward.enabled = True, forward
+        try:
+            _backward.apply()
+            _forward.apply()
+        except BaseException:
+            _backward.enabled, _forward.enabled = before
+            _backward.apply()
+            raise
 
 
 def disable() -> None:
-    """Give PyTorch its own kernels back; ``with accelerated()`` blocks that run keep portacl's."""
+    """Compute with PyTorch's own kernels; ``with accelerated()`` blocks that run keep portacl's.
+
+    portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call.
+    """
     with _lock:
         for replacement in (_backward, _forward):
             replacement.enabled = False
@@ -173,6 +192,9 @@ def is_enabled(forward: bool = False) -> bool:
 def accelerated(forward: bool = False) -> Iterator[None]:
     """Compute with portacl's kernels inside a ``with`` block: in the whole process, all threads.
 
+    Blocks may begin and end while other threads compute, from PyTorch 2.13 on; before, PyTorch
+    takes kernels out from under those who are calling them.
+
     Args:
         forward: as for ``enable()``.
 
@@ -181,8 +203,10 @@ def accelerated(forward: bool = False) -> Iterator[None]:
     with _lock:
         for replacement in replaced:
             replacement.blocks += 1
-            replacement.apply()
     try:
+        with _lock:
+            for replacement in replaced:
+                replacement.apply()
         yield
     finally:
         with _lock:

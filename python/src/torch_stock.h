@@ -1,0 +1,26 @@
+// PyTorch's own CPU kernels of the operators that portacl replaces, behind the dispatcher: with
+// them a kernel of portacl's can stand aside without leaving it.
+#ifndef PORTACL_PYTHON_TORCH_STOCK_H_
+#define PORTACL_PYTHON_TORCH_STOCK_H_
+
+#include <string>
+
+#include "torch_abi.h"
+
+namespace portacl_python::torch_stock {
+
+// Looks them up in the loaded library of that file name; false where it lacks one.
+bool Find(const std::string& library);
+
+// Each has the signature of a torch_abi::Kernel; Find() must have found them.
+void GridSampler2D(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void GridSampler3D(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void GridSampler2DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void GridSampler3DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void UpsampleNearestExact1DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void UpsampleNearestExact2DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void UpsampleNearestExact3DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+
+}  // namespace portacl_python::torch_stock
+
+#endif  // PORTACL_PYTHON_TORCH_STOCK_H_
