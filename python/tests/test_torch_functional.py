@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402, N812
+from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
+from torch.autograd import forward_ad  # noqa: E402
 
 import portacl.torch as pt  # noqa: E402
 from portacl.torch import _library  # noqa: E402, F401  (registers torch.ops.portacl)
@@ -201,3 +206,186 @@ def test_impossible_sizes_are_refused():
     for factor in (float("inf"), float("nan"), -1.0, 0.0):
         with pytest.raises(ValueError, match="scale_factor"):
             pt.interpolate_nearest_exact(x, scale_factor=factor)
+
+
+@pytest.mark.parametrize("size", [9, np.int64(9), np.array(9), torch.tensor(9), [np.int32(9)] * 2])
+def test_sizes_of_any_kind(size):
+    x, _ = make(grad=False)
+    assert torch.equal(pt.interpolate_nearest_exact(x, size), pt.interpolate_nearest_exact(x, 9))
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [2, Fraction(2), np.float32(2), np.int64(2), np.array(2.0), torch.tensor(2.0), np.ones(2) * 2],
+)
+def test_factors_of_any_kind(factor):
+    x, _ = make(grad=False)
+    got = pt.interpolate_nearest_exact(x, scale_factor=factor)
+    assert torch.equal(got, pt.interpolate_nearest_exact(x, scale_factor=2.0))
+
+
+@pytest.mark.parametrize("size", [2.5, np.float32(9), torch.tensor(9.0), [9, 2.5]])
+def test_sizes_that_are_no_integers(size):
+    with pytest.raises(TypeError, match="size has .* must be an integer"):
+        pt.interpolate_nearest_exact(torch.ones(1, 1, 4, 4), size)
+
+
+def test_compile_with_sizes_that_change():
+    """One graph for all sizes: they stay symbols."""
+    x = torch.randn(1, 2, 6, 5)
+
+    def resize(x, size):
+        return pt.interpolate_nearest_exact(x, size)
+
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(resize, fullgraph=True, dynamic=True, backend=counter)
+    for size in (7, 9, 11):
+        assert torch.equal(compiled(x, size), resize(x, size))
+    assert counter.frame_count == 1
+
+
+def dual_tangent(function, *pairs):
+    """The tangent of the result of dual tensors, by torch.autograd."""
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(
+            function(*(forward_ad.make_dual(t, tangent) for t, tangent in pairs))
+        ).tangent
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (2, 3, 5, 4), (1, 2, 3, 4, 5)])
+def test_forward_mode_of_interpolate(shape):
+    x, tangent = torch.randn(2, *shape, dtype=torch.float64)
+
+    def function(x):
+        return pt.interpolate_nearest_exact(x, 7)
+
+    want = function(tangent)
+    value, got = torch.func.jvp(function, (x,), (tangent,))
+    assert torch.equal(value, function(x)) and torch.equal(got, want)
+    assert torch.equal(dual_tangent(function, (x, tangent)), want)
+    assert torch.equal(dual_tangent(function, (x.clone().requires_grad_(), tangent)), want)
+
+
+def check_tangents_of_grid_sample(x, grid, *modes):
+    """By the gradients: both modes see the same derivative. PyTorch 2.6 has no forward mode."""
+
+    def sample(x, grid):
+        return pt.grid_sample(x, grid, *modes)
+
+    along = (torch.randn_like(x), torch.randn_like(grid))
+    leaves = [t.clone().requires_grad_() for t in (x, grid)]
+    result = sample(*leaves)
+    weights = torch.randn_like(result)
+    gradients = torch.autograd.grad((result * weights).sum(), leaves)
+    for used in ((True, False), (False, True), (True, True)):
+        tangents = tuple(t if use else torch.zeros_like(t) for t, use in zip(along, used))
+        value, got = torch.func.jvp(sample, (x, grid), tangents)
+        assert torch.equal(value, result)
+        want = sum((g * t).sum() for g, t in zip(gradients, tangents))
+        torch.testing.assert_close((got * weights).sum(), want)
+        torch.testing.assert_close(dual_tangent(sample, *zip((x, grid), tangents)), got)
+    got = torch.func.jvp(lambda x: sample(x, grid), (x,), along[:1])[1]
+    assert torch.equal(got, sample(along[0], grid))
+
+
+@pytest.mark.parametrize("modes", MODES)
+def test_forward_mode_of_grid_sample(modes):
+    check_tangents_of_grid_sample(*make(dtype=torch.float64, grad=False), *modes)
+
+
+def test_forward_mode_of_volumes():
+    x = torch.randn(2, 3, 4, 5, 6, dtype=torch.float64)
+    grid = torch.rand(2, 3, 2, 4, 3, dtype=torch.float64) * 2.4 - 1.2
+    check_tangents_of_grid_sample(x, grid, "bilinear", "border", False)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap: a call for each sample
+def test_jacobians_in_forward_mode():
+    x, grid = make((1, 2, 4, 3), (2, 3), torch.float64, grad=False)
+    got = torch.func.jacfwd(pt.grid_sample, (0, 1))(x, grid)
+    want = torch.autograd.functional.jacobian(pt.grid_sample, (x, grid))
+    torch.testing.assert_close(got, want)
+    got = torch.func.jacfwd(lambda x: pt.interpolate_nearest_exact(x, (5, 7)))(x)
+    want = torch.func.jacrev(lambda x: F.interpolate(x, (5, 7), mode="nearest-exact"))(x)
+    assert torch.equal(got, want)
+
+
+def test_forward_mode_twice():
+    """The levels of torch.func do not hide each other's tangents."""
+    x, grid = make(dtype=torch.float64, grad=False)
+    ones = torch.ones_like(x)
+    for linear in (
+        lambda x: pt.interpolate_nearest_exact(x, (9, 8)),
+        lambda x: pt.grid_sample(x, grid),
+    ):
+
+        def first(x):
+            return torch.func.jvp(lambda x: linear(x) ** 3, (x,), (ones,))[1]
+
+        got = torch.func.jvp(first, (x,), (ones,))[1]
+        torch.testing.assert_close(got, 6 * linear(x) * linear(ones) ** 2)
+
+
+def test_forward_mode_of_the_operators():
+    """Called by name they have it too, both directions of nearest-exact."""
+    grad, tangent = torch.randn(2, 1, 2, 9, 8)
+    ops = torch.ops.portacl
+
+    def backward(grad):
+        return ops.upsample_nearest_exact_backward(grad, [1, 2, 4, 5], None)
+
+    assert torch.equal(dual_tangent(backward, (grad, tangent)), backward(tangent))
+
+    def forward(x):
+        return ops.upsample_nearest_exact(x, [5, 6], None)
+
+    assert torch.equal(dual_tangent(forward, (grad, tangent)), forward(tangent))
+
+
+def test_forward_over_reverse_of_interpolate():
+    x, _ = make(dtype=torch.float64)
+    tangent = torch.randn_like(x)
+
+    def gradient(function):
+        with forward_ad.dual_level():
+            y = function(forward_ad.make_dual(x, tangent))
+            (found,) = torch.autograd.grad((y**3).sum(), x)
+            return forward_ad.unpack_dual(found).tangent
+
+    got = gradient(lambda x: pt.interpolate_nearest_exact(x, (9, 8)))
+    want = gradient(lambda x: F.interpolate(x, (9, 8), mode="nearest-exact"))
+    torch.testing.assert_close(got, want)
+
+
+def test_forward_mode_that_is_refused():
+    """Never a tangent that is wrong without a word."""
+    x, grid = make()
+    with pytest.raises(NotImplementedError, match=r"grid_sampler_2d has no forward mode where"):
+        dual_tangent(lambda x: pt.grid_sample(x, grid), (x, torch.ones_like(x)))
+    with torch.no_grad():
+        assert dual_tangent(lambda x: pt.grid_sample(x, grid), (x, x)) is not None
+        for i in range(3):
+
+            def backward(dual, i=i):
+                tensors = [torch.randn(2, 3, 4, 7), x, grid]
+                tensors[i] = dual
+                return torch.ops.portacl.grid_sampler_2d_backward(
+                    *tensors, 0, 0, False, [True, True]
+                )
+
+            tensor = (torch.randn(2, 3, 4, 7), x, grid)[i]
+            with pytest.raises(NotImplementedError, match="grid_sampler_2d_backward has no forw"):
+                dual_tangent(backward, (tensor, torch.ones_like(tensor)))
+
+
+def test_compile_of_forward_mode():
+    x, grid = make(grad=False)
+
+    def step(x):
+        def function(x):
+            return pt.interpolate_nearest_exact(pt.grid_sample(x, grid), (9, 9))
+
+        return torch.func.jvp(function, (x,), (torch.ones_like(x),))[1]
+
+    got = torch.compile(step, fullgraph=True, backend="aot_eager")(x)
+    assert got.any() and torch.equal(got, step(x))

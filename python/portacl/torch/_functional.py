@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, inf
-from typing import Optional, Union
+from numbers import Number
+from operator import index
+from typing import Any, Optional, Union
 
 import torch
 
 from .._arrays import check_tensor
 from .._operators import INTERPOLATIONS, PADDINGS, _choose
 from ._library import ops
+
+
+def _per_axis(value: Any, axes: int) -> list[Any]:
+    """One value for each axis, of which a number of any kind is all."""
+    if isinstance(value, (int, float, torch.SymInt, torch.SymFloat)):
+        return [value] * axes
+    if isinstance(value, Number) or getattr(value, "ndim", None) == 0:  # of NumPy, tensors
+        return [value] * axes
+    return list(value)
+
+
+def _extent(value: Any) -> Union[int, torch.SymInt]:
+    if isinstance(value, (int, torch.SymInt)):
+        return value
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(
+            f"interpolate_nearest_exact: size has {value!r}, but must be an integer or one for "
+            f"each axis"
+        ) from None
 
 
 def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
@@ -29,9 +52,9 @@ def grid_sample(
 ) -> torch.Tensor:
     """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample``.
 
-    Differentiable twice, where PyTorch has the second derivative (tricubic: from 2.15 on). Results
-    and gradients have the same bits for every number of threads; a NaN in ``grid`` gives NaN in
-    that point's gradient and nothing else.
+    Differentiable twice, where PyTorch has the second derivative (tricubic: from 2.15 on), and once
+    in forward mode (``docs/python.md``). Results and gradients have the same bits for every number
+    of threads; a NaN in ``grid`` gives NaN in that point's gradient and nothing else.
 
     Args:
         input: (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32, float64; any
@@ -72,14 +95,15 @@ def interpolate_nearest_exact(
 ) -> torch.Tensor:
     """Resize as ``torch.nn.functional.interpolate(..., mode="nearest-exact")`` does.
 
-    Differentiable any number of times: forward and backward are exact adjoints. PyTorch's own CPU
-    forward takes the neighbouring element in a few rare size pairs (6 of the 9,216 up to 96 in
-    float32), where it disagrees with its own backward.
+    Differentiable any number of times, in both modes: forward and backward are exact adjoints.
+    PyTorch's own CPU forward takes the neighbouring element in a few rare size pairs (6 of the
+    9,216 up to 96 in float32), where it disagrees with its own backward.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32,
             float64.
-        size: spatial extents of the result, or one for all axes.
+        size: spatial extents of the result, or one for all axes; NumPy's numbers and tensors
+            without axes are numbers, too.
         scale_factor: result extent / input extent per axis, or one for all; the result has
             ``floor(extent * scale_factor)``. Exactly one of the two must be given.
 
@@ -88,6 +112,7 @@ def interpolate_nearest_exact(
 
     Raises:
         ValueError: not exactly one of the two, or another rank, or not on the CPU.
+        TypeError: an extent is no integer.
 
     """
     _check_cpu("interpolate_nearest_exact", input=input)
@@ -102,11 +127,10 @@ def interpolate_nearest_exact(
             "interpolate_nearest_exact: exactly one of size and scale_factor is needed"
         )
     if size is not None:
-        sizes = [size] * axes if isinstance(size, (int, torch.SymInt)) else list(size)
+        sizes = [_extent(s) for s in _per_axis(size, axes)]
         scales = None
     else:
-        scales = [scale_factor] * axes if isinstance(scale_factor, (int, float)) else scale_factor
-        scales = [float(s) for s in scales]  # type: ignore[union-attr]
+        scales = [float(s) for s in _per_axis(scale_factor, axes)]
         if not all(0 < s < inf for s in scales):
             raise ValueError(
                 f"interpolate_nearest_exact: scale_factor is {scale_factor}, but each factor must "

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, Optional
 
 import torch
+from torch._C._functorch import peek_interpreter_stack
+from torch.autograd import forward_ad
 
 from . import _kernels
 from ._results import memory_format_like
@@ -129,6 +131,81 @@ def _grid_second_order(
     return (*(next(results) if is_wanted else None for is_wanted in wanted), *[None] * 4)
 
 
+class _Library(torch.library.Library):
+    """Gives the kernels of ``register_autograd`` what it has no place for: forward mode."""
+
+    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
+        if dispatch_key == "Autograd":
+            fn = partial(_with_tangents, op_name, fn)
+        return super().impl(op_name, fn, dispatch_key, **options)
+
+
+_library = _Library("portacl", "FRAGMENT")
+
+Tangents = list[Optional[torch.Tensor]]
+"""One for each argument, None where there is none."""
+
+_TANGENT_RULES: dict[str, Callable[[Sequence[Any], Tangents], torch.Tensor]] = {}
+"""The tangent of an operator's result, from its arguments and theirs."""
+
+
+def _with_tangents(name: str, kernel: Callable[..., Any], keyset: Any, *arguments: Any) -> Any:
+    """The autograd kernel: tangents are passed on or refused, never dropped silently."""
+    # Outside forward mode. Where compiled code runs jvp, only the second of the two knows.
+    if forward_ad._current_level < 0 and peek_interpreter_stack() is None:
+        return kernel(keyset, *arguments)
+    primals = list(arguments)
+    tangents: Tangents = [None] * len(arguments)
+    for i, argument in enumerate(arguments):
+        if isinstance(argument, torch.Tensor):
+            dual = forward_ad.unpack_dual(argument, level=0)  # no other level can be entered
+            if dual.tangent is not None:
+                primals[i], tangents[i] = dual
+    if all(tangent is None for tangent in tangents):
+        return kernel(keyset, *arguments)
+    tangent = _TANGENT_RULES[name](primals, tangents)
+    return forward_ad.make_dual(kernel(keyset, *primals), tangent, level=0)
+
+
+def _resize_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
+    """Both directions of nearest-exact are linear."""
+    result: torch.Tensor = operator(tangents[0], *primals[1:])
+    return result
+
+
+def _grid_tangent(axes: int, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
+    """Linear in the input; in the grid by the slopes of each channel."""
+    input, grid, *modes = primals
+    sampler, backward = (getattr(ops, f"grid_sampler_{axes}d{end}") for end in ("", "_backward"))
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (input, grid)):
+        # What backward would save has no tangents: the gradient's would be wrong.
+        raise NotImplementedError(
+            f"portacl::grid_sampler_{axes}d has no forward mode where an argument requires grad: "
+            f"detach it, or use torch.nn.functional.grid_sample under portacl.torch.enable(), for "
+            f"which newer releases of PyTorch have it"
+        )
+    terms: list[torch.Tensor] = []
+    if tangents[0] is not None:
+        terms.append(sampler(tangents[0], grid, *modes))
+    if tangents[1] is not None:
+        # The gradient of a grid is a sum over channels: each becomes an image of its own.
+        images = input.flatten(0, 1).unsqueeze(1)
+        grids = grid.repeat_interleave(input.shape[1], 0)
+        ones = input.new_ones((images.shape[0], 1, *grid.shape[1:-1]))
+        _, slopes = backward(ones, images, grids, *modes, [False, True])
+        slopes = slopes.unflatten(0, input.shape[:2])
+        terms.append((slopes * tangents[1].unsqueeze(1)).sum(-1))
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
+def _refused_tangent(axes: int, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
+    raise NotImplementedError(
+        f"portacl::grid_sampler_{axes}d_backward has no forward mode, as PyTorch's own has none: "
+        f"take second derivatives in reverse mode alone, with torch.nn.functional.grid_sample "
+        f"under portacl.torch.enable() where torch.func takes them"
+    )
+
+
 def _register_grid_sampler(axes: int) -> None:
     """Kernels, shapes for compilers and derivatives of both directions."""
     stem = f"grid_sampler_{axes}d"
@@ -145,12 +222,16 @@ def _register_grid_sampler(axes: int) -> None:
         forward,
         partial(_grid_gradients, getattr(ops, f"{stem}_backward")),
         setup_context=_setup_grid,
+        lib=_library,
     )
     torch.library.register_autograd(
         backward,
         partial(_grid_second_order, getattr(torch.ops.aten, f"{stem}_backward")),
         setup_context=_setup_grid_backward,
+        lib=_library,
     )
+    _TANGENT_RULES[stem] = partial(_grid_tangent, axes)
+    _TANGENT_RULES[f"{stem}_backward"] = partial(_refused_tangent, axes)
 
 
 for _axes in _SPATIAL_AXES:
@@ -185,9 +266,11 @@ def _resize_second_order(ctx: Any, grad: torch.Tensor) -> tuple[Optional[torch.T
     return ops.upsample_nearest_exact(grad, ctx.source_size[2:], ctx.scales), None, None
 
 
-torch.library.register_autograd(
-    "portacl::upsample_nearest_exact", _resize_gradient, setup_context=_setup_resize
-)
-torch.library.register_autograd(
-    "portacl::upsample_nearest_exact_backward", _resize_second_order, setup_context=_setup_resize
-)
+for _name, _gradient in (
+    ("upsample_nearest_exact", _resize_gradient),
+    ("upsample_nearest_exact_backward", _resize_second_order),
+):
+    torch.library.register_autograd(
+        f"portacl::{_name}", _gradient, setup_context=_setup_resize, lib=_library
+    )
+    _TANGENT_RULES[_name] = partial(_resize_tangent, getattr(ops, _name))
