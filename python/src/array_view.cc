@@ -1,8 +1,12 @@
 // Conversions behind array_view.h, fastest first.
 #include "array_view.h"
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "dlpack.h"
 
@@ -72,25 +76,37 @@ std::string Describe(dlpack::DataType type) {
          (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
 }
 
+// What `call` returns, which runs an array's own Python code. Where the interpreter ends meanwhile
+// and this is a daemon thread, it sleeps until the process is gone: see GilReleased in module.cc.
+template <class Call>
+nb::object CallPython(const Call& call) {
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
 // What __dlpack__ returns.
 nb::object Export(const nb::object& method) {
+  const nb::object version = nb::make_tuple(1, 3);
   try {
-    return method(nb::arg("max_version") = nb::make_tuple(1, 3));
+    return CallPython([&] { return method(nb::arg("max_version") = version); });
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
   }
-  return method();  // older than DLPack 1.0
+  return CallPython([&] { return method(); });  // older than DLPack 1.0
 }
 
-// The exchange table of a type, or null. The newest answer is kept: calls come with one kind of
-// array at a time, and types that have a table live as long as the process.
-const dlpack::ExchangeApi* FindExchangeApi(PyTypeObject* type) {
-  static PyTypeObject* last_type = nullptr;
+// The exchange table of a type, or null. The newest answer is kept, since calls come with one kind
+// of array at a time, and so is its type: subclasses that inherit a table can die, and another type
+// could get the address.
+const dlpack::ExchangeApi* FindExchangeApi(nb::handle type) {
+  static PyObject* last_type = nullptr;
   static const dlpack::ExchangeApi* last_api = nullptr;
-  if (type == last_type) return last_api;
+  if (type.ptr() == last_type) return last_api;
   const dlpack::ExchangeApi* api = nullptr;
-  nb::object capsule = nb::steal(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
+  nb::object capsule = nb::steal(PyObject_GetAttrString(type.ptr(), "__dlpack_c_exchange_api__"));
   if (capsule.is_valid() && PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
     api = static_cast<const dlpack::ExchangeApi*>(
         PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -101,8 +117,8 @@ const dlpack::ExchangeApi* FindExchangeApi(PyTypeObject* type) {
   }
   PyErr_Clear();
   if (api != nullptr) {
-    last_type = type;
-    last_api = api;
+    const nb::object old = nb::steal(std::exchange(last_type, type.inc_ref().ptr()));
+    last_api = api;  // before `old` goes, which may run Python
   }
   return api;
 }
@@ -126,7 +142,7 @@ ArrayView::~ArrayView() {
 const char* ArrayView::dtype_name() const { return FindDType(tensor_.dtype).name; }
 
 bool ArrayView::FromExchangeApi(nb::handle object) {
-  const dlpack::ExchangeApi* api = FindExchangeApi(Py_TYPE(object.ptr()));
+  const dlpack::ExchangeApi* api = FindExchangeApi(object.type());
   if (api == nullptr) return false;
   dlpack::Tensor tensor{};
   if (api->tensor_from_py_object(object.ptr(), &tensor) != 0) ThrowUnreadable(name_);
@@ -176,7 +192,8 @@ bool ArrayView::FromCapsule(nb::handle object) {
   // gradient is lost is settled before this call (describe() in _arrays.py, autograd's formulas).
   nb::object detached = nb::borrow(object);
   if (nb::getattr(object, "requires_grad", nb::none()).is(Py_True)) {
-    detached = object.attr("detach")();
+    const nb::object method = object.attr("detach");
+    detached = CallPython([&] { return method(); });
   }
   const nb::object method = detached.attr("__dlpack__");
   nb::object capsule;

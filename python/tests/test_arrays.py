@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.resources
 import sys
 import threading
@@ -178,6 +179,29 @@ def test_torch_tensors(arrays):
     out = torch.empty(2, 3, 6, 7)
     portacl.grid_sampler_2d_backward(*tensors, output_mask=(True, False), out=(out, None))
     assert torch.equal(out, got[0])
+
+
+def test_types_that_die(arrays):
+    """A subclass of a tensor dies, and a subclass of NumPy's array takes its address."""
+    torch = pytest.importorskip("torch")
+    wanted = portacl.upsample_nearest_exact(arrays[0], (8, 8))
+
+    def address_of_dead_type():
+        class Tensor(torch.Tensor):
+            pass
+
+        out = torch.empty(wanted.shape).as_subclass(Tensor)
+        portacl.upsample_nearest_exact(torch.from_numpy(arrays[0]), (8, 8), out=out)
+        return id(Tensor)
+
+    for _ in range(20):
+        address = address_of_dead_type()
+        gc.collect()
+        types = []
+        while len(types) < 20 and address not in map(id, types):
+            types.append(type("Array", (np.ndarray,), {}))
+            got = portacl.upsample_nearest_exact(arrays[0].view(types[-1]), (8, 8))
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_torch_gradients_are_not_lost_silently(arrays):
@@ -397,6 +421,51 @@ def test_gil_is_released():
     assert seen[0] > 0
 
 
+DAEMONS_PROGRAM = """
+import os, sys, threading, time
+import numpy as np, portacl
+
+class Slow:  # an array whose export is Python code, long enough to be interrupted
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        end = time.perf_counter() + 0.1
+        while time.perf_counter() < end:
+            pass
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+class Last:  # dies late, while the interpreter ends
+    def __del__(self, sleep=time.sleep, write=os.write):
+        sleep(0.1)
+        write(1, b"ended")
+
+x, grid = np.ones((1, 1, 64, 64), np.float32), np.zeros((1, 64, 64, 2), np.float32)
+if sys.argv[1] == "slow":
+    x = Slow(x)
+portacl.set_num_threads(1)
+
+def work():
+    while True:
+        portacl.grid_sampler_2d(x, grid)
+
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+sys.last_to_die = Last()
+"""
+
+
+@pytest.mark.parametrize("export", ["fast", "slow"])
+def test_daemon_threads_at_exit(export):
+    """They are in calls when the interpreter ends: in C++, and in an array's Python code."""
+    for _ in range(3):
+        assert output_of("-c", DAEMONS_PROGRAM, export) == "ended"
+
+
 def test_threads_of_python(arrays):
     """Calls from several threads run and agree."""
     wanted = portacl.grid_sampler_2d_backward(*arrays)
@@ -448,4 +517,4 @@ def test_torch_module_says_what_it_needs():
     program = "import sys; sys.modules['torch'] = None; import portacl.torch"
     result = run_python("-c", program)
     assert result.returncode == 1
-    assert "ImportError: portacl.torch needs PyTorch 2.6 or newer" in result.stderr
+    assert "ImportError: portacl.torch needs PyTorch 2.7 or newer" in result.stderr
