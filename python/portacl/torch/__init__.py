@@ -10,7 +10,7 @@ portacl PyTorch's threads; ``threads()`` tells what became of that.
 try:
     import torch as _torch  # noqa: F401
 except ModuleNotFoundError as _missing:
-    raise ImportError("portacl.torch needs PyTorch 2.6 or newer (pip install torch)") from _missing
+    raise ImportError("portacl.torch needs PyTorch 2.7 or newer (pip install torch)") from _missing
 
 from ._functional import grid_sample, interpolate_nearest_exact
 from ._host_threads import Threads, lend, threads
