@@ -1,33 +1,25 @@
-// Two ways to PyTorch's own kernels that do not pass what portacl has put in their place: the C
-// functions that AOTInductor's programs call, and for operators that have none, the C++ functions
-// behind them, by their names as the linker knows them.
+// PyTorch's C++ functions behind its operators on the CPU, by their names as the linker knows them.
+// They do not pass the dispatcher, where portacl's kernels are, and throw what PyTorch throws.
 #include "torch_stock.h"
 
-#include <algorithm>
 #include <array>
-#include <new>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace portacl_python::torch_stock {
 namespace {
 
-using torch_abi::Check;
-using torch_abi::Error;
 using torch_abi::Extents;
 using torch_abi::Handle;
 using torch_abi::TakeList;
 using torch_abi::Tensor;
 using torch_abi::Value;
 
-using Backward = Error (*)(Handle grad_output, Handle input, Handle grid, int64_t interpolation,
-                           int64_t padding, int32_t align_corners, const int32_t* mask,
-                           int64_t mask_size, Handle* input_grad, Handle* grid_grad);
-
-// C++ classes of PyTorch's, as far as a caller needs to know them: a handle is an at::Tensor*.
+// What a caller needs to know of PyTorch's classes. A handle is an at::Tensor*.
 struct AtTensor {
   void* impl;
-  AtTensor(const AtTensor&) = delete;  // so that results are made where their caller says
+  AtTensor(const AtTensor&) = delete;  // hence returned in memory, as the class with a destructor
   ~AtTensor() = default;
 };
 struct ArrayRef {
@@ -35,14 +27,19 @@ struct ArrayRef {
   size_t size;
 };
 using Scale = std::optional<double>;
+using Mask = std::array<bool, 2>;
+
+// Of the input, the grid, the two modes and align_corners; backward of grad_output before them and
+// the output mask behind.
+using Sampler = AtTensor (*)(Handle, Handle, int64_t, int64_t, bool);
+using SamplerBackward = std::tuple<AtTensor, AtTensor> (*)(Handle, Handle, Handle, int64_t, int64_t,
+                                                           bool, Mask);
 
 struct Functions {
-  Backward grid_sampler_2d_backward;
-  Backward grid_sampler_3d_backward;
-  Error (*grid_sampler_3d)(Handle input, Handle grid, int64_t interpolation, int64_t padding,
-                           int32_t align_corners, Handle* output);
-  AtTensor (*grid_sampler_2d)(Handle input, Handle grid, int64_t interpolation, int64_t padding,
-                              bool align_corners);
+  Sampler grid_sampler_2d;
+  Sampler grid_sampler_3d;
+  SamplerBackward grid_sampler_2d_backward;
+  SamplerBackward grid_sampler_3d_backward;
   // Of grad_output, the output's and the input's size.
   AtTensor (*resize_1d_backward)(Handle, ArrayRef, ArrayRef, Scale);
   AtTensor (*resize_2d_backward)(Handle, ArrayRef, ArrayRef, Scale, Scale);
@@ -50,36 +47,43 @@ struct Functions {
 };
 Functions functions = {};  // set once, before a kernel that uses it stands aside
 
-// An owned handle to what function(arguments...) returns.
-template <class Function, class... Arguments>
-Value ResultOf(Function function, Arguments... arguments) {
-  Tensor result = Tensor::Undefined();  // owns nothing: may be written over
-  new (result.handle()) AtTensor(function(arguments...));
-  return result.Release();
+bool ToBool(Value value) { return (value & 0xFF) != 0; }
+
+// Makes a tensor that holds nothing the owner of what was returned.
+void Take(const AtTensor& returned, Tensor* tensor) {
+  static_cast<AtTensor*>(tensor->handle())->impl = returned.impl;
 }
 
-int32_t ToBool(Value value) { return static_cast<int32_t>((value & 0xFF) != 0); }
+void CallSampler(Sampler function, Value* stack) {
+  const Tensor input(stack[0]);
+  const Tensor grid(stack[1]);
+  Tensor output = Tensor::Undefined();
+  Take(function(input.handle(), grid.handle(), static_cast<int64_t>(stack[2]),
+                static_cast<int64_t>(stack[3]), ToBool(stack[4])),
+       &output);
+  stack[0] = output.Release();
+}
 
-void CallBackward(Backward function, Value* stack) {
+void CallSamplerBackward(SamplerBackward function, Value* stack) {
   const Tensor grad_output(stack[0]);
   const Tensor input(stack[1]);
   const Tensor grid(stack[2]);
-  const Extents list = TakeList(stack[6]);
-  std::array<int32_t, Extents::kMost> mask{};
-  std::transform(list.begin(), list.end(), mask.begin(),
-                 [](int64_t wanted) { return ToBool(static_cast<Value>(wanted)); });
-  Handle input_grad = nullptr;
-  Handle grid_grad = nullptr;
-  Check(function(grad_output.handle(), input.handle(), grid.handle(),
-                 static_cast<int64_t>(stack[3]), static_cast<int64_t>(stack[4]), ToBool(stack[5]),
-                 mask.data(), static_cast<int64_t>(list.size()), &input_grad, &grid_grad));
-  stack[0] = reinterpret_cast<Value>(input_grad);
-  stack[1] = reinterpret_cast<Value>(grid_grad);
+  const Extents mask = TakeList(stack[6]);
+  torch_abi::CheckLength(mask, 2);
+  Tensor input_grad = Tensor::Undefined();
+  Tensor grid_grad = Tensor::Undefined();
+  const auto returned =
+      function(grad_output.handle(), input.handle(), grid.handle(), static_cast<int64_t>(stack[3]),
+               static_cast<int64_t>(stack[4]), ToBool(stack[5]),
+               {ToBool(static_cast<Value>(mask[0])), ToBool(static_cast<Value>(mask[1]))});
+  Take(std::get<0>(returned), &input_grad);
+  Take(std::get<1>(returned), &grid_grad);
+  stack[0] = input_grad.Release();
+  stack[1] = grid_grad.Release();
 }
 
 ArrayRef RefTo(const Extents& values) { return {values.begin(), values.size()}; }
 
-// Null where PyTorch was given None.
 Scale TakeOptional(Value argument) {
   if (argument == 0) return std::nullopt;
   return torch_abi::TakeScale(argument);
@@ -92,8 +96,10 @@ void CallResizeBackward(std::index_sequence<kAxes...> /*axes*/, Function functio
   const Extents output_size = TakeList(stack[1]);
   const Extents input_size = TakeList(stack[2]);
   const std::array<Scale, sizeof...(kAxes)> scales = {TakeOptional(stack[3 + kAxes])...};
-  stack[0] = ResultOf(function, grad_output.handle(), RefTo(output_size), RefTo(input_size),
-                      scales[kAxes]...);
+  Tensor grad_input = Tensor::Undefined();
+  Take(function(grad_output.handle(), RefTo(output_size), RefTo(input_size), scales[kAxes]...),
+       &grad_input);
+  stack[0] = grad_input.Release();
 }
 
 }  // namespace
@@ -101,20 +107,23 @@ void CallResizeBackward(std::index_sequence<kAxes...> /*axes*/, Function functio
 bool Find(const std::string& library) {
   Functions f = {};
   const torch_abi::Library loaded(library);
+  const auto find = [&](const char* name, auto* function) { return loaded.Find(name, function); };
   const bool found =
-      loaded.Find("aoti_torch_cpu_grid_sampler_2d_backward", &f.grid_sampler_2d_backward) &&
-      loaded.Find("aoti_torch_cpu_grid_sampler_3d_backward", &f.grid_sampler_3d_backward) &&
-      loaded.Find("aoti_torch_cpu_grid_sampler_3d", &f.grid_sampler_3d) &&
-      loaded.Find("_ZN2at3cpu15grid_sampler_2dERKNS_6TensorES3_llb", &f.grid_sampler_2d) &&
-      loaded.Find(
+      find("_ZN2at3cpu15grid_sampler_2dERKNS_6TensorES3_llb", &f.grid_sampler_2d) &&
+      find("_ZN2at3cpu15grid_sampler_3dERKNS_6TensorES3_llb", &f.grid_sampler_3d) &&
+      find("_ZN2at3cpu24grid_sampler_2d_backwardERKNS_6TensorES3_S3_llbSt5arrayIbLm2EE",
+           &f.grid_sampler_2d_backward) &&
+      find("_ZN2at3cpu24grid_sampler_3d_backwardERKNS_6TensorES3_S3_llbSt5arrayIbLm2EE",
+           &f.grid_sampler_3d_backward) &&
+      find(
           "_ZN2at3cpu34_upsample_nearest_exact1d_backwardERKNS_6TensorEN3c108ArrayRefIlEES6_"
           "St8optionalIdE",
           &f.resize_1d_backward) &&
-      loaded.Find(
+      find(
           "_ZN2at3cpu34_upsample_nearest_exact2d_backwardERKNS_6TensorEN3c108ArrayRefIlEES6_"
           "St8optionalIdES8_",
           &f.resize_2d_backward) &&
-      loaded.Find(
+      find(
           "_ZN2at3cpu34_upsample_nearest_exact3d_backwardERKNS_6TensorEN3c108ArrayRefIlEES6_"
           "St8optionalIdES8_S8_",
           &f.resize_3d_backward);
@@ -123,28 +132,19 @@ bool Find(const std::string& library) {
 }
 
 void GridSampler2D(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  const Tensor input(stack[0]);
-  const Tensor grid(stack[1]);
-  stack[0] = ResultOf(functions.grid_sampler_2d, input.handle(), grid.handle(),
-                      static_cast<int64_t>(stack[2]), static_cast<int64_t>(stack[3]),
-                      ToBool(stack[4]) != 0);
+  CallSampler(functions.grid_sampler_2d, stack);
 }
 
 void GridSampler3D(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  const Tensor input(stack[0]);
-  const Tensor grid(stack[1]);
-  Handle output = nullptr;
-  Check(functions.grid_sampler_3d(input.handle(), grid.handle(), static_cast<int64_t>(stack[2]),
-                                  static_cast<int64_t>(stack[3]), ToBool(stack[4]), &output));
-  stack[0] = reinterpret_cast<Value>(output);
+  CallSampler(functions.grid_sampler_3d, stack);
 }
 
 void GridSampler2DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  CallBackward(functions.grid_sampler_2d_backward, stack);
+  CallSamplerBackward(functions.grid_sampler_2d_backward, stack);
 }
 
 void GridSampler3DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  CallBackward(functions.grid_sampler_3d_backward, stack);
+  CallSamplerBackward(functions.grid_sampler_3d_backward, stack);
 }
 
 void UpsampleNearestExact1DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
