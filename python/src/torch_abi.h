@@ -22,6 +22,9 @@ using Handle = void*;
 using Error = int32_t;  // 0: none
 using Kernel = void (*)(Value* stack, uint64_t arguments, uint64_t results);
 
+// Of a bool only the lowest byte counts.
+inline bool ToBool(Value value) { return (value & 0xFF) != 0; }
+
 // The release whose conventions these are: 2.13, the first with all functions below.
 inline constexpr uint64_t kVersion = (uint64_t{2} << 56) | (uint64_t{13} << 48);
 

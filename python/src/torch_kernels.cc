@@ -20,6 +20,7 @@ using torch_abi::Extents;
 using torch_abi::TakeList;
 using torch_abi::TakeScale;
 using torch_abi::Tensor;
+using torch_abi::ToBool;
 using torch_abi::Torch;
 using torch_abi::ToText;
 using torch_abi::Value;
@@ -42,7 +43,7 @@ int32_t ToInt32(Value value, const char* name) {
 void SetModes(const Value* stack, Call* call) {
   call->interpolation = ToInt32(stack[0], "interpolation_mode");
   call->padding = ToInt32(stack[1], "padding_mode");
-  call->align_corners = (stack[2] & 0xFF) != 0;
+  call->align_corners = ToBool(stack[2]);
 }
 
 // (Tensor input, Tensor grid, int interpolation, int padding, bool align_corners) -> Tensor
@@ -76,8 +77,8 @@ void GridSamplerBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*result
   grad_output.Read("grad_output");
   input.Read("input");
   grid.Read("grid");
-  const bool wants_input = (mask[0] & 0xFF) != 0;
-  const bool wants_grid = (mask[1] & 0xFF) != 0;
+  const bool wants_input = ToBool(static_cast<Value>(mask[0]));
+  const bool wants_grid = ToBool(static_cast<Value>(mask[1]));
   const int32_t dtype = input.view().dtype;
   Tensor input_grad =
       wants_input ? Tensor::Empty(input.shape(), dtype, false) : Tensor::Undefined();

@@ -14,6 +14,7 @@ using torch_abi::Extents;
 using torch_abi::Handle;
 using torch_abi::TakeList;
 using torch_abi::Tensor;
+using torch_abi::ToBool;
 using torch_abi::Value;
 
 // What a caller needs to know of PyTorch's classes. A handle is an at::Tensor*.
@@ -46,8 +47,6 @@ struct Functions {
   AtTensor (*resize_3d_backward)(Handle, ArrayRef, ArrayRef, Scale, Scale, Scale);
 };
 Functions functions = {};  // set once, before a kernel that uses it stands aside
-
-bool ToBool(Value value) { return (value & 0xFF) != 0; }
 
 // Makes a tensor that holds nothing the owner of what was returned.
 void Take(const AtTensor& returned, Tensor* tensor) {

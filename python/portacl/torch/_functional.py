@@ -17,11 +17,10 @@ from ._library import ops
 
 def _per_axis(value: Any, axes: int) -> list[Any]:
     """One value for each axis, of which a number of any kind is all."""
-    if isinstance(value, (int, float, torch.SymInt, torch.SymFloat)):
-        return [value] * axes
-    if isinstance(value, Number) or getattr(value, "ndim", None) == 0:  # of NumPy, tensors
-        return [value] * axes
-    return list(value)
+    is_number = isinstance(value, (int, float, torch.SymInt, torch.SymFloat)) or (
+        isinstance(value, Number) or getattr(value, "ndim", None) == 0  # of NumPy, tensors
+    )
+    return [value] * axes if is_number else list(value)
 
 
 def _extent(value: Any) -> Union[int, torch.SymInt]:
