@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 #include "portacl/portacl.h"
@@ -66,16 +67,17 @@ int UsualThreads() {
   return std::min(threads, kMaxThreads);
 }
 
-// `control` lets the arena really have `threads` threads where that is more than the cores.
+// `control` lets the arena really have `threads` threads where that is more than oneTBB allows: the
+// cores. Elsewhere there is none, as the smallest of a process holds for all its users of oneTBB.
 struct Arena {
-  explicit Arena(int count)
-      : threads(count),
-        control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count)),
-        arena(count) {
+  explicit Arena(int count) : threads(count), arena(count) {
+    constexpr auto kLimit = tbb::global_control::max_allowed_parallelism;
+    const auto wanted = static_cast<size_t>(count);
+    if (wanted > tbb::global_control::active_value(kLimit)) control.emplace(kLimit, wanted);
     arena.initialize();
   }
   const int threads;
-  tbb::global_control control;
+  std::optional<tbb::global_control> control;
   tbb::task_arena arena;
 };
 
