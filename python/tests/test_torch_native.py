@@ -225,6 +225,7 @@ def test_stock_kernels_are_behind_those_that_stand_aside():
                 wrong()
             yield [type(error.value).__name__, *str(error.value).splitlines()[:1]]
 
+    assert _override._stands_aside
     before = list(calls())
     with pt.accelerated(forward=True):
         calls_inside = list(calls())
