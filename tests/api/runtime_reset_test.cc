@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -89,9 +90,11 @@ void ResetAmongPhysicalMemory() {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  const auto leave_memory = [](int) {
+  // Of all iterations, one a millisecond, no more than the limit allows.
+  const auto pieces = std::clamp<rlim_t>(limit.rlim_max / (kSoon.count() + 100), 1, 20);
+  const auto leave_memory = [pieces](int) {
     ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    for (int piece = 0; piece < 2; ++piece) ASSERT_NE(AllocatePhysical(), nullptr);
+    for (rlim_t piece = 0; piece < pieces; ++piece) ASSERT_NE(AllocatePhysical(), nullptr);
     ASSERT_EQ(aclrtResetDevice(0), ACL_SUCCESS) << NewestMessage();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
