@@ -104,6 +104,16 @@ TEST_F(NpyTest, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
   ExpectRefused(NpyFile("<f4", many + ")", kData), "more than 32 axes");
 }
 
+// Extents around a zero may have any product: no element is reached by their strides. Found by the
+// fuzzer; the undefined behaviour sanitizer sees what is wrong.
+TEST_F(NpyTest, EmptyTensorsOfAnyExtentsAreRead) {
+  for (const char* const shape : {"(0, 4294967296, 4294967296)", "(4294967296, 4294967296, 0)"}) {
+    Write("in.npy", NpyFile("<f4", shape, ""));
+    const Outcome outcome = Run({"compare", "in.npy", "in.npy"});
+    EXPECT_EQ(outcome.exit_code, 0) << shape << ": " << outcome.err;
+  }
+}
+
 TEST_F(NpyTest, RanksThatTheOperatorDoesNotTakeAreRefused) {
   ExpectRefused(NpyFile("<f4", "(2,)", kData), "[N, C, H, W]");
   ExpectRefused(NpyFile("<f4", "(1, 1, 1, 1, 2)", kData), "[N, C, H, W]");

@@ -52,11 +52,11 @@ size_t CountBytes(const Shape& shape, size_t element_size, const std::string& wh
 
 std::vector<int64_t> DenseStrides(const Shape& shape, bool fortran_order) {
   std::vector<int64_t> strides(shape.size());
-  int64_t next = 1;
+  uint64_t next = 1;  // wraps around only in an empty tensor, where no element is reached
   for (size_t i = 0; i < shape.size(); ++i) {
     const size_t axis = fortran_order ? i : shape.size() - 1 - i;
-    strides[axis] = next;
-    next *= std::max<int64_t>(shape[axis], 1);
+    strides[axis] = static_cast<int64_t>(next);
+    next *= static_cast<uint64_t>(std::max<int64_t>(shape[axis], 1));
   }
   return strides;
 }
