@@ -284,6 +284,13 @@ TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
   expect(manifest.substr(0, manifest.size() / 2), "want/manifest.json: is not a manifest");
   const size_t begin = manifest.find("  {\"name\""), end = manifest.find("\n]}");
   const std::string entry = manifest.substr(begin, end - begin);
+  for (const char* const shape : {"[1,2.5]", "[1e+107]", "[9223372036854775808]", "[-1]", "7"}) {
+    other = manifest;
+    const size_t at = other.find("\"shape\":[", other.find("\"role\":\"output\"")) + 8;
+    expect(other.replace(at, other.find(']', at) + 1 - at, shape),
+           "want/manifest.json: case 1: shape " + std::string(shape) +
+               ": wanted a list of integers from 0 on");
+  }
   expect(manifest.substr(0, end) + ",\n" + entry + "\n]}\n", "two cases are called 'one'");
   Write("want/manifest.json", manifest);
   Write("want/one/gridGrad.npy", Read("want/one/inputGrad.npy"));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <portacl/portacl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -32,6 +33,16 @@ StoredOutput& OutputCalled(const std::string& parameter, const std::string& fold
   return outputs.back();
 }
 
+Shape ReadShape(const json& value) {
+  const auto is_extent = [](const json& extent) {
+    return extent.is_number_unsigned() && extent.get<uint64_t>() <= INT64_MAX;
+  };
+  if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_extent)) {
+    throw BadInput(fmt::format("shape {}: wanted a list of integers from 0 on", value.dump()));
+  }
+  return value.get<Shape>();
+}
+
 StoredCase ReadEntry(const json& entry, const std::string& folder) {
   StoredCase stored;
   stored.c = ParseCase(entry.at("case").get<std::string>());
@@ -42,7 +53,7 @@ StoredCase ReadEntry(const json& entry, const std::string& folder) {
     const std::string role = tensor.at("role"), file = tensor.at("file");
     if (role == "input") continue;
     StoredOutput& output = OutputCalled(tensor.at("parameter"), case_folder, stored.outputs);
-    output.shape = tensor.at("shape").get<Shape>();
+    output.shape = ReadShape(tensor.at("shape"));
     const auto dtype = cli::ParseDataType(tensor.at("dtype").get<std::string>());
     if (role == "output" && dtype) output.dtype = *dtype;
     for (size_t i = 0; i < 3; ++i) {
