@@ -93,7 +93,12 @@ PORTACL_API int32_t portaclGetStrict(void);
 
 /** Forces one kernel family by the name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
  *  null or "" chooses the best again (environment: PORTACL_IMPL). A name that is unknown or that
- *  this CPU cannot run is refused when the next plan is made. */
+ *  this CPU cannot run is refused when the next plan is made.
+ *
+ *  A family may be followed by one of its paths ("avx2:slab", as portaclPlanGetKernel has them),
+ *  to measure or test that path alone. Each plan is then made by this path or refused: with
+ *  PORTACL_ERROR_INVALID and the list of paths if the operator has no such path, with
+ *  PORTACL_ERROR_NO_KERNEL if the path does not serve the call. */
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 

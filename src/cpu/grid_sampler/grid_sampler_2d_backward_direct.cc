@@ -9,6 +9,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/fetch.h"
 
@@ -181,7 +182,7 @@ void RunChannels(const Params& p, const PointChunks& chunks) {
 
 }  // namespace
 
-void RunDirect(const Params& p, const PointChunks& chunks) {
+void RunPath(const Params& p, const PointChunks& chunks, void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     RunChannels<T, 1>(p, chunks);

@@ -10,6 +10,7 @@
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/vector/listed_lanes-inl.h"
 #include "runtime/parallel.h"
 
@@ -164,8 +165,8 @@ class OwnedStrip {
 
 }  // namespace
 
-void RunOwned(const Params& p, const OwnedGeometry& g) {
-  if (p.want_grid_grad) RunDirect(p, g.chunks);
+void RunPath(const Params& p, const OwnedGeometry& g, void* workspace) {
+  if (p.want_grid_grad) RunPath(p, g.chunks, workspace);
   runtime::ParallelFor(p.shape.n * g.strips, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t strip = i % g.strips;

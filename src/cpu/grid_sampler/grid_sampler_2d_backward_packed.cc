@@ -12,6 +12,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
 #include "runtime/parallel.h"
 
@@ -217,7 +218,7 @@ void RunImages(const Params& p, const PackedGeometry& g, float* memory) {
 
 }  // namespace
 
-void RunPacked(const Params& p, const PackedGeometry& g, void* workspace) {
+void RunPath(const Params& p, const PackedGeometry& g, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, double>) RunImages<T>(p, g, static_cast<float*>(workspace));

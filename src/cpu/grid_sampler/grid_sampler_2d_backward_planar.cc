@@ -12,6 +12,7 @@
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_planar_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
@@ -558,12 +559,12 @@ void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float
 
 }  // namespace
 
-void RunPlanar(const Params& p, const PlanarGeometry& planes, void* workspace) {
+void RunPath(const Params& p, const PlanarGeometry& planes, void* workspace) {
 // Compiled before this target, but where it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunPlanar(p, planes, workspace);
+    return N_AVX2::RunPath(p, planes, workspace);
   }
 #endif
   const auto run = [&](int slot, int64_t first, int64_t last) {

@@ -9,6 +9,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/vector/listed_lanes-inl.h"
 #include "runtime/parallel.h"
 
@@ -149,7 +150,7 @@ class ScatterStrip {
 
 }  // namespace
 
-void RunScatter(const Params& p, const ScatterGeometry& g) {
+void RunPath(const Params& p, const ScatterGeometry& g, void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, base::ComputeType<T>>) {

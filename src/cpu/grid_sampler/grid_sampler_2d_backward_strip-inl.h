@@ -31,23 +31,6 @@ StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>
 StripPass<F> NearestPass(int lanes);
 
-// Everything, where the plan chose BackwardPath::kPlanar.
-void RunPlanar(const ops::GridSampler2DBackwardParams& params, const PlanarGeometry& planes,
-               void* workspace);
-
-// The same where it chose BackwardPath::kDirect.
-void RunDirect(const ops::GridSampler2DBackwardParams& params, const PointChunks& chunks);
-
-// The same where it chose BackwardPath::kOwned.
-void RunOwned(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry& geometry);
-
-// The same where it chose BackwardPath::kPacked.
-void RunPacked(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& geometry,
-               void* workspace);
-
-// The same where it chose BackwardPath::kScatter.
-void RunScatter(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& geometry);
-
 // Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
 // a cell that was just stored costs 1.4 times the whole pass. Sums that stay in registers may be
 // longer.

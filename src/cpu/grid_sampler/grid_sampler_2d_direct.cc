@@ -11,6 +11,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_padded-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_window-inl.h"
 #include "cpu/machine/fetch.h"
@@ -396,12 +397,13 @@ class DirectSampling {
 
 }  // namespace
 
-void RunDirectSampling(const Params& p, const PointChunks& chunks) {
+void RunPath(const Params& p, const PointChunks& chunks, void* workspace) {
+  static_cast<void>(workspace);
 // Compiled before this target, but where it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunDirectSampling(p, chunks);
+    return N_AVX2::RunPath(p, chunks, workspace);
   }
 #endif
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {

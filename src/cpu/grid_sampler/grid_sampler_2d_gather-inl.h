@@ -22,9 +22,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Everything, where the plan of grid sampling chose SamplingPath::kDirect.
-void RunDirectSampling(const ops::GridSampler2DParams& params, const PointChunks& chunks);
-
 // ---- points -------------------------------------------------------------------------------------
 
 // Calls Kernel(params).Run(n, first, last) for ranges of points that cover all images, on all

@@ -1,5 +1,5 @@
-// What the gradient kernels of volumes share: the slopes between a trilinear point's taps, and the
-// functions that compute each gradient. Per target.
+// What the gradient kernels of volumes share: the slopes between a trilinear point's taps, and
+// the loop over points. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
@@ -18,21 +18,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// gridGrad.
-void RunVolumeGridGrad(const ops::GridSampler3DBackwardParams& params,
-                       const VolumeBackwardPlan& plan);
-
-// The same where the mode is tricubic.
+// gridGrad where the mode is tricubic: a part of the path "direct".
 void RunTricubicGridGrad(const ops::GridSampler3DBackwardParams& params,
-                         const VolumeBackwardPlan& plan);
-
-// inputGrad.
-void RunVolumeInputGrad(const ops::GridSampler3DBackwardParams& params,
-                        const VolumeBackwardPlan& plan, void* workspace);
-
-// Both, where the plan chose blocks of channels.
-void RunVolumeBlocks(const ops::GridSampler3DBackwardParams& params, const VolumeBackwardPlan& plan,
-                     void* workspace);
+                         const GatheredGridGrad& gathers);
 
 // In one plane: the slopes along x and y of the value between a point's taps, and the value, which
 // makes the slope along z.

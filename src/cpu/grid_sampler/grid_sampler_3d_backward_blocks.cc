@@ -11,6 +11,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -32,7 +33,7 @@ struct OwnedBatch : BlockBatch<F, kInterpolation> {
   int64_t end_plane;
 };
 
-// One volume's gradients, in a slot of the workspace: see VolumeBackwardPlan.
+// One volume's gradients, in a slot of the workspace: see SummedBlocks.
 template <class T, Interpolation kInterpolation>
 class BlockedVolume {
   using F = base::ComputeType<T>;
@@ -44,7 +45,7 @@ class BlockedVolume {
   using Batch = OwnedBatch<F, kInterpolation>;
 
  public:
-  BlockedVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n, F* slot)
+  BlockedVolume(const Params& p, const SummedBlocks& plan, int64_t n, F* slot)
       : p_(p),
         plan_(plan),
         n_(n),
@@ -107,8 +108,8 @@ class BlockedVolume {
     }
     runtime::ParallelFor(plan_.slabs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slab = begin; slab < end; ++slab) {
-        AddBatches(first_channel, channels, 0, points, plan_.FirstPlane(p_.shape, slab),
-                   plan_.FirstPlane(p_.shape, slab + 1));
+        AddBatches(first_channel, channels, 0, points, FirstPlane(p_.shape, slab, plan_.slabs),
+                   FirstPlane(p_.shape, slab + 1, plan_.slabs));
       }
     });
   }
@@ -317,7 +318,7 @@ class BlockedVolume {
   }
 
   const Params& p_;
-  const VolumeBackwardPlan& plan_;
+  const SummedBlocks& plan_;
   int64_t n_;
   VolumeGeometry<F> geometry_;
   VolumePoints grid_at_;
@@ -329,7 +330,7 @@ class BlockedVolume {
 
 // The result: BlockedVolume::totals().
 template <class T, Interpolation kInterpolation>
-const base::ComputeType<T>* RunVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n,
+const base::ComputeType<T>* RunVolume(const Params& p, const SummedBlocks& plan, int64_t n,
                                       base::ComputeType<T>* slot) {
   const BlockedVolume<T, kInterpolation> volume(p, plan, n, slot);
   volume.Run();
@@ -372,7 +373,7 @@ class TotalsGridGrad : VolumeGridGrad<T> {
 }  // namespace
 
 // Loops over a volume's parts run on all threads with one slot, and where they are with more.
-void RunVolumeBlocks(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
+void RunPath(const Params& p, const SummedBlocks& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {

@@ -9,6 +9,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -150,17 +151,17 @@ class NoGridGrad {
 
 }  // namespace
 
-void RunVolumeGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
+void RunPath(const Params& p, const GatheredGridGrad& gathers, void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.shape.interpolation == ops::Interpolation::kBicubic) {
-      RunTricubicGridGrad(p, plan);
+      RunTricubicGridGrad(p, gathers);
     } else if (p.shape.interpolation == ops::Interpolation::kNearest) {
-      RunOverChunks<NoGridGrad<T>>(p, plan.chunks);
-    } else if (plan.pairs) {
-      RunPairs<T>(p, plan.chunks);
+      RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
+    } else if (gathers.pairs) {
+      RunPairs<T>(p, gathers.chunks);
     } else {
-      RunOverChunks<TrilinearGridGrad<T, 0, false>>(p, plan.chunks);
+      RunOverChunks<TrilinearGridGrad<T, 0, false>>(p, gathers.chunks);
     }
   });
 }

@@ -9,6 +9,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -206,7 +207,7 @@ class BlockSampling {
 
 // Loops over a volume's parts run on all threads with one slot, and where they are with more.
 template <class T, Interpolation kInterpolation>
-void RunVolumes(const Params& p, const VolumeSamplingPlan& plan, void* workspace) {
+void RunVolumes(const Params& p, const SampledBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
     auto* const memory = static_cast<unsigned char*>(workspace) + slot * plan.slot_bytes;
     BlockSampling<T, kInterpolation>(p, n, memory).Run(plan.chunks);
@@ -215,7 +216,7 @@ void RunVolumes(const Params& p, const VolumeSamplingPlan& plan, void* workspace
 
 }  // namespace
 
-void RunBlockSampling(const Params& p, const VolumeSamplingPlan& plan, void* workspace) {
+void RunPath(const Params& p, const SampledBlocks& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.shape.interpolation == Interpolation::kBicubic) {

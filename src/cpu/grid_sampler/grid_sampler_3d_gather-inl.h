@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_plan.h"
+#include "cpu/grid_sampler/grid_sampler_3d_layout.h"
 #include "cpu/grid_sampler/grid_sampler_3d_window-inl.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"
@@ -24,10 +24,6 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 using ops::Interpolation;
-
-// Everything, where the plan of sampling volumes chose blocks of channels.
-void RunBlockSampling(const ops::GridSampler3DParams& params, const VolumeSamplingPlan& plan,
-                      void* workspace);
 
 // ---- tensors of points --------------------------------------------------------------------------
 

@@ -120,14 +120,18 @@ inline bool ServesVolumePairs(const ops::GridSampler3DShape& s,
   return base::DTypeSize(s.dtype) != 2 || (s.d - 1) * plane + (s.h - 1) * row + s.w - 1 < kMost;
 }
 
-// Whether a call has so many channels that their blocks are mostly full, and so many points that
-// turning the volumes costs less than the lines that gathers would read.
+// Whether a volume's voxels can be numbered in 32 bits, and each point has several taps.
 inline bool ServesBlocks(const ops::GridSampler3DShape& s) {
   constexpr int64_t kMostVoxels = int64_t{1} << 31;
+  return s.interpolation != ops::Interpolation::kNearest && s.h * s.w < kMostVoxels &&
+         s.d * (s.h * s.w) < kMostVoxels;
+}
+
+// Whether a call has so many channels that their blocks are mostly full, and so many points that
+// turning the volumes costs less than the lines that gathers would read.
+inline bool BlocksPay(const ops::GridSampler3DShape& s) {
   constexpr int64_t kVoxelsPerPoint = 8;
-  if (s.interpolation == ops::Interpolation::kNearest || s.c < kBlockChannels) return false;
-  if (s.h * s.w >= kMostVoxels || s.d * (s.h * s.w) >= kMostVoxels) return false;
-  return s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
+  return s.c >= kBlockChannels && s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
 }
 
 // Bytes of a block's volume with so many elements a voxel.
