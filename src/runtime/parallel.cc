@@ -18,8 +18,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/settings.h"
 #include "portacl/portacl.h"
-#include "runtime/environment.h"
 #include "runtime/fp_env.h"
 
 // The thread sanitizer's build compiles this file alone without instrumentation (see
@@ -51,9 +51,7 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 #endif
 }
 
-int AskedFor() {
-  return static_cast<int>(EnvironmentInteger("PORTACL_NUM_THREADS", 1, kMaxThreads, 0));
-}
+int AskedFor() { return static_cast<int>(base::settings::NumThreads(0)); }
 
 // The CPUs of this process, or fewer where launchers that start several processes on a machine
 // (torchrun) say so: OMP_NUM_THREADS, whose first number counts in a list of levels.
@@ -62,7 +60,7 @@ int UsualThreads() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) threads = std::max(1, CPU_COUNT(&set));
-  const int64_t openmp = std::strtoll(EnvironmentText("OMP_NUM_THREADS"), nullptr, 10);
+  const int64_t openmp = std::strtoll(base::settings::OpenMpThreads(), nullptr, 10);
   if (openmp >= 1 && openmp < threads) threads = static_cast<int>(openmp);
   return std::min(threads, kMaxThreads);
 }

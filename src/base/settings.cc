@@ -1,8 +1,9 @@
 // Environment variables as text, numbers and switches; names that nobody reads.
-#include "runtime/environment.h"
+#include "base/settings.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -12,13 +13,21 @@
 
 #include "base/checked.h"
 
-namespace portacl::runtime {
+namespace portacl::base::settings {
 namespace {
 
+constexpr std::string_view kPrefix = "PORTACL_";
+constexpr std::string_view kTestPrefix = "PORTACL_TEST_";  // variables of the tests
+
+#define PORTACL_NAME(function, name, ...) name,
+constexpr std::string_view kVariables[] = {
+    PORTACL_SETTINGS(PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME)};
+#undef PORTACL_NAME
+
 // A mistyped switch must not pass for one that is off. The log may be off: straight to stderr.
-void Complain(Variable variable, const std::string& wanted) {
-  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", variable.name(),
-               EnvironmentText(variable), wanted.c_str());
+void Complain(const char* name, const std::string& wanted) {
+  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", name, ReadText(name),
+               wanted.c_str());
 }
 
 size_t Unit(std::string_view suffix) {
@@ -35,10 +44,14 @@ constexpr std::string_view kScriptVariables[] = {
     "PORTACL_REPOSITORY_URL", "PORTACL_ROOT",   "PORTACL_SITE_URL", "PORTACL_SKIP_PACKAGES",
     "PORTACL_SOURCE_DIR",     "PORTACL_SYSROOT"};
 
+template <size_t kCount>
+bool Has(const std::string_view (&names)[kCount], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 bool IsForeign(std::string_view name) {
-  return name.starts_with(kPrefix) && !IsVariable(name) &&
-         std::find(std::begin(kScriptVariables), std::end(kScriptVariables), name) ==
-             std::end(kScriptVariables);
+  return name.starts_with(kPrefix) && !name.starts_with(kTestPrefix) && !Has(kVariables, name) &&
+         !Has(kScriptVariables, name);
 }
 
 // Letters to insert, remove or replace until the words are the same. Allocates nothing: a read of
@@ -74,6 +87,7 @@ std::string_view Nearest(std::string_view name) {
   return nearest;
 }
 
+// A mistyped name must not pass in silence: named on stderr at the first read, once a process.
 void NameForeignVariables() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -89,26 +103,26 @@ void NameForeignVariables() {
 
 }  // namespace
 
-const char* EnvironmentText(Variable variable) {
+const char* ReadText(const char* name) {
   static std::atomic_flag looked = ATOMIC_FLAG_INIT;
   if (!looked.test_and_set()) NameForeignVariables();
-  const char* const text = std::getenv(variable.name());
+  const char* const text = std::getenv(name);
   return text != nullptr ? text : "";
 }
 
-int64_t EnvironmentInteger(Variable variable, int64_t low, int64_t high, int64_t fallback) {
-  const std::string_view text = EnvironmentText(variable);
+int64_t ReadInteger(const char* name, int64_t low, int64_t high, int64_t fallback) {
+  const std::string_view text = ReadText(name);
   if (text.empty()) return fallback;
   int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
   if (whole && number >= low && number <= high) return number;
-  Complain(variable, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+  Complain(name, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
   return fallback;
 }
 
-size_t EnvironmentBytes(Variable variable, size_t fallback) {
-  const std::string_view text = EnvironmentText(variable);
+size_t ReadBytes(const char* name, size_t fallback) {
+  const std::string_view text = ReadText(name);
   if (text.empty()) return fallback;
   size_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -117,14 +131,31 @@ size_t EnvironmentBytes(Variable variable, size_t fallback) {
     size_t bytes = 0;
     if (unit != 0 && base::CheckedMul(number, unit, &bytes)) return bytes;
   }
-  Complain(variable, "a number of bytes such as 64K, 256M or 2G");
+  Complain(name, "a number of bytes such as 64K, 256M or 2G");
   return fallback;
 }
 
-bool EnvironmentFlag(Variable variable) {
-  const std::string_view text = EnvironmentText(variable);
-  if (!text.empty() && text != "0" && text != "1") Complain(variable, "0 or 1");
+bool ReadFlag(const char* name) {
+  const std::string_view text = ReadText(name);
+  if (!text.empty() && text != "0" && text != "1") Complain(name, "0 or 1");
   return text == "1";
 }
 
-}  // namespace portacl::runtime
+#define PORTACL_READ_TEXT(function, name, meaning) \
+  const char* function() { return ReadText(name); }
+#define PORTACL_READ_FLAG(function, name, meaning) \
+  bool function() { return ReadFlag(name); }
+#define PORTACL_READ_INTEGER(function, name, low, high, meaning) \
+  int64_t function(int64_t fallback) { return ReadInteger(name, low, high, fallback); }
+#define PORTACL_READ_BYTES(function, name, meaning) \
+  size_t function(size_t fallback) { return ReadBytes(name, fallback); }
+#define PORTACL_READ_NOTHING(function, name, meaning)
+PORTACL_SETTINGS(PORTACL_READ_TEXT, PORTACL_READ_FLAG, PORTACL_READ_INTEGER, PORTACL_READ_BYTES,
+                 PORTACL_READ_NOTHING)
+
+bool Guard() { return ReadFlag("PORTACL_GUARD"); }
+
+const char* OpenMpThreads() { return ReadText("OMP_NUM_THREADS"); }
+const char* VendorLogLevel() { return ReadText("ASCEND_GLOBAL_LOG_LEVEL"); }
+
+}  // namespace portacl::base::settings
