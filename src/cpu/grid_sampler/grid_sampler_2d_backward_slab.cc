@@ -206,16 +206,16 @@ class Backward {
     job.foreign = g_.points + slot * kForeignPoints;
     job.partial = scratch.partial + block * g_.partial_points * 2;
     SetEntries(strip, scratch, lists, &job);
-    const SlabBlock cells = {n,
-                             g_.blocks.FirstChannel(block),
-                             g_.blocks.ChannelsOf(block),
-                             g_.pitch,
-                             first_row,
-                             end_row,
-                             job.halo_end,
-                             call_.slopes,
-                             p_.want_input_grad,
-                             g_.stream};
+    const SlabBlock cells = {.n = n,
+                             .first_channel = g_.blocks.FirstChannel(block),
+                             .channels = g_.blocks.ChannelsOf(block),
+                             .pitch = g_.pitch,
+                             .first_row = first_row,
+                             .end_row = end_row,
+                             .halo_end = job.halo_end,
+                             .values = call_.slopes,
+                             .sums = p_.want_input_grad,
+                             .stream = g_.stream};
     LoadSlab<L, T>(p_, cells, slab);
     if (job.count > 0) Pass<L>()(job);
     if (p_.want_input_grad) FlushSlab<L, T>(p_, cells, slab);

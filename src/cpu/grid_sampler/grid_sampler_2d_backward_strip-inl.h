@@ -103,21 +103,6 @@ HWY_INLINE void StoreTreeSums(D d, V x, V y, hn::TFromD<D>* HWY_RESTRICT to) {
   }
 }
 
-// The tree over the vectors of a block, r, r + kStep, ...: part(r, x, y) computes one.
-template <class Cell, int kStep, class Part, class V = hn::Vec<typename Cell::Tag>>
-HWY_INLINE void SumVectors(const Part& part, int r, V& x, V& y) {
-  if constexpr (kStep == Cell::kVectors) {
-    part(r, x, y);
-  } else {
-    V x2;
-    V y2;
-    SumVectors<Cell, 2 * kStep>(part, r, x, y);
-    SumVectors<Cell, 2 * kStep>(part, r + kStep, x2, y2);
-    x = hn::Add(x, x2);
-    y = hn::Add(y, y2);
-  }
-}
-
 // Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
 template <class Cell, class Part>
 HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {
@@ -125,7 +110,7 @@ HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals
   auto x = hn::Zero(d);
   auto y = hn::Zero(d);
   if constexpr (Cell::kGridGrad) {
-    SumVectors<Cell, 1>(part, 0, x, y);
+    SumTree<Cell::kVectors, Cell::kVectors, 0, 1>(part, x, y);
     StoreTreeSums(d, x, y, totals);
   } else {
     for (int r = 0; r < Cell::kVectors; ++r) part(r, x, y);

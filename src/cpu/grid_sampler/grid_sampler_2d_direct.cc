@@ -340,16 +340,9 @@ class DirectSampling {
   HWY_INLINE void WeighTaps(V x, V x0, V y, V y0, CubicTaps* taps) const {
     const D d;
     HWY_ALIGN F axis[2][4][kLanes];
-    const auto weigh = [&](V at, V first, F(*to)[kLanes]) HWY_ATTR {
-      V far_low, t, near_high, far_high;
-      CubicDistances(d, at, first, far_low, t, near_high, far_high);
-      hn::Store(CubicFar(d, far_low), d, to[0]);
-      hn::Store(CubicNear(d, t), d, to[1]);
-      hn::Store(CubicNear(d, near_high), d, to[2]);
-      hn::Store(CubicFar(d, far_high), d, to[3]);
-    };
-    weigh(x, x0, axis[0]);
-    weigh(y, y0, axis[1]);
+    F(*const no_slope)[kLanes] = nullptr;
+    StoreWeights(d, x, x0, 0, axis[0], no_slope);
+    StoreWeights(d, y, y0, 0, axis[1], no_slope);
     for (size_t tap = 0; tap < 16; ++tap) {
       hn::Store(hn::Mul(hn::Load(d, axis[0][tap % 4]), hn::Load(d, axis[1][tap / 4])), d,
                 taps->weight[tap]);

@@ -191,8 +191,14 @@ class Sampling {
     HWY_ALIGN F x[kGroup];
     HWY_ALIGN F y[kGroup];
     HWY_ALIGN F sums[kGroup * L];
-    SlabPoints<F> points = {geometry_, g_.pitch, 0, s_.h, s_.h, slab, x,
-                            y,         nullptr,  0, 0,    0,    false};
+    const SlabPoints<F> points = {.geometry = geometry_,
+                                  .pitch = g_.pitch,
+                                  .first_row = 0,
+                                  .end_row = s_.h,
+                                  .halo_end = s_.h,
+                                  .slab = slab,
+                                  .x = x,
+                                  .y = y};
     Sum sum;
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});

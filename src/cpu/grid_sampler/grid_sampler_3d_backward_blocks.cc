@@ -176,13 +176,13 @@ class BlockedVolume {
   void ReadGradOutput(int64_t first_channel, int64_t channels, int64_t first, int64_t count,
                       F* g) const {
     const auto& at = grad_output_at_;
-    const int64_t channel_stride = at.plane.channel_stride;
+    const int64_t channel_stride = at.channel_stride;
     const T* const from = static_cast<const T*>(p_.grad_output) + n_ * p_.grad_output_stride[0] +
                           first_channel * channel_stride;
     if (at.flat) {
       return ReadPixels<T, kBlockChannels, Beside::kNothing>(
-          Planar<const T>{from + first * at.plane.pixel_stride, channel_stride,
-                          at.plane.pixel_stride, channels, count},
+          Planar<const T>{from + first * at.pixel_stride, channel_stride, at.pixel_stride, channels,
+                          count},
           g, kBlockChannels);
     }
     for (int64_t k = 0; k < count; ++k) {
@@ -264,24 +264,22 @@ class BlockedVolume {
   // Of one vector of channels, before gradOutput.
   HWY_INLINE void SlopesOf(const Batch& batch, int64_t k, int64_t lane, V& x, V& y, V& z) const {
     const D d;
-    const auto t = [&](size_t axis)
-                       PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.above[axis][k]); };
-    const auto u = [&](size_t axis)
-                       PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.below[axis][k]); };
     const auto value = [&](size_t tap) PORTACL_INLINE_LAMBDA {
       return (batch.inside[k] >> tap & 1) == 0 ? hn::Zero(d)
                                                : hn::LoadU(d, voxels_.Of(batch, k, tap) + lane);
     };
-    V top_x, top_y, top, bottom_x, bottom_y, bottom;
-    const auto plane = [&](size_t tap, V& sx, V& sy, V& v) PORTACL_INLINE_LAMBDA {
-      PlaneSlopes(d, value(tap), value(tap + 1), value(tap + 2), value(tap + 3), t(0), u(0), t(1),
-                  u(1), sx, sy, v);
-    };
-    plane(0, top_x, top_y, top);
-    plane(4, bottom_x, bottom_y, bottom);
-    x = hn::MulAdd(bottom_x, t(2), hn::Mul(top_x, u(2)));
-    y = hn::MulAdd(bottom_y, t(2), hn::Mul(top_y, u(2)));
-    z = hn::Sub(bottom, top);
+    TrilinearSlopes(
+        d,
+        [&](auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          constexpr size_t kFirst = 4 * decltype(plane)::value;
+          nw = value(kFirst);
+          ne = value(kFirst + 1);
+          sw = value(kFirst + 2);
+          se = value(kFirst + 3);
+        },
+        [&](size_t axis) PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.above[axis][k]); },
+        [&](size_t axis) PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.below[axis][k]); }, x, y,
+        z);
   }
 
   HWY_INLINE void CubicSlopesOf(const Batch& batch, size_t p, int64_t lane, V& x, V& y,
@@ -321,8 +319,8 @@ class BlockedVolume {
   const SummedBlocks& plan_;
   int64_t n_;
   VolumeGeometry<F> geometry_;
-  VolumePoints grid_at_;
-  VolumePoints grad_output_at_;
+  PointStrides grid_at_;
+  PointStrides grad_output_at_;
   BlockVoxels<F> voxels_;
   int64_t sums_;  // where a voxel's sums start
   F* totals_;

@@ -163,7 +163,7 @@ class OwnedSlab {
     const D d;
     const T* from = grad_output_ + c * p_.grad_output_stride[1];
     for (int64_t i = 0; i < count; i += Length(d)) {
-      hn::Store(ReadValues(d, grad_output_at_, from, first + i, std::min(Length(d), count - i)), d,
+      hn::Store(ReadChannel(d, grad_output_at_, from, first + i, std::min(Length(d), count - i)), d,
                 g + i);
     }
   }
@@ -349,8 +349,8 @@ class OwnedSlab {
   int64_t first_plane_;
   int64_t end_plane_;
   VolumeGeometry<F> geometry_;
-  VolumePoints grid_at_;
-  VolumePoints grad_output_at_;
+  PointStrides grid_at_;
+  PointStrides grad_output_at_;
   const T* grid_;
   const T* grad_output_;
   T* out_;

@@ -181,7 +181,7 @@ class BlockSampling {
 
   void Write(int64_t first_channel, int64_t channels, int64_t first, int64_t count,
              const F* sums) const {
-    const PointStrides& at = output_at_.plane;
+    const PointStrides& at = output_at_;
     T* const to =
         static_cast<T*>(p_.output) + n_ * p_.output_stride[0] + first_channel * at.channel_stride;
     if (output_at_.flat) {
@@ -200,8 +200,8 @@ class BlockSampling {
   const Params& p_;
   int64_t n_;
   VolumeGeometry<F> geometry_;
-  VolumePoints grid_at_;
-  VolumePoints output_at_;
+  PointStrides grid_at_;
+  PointStrides output_at_;
   BlockVoxels<F> voxels_;
 };
 

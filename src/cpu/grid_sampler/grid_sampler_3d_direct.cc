@@ -56,8 +56,8 @@ class VolumeSampling {
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
     for (int64_t c = 0; c < p_.shape.c; ++c) {
       const V values = sample(points.input + c * p_.input_stride[1]);
-      WriteValues(D(), values, output_at_, points.first, points.count,
-                  points.values + c * output_at_.plane.channel_stride);
+      WriteChannel(D(), values, output_at_, points.first, points.count,
+                   points.values + c * output_at_.channel_stride);
     }
   }
 
@@ -200,7 +200,7 @@ class VolumeSampling {
 
   const Params& p_;
   VolumeSource<F> source_;
-  VolumePoints output_at_;
+  PointStrides output_at_;
 };
 
 template <class T, bool kPairs>
