@@ -1,6 +1,7 @@
 // Grid sampling with a point in each lane of a vector, its taps gathered channel by channel from
-// the planes, or from framed copies of small images on the stack: no slab, no workspace. Longer than
-// other files: its three interpolations share the loops over points and channels, and the windows.
+// the planes, or from framed copies of small images on the stack: no slab, no workspace. Longer
+// than other files: its three interpolations share the loops over points and channels, and the
+// windows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_direct.cc"
 #include "cpu/vector/highway.h"
