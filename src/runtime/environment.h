@@ -17,10 +17,9 @@ inline constexpr std::string_view kPrefix = "PORTACL_";
 // the variables of the project's scripts (environment.cc): a mistyped name must not pass in
 // silence.
 inline constexpr std::array<std::string_view, 13> kVariables = {
-    "PORTACL_ADAPT_THREADS", "PORTACL_CACHE",       "PORTACL_DEVICES",
-    "PORTACL_DEVICE_MEMORY", "PORTACL_GUARD",       "PORTACL_IMPL",
-    "PORTACL_LOG",           "PORTACL_NUM_THREADS", "PORTACL_POOL_BYTES",
-    "PORTACL_POOL_MB",       "PORTACL_PROFILE",     "PORTACL_STRICT",
+    "PORTACL_ADAPT_THREADS", "PORTACL_CACHE",   "PORTACL_DEVICES", "PORTACL_DEVICE_MEMORY",
+    "PORTACL_GUARD",         "PORTACL_IMPL",    "PORTACL_LOG",     "PORTACL_NUM_THREADS",
+    "PORTACL_POOL_BYTES",    "PORTACL_POOL_MB", "PORTACL_PROFILE", "PORTACL_STRICT",
     "PORTACL_TRACE"};
 inline constexpr std::string_view kTestPrefix = "PORTACL_TEST_";  // variables of the tests
 

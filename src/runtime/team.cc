@@ -133,9 +133,10 @@ void Team::Run(const LoopBody& loop) {
   const int64_t end = PolicyClock();
   gain_.waited += end - all_taken;
   // Of a loop that others took whole nothing is known but that it is done.
-  gain_.saved += mine == 0 ? end - begin
-                           : static_cast<int64_t>(static_cast<double>(all_taken - begin) *
-                                                  (units - mine) / mine);
+  gain_.saved +=
+      mine == 0
+          ? end - begin
+          : static_cast<int64_t>(static_cast<double>(all_taken - begin) * (units - mine) / mine);
 }
 
 void Team::WaitUntilDone() {

@@ -103,7 +103,8 @@ TEST(ThreadPolicy, KindsDoNotKnowOfEachOther) {
   EXPECT_EQ(other.loops(), 0);
 }
 
-// ---- inside the runtime --------------------------------------------------------------------------
+// ---- inside the runtime
+// --------------------------------------------------------------------------
 
 // The test's time: only what the pools and bodies below say passes.
 std::atomic<int64_t> now{0};
