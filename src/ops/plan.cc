@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "runtime/parallel.h"
+#include "runtime/call.h"
 
 namespace portacl::ops {
 namespace {

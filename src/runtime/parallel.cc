@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/call.h"
 #include "runtime/fp_env.h"
 #include "runtime/team.h"
 #include "runtime/thread_policy.h"

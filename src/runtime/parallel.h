@@ -1,5 +1,5 @@
-// The parallel loop, and the region of a call around its loops, on threads that a host lends (an
-// OpenMP team, a server's pool) or on the library's own: one oneTBB task_arena for the process.
+// The parallel loop, on threads that a host lends (an OpenMP team, a server's pool) or on the
+// library's own: one oneTBB task_arena for the process.
 #ifndef PORTACL_RUNTIME_PARALLEL_H_
 #define PORTACL_RUNTIME_PARALLEL_H_
 
@@ -14,9 +14,9 @@ struct portaclThreadPool;  // what a host lends: include/portacl/portacl.h
 namespace portacl::runtime {
 
 // Threads that a loop of the calling thread uses, at least 1. What somebody asked for
-// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then what the host says, then this process's
-// CPUs (cpus.h), or OMP_NUM_THREADS where that is less. In a forked child of a process that has run
-// a parallel loop: 1.
+// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then what the host says, then the CPUs in this
+// process's affinity mask, or OMP_NUM_THREADS where that is less. In a forked child of a process
+// that has run a parallel loop: 1.
 int NumThreads();
 
 // Asks for a number; 0 takes the wish back. Waits until no loop is running. Must not be called from
@@ -43,26 +43,12 @@ void PrepareThreads();
 namespace internal {
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
 void ParallelForRange(int64_t count, int64_t grain, RangeFunction function, void* context);
-void RunCall(uint64_t kind, void (*function)(void* context), void* context);
 }  // namespace internal
-
-// Calls body() once, on this thread or on one of the pool's. Its loops share one region of the
-// pool, where they were several when a call of the same kind ran last: threads come and go once a
-// call, and a loop waits for nobody who has taken nothing of it. `kind` tells calls apart, by what
-// they do and about how much: thread_policy.h decides for each kind whether calls use other threads
-// at all. The body must not throw.
-template <class Body>
-void RunAsOneCall(uint64_t kind, Body&& body) {
-  using Plain = std::remove_reference_t<Body>;
-  internal::RunCall(
-      kind, [](void* context) { (*static_cast<Plain*>(context))(); },
-      const_cast<void*>(static_cast<const void*>(&body)));
-}
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
 // and returns when all are done; everything the bodies wrote is then visible to the caller. Ranges
-// have at least `grain` indices (but the last); count <= grain runs on the calling thread, without
-// touching a pool. Every body runs inside an FpEnvironment. The body must
+// have at least `grain` indices (but the last of a thread's part); count <= grain runs on the
+// calling thread, without touching a pool. Every body runs inside an FpEnvironment. The body must
 // not throw and must write each destination from one index only: then results do not depend on the
 // split. It must not wait for another body: how many run at a time is the pool's affair. Bodies may
 // call ParallelFor themselves; such a loop runs where it is.

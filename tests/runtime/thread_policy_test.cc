@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "portacl/portacl.h"
+#include "runtime/call.h"
 #include "runtime/parallel.h"
 
 namespace portacl::runtime {
