@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/settings.h"
 namespace portacl::runtime {
 namespace {
 

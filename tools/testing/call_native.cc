@@ -49,6 +49,11 @@ Status MakePlan(const Call& call, Plan& plan) {
 
 }  // namespace
 
+std::string KernelOf(const Call& call) {
+  Plan plan;
+  return MakePlan(call, plan).ok() ? plan.kernel() : "";
+}
+
 void RunNative(Call& call) {
   Plan plan;
   Status status = MakePlan(call, plan);
