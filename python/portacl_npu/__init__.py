@@ -60,7 +60,9 @@ def enable() -> bool:
     chosen = _operators.choose(_acl_library())
     _kernels.take(library, "aten", chosen.routed, "route")
     _kernels.take(library, "aten", chosen.routed_with_hosts, "route with hosts")
+    _kernels.take(library, "aten", chosen.allocating, "allocate")
     _kernels.take(library, "aten", chosen.composite, "composite")
+    _kernels.take(library, "aten", chosen.to_copy, "to copy")
     _kernels.take(library, "aten", chosen.formulas, "autograd")
     _kernels.take(library, "c10d", chosen.collectives, "collective")
     _compositions.register()
@@ -103,8 +105,13 @@ def operators() -> dict[str, Any]:
     if chosen is None:
         return {}
     return {
-        "routed": sorted(chosen.routed + chosen.routed_with_hosts + chosen.collectives),
-        "composed": sorted(chosen.composite + _compositions.names()),
+        "routed": sorted(
+            chosen.routed
+            + chosen.routed_with_hosts
+            + chosen.allocating
+            + [f"c10d::{name}" for name in chosen.collectives]
+        ),
+        "composed": sorted(chosen.composite + chosen.to_copy + _compositions.names()),
         "portacl": sorted(chosen.portacl),
         "refused": sorted(f"{s}::{n}" for s, names in chosen.refused.items() for n in names),
     }

@@ -10,18 +10,22 @@ from dataclasses import dataclass, field
 _MEMORY = frozenset(
     """
     _pin_memory _reshape_alias as_strided as_strided_ copy_memory_ _copy_from
-    _copy_from_and_resize empty.memory_format empty_like empty_strided empty_with_format
-    empty_with_format.names is_pinned is_set_to new_empty_strided record_stream resize_ resize_as_
-    set_ set_.source_Storage set_.source_Storage_storage_offset set_.source_Tensor squeeze
-    squeeze.dim unfold unsqueeze view _lazy_clone flatten_dense_tensors
-    _has_compatible_shallow_copy_type _sparse_coo_tensor_with_dims_and_tensors
-    clone contiguous _to_copy _local_scalar_dense
+    _copy_from_and_resize empty_strided empty_with_format empty_with_format.names is_pinned
+    is_set_to new_empty_strided record_stream resize_ resize_as_ set_ set_.source_Storage
+    set_.source_Storage_storage_offset set_.source_Tensor squeeze squeeze.dim unfold unsqueeze view
+    _lazy_clone flatten_dense_tensors _has_compatible_shallow_copy_type
+    _sparse_coo_tensor_with_dims_and_tensors
     """.split()
 )
 
-# Kernels that choose by device, and one whose second result stays on the CPU.
+# Kernels that choose by device.
 _CHOOSE_BY_DEVICE = ("convolution", "convolution_backward", "_convolution")
-_COMPOSITE = frozenset({"_pack_padded_sequence"})
+
+# PyTorch's own, in terms of other operators: memory formats that the plugin refuses, and one whose
+# second result stays on the CPU.
+_COMPOSITE = frozenset({"_pack_padded_sequence", "clone", "contiguous", "empty_like"})
+_TO_COPY = "_to_copy"
+_ALLOCATE = "empty.memory_format"
 
 # Parts of names of what has no dense tensors, or none of the program's.
 _OTHER_TENSORS = (
@@ -57,6 +61,8 @@ class Chosen:
     routed: list[str] = field(default_factory=list)
     routed_with_hosts: list[str] = field(default_factory=list)
     composite: list[str] = field(default_factory=list)
+    to_copy: list[str] = field(default_factory=list)
+    allocating: list[str] = field(default_factory=list)
     formulas: list[str] = field(default_factory=list)
     collectives: list[str] = field(default_factory=list)
     portacl: list[str] = field(default_factory=list)
@@ -87,7 +93,8 @@ def choose(library: ctypes.CDLL | None) -> Chosen:
         for name, functions in _image_operators().items()
         if any(hasattr(library, function) for function in functions)
     }
-    keep = _MEMORY | _COMPOSITE | portacl
+    composed = (_COMPOSITE | {_TO_COPY}) & plugin
+    keep = _MEMORY | composed | {_ALLOCATE} | portacl
     taken = {
         name
         for name in plugin | cpu | set(_CHOOSE_BY_DEVICE)
@@ -97,7 +104,9 @@ def choose(library: ctypes.CDLL | None) -> Chosen:
         and computed(f"aten::{name}", "CPU")
     }
     # A kernel for the device hides what autograd would do with the parts of such an operator.
-    formulas = {name for name in taken if has(f"aten::{name}", "CompositeImplicitAutograd")}
+    formulas = {
+        name for name in taken | composed if has(f"aten::{name}", "CompositeImplicitAutograd")
+    }
     formulas |= {
         name
         for name in _registered("AutogradPrivateUse1")
@@ -111,7 +120,9 @@ def choose(library: ctypes.CDLL | None) -> Chosen:
     return Chosen(
         routed=sorted(taken - with_hosts),
         routed_with_hosts=sorted(with_hosts),
-        composite=sorted(_COMPOSITE & plugin),
+        composite=sorted(composed - {_TO_COPY}),
+        to_copy=[_TO_COPY],
+        allocating=[_ALLOCATE],
         formulas=sorted(formulas),
         collectives=sorted(_registered("PrivateUse1", "c10d")),
         portacl=sorted(portacl & (plugin | cpu)),

@@ -31,9 +31,10 @@ std::string PackageFolder() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&PackageFolder), &info) == 0) return "''";
   std::error_code error;
-  const std::filesystem::path library = std::filesystem::absolute(info.dli_fname, error);
+  const auto library = std::filesystem::absolute(info.dli_fname, error);
+  const std::string folder = library.parent_path().parent_path() / "python";
   std::string literal = "'";
-  for (const char c : (library.parent_path().parent_path() / "python").native()) {
+  for (const char c : folder) {
     if (c == '\'' || c == '\\') literal += '\\';
     literal += c;
   }

@@ -35,7 +35,7 @@ const at::Tensor& Model(c10::Device device) {
   at::Tensor& model = models[inference][static_cast<size_t>(device.index())];
   const std::lock_guard<std::mutex> lock(mutex);
   if (C10_UNLIKELY(!model.defined())) {
-    model = at::empty({0}, at::TensorOptions().device(device));
+    model = at::empty_strided({0}, {1}, at::TensorOptions().device(device));
   }
   return model;
 }

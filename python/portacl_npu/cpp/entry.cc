@@ -26,8 +26,10 @@ torch::CppFunction Boxed(Args... args) {
 }
 
 torch::CppFunction KernelOf(const std::string& kind) {
-  if (kind == "route") return Boxed<Routed>(false);
-  if (kind == "route with hosts") return Boxed<Routed>(true);
+  if (kind == "route") return Boxed<Routed>();
+  if (kind == "route with hosts") return Boxed<Routed>(/*with_hosts=*/true);
+  if (kind == "allocate") return Boxed<Routed>(/*with_hosts=*/false, /*allocates=*/true);
+  if (kind == "to copy") return Boxed<ToCopy>();
   if (kind == "autograd") return Boxed<StockAutograd>();
   if (kind == "composite") return Boxed<Composite>();
   if (kind == "collective") return Boxed<Collective>();

@@ -109,7 +109,8 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
               "Expected all tensors to be on the same device, but found at least two devices, ",
               device, " and cpu! (", name, ")");
   const c10::DeviceGuard on(device);
-  borrowed.Synchronize();
+  // Deterministic algorithms include that new memory is filled.
+  if (!allocates_ || at::globalContext().deterministicAlgorithms()) borrowed.Synchronize();
   Run(op, device, first, stack);
   borrowed.FollowSizes();
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
@@ -125,7 +126,25 @@ void StockAutograd::operator()(const c10::OperatorHandle& op, c10::DispatchKeySe
 }
 
 void Composite::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-  op.callBoxedForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd, *stack);
+  using Key = c10::DispatchKey;
+  const bool is_explicit = op.hasKernelForDispatchKey(Key::CompositeExplicitAutograd);
+  op.callBoxedForDispatchKey(
+      is_explicit ? Key::CompositeExplicitAutograd : Key::CompositeImplicitAutograd, *stack);
+}
+
+void ToCopy::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  constexpr size_t kSelf = 0, kDtype = 1, kDevice = 3;
+  IValue* const arguments = stack->data() + stack->size() - op.schema().arguments().size();
+  const at::Tensor& self = arguments[kSelf].toTensor();
+  const IValue& device = arguments[kDevice];
+  IValue& dtype = arguments[kDtype];
+  const bool on_npu = (device.isNone() ? self.device() : device.toDevice()).type() == kNpu;
+  if (on_npu && dtype.isInt() && dtype.toScalarType() == at::kDouble &&
+      self.scalar_type() != at::kDouble) {
+    TORCH_WARN_ONCE("npu has no float64: a cast to it gives float32, as on the hardware");
+    dtype = at::kFloat;
+  }
+  Composite()(op, keys, stack);
 }
 
 void Refused::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack*) {

@@ -14,13 +14,16 @@ namespace portacl_npu {
 // the allocator gives out again may have a reader on the stream still.)
 class Routed final : public c10::OperatorKernel {
  public:
-  // `with_hosts`: takes tensors of the CPU beside the device's.
-  explicit Routed(bool with_hosts) : with_hosts_(with_hosts) {}
+  // `with_hosts`: takes tensors of the CPU beside the device's. `allocates`: touches no elements,
+  // so that nothing has to be finished first.
+  explicit Routed(bool with_hosts = false, bool allocates = false)
+      : with_hosts_(with_hosts), allocates_(allocates) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack);
 
  private:
   const bool with_hosts_;
+  const bool allocates_;
 };
 
 // PyTorch's formula for autograd, where the plugin has one for its own backward operators.
@@ -32,6 +35,14 @@ class StockAutograd final : public c10::OperatorKernel {
 
 // The operator's kernel in terms of other operators, on the tensors as they are.
 class Composite final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+};
+
+// aten::_to_copy as Composite does it, but that a cast to float64 gives float32, as the plugin does
+// it with NPUs that have no float64.
+class ToCopy final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack);
