@@ -57,7 +57,7 @@ def enable() -> bool:
 
     library = ctypes.CDLL(str(_build.library()))
     _kernels.declare(library)
-    chosen = _operators.choose(_acl_library())
+    chosen = _operators.choose(_acl_library(), _compositions.names())
     _kernels.take(library, "aten", chosen.routed, "route")
     _kernels.take(library, "aten", chosen.routed_with_hosts, "route with hosts")
     _kernels.take(library, "aten", chosen.allocating, "allocate")

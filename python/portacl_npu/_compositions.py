@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
-from . import _cells
+from . import _attention, _cells, _layers, _sync_batch_norm
 
 _libraries: list[Any] = []
 
+# Namespace, operators, and whether autograd follows them by their parts.
+_TABLES: tuple[tuple[str, dict[str, Any], bool], ...] = (
+    ("aten", _cells.OPERATORS, False),
+    ("aten", _sync_batch_norm.ATEN, False),
+    ("npu", _sync_batch_norm.NPU, False),
+    ("npu", _layers.OPERATORS, True),
+    ("npu", _attention.OPERATORS, True),
+)
 
-def _tables() -> list[tuple[str, dict[str, Any]]]:
-    return [("aten", _cells.OPERATORS)]
+
+def _exists(space: str, name: str) -> bool:
+    import torch
+
+    base, _, overload = name.partition(".")
+    return bool(torch._C._dispatch_has_kernel(f"{space}::{base}" + (f".{overload}" if overload else "")))
 
 
 def names() -> list[str]:
     """Return the operators that get a kernel here, with their namespaces."""
-    return [f"{space}::{name}" for space, table in _tables() for name in table]
+    return [
+        f"{space}::{name}" for space, table, _ in _TABLES for name in table if _exists(space, name)
+    ]
 
 
 def register() -> None:
     """Register them for the device."""
-    import inspect
-
     import torch
 
-    for space, table in _tables():
+    for space, table, differentiable in _TABLES:
         library = torch.library.Library(space, "IMPL")
         override = "allow_override" in inspect.signature(library.impl).parameters
+        more = {"allow_override": True} if override else {}
         for name, function in table.items():
-            more = {"allow_override": True} if override else {}
+            if not _exists(space, name):  # of another version of the plugin
+                continue
             library.impl(name, function, "PrivateUse1", **more)
+            if differentiable:
+                library.impl(name, function, "AutogradPrivateUse1", **more)
         _libraries.append(library)

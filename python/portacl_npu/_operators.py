@@ -37,6 +37,22 @@ _OTHER_TENSORS = (
 _WITH_HOSTS = ("index", "pack", "lstm", "gru", "rnn", "tensor_split")
 
 
+# Of the plugin's own operators, those that touch memory and its descriptions alone, or are made of
+# PyTorch's: they run as they are. Every other one is refused, unless there is a composition for it.
+_PLUGINS_OWN = frozenset(
+    """
+    _amp_foreach_non_finite_check _npu_distribute_barrier _npu_dtype_cast _npu_dtype_cast_backward
+    _npu_format_cast _npu_format_cast.aclnn _npu_format_cast.input_dtype copy_memory_
+    get_npu_format get_storage_size npu_change_data_ptr npu_dtype_cast npu_dtype_cast_
+    npu_dtype_cast_backward npu_format_cast npu_format_cast.Tensor npu_format_cast_
+    npu_format_cast_.acl_format npu_prefetch npu_view_copy one_ print_npugraph_tensor
+    save_npugraph_tensor save_npugraph_tensor.tensor_list set_op_timeout_ms
+    super_kernel_scope_begin super_kernel_scope_end npu_alloc_float_status
+    npu_clear_float_status npu_get_float_status
+    """.split()
+)
+
+
 def _image_operators() -> dict[str, tuple[str, ...]]:
     """Map operators on images to the aclnn functions, one of which makes them portacl's."""
     found = {}
@@ -81,8 +97,34 @@ def _is_plugins(name: str) -> bool:
     return name.startswith(("npu_", "_npu"))
 
 
-def choose(library: ctypes.CDLL | None) -> Chosen:
-    """Sort the operators of this process; ``library``: portacl, which may have some of them."""
+def _has_schema(name: str) -> bool:
+    import torch
+
+    base, _, overload = name.partition(".")
+    try:
+        torch._C._get_schema(base, overload)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _refused(known: set[str]) -> dict[str, list[str]]:
+    """Of the operators that the plugin registers, those that nothing in ``known`` runs."""
+    found = {}
+    for space in ("aten", "npu"):
+        found[space] = sorted(
+            name
+            for name in _registered("PrivateUse1", space)
+            if f"{space}::{name}" not in known and _has_schema(f"{space}::{name}")
+        )
+    return found
+
+
+def choose(library: ctypes.CDLL | None, composed: list[str]) -> Chosen:
+    """Sort the operators of this process.
+
+    ``library``: portacl, which may have some of them; ``composed``: those that _compositions has.
+    """
     import torch
 
     computed = torch._C._dispatch_has_computed_kernel_for_dispatch_key
@@ -93,8 +135,9 @@ def choose(library: ctypes.CDLL | None) -> Chosen:
         for name, functions in _image_operators().items()
         if any(hasattr(library, function) for function in functions)
     }
-    composed = (_COMPOSITE | {_TO_COPY}) & plugin
-    keep = _MEMORY | composed | {_ALLOCATE} | portacl
+    parts = (_COMPOSITE | {_TO_COPY}) & plugin
+    keep = _MEMORY | parts | {_ALLOCATE} | portacl
+    keep |= {name[len("aten::") :] for name in composed if name.startswith("aten::")}
     taken = {
         name
         for name in plugin | cpu | set(_CHOOSE_BY_DEVICE)
@@ -105,7 +148,7 @@ def choose(library: ctypes.CDLL | None) -> Chosen:
     }
     # A kernel for the device hides what autograd would do with the parts of such an operator.
     formulas = {
-        name for name in taken | composed if has(f"aten::{name}", "CompositeImplicitAutograd")
+        name for name in taken | parts if has(f"aten::{name}", "CompositeImplicitAutograd")
     }
     formulas |= {
         name
@@ -120,10 +163,14 @@ def choose(library: ctypes.CDLL | None) -> Chosen:
     return Chosen(
         routed=sorted(taken - with_hosts),
         routed_with_hosts=sorted(with_hosts),
-        composite=sorted(composed - {_TO_COPY}),
+        composite=sorted(parts - {_TO_COPY}),
         to_copy=[_TO_COPY],
         allocating=[_ALLOCATE],
         formulas=sorted(formulas),
         collectives=sorted(_registered("PrivateUse1", "c10d")),
         portacl=sorted(portacl & (plugin | cpu)),
+        refused=_refused(
+            {*composed, *(f"npu::{name}" for name in _PLUGINS_OWN)}
+            | {f"aten::{name}" for name in taken | keep | parts}
+        ),
     )

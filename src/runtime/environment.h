@@ -17,10 +17,10 @@ inline constexpr std::string_view kPrefix = "PORTACL_";
 // the variables of the project's scripts (environment.cc): a mistyped name must not pass in
 // silence.
 inline constexpr std::array<std::string_view, 14> kVariables = {
-    "PORTACL_CACHE",      "PORTACL_DEVICES",     "PORTACL_DEVICE_MEMORY", "PORTACL_GUARD",
-    "PORTACL_IMPL",       "PORTACL_LOG",         "PORTACL_NPU",           "PORTACL_NPU_RANDOM",
+    "PORTACL_CACHE",       "PORTACL_DEVICES",    "PORTACL_DEVICE_MEMORY", "PORTACL_GUARD",
+    "PORTACL_IMPL",        "PORTACL_LOG",        "PORTACL_NPU",           "PORTACL_NPU_RANDOM",
     "PORTACL_NUM_THREADS", "PORTACL_POOL_BYTES", "PORTACL_POOL_MB",       "PORTACL_PROFILE",
-    "PORTACL_STRICT",     "PORTACL_TRACE"};
+    "PORTACL_STRICT",      "PORTACL_TRACE"};
 inline constexpr std::string_view kTestPrefix = "PORTACL_TEST_";  // variables of the tests
 
 constexpr bool IsVariable(std::string_view name) {

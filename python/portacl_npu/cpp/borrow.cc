@@ -60,9 +60,9 @@ const Storage& Borrowed::CpuStorage(const Storage& own) {
     if (each.own == own.unsafeGetStorageImpl()) return each.cpu;
   }
   void* const address = HostAddress(own.mutable_data(), own.nbytes());
-  auto impl = c10::make_intrusive<StorageImpl>(
-      StorageImpl::use_byte_size_t(), own.nbytes(),
-      HoldStorage(address, own, c10::Device(c10::kCPU)), LendingAllocator(), /*resizable=*/true);
+  auto impl = c10::make_intrusive<StorageImpl>(StorageImpl::use_byte_size_t(), own.nbytes(),
+                                               HoldStorage(address, own, c10::Device(c10::kCPU)),
+                                               LendingAllocator(), /*resizable=*/true);
   storages_.push_back({own.unsafeGetStorageImpl(), Storage(std::move(impl)), address});
   return storages_.back().cpu;
 }

@@ -42,11 +42,11 @@ void Take(const char* space, const char* names, const std::string& kind) {
   Silence silence;  // PyTorch warns of each kernel that takes the place of another
   const c10::WarningUtils::WarningHandlerGuard quiet(&silence);
   static auto& libraries = *new std::vector<torch::Library>;  // until the process ends
-  libraries.emplace_back(torch::Library::IMPL, space,
-                         std::make_optional(kind == "autograd"
-                                                ? c10::DispatchKey::AutogradPrivateUse1
-                                                : c10::DispatchKey::PrivateUse1),
-                         __FILE__, __LINE__);
+  libraries.emplace_back(
+      torch::Library::IMPL, space,
+      std::make_optional(kind == "autograd" ? c10::DispatchKey::AutogradPrivateUse1
+                                            : c10::DispatchKey::PrivateUse1),
+      __FILE__, __LINE__);
   for (const char* name = names; *name != '\0';) {
     const char* const end = std::strchr(name, '\n');
     libraries.back().impl(std::string(name, end).c_str(), KernelOf(kind));

@@ -26,7 +26,7 @@ class Lending {
 
 // Memory of a CPU storage that `Lending` gave: the device's own handle of it.
 bool IsLent(const c10::DataPtr& data);
-c10::DataPtr TakeLent(c10::DataPtr& data);       // the storage gives it up
+c10::DataPtr TakeLent(c10::DataPtr& data);            // the storage gives it up
 void* DeviceAddressOfLent(const c10::DataPtr& data);  // the storage keeps it
 
 // A handle on memory that keeps `storage` alive.

@@ -65,7 +65,7 @@ def test_an_operator_that_cannot_run_is_named_in_its_line_and_the_program_goes_o
 def test_a_wrong_call_is_refused_in_its_line_with_pytorchs_words():
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         torch.ones(2, 3).npu() @ torch.ones(2, 3).npu()
-    with pytest.raises(RuntimeError, match="out of range|out of bounds"):
+    with pytest.raises(IndexError, match="out of range"):
         torch.embedding(torch.ones(3, 2).npu(), torch.tensor([7]).npu())
     assert torch.ones(2).npu().exp().sum().item() == pytest.approx(5.436564)
 
