@@ -79,19 +79,19 @@ TEST_F(SettingsTest, WhatIsNoValueIsNamedOnStderr) {
   EXPECT_EQ(said(flag), "");
 }
 
-TEST_F(EnvironmentVariable, WhatIsNoValueIsNamedOnceAProcess) {
+TEST_F(SettingsTest, WhatIsNoValueIsNamedOnceAProcess) {
   Set("many");
   testing::internal::CaptureStderr();
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([] { EnvironmentInteger(kName, 1, 8, 1); });
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { ReadInteger(kName, 1, 8, 1); });
   for (std::thread& thread : threads) thread.join();
-  EnvironmentInteger(kName, 1, 8, 1);
+  ReadInteger(kName, 1, 8, 1);
   EXPECT_EQ(
       testing::internal::GetCapturedStderr(),
       "portacl: PORTACL_TEST_VARIABLE is 'many', but must be an integer from 1 to 8: ignored\n");
   Set("more");  // another value is another mistake
   testing::internal::CaptureStderr();
-  EnvironmentInteger(kName, 1, 8, 1);
+  ReadInteger(kName, 1, 8, 1);
   EXPECT_NE(testing::internal::GetCapturedStderr(), "");
 }
 
