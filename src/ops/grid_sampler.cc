@@ -5,9 +5,8 @@
 
 #include "ops/call_log.h"
 #include "ops/channels_first.h"
-#include "ops/grid_sampler_2d_impls.h"
-#include "ops/grid_sampler_3d_impls.h"
 #include "ops/grid_sampler_backward.h"
+#include "ops/kernels.h"
 #include "ops/planned_kernel.h"
 #include "runtime/fp_env.h"
 
@@ -16,8 +15,6 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-const auto& ImplsFor(const GridSampler2DParams&) { return GridSampler2DImpls(); }
-const auto& ImplsFor(const GridSampler3DParams&) { return GridSampler3DImpls(); }
 
 template <class Params>
 class GridSamplerPlan final : public Plan {
@@ -39,7 +36,7 @@ class GridSamplerPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (tensor(2).desc.NumElements() == 0) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), ImplsFor(params_), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<Params>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -75,17 +72,35 @@ Status PlanAs(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
   return {};
 }
 
-}  // namespace
-
-Status PlanGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckGridSampler(call));
-  return PlanCheckedGridSampler(call, plan);
+GridSamplerCall Read(const Call& call) {
+  GridSamplerCall read;
+  read.signature = &call.signature();
+  read.op = call.op();
+  read.surface = call.surface();
+  read.spatial = call.axes();
+  read.input = call.input(0);
+  read.grid = call.input(1);
+  read.output = call.output(0);
+  read.interpolation = call.mode(0);
+  read.padding = call.mode(1);
+  read.align_corners = call.flag(0);
+  read.has_workspace_size = call.has_workspace_size;
+  read.has_executor = call.has_executor;
+  return read;
 }
+
+}  // namespace
 
 Status PlanCheckedGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   return call.spatial == 3 ? PlanAs<GridSampler3DParams>(call, plan)
                            : PlanAs<GridSampler2DParams>(call, plan);
+}
+
+Status CheckGridSampler(const Call& call) { return CheckGridSampler(Read(call)); }
+
+Status PlanCheckedGridSampler(const Call& call, std::shared_ptr<const Plan>* plan) {
+  return PlanCheckedGridSampler(Read(call), plan);
 }
 
 }  // namespace portacl::ops

@@ -7,12 +7,14 @@
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
 #include "ops/plan.h"
 #include "ops/surface.h"
 
 namespace portacl::ops {
 
 struct GridSamplerCall {
+  const Signature* signature = nullptr;
   const char* op = "";  // the function's name in messages; a static string
   Surface surface = Surface::kNative;
   int spatial = 2;                           // axes of an image: 2 or 3
@@ -31,9 +33,8 @@ struct GridSamplerCall {
 // but for cubic interpolation of volumes, which `open` alone has.
 base::Status CheckGridSampler(const GridSamplerCall& call);
 
-// Errors: see docs/ops/grid_sampler_2d.md and grid_sampler_3d.md.
-base::Status PlanGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan);
-// The same for a call that has passed CheckGridSampler.
+// The plan of a call that has passed CheckGridSampler(). Errors: see docs/ops/grid_sampler_2d.md
+// and grid_sampler_3d.md.
 base::Status PlanCheckedGridSampler(const GridSamplerCall& call, std::shared_ptr<const Plan>* plan);
 
 }  // namespace portacl::ops

@@ -8,9 +8,8 @@
 
 #include "ops/call_log.h"
 #include "ops/channels_first.h"
-#include "ops/grid_sampler_2d_backward_impls.h"
-#include "ops/grid_sampler_3d_backward_impls.h"
 #include "ops/grid_sampler_checks.h"
+#include "ops/kernels.h"
 #include "ops/planned_kernel.h"
 #include "runtime/fp_env.h"
 
@@ -19,20 +18,20 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Call = GridSamplerBackwardCall;
-
-const auto& ImplsFor(const GridSampler2DBackwardParams&) { return GridSampler2DBackwardImpls(); }
-const auto& ImplsFor(const GridSampler3DBackwardParams&) { return GridSampler3DBackwardImpls(); }
 
 template <class Params>
 class GridSamplerBackwardPlan final : public Plan {
  public:
-  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
+  explicit GridSamplerBackwardPlan(const GridSamplerBackwardCall& call)
+      : Plan(call.op, call.surface) {
     const TensorDesc input = ChannelsFirst(*call.input);
     params_.shape = ShapeOf<decltype(params_.shape)>(input, *call.grid, call.interpolation,
                                                      call.padding, call.align_corners);
-    params_.want_input_grad = (*call.output_mask)[0];
-    params_.want_grid_grad = (*call.output_mask)[1];
+    const auto wanted = [&](size_t at, const TensorDesc* gradient) -> bool {
+      return call.output_mask != nullptr ? (*call.output_mask)[at] : gradient != nullptr;
+    };
+    params_.want_input_grad = wanted(0, call.input_grad);
+    params_.want_grid_grad = wanted(1, call.grid_grad);
     if (ReadsImage() && input.NumElements() > 0) SetStrides(input, &params_.input_stride);
     if (ReadsPoints() && call.grad_output->NumElements() > 0) {
       SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
@@ -53,7 +52,7 @@ class GridSamplerBackwardPlan final : public Plan {
     const bool fills_input_grad = params_.want_input_grad && s.n > 0 && s.c > 0;
     const bool fills_grid_grad = params_.want_grid_grad && tensor(2).desc.NumElements() > 0;
     if (!fills_input_grad && !fills_grid_grad) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), ImplsFor(params_), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<Params>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -90,7 +89,7 @@ class GridSamplerBackwardPlan final : public Plan {
   }
   bool ReadsPoints() const { return params_.want_input_grad || ReadsImage(); }
 
-  void AddTensors(const Call& call) {
+  void AddTensors(const GridSamplerBackwardCall& call) {
     const GridSamplerNames names = GridSamplerNamesOf(call);
     const TensorDesc none;
     AddTensor(names.grad_output, *call.grad_output, false, ReadsPoints());
@@ -107,24 +106,46 @@ class GridSamplerBackwardPlan final : public Plan {
 };
 
 template <class Params>
-Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
+Status PlanAs(const GridSamplerBackwardCall& call, std::shared_ptr<const Plan>* plan) {
   auto made = std::make_shared<GridSamplerBackwardPlan<Params>>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};
 }
 
-}  // namespace
-
-Status PlanGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckGridSamplerBackward(call));
-  return PlanCheckedGridSamplerBackward(call, plan);
+GridSamplerBackwardCall Read(const Call& call) {
+  GridSamplerBackwardCall read;
+  read.signature = &call.signature();
+  read.op = call.op();
+  read.surface = call.surface();
+  read.spatial = call.axes();
+  read.grad_output = call.input(0);
+  read.input = call.input(1);
+  read.grid = call.input(2);
+  read.interpolation = call.mode(0);
+  read.padding = call.mode(1);
+  read.align_corners = call.flag(0);
+  read.output_mask = call.bools(0);
+  read.input_grad = call.output(0);
+  read.grid_grad = call.output(1);
+  read.has_workspace_size = call.has_workspace_size;
+  read.has_executor = call.has_executor;
+  return read;
 }
 
-Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+}  // namespace
+
+Status PlanCheckedGridSamplerBackward(const GridSamplerBackwardCall& call,
+                                      std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   return call.spatial == 3 ? PlanAs<GridSampler3DBackwardParams>(call, plan)
                            : PlanAs<GridSampler2DBackwardParams>(call, plan);
+}
+
+Status CheckGridSamplerBackward(const Call& call) { return CheckGridSamplerBackward(Read(call)); }
+
+Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  return PlanCheckedGridSamplerBackward(Read(call), plan);
 }
 
 }  // namespace portacl::ops

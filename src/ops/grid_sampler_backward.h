@@ -12,6 +12,8 @@
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
+#include "ops/grid_sampler_2d_backward_params.h"
 #include "ops/grid_sampler_2d_params.h"
 #include "ops/grid_sampler_3d_params.h"
 #include "ops/plan.h"
@@ -20,6 +22,7 @@
 namespace portacl::ops {
 
 struct GridSamplerBackwardCall {
+  const Signature* signature = nullptr;
   const char* op = "";  // the function's name in messages; a static string
   Surface surface = Surface::kNative;
   int spatial = 2;  // axes of an image: 2 or 3
@@ -29,8 +32,9 @@ struct GridSamplerBackwardCall {
   int64_t interpolation = 0;
   int64_t padding = 0;
   bool align_corners = false;
-  const std::vector<bool>* output_mask = nullptr;  // inputGrad, gridGrad
-  // The native API passes null for an output that the mask leaves out; the others never.
+  // inputGrad, gridGrad. The aclnn API alone has it: the native one passes null for an output that
+  // is not wanted, and by name both are.
+  const std::vector<bool>* output_mask = nullptr;
   const base::TensorDesc* input_grad = nullptr;
   const base::TensorDesc* grid_grad = nullptr;
   // The two result pointers of an aclnn phase 1: only whether they are null matters.
@@ -76,12 +80,9 @@ void SetStrides(const base::TensorDesc& tensor, std::array<int64_t, kRank>* stri
   std::copy_n(tensor.strides.data(), kRank, strides->begin());
 }
 
-// Checks everything and plans. Errors: see docs/ops/grid_sampler_2d_backward.md and ..._3d_...;
-// aclnn and native calls use aclnn codes, graph calls use aclError codes.
-base::Status PlanGridSamplerBackward(const GridSamplerBackwardCall& call,
-                                     std::shared_ptr<const Plan>* plan);
-
-// The same for a call that has passed CheckGridSamplerBackward().
+// The plan of a call that has passed CheckGridSamplerBackward(). Errors: see
+// docs/ops/grid_sampler_2d_backward.md and ..._3d_...; aclnn and native calls use aclnn codes,
+// graph calls use aclError codes.
 base::Status PlanCheckedGridSamplerBackward(const GridSamplerBackwardCall& call,
                                             std::shared_ptr<const Plan>* plan);
 

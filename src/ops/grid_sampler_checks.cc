@@ -15,7 +15,6 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Call = GridSamplerBackwardCall;
 
 struct NamedTensor {
   const char* name;
@@ -26,12 +25,12 @@ struct NamedTensor {
 // The checks of one call, a function for each group of rows of the documents' table, in its order.
 class Checker {
  public:
-  explicit Checker(const Call& call)
+  explicit Checker(const GridSamplerBackwardCall& call)
       : call_(call), names_(GridSamplerNamesOf(call)), refusals_(call.op, call.surface) {}
 
   Status Run() const {
     PORTACL_RETURN_IF_ERROR(Nulls());
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, *call_.signature, call_.surface));
     PORTACL_RETURN_IF_ERROR(DTypes());
     PORTACL_RETURN_IF_ERROR(Ranks());
     PORTACL_RETURN_IF_ERROR(Formats());
@@ -78,7 +77,8 @@ class Checker {
         {names_.grad_output, call_.grad_output != nullptr || forward},
         {names_.input, call_.input != nullptr},
         {names_.grid, call_.grid != nullptr},
-        {names_.output_mask, call_.output_mask != nullptr || forward},
+        {names_.output_mask,
+         call_.output_mask != nullptr || call_.surface != Surface::kAclnn || forward},
         {names_.input_grad, call_.input_grad != nullptr || may_lack_gradients},
         {names_.grid_grad, call_.grid_grad != nullptr || may_lack_gradients},
         {names_.grad_output, call_.grad_output != nullptr},
@@ -95,7 +95,7 @@ class Checker {
     for (const NamedTensor& tensor : Tensors()) {
       if (tensor.desc == nullptr) continue;
       PORTACL_RETURN_IF_ERROR(
-          CheckDType(refusals_, op_, call_.surface, tensor.name, tensor.desc->dtype));
+          CheckDType(refusals_, *call_.signature, call_.surface, tensor.name, tensor.desc->dtype));
     }
     for (const NamedTensor& tensor : Tensors()) {
       if (tensor.desc == nullptr || tensor.desc->dtype == call_.input->dtype) continue;
@@ -148,7 +148,7 @@ class Checker {
     PORTACL_RETURN_IF_ERROR(
         Mode(names_.interpolation, call_.interpolation, has_cubic(), kInterpolationNames));
     PORTACL_RETURN_IF_ERROR(Mode(names_.padding, call_.padding, has_reflection(), kPaddingNames));
-    if (call_.forward || call_.output_mask->size() == 2) return {};
+    if (call_.output_mask == nullptr || call_.output_mask->size() == 2) return {};
     return refusals_.Refuse(Rule::kOther,
                             "{} has {} elements, but must have 2 (inputGrad, gridGrad)",
                             names_.output_mask, call_.output_mask->size());
@@ -237,9 +237,7 @@ class Checker {
     return {};
   }
 
-  const Call& call_;
-  const OperatorRow& op_ =
-      volume() ? RowOf(Op::kGridSampler3DBackward) : RowOf(Op::kGridSampler2DBackward);
+  const GridSamplerBackwardCall& call_;
   const GridSamplerNames names_;
   const Refusals refusals_;
 };
@@ -267,10 +265,11 @@ GridSamplerNames GridSamplerNamesOf(const GridSamplerBackwardCall& call) {
           "interpolationMode", "paddingMode", "outputMask"};
 }
 
-Status CheckGridSamplerBackward(const Call& call) { return Checker(call).Run(); }
+Status CheckGridSamplerBackward(const GridSamplerBackwardCall& call) { return Checker(call).Run(); }
 
 Status CheckGridSampler(const GridSamplerCall& call) {
   GridSamplerBackwardCall backward;
+  backward.signature = call.signature;
   backward.op = call.op;
   backward.surface = call.surface;
   backward.spatial = call.spatial;

@@ -2,22 +2,22 @@
 #include "ops/upsample_nearest_exact.h"
 
 #include "ops/channels_first.h"
+#include "ops/kernels.h"
 #include "ops/nearest_axis.h"
 #include "ops/nearest_plan.h"
 #include "ops/upsample_nearest_exact_checks.h"
-#include "ops/upsample_nearest_exact_impls.h"
+#include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::ops {
 namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Call = UpsampleNearestExactCall;
 using Params = UpsampleNearestExactParams;
 
 class UpsampleNearestExactPlan final : public NearestPlan<Params> {
  public:
-  explicit UpsampleNearestExactPlan(const Call& call)
+  explicit UpsampleNearestExactPlan(const UpsampleNearestExactCall& call)
       : NearestPlan(call.op, call.surface, call.scales) {
     const bool native = call.surface == Surface::kNative;
     const TensorDesc input = ChannelsFirst(*call.input);
@@ -35,7 +35,7 @@ class UpsampleNearestExactPlan final : public NearestPlan<Params> {
 
   Status Make() {
     return Choose(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
-                  UpsampleNearestExactImpls());
+                  KernelsFor<Params>());
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
@@ -52,15 +52,32 @@ class UpsampleNearestExactPlan final : public NearestPlan<Params> {
   }
 };
 
-}  // namespace
-
-Status PlanUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckUpsampleNearestExact(call));
-  return PlanCheckedUpsampleNearestExact(call, plan);
+UpsampleNearestExactCall Read(const Call& call) {
+  UpsampleNearestExactCall read;
+  read.signature = &call.signature();
+  read.op = call.op();
+  read.surface = call.surface();
+  read.spatial = call.axes();
+  read.input = call.input(0);
+  read.output = call.output(0);
+  read.output_size = call.ints(0);
+  read.scales = call.scales();
+  read.has_workspace_size = call.has_workspace_size;
+  read.has_executor = call.has_executor;
+  return read;
 }
 
-Status PlanCheckedUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
+}  // namespace
+
+Status PlanCheckedUpsampleNearestExact(const UpsampleNearestExactCall& call,
+                                       std::shared_ptr<const Plan>* plan) {
   return MakeNearestPlan<UpsampleNearestExactPlan>(call, plan);
+}
+
+Status CheckUpsampleNearestExact(const Call& call) { return CheckUpsampleNearestExact(Read(call)); }
+
+Status PlanCheckedUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
+  return PlanCheckedUpsampleNearestExact(Read(call), plan);
 }
 
 }  // namespace portacl::ops

@@ -9,13 +9,15 @@
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
 #include "ops/plan.h"
 #include "ops/surface.h"
 
 namespace portacl::ops {
 
 struct UpsampleNearestExactCall {
-  const char* op = "portacl::upsample_nearest_exact";  // in messages; a static string
+  const Signature* signature = nullptr;
+  const char* op = "";  // the function's name in messages; a static string
   Surface surface = Surface::kNative;
   int spatial = 2;  // axes: 1, 2 or 3; the native API has as many as the input
   const base::TensorDesc* input = nullptr;
@@ -32,10 +34,8 @@ base::Status CheckUpsampleNearestExact(const UpsampleNearestExactCall& call);
 
 // output[n, c, o] = input[n, c, src(o)] with the index rule of the backward function.
 // Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W); format NHWC: (N, H, W, C). Any floating
-// dtype, without DOUBLE in the aclnn and graph APIs.
-base::Status PlanUpsampleNearestExact(const UpsampleNearestExactCall& call,
-                                      std::shared_ptr<const Plan>* plan);
-// The same for a call that has passed CheckUpsampleNearestExact.
+// dtype, without DOUBLE in the aclnn and graph APIs. For a call that has passed
+// CheckUpsampleNearestExact().
 base::Status PlanCheckedUpsampleNearestExact(const UpsampleNearestExactCall& call,
                                              std::shared_ptr<const Plan>* plan);
 

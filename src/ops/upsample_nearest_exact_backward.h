@@ -9,12 +9,14 @@
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
 #include "ops/plan.h"
 #include "ops/surface.h"
 
 namespace portacl::ops {
 
 struct UpsampleNearestExactBackwardCall {
+  const Signature* signature = nullptr;
   const char* op = "";  // the function's name in messages; a static string
   Surface surface = Surface::kNative;
   int spatial = 2;  // axes: 1, 2 or 3
@@ -34,18 +36,12 @@ struct UpsampleNearestExactBackwardCall {
 // The checks alone, in the order of the documents' table.
 base::Status CheckUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call);
 
-// The axes of a native call's tensor: 1 to 3 where its rank is 3 to 5, 2 where it is none of these.
-int SpatialOf(const base::TensorDesc* tensor);
-
 // "L"; "H" or "W"; "D", "H" or "W": axis 0, 1, ... of an operator of `spatial` axes.
 const char* AxisName(int spatial, int axis);
 
-// Checks everything and plans. Errors: see docs/ops/upsample_nearest_exact_backward.md; aclnn and
-// native calls use aclnn codes, the graph operator uses aclError codes.
-base::Status PlanUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call,
-                                              std::shared_ptr<const Plan>* plan);
-
-// The same for a call that has passed CheckUpsampleNearestExactBackward().
+// The plan of a call that has passed CheckUpsampleNearestExactBackward(). Errors: see
+// docs/ops/upsample_nearest_exact_backward.md; aclnn and native calls use aclnn codes, the graph
+// operator uses aclError codes.
 base::Status PlanCheckedUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call,
                                                      std::shared_ptr<const Plan>* plan);
 

@@ -68,7 +68,7 @@ class BackwardChecker {
 
   Status Run() const {
     PORTACL_RETURN_IF_ERROR(Nulls());
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, *call_.signature, call_.surface));
     PORTACL_RETURN_IF_ERROR(DTypes());
     PORTACL_RETURN_IF_ERROR(Shapes());
     PORTACL_RETURN_IF_ERROR(Formats());
@@ -101,10 +101,10 @@ class BackwardChecker {
   }
 
   Status DTypes() const {
-    PORTACL_RETURN_IF_ERROR(
-        CheckDType(refusals_, op_, call_.surface, names_.grad_output, grad_output().dtype));
-    PORTACL_RETURN_IF_ERROR(
-        CheckDType(refusals_, op_, call_.surface, names_.grad_input, grad_input().dtype));
+    PORTACL_RETURN_IF_ERROR(CheckDType(refusals_, *call_.signature, call_.surface,
+                                       names_.grad_output, grad_output().dtype));
+    PORTACL_RETURN_IF_ERROR(CheckDType(refusals_, *call_.signature, call_.surface,
+                                       names_.grad_input, grad_input().dtype));
     if (grad_output().dtype == grad_input().dtype) return {};
     return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
                             names_.grad_output, base::DTypeName(grad_output().dtype),
@@ -241,7 +241,6 @@ class BackwardChecker {
                     size.ToString(), names_.grad_input, grad_input().shape.ToString()));
   }
 
-  static constexpr const OperatorRow& op_ = RowOf(Op::kUpsampleNearestExactBackward);
   const UpsampleNearestExactBackwardCall& call_;
   const nearest::BackwardNames names_;
   const Refusals refusals_;
@@ -255,7 +254,7 @@ class ForwardChecker {
 
   Status Run() const {
     PORTACL_RETURN_IF_ERROR(Nulls());
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, *call_.signature, call_.surface));
     PORTACL_RETURN_IF_ERROR(Tensors());
     PORTACL_RETURN_IF_ERROR(Sizes());
     return Shapes();
@@ -281,7 +280,8 @@ class ForwardChecker {
     const std::pair<const char*, const TensorDesc*> both[] = {{names_.input, call_.input},
                                                               {names_.output, call_.output}};
     for (const auto& [name, tensor] : both) {
-      PORTACL_RETURN_IF_ERROR(CheckDType(refusals_, op_, call_.surface, name, tensor->dtype));
+      PORTACL_RETURN_IF_ERROR(
+          CheckDType(refusals_, *call_.signature, call_.surface, name, tensor->dtype));
     }
     if (call_.input->dtype != call_.output->dtype) {
       return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
@@ -355,7 +355,6 @@ class ForwardChecker {
         wanted.ToString());
   }
 
-  static constexpr const OperatorRow& op_ = RowOf(Op::kUpsampleNearestExact);
   const UpsampleNearestExactCall& call_;
   const nearest::ForwardNames names_;
   const Refusals refusals_;
@@ -365,9 +364,10 @@ class ForwardChecker {
 // output and input.
 Status CheckNative(const UpsampleNearestExactCall& call) {
   UpsampleNearestExactBackwardCall backward;
+  backward.signature = call.signature;
   backward.op = call.op;
   backward.surface = Surface::kNative;
-  backward.spatial = SpatialOf(call.input);
+  backward.spatial = call.spatial;
   backward.grad_output = call.output;
   backward.grad_input = call.input;
   backward.scales = call.scales;
@@ -376,11 +376,6 @@ Status CheckNative(const UpsampleNearestExactCall& call) {
 }
 
 }  // namespace
-
-int SpatialOf(const base::TensorDesc* tensor) {
-  const int rank = tensor == nullptr ? 4 : tensor->shape.rank();
-  return rank == 3 || rank == 5 ? rank - 2 : 2;
-}
 
 const char* AxisName(int spatial, int axis) {
   constexpr const char* kNames[] = {"D", "H", "W"};
