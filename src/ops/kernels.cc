@@ -39,18 +39,18 @@ const KernelList<Params>* List(std::span<const base::Kernel<Params>> vectorised,
 #endif
 
 // The kernels of NameParams are cpu::NameKernels() and ref::kName.
-#define PORTACL_KERNELS(Name)                                                     \
+#define PORTACL_KERNEL_LIST(Name)                                                 \
   template <>                                                                     \
   const KernelList<Name##Params>& KernelsFor<Name##Params>() {                    \
     static constinit base::Immortal<const KernelList<Name##Params>> list;         \
     return list.Get([] { return List(PORTACL_VECTORISED(Name), ref::k##Name); }); \
   }
 
-PORTACL_KERNELS(GridSampler2D)
-PORTACL_KERNELS(GridSampler2DBackward)
-PORTACL_KERNELS(GridSampler3D)
-PORTACL_KERNELS(GridSampler3DBackward)
-PORTACL_KERNELS(UpsampleNearestExact)
-PORTACL_KERNELS(UpsampleNearestExactBackward)
+PORTACL_KERNEL_LIST(GridSampler2D)
+PORTACL_KERNEL_LIST(GridSampler2DBackward)
+PORTACL_KERNEL_LIST(GridSampler3D)
+PORTACL_KERNEL_LIST(GridSampler3DBackward)
+PORTACL_KERNEL_LIST(UpsampleNearestExact)
+PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
 
 }  // namespace portacl::ops
