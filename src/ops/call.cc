@@ -1,7 +1,7 @@
 // Arguments by kind, and the operator's own checks and plan by the list of operators.
 #include "ops/call.h"
 
-#include "ops/operators.h"
+#include <fmt/format.h>
 
 namespace portacl::ops {
 
@@ -22,16 +22,35 @@ constexpr Code kCode[] = {
 #include "ops/operator_list.inc"
 };
 
+template <Kind kKind>
+bool Is(Kind kind) {
+  return kind == kKind;
+}
+bool IsInput(Kind kind) { return kind == Kind::kInput || kind == Kind::kGrid; }
+bool IsScale(Kind kind) { return kind == Kind::kDouble || kind == Kind::kFloat; }
+
 const Code& CodeOf(const Call& call) { return kCode[static_cast<size_t>(call.signature().op)]; }
 
 }  // namespace
 
+template <class Wanted>
+size_t Call::PositionOf(size_t index, Wanted wanted) const {
+  for (size_t at = 0; at < size_; ++at) {
+    if (wanted(parameter(at).kind) && index-- == 0) return at;
+  }
+  return size_;
+}
+
 template <class T, class Wanted>
 T Call::Find(size_t index, Wanted wanted) const {
-  for (size_t at = 0; at < size_; ++at) {
-    if (wanted(parameter(at).kind) && index-- == 0) return std::get<T>(arguments_[at]);
-  }
-  return T{};
+  const size_t at = PositionOf(index, wanted);
+  return at == size_ ? T{} : std::get<T>(arguments_[at]);
+}
+
+template <class Wanted>
+const char* Call::NameOf(size_t index, Wanted wanted) const {
+  const size_t at = PositionOf(index, wanted);
+  return at == size_ ? "" : parameter(at).name;
 }
 
 int Call::axes() const {
@@ -42,29 +61,37 @@ int Call::axes() const {
 }
 
 const base::TensorDesc* Call::input(size_t index) const {
-  return Find<const base::TensorDesc*>(
-      index, [](Kind kind) { return kind == Kind::kInput || kind == Kind::kGrid; });
+  return Find<const base::TensorDesc*>(index, IsInput);
 }
 const base::TensorDesc* Call::output(size_t index) const {
-  return Find<const base::TensorDesc*>(index, [](Kind kind) { return kind == Kind::kOutput; });
+  return Find<const base::TensorDesc*>(index, Is<Kind::kOutput>);
 }
 const std::vector<int64_t>* Call::ints(size_t index) const {
-  return Find<const std::vector<int64_t>*>(index, [](Kind kind) { return kind == Kind::kInts; });
+  return Find<const std::vector<int64_t>*>(index, Is<Kind::kInts>);
 }
 const std::vector<float>* Call::floats(size_t index) const {
-  return Find<const std::vector<float>*>(index, [](Kind kind) { return kind == Kind::kFloats; });
+  return Find<const std::vector<float>*>(index, Is<Kind::kFloats>);
 }
 const std::vector<bool>* Call::bools(size_t index) const {
-  return Find<const std::vector<bool>*>(index, [](Kind kind) { return kind == Kind::kBools; });
+  return Find<const std::vector<bool>*>(index, Is<Kind::kBools>);
 }
-const char* Call::word(size_t index) const {
-  return Find<const char*>(index, [](Kind kind) { return kind == Kind::kWord; });
+const char* Call::word(size_t index) const { return Find<const char*>(index, Is<Kind::kWord>); }
+int64_t Call::mode(size_t index) const { return Find<int64_t>(index, Is<Kind::kMode>); }
+bool Call::flag(size_t index) const { return Find<int64_t>(index, Is<Kind::kFlag>) != 0; }
+
+const char* Call::input_name(size_t index) const { return NameOf(index, IsInput); }
+const char* Call::output_name(size_t index) const { return NameOf(index, Is<Kind::kOutput>); }
+const char* Call::ints_name(size_t index) const { return NameOf(index, Is<Kind::kInts>); }
+const char* Call::mode_name(size_t index) const { return NameOf(index, Is<Kind::kMode>); }
+
+std::string_view Call::mode_word(size_t index, size_t value) const {
+  return PartOf(parameter(PositionOf(index, Is<Kind::kMode>)), value);
 }
-int64_t Call::mode(size_t index) const {
-  return Find<int64_t>(index, [](Kind kind) { return kind == Kind::kMode; });
-}
-bool Call::flag(size_t index) const {
-  return Find<int64_t>(index, [](Kind kind) { return kind == Kind::kFlag; }) != 0;
+
+std::string Call::scale_name(size_t axis) const {
+  const size_t list = PositionOf(0, Is<Kind::kScales>);
+  if (list != size_) return fmt::format("{}[{}]", parameter(list).name, axis);
+  return NameOf(axis, IsScale);
 }
 
 std::array<double, 3> Call::scales() const {
@@ -73,9 +100,7 @@ std::array<double, 3> Call::scales() const {
   for (size_t at = 0; at < size_; ++at) {
     const Kind kind = parameter(at).kind;
     if (kind == Kind::kScales) return std::get<std::array<double, 3>>(arguments_[at]);
-    if (kind == Kind::kDouble || kind == Kind::kFloat) {
-      scales[axis++] = std::get<double>(arguments_[at]);
-    }
+    if (IsScale(kind)) scales[axis++] = std::get<double>(arguments_[at]);
   }
   return scales;
 }

@@ -7,16 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/status.h"
 #include "base/tensor_desc.h"
 #include "ops/operator_list.h"
-#include "ops/plan.h"
 #include "ops/surface.h"
 
 namespace portacl::ops {
+
+class Plan;
 
 // Pointers are null where the caller gave null. Numbers: kDouble and kFloat are double, kMode and
 // kFlag int64_t.
@@ -54,6 +57,14 @@ class Call {
   // kDouble and kFloat in order, or kScales; 0 where there are fewer.
   std::array<double, 3> scales() const;
 
+  // The names of these in the caller's API, "" where the signature has fewer.
+  const char* input_name(size_t index) const;
+  const char* output_name(size_t index) const;
+  const char* ints_name(size_t index) const;
+  const char* mode_name(size_t index) const;
+  std::string_view mode_word(size_t index, size_t value) const;
+  std::string scale_name(size_t axis) const;  // "scalesH", "scales[0]"
+
   // All arguments, one for each parameter.
   size_t size() const { return size_; }
   const Parameter& parameter(size_t at) const { return signature_->parameters[at]; }
@@ -64,8 +75,13 @@ class Call {
   bool has_executor = true;
 
  private:
+  // The position of a parameter; size() where there are fewer.
+  template <class Wanted>
+  size_t PositionOf(size_t index, Wanted wanted) const;
   template <class T, class Wanted>
   T Find(size_t index, Wanted wanted) const;
+  template <class Wanted>
+  const char* NameOf(size_t index, Wanted wanted) const;
 
   static constexpr size_t kMaxParameters = 12;
 

@@ -45,11 +45,11 @@ constexpr bool IsTensor(Kind kind) {
 struct Parameter {
   Kind kind;
   const char* name;  // "" where this function lacks what others of the operator have: it is null
-  // Tensors and kInts: the extents by symbol, "N,C,OH,OW"; the same symbol is the same number. A
-  // tensor without any may have 1 to 3 spatial axes: (N, C, L), (N, C, H, W) or (N, C, D, H, W).
-  // kBools: the outputs. kMode, kWord: the words, "zeros|border".
+  // Tensors and kInts: the extents by symbol, "N,C,OH,OW"; the same symbol is the same number, and
+  // O stands before those of the resized side. "*" is L, "H,W" or "D,H,W". kBools: the outputs.
+  // kMode, kWord: the words, "zeros|border".
   const char* symbols = "";
-  // An attribute's value where it is not set; null where it must be.
+  // What an attribute that is not set is, or a pointer that is null; null where there must be one.
   const char* unset = nullptr;
 };
 
@@ -135,6 +135,7 @@ struct Traits {
   DTypesOfProfiles dtypes = {};
   FormatWords formats = {};
   FormatWords open_formats = {};  // in the profile open, where that has more
+  bool formats_may_differ = false;
 };
 
 struct OperatorRow {

@@ -75,6 +75,12 @@ base::Status CheckDType(const Refusals& refusals, const Signature& signature, Su
                              : fmt::format(" (profile {})", ProfileName(CurrentProfile())));
 }
 
+const FormatWords& FormatsOf(const Signature& signature) {
+  const Traits& traits = signature.traits;
+  const bool more = CurrentProfile() == Profile::kOpen && !traits.open_formats.empty();
+  return more ? traits.open_formats : traits.formats;
+}
+
 std::vector<std::string> AvailableImpls() {
   std::vector<std::string> names;
   for (const OperatorRow& op : kOperators) {

@@ -30,6 +30,9 @@ base::Status CheckAvailable(const Refusals& refusals, const Signature& signature
 base::Status CheckDType(const Refusals& refusals, const Signature& signature, Surface surface,
                         const char* tensor, base::DType dtype);
 
+// The formats that a call through the aclnn or graph API may have now.
+const FormatWords& FormatsOf(const Signature& signature);
+
 // ---- kernels -----------------------------------------------------------------------------------
 
 struct KernelState {

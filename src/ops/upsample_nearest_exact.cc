@@ -1,11 +1,11 @@
-// Plans of nearest-exact upsampling: index tables, kernel choice, workspace.
-#include "ops/upsample_nearest_exact.h"
-
+// Plans of nearest-exact upsampling: output[n, c, o] = input[n, c, src(o)] with the index rule of
+// the backward function. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W); format NHWC: (N, H, W,
+// C).
+#include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/kernels.h"
 #include "ops/nearest_axis.h"
 #include "ops/nearest_plan.h"
-#include "ops/upsample_nearest_exact_checks.h"
 #include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::ops {
@@ -17,13 +17,11 @@ using Params = UpsampleNearestExactParams;
 
 class UpsampleNearestExactPlan final : public NearestPlan<Params> {
  public:
-  explicit UpsampleNearestExactPlan(const UpsampleNearestExactCall& call)
-      : NearestPlan(call.op, call.surface, call.scales) {
-    const bool native = call.surface == Surface::kNative;
-    const TensorDesc input = ChannelsFirst(*call.input);
-    const TensorDesc output = ChannelsFirst(*call.output);
-    AddTensor(native ? "input" : nearest::NamesOf(call).input, *call.input, false, true);
-    AddTensor(native ? "output" : nearest::NamesOf(call).output, *call.output, true, true);
+  explicit UpsampleNearestExactPlan(const Call& call) : NearestPlan(call) {
+    const TensorDesc input = ChannelsFirst(*call.input(0));
+    const TensorDesc output = ChannelsFirst(*call.output(0));
+    AddTensor(call.input_name(0), *call.input(0), false, true);
+    AddTensor(call.output_name(0), *call.output(0), true, true);
     params_.dtype = input.dtype;
     params_.n = input.shape[0];
     params_.c = input.shape[1];
@@ -44,40 +42,12 @@ class UpsampleNearestExactPlan final : public NearestPlan<Params> {
     params.output = elements[1];
     chosen_.Run(params, workspace);
   }
-
-  CallWords Words() const override {
-    return WordsOf(
-        {"upsample_nearest_exact1d", "upsample_nearest_exact2d", "upsample_nearest_exact3d"},
-        "self", "out");
-  }
 };
-
-UpsampleNearestExactCall Read(const Call& call) {
-  UpsampleNearestExactCall read;
-  read.signature = &call.signature();
-  read.op = call.op();
-  read.surface = call.surface();
-  read.spatial = call.axes();
-  read.input = call.input(0);
-  read.output = call.output(0);
-  read.output_size = call.ints(0);
-  read.scales = call.scales();
-  read.has_workspace_size = call.has_workspace_size;
-  read.has_executor = call.has_executor;
-  return read;
-}
 
 }  // namespace
 
-Status PlanCheckedUpsampleNearestExact(const UpsampleNearestExactCall& call,
-                                       std::shared_ptr<const Plan>* plan) {
-  return MakeNearestPlan<UpsampleNearestExactPlan>(call, plan);
-}
-
-Status CheckUpsampleNearestExact(const Call& call) { return CheckUpsampleNearestExact(Read(call)); }
-
 Status PlanCheckedUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
-  return PlanCheckedUpsampleNearestExact(Read(call), plan);
+  return MakeNearestPlan<UpsampleNearestExactPlan>(call, plan);
 }
 
 }  // namespace portacl::ops
