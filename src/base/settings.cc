@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,10 +26,24 @@ constexpr std::string_view kVariables[] = {
     PORTACL_SETTINGS(PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME)};
 #undef PORTACL_NAME
 
+// Whether this was said before: once a process is enough, however many threads and calls read a
+// variable. More than there is room for are said each time.
+bool WasSaid(std::string_view text) {
+  static constinit std::array<std::atomic<size_t>, 64> said;
+  const size_t hash = std::max<size_t>(std::hash<std::string_view>()(text), 1);
+  for (std::atomic<size_t>& entry : said) {
+    size_t none = 0;
+    if (entry.compare_exchange_strong(none, hash)) return false;
+    if (none == hash) return true;
+  }
+  return false;
+}
+
 // A mistyped switch must not pass for one that is off. The log may be off: straight to stderr.
 void Complain(const char* name, const std::string& wanted) {
-  std::fprintf(stderr, "portacl: %s is '%s', but must be %s: ignored\n", name, ReadText(name),
-               wanted.c_str());
+  const std::string text = std::string("portacl: ") + name + " is '" + ReadText(name) +
+                           "', but must be " + wanted + ": ignored\n";
+  if (!WasSaid(text)) std::fputs(text.c_str(), stderr);
 }
 
 size_t Unit(std::string_view suffix) {
@@ -54,21 +70,24 @@ bool IsForeign(std::string_view name) {
          !Has(kScriptVariables, name);
 }
 
-// Letters to insert, remove or replace until the words are the same. Allocates nothing: a read of
-// the environment may happen where memory is short.
+// Letters to insert, remove, replace or swap with the next until the words are the same. Allocates
+// nothing: a read of the environment may happen where memory is short.
 constexpr size_t kLongestWord = 63;
 size_t EditDistance(std::string_view from, std::string_view to) {
-  size_t row[kLongestWord + 1];
-  for (size_t j = 0; j <= to.size(); ++j) row[j] = j;
-  for (const char letter : from) {
-    size_t diagonal = row[0]++;
+  size_t rows[3][kLongestWord + 1];
+  for (size_t j = 0; j <= to.size(); ++j) rows[0][j] = j;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const size_t *before = rows[(i + 2) % 3], *above = rows[i % 3];
+    size_t* const row = rows[(i + 1) % 3];
+    row[0] = i + 1;
     for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = diagonal + (letter == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      const size_t replaced = above[j] + (from[i] == to[j] ? 0 : 1);
+      row[j + 1] = std::min({replaced, above[j + 1] + 1, row[j] + 1});
+      const bool swapped = i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j];
+      if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
-  return row[to.size()];
+  return rows[from.size() % 3][to.size()];
 }
 
 // The variable that is spelled much like `name` or ends with its words, or "".

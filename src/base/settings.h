@@ -17,9 +17,8 @@ namespace portacl::base::settings {
 //   TEXT(F, ...)     const char* F()              "" where the variable is not set
 //   FLAG(F, ...)     bool F()                     true where it is "1"
 //   INTEGER(F, ...)  int64_t F(int64_t fallback)  a decimal number in the range
-//   BYTES(F, ...)    size_t F(size_t fallback)    a number, with a suffix K, M or G (powers of
-//   1024) PYTHON(F, ...)   none: read by the Python package, whose processes load the library as
-//   well
+//   BYTES(F, ...)    size_t F(size_t fallback)    a number; a suffix K, M or G is a power of 1024
+//   PYTHON(F, ...)   none: the Python package reads it, whose processes load the library as well
 //
 // What is no such value is named on stderr and ignored.
 #define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
@@ -27,6 +26,7 @@ namespace portacl::base::settings {
   FLAG(Strict, "PORTACL_STRICT", "refuses what is otherwise accepted with a warning")            \
   TEXT(Impl, "PORTACL_IMPL", "forces a kernel (avx2) or one of its paths (avx2:slab)")           \
   INTEGER(NumThreads, "PORTACL_NUM_THREADS", 1, 1024, "threads of the kernels")                  \
+  INTEGER(AdaptThreads, "PORTACL_ADAPT_THREADS", 0, 1, "0: always all of them, however busy")    \
   INTEGER(Devices, "PORTACL_DEVICES", 1, 64, "devices, with memory and streams of their own")    \
   BYTES(DeviceMemory, "PORTACL_DEVICE_MEMORY", "memory that a device says it has")               \
   BYTES(PoolBytes, "PORTACL_POOL_BYTES", "freed device memory that is kept for the next blocks") \
@@ -34,7 +34,9 @@ namespace portacl::base::settings {
   TEXT(Log, "PORTACL_LOG", "the log's level, and whether calls are logged")                      \
   TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \
   PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
-  PYTHON(Cache, "PORTACL_CACHE", "the folder of what is built once a machine")
+  PYTHON(Cache, "PORTACL_CACHE", "the folder of what is built once a machine")                   \
+  TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
+  PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")
 
 #define PORTACL_DECLARE_TEXT(function, name, meaning) const char* function();
 #define PORTACL_DECLARE_FLAG(function, name, meaning) bool function();

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace portacl::base::settings {
 namespace {
@@ -74,6 +77,22 @@ TEST_F(SettingsTest, WhatIsNoValueIsNamedOnStderr) {
   EXPECT_EQ(said(flag), "portacl: PORTACL_TEST_VARIABLE is 'yes', but must be 0 or 1: ignored\n");
   Set("0");
   EXPECT_EQ(said(flag), "");
+}
+
+TEST_F(SettingsTest, WhatIsNoValueIsNamedOnceAProcess) {
+  Set("many");
+  testing::internal::CaptureStderr();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { ReadInteger(kName, 1, 8, 1); });
+  for (std::thread& thread : threads) thread.join();
+  ReadInteger(kName, 1, 8, 1);
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "portacl: PORTACL_TEST_VARIABLE is 'many', but must be an integer from 1 to 8: ignored\n");
+  Set("more");  // another value is another mistake
+  testing::internal::CaptureStderr();
+  ReadInteger(kName, 1, 8, 1);
+  EXPECT_NE(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace
