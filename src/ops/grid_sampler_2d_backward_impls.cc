@@ -5,7 +5,7 @@
 
 #include "base/fork.h"
 #if !defined(PORTACL_SCALAR_ONLY)
-#include "cpu/grid_sampler_2d_backward.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
 #endif
 #include "ref/grid_sampler_backward.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/fork.h"
 #if !defined(PORTACL_SCALAR_ONLY)
-#include "cpu/grid_sampler_3d.h"
+#include "cpu/grid_sampler/grid_sampler_3d.h"
 #endif
 #include "ref/grid_sampler.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/fork.h"
 #if !defined(PORTACL_SCALAR_ONLY)
-#include "cpu/upsample_nearest_exact_backward.h"
+#include "cpu/resize/upsample_nearest_exact_backward.h"
 #endif
 #include "ref/upsample_nearest_exact_backward.h"
 

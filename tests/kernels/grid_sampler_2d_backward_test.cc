@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cpu/caches.h"
-#include "cpu/grid_sampler_2d_backward.h"
-#include "cpu/machine.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
+#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
 #include "ref/grid_sampler_backward.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "cpu/caches.h"
-#include "cpu/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler_2d_layout.h"
-#include "cpu/grid_sampler_2d_plan.h"
-#include "cpu/machine.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_2d_plan.h"
+#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl_test {

@@ -1,5 +1,5 @@
 // Newly allocated memory of results: what is known of it, and that results there are the same.
-#include "cpu/pages.h"
+#include "cpu/machine/pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/caches.h"
-#include "cpu/upsample_nearest_exact.h"
-#include "cpu/upsample_nearest_exact_backward.h"
+#include "cpu/machine/caches.h"
+#include "cpu/resize/upsample_nearest_exact.h"
+#include "cpu/resize/upsample_nearest_exact_backward.h"
 #include "support/nearest_case.h"
 
 namespace portacl::cpu {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cpu/caches.h"
-#include "cpu/upsample_nearest_exact.h"
-#include "cpu/upsample_nearest_exact_backward.h"
+#include "cpu/machine/caches.h"
+#include "cpu/resize/upsample_nearest_exact.h"
+#include "cpu/resize/upsample_nearest_exact_backward.h"
 #include "ref/upsample_nearest_exact.h"
 #include "ref/upsample_nearest_exact_backward.h"
 #include "runtime/parallel.h"

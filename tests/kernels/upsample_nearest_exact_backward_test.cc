@@ -1,6 +1,6 @@
 // The SIMD kernels of nearest-exact backward against the reference, bit for bit, on every
 // instruction set of this machine.
-#include "cpu/upsample_nearest_exact_backward.h"
+#include "cpu/resize/upsample_nearest_exact_backward.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "cpu/caches.h"
-#include "cpu/machine.h"
+#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 #include "support/api/compare.h"
 #include "support/api/pick.h"
