@@ -15,11 +15,13 @@
 #include "api/shim.h"
 #include "base/error_message.h"
 #include "base/per_thread.h"
+#include "ops/affine_grid.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/grid_sampler.h"
 #include "ops/grid_sampler_backward.h"
 #include "ops/settings.h"
+#include "ops/upsample.h"
 #include "ops/upsample_nearest_exact.h"
 #include "ops/upsample_nearest_exact_backward.h"
 #include "ops/workspace_check.h"
@@ -42,6 +44,7 @@ static_assert(PORTACL_ERROR_NO_KERNEL == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
 
 using portacl::base::Status;
 using portacl::base::TensorDesc;
+using Mode = portacl::ops::UpsampleMode;
 
 // The tensors of one call as the operators' checks want them.
 class Tensors {
@@ -166,6 +169,49 @@ int32_t PlanGridSampler(const char* op, int spatial,
     call.output = reader.Read("output", tensors[2]);
     PORTACL_RETURN_IF_ERROR(reader.status());
     return PlanGridSampler(call, made);
+  });
+}
+
+// What a resizing call has beside tensors and scales.
+struct UpsampleWords {
+  const char* op;
+  portacl::ops::UpsampleMode mode;
+  bool backward;
+  int32_t align_corners = 0;
+  int32_t antialias = 0;
+};
+
+int32_t PlanUpsample(const UpsampleWords& words, const portaclTensor* from, const portaclTensor* to,
+                     const double* scales, portaclPlan** plan) {
+  return MakePlan(words.op, plan, [&](MadePlan* made) -> Status {
+    Tensors tensors(words.op);
+    portacl::ops::UpsampleCall call;
+    call.op = words.op;
+    call.mode = words.mode;
+    call.backward = words.backward;
+    call.align_corners = words.align_corners != 0;
+    call.antialias = words.antialias != 0;
+    call.from = tensors.Read(words.backward ? "gradOutput" : "input", from);
+    call.to = tensors.Read(words.backward ? "gradInput" : "output", to);
+    call.spatial = portacl::ops::SpatialOf(call.from);
+    call.scales = ReadScales(scales, call.spatial);
+    PORTACL_RETURN_IF_ERROR(tensors.status());
+    return portacl::ops::PlanUpsample(call, made);
+  });
+}
+
+int32_t PlanAffineGrid(const char* op, bool backward, const portaclTensor* theta,
+                       const portaclTensor* grid, int32_t align_corners, portaclPlan** plan) {
+  return MakePlan(op, plan, [&](MadePlan* made) -> Status {
+    Tensors tensors(op);
+    portacl::ops::AffineGridCall call;
+    call.op = op;
+    call.backward = backward;
+    call.theta = tensors.Read(backward ? "thetaGrad" : "theta", theta);
+    call.grid = tensors.Read(backward ? "gridGrad" : "grid", grid);
+    call.align_corners = align_corners != 0;
+    PORTACL_RETURN_IF_ERROR(tensors.status());
+    return portacl::ops::PlanAffineGrid(call, made);
   });
 }
 
@@ -358,6 +404,62 @@ int32_t portaclPlanGridSampler3D(const portaclTensor* input, const portaclTensor
                                  int32_t padding, int32_t alignCorners, portaclPlan** plan) {
   return PlanGridSampler("portacl::grid_sampler_3d", 3, {input, grid, output},
                          {interpolation, padding, alignCorners}, plan);
+}
+
+int32_t portaclPlanUpsampleLinear(const portaclTensor* input, const portaclTensor* output,
+                                  int32_t alignCorners, int32_t antialias, const double* scales,
+                                  portaclPlan** plan) {
+  return PlanUpsample({"portacl::upsample_linear", Mode::kLinear, false, alignCorners, antialias},
+                      input, output, scales, plan);
+}
+
+int32_t portaclPlanUpsampleLinearBackward(const portaclTensor* gradOutput,
+                                          const portaclTensor* gradInput, int32_t alignCorners,
+                                          int32_t antialias, const double* scales,
+                                          portaclPlan** plan) {
+  return PlanUpsample(
+      {"portacl::upsample_linear_backward", Mode::kLinear, true, alignCorners, antialias},
+      gradOutput, gradInput, scales, plan);
+}
+
+int32_t portaclPlanUpsampleCubic(const portaclTensor* input, const portaclTensor* output,
+                                 int32_t alignCorners, int32_t antialias, const double* scales,
+                                 portaclPlan** plan) {
+  return PlanUpsample({"portacl::upsample_cubic", Mode::kCubic, false, alignCorners, antialias},
+                      input, output, scales, plan);
+}
+
+int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOutput,
+                                         const portaclTensor* gradInput, int32_t alignCorners,
+                                         int32_t antialias, const double* scales,
+                                         portaclPlan** plan) {
+  return PlanUpsample(
+      {"portacl::upsample_cubic_backward", Mode::kCubic, true, alignCorners, antialias}, gradOutput,
+      gradInput, scales, plan);
+}
+
+int32_t portaclPlanUpsampleNearest(const portaclTensor* input, const portaclTensor* output,
+                                   const double* scales, portaclPlan** plan) {
+  return PlanUpsample({"portacl::upsample_nearest", Mode::kNearest, false}, input, output, scales,
+                      plan);
+}
+
+int32_t portaclPlanUpsampleNearestBackward(const portaclTensor* gradOutput,
+                                           const portaclTensor* gradInput, const double* scales,
+                                           portaclPlan** plan) {
+  return PlanUpsample({"portacl::upsample_nearest_backward", Mode::kNearest, true}, gradOutput,
+                      gradInput, scales, plan);
+}
+
+int32_t portaclPlanAffineGrid(const portaclTensor* theta, const portaclTensor* grid,
+                              int32_t alignCorners, portaclPlan** plan) {
+  return PlanAffineGrid("portacl::affine_grid", false, theta, grid, alignCorners, plan);
+}
+
+int32_t portaclPlanAffineGridBackward(const portaclTensor* gridGrad, const portaclTensor* thetaGrad,
+                                      int32_t alignCorners, portaclPlan** plan) {
+  return PlanAffineGrid("portacl::affine_grid_backward", true, thetaGrad, gridGrad, alignCorners,
+                        plan);
 }
 
 uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan) {

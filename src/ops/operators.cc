@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "ops/affine_grid_impls.h"
 #include "ops/grid_sampler_2d_backward_impls.h"
 #include "ops/grid_sampler_2d_impls.h"
 #include "ops/grid_sampler_3d_backward_impls.h"
 #include "ops/grid_sampler_3d_impls.h"
+#include "ops/resample_impls.h"
 #include "ops/select_kernel.h"
 #include "ops/upsample_nearest_exact_backward_impls.h"
 #include "ops/upsample_nearest_exact_impls.h"
@@ -114,6 +116,19 @@ std::vector<KernelState> KernelsOf(const OperatorRow& op) {
       return StatesOf(GridSampler3DBackwardImpls());
     case Op::kGridSampler3D:
       return StatesOf(GridSampler3DImpls());
+    case Op::kUpsampleLinearBackward:
+    case Op::kUpsampleLinear:
+    case Op::kUpsampleCubicBackward:
+    case Op::kUpsampleCubic:
+      return StatesOf(ResampleImpls());
+    case Op::kUpsampleNearestBackward:
+      return StatesOf(UpsampleNearestExactBackwardImpls());
+    case Op::kUpsampleNearest:
+      return StatesOf(UpsampleNearestExactImpls());
+    case Op::kAffineGridBackward:
+      return StatesOf(AffineGridBackwardImpls());
+    case Op::kAffineGrid:
+      return StatesOf(AffineGridImpls());
   }
   return {};
 }

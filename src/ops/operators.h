@@ -23,6 +23,14 @@ enum class Op {
   kGridSampler2D,
   kGridSampler3DBackward,
   kGridSampler3D,
+  kUpsampleLinearBackward,
+  kUpsampleLinear,
+  kUpsampleCubicBackward,
+  kUpsampleCubic,
+  kUpsampleNearestBackward,
+  kUpsampleNearest,
+  kAffineGridBackward,
+  kAffineGrid,
 };
 
 // Element types in the order in which messages name them.
@@ -103,6 +111,14 @@ inline constexpr OperatorRow kOperators[] = {
      kFloatsAndDouble,
      kFloatsAndDouble,
      kAllDTypes},
+    {Op::kUpsampleLinearBackward, "upsample_linear_backward", "portaclPlanUpsampleLinearBackward", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kUpsampleLinear, "upsample_linear", "portaclPlanUpsampleLinear", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kUpsampleCubicBackward, "upsample_cubic_backward", "portaclPlanUpsampleCubicBackward", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kUpsampleCubic, "upsample_cubic", "portaclPlanUpsampleCubic", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kUpsampleNearestBackward, "upsample_nearest_backward", "portaclPlanUpsampleNearestBackward", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kUpsampleNearest, "upsample_nearest", "portaclPlanUpsampleNearest", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kAffineGridBackward, "affine_grid_backward", "portaclPlanAffineGridBackward", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
+    {Op::kAffineGrid, "affine_grid", "portaclPlanAffineGrid", {}, {}, kNoDTypes, kNoDTypes, kNoDTypes},
 };
 
 // An operator without a row does not compile where it is used.
