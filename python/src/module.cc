@@ -70,23 +70,43 @@ void Run(const Call& call, int32_t threads) {
   Check(code);
 }
 
-void UpsampleNearestExact(nb::handle input, nb::handle output, Scales scales, int32_t threads) {
-  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
-  const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
-  Call call{Op::kUpsampleNearestExact};
-  call.tensors = {&input_view.tensor(), &output_view.tensor()};
-  call.scales = scales;
+// A call that reads one array and writes another; messages name the first `name`.
+void RunOnTwo(Call call, nb::handle from, const char* name, nb::handle to, int32_t threads) {
+  const ArrayView from_view(from, name, ArrayView::Access::kRead);
+  const ArrayView to_view(to, "out", ArrayView::Access::kWrite);
+  call.tensors = {&from_view.tensor(), &to_view.tensor()};
   Run(call, threads);
 }
 
-void UpsampleNearestExactBackward(nb::handle grad_output, nb::handle grad_input, Scales scales,
-                                  int32_t threads) {
-  const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
-  const ArrayView grad_input_view(grad_input, "out", ArrayView::Access::kWrite);
-  Call call{Op::kUpsampleNearestExactBackward};
-  call.tensors = {&grad_output_view.tensor(), &grad_input_view.tensor()};
+constexpr bool IsBackward(Op op) {
+  return op == Op::kUpsampleNearestExactBackward || op == Op::kUpsampleNearestBackward ||
+         op == Op::kUpsampleLinearBackward || op == Op::kUpsampleCubicBackward;
+}
+
+// Nearest and nearest-exact, in either direction.
+template <Op op>
+void UpsampleNearest(nb::handle from, nb::handle to, Scales scales, int32_t threads) {
+  Call call{op};
   call.scales = scales;
-  Run(call, threads);
+  RunOnTwo(call, from, IsBackward(op) ? "grad_output" : "input", to, threads);
+}
+
+// Linear and cubic, in either direction.
+template <Op op>
+void Upsample(nb::handle from, nb::handle to, Scales scales, bool align_corners, bool antialias,
+              int32_t threads) {
+  Call call{op};
+  call.scales = scales;
+  call.align_corners = align_corners;
+  call.antialias = antialias;
+  RunOnTwo(call, from, IsBackward(op) ? "grad_output" : "input", to, threads);
+}
+
+template <Op op>
+void AffineGrid(nb::handle from, nb::handle to, bool align_corners, int32_t threads) {
+  Call call{op};
+  call.align_corners = align_corners;
+  RunOnTwo(call, from, op == Op::kAffineGrid ? "theta" : "grid_grad", to, threads);
 }
 
 // Of images or, where `op` says so, of volumes.
@@ -182,12 +202,32 @@ void SetImpl(const std::string& name) {
 
 void DefineOperators(nb::module_& m) {
   const auto threads_argument = nb::arg("threads") = 0;  // of this call; 0: what the process has
-  m.def("upsample_nearest_exact", &UpsampleNearestExact, nb::arg("input"), nb::arg("output"),
-        nb::arg("scales"), threads_argument,
-        "output[n, c, o] = input[n, c, src(o)]; a scale of 0: from the sizes.");
-  m.def("upsample_nearest_exact_backward", &UpsampleNearestExactBackward, nb::arg("grad_output"),
-        nb::arg("grad_input"), nb::arg("scales"), threads_argument,
-        "grad_input[n, c, src(o)] = sum of grad_output[n, c, o]; a scale of 0: from the sizes.");
+  const auto nearest = [&](const char* name, auto* function, const char* from, const char* to) {
+    m.def(name, function, nb::arg(from), nb::arg(to), nb::arg("scales"), threads_argument,
+          "Resizes, or sums what resizing has copied; a scale of 0: from the sizes.");
+  };
+  nearest("upsample_nearest_exact", &UpsampleNearest<Op::kUpsampleNearestExact>, "input", "output");
+  nearest("upsample_nearest_exact_backward", &UpsampleNearest<Op::kUpsampleNearestExactBackward>,
+          "grad_output", "grad_input");
+  nearest("upsample_nearest", &UpsampleNearest<Op::kUpsampleNearest>, "input", "output");
+  nearest("upsample_nearest_backward", &UpsampleNearest<Op::kUpsampleNearestBackward>,
+          "grad_output", "grad_input");
+  const auto resize = [&](const char* name, auto* function, const char* from, const char* to) {
+    m.def(name, function, nb::arg(from), nb::arg(to), nb::arg("scales"), nb::arg("align_corners"),
+          nb::arg("antialias"), threads_argument,
+          "Resizes, or applies the transpose; a scale of 0: from the sizes.");
+  };
+  resize("upsample_linear", &Upsample<Op::kUpsampleLinear>, "input", "output");
+  resize("upsample_linear_backward", &Upsample<Op::kUpsampleLinearBackward>, "grad_output",
+         "grad_input");
+  resize("upsample_cubic", &Upsample<Op::kUpsampleCubic>, "input", "output");
+  resize("upsample_cubic_backward", &Upsample<Op::kUpsampleCubicBackward>, "grad_output",
+         "grad_input");
+  m.def("affine_grid", &AffineGrid<Op::kAffineGrid>, nb::arg("theta"), nb::arg("grid"),
+        nb::arg("align_corners"), threads_argument, "The grid of affine maps.");
+  m.def("affine_grid_backward", &AffineGrid<Op::kAffineGridBackward>, nb::arg("grid_grad"),
+        nb::arg("theta_grad"), nb::arg("align_corners"), threads_argument,
+        "The gradient of affine maps from that of their grid.");
   const auto forward = [&](const char* name, auto* function) {
     m.def(name, function, nb::arg("input"), nb::arg("grid"), nb::arg("output"),
           nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"), threads_argument,

@@ -25,7 +25,7 @@ class Key {
   explicit Key(const Call& call) {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
     Add(Pack(call.interpolation, call.padding));
-    Add(call.align_corners ? 1 : 0);
+    Add(Pack(call.align_corners ? 1 : 0, call.antialias ? 1 : 0));
     for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
     for (const portaclTensor* tensor : call.tensors) {
       if (tensor == nullptr) {
@@ -129,23 +129,42 @@ class PlanCache {
 
 int32_t MakePlan(const Call& call, portaclPlan** plan) {
   const auto& t = call.tensors;
+  const double* const scales = call.scales.data();
+  const int32_t align = call.align_corners ? 1 : 0;
+  const int32_t antialias = call.antialias ? 1 : 0;
   switch (call.op) {
     case Op::kUpsampleNearestExact:
-      return portaclPlanUpsampleNearestExact(t[0], t[1], call.scales.data(), plan);
+      return portaclPlanUpsampleNearestExact(t[0], t[1], scales, plan);
     case Op::kUpsampleNearestExactBackward:
-      return portaclPlanUpsampleNearestExactBackward(t[0], t[1], call.scales.data(), plan);
+      return portaclPlanUpsampleNearestExactBackward(t[0], t[1], scales, plan);
     case Op::kGridSampler2D:
-      return portaclPlanGridSampler2D(t[0], t[1], t[2], call.interpolation, call.padding,
-                                      call.align_corners ? 1 : 0, plan);
+      return portaclPlanGridSampler2D(t[0], t[1], t[2], call.interpolation, call.padding, align,
+                                      plan);
     case Op::kGridSampler2DBackward:
       return portaclPlanGridSampler2DBackward(t[0], t[1], t[2], t[3], t[4], call.interpolation,
-                                              call.padding, call.align_corners ? 1 : 0, plan);
+                                              call.padding, align, plan);
     case Op::kGridSampler3D:
-      return portaclPlanGridSampler3D(t[0], t[1], t[2], call.interpolation, call.padding,
-                                      call.align_corners ? 1 : 0, plan);
+      return portaclPlanGridSampler3D(t[0], t[1], t[2], call.interpolation, call.padding, align,
+                                      plan);
     case Op::kGridSampler3DBackward:
       return portaclPlanGridSampler3DBackward(t[0], t[1], t[2], t[3], t[4], call.interpolation,
-                                              call.padding, call.align_corners ? 1 : 0, plan);
+                                              call.padding, align, plan);
+    case Op::kUpsampleLinear:
+      return portaclPlanUpsampleLinear(t[0], t[1], align, antialias, scales, plan);
+    case Op::kUpsampleLinearBackward:
+      return portaclPlanUpsampleLinearBackward(t[0], t[1], align, antialias, scales, plan);
+    case Op::kUpsampleCubic:
+      return portaclPlanUpsampleCubic(t[0], t[1], align, antialias, scales, plan);
+    case Op::kUpsampleCubicBackward:
+      return portaclPlanUpsampleCubicBackward(t[0], t[1], align, antialias, scales, plan);
+    case Op::kUpsampleNearest:
+      return portaclPlanUpsampleNearest(t[0], t[1], scales, plan);
+    case Op::kUpsampleNearestBackward:
+      return portaclPlanUpsampleNearestBackward(t[0], t[1], scales, plan);
+    case Op::kAffineGrid:
+      return portaclPlanAffineGrid(t[0], t[1], align, plan);
+    case Op::kAffineGridBackward:
+      return portaclPlanAffineGridBackward(t[0], t[1], align, plan);
   }
   return PORTACL_ERROR_INTERNAL;
 }

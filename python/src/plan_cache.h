@@ -22,6 +22,14 @@ enum class Op : int32_t {
   kGridSampler2DBackward,
   kGridSampler3D,
   kGridSampler3DBackward,
+  kUpsampleLinear,
+  kUpsampleLinearBackward,
+  kUpsampleCubic,
+  kUpsampleCubicBackward,
+  kUpsampleNearest,
+  kUpsampleNearestBackward,
+  kAffineGrid,
+  kAffineGridBackward,
 };
 
 // One call of the native API: its tensors in the order of the planning function's parameters.
@@ -32,6 +40,7 @@ struct Call {
   int32_t interpolation = PORTACL_BILINEAR;
   int32_t padding = PORTACL_ZEROS;
   bool align_corners = false;
+  bool antialias = false;
 };
 
 // Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then
