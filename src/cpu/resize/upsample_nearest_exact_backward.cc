@@ -3,8 +3,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/upsample_nearest_exact_backward.cc"
-#include "cpu/resize/upsample_nearest_exact_backward-inl.h"
 #include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/resize/upsample_nearest_exact_backward-inl.h"
 
 #if HWY_ONCE
 namespace portacl::cpu {
