@@ -180,9 +180,10 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
 /** Plans resizing by linear interpolation along every spatial axis: linear, bilinear, trilinear.
  *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param output same rank and dtype, same N and C, the other spatial extents.
- *  @param alignCorners 0: -0.5 and extent - 0.5, the outer edges, fall together; else the middles of
- *         the first and last elements do.
- *  @param antialias not 0: an axis that shrinks averages over as many elements as one output covers.
+ *  @param alignCorners 0: -0.5 and extent - 0.5, the outer edges, fall together; else the middles
+ * of the first and last elements do.
+ *  @param antialias not 0: an axis that shrinks averages over as many elements as one output
+ * covers.
  *  @param scales null, or one value per spatial axis: output extent / input extent as the ratio of
  *         coordinates; 0 means "use the sizes". Not used with alignCorners.
  *  @param plan receives the plan, null on failure. */
@@ -211,8 +212,8 @@ PORTACL_API int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOu
                                                      int32_t alignCorners, int32_t antialias,
                                                      const double* scales, portaclPlan** plan);
 
-/** Plans resizing by the element that an output begins in (PyTorch's "nearest"), with one index rule
- *  for both directions; shapes and scales as for portaclPlanUpsampleNearestExact. */
+/** Plans resizing by the element that an output begins in (PyTorch's "nearest"), with one index
+ * rule for both directions; shapes and scales as for portaclPlanUpsampleNearestExact. */
 PORTACL_API int32_t portaclPlanUpsampleNearest(const portaclTensor* input,
                                                const portaclTensor* output, const double* scales,
                                                portaclPlan** plan);
@@ -225,7 +226,8 @@ PORTACL_API int32_t portaclPlanUpsampleNearestBackward(const portaclTensor* grad
 /** Plans the grid of points that affine maps give, for grid sampling.
  *  @param theta (N, 2, 3), or (N, 3, 4) for volumes.
  *  @param grid  (N, H, W, 2) or (N, D, H, W, 3), x first: theta times (x, y (, z), 1).
- *  @param alignCorners not 0: -1 and 1 are the middles of the border elements, not their outer edges.
+ *  @param alignCorners not 0: -1 and 1 are the middles of the border elements, not their outer
+ * edges.
  */
 PORTACL_API int32_t portaclPlanAffineGrid(const portaclTensor* theta, const portaclTensor* grid,
                                           int32_t alignCorners, portaclPlan** plan);
@@ -461,8 +463,7 @@ class Plan {
   }
   Status upsample_nearest(const Tensor& input, const Tensor& output,
                           const double* scales = nullptr) {
-    return Status(
-        portaclPlanUpsampleNearest(input.c_tensor(), output.c_tensor(), scales, Reset()));
+    return Status(portaclPlanUpsampleNearest(input.c_tensor(), output.c_tensor(), scales, Reset()));
   }
   Status upsample_nearest_backward(const Tensor& grad_output, const Tensor& grad_input,
                                    const double* scales = nullptr) {
@@ -470,8 +471,8 @@ class Plan {
                                                      scales, Reset()));
   }
   Status affine_grid(const Tensor& theta, const Tensor& grid, bool align_corners = false) {
-    return Status(portaclPlanAffineGrid(theta.c_tensor(), grid.c_tensor(), align_corners ? 1 : 0,
-                                        Reset()));
+    return Status(
+        portaclPlanAffineGrid(theta.c_tensor(), grid.c_tensor(), align_corners ? 1 : 0, Reset()));
   }
   Status affine_grid_backward(const Tensor& grid_grad, const Tensor& theta_grad,
                               bool align_corners = false) {

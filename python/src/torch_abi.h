@@ -93,7 +93,8 @@ bool HasKnownDType(Value tensor);
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
 
-// Runs a call on as many threads as PyTorch would use; throws std::runtime_error where it is refused.
+// Runs a call on as many threads as PyTorch would use; throws std::runtime_error where it is
+// refused.
 void Run(const Call& call);
 
 // A few numbers: the extents of a tensor, a mask. In place, because small calls are all overhead.

@@ -105,8 +105,8 @@ void CallResize(void* function, const Tensor& from, const std::array<Scale, 3>& 
 // The name of at::cpu::<name>(Tensor const&, ArrayRef<long>, ..., std::optional<double>, ...).
 std::string LinkerName(const torch_resize::Row& row) {
   const std::string name = row.name;
-  std::string text = "_ZN2at3cpu" + std::to_string(name.size()) + name +
-                     "ERKNS_6TensorEN3c108ArrayRefIlEE";
+  std::string text =
+      "_ZN2at3cpu" + std::to_string(name.size()) + name + "ERKNS_6TensorEN3c108ArrayRefIlEE";
   if (row.backward) text += "S6_";
   if (row.has_align_corners) text += "b";
   text += "St8optionalIdE";
@@ -127,9 +127,10 @@ bool Find(const std::string& library) {
            &f.grid_sampler_2d_backward) &&
       find("_ZN2at3cpu24grid_sampler_3d_backwardERKNS_6TensorES3_S3_llbSt5arrayIbLm2EE",
            &f.grid_sampler_3d_backward) &&
-      find("_ZN2at25compositeexplicitautograd21affine_grid_generatorERKNS_6TensorEN3c108ArrayRef"
-           "IlEEb",
-           &f.affine_grid);
+      find(
+          "_ZN2at25compositeexplicitautograd21affine_grid_generatorERKNS_6TensorEN3c108ArrayRef"
+          "IlEEb",
+          &f.affine_grid);
   for (size_t i = 0; found && i < f.resize.size(); ++i) {
     if (!find(LinkerName(torch_resize::kRows[i]).c_str(), &f.resize[i])) return false;
   }
@@ -170,7 +171,8 @@ void Resize(size_t index, Value* stack) {
   const Extents input_size = row.backward ? TakeList(*next++) : Extents();
   const bool align_corners = row.has_align_corners && ToBool(*next++);
   std::array<Scale, 3> scales;
-  for (int axis = 0; axis < row.axes; ++axis) scales[static_cast<size_t>(axis)] = TakeOptional(*next++);
+  for (int axis = 0; axis < row.axes; ++axis)
+    scales[static_cast<size_t>(axis)] = TakeOptional(*next++);
   Tensor to = Tensor::Undefined();
   const auto call = [&](auto... arguments) {
     CallResize(function, from, scales, row.axes, &to, arguments...);

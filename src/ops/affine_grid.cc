@@ -1,10 +1,12 @@
-// Plans of the affine grid: the places of its points along each axis, kernel choice.
-#include "ops/affine_grid.h"
-
+// Plans of the affine grid and of its gradient: the places of points along each axis, kernel
+// choice.
 #include <array>
 #include <utility>
+#include <vector>
 
-#include "ops/affine_grid_impls.h"
+#include "ops/affine_grid_params.h"
+#include "ops/call.h"
+#include "ops/kernels.h"
 #include "ops/planned_kernel.h"
 #include "runtime/fp_env.h"
 
@@ -12,7 +14,7 @@ namespace portacl::ops {
 namespace {
 
 using base::Status;
-using Call = AffineGridCall;
+using base::TensorDesc;
 
 // Places of `count` points from -1 to 1 (align_corners) or of the middles of as many pixels: in two
 // halves that mirror each other, each operation rounded by itself.
@@ -32,28 +34,23 @@ std::vector<T> PlacesAs(int64_t count, bool align_corners) {
 
 class AffineGridPlan final : public Plan {
  public:
-  explicit AffineGridPlan(const Call& call) : Plan(call.op, call.surface), call_(call) {
-    const bool native = call.surface == Surface::kNative;
-    if (call.backward) {
-      AddTensor("gridGrad", *call.grid, false, true);
-      AddTensor("thetaGrad", *call.theta, true, true);
-    } else {
-      AddTensor("theta", *call.theta, false, true);
-      AddTensor(native ? "grid" : "out", *call.grid, true, true);
-    }
-    params_.dtype = call.theta->dtype;
-    params_.n = call.theta->shape[0];
-    params_.axes = static_cast<int>(call.theta->shape[1]);
-    for (int k = 0; k < 3; ++k) params_.theta_stride[static_cast<size_t>(k)] = call.theta->strides[k];
-    SetGrid(*call.grid);
+  explicit AffineGridPlan(const Call& call) : Plan(call), align_corners_(call.flag(0)) {
+    AddTensor(call.input_name(0), *call.input(0), false, true);
+    AddTensor(call.output_name(0), *call.output(0), true, true);
+    params_.backward = call.signature().op == Op::kAffineGridBackward;
+    const TensorDesc& theta = params_.backward ? *call.output(0) : *call.input(0);
+    params_.dtype = theta.dtype;
+    params_.n = theta.shape[0];
+    params_.axes = static_cast<int>(theta.shape[1]);
+    for (int k = 0; k < 3; ++k) params_.theta_stride[static_cast<size_t>(k)] = theta.strides[k];
+    SetGrid(params_.backward ? *call.input(0) : *call.output(0));
   }
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0) return {};
     for (size_t k = 0; k < 3; ++k) MakePlaces(k);
-    const auto& kernels = call_.backward ? AffineGridBackwardImpls() : AffineGridImpls();
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), kernels, params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<AffineGridParams>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -63,21 +60,15 @@ class AffineGridPlan final : public Plan {
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
-    params.theta = elements[call_.backward ? 1 : 0];
-    params.grid = elements[call_.backward ? 0 : 1];
+    params.theta = elements[params_.backward ? 1 : 0];
+    params.grid = elements[params_.backward ? 0 : 1];
     chosen_.Run(params, workspace);
-  }
-
-  CallWords Words() const override {
-    const std::string align = call_.align_corners ? "alignCorners:1" : "alignCorners:0";
-    if (call_.backward) return {"affine_grid_backward", {"gridGrad", "thetaGrad"}, align};
-    return {"affine_grid", {"theta", "out"}, align};
   }
 
  private:
   using Params = AffineGridParams;
 
-  void SetGrid(const base::TensorDesc& grid) {
+  void SetGrid(const TensorDesc& grid) {
     const bool volume = params_.axes == 3;
     const int last = grid.shape.rank() - 1;
     params_.extents = {volume ? grid.shape[1] : 1, grid.shape[last - 2], grid.shape[last - 1]};
@@ -89,18 +80,15 @@ class AffineGridPlan final : public Plan {
   void MakePlaces(size_t k) {
     const int64_t count = params_.extents[2 - k];
     if (params_.dtype == base::DType::kDouble) {
-      doubles_[k] = PlacesAs<double>(count, call_.align_corners);
+      doubles_[k] = PlacesAs<double>(count, align_corners_);
       params_.place[k] = doubles_[k].data();
     } else {
-      floats_[k] = PlacesAs<float>(count, call_.align_corners);
+      floats_[k] = PlacesAs<float>(count, align_corners_);
       params_.place[k] = floats_[k].data();
     }
   }
 
-  const struct Facts {
-    explicit Facts(const Call& call) : backward(call.backward), align_corners(call.align_corners) {}
-    bool backward, align_corners;
-  } call_;
+  const bool align_corners_;
   Params params_;
   std::array<std::vector<float>, 3> floats_;
   std::array<std::vector<double>, 3> doubles_;
@@ -108,11 +96,6 @@ class AffineGridPlan final : public Plan {
 };
 
 }  // namespace
-
-Status PlanAffineGrid(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckAffineGrid(call));
-  return PlanCheckedAffineGrid(call, plan);
-}
 
 Status PlanCheckedAffineGrid(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach the places

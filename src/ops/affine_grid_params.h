@@ -15,12 +15,13 @@ namespace portacl::ops {
 // An image has d = 1. Strides in elements, any sign; 0 only in what is read.
 struct AffineGridParams {
   base::DType dtype = base::DType::kFloat;
+  bool backward = false;
   int64_t n = 0;
   int axes = 2;                        // of space: 2 or 3
   std::array<int64_t, 3> extents{};    // d, h, w
   std::array<const void*, 3> place{};  // of x along w, y along h, z along d: T, made in the plan
-  void* theta = nullptr;               // (n, axes, axes + 1); the function only reads it
-  void* grid = nullptr;                // (n, d, h, w, axes); the gradient only reads it
+  void* theta = nullptr;               // (n, axes, axes + 1); forward only reads it
+  void* grid = nullptr;                // (n, d, h, w, axes); backward only reads it
   std::array<int64_t, 3> theta_stride{};
   std::array<int64_t, 5> grid_stride{};
 };

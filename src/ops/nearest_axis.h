@@ -11,8 +11,8 @@
 
 namespace portacl::ops {
 
-// Which element of `in` an output takes: the one whose middle is nearest to the output's (exact), or
-// the one that the output's beginning falls into (PyTorch's "nearest").
+// Which element of `in` an output takes: the one whose middle is nearest to the output's (exact),
+// or the one that the output's beginning falls into (PyTorch's "nearest").
 enum class Nearest { kExact, kFloor };
 
 // src(o) on one axis: which of the `in` elements the output o belongs to.

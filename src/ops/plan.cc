@@ -22,6 +22,11 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
 
 }  // namespace
 
+Plan::Plan(const Call& call)
+    : refusals_(call.op(), call.surface()),
+      logged_(AclnnOf(call.signature().op, call.axes(), call.antialias())),
+      logged_numbers_{call.scales(), {call.mode(0), call.mode(1)}, call.flag(0)} {}
+
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
   const bool nonempty = active && desc.NumElements() != 0;
   tensors_[static_cast<size_t>(num_tensors_++)] = {

@@ -1,5 +1,5 @@
-// A point of the grid is three fused steps and an addition, rounded once. Its gradient sums each row
-// in 16 lanes (lane = w mod 16) joined by a fixed tree, then the rows in ascending order.
+// A point of the grid is three fused steps and an addition, rounded once. Its gradient sums each
+// row in 16 lanes (lane = w mod 16) joined by a fixed tree, then the rows in ascending order.
 #include "ref/affine_grid.h"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ template <class T>
 void MakeRow(const Params& p, int64_t n, int64_t d, int64_t h, int j) {
   using F = base::ComputeType<T>;
   std::array<F, 4> theta{};
-  for (int k = 0; k <= p.axes; ++k) theta[static_cast<size_t>(k)] = base::Widen(*Theta<T>(p, n, j, k));
+  for (int k = 0; k <= p.axes; ++k)
+    theta[static_cast<size_t>(k)] = base::Widen(*Theta<T>(p, n, j, k));
   const F y = Place<F>(p, 1)[h];
   T* const row = GridRow<T>(p, n, d, h, j);
   for (int64_t w = 0; w < p.extents[2]; ++w) {
@@ -107,6 +108,15 @@ void ForElements(const Params& p, const Body& body) {
   });
 }
 
+template <class T>
+void Run(const Params& p) {
+  if (p.backward) {
+    ForElements(p, [&](int64_t n, int j, int k) { SumElement<T>(p, n, j, k); });
+  } else {
+    ForRows(p, [&](int64_t n, int64_t d, int64_t h, int j) { MakeRow<T>(p, n, d, h, j); });
+  }
+}
+
 }  // namespace
 
 const base::Kernel<Params> kAffineGrid = {
@@ -114,24 +124,7 @@ const base::Kernel<Params> kAffineGrid = {
     [] { return true; },
     [](const Params&, base::KernelPlan*) { return true; },
     [](const Params& p, const base::KernelPlan&, void*) {
-      base::DispatchFloating(p.dtype, [&](auto tag) {
-        ForRows(p, [&](int64_t n, int64_t d, int64_t h, int j) {
-          MakeRow<typename decltype(tag)::type>(p, n, d, h, j);
-        });
-      });
-    },
-};
-
-const base::Kernel<Params> kAffineGridBackward = {
-    "ref",
-    [] { return true; },
-    [](const Params&, base::KernelPlan*) { return true; },
-    [](const Params& p, const base::KernelPlan&, void*) {
-      base::DispatchFloating(p.dtype, [&](auto tag) {
-        ForElements(p, [&](int64_t n, int j, int k) {
-          SumElement<typename decltype(tag)::type>(p, n, j, k);
-        });
-      });
+      base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
     },
 };
 

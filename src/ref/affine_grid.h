@@ -1,4 +1,4 @@
-// Reference kernels of the affine grid and of its gradient: scalar, any strides.
+// Reference kernel of the affine grid and of its gradient: scalar, any strides.
 #ifndef PORTACL_REF_AFFINE_GRID_H_
 #define PORTACL_REF_AFFINE_GRID_H_
 
@@ -8,7 +8,6 @@
 namespace portacl::ref {
 
 extern const base::Kernel<ops::AffineGridParams> kAffineGrid;
-extern const base::Kernel<ops::AffineGridParams> kAffineGridBackward;
 
 }  // namespace portacl::ref
 

@@ -41,12 +41,14 @@ void RunAffine(bool backward, bool align_corners, const Tensor& theta, const Ten
 // Where point i of n lies, by the definition in plain words.
 long double PlaceOf(int64_t i, int64_t n, bool align_corners) {
   if (n == 1) return 0;
-  const long double aligned = -1 + 2 * static_cast<long double>(i) / static_cast<long double>(n - 1);
+  const long double aligned =
+      -1 + 2 * static_cast<long double>(i) / static_cast<long double>(n - 1);
   return align_corners ? aligned
                        : aligned * static_cast<long double>(n - 1) / static_cast<long double>(n);
 }
 
-// Calls body(position, x, y, z) for the points of a grid (N, H, W, 2) or (N, D, H, W, 3), row-major.
+// Calls body(position, x, y, z) for the points of a grid (N, H, W, 2) or (N, D, H, W, 3),
+// row-major.
 template <class Body>
 void ForPoints(const Shape& grid, bool align_corners, const Body& body) {
   const size_t axes = grid.size() - 2;
@@ -63,8 +65,8 @@ void ForPoints(const Shape& grid, bool align_corners, const Body& body) {
 }
 
 std::vector<Shape> SomeGrids() {
-  return {{2, 5, 7, 2},    {1, 1, 1, 2},  {3, 64, 33, 2}, {1, 2, 16, 2},
-          {2, 3, 4, 5, 3}, {1, 1, 7, 20, 3}};
+  return {{2, 5, 7, 2},  {1, 1, 1, 2},    {3, 64, 33, 2},
+          {1, 2, 16, 2}, {2, 3, 4, 5, 3}, {1, 1, 7, 20, 3}};
 }
 
 class RefAffineGrid : public testing::TestWithParam<Element> {};
@@ -91,7 +93,8 @@ TEST_P(RefAffineGrid, PointsAreTheMapsOfPlaces) {
           for (int64_t j = 0; j < axes; ++j) {
             const int64_t row = (n * axes + j) * (axes + 1);
             long double want = theta.Get(row + axes);
-            for (int64_t k = 0; k < axes; ++k) want += theta.Get(row + k) * b[static_cast<size_t>(k)];
+            for (int64_t k = 0; k < axes; ++k)
+              want += theta.Get(row + k) * b[static_cast<size_t>(k)];
             const long double allowed =
                 8 * ComputeEpsilon(GetParam()) + UlpAt(GetParam(), static_cast<double>(want)) / 2;
             ASSERT_LE(std::fabs(grid.Get(at * axes + j) - want), allowed) << at << " " << j;
@@ -161,7 +164,8 @@ TEST(RefAffineGridBits, RowsAreSummedInSixteenLanesThenInOrder) {
     for (int64_t row = 0; row < 3; ++row) {
       std::array<float, 16> lanes{};
       for (int64_t w = 0; w < 37; ++w) {
-        lanes[static_cast<size_t>(w % 16)] += static_cast<float>(grid_grad.Get((row * 37 + w) * 2 + j));
+        lanes[static_cast<size_t>(w % 16)] +=
+            static_cast<float>(grid_grad.Get((row * 37 + w) * 2 + j));
       }
       const auto pair = [&](size_t i) { return lanes[i] + lanes[i + 8]; };
       const auto four = [&](size_t i) { return pair(i) + pair(i + 4); };

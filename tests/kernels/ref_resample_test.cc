@@ -147,8 +147,8 @@ TEST_P(RefResample, ErrsNoMoreThanItsRoundings) {
         const ResampleTables tables(GetParam(), in, out, c, backward);
         const auto exact = Sums<T, long double>(tables, from, backward);
         const auto magnitude = Sums<T, long double>(tables, from, backward, true);
-        const auto terms = static_cast<long double>(tables[0].most + tables[1].most +
-                                                    tables[2].most);
+        const auto terms =
+            static_cast<long double>(tables[0].most + tables[1].most + tables[2].most);
         for (int64_t i = 0; i < to.size(); ++i) {
           const auto at = static_cast<size_t>(i);
           const long double allowed = terms * ComputeEpsilon(GetParam()) / 2 * magnitude[at] +

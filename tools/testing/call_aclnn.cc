@@ -17,7 +17,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -88,19 +87,11 @@ struct Operation {
   CallPhase1 call;
 };
 // Only the types of the functions are used: nothing here is linked.
-#define PORTACL_OPERATION(name) \
-  { #name, &decltype(SignatureOf(std::declval <decltype(&name##GetWorkspaceSize)>()))::Call }
-const std::array kOperations = {Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1d),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2d),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact3d),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1dBackward),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2dBackward),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact3dBackward),
-                                Operation PORTACL_OPERATION(aclnnGridSampler2D),
-                                Operation PORTACL_OPERATION(aclnnGridSampler2DBackward),
-                                Operation PORTACL_OPERATION(aclnnGridSampler3D),
-                                Operation PORTACL_OPERATION(aclnnGridSampler3DBackward)};
-#undef PORTACL_OPERATION
+constexpr Operation kOperations[] = {
+#define PORTACL_ACLNN(name, ...) \
+  {#name, &decltype(SignatureOf(std::declval<decltype(&name##GetWorkspaceSize)>()))::Call},
+#include "src/ops/operator_list.inc"
+};
 
 using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
@@ -281,7 +272,7 @@ AclnnCaller::~AclnnCaller() {
 
 AclnnOutcome AclnnCaller::Run(Call& call) {
   const auto* const operation = std::find_if(
-      kOperations.begin(), kOperations.end(),
+      std::begin(kOperations), std::end(kOperations),
       [&](const Operation& o) { return std::strcmp(o.function, call.op->function) == 0; });
   // Only portacl has profiles.
   using SetProfile = int32_t(const char*);
