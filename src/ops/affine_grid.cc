@@ -7,6 +7,7 @@
 #include "ops/affine_grid_params.h"
 #include "ops/call.h"
 #include "ops/kernels.h"
+#include "ops/plan.h"
 #include "ops/planned_kernel.h"
 #include "runtime/fp_env.h"
 

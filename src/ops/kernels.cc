@@ -10,6 +10,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward.h"
 #include "cpu/grid_sampler/grid_sampler_3d.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward.h"
+#include "cpu/resize/resample.h"
 #include "cpu/resize/upsample_nearest_exact.h"
 #include "cpu/resize/upsample_nearest_exact_backward.h"
 #endif
@@ -52,6 +53,7 @@ PORTACL_KERNEL_LIST(GridSampler2D)
 PORTACL_KERNEL_LIST(GridSampler2DBackward)
 PORTACL_KERNEL_LIST(GridSampler3D)
 PORTACL_KERNEL_LIST(GridSampler3DBackward)
+PORTACL_KERNEL_LIST(Resample)
 PORTACL_KERNEL_LIST(UpsampleNearestExact)
 PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
 
@@ -64,7 +66,6 @@ PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
         [] { return List(std::span<const base::Kernel<Name##Params>>(), ref::k##Name); }); \
   }
 
-PORTACL_REFERENCE(Resample)
 PORTACL_REFERENCE(AffineGrid)
 
 }  // namespace portacl::ops
