@@ -95,8 +95,12 @@ class UpsampleNearestPlan final : public NearestPlan<UpsampleNearestExactParams>
   }
 
   Status Make() {
+    const auto& kernels = KernelsFor<UpsampleNearestExactParams>();
+    // The reference alone copies bytes.
+    const bool bytes = params_.dtype == base::DType::kUInt8;
     return Choose(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
-                  KernelsFor<UpsampleNearestExactParams>(), Nearest::kFloor);
+                  bytes ? KernelList<UpsampleNearestExactParams>{kernels.back()} : kernels,
+                  Nearest::kFloor);
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {

@@ -37,6 +37,7 @@ const base::Kernel<Params> kUpsampleNearestExact = {
     [] { return true; },
     [](const Params&, base::KernelPlan*) { return true; },
     [](const Params& p, const base::KernelPlan&, void*) {
+      if (p.dtype == base::DType::kUInt8) return Run<uint8_t>(p);
       base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
     },
 };
