@@ -84,7 +84,7 @@ def draw_taps(axes, ratio, o, half_width, weight, title):
     for i, w in weights.items():
         axes.add_patch(Rectangle((i + 0.2, 0), 0.6, 1.6 * w / total, facecolor=BLUE))
     axes.axhline(0, color="#555555", linewidth=0.8)
-    axes.axvline(centre, ymin=0.22, color=ORANGE)
+    axes.axvline(centre, ymin=0.22, ymax=0.84, color=ORANGE)
     axes.text(centre, 1.75, f"output {o}", ha="center", color=ORANGE)
     axes.set(xlim=(-0.1, 10.1), ylim=(-0.65, 2.1))
     axes.set_title(title)
@@ -93,9 +93,9 @@ def draw_taps(axes, ratio, o, half_width, weight, title):
 
 def resample_taps(folder, narrow):
     figure, axes = panels(narrow, 4, (13.5, 2.9), (4.4, 9.6))
-    draw_taps(axes[0], 0.7, 6, 1, triangle, "linear: two taps")
-    draw_taps(axes[1], 0.7, 6, 2, lambda s: keys(s, -0.75), "cubic: four")
-    draw_taps(axes[2], 2.4, 1, 2.4, lambda s: triangle(s), "antialiased: a window")
+    draw_taps(axes[0], 0.7, 5, 1, triangle, "linear: two taps")
+    draw_taps(axes[1], 0.7, 5, 2, lambda s: keys(s, -0.75), "cubic: four")
+    draw_taps(axes[2], 2.4, 1, 2.4, triangle, "antialiased: a window")
     draw_taps(axes[3], 2.4, 1, 4.8, lambda s: keys(s, -0.5), "antialiased cubic")
     save(figure, folder, "resample-taps.svg", narrow)
 
@@ -111,7 +111,7 @@ def resample_order(folder, narrow):
         x = 0.0
         for number, step in enumerate(steps):
             ends = number in (0, len(steps) - 1)
-            width = 2.2 if ends else 1.0
+            width = 3.0 if ends else 1.0
             cell(panel, x, 0, width, step, TINTS[0] if ends else TINTS[1])
             if not ends:
                 panel.text(x + 0.5, -0.45, f"sum {number}", ha="center", color=GREY)
@@ -119,7 +119,7 @@ def resample_order(folder, narrow):
             if number + 1 < len(steps):
                 panel.add_patch(FancyArrowPatch((x - 0.68, 0.5), (x - 0.02, 0.5), color=BLUE,
                                                 arrowstyle="-|>", mutation_scale=11))  # fmt: skip
-        panel.text(x - 1.8, -0.45, "rounded once", ha="center", color=GREY)
+        panel.text(x - 2.2, -0.45, "rounded once", ha="center", color=GREY)
         panel.set_title(title)
         panel.set(xlim=(-0.1, x), ylim=(-0.8, 1.3))
         panel.axis("off")
