@@ -309,7 +309,7 @@ def _resize_backward(
             f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
             f"{len(shape)} extents of at least 0"
         )
-    arguments = (_axis_scales(scales, axes), *modes)
+    arguments = (*modes, _axis_scales(scales, axes))
     return _into(function, grad_output, wanted, dtype, arguments, out)
 
 
@@ -324,7 +324,7 @@ def _resize(
     shape, dtype = describe(input, "input")
     factors = _axis_scales(scales, _spatial_axes(shape, "input"))
     wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
-    return _into(function, input, wanted, dtype, (factors, *modes), out)
+    return _into(function, input, wanted, dtype, (*modes, factors), out)
 
 
 def _into(

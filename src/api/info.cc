@@ -13,6 +13,7 @@
 #include "ops/settings.h"
 #include "portacl/version.h"
 #include "runtime/parallel.h"
+#include "runtime/thread_policy.h"
 
 namespace portacl::api {
 namespace {
@@ -65,13 +66,14 @@ std::string InfoJson() {
                              JsonStrings(NamesOf(op.op, ops::kAclnnFunctions)),
                              JsonStrings(NamesOf(op.op, ops::kGraphOperators)));
   }
+  const runtime::SharingCounts calls = runtime::CountsOfSharing();
   return fmt::format(
       R"({{"version":{},"cpu":{},"instruction_sets":{},"threads":{},"thread_pool":{},)"
-      R"("profile":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
+      R"("adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
       JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
-      runtime::NumThreads(), JsonString(runtime::ThreadPoolName()),
-      JsonString(ops::ProfileName(ops::CurrentProfile())), ops::Strict(),
-      JsonString(ops::ForcedImpl()), operators, functions);
+      runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), runtime::AdaptsThreads(),
+      calls.shared, calls.alone, calls.lost, JsonString(ops::ProfileName(ops::CurrentProfile())),
+      ops::Strict(), JsonString(ops::ForcedImpl()), operators, functions);
 }
 
 }  // namespace portacl::api

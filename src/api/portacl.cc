@@ -59,7 +59,8 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
   }
   const portacl::runtime::FpEnvironment environment;
   const portacl::ops::CallTimer timer;
-  plan.Run(plan.ElementsAt(storages), workspace);
+  const portacl::ops::Elements elements = plan.ElementsAt(storages);
+  plan.RunCall({&elements, 1}, workspace);
   timer.Ran(plan);
   return {};
 }

@@ -56,6 +56,10 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
+  // Runs this plan, or its parts, as one call of the runtime's: one region of threads for all its
+  // loops. Each part has elements of its own. Waits for the result.
+  void RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
+
   // Computes from and into these elements (0, 0, ...). Waits for the result.
   virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
 
@@ -117,6 +121,7 @@ class Plan {
   template <class Check>
   base::Status ForTensors(const Check& check) const;
   base::Status CheckOverlap(const Storages& storages) const;
+  uint64_t Kind() const;
 
   const Refusals refusals_;
   const Signature* logged_ = nullptr;

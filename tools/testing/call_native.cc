@@ -74,6 +74,11 @@ struct DestroyPlan {
 
 }  // namespace
 
+std::string KernelOf(const Call& call) {
+  Plan plan;
+  return MakePlan(call, plan).ok() ? plan.kernel() : "";
+}
+
 void RunNative(Call& call) {
   portaclPlan* made = nullptr;
   int32_t code = MakePlan(call, &made);

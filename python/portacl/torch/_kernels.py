@@ -89,7 +89,7 @@ def _resize(
 ) -> torch.Tensor:
     """Resized values in the memory format of ``input``."""
     output = empty((*input.shape[:2], *output_size), input.dtype, memory_format_like(input))
-    function(input, output, _axis_scales(input, scales), *modes, get_num_threads())
+    function(input, output, *modes, _axis_scales(input, scales), get_num_threads())
     return output
 
 
@@ -105,7 +105,7 @@ def _resize_backward(
     grad_input = empty(
         input_size, grad_output.dtype, memory_format or memory_format_like(grad_output)
     )
-    function(grad_output, grad_input, _axis_scales(grad_output, scales), *modes, get_num_threads())
+    function(grad_output, grad_input, *modes, _axis_scales(grad_output, scales), get_num_threads())
     return grad_input
 
 

@@ -2,7 +2,6 @@
 #include "cpu/resize/resample_plan.h"
 
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "cpu/machine/caches.h"
@@ -246,15 +245,16 @@ ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 }
 
 template <class F>
-bool PlanResample(const Params& p, int64_t element_size, const ResampleTarget& target,
-                  base::KernelPlan* plan) {
-  auto mine = std::make_shared<ResampleKernelPlan<F>>();
+std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
+                                         const ResampleTarget& target, std::string_view path) {
+  ResamplePlan plan;
+  auto* const mine = &plan.way.emplace<ResampleKernelPlan<F>>();
   mine->backward = p.backward;
   mine->init = p.backward ? F{0} : -F{0};
   mine->d = ResampleTaps<F>(p.d);
   mine->h = ResampleTaps<F>(p.h);
   mine->w = ResampleTaps<F>(p.w);
-  SetLayout(p, mine.get());
+  SetLayout(p, mine);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   if (mine->w.identity) {
@@ -262,33 +262,33 @@ bool PlanResample(const Params& p, int64_t element_size, const ResampleTarget& t
     mine->batch = 4;
   } else if (mine->inner > 1) {
     mine->path = Path::kPixels;
-  } else if (!MakeColumns(target, mine.get())) {
-    return false;
+  } else if (!MakeColumns(target, mine)) {
+    return std::nullopt;
   }
+  plan.path = NameOf(mine->path);
+  if (!path.empty() && path != plan.path) return std::nullopt;
   const auto elements = [&p](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
            static_cast<double>(h) * static_cast<double>(w);
   };
   const double read = elements(p.d.from, p.h.from, p.w.from) * static_cast<double>(element_size);
   const double written = elements(p.d.to, p.h.to, p.w.to) * static_cast<double>(element_size);
-  CutBoxes(read + written, mine.get());
-  BookScratch(target, mine.get());
+  CutBoxes(read + written, mine);
+  BookScratch(target, mine);
   int64_t workspace = 0;
   if (__builtin_mul_overflow(mine->size, mine->slots * static_cast<int64_t>(sizeof(F)),
                              &workspace)) {
-    return false;
+    return std::nullopt;
   }
-  plan->workspace_size = static_cast<uint64_t>(workspace);
-  plan->path = NameOf(mine->path);
-  plan->path_id = static_cast<int32_t>(mine->path);
-  plan->table = std::move(mine);
-  return true;
+  plan.workspace_size = static_cast<uint64_t>(workspace);
+  return plan;
 }
 
 template struct ResampleKernelPlan<float>;
 template struct ResampleKernelPlan<double>;
-template bool PlanResample<float>(const Params&, int64_t, const ResampleTarget&, base::KernelPlan*);
-template bool PlanResample<double>(const Params&, int64_t, const ResampleTarget&,
-                                   base::KernelPlan*);
+template std::optional<ResamplePlan> PlanResample<float>(const Params&, int64_t,
+                                                         const ResampleTarget&, std::string_view);
+template std::optional<ResamplePlan> PlanResample<double>(const Params&, int64_t,
+                                                          const ResampleTarget&, std::string_view);
 
 }  // namespace portacl::cpu

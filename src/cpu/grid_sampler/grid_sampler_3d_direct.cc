@@ -1,9 +1,7 @@
 // Grid sampling of volumes with a point in each lane of a vector, its taps gathered straight from
 // the volumes, channel by channel: no workspace.
-#include "cpu/grid_sampler/grid_sampler_3d.h"
-
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d.cc"
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_direct.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <limits>
@@ -11,6 +9,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_cubic-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -57,8 +56,8 @@ class VolumeSampling {
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
     for (int64_t c = 0; c < p_.shape.c; ++c) {
       const V values = sample(points.input + c * p_.input_stride[1]);
-      WriteValues(D(), values, output_at_, points.first, points.count,
-                  points.values + c * output_at_.plane.channel_stride);
+      WriteChannel(D(), values, output_at_, points.first, points.count,
+                   points.values + c * output_at_.channel_stride);
     }
   }
 
@@ -201,10 +200,8 @@ class VolumeSampling {
 
   const Params& p_;
   VolumeSource<F> source_;
-  VolumePoints output_at_;
+  PointStrides output_at_;
 };
-
-bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler3DKernel(p, plan); }
 
 template <class T, bool kPairs>
 void RunTyped(const Params& p, const PointChunks& chunks) {
@@ -218,31 +215,19 @@ void RunTyped(const Params& p, const PointChunks& chunks) {
   }
 }
 
-void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
-  const auto& mine = *static_cast<const VolumeSamplingPlan*>(plan.table.get());
-  if (mine.blocks) return RunBlockSampling(p, mine, workspace);
+}  // namespace
+
+void RunPath(const Params& p, const VolumeGathers& gathers, void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (mine.pairs) {
-      RunTyped<T, true>(p, mine.chunks);
+    if (gathers.pairs) {
+      RunTyped<T, true>(p, gathers.chunks);
     } else {
-      RunTyped<T, false>(p, mine.chunks);
+      RunTyped<T, false>(p, gathers.chunks);
     }
   });
 }
 
-}  // namespace
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#if HWY_ONCE
-namespace portacl::cpu {
-
-std::span<const base::Kernel<ops::GridSampler3DParams>> GridSampler3DKernels() {
-  static constexpr base::Kernel<ops::GridSampler3DParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

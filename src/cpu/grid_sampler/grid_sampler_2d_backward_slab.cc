@@ -1,9 +1,7 @@
-// The grid sampler's gradients: points are sorted into row strips, strips are summed on pixel-major
+// The gradients on slabs: points are sorted into row strips, strips are summed on pixel-major
 // slabs, block of channels by block, and the blocks' gridGrad sums are added in order.
-#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
-
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward.cc"
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <hwy/cache_control.h>
@@ -16,6 +14,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/machine/fetch.h"
 #include "runtime/parallel.h"
 
@@ -83,7 +82,7 @@ class Backward {
  public:
   using F = base::ComputeType<T>;
 
-  Backward(const Params& p, const BackwardGeometry& g, void* workspace)
+  Backward(const Params& p, const SlabGeometry& g, void* workspace)
       : call_(p, g, workspace),
         p_(p),
         s_(p.shape),
@@ -207,16 +206,16 @@ class Backward {
     job.foreign = g_.points + slot * kForeignPoints;
     job.partial = scratch.partial + block * g_.partial_points * 2;
     SetEntries(strip, scratch, lists, &job);
-    const SlabBlock cells = {n,
-                             g_.blocks.FirstChannel(block),
-                             g_.blocks.ChannelsOf(block),
-                             g_.pitch,
-                             first_row,
-                             end_row,
-                             job.halo_end,
-                             call_.slopes,
-                             p_.want_input_grad,
-                             g_.stream};
+    const SlabBlock cells = {.n = n,
+                             .first_channel = g_.blocks.FirstChannel(block),
+                             .channels = g_.blocks.ChannelsOf(block),
+                             .pitch = g_.pitch,
+                             .first_row = first_row,
+                             .end_row = end_row,
+                             .halo_end = job.halo_end,
+                             .values = call_.slopes,
+                             .sums = p_.want_input_grad,
+                             .stream = g_.stream};
     LoadSlab<L, T>(p_, cells, slab);
     if (job.count > 0) Pass<L>()(job);
     if (p_.want_input_grad) FlushSlab<L, T>(p_, cells, slab);
@@ -262,48 +261,18 @@ class Backward {
   SlabCall<T> call_;
   const Params& p_;
   const ops::GridSampler2DShape& s_;
-  const BackwardGeometry& g_;
+  const SlabGeometry& g_;
   PointStrides grad_output_at_;
 };
 
-bool Plan(const Params& p, base::KernelPlan* plan) {
-  return PlanGridSampler2DBackwardKernel(p, plan);
-}
+}  // namespace
 
-void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
-  switch (static_cast<BackwardPath>(plan.path_id)) {
-    case BackwardPath::kPlanar:
-      return RunPlanar(p, *static_cast<const PlanarGeometry*>(plan.table.get()), workspace);
-    case BackwardPath::kDirect:
-      return RunDirect(p, *static_cast<const PointChunks*>(plan.table.get()));
-    case BackwardPath::kOwned:
-      return RunOwned(p, *static_cast<const OwnedGeometry*>(plan.table.get()));
-    case BackwardPath::kPacked:
-      return RunPacked(p, *static_cast<const PackedGeometry*>(plan.table.get()), workspace);
-    case BackwardPath::kScatter:
-      return RunScatter(p, *static_cast<const ScatterGeometry*>(plan.table.get()));
-    case BackwardPath::kSlab:
-      break;
-  }
-  const auto& geometry = *static_cast<const BackwardGeometry*>(plan.table.get());
+void RunPath(const Params& p, const SlabGeometry& slabs, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    Backward<typename decltype(tag)::type>(p, geometry, workspace).Run();
+    Backward<typename decltype(tag)::type>(p, slabs, workspace).Run();
   });
 }
 
-}  // namespace
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#if HWY_ONCE
-namespace portacl::cpu {
-
-std::span<const base::Kernel<ops::GridSampler2DBackwardParams>> GridSampler2DBackwardKernels() {
-  static constexpr base::Kernel<ops::GridSampler2DBackwardParams> kKernels[] = {
-      PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

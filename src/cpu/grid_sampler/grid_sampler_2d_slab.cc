@@ -1,16 +1,13 @@
 // Grid sampling on pixel-major slabs: a vector of channels per tap and point.
-#include "cpu/grid_sampler/grid_sampler_2d.h"
-
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d.cc"
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_slab.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
 #include <limits>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_plan.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
@@ -194,8 +191,14 @@ class Sampling {
     HWY_ALIGN F x[kGroup];
     HWY_ALIGN F y[kGroup];
     HWY_ALIGN F sums[kGroup * L];
-    SlabPoints<F> points = {geometry_, g_.pitch, 0, s_.h, s_.h, slab, x,
-                            y,         nullptr,  0, 0,    0,    false};
+    const SlabPoints<F> points = {.geometry = geometry_,
+                                  .pitch = g_.pitch,
+                                  .first_row = 0,
+                                  .end_row = s_.h,
+                                  .halo_end = s_.h,
+                                  .slab = slab,
+                                  .x = x,
+                                  .y = y};
     Sum sum;
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
@@ -265,31 +268,14 @@ class Sampling {
   PointStrides output_at_;
 };
 
-bool Plan(const Params& p, base::KernelPlan* plan) { return PlanGridSampler2DKernel(p, plan); }
+}  // namespace
 
-void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
-  if (static_cast<SamplingPath>(plan.path_id) == SamplingPath::kDirect) {
-    RunDirectSampling(p, *static_cast<const PointChunks*>(plan.table.get()));
-    return;
-  }
-  const auto& geometry = *static_cast<const SamplingGeometry*>(plan.table.get());
+void RunPath(const Params& p, const SamplingGeometry& slabs, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    Sampling<typename decltype(tag)::type>(p, geometry, workspace).Run();
+    Sampling<typename decltype(tag)::type>(p, slabs, workspace).Run();
   });
 }
 
-}  // namespace
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#if HWY_ONCE
-namespace portacl::cpu {
-
-std::span<const base::Kernel<ops::GridSampler2DParams>> GridSampler2DKernels() {
-  static constexpr base::Kernel<ops::GridSampler2DParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE
