@@ -66,8 +66,8 @@ struct Phase1Results {
 
 template <class T>
 T ArgumentAs(const Handle& handle) {
-  if constexpr (std::is_same_v<T, double>) {
-    return handle.real;
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
+    return static_cast<T>(handle.real);
   } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) {
     return static_cast<T>(handle.integer);
   } else if constexpr (std::is_same_v<T, const aclIntArray*>) {
