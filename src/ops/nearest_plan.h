@@ -20,7 +20,9 @@ namespace portacl::ops {
 template <class Params>
 class NearestPlan : public Plan {
  protected:
-  explicit NearestPlan(const Call& call) : Plan(call), scales_(call.scales()) {}
+  explicit NearestPlan(const Call& call) : NearestPlan(call, call.scales()) {}
+  NearestPlan(const Call& call, const std::array<double, 3>& scales)
+      : Plan(call), scales_(scales) {}
 
   // `small` and `large` are the shapes of both sides as (N, C, ...).
   base::Status Choose(const base::Dims& small, const base::Dims& large,

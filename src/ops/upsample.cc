@@ -80,7 +80,7 @@ class ResamplePlan final : public Plan {
 // Nearest: kernels of nearest-exact on tables of the other rule.
 class UpsampleNearestPlan final : public NearestPlan<UpsampleNearestExactParams> {
  public:
-  explicit UpsampleNearestPlan(const Call& call) : NearestPlan(call) {
+  explicit UpsampleNearestPlan(const Call& call) : NearestPlan(call, upsample::UsedScales(call)) {
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const TensorDesc input = ChannelsFirst(*call.input(0));
@@ -113,7 +113,8 @@ class UpsampleNearestPlan final : public NearestPlan<UpsampleNearestExactParams>
 
 class UpsampleNearestBackwardPlan final : public NearestPlan<UpsampleNearestExactBackwardParams> {
  public:
-  explicit UpsampleNearestBackwardPlan(const Call& call) : NearestPlan(call) {
+  explicit UpsampleNearestBackwardPlan(const Call& call)
+      : NearestPlan(call, upsample::UsedScales(call)) {
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const TensorDesc grad_output = ChannelsFirst(*call.input(0));

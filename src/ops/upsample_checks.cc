@@ -70,6 +70,12 @@ class Checker {
   }
 
   Status Scales() const {
+    const auto* const listed = call_.floats(0);
+    const auto axes = static_cast<size_t>(call_.axes());
+    if (listed != nullptr && !listed->empty() && listed->size() != axes) {
+      return refusals_.Refuse(Rule::kAttribute, "scales has {} elements, but must have {} or none",
+                              listed->size(), axes);
+    }
     for (int axis = 0; axis < call_.axes(); ++axis) {
       const double scale = scales_[static_cast<size_t>(axis)];
       if (scale >= 0 || (rules_.negative_scales && scale < 0)) continue;  // false for NaN
@@ -102,9 +108,15 @@ class Checker {
     return {};
   }
 
-  // gradOutput is (N, C) and outputSize; what is written is (N, C) of what is read, and its size.
+  // What is read has (N, C) of inputSize and, of gradients, the extents of outputSize; what is
+  // written has its N and C, and the extents of the other list.
   Status Agreement() const {
-    if (sized() && backward_) PORTACL_RETURN_IF_ERROR(GradientSizes());
+    const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
+    const std::vector<int64_t> input_size = InputSize();
+    if (!input_size.empty()) PORTACL_RETURN_IF_ERROR(Batch(input_size));
+    if (backward_ && output_size != nullptr) {
+      PORTACL_RETURN_IF_ERROR(Fits(*output_size, 0, sides_.out, from_name(), from(), Rule::kInput));
+    }
     const Dims& read = backward_ ? sides_.out : sides_.in;
     const Dims& written = backward_ ? sides_.in : sides_.out;
     for (int axis = 0; axis < 2; ++axis) {
@@ -113,29 +125,33 @@ class Checker {
                               to_name(), to().shape.ToString(), from_name(),
                               from().shape.ToString(), axis == 0 ? "N" : "C", read[axis]);
     }
-    if (!sized() || call_.ints(0) == nullptr || backward_) return {};
-    return Fits(*call_.ints(0), 0, written, to_name(), to(), Rule::kOutput);
+    if (!input_size.empty()) {
+      const std::vector<int64_t> extents(input_size.begin() + 2, input_size.end());
+      return Fits(extents, 1, sides_.in, to_name(), to(), Rule::kOutput);
+    }
+    if (backward_ || output_size == nullptr) return {};
+    return Fits(*output_size, 0, sides_.out, to_name(), to(), Rule::kOutput);
   }
 
-  Status GradientSizes() const {
-    if (call_.ints(0) != nullptr) {
-      PORTACL_RETURN_IF_ERROR(
-          Fits(*call_.ints(0), 0, sides_.out, from_name(), from(), Rule::kInput));
-    }
-    if (call_.ints(1) == nullptr) return {};
+  // inputSize as (N, C, ...); empty where the call has none.
+  std::vector<int64_t> InputSize() const {
+    if (!sized() || call_.ints(1) == nullptr) return {};
     std::vector<int64_t> size = *call_.ints(1);
     if (rules_.input_size_channels_last && IsChannelsLast()) {
       size.insert(size.begin() + 1, size.back());
       size.pop_back();
     }
+    return size;
+  }
+
+  Status Batch(const std::vector<int64_t>& input_size) const {
     for (size_t axis = 0; axis < 2; ++axis) {
-      if (size[axis] == sides_.out[static_cast<int>(axis)]) continue;
+      if (input_size[axis] == sides_.out[static_cast<int>(axis)]) continue;
       return refusals_.Refuse(Rule::kAttribute, "{} says {} = {}, but {} has shape {}",
-                              call_.ints_name(1), axis == 0 ? "N" : "C", size[axis], from_name(),
-                              from().shape.ToString());
+                              call_.ints_name(1), axis == 0 ? "N" : "C", input_size[axis],
+                              from_name(), from().shape.ToString());
     }
-    const std::vector<int64_t> extents(size.begin() + 2, size.end());
-    return Fits(extents, 1, sides_.in, to_name(), to(), Rule::kOutput);
+    return {};
   }
 
   bool IsChannelsLast() const {
