@@ -89,7 +89,6 @@ void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_
   const int64_t first = std::clamp(period.first, w0, w1);
   const int64_t end = std::clamp(period.end, first, w1);
   const int64_t P = period.ratio;
-  const int64_t before = (period.taps - P) / 2;
   AddElements(plan, from, to, w0, first);
   for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
     const int64_t o1 = std::min(o0 + kResampleChunk, end);
@@ -109,7 +108,7 @@ void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_
         SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
     }
     for (int64_t k = 0; k < period.taps; ++k) {
-      const int64_t at = k - before + P * kResampleMargin;  // not negative
+      const int64_t at = k - period.before + P * kResampleMargin;  // not negative
       taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
     }
     AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init,

@@ -1,6 +1,7 @@
 // Layout, path, cut and scratch of resampling.
 #include "cpu/resize/resample_plan.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -69,6 +70,31 @@ void AddOuter(ResampleOuter axis, std::vector<ResampleOuter>* outer) {
   outer->push_back(axis);
 }
 
+// Pixels of few channels are no rows worth a call: their elements become columns, with a table of
+// their own.
+template <class F>
+void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
+  ResampleTaps<F>& w = plan->w;
+  if (!w.identity) {
+    plan->flat_start.push_back(0);
+    for (int64_t o = 0; o < w.to; ++o) {
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t k = w.start[o]; k < w.start[o + 1]; ++k) {
+          plan->flat_source.push_back(w.source[k] * channels + c);
+          plan->flat_weight.push_back(w.weight[k]);
+        }
+        plan->flat_start.push_back(static_cast<int64_t>(plan->flat_source.size()));
+      }
+    }
+    w.start = plan->flat_start.data();
+    w.source = plan->flat_source.data();
+    w.weight = plan->flat_weight.data();
+  }
+  w.from *= channels;
+  w.to *= channels;
+  plan->inner = plan->input_w = plan->output_w = 1;
+}
+
 template <class F>
 void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   const auto& from = p.input_stride;
@@ -91,6 +117,7 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
+  if (pixels && p.c < 2 * plan->lanes) Flatten(p.c, plan);
 }
 
 // ---- paths of W ---------------------------------------------------------------------------------
@@ -188,16 +215,18 @@ bool FindPhases(ResampleKernelPlan<F>* plan) {
   const int64_t P = w.from / w.to;
   if (P * w.to != w.from || P < 2 || P > 4) return false;
   const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
-  if ((taps - P) % 2 != 0 || taps < 1 || taps > kResampleMargin * P) return false;
+  if (taps < 1 || taps > kResampleMargin * P) return false;
+  const int64_t before = P * (w.to / 2) - w.source[middle];
+  if (std::abs(before) > taps) return false;
   const auto [first, end] = FittingRange(w.to, [&](int64_t o) {
     if (w.Count(o) != taps) return false;
     for (int64_t k = 0; k < taps; ++k) {
-      if (w.source[w.start[o] + k] != P * o - (taps - P) / 2 + k) return false;
+      if (w.source[w.start[o] + k] != P * o - before + k) return false;
       if (!SameBits(w.weight[w.start[o] + k], w.weight[middle + k])) return false;
     }
     return true;
   });
-  plan->period = {.ratio = P, .taps = taps, .first = first, .end = end};
+  plan->period = {.ratio = P, .taps = taps, .before = before, .first = first, .end = end};
   plan->period_weight.assign(w.weight + middle, w.weight + middle + taps);
   return w.to >= 2 * plan->lanes && end - first >= plan->lanes && 2 * (end - first) >= w.to;
 }
@@ -222,7 +251,7 @@ bool FindExpand(ResampleKernelPlan<F>* plan) {
     }
     return true;
   });
-  plan->period = {.ratio = P, .taps = taps, .first = first, .end = end};
+  plan->period = {.ratio = P, .taps = taps, .before = 0, .first = first, .end = end};
   plan->period_weight.assign(w.weight + w.start[middle], w.weight + w.start[middle + P]);
   return end - first >= plan->lanes && 2 * (end - first) >= w.from;
 }
@@ -428,6 +457,7 @@ template <class F>
 bool PlanResample(const Params& p, int64_t element_size, const ResampleTarget& target,
                   base::KernelPlan* plan) {
   auto mine = std::make_shared<ResampleKernelPlan<F>>();
+  mine->lanes = target.lanes;
   mine->backward = p.backward;
   mine->init = p.backward ? F{0} : -F{0};
   mine->d = ResampleTaps<F>(p.d);
@@ -436,7 +466,6 @@ bool PlanResample(const Params& p, int64_t element_size, const ResampleTarget& t
   SetLayout(p, mine.get());
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
-  mine->lanes = target.lanes;
   if (!ChoosePath(target, mine.get())) return false;
   const auto elements = [&p](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *

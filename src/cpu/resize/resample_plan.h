@@ -100,9 +100,10 @@ struct ResampleLookups {
 
 // Where the table of W repeats itself.
 struct ResamplePeriod {
-  int64_t ratio = 0;  // sources a destination (kPhases), or destinations a source (kExpand)
-  int64_t taps = 0;   // of each destination
-  int64_t first = 0;  // destinations (kPhases) or sources (kExpand) [first, end)
+  int64_t ratio = 0;   // sources a destination (kPhases), or destinations a source (kExpand)
+  int64_t taps = 0;    // of each destination
+  int64_t before = 0;  // kPhases: the first tap of destination o is source ratio * o - before
+  int64_t first = 0;   // destinations (kPhases) or sources (kExpand) [first, end)
   int64_t end = 0;
 };
 
@@ -125,7 +126,9 @@ struct ResampleKernelPlan {
   bool backward = false;
   F init = 0;  // what sums start from
   ResampleTaps<F> d, h, w;
-  ResampleRing d_ring, h_ring;  // forward
+  ResampleRing d_ring, h_ring;                   // forward
+  std::vector<int64_t> flat_start, flat_source;  // of w, where elements of pixels are columns
+  std::vector<F> flat_weight;
 
   // Planes are numbered through these axes: N, C and axes that are identities.
   std::vector<ResampleOuter> outer;
