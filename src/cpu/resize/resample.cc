@@ -32,15 +32,14 @@ void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspac
       });
 }
 
-void Run(const Params& params, const base::KernelPlan& plan, void* workspace) {
+void Run(const Params& params, const ResamplePlan& plan, void* workspace) {
   base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using Plan = ResampleKernelPlan<base::ComputeType<T>>;
-    RunTyped<T>(params, *static_cast<const Plan*>(plan.table.get()), workspace);
+    RunTyped<T>(params, std::get<ResampleKernelPlan<base::ComputeType<T>>>(plan.way), workspace);
   });
 }
 
-bool Plan(const Params& params, base::KernelPlan* plan) {
+std::optional<ResamplePlan> Plan(const Params& params, std::string_view path) {
   return base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using F = base::ComputeType<T>;
@@ -48,7 +47,7 @@ bool Plan(const Params& params, base::KernelPlan* plan) {
                                    .block = kTransposed<F>,
                                    .fixed = !HWY_HAVE_SCALABLE,
                                    .can_stream = HWY_ARCH_X86 != 0};
-    return PlanResample<F>(params, static_cast<int64_t>(sizeof(T)), target, plan);
+    return PlanResample<F>(params, static_cast<int64_t>(sizeof(T)), target, path);
   });
 }
 

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "cpu/machine/caches.h"
@@ -256,40 +255,6 @@ bool FindExpand(ResampleKernelPlan<F>* plan) {
   return end - first >= plan->lanes && 2 * (end - first) >= w.from;
 }
 
-template <class F>
-bool ChoosePath(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  plan->batch = 4;
-  if (plan->w.identity) return true;
-  if (plan->inner > 1) {
-    plan->path = Path::kPixels;
-    plan->batch = 1;
-    return true;
-  }
-  if (FindPhases(plan)) {
-    plan->path = Path::kPhases;
-    return true;
-  }
-  if (target.fixed && FindExpand(plan)) {
-    plan->path = Path::kExpand;
-    return true;
-  }
-  const ResampleTaps<F>& w = plan->w;
-  const auto blocks =
-      static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
-  const double block = static_cast<double>(target.block);
-  double cost = 10 + 1.25 * (blocks * 5.6 + static_cast<double>(w.start[w.to]) * 1.5 / block);
-  for (const int64_t vectors : {1, 2}) {
-    ResampleLookups<F> lookups;
-    if (!target.fixed || !MakeLookups(w, target.lanes, vectors, &lookups)) continue;
-    if (lookups.cost >= cost) continue;
-    cost = lookups.cost;
-    plan->lookups = std::move(lookups);
-    plan->path = Path::kLookup;
-    plan->batch = 8;
-  }
-  return plan->path == Path::kLookup || MakeColumns(target, plan);
-}
-
 const char* NameOf(Path path) {
   switch (path) {
     case Path::kCopy:
@@ -306,6 +271,43 @@ const char* NameOf(Path path) {
       return "expand";
   }
   return "";
+}
+
+// The fastest path, or `path` if it is not "" and serves the table.
+template <class F>
+bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKernelPlan<F>* plan) {
+  const auto may_be = [path](Path which) { return path.empty() || path == NameOf(which); };
+  const ResampleTaps<F>& w = plan->w;
+  plan->batch = 4;
+  if (w.identity) return may_be(Path::kCopy);
+  if (plan->inner > 1) {
+    plan->path = Path::kPixels;
+    plan->batch = 1;
+    return may_be(Path::kPixels);
+  }
+  if (may_be(Path::kPhases) && FindPhases(plan)) {
+    plan->path = Path::kPhases;
+    return true;
+  }
+  if (may_be(Path::kExpand) && target.fixed && FindExpand(plan)) {
+    plan->path = Path::kExpand;
+    return true;
+  }
+  const auto blocks =
+      static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
+  const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
+  double cost = path.empty() ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5)
+                             : std::numeric_limits<double>::infinity();
+  for (const int64_t vectors : {1, 2}) {
+    ResampleLookups<F> lookups;
+    if (!target.fixed || !may_be(Path::kLookup)) break;
+    if (!MakeLookups(w, target.lanes, vectors, &lookups) || lookups.cost >= cost) continue;
+    cost = lookups.cost;
+    plan->lookups = std::move(lookups);
+    plan->path = Path::kLookup;
+    plan->batch = 8;
+  }
+  return plan->path == Path::kLookup || (may_be(Path::kColumns) && MakeColumns(target, plan));
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -454,46 +456,46 @@ ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 }
 
 template <class F>
-bool PlanResample(const Params& p, int64_t element_size, const ResampleTarget& target,
-                  base::KernelPlan* plan) {
-  auto mine = std::make_shared<ResampleKernelPlan<F>>();
+std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
+                                         const ResampleTarget& target, std::string_view path) {
+  ResamplePlan plan;
+  auto* const mine = &plan.way.emplace<ResampleKernelPlan<F>>();
   mine->lanes = target.lanes;
   mine->backward = p.backward;
   mine->init = p.backward ? F{0} : -F{0};
   mine->d = ResampleTaps<F>(p.d);
   mine->h = ResampleTaps<F>(p.h);
   mine->w = ResampleTaps<F>(p.w);
-  SetLayout(p, mine.get());
+  SetLayout(p, mine);
+  if (!ChoosePath(target, path, mine)) return std::nullopt;
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
-  if (!ChoosePath(target, mine.get())) return false;
-  const auto elements = [&p](int64_t d, int64_t h, int64_t w) {
+  const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
-           static_cast<double>(h) * static_cast<double>(w);
+           static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(element_size);
   };
-  const double read = elements(p.d.from, p.h.from, p.w.from) * static_cast<double>(element_size);
-  const double written = elements(p.d.to, p.h.to, p.w.to) * static_cast<double>(element_size);
+  const double read = bytes(p.d.from, p.h.from, p.w.from);
+  const double written = bytes(p.d.to, p.h.to, p.w.to);
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
-  AlignPeriod(element_size, mine.get());
-  CutBoxes(read + written, mine.get());
-  BookScratch(target, mine.get());
+  AlignPeriod(element_size, mine);
+  CutBoxes(read + written, mine);
+  BookScratch(target, mine);
   int64_t workspace = 0;
   if (__builtin_mul_overflow(mine->size, mine->slots * static_cast<int64_t>(sizeof(F)),
                              &workspace)) {
-    return false;
+    return std::nullopt;
   }
-  plan->workspace_size = static_cast<uint64_t>(workspace);
-  plan->path = NameOf(mine->path);
-  plan->path_id = static_cast<int32_t>(mine->path);
-  plan->table = std::move(mine);
-  return true;
+  plan.path = NameOf(mine->path);
+  plan.workspace_size = static_cast<uint64_t>(workspace);
+  return plan;
 }
 
 template struct ResampleKernelPlan<float>;
 template struct ResampleKernelPlan<double>;
-template bool PlanResample<float>(const Params&, int64_t, const ResampleTarget&, base::KernelPlan*);
-template bool PlanResample<double>(const Params&, int64_t, const ResampleTarget&,
-                                   base::KernelPlan*);
+template std::optional<ResamplePlan> PlanResample<float>(const Params&, int64_t,
+                                                         const ResampleTarget&, std::string_view);
+template std::optional<ResamplePlan> PlanResample<double>(const Params&, int64_t,
+                                                          const ResampleTarget&, std::string_view);
 
 }  // namespace portacl::cpu

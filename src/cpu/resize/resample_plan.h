@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -191,10 +193,17 @@ struct ResampleKernelPlan {
   static std::array<int64_t, 2> Sources(const ResampleTaps<F>& taps, int64_t o0, int64_t o1);
 };
 
-// False where sizes overflow. F: the compute type.
+// To be moved, not copied: the taps of W may point into it.
+struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>> {
+  static constexpr std::array kPaths = {"rows",   "channels_last", "columns",
+                                        "lookup", "phases",        "expand"};
+};
+
+// None where sizes overflow, or where `path` is one that does not serve the call. F: the compute
+// type.
 template <class F>
-bool PlanResample(const ops::ResampleParams& params, int64_t element_size,
-                  const ResampleTarget& target, base::KernelPlan* plan);
+std::optional<ResamplePlan> PlanResample(const ops::ResampleParams& params, int64_t element_size,
+                                         const ResampleTarget& target, std::string_view path);
 
 }  // namespace portacl::cpu
 
