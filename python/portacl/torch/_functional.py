@@ -24,19 +24,39 @@ def _per_axis(value: Any, axes: int) -> list[Any]:
 
 
 def _extent(value: Any) -> Union[int, torch.SymInt]:
-    if isinstance(value, (int, torch.SymInt)):
-        return value
+    if not isinstance(value, (int, torch.SymInt)):
+        try:
+            value = index(value)
+        except TypeError:
+            raise TypeError(
+                f"interpolate_nearest_exact: size has {value!r}, but must be an integer or one for "
+                f"each axis"
+            ) from None
+    if isinstance(value, int) and not 0 <= value < 2**63:
+        raise ValueError(
+            f"interpolate_nearest_exact: size has {value}, but extents must be 0 to 2**63 - 1"
+        )
+    return value
+
+
+def _factor(value: Any) -> float:
     try:
-        return index(value)
-    except TypeError:
+        return float(value if not isinstance(value, str) else None)
+    except OverflowError:
+        return inf  # which the caller refuses
+    except (TypeError, ValueError):
         raise TypeError(
-            f"interpolate_nearest_exact: size has {value!r}, but must be an integer or one for "
-            f"each axis"
+            f"interpolate_nearest_exact: scale_factor has {value!r}, but must be a number or one "
+            f"for each axis"
         ) from None
 
 
 def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
     for name, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                f"{function}: {name} is a {type(tensor).__name__}, but must be a tensor"
+            )
         if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
         check_tensor(torch, tensor, name)
@@ -129,14 +149,20 @@ def interpolate_nearest_exact(
         sizes = [_extent(s) for s in _per_axis(size, axes)]
         scales = None
     else:
-        scales = [float(s) for s in _per_axis(scale_factor, axes)]
+        scales = [_factor(s) for s in _per_axis(scale_factor, axes)]
         if not all(0 < s < inf for s in scales):
             raise ValueError(
                 f"interpolate_nearest_exact: scale_factor is {scale_factor}, but each factor must "
                 f"be a finite number above 0"
             )
         sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
+        if any(isinstance(extent, int) and extent >= 2**63 for extent in sizes):
+            raise ValueError(
+                f"interpolate_nearest_exact: scale_factor is {scale_factor}, which makes extents "
+                f"above 2**63 - 1 of {list(input.shape[2:])}"
+            )
     if len(sizes) != axes or (scales is not None and len(scales) != axes):
-        raise ValueError(f"interpolate_nearest_exact: {axes} spatial axes need as many values")
+        name = "size" if scales is None else "scale_factor"
+        raise ValueError(f"interpolate_nearest_exact: {name} needs a value for each of {axes} axes")
     result: torch.Tensor = ops.upsample_nearest_exact(input, sizes, scales)
     return result
