@@ -15,10 +15,12 @@ except ModuleNotFoundError as _missing:
 from ._functional import grid_sample, interpolate_nearest_exact
 from ._host_threads import Threads, lend, threads
 from ._override import accelerated, disable, enable, is_enabled
+from ._profile import Report, profile
 
 lend()
 
 __all__ = [
+    "Report",
     "Threads",
     "accelerated",
     "disable",
@@ -26,5 +28,6 @@ __all__ = [
     "grid_sample",
     "interpolate_nearest_exact",
     "is_enabled",
+    "profile",
     "threads",
 ]

@@ -274,3 +274,10 @@ for _name, _gradient in (
         f"portacl::{_name}", _gradient, setup_context=_setup_resize, lib=_library
     )
     _TANGENT_RULES[_name] = partial(_resize_tangent, getattr(ops, _name))
+
+
+def operators() -> list[str]:
+    """Names of all operators, without the namespace."""
+    prefix = "portacl::"
+    names = torch._C._dispatch_get_all_op_names()
+    return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
