@@ -47,6 +47,10 @@ foreach(part IN ITEMS runtime compiler)
   install(FILES "${compat_dir}/lib64" DESTINATION ${part})
 endforeach()
 
+# The package for whole torch_npu programs, which the library finds beside itself.
+install(DIRECTORY python/portacl_npu DESTINATION python
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.cc" PATTERN "*.h")
+
 # Shells that cannot name the file they source fall back to the folder known here.
 set(PORTACL_HOME_FALLBACK "${CMAKE_INSTALL_PREFIX}")
 configure_file(cmake/set_env.sh.in "${PROJECT_BINARY_DIR}/set_env.sh" @ONLY)

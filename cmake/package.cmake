@@ -76,6 +76,9 @@ foreach(name IN LISTS PORTACL_COMPAT_NAMES ITEMS portacl)
                       "${debian_lib}/libportacl.so.${PROJECT_VERSION_MAJOR}")
 endforeach()
 install_debian(libportacl-dev DIRECTORY DESTINATION "${ascend}/opp")
+install(DIRECTORY python/portacl_npu DESTINATION "${ascend}/python"
+        COMPONENT deb-libportacl-dev EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.cc" PATTERN "*.h")
 foreach(part IN ITEMS runtime compiler)
   install_debian_link(libportacl-dev "${ascend}/${part}" lib64 "${ascend}/lib64")
 endforeach()

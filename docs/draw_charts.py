@@ -1,4 +1,4 @@
-"""Draws the charts of performance.md and python.md as telephones show them: NAME-narrow.png.
+"""Draws the charts of performance_rows.md and python.md as telephones show them: NAME-narrow.png.
 
     python docs/draw_charts.py [DIR]
 
@@ -110,7 +110,7 @@ def bars(rows, values, text, **how):
 
 
 def ratios(folder, name, title, section):
-    rows = table("performance.md", f"### {section}")
+    rows = table("performance_rows.md", f"### {section}")
     column = "**PyTorch / portacl**"
     how = {"xscale": "log", "xlabel": "times faster than PyTorch (medians)"}
     figure, axes = bars(rows, lambda r: pair(r[column]), "{:g}x", **how)
@@ -124,7 +124,7 @@ def ratios(folder, name, title, section):
 
 
 def copy_share(folder):
-    rows = table("performance.md", f"### {NEAREST}")
+    rows = table("performance_rows.md", f"### {NEAREST}")
     how = {"xlabel": "bandwidth, % of a copy of as many bytes"}
     title = "nearest-exact backward: share of copy bandwidth"
     figure, axes = bars(rows, lambda r: pair(r["of copy"]), "{:.0f} %", **how)
@@ -133,7 +133,7 @@ def copy_share(folder):
 
 
 def scaling(folder):
-    rows = [row for part in (GRID, NEAREST) for row in table("performance.md", f"### {part}")]
+    rows = [row for part in (GRID, NEAREST) for row in table("performance_rows.md", f"### {part}")]
     peers = (("PyTorch", ORANGE, "s"), ("portacl", BLUE, "o"))
 
     def gain(row, peer):
@@ -165,7 +165,7 @@ def roofline(folder):
             (NEAREST, BLUE, "o", "nearest-exact"), (GRID, ORANGE, "^", "grid sampler 2D"),
         ):  # fmt: skip
             points = []
-            for row in table("performance.md", f"### {section}"):
+            for row in table("performance_rows.md", f"### {section}"):
                 speed, time = pair(row["GB/s"])[index], pair(row["portacl, ms"])[index]
                 points.append((speed * time * 1e6, speed))
                 if share := pair(row.get("of copy", "-/-"))[index]:
@@ -185,7 +185,7 @@ def roofline(folder):
 
 
 def sizes(folder):
-    head, rows = cells("performance.md", "## Size")
+    head, rows = cells("performance_rows.md", "## Size")
     columns = range(1, len(head), 2)  # portacl and, beside it, PyTorch
     figure, panels = plt.subplots(len(columns), 1, figsize=(WIDTH, 9.6), sharex=True)
     for axes, column in zip(panels, columns):

@@ -40,13 +40,17 @@ PORTACL_API const char* portaclGetVersion(void);
 
 /** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
  *  kernels in each operator's list (best first, with "available"), the functions and graph names
- *  that reach each operator, threads, profile, forced implementation. Owned by the library; valid
- *  until the thread's next call of portaclGetInfo. */
+ *  that reach each operator, threads, profile, forced implementation; whether calls use other
+ *  threads only where that pays ("adapt_threads"), how many have ("calls_shared"), how many of
+ *  these waited for longer than that saved ("calls_lost"), and how many then ran on their callers
+ *  ("calls_alone"). Owned by the library; valid until the thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
 /** Number of threads that kernels use: 1 to 1024; 0 restores the default (PORTACL_NUM_THREADS; else
- *  what a lent pool says; else the number of CPUs this process may use, or OMP_NUM_THREADS where
- *  that is less). Results never depend on it. Waits for running work. */
+ *  what a lent pool says; else the number of CPUs this process may use, by its affinity mask and
+ *  its control groups' quota, or OMP_NUM_THREADS where that is less). Results never depend on it.
+ *  Where threads have come too late to help, calls run on their callers for a while
+ *  (PORTACL_ADAPT_THREADS=0: never). Waits for running work. */
 PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
 /** The number for calls of this thread. */
 PORTACL_API int32_t portaclGetNumThreads(void);
@@ -93,7 +97,12 @@ PORTACL_API int32_t portaclGetStrict(void);
 
 /** Forces one kernel family by the name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
  *  null or "" chooses the best again (environment: PORTACL_IMPL). A name that is unknown or that
- *  this CPU cannot run is refused when the next plan is made. */
+ *  this CPU cannot run is refused when the next plan is made.
+ *
+ *  A family may be followed by one of its paths ("avx2:slab", as portaclPlanGetKernel has them),
+ *  to measure or test that path alone. Each plan is then made by this path or refused: with
+ *  PORTACL_ERROR_INVALID and the list of paths if the operator has no such path, with
+ *  PORTACL_ERROR_NO_KERNEL if the path does not serve the call. */
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 

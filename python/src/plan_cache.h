@@ -11,18 +11,13 @@
 #include <mutex>
 #include <vector>
 
+#include "src/ops/operator_list.h"
+
 namespace portacl_python {
 
 inline constexpr int kMaxTensors = 5;
 
-enum class Op : int32_t {
-  kUpsampleNearestExact,
-  kUpsampleNearestExactBackward,
-  kGridSampler2D,
-  kGridSampler2DBackward,
-  kGridSampler3D,
-  kGridSampler3DBackward,
-};
+using portacl::ops::Op;
 
 // One call of the native API: its tensors in the order of the planning function's parameters.
 struct Call {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "ops/call_log.h"
+#include "ops/call.h"
 #include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/planned_kernel.h"
@@ -19,8 +19,7 @@ namespace portacl::ops {
 template <class Params>
 class NearestPlan : public Plan {
  protected:
-  NearestPlan(const char* op, Surface surface, const std::array<double, 3>& scales)
-      : Plan(op, surface), scales_(scales) {}
+  explicit NearestPlan(const Call& call) : Plan(call), scales_(call.scales()) {}
 
   // `small` and `large` are the shapes of both sides as (N, C, ...).
   base::Status Choose(const base::Dims& small, const base::Dims& large,
@@ -40,13 +39,6 @@ class NearestPlan : public Plan {
     return {};
   }
 
-  // `names`: the operator's of one, two and three axes.
-  CallWords WordsOf(const std::array<const char*, 3>& names, const char* from,
-                    const char* to) const {
-    const int spatial = tensor(0).desc.shape.rank() - 2;
-    return {names[static_cast<size_t>(spatial - 1)], {from, to}, ScaleWords(spatial, scales_)};
-  }
-
   Params params_;
   PlannedKernel<Params> chosen_;
 
@@ -56,7 +48,7 @@ class NearestPlan : public Plan {
 };
 
 // The plan of a checked call.
-template <class MadePlan, class Call>
+template <class MadePlan>
 base::Status MakeNearestPlan(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   auto made = std::make_shared<MadePlan>(call);

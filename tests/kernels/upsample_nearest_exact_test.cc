@@ -1,6 +1,6 @@
 // The SIMD kernels of nearest-exact forward against the reference, byte for byte, on every
 // instruction set of this machine.
-#include "cpu/upsample_nearest_exact.h"
+#include "cpu/resize/upsample_nearest_exact.h"
 
 #include <gtest/gtest.h>
 

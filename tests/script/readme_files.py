@@ -61,7 +61,7 @@ def below(*tops):
 
 # A copy of a part of the tree is looked at as far as it goes.
 others = [folder for folder in map(pathlib.Path, ("tools", "bench", "tests")) if folder.is_dir()]
-folders = [*(page.parent for page in sorted(pathlib.Path("src").glob("*/README.md"))), *others]
+folders = [*(page.parent for page in sorted(pathlib.Path("src").rglob("README.md"))), *others]
 product = below("include", "src", "tools")
 found = []
 for folder in folders:

@@ -9,10 +9,10 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -r include src tools "$copy"
 cd "$copy"
-touch src/base/not_named.cc src/cpu/grid_sampler_2d_unnamed-inl.h
+touch src/base/not_named.cc src/cpu/grid_sampler/grid_sampler_2d_unnamed-inl.h
 rm src/ref/grid_sampler_point.h
 for problem in "src/base/README.md does not name not_named.cc" \
-  "src/cpu/README.md does not name grid_sampler_2d_unnamed-inl.h" \
+  "src/cpu/grid_sampler/README.md does not name grid_sampler_2d_unnamed-inl.h" \
   "src/ref/README.md names grid_sampler_point.h, which is not there"; do
   python3 "$PORTACL_SOURCE_DIR/tests/script/readme_files.py" >found || true
   grep -qxF "$problem" found || { echo "not noticed: $problem"; cat found; exit 1; }

@@ -1,0 +1,84 @@
+"""What batch normalisation over several processes asks devices for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _axes(x: Any) -> list[int]:
+    return [axis for axis in range(x.dim()) if axis != 1]
+
+
+def _wide(values: Any, x: Any) -> Any:
+    return values.view([1, -1] + [1] * (x.dim() - 2))
+
+
+def _reduce(x: Any, eps: float) -> Any:
+    wide = x.float()
+    return wide.sum(_axes(x)), wide.square().sum(_axes(x))
+
+
+def _gather(
+    x: Any,
+    sums: Any,
+    square_sums: Any,
+    running_mean: Any,
+    running_var: Any,
+    momentum: float,
+    eps: float,
+    counts: Any,
+) -> Any:
+    count = counts.sum()
+    mean = sums.sum(0) / count
+    variance = square_sums.sum(0) / count - mean.square()
+    if running_mean is not None:
+        running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+    if running_var is not None:
+        running_var.lerp_((variance * count / (count - 1)).to(running_var.dtype), momentum)
+    return mean, (variance + eps).rsqrt()
+
+
+def _normalise(x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, eps: float) -> Any:
+    out = (x - _wide(mean, x)) * _wide(invstd, x)
+    if weight is not None:
+        out = out * _wide(weight, x)
+    if bias is not None:
+        out = out + _wide(bias, x)
+    return out.to(x.dtype)
+
+
+def _backward_reduce(
+    grad: Any, x: Any, mean: Any, invstd: Any, weight: Any, input_g: bool, weight_g: bool, bias_g: bool
+) -> Any:
+    sum_dy = grad.float().sum(_axes(x))
+    sum_dy_xmu = (grad * (x - _wide(mean, x))).float().sum(_axes(x))
+    grad_weight = (sum_dy_xmu * invstd).to(grad.dtype) if weight_g else None
+    grad_bias = sum_dy.to(grad.dtype) if bias_g else None
+    return sum_dy, sum_dy_xmu, grad_weight, grad_bias
+
+
+def _backward(
+    grad: Any,
+    x: Any,
+    mean: Any,
+    invstd: Any,
+    weight: Any,
+    sum_dy: Any,
+    sum_dy_xmu: Any,
+    count: Any,
+) -> Any:
+    total = count.sum()
+    scale = invstd if weight is None else invstd * weight
+    centred = (x - _wide(mean, x)) * _wide(invstd.square() * sum_dy_xmu / total, x)
+    return ((grad - _wide(sum_dy / total, x) - centred) * _wide(scale, x)).to(x.dtype)
+
+
+ATEN = {
+    "batch_norm_elemt": _normalise,
+    "batch_norm_backward_reduce": _backward_reduce,
+    "batch_norm_backward_elemt": _backward,
+}
+NPU = {
+    "batch_norm_reduce": _reduce,
+    "batch_norm_gather_stats_update": _gather,
+}

@@ -1,0 +1,397 @@
+// Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
+#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
+
+#include <hwy/base.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
+#include "runtime/parallel.h"
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+
+constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
+constexpr int64_t kMinStripRows = 8;
+constexpr int64_t kMaxPlanarChannels = 2;
+constexpr int64_t kMaxPackedChannels = 4;
+// Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
+// L2 cache.
+constexpr int64_t kDirectAnywhere = 4;
+constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
+// Below this a read of gradOutput straight from its planes stays in the L1 cache.
+constexpr int64_t kGatherBytes = 16 << 10;
+// Below this storing gridGrad's sums of a block at random stays in the L2 cache.
+constexpr int64_t kTotalsBytes = 512 << 10;
+
+// Of an image's planes, which share the L2 cache with the points.
+int64_t PlanesBytes() { return L2CacheBytes() / 4 * 3; }
+
+bool Serves(const Params& p) {
+  if (p.shape.n == 0 || p.shape.c == 0) return false;
+  return ServesPlane(p.shape) && (p.want_input_grad || p.want_grid_grad);
+}
+
+// Rows behind a strip that points touch which touch the strip. Four taps are up to five rows apart
+// where floats are 2 and 4 apart, far outside the image, and reflected into it.
+int64_t Halo(const ops::GridSampler2DShape& s) {
+  switch (s.interpolation) {
+    case ops::Interpolation::kNearest:
+      return 0;
+    case ops::Interpolation::kBilinear:
+      return 1;
+    default:
+      return s.padding == ops::Padding::kReflection ? 4 : 3;
+  }
+}
+
+// Points, rounded up to whole groups.
+int64_t WholeGroups(int64_t points) {
+  constexpr int64_t kSize = int64_t{kGroup};
+  return (points + kSize - 1) / kSize * kSize;
+}
+
+// Floats, rounded up to whole cache lines.
+int64_t WholeLines(int64_t floats) {
+  return (floats + kLineElements - 1) / kLineElements * kLineElements;
+}
+
+// Whether gridGrad is wanted and not identically 0.
+bool WantsSlopes(const Params& p) {
+  return p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
+}
+
+// Bytes of the call's tensors, of expanded ones as well: may exceed 2^63.
+double TensorBytes(const Params& p) {
+  const auto& s = p.shape;
+  const auto points = static_cast<double>(s.oh * s.ow);
+  const auto pixels = static_cast<double>(s.h * s.w);
+  const int planes = 1 + int{p.want_input_grad};
+  return static_cast<double>(s.n) * static_cast<double>(base::DTypeSize(s.dtype)) *
+         (static_cast<double>(s.c) * (points + planes * pixels) +
+          2 * points * (1 + int{p.want_grid_grad}));
+}
+
+bool ExceedsCaches(const Params& p) {
+  return TensorBytes(p) > static_cast<double>(LastLevelCacheBytes());
+}
+
+struct Sizes {
+  int64_t element;  // of the tensors
+  int64_t compute;  // of the scratch
+  int64_t cell;     // of a slab
+};
+
+Sizes SizesOf(const Params& p, int lanes) {
+  const int64_t element = base::DTypeSize(p.shape.dtype);
+  const int64_t compute = std::max<int64_t>(element, 4);
+  return {element, compute, lanes * compute * (int{p.want_input_grad} + int{WantsSlopes(p)})};
+}
+
+// Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
+// addresses first: rows must not lie a multiple of 4 KiB (nearly) apart, or a point's lower taps
+// wait for the upper taps of its neighbours.
+int64_t PitchFor(int64_t width, int64_t cell) {
+  int64_t pitch = width + 2;
+  while ((pitch * cell) % 4096 < 1024 || (pitch * cell) % 4096 > 3072) ++pitch;
+  return pitch;
+}
+
+void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry* g) {
+  const auto& s = p.shape;
+  g->pitch = PitchFor(s.w, sizes.cell);
+  int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
+  if (!g->by_image) {  // at least two pieces of work for each thread
+    const int64_t wanted = (int64_t{2} * threads + g->blocks.count - 1) / g->blocks.count;
+    rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
+  }
+  if (rows >= s.h) {
+    g->shift = 24;
+    g->strips = 1;
+    rows = s.h;
+  } else {
+    g->shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(rows))) - 1;
+    rows = int64_t{1} << g->shift;
+    g->strips = (s.h + rows - 1) / rows;
+  }
+  g->slab_rows = rows + 2 + Halo(s);
+}
+
+// Hands out offsets in multiples of a cache line.
+class Arena {
+ public:
+  uint64_t Take(int64_t bytes) {
+    const uint64_t offset = size_;
+    size_ += (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
+    return offset;
+  }
+  uint64_t size() const { return size_; }
+
+ private:
+  uint64_t size_ = 0;
+};
+
+// gradOutput in pixel-major order costs memory: as many blocks at a time as keep the workspace
+// below 1.5 times the tensors.
+int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
+                    int64_t other_bytes) {
+  const int64_t block = g.points * g.blocks.MostLanes() * sizes.compute;
+  if (g.strips == 1 || block <= kGatherBytes) return 0;
+  const int64_t images = g.by_image ? g.slots : 1;
+  const double left = 1.5 * TensorBytes(p) - static_cast<double>(other_bytes);
+  const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks.count, g.slots);
+  const double blocks = left / static_cast<double>(block * images);
+  return static_cast<int64_t>(std::clamp(blocks, 0.0, static_cast<double>(useful)));
+}
+
+void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
+  g->slab_bytes = static_cast<uint64_t>(g->slab_rows * g->pitch * sizes.cell + 63) / 64 * 64;
+  const int64_t margin = kFetchAhead + int64_t{kGroup};
+  // A point near the edge of a strip is in two lists.
+  const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
+  const bool lists = g->strips > 1;
+  // Stored in the points' own order, each sum of a random grid would wait for a line of its own. Of
+  // few channels the memory would weigh too much.
+  const bool totals = WantsSlopes(p);  // gridGrad is made from them
+  g->in_lists = lists && totals && g->blocks.MostLanes() == kBlockChannels &&
+                g->points * 2 * sizes.compute > kTotalsBytes;
+  // Whole cache lines.
+  g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
+  if (g->in_lists) g->partial_points = std::max(g->partial_points, WholeGroups(2 * g->points));
+  Arena image;
+  g->x_offset = image.Take(entries * sizes.compute);
+  g->y_offset = image.Take(entries * sizes.compute);
+  g->index_offset = image.Take(lists ? entries * 4 : 0);
+  g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
+  g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
+  g->partial_offset =
+      image.Take(totals ? g->blocks.count * g->partial_points * 2 * sizes.compute : 0);
+  const int64_t images = g->by_image ? g->slots : 1;
+  const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
+  const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
+  g->group_blocks = GroupBlocks(p, sizes, *g, others);
+  g->gathered_offset =
+      image.Take(g->group_blocks * g->points * g->blocks.MostLanes() * sizes.compute);
+  g->image_bytes = image.size();
+  g->image_offset = slabs;
+}
+
+// Whether copies of the planes pay: they fit the L2 cache, and enough points use them.
+bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
+  const auto& s = p.shape;
+  return g.image * int64_t{sizeof(float)} <= PlanesBytes() && s.oh * s.ow * 32 >= s.h * s.w;
+}
+
+PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
+  const auto& s = p.shape;
+  PlanarGeometry g = {};
+  g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  g.pitch = s.w + 2;
+  // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
+  const int64_t row_bytes = g.pitch * int64_t{sizeof(float)};
+  if (row_bytes >= 3840 && (row_bytes + 256) % 4096 < 512) g.pitch += 128;
+  g.plane = WholeLines(g.pitch * (s.h + 3));
+  g.image = g.plane * s.c * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
+  return g;
+}
+
+// Planes that are not worth a padded copy may still have most of their lines touched, with a point
+// for every two to four lines: a thread does not wait for each, it reads the next image's input
+// ahead, and adds in the caches what it then writes past them.
+void ChooseTraffic(const Params& p, PlanarGeometry* g) {
+  const auto& s = p.shape;
+  const int64_t elements = s.c * s.h * s.w;
+  const bool most_lines = s.oh * s.ow * 64 >= s.h * s.w;
+  if (!most_lines || elements * 2 * int64_t{sizeof(float)} > PlanesBytes()) return;
+  const auto is_dense = [&](const std::array<int64_t, 4>& stride) {
+    return stride[2] == s.w && (s.c == 1 || stride[1] == s.h * s.w);
+  };
+  g->fetch_input = p.want_grid_grad && is_dense(p.input_stride);
+  g->stage_sums = g->stream && p.want_input_grad && is_dense(p.input_grad_stride);
+  if (g->stage_sums) g->image = (elements / kLineElements + 2) * kLineElements;
+}
+
+using Plan = GridSampler2DBackwardPlan;
+
+// Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
+// same for every channel; channels in the lanes share the lines, but want slabs and lists first.
+std::optional<Plan> PlanDirect(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  if (p.want_input_grad || s.interpolation != ops::Interpolation::kBilinear ||
+      s.c > kMaxDirectChannels || !ServesPairs(s, p.input_stride)) {
+    return std::nullopt;
+  }
+  const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
+  if (!forced && s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
+  return Plan{{.way = PointChunksOf(s)}};
+}
+
+// Points, and pixels that count an eighth, in all channels.
+int64_t WorkOf(const ops::GridSampler2DShape& s) {
+  return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8);
+}
+
+// Whether a call is too small to be shared: waking a thread takes some 10 us.
+bool IsSmall(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
+
+// The same where every thread looks at all points of an image and gathers apart for gridGrad, while
+// one thread alone reads its taps once.
+bool IsSmallForOwners(const ops::GridSampler2DShape& s, int threads) {
+  constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
+  return IsSmall(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
+}
+
+bool ServesPlanes(const Params& p) {
+  return p.shape.dtype == base::DType::kFloat && p.shape.c <= kMaxPlanarChannels &&
+         p.shape.interpolation == ops::Interpolation::kBilinear;
+}
+
+// Every owner looks at all points of its image, which beyond so many of them costs more than
+// adding.
+constexpr int64_t kMostStrips = 8;
+
+std::optional<Plan> PlanOwned(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
+      (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
+    return std::nullopt;
+  }
+  if (!forced && (s.n >= threads || threads > kMostStrips * s.n || IsSmallForOwners(s, threads))) {
+    return std::nullopt;
+  }
+  const int64_t strips = std::min<int64_t>(s.h, (threads + s.n - 1) / s.n);
+  return Plan{{.way = OwnedGeometry{PointChunksOf(s), strips}}};
+}
+
+// Beyond, pixels in pixel-major order are added to faster, all channels at once.
+constexpr int64_t kMaxScatterChannels = 4;
+
+std::optional<Plan> PlanScatter(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  if (s.interpolation != ops::Interpolation::kNearest || !p.want_input_grad ||
+      base::DTypeSize(s.dtype) < 4 || !HasDenseRows(s, p.input_grad_stride)) {
+    return std::nullopt;
+  }
+  // Images that the threads cannot share evenly are cut; every owner looks at all points.
+  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsSmall(s);
+  const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
+  const int64_t strips = even ? 1 : std::min(s.h, wanted);
+  if (!forced && (s.c > kMaxScatterChannels || strips > kMostStrips)) return std::nullopt;
+  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips;
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
+  return Plan{{.way = ScatterGeometry{strips, grain}}};
+}
+
+// Whether threads that take whole images gain from planes.
+bool TakesPlanes(const Params& p) {
+  const int threads = runtime::NumThreads();
+  return p.shape.n >= threads || IsSmallForOwners(p.shape, threads);
+}
+
+Plan PlanesPlan(const PlanarGeometry& g) {
+  return {{.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
+}
+
+std::optional<Plan> PlanPadded(const Params& p, bool forced) {
+  if (!ServesPlanes(p)) return std::nullopt;
+  PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
+  if (!forced && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
+  g.stream = HWY_ARCH_X86 && ExceedsCaches(p);
+  return PlanesPlan(g);
+}
+
+std::optional<Plan> PlanPlanar(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  const bool dense = s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
+                     (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
+  if (!ServesPlanes(p) || !dense || (!forced && !TakesPlanes(p))) return std::nullopt;
+  PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
+  const bool in_memory = ExceedsCaches(p);
+  g.stream = HWY_ARCH_X86 && in_memory;
+  g.plane = g.image = 0;
+  if (in_memory) ChooseTraffic(p, &g);
+  return PlanesPlan(g);
+}
+
+// So many points, and pixels that count an eighth, one thread has added to packed cells before
+// several have shared them out as strips.
+constexpr int64_t kMostUnsharedPoints = 6 << 10;
+
+std::optional<Plan> PlanPacked(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  const Sizes sizes = SizesOf(p, int{kMaxPackedChannels});
+  if (s.interpolation != ops::Interpolation::kBilinear || !p.want_input_grad ||
+      sizes.compute != int64_t{sizeof(float)} || s.c > kMaxPackedChannels) {
+    return std::nullopt;
+  }
+  PackedGeometry g = {};
+  g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  g.pitch = s.w + 2;
+  // Rows (nearly) a multiple of 4 KiB apart: see PitchFor, which keeps further off than two cells
+  // need.
+  while ((g.pitch * sizes.cell + 128) % 4096 < 256) ++g.pitch;
+  const int64_t bytes = (s.h + 3) * g.pitch * sizes.cell;
+  constexpr int64_t kMostBytes = int64_t{4} << 31;  // 32 bits count a slot's elements
+  if (bytes >= kMostBytes) return std::nullopt;
+  const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
+  // Few points are not worth a copy of the image.
+  const bool pays = s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() &&
+                    s.oh * s.ow * 32 >= s.h * s.w;
+  if (!forced && !pays) return std::nullopt;
+  g.image = WholeLines(bytes / int64_t{sizeof(float)});
+  return Plan{
+      {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
+}
+
+std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  SlabGeometry g = {};
+  g.points = s.oh * s.ow;
+  g.blocks = CutChannels(s.c);
+  g.by_image = ByImage(s, threads);
+  g.stream = ExceedsCaches(p);
+  const int64_t chunk = std::max<int64_t>(1024, g.points / (int64_t{4} * threads));
+  g.chunk_points = WholeGroups(chunk);
+  g.chunks = (g.points + g.chunk_points - 1) / g.chunk_points;
+  if (const Sizes sizes = SizesOf(p, g.blocks.MostLanes()); sizes.cell > 0) {
+    ChooseStrips(p, sizes, threads, &g);
+    const int64_t tasks = g.by_image ? s.n : g.blocks.count * g.strips;
+    g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
+    g.evict = !g.by_image && g.slots > 1 && CpuVendor() == Vendor::kAmd;
+    BookWorkspace(p, sizes, &g);
+  } else {  // nearest without inputGrad: zeros, no scratch
+    g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  }
+  const auto images = static_cast<uint64_t>(g.by_image ? g.slots : 1);
+  return Plan{{.workspace_size = g.image_offset + images * g.image_bytes, .way = g}};
+}
+
+// Best first; the last one serves everything.
+constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
+    {"direct", PlanDirect},
+    {"scatter", PlanScatter},
+    {"owned", PlanOwned},
+    {"padded", PlanPadded},
+    {"planar", PlanPlanar},
+    {"packed", PlanPacked},
+    {"slab", PlanSlab},
+}};
+
+}  // namespace
+
+std::optional<Plan> PlanGridSampler2DBackward(const Params& params, std::string_view path) {
+  if (!Serves(params)) return std::nullopt;
+  return base::FirstPath(kPathRows, params, path);
+}
+
+}  // namespace portacl::cpu

@@ -1,0 +1,134 @@
+// Geometry and workspace of the grid sampler backward kernels, the same for every instruction set.
+#ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/kernel.h"
+#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+
+namespace portacl::cpu {
+
+// Points behind the last one, for each slot: as many as keep two slots off the same cache line.
+inline constexpr int64_t kForeignPoints = 8;
+
+// How many points ahead gathered gradOutput is fetched; a list may be read so far past its end.
+inline constexpr int64_t kFetchAhead = 32;
+
+// Channels are handled in blocks, planes of input and inputGrad in row strips whose slab (see
+// grid_sampler_2d_backward_strip.h) fits the L2 cache.
+//
+// Two ways to use the threads: one image each (`by_image`, every stage serial), or all on one image
+// after the other, each stage a parallel loop. Workspace:
+//
+//   slab[slots]                              one per running (image, block, strip)
+//   image scratch[by_image ? slots : 1]:
+//     x, y                                   padded coordinates of the points, in their own order
+//                                            or in lists by strip
+//     index                                  strips > 1: numbers of the points in the lists, or the
+//                                            first and last strip of each group of kGroup points
+//                                            and the lists of groups (at most 4 groups + 34 of the
+//                                            2 points + 48 entries: see CountGroups)
+//     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
+//                                            lists' ends
+//     place[points]                          in_lists: where each point stands in the lists; of two
+//                                            places that of the strip that owns its gridGrad
+//     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
+//                                            kForeignPoints for each slot that nobody reads; or
+//                                            in the order of the lists
+//     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
+struct SlabGeometry {
+  int64_t points;
+  ChannelBlocks blocks;
+  int64_t pitch;  // cells of a slab row
+  int shift;      // a strip has 1 << shift rows
+  int64_t strips;
+  int64_t slab_rows;
+  int slots;
+  bool by_image;
+  bool evict;            // lines that threads hand to each other go past the caches: on AMD, taking
+                         // a line away from others that have read it costs 120 ns every time, and
+                         // stores wait for each other; on Intel the detour costs more
+  bool stream;           // the tensors are larger than the caches: inputGrad is written past them
+  int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of kGroup
+  int64_t chunks;
+  bool in_lists;  // lists of points have gridGrad's sums in their own order
+  int64_t partial_points;
+  int64_t group_blocks;  // blocks whose gradOutput is gathered at a time, 0: never
+  // Bytes.
+  uint64_t slab_bytes;
+  uint64_t image_bytes;
+  uint64_t image_offset;
+  uint64_t x_offset;  // these from the image scratch's start
+  uint64_t y_offset;
+  uint64_t index_offset;
+  uint64_t cursor_offset;
+  uint64_t place_offset;
+  uint64_t partial_offset;
+  uint64_t gathered_offset;
+};
+
+// Float, bilinear, few channels, an image per thread: in copies of the planes with a border around
+// them, or on the planes themselves. Workspace, for each slot:
+//
+//   padded planes: of input if gridGrad is wanted, and of inputGrad if that is. Row r of an image
+//   is
+//     row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
+//   or, with stage_sums, an image's inputGrad, which begins as far into a cache line as the
+//   tensor's.
+struct PlanarGeometry {
+  int slots;
+  int64_t pitch;     // elements of a padded row
+  int64_t plane;     // elements of a padded plane; 0: works on the planes themselves
+  int64_t image;     // elements of a slot
+  bool stream;       // the tensors are larger than the caches: results are written past them
+  bool stage_sums;   // ... inputGrad, after it was summed in the slot
+  bool fetch_input;  // of the next image while this one is computed
+};
+
+// gridGrad alone, bilinear, dense rows: PointChunks, on the planes themselves, without a workspace.
+inline constexpr int64_t kMaxDirectChannels = 8;
+
+// Float, bilinear, one or two channels, fewer images than threads: strips of inputGrad's rows, each
+// with an owner, and gridGrad as above. No workspace.
+struct OwnedGeometry {
+  PointChunks chunks;
+  int64_t strips;  // of an image
+};
+
+// Bilinear, sums in float, three or four channels. All rows of an image fit the L2 cache as cells
+// of a slab, and threads take whole images: as many images as threads, or small ones. Workspace:
+// the cells, for each slot.
+struct PackedGeometry {
+  int slots;
+  int64_t pitch;  // cells of a row
+  int64_t image;  // elements of a slot
+};
+
+// Nearest mode, float or double, few channels: points are added straight to the planes of an image,
+// or of a strip of its rows, by one owner. No workspace.
+struct ScatterGeometry {
+  int64_t strips;  // of an image
+  int64_t grain;   // strips that are worth a thread
+};
+
+// The paths, in the order in which they are considered. "padded" and "planar" have PlanarGeometry,
+// "direct" has PointChunks.
+struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PlanarGeometry, PointChunks,
+                                                  OwnedGeometry, PackedGeometry, ScatterGeometry> {
+  static constexpr std::array kPaths = {"direct", "scatter", "owned", "padded",
+                                        "planar", "packed",  "slab"};
+};
+
+// The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and
+// planes or point counts above 2^30. `path`: one of the paths, or "" for the best.
+std::optional<GridSampler2DBackwardPlan> PlanGridSampler2DBackward(
+    const ops::GridSampler2DBackwardParams& params, std::string_view path);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_

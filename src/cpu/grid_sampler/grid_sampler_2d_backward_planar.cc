@@ -1,0 +1,423 @@
+// Bilinear gradients of float images with few channels, straight on the planes: one pass over the
+// points in which both taps of a row are read and added to as a pair. Small planes are copied to
+// padded ones first, so that no point needs a check. Longer than other files: one batch of points,
+// which stays in the L1 cache, serves both gradients and both kinds of planes.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_planar.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/grid_sampler/grid_sampler_2d_backward_planar_planes-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_planar_points-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
+#include "cpu/machine/machine.h"
+#include "runtime/parallel.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// The four taps of a point, or of a plane's sums.
+using Taps = hn::FixedTag<float, 4>;
+using Pair = hn::FixedTag<float, 2>;
+
+HWY_INLINE hn::Vec<Taps> LoadTaps(const float* upper, const float* lower) {
+  const Pair pair;
+  return hn::Combine(Taps(), hn::LoadU(pair, lower), hn::LoadU(pair, upper));
+}
+
+// hn::StoreInterleaved2 past the caches.
+HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
+  HWY_ALIGN float pairs[2 * hn::MaxLanes(D())];
+  hn::StoreInterleaved2(x, y, d, pairs);
+  StoreNarrow2(hn::Load(d, pairs), hn::Load(d, pairs + hn::Lanes(d)), d, to, true);
+}
+
+// Sums gradients of images with C = 1 or 2 channels on their planes.
+template <int C, bool kInputGrad, bool kGridGrad, bool kPadded>
+class PlanarImage {
+  static constexpr bool kPaired = kPadded && C == 2;
+
+ public:
+  // `slot`: planes.image elements.
+  PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot)
+      : p_(p),
+        cut_(planes),
+        planes_(p, n, planes, slot),
+        geometry_(PointGeometryOf<float>(p.shape)),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
+        grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
+        grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
+        grid_grad_(kGridGrad ? static_cast<float*>(p.grid_grad) + n * p.grid_grad_stride[0]
+                             : nullptr) {}
+
+  void Run() const {
+    planes_.Fill();
+    const int64_t points = p_.shape.oh * p_.shape.ow;
+    HWY_ALIGN float grid[2 * kBatch] = {};
+    HWY_ALIGN float copy[C][kBatch];
+    const float* g[C];
+    Batch batch;
+    batch.same_offsets =
+        kPadded || !kInputGrad || !kGridGrad || p_.input_stride[2] == p_.input_grad_stride[2];
+    batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
+    for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
+      const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);
+      PrepareBatch<kPadded, kPaired>(p_, geometry_, cut_.pitch, Grid(first, count, grid),
+                                     static_cast<size_t>(count), &batch);
+      for (int c = 0; c < C; ++c) g[c] = GradOutput(c, first, count, copy[c]);
+      if constexpr (kGridGrad) StoreGridGrad(batch, g, first, count);
+      if constexpr (kInputGrad) {
+        if constexpr (kPaired) {
+          ScatterPairs(batch, g[0], g[1], count);
+        } else {
+          for (int c = 0; c < C; ++c) Scatter(batch, g[c], count, planes_.Sums(c));
+        }
+      }
+    }
+    planes_.StoreSums();
+  }
+
+ private:
+  // x and y of a batch's points: in place where they are contiguous. The rest of the batch stays as
+  // it is, and counts for nothing.
+  const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
+    const PointStrides& at = grid_at_;
+    if (HasDensePairs(at)) {
+      const float* from = grid_ + 2 * first;
+      if (count == int64_t{kBatch}) return from;
+      std::copy(from, from + 2 * count, copy);
+      return copy;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      const float* from = grid_ + at.OffsetOf(first + k);
+      copy[2 * k] = from[0];
+      copy[2 * k + 1] = from[at.channel_stride];
+    }
+    return copy;
+  }
+
+  // gradOutput of a batch: in place where it is contiguous.
+  const float* GradOutput(int c, int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
+    const PointStrides& at = grad_output_at_;
+    const float* from = grad_output_ + c * at.channel_stride;
+    if (at.flat && at.pixel_stride == 1 && count == int64_t{kBatch}) return from + first;
+    for (int64_t k = 0; k < count; ++k) copy[k] = from[at.OffsetOf(first + k)];
+    std::fill(copy + count, copy + kBatch, 0.0f);
+    return copy;
+  }
+
+  // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
+  // while points stay in it or move on to the next pixel: through memory each point would wait for
+  // the stores of the one before.
+  HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count,
+                          float* plane) const {
+    const int64_t down = kPadded ? cut_.pitch : p_.input_grad_stride[2];
+    float* const lower = plane + down;
+    float nw = 0;
+    float ne = 0;
+    float sw = 0;
+    float se = 0;
+    constexpr int32_t kNone = -2;  // nor is its neighbour, -1, a cell
+    int32_t cell = kNone;          // of the sums in registers
+    const auto add = [&](int64_t k) PORTACL_INLINE_LAMBDA {
+      const int32_t next = batch.sum[0][k];
+      if (!kPadded && HWY_UNLIKELY(batch.facts[k] != kAllTaps)) {
+        if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
+        cell = kNone;
+        AddInside(batch, k, g[k], plane);
+        return;
+      }
+      if (next != cell) {
+        if (next == cell + 1) {
+          plane[cell] = nw;
+          lower[cell] = sw;
+          nw = ne;
+          sw = se;
+        } else {
+          if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
+          nw = plane[next];
+          sw = lower[next];
+        }
+        ne = plane[next + 1];
+        se = lower[next + 1];
+        cell = next;
+      }
+      nw = std::fma(batch.weight(0)[k], g[k], nw);
+      ne = std::fma(batch.weight(1)[k], g[k], ne);
+      sw = std::fma(batch.weight(2)[k], g[k], sw);
+      se = std::fma(batch.weight(3)[k], g[k], se);
+    };
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+      Unroll<4>([&](auto i) PORTACL_INLINE_LAMBDA { add(k + static_cast<int64_t>(i)); });
+    }
+    for (; k < count; ++k) add(k);
+    if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
+  }
+
+  static HWY_INLINE void StoreCell(float* plane, float* lower, int32_t cell, float nw, float ne,
+                                   float sw, float se) {
+    plane[cell] = nw;
+    plane[cell + 1] = ne;
+    lower[cell] = sw;
+    lower[cell + 1] = se;
+  }
+
+  // The same for both channels of paired planes; a register holds a column of the cell's sums.
+  HWY_INLINE void ScatterPairs(const Batch& batch, const float* HWY_RESTRICT g0,
+                               const float* HWY_RESTRICT g1, int64_t count) const {
+    const D dv;
+    HWY_ALIGN float g[2 * kBatch];
+    for (size_t i = 0; i < kBatch; i += hn::Lanes(dv)) {
+      hn::StoreInterleaved2(hn::LoadU(dv, g0 + i), hn::LoadU(dv, g1 + i), dv, g + 2 * i);
+    }
+    const Taps d;
+    const Pair pair;
+    const int64_t down = 2 * cut_.pitch;
+    auto west = hn::Zero(d);  // nw sw
+    auto east = west;
+    float* cell = nullptr;
+    const auto store = [&](float* to, hn::Vec<Taps> column) HWY_ATTR {
+      hn::StoreU(hn::LowerHalf(pair, column), pair, to);
+      hn::StoreU(hn::UpperHalf(pair, column), pair, to + down);
+    };
+    for (int64_t k = 0; k < count; ++k) {
+      float* const next = planes_.Sums(0) + 2 * int64_t{batch.pair[0][k]};
+      if (next != cell) {
+        if (cell != nullptr) store(cell, west);
+        if (cell != nullptr && next == cell + 2) {
+          west = east;
+        } else {
+          if (cell != nullptr) store(cell + 2, east);
+          west = LoadTaps(next, next + down);
+        }
+        east = LoadTaps(next + 2, next + 2 + down);
+        cell = next;
+      }
+      const auto weight = hn::Load(d, batch.weights + 4 * k);
+      const auto grad = hn::LoadU(pair, g + 2 * k);
+      const auto both = hn::Combine(d, grad, grad);
+      west = hn::MulAdd(hn::DupEven(weight), both, west);
+      east = hn::MulAdd(hn::DupOdd(weight), both, east);
+    }
+    store(cell, west);
+    store(cell + 2, east);
+  }
+
+  // The taps of a point that are inside, one by one.
+  static void AddInside(const Batch& batch, int64_t k, float g, float* plane) {
+    for (int tap = 0; tap < 4; ++tap) {
+      if ((batch.facts[k] >> tap & 1) == 0) continue;
+      float& sum = plane[batch.sum[tap / 2][k] + batch.shift[k] + tap % 2];
+      sum = std::fma(batch.weight(tap)[k], g, sum);
+    }
+  }
+
+  void StoreGridGrad(const Batch& batch, const float* const* g, int64_t first,
+                     int64_t count) const {
+    const D d;
+    const DI di;
+    HWY_ALIGN float values[C][4 * kBatch];
+    ReadTaps(batch, count, values);
+    const PointStrides& at = grid_grad_at_;
+    const bool in_place = HasDensePairs(at) && count == int64_t{kBatch};
+    HWY_ALIGN float copy[2 * kBatch];
+    float* pairs = in_place ? grid_grad_ + 2 * first : copy;
+    const bool stream = cut_.stream && in_place && LineOffset(pairs) == 0;
+    for (size_t i = 0; i < static_cast<size_t>(count); i += hn::Lanes(d)) {
+      const auto facts = hn::Load(di, batch.facts + i);
+      const bool plain = hn::AllTrue(di, hn::Eq(facts, hn::Set(di, kAllTaps)));
+      V x;
+      V y;
+      SumChannels(batch, g, values, i, plain, x, y);
+      x = hn::Add(hn::Zero(d), x);
+      y = hn::Add(hn::Zero(d), y);
+      const V slope_x = hn::Load(d, batch.slope_x + i);
+      const V slope_y = hn::Load(d, batch.slope_y + i);
+      if (HWY_LIKELY(plain)) {
+        x = hn::Mul(x, slope_x);
+        y = hn::Mul(y, slope_y);
+      } else {
+        const auto is = [&](Facts fact) HWY_ATTR {
+          return hn::RebindMask(d, hn::TestBit(facts, hn::Set(di, fact)));
+        };
+        x = FinishGrad(d, x, slope_x, is(kUnusable), is(kInfinite));
+        y = FinishGrad(d, y, slope_y, is(kUnusable), is(kInfinite));
+      }
+      if (stream) {
+        StreamInterleaved2(d, x, y, pairs + 2 * i);
+      } else {
+        hn::StoreInterleaved2(x, y, d, pairs + 2 * i);
+      }
+    }
+    if (in_place) return;
+    for (int64_t k = 0; k < count; ++k) {
+      float* to = grid_grad_ + at.OffsetOf(first + k);
+      to[0] = pairs[2 * k];
+      to[at.channel_stride] = pairs[2 * k + 1];
+    }
+  }
+
+  // The values at every point's taps, in fours: nw ne sw se of one channel, or, paired, both
+  // channels' nw ne, and both channels' sw se. The fours of a vector of points stand in an order
+  // from which LoadTransposed gets vectors of nw, of ne, ...: points 0, 4, 8, ..., then 1, 5, ...
+  HWY_INLINE void ReadTaps(const Batch& batch, int64_t count, float (*to)[4 * kBatch]) const {
+    const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
+    for (int64_t i = 0; i < count; i += lanes) {
+      for (int64_t block = 0; block < lanes; block += 4) {
+        Unroll<4>([&](auto unrolled) PORTACL_INLINE_LAMBDA {
+          const auto k = static_cast<int64_t>(unrolled);
+          ReadPoint(batch, i + block + k, 4 * i + k * lanes + block, to);
+        });
+      }
+    }
+  }
+
+  static HWY_INLINE void LoadTransposed(const float* from, V& nw, V& ne, V& sw, V& se) {
+    const D d;
+    const auto lanes = hn::Lanes(d);
+    nw = hn::Load(d, from);
+    ne = hn::Load(d, from + lanes);
+    sw = hn::Load(d, from + 2 * lanes);
+    se = hn::Load(d, from + 3 * lanes);
+    TransposeIn128(d, nw, ne, sw, se);
+  }
+
+  HWY_INLINE void ReadPoint(const Batch& batch, int64_t k, int64_t slot,
+                            float (*to)[4 * kBatch]) const {
+    const Taps d;
+    if constexpr (kPaired) {
+      const float* upper = planes_.Values(0) + 2 * int64_t{batch.pair[0][k]};
+      hn::Store(hn::LoadU(d, upper), d, to[0] + slot);
+      hn::Store(hn::LoadU(d, upper + 2 * cut_.pitch), d, to[1] + slot);
+      return;
+    }
+    for (int c = 0; c < C; ++c) {
+      const float* plane = planes_.Values(c);
+      const float* upper = plane + batch.pair[0][k];
+      const float* lower = kPadded ? upper + cut_.pitch : plane + batch.pair[1][k];
+      hn::Store(LoadTaps(upper, lower), d, to[c] + slot);
+    }
+  }
+
+  // The sums over the channels, before the slopes.
+  HWY_INLINE void SumChannels(const Batch& batch, const float* const* g,
+                              const float (*values)[4 * kBatch], size_t i, bool plain, V& x,
+                              V& y) const {
+    V nw, ne, sw, se;
+    LoadTransposed(values[0] + 4 * i, nw, ne, sw, se);
+    if constexpr (C == 1) {
+      Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
+    } else {
+      V nw1, ne1, sw1, se1;
+      if constexpr (kPaired) {
+        const V nw_of_1 = ne;
+        ne = sw;
+        ne1 = se;
+        nw1 = nw_of_1;
+        LoadTransposed(values[1] + 4 * i, sw, sw1, se, se1);
+      } else {
+        LoadTransposed(values[1] + 4 * i, nw1, ne1, sw1, se1);
+      }
+      V x1, y1;
+      Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
+      Channel(batch, g[1], i, plain, nw1, ne1, sw1, se1, x1, y1);
+      x = hn::Add(x, x1);
+      y = hn::Add(y, y1);
+    }
+  }
+
+  HWY_INLINE void Channel(const Batch& batch, const float* g, size_t i, bool plain, V nw, V ne,
+                          V sw, V se, V& x, V& y) const {
+    const D d;
+    const DI di;
+    if (!kPadded && HWY_UNLIKELY(!plain)) {
+      const auto facts = hn::Load(di, batch.facts + i);
+      const auto shift = hn::Load(di, batch.shift + i);
+      const auto right = hn::RebindMask(d, hn::Eq(shift, hn::Set(di, 1)));
+      const auto left = hn::RebindMask(d, hn::Eq(shift, hn::Set(di, -1)));
+      const auto keep = [&](Facts tap, V value) HWY_ATTR {
+        return hn::IfThenElseZero(hn::RebindMask(d, hn::TestBit(facts, hn::Set(di, tap))), value);
+      };
+      const V first_nw = nw;
+      const V first_sw = sw;
+      nw = keep(kNw, hn::IfThenElse(right, ne, nw));
+      sw = keep(kSw, hn::IfThenElse(right, se, sw));
+      ne = keep(kNe, hn::IfThenElse(left, first_nw, ne));
+      se = keep(kSe, hn::IfThenElse(left, first_sw, se));
+    }
+    const V grad = hn::LoadU(d, g + i);
+    x = hn::Mul(grad,
+                TapSlope(d, nw, ne, sw, se, hn::Load(d, batch.ty + i), hn::Load(d, batch.uy + i)));
+    y = hn::Mul(grad,
+                TapSlope(d, nw, sw, ne, se, hn::Load(d, batch.tx + i), hn::Load(d, batch.ux + i)));
+  }
+
+  const Params& p_;
+  const PlanarGeometry& cut_;
+  ImagePlanes<C, kInputGrad, kGridGrad, kPadded> planes_;
+  PointGeometry<float> geometry_;
+  PointStrides grid_at_;
+  PointStrides grid_grad_at_;
+  PointStrides grad_output_at_;
+  const float* grad_output_;
+  const float* grid_;
+  float* grid_grad_;
+};
+
+template <int C, bool kPadded>
+void RunImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot) {
+  if (!p.want_grid_grad) {
+    PlanarImage<C, true, false, kPadded>(p, n, planes, slot).Run();
+  } else if (p.want_input_grad) {
+    PlanarImage<C, true, true, kPadded>(p, n, planes, slot).Run();
+  } else {
+    PlanarImage<C, false, true, kPadded>(p, n, planes, slot).Run();
+  }
+}
+
+template <bool kPadded>
+void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot) {
+  if (p.shape.c == 1) {
+    RunImage<1, kPadded>(p, n, planes, slot);
+  } else {
+    RunImage<2, kPadded>(p, n, planes, slot);
+  }
+}
+
+}  // namespace
+
+void RunPath(const Params& p, const PlanarGeometry& planes, void* workspace) {
+// Compiled before this target, but where it is the baseline (-march=znver3).
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
+  const ops::GridSampler2DShape& s = p.shape;
+  if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
+    return N_AVX2::RunPath(p, planes, workspace);
+  }
+#endif
+  const auto run = [&](int slot, int64_t first, int64_t last) {
+    float* const memory = static_cast<float*>(workspace) + slot * planes.image;
+    for (int64_t n = first; n < last; ++n) {
+      if (planes.plane > 0) {
+        RunChannels<true>(p, n, planes, memory);
+      } else {
+        RunChannels<false>(p, n, planes, memory);
+      }
+    }
+    if (planes.stream) hwy::FlushStream();
+  };
+  runtime::ParallelForRanges(p.shape.n, planes.slots, run);
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

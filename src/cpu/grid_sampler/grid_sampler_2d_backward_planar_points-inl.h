@@ -1,0 +1,166 @@
+// Points of images that are worked on plane by plane: batches with their weights, and offsets of
+// the taps in the planes. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_POINTS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_POINTS_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_POINTS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+using D = PointTag<float>;
+using DI = IndexTag<D>;
+using V = hn::Vec<D>;
+
+// Points that are prepared together: enough that the latencies of the preparation, some 100 cycles
+// per vector, overlap.
+inline constexpr size_t kBatch = 64;
+
+// What is known of a point: which taps are inside the image, and whether its coordinates are
+// infinite (it touches nothing) or unusable (its gradient is NaN).
+enum Facts : int32_t {
+  kNw = 1,
+  kNe = 2,
+  kSw = 4,
+  kSe = 8,
+  kAllTaps = 15,
+  kInfinite = 16,
+  kUnusable = 32
+};
+
+// A batch of points, one array per quantity. A point's taps are two pairs of neighbouring pixels:
+//
+//   nw ne    at pair[0][k]     Where a tap is outside, the pair is the nearest one inside and its
+//   sw se    at pair[1][k]     first tap is `shift` pixels right of it.
+//
+// On padded planes all taps count as inside, and pair[1][k] is one row below.
+struct Batch {
+  HWY_ALIGN float tx[kBatch];
+  HWY_ALIGN float ux[kBatch];
+  HWY_ALIGN float ty[kBatch];
+  HWY_ALIGN float uy[kBatch];
+  HWY_ALIGN float slope_x[kBatch];
+  HWY_ALIGN float slope_y[kBatch];
+  HWY_ALIGN float weights[4 * kBatch];  // all of nw, ne, sw, se; of paired planes point by point
+  HWY_ALIGN int32_t facts[kBatch];
+  HWY_ALIGN int32_t shift[kBatch];
+  HWY_ALIGN int32_t pair[2][kBatch];     // offsets in a plane of input
+  HWY_ALIGN int32_t own_sum[2][kBatch];  // ... of inputGrad, unless they are the same
+  bool same_offsets;
+  const int32_t (*sum)[kBatch];  // pair or own_sum
+
+  // Of a tap, where planes are not paired.
+  float* weight(int tap) { return weights + static_cast<size_t>(tap) * kBatch; }
+  const float* weight(int tap) const { return weights + static_cast<size_t>(tap) * kBatch; }
+};
+
+// Distances to the taps and the taps' weights of the vector of points at x, y.
+template <bool kPaired>
+HWY_INLINE void StoreBatchWeights(V x, V y, size_t i, Batch* HWY_RESTRICT batch, V& x0, V& y0) {
+  const D d;
+  x0 = hn::Floor(x);
+  y0 = hn::Floor(y);
+  V tx, ux, ty, uy;
+  BilinearDistances(d, x, x0, tx, ux);
+  BilinearDistances(d, y, y0, ty, uy);
+  hn::Store(tx, d, batch->tx + i);
+  hn::Store(ty, d, batch->ty + i);
+  hn::Store(ux, d, batch->ux + i);
+  hn::Store(uy, d, batch->uy + i);
+  V nw, ne, sw, se;
+  BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+  if constexpr (kPaired) {
+    hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weights + 4 * i);
+  } else {
+    hn::Store(nw, d, batch->weight(0) + i);
+    hn::Store(ne, d, batch->weight(1) + i);
+    hn::Store(sw, d, batch->weight(2) + i);
+    hn::Store(se, d, batch->weight(3) + i);
+  }
+}
+
+// Pairs on the planes themselves, their shifts, and which taps are inside.
+HWY_INLINE void StorePlanePairs(const Params& p, hn::Vec<DI> column0, hn::Vec<DI> row0,
+                                hn::Vec<DI> states, size_t i, Batch* HWY_RESTRICT batch) {
+  const DI di;
+  const auto no_index = hn::Zero(di);
+  const auto one = hn::Set(di, 1);
+  const auto width = hn::Set(di, static_cast<int32_t>(p.shape.w));
+  const auto height = hn::Set(di, static_cast<int32_t>(p.shape.h));
+  const auto last_row = hn::Set(di, static_cast<int32_t>(p.shape.h - 1));
+  const auto last_pair = hn::Set(di, static_cast<int32_t>(p.shape.w - 2));
+  const auto column1 = hn::Add(column0, one);
+  const auto row1 = hn::Add(row0, one);
+  // Value where 0 <= at < extent.
+  const auto bits = [&](auto at, auto extent, int32_t value) HWY_ATTR {
+    return hn::IfThenElseZero(IsBelow(di, at, extent), hn::Set(di, value));
+  };
+  const auto columns = hn::Or(bits(column0, width, kNw | kSw), bits(column1, width, kNe | kSe));
+  const auto rows = hn::Or(bits(row0, height, kNw | kNe), bits(row1, height, kSw | kSe));
+  hn::Store(hn::Or(hn::And(columns, rows), states), di, batch->facts + i);
+  const auto column = hn::Min(hn::Max(column0, no_index), last_pair);
+  hn::Store(hn::Sub(column0, column), di, batch->shift + i);
+  const auto store = [&](int64_t row_stride, int32_t(*to)[kBatch]) HWY_ATTR {
+    const auto down = hn::Set(di, static_cast<int32_t>(row_stride));
+    const auto at = [&](auto row) HWY_ATTR {
+      return hn::Add(hn::Mul(hn::Min(hn::Max(row, no_index), last_row), down), column);
+    };
+    hn::Store(at(row0), di, to[0] + i);
+    hn::Store(at(row1), di, to[1] + i);
+  };
+  store(p.want_grid_grad ? p.input_stride[2] : p.input_grad_stride[2], batch->pair);
+  if (!batch->same_offsets) store(p.input_grad_stride[2], batch->own_sum);
+}
+
+// Everything of the `count` points at `grid`, pairs (x, y).
+template <bool kPadded, bool kPaired>
+HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geometry, int64_t pitch,
+                               const float* HWY_RESTRICT grid, size_t count,
+                               Batch* HWY_RESTRICT batch) {
+  const D d;
+  const DI di;
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+    V x, y, slope_x, slope_y;
+    hn::Mask<D> unusable, infinite;
+    LoadDeinterleaved2(d, grid + 2 * i, x, y);
+    LocateAny(d, geometry, x, y, x, y, slope_x, slope_y, unusable, infinite);
+    hn::Store(slope_x, d, batch->slope_x + i);
+    hn::Store(slope_y, d, batch->slope_y + i);
+    V x0, y0;
+    StoreBatchWeights<kPaired>(x, y, i, batch, x0, y0);
+
+    // Far away the index is one of the least or greatest: outside as well.
+    const auto column0 = ToIndex(d, x0);
+    const auto row0 = ToIndex(d, y0);
+    const auto states =
+        hn::Or(hn::IfThenElseZero(hn::RebindMask(di, infinite), hn::Set(di, kInfinite)),
+               hn::IfThenElseZero(hn::RebindMask(di, unusable), hn::Set(di, kUnusable)));
+    if constexpr (kPadded) {
+      hn::Store(hn::Or(hn::Set(di, kAllTaps), states), di, batch->facts + i);
+      hn::Store(PaddedCells(di, p.shape, pitch, column0, row0), di, batch->pair[0] + i);
+    } else {
+      StorePlanePairs(p, column0, row0, states, i, batch);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

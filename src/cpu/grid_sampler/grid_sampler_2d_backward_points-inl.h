@@ -1,0 +1,349 @@
+// Locates the points of an image and lists them by the row strips that they touch: groups of points
+// where neighbours stay together, single points in a stable counting sort where not. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_POINTS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_POINTS_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_POINTS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/vector/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// How an image's points wander through its strips.
+enum class PointOrder {
+  kSmooth,  // neighbours stay together: lists of groups
+  kMixed,   // lists of points, or one strip, which needs none
+  kRandom,  // ... that jump: reading gradOutput in their order would touch memory at random
+};
+
+// One image.
+template <class T>
+class PointLister {
+ public:
+  using F = base::ComputeType<T>;
+
+  PointLister(const SlabCall<T>& call, int64_t n, const ImageScratch<F>& scratch)
+      : call_(call),
+        s_(call.s),
+        g_(call.g),
+        geometry_(call.geometry),
+        grid_(call.GridOf(n)),
+        scratch_(scratch) {}
+
+  // Fills the lists of the strips, of groups where few groups touch more than one strip, else of
+  // points.
+  PointOrder List() const {
+    if (g_.strips == 1) {
+      call_.ForChunks([&](int64_t, int64_t first, int64_t last) {
+        for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+          HWY_ALIGN F x[kGroup];
+          HWY_ALIGN F y[kGroup];
+          LocatePoints(p, last, x, y);
+          StorePoints(x, y, p);
+        }
+        if (kCanShare) hwy::FlushStream();
+      });
+      return PointOrder::kMixed;
+    }
+    if (ListGroups()) return PointOrder::kSmooth;
+    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      CountChunk(first, last, scratch_.cursor + chunk * g_.strips);
+    });
+    StartCursors(scratch_.cursor);
+    std::atomic<int64_t> split_groups{0};
+    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      split_groups.fetch_add(PlaceChunk(first, last, scratch_.cursor + chunk * g_.strips),
+                             std::memory_order_relaxed);
+    });
+    const int64_t split_points = split_groups.load(std::memory_order_relaxed) * int64_t{kGroup};
+    return 2 * split_points > g_.points ? PointOrder::kRandom : PointOrder::kMixed;
+  }
+
+ private:
+  void LocatePoints(int64_t first, int64_t last, F* x, F* y) const {
+    HWY_ALIGN F grid_x[kGroup];
+    HWY_ALIGN F grid_y[kGroup];
+    const int64_t count = std::min<int64_t>(last - first, int64_t{kGroup});
+    ReadGrid<T>(call_.grid_at, grid_, first, count, grid_x, grid_y);
+    LocateGroup(grid_x, grid_y, geometry_, x, y);
+  }
+
+  // A whole group into lines that all threads will read.
+  void StorePoints(const F* x, const F* y, int64_t first) const {
+    const PointTag<F> d;
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const int64_t at = first + static_cast<int64_t>(i);
+      if (call_.Shared()) {
+        hn::Stream(hn::Load(d, x + i), d, scratch_.x + at);
+        hn::Stream(hn::Load(d, y + i), d, scratch_.y + at);
+      } else {
+        hn::Store(hn::Load(d, x + i), d, scratch_.x + at);
+        hn::Store(hn::Load(d, y + i), d, scratch_.y + at);
+      }
+    }
+  }
+
+  // The strips of the first and the last row that points of a group touch.
+  void StripsOf(const F* y, int32_t* first_strip, int32_t* last_strip) const {
+    const PointTag<F> d;
+    const IndexTag<PointTag<F>> di;
+    const auto zero = hn::Zero(d);
+    const auto bottom = hn::Set(d, geometry_.y.last);
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto at = hn::LoadU(d, y + i);
+      auto low = zero;
+      auto high = zero;
+      if (s_.interpolation == ops::Interpolation::kNearest) {
+        low = high = hn::Clamp(hn::Round(at), zero, bottom);
+      } else if (s_.interpolation == ops::Interpolation::kBilinear) {
+        const auto row = hn::Floor(at);
+        low = hn::Clamp(row, zero, bottom);
+        high = hn::Clamp(hn::Add(row, hn::Set(d, F{1})), zero, bottom);
+      } else {
+        CubicRows(d, at, low, high);
+      }
+      hn::StoreU(hn::ShiftRightSame(ToIndex(d, low), g_.shift), di, first_strip + i);
+      hn::StoreU(hn::ShiftRightSame(ToIndex(d, high), g_.shift), di, last_strip + i);
+    }
+  }
+
+  // The first and last row that the points at y touch, the nearest row where they touch none.
+  template <class D, class V = hn::Vec<D>>
+  void CubicRows(D d, V y, V& low, V& high) const {
+    const V row = hn::Floor(y);
+    const V bottom = hn::Set(d, geometry_.y.last);
+    low = bottom;
+    high = hn::Set(d, F{-1});
+    for (int tap = -1; tap < 3; ++tap) {
+      const V at =
+          CubicTap(d, hn::Add(row, hn::Set(d, static_cast<F>(tap))), geometry_.y, geometry_.rule);
+      high = hn::Max(high, at);
+      low = hn::Min(low, hn::IfThenElse(hn::Lt(at, hn::Zero(d)), bottom, at));
+    }
+    const auto none = hn::Lt(high, hn::Zero(d));
+    const V nearest = NearestRow(d, row, bottom);
+    low = hn::IfThenElse(none, nearest, low);
+    high = hn::IfThenElse(none, nearest, high);
+  }
+
+  // ---- lists of groups --------------------------------------------------------------------------
+
+  // Locates all points and lists their groups. False, and no lists, as soon as a chunk's groups
+  // touch more than one and a half strips on average (and 32 more in all).
+  bool ListGroups() const {
+    std::atomic<bool> smooth{true};
+    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      if (!smooth.load(std::memory_order_relaxed)) return;
+      if (!CountGroups(first, last, scratch_.cursor + chunk * g_.strips)) {
+        smooth.store(false, std::memory_order_relaxed);
+      }
+    });
+    if (!smooth.load(std::memory_order_relaxed)) return false;
+    StartCursors(scratch_.cursor);
+    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
+      PlaceGroups(first, last, scratch_.cursor + chunk * g_.strips);
+    });
+    return true;
+  }
+
+  bool CountGroups(int64_t first, int64_t last, int32_t* counts) const {
+    std::fill_n(counts, g_.strips, 0);
+    HWY_ALIGN F x[kGroup];
+    HWY_ALIGN F y[kGroup];
+    int64_t left = 64;  // entries beyond one and a half for each group, doubled
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      LocatePoints(p, last, x, y);
+      StorePoints(x, y, p);
+      int32_t* range = scratch_.strip_ranges + p / int64_t{kGroup} * 2;
+      StripRange(y, range);
+      left += 3 - 2 * (range[1] - range[0] + 1);
+      if (left < 0) break;
+      for (int32_t strip = range[0]; strip <= range[1]; ++strip) ++counts[strip];
+    }
+    if (kCanShare) hwy::FlushStream();
+    return left >= 0;
+  }
+
+  void PlaceGroups(int64_t first, int64_t last, int32_t* cursor) const {
+    int32_t* lists = scratch_.group_lists;
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      const int64_t group = p / int64_t{kGroup};
+      const int32_t* range = scratch_.strip_ranges + group * 2;
+      for (int32_t strip = range[0]; strip <= range[1]; ++strip) {
+        lists[cursor[strip]++] = static_cast<int32_t>(group);
+      }
+    }
+  }
+
+  // The first and the last strip that a group touches.
+  void StripRange(const F* y, int32_t* range) const {
+    const PointTag<F> d;
+    const auto zero = hn::Zero(d);
+    const auto bottom = hn::Set(d, geometry_.y.last);
+    auto low = bottom;
+    auto high = zero;
+    const auto extend = [&](auto first, auto last) HWY_ATTR {
+      low = hn::Min(low, first);
+      high = hn::Max(high, last);
+    };
+    const bool bicubic = s_.interpolation == ops::Interpolation::kBicubic;
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto at = hn::LoadU(d, y + i);
+      const auto usable = bicubic ? hn::IfThenElseZero(hn::Eq(at, at), at) : at;
+      extend(usable, usable);
+    }
+    low = hn::MinOfLanes(d, low);
+    high = hn::MaxOfLanes(d, high);
+    if (s_.interpolation == ops::Interpolation::kNearest) {
+      low = hn::Round(low);
+      high = hn::Round(high);
+    } else if (!bicubic) {
+      low = hn::Floor(low);
+      high = hn::Add(hn::Floor(high), hn::Set(d, F{1}));
+    } else {
+      low = hn::Sub(hn::Floor(low), hn::Set(d, F{1}));
+      high = hn::Add(hn::Floor(high), hn::Set(d, F{2}));
+      // Taps that are reflected go elsewhere, and where a float has no half pixels all of them are.
+      constexpr F kHalves = sizeof(F) == 4 ? F{1 << 23} : F{int64_t{1} << 52};
+      if (s_.padding == ops::Padding::kReflection &&
+          (hn::GetLane(low) < 0 || hn::GetLane(high) > geometry_.y.last ||
+           geometry_.y.size > kHalves)) {
+        low = bottom;
+        high = zero;
+        for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+          auto first = zero;
+          auto last = zero;
+          CubicRows(d, hn::LoadU(d, y + i), first, last);
+          extend(first, last);
+        }
+        low = hn::MinOfLanes(d, low);
+        high = hn::MaxOfLanes(d, high);
+      }
+    }
+    const auto strip = [&](auto row) HWY_ATTR {
+      return static_cast<int32_t>(hn::GetLane(hn::Clamp(row, zero, bottom))) >> g_.shift;
+    };
+    range[0] = strip(low);
+    range[1] = strip(high);
+  }
+
+  // ---- lists of points --------------------------------------------------------------------------
+
+  void CountChunk(int64_t first, int64_t last, int32_t* counts) const {
+    HWY_ALIGN F x[kGroup];
+    HWY_ALIGN F y[kGroup];
+    HWY_ALIGN int32_t low[kGroup];
+    HWY_ALIGN int32_t high[kGroup];
+    std::fill_n(counts, g_.strips, 0);
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      LocatePoints(p, last, x, y);
+      StripsOf(y, low, high);
+      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
+      if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
+        counts[low[0]] += int32_t{kGroup};
+        if (high[0] != low[0]) counts[high[0]] += int32_t{kGroup};
+        continue;
+      }
+      for (int64_t k = 0; k < count; ++k) {
+        ++counts[low[k]];
+        if (high[k] != low[k]) ++counts[high[k]];
+      }
+    }
+  }
+
+  // Counts -> starting positions, strip by strip and inside a strip chunk by chunk. The row behind
+  // the last chunk's gets the strips' ends.
+  void StartCursors(int32_t* cursor) const {
+    int32_t position = 0;
+    for (int64_t strip = 0; strip < g_.strips; ++strip) {
+      for (int64_t chunk = 0; chunk < g_.chunks; ++chunk) {
+        int32_t& count = cursor[chunk * g_.strips + strip];
+        const int32_t start = position;
+        position += count;
+        count = start;
+      }
+      cursor[g_.chunks * g_.strips + strip] = position;
+    }
+  }
+
+  // Appends a chunk's points to the lists; returns how many groups had to be split.
+  int64_t PlaceChunk(int64_t first, int64_t last, int32_t* cursor) const {
+    HWY_ALIGN F x[kGroup];
+    HWY_ALIGN F y[kGroup];
+    HWY_ALIGN int32_t low[kGroup];
+    HWY_ALIGN int32_t high[kGroup];
+    int64_t split = 0;
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      LocatePoints(p, last, x, y);
+      StripsOf(y, low, high);
+      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
+      if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
+        if (high[0] != low[0]) PlaceGroup(p, x, y, &cursor[high[0]]);
+        PlaceGroup(p, x, y, &cursor[low[0]]);
+        continue;
+      }
+      ++split;
+      for (int64_t k = 0; k < count; ++k) {
+        if (high[k] != low[k]) PlacePoint(p + k, x[k], y[k], &cursor[high[k]]);
+        PlacePoint(p + k, x[k], y[k], &cursor[low[k]]);
+      }
+    }
+    return split;
+  }
+
+  static bool AllEqual(const int32_t* values) {
+    const hn::CappedTag<int32_t, kGroup> d;
+    auto same = hn::Eq(hn::LoadU(d, values), hn::Set(d, values[0]));
+    for (size_t i = hn::Lanes(d); i < kGroup; i += hn::Lanes(d)) {
+      same = hn::And(same, hn::Eq(hn::LoadU(d, values + i), hn::Set(d, values[0])));
+    }
+    return hn::AllTrue(d, same);
+  }
+
+  // The strip with the first row that a point touches owns its gridGrad: it is placed there last.
+  void PlaceGroup(int64_t p, const F* x, const F* y, int32_t* cursor) const {
+    const int32_t at = *cursor;
+    std::memcpy(scratch_.x + at, x, kGroup * sizeof(F));
+    std::memcpy(scratch_.y + at, y, kGroup * sizeof(F));
+    for (size_t k = 0; k < kGroup; ++k) {
+      scratch_.index[at + static_cast<int32_t>(k)] =
+          static_cast<int32_t>(p) + static_cast<int32_t>(k);
+      if (g_.in_lists) scratch_.place[p + static_cast<int64_t>(k)] = at + static_cast<int32_t>(k);
+    }
+    *cursor = at + int32_t{kGroup};
+  }
+
+  void PlacePoint(int64_t p, F x, F y, int32_t* cursor) const {
+    const int32_t at = (*cursor)++;
+    scratch_.x[at] = x;
+    scratch_.y[at] = y;
+    scratch_.index[at] = static_cast<int32_t>(p);
+    if (g_.in_lists) scratch_.place[p] = at;
+  }
+
+  const SlabCall<T>& call_;
+  const ops::GridSampler2DShape& s_;
+  const SlabGeometry& g_;
+  const PointGeometry<F>& geometry_;
+  const T* grid_;
+  const ImageScratch<F>& scratch_;
+};
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,150 @@
+// What the passes of all interpolations share: the choice of a pass, cells, and the fixed tree that
+// sums a channel block. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_strip.h"
+#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// The pass for L lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
+// gradient; for nearest that of inputGrad alone.
+template <class F>
+StripPass<F> BilinearPass(int lanes, bool input_grad, bool grid_grad);
+template <class F>
+StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
+template <class F>
+StripPass<F> NearestPass(int lanes);
+
+// Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
+// a cell that was just stored costs 1.4 times the whole pass. Sums that stay in registers may be
+// longer.
+inline constexpr int kCellBytes = kBlockBytes < 32 ? kBlockBytes : 32;
+template <class F, int L>
+inline constexpr int kCellLanes = L < kCellBytes / int{sizeof(F)} ? L : kCellBytes / int{sizeof(F)};
+template <class F, int L>
+using CellTag = hn::CappedTag<F, static_cast<size_t>(kCellLanes<F, L>)>;
+
+// Layout of a cell.
+template <class F_, int L_, bool kInput, bool kGrid>
+struct Cell {
+  using F = F_;
+  static constexpr int L = L_;
+  static constexpr bool kInputGrad = kInput;
+  static constexpr bool kGridGrad = kGrid;
+  static constexpr int64_t kSums = kGrid ? L : 0;
+  static constexpr int64_t kSize = L * (int{kInput} + int{kGrid});
+  using Tag = CellTag<F, L>;
+  static constexpr int kLanes = kCellLanes<F, L>;
+  static constexpr int kVectors = L / kLanes;
+};
+
+template <template <class> class Pass, class F, bool kInput, bool kGrid>
+StripPass<F> PassOfLanes(int lanes) {
+  switch (lanes) {
+    case 4:
+      return Pass<Cell<F, 4, kInput, kGrid>>::Run;
+    case 8:
+      return Pass<Cell<F, 8, kInput, kGrid>>::Run;
+    default:
+      return Pass<Cell<F, kBlockChannels, kInput, kGrid>>::Run;
+  }
+}
+
+template <template <class> class Pass, class F>
+StripPass<F> PassOf(int lanes, bool input_grad, bool grid_grad) {
+  if (!grid_grad) return PassOfLanes<Pass, F, true, false>(lanes);
+  return input_grad ? PassOfLanes<Pass, F, true, true>(lanes)
+                    : PassOfLanes<Pass, F, false, true>(lanes);
+}
+
+// Clears rows [first, end) of a plane of inputGrad, whose rows are dense.
+template <class F>
+void ClearInputGrad(const ops::GridSampler2DBackwardParams& p, F* plane, int64_t first,
+                    int64_t end) {
+  const int64_t down = p.input_grad_stride[2];
+  if (down == p.shape.w) return Clear(plane + first * down, (end - first) * down);
+  for (int64_t y = first; y < end; ++y) Clear(plane + y * down, p.shape.w);
+}
+
+// Sums a block's lanes of x and of y by the contract's tree (lane i + lane i + N/2, halving) and
+// stores the two totals.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void StoreTreeSums(D d, V x, V y, hn::TFromD<D>* HWY_RESTRICT to) {
+  using F = hn::TFromD<D>;
+  if constexpr (hn::MaxLanes(D()) * sizeof(F) > 16) {
+    const hn::Half<D> half;
+    StoreTreeSums(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)),
+                  hn::Add(hn::LowerHalf(half, y), hn::UpperHalf(half, y)), to);
+  } else {
+    const V sum = hn::Add(hn::ConcatLowerLower(d, y, x), hn::ConcatUpperUpper(d, y, x));
+    if constexpr (sizeof(F) == 8) {
+      hn::StoreU(sum, d, to);
+    } else {  // x0 x1 y0 y1
+      const V total = hn::Add(hn::ConcatEven(d, sum, sum), hn::ConcatOdd(d, sum, sum));
+      const hn::Half<D> half;
+      hn::StoreU(hn::LowerHalf(half, total), half, to);
+    }
+  }
+}
+
+// Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
+template <class Cell, class Part>
+HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {
+  const typename Cell::Tag d;
+  auto x = hn::Zero(d);
+  auto y = hn::Zero(d);
+  if constexpr (Cell::kGridGrad) {
+    SumTree<Cell::kVectors, Cell::kVectors, 0, 1>(part, x, y);
+    StoreTreeSums(d, x, y, totals);
+  } else {
+    for (int r = 0; r < Cell::kVectors; ++r) part(r, x, y);
+  }
+}
+
+// sums += weight * g on one vector of a cell.
+template <class D, class F, class V = hn::Vec<D>>
+HWY_INLINE void AddTo(D d, F* HWY_RESTRICT sums, V weight, V g) {
+  hn::Store(hn::MulAdd(weight, g, hn::Load(d, sums)), d, sums);
+}
+
+// Goes through the job's points in groups: prepare(first) computes what a group's points need,
+// point(k, g) adds point k of the group, whose gradOutput lanes are at g.
+template <class Cell, class Prepare, class Point>
+HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& prepare,
+                          const Point& point) {
+  HWY_ALIGN typename Cell::F g[kGroup * Cell::L];
+  constexpr int64_t kSize = int64_t{kGroup};
+  const bool listed = job.groups != nullptr;
+  const int64_t groups = listed ? job.count : (job.count + kSize - 1) / kSize;
+  const int64_t end = listed ? job.points : job.count;
+  for (int64_t i = 0; i < groups; ++i) {
+    const int64_t first = (listed ? int64_t{job.groups[i]} : i) * kSize;
+    const int64_t count = std::min(kSize, end - first);
+    prepare(first);
+    job.fetch(job.fetch_source, job.first + first,
+              job.index == nullptr ? nullptr : job.index + first, count, g);
+    for (int64_t k = 0; k < count; ++k) point(k, g + k * Cell::L);
+  }
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,57 @@
+// The inner pass of the grid sampler backward kernels: all points of one row strip, one channel
+// block, on a slab of pixel-major scratch. Declares the job and, per target, who runs it.
+//
+// The slab of a strip of rows [s, s + S) of a plane of width W, a cell per pixel:
+//
+//             col 0   1 ... W   W+1
+//   row 0      .      .......    .       nowhere: taps outside the image or above the strip
+//   row 1      .      .......    .
+//   row 2      .      row s      .       own rows: inputGrad is flushed from here
+//   ...
+//   row S+1    .      row s+S-1  .
+//   row S+2..  .      row s+S..  .       halo (see Halo()): values only; zero below the
+//                                        image
+//   cell = [L values of input | L sums of inputGrad], only the wanted half where the mask drops
+//   one; dots are cells outside the image: values are 0, sums are garbage nobody reads.
+//
+// A point whose taps reach into a second strip is in both strips' lists: each strip adds to its own
+// rows, so every sum sees its points in ascending order. The strip of the upper taps (of the
+// nearest row where they are outside the image), which also holds the other's values in its halo,
+// owns gridGrad. Lists of groups hold points that do not touch the strip as well: they add to cells
+// of row 0 or of the halo.
+#ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
+
+#include <cstdint>
+
+#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+
+namespace portacl::cpu {
+
+// Copies gradOutput of `count` <= kGroup points into to[count][L], rounding nothing. The points are
+// first, first + 1, ... or, with an index, index[0], index[1], ...
+template <class F>
+using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_t* index,
+                                 int64_t count, F* to);
+
+template <class F>
+struct StripJob : SlabPoints<F> {
+  // Null, or numbers of whole groups of points, in ascending order: group q is the points from
+  // q * kGroup on, whether the strip touches them all or not; `count` counts groups, x and y are
+  // those of all points, and there is no index.
+  const int32_t* groups;
+  int64_t points;  // of the image
+  bool random;     // a random grid's points, whose gradOutput was gathered: most of them jump
+  FetchGradOutput<F> fetch;
+  const void* fetch_source;
+  // This block's sums (gx, gy) of point p at partial[2 * p]; pairs behind the last point take those
+  // of points whose gridGrad another strip owns. in_lists: of the job's point k at partial[2 * k].
+  F* partial;
+};
+
+template <class F>
+using StripPass = void (*)(const StripJob<F>& job);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_

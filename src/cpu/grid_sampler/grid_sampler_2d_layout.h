@@ -1,0 +1,223 @@
+// Plain data that the grid sampler kernels of every instruction set share: coordinates' constants,
+// strides of points, and the slabs' geometry.
+#ifndef PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/grid_sampler_2d_params.h"
+
+namespace portacl::cpu {
+
+// Points are handled in groups of this many: a vector of floats on AVX-512.
+inline constexpr size_t kGroup = 16;
+
+// Coordinate of points that touch nothing: no tap of it lies inside an image (bicubic: NaN).
+inline constexpr int kNowhere = -4;
+
+// The constants of an axis' coordinates, in the arithmetic type.
+template <class F>
+struct AxisExtent {
+  F size;             // extent
+  F last;             // extent - 1
+  F pixels_per_unit;  // d pixel / d x
+  F lo;               // reflection's first mirror
+  F span;             // distance of its mirrors
+};
+
+struct PointRule {
+  ops::Padding padding;
+  bool align_corners;
+  bool bicubic;
+};
+
+template <class F>
+struct PointGeometry {
+  AxisExtent<F> x;
+  AxisExtent<F> y;
+  PointRule rule;
+};
+
+template <class F>
+AxisExtent<F> AxisExtentOf(int64_t extent, bool align_corners) {
+  const F size = static_cast<F>(extent);
+  const F last = static_cast<F>(extent - 1);
+  return {size, last, (align_corners ? last : size) / 2, align_corners ? F{0} : F{-0.5},
+          align_corners ? last : size};
+}
+
+template <class F>
+PointGeometry<F> PointGeometryOf(const ops::GridSampler2DShape& s) {
+  return {AxisExtentOf<F>(s.w, s.align_corners),
+          AxisExtentOf<F>(s.h, s.align_corners),
+          {s.padding, s.align_corners, s.interpolation == ops::Interpolation::kBicubic}};
+}
+
+// Where the points of one image or volume lie in a tensor (n, c, [od,] oh, ow) or (n, [od,] oh, ow,
+// axes).
+struct PointStrides {
+  int64_t row_stride;
+  int64_t pixel_stride;
+  int64_t channel_stride;
+  int64_t row_points;        // ow
+  bool flat;                 // point p is at p * pixel_stride
+  int64_t plane_points = 0;  // of a volume: oh * ow
+  int64_t plane_stride = 0;
+
+  int64_t OffsetOf(int64_t point) const {
+    if (flat) return point * pixel_stride;
+    int64_t offset = 0;
+    if (plane_points > 0) {
+      offset = point / plane_points * plane_stride;
+      point %= plane_points;
+    }
+    return offset + point / row_points * row_stride + point % row_points * pixel_stride;
+  }
+};
+
+inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row_stride,
+                                   int64_t pixel_stride, int64_t channel_stride) {
+  if (s.ow == 1) pixel_stride = row_stride;
+  return {row_stride, pixel_stride, channel_stride, s.ow,
+          s.oh == 1 || row_stride == s.ow * pixel_stride};
+}
+
+// Of (n, oh, ow, 2): grid and gridGrad.
+inline PointStrides GridPointsOf(const ops::GridSampler2DShape& s,
+                                 const std::array<int64_t, 4>& stride) {
+  return PointStridesOf(s, stride[1], stride[2], stride[3]);
+}
+
+// Of (n, c, oh, ow): output and gradOutput.
+inline PointStrides ValuePointsOf(const ops::GridSampler2DShape& s,
+                                  const std::array<int64_t, 4>& stride) {
+  return PointStridesOf(s, stride[2], stride[3], stride[1]);
+}
+
+// Whether a grid's points, and each one's coordinates, follow each other.
+inline bool HasDensePoints(const PointStrides& at, int64_t axes) {
+  return at.flat && at.pixel_stride == axes && at.channel_stride == 1;
+}
+inline bool HasDensePairs(const PointStrides& at) { return HasDensePoints(at, 2); }
+
+// Channels of a block, each a lane. (Points have kGroup.)
+inline constexpr int kBlockChannels = 16;
+
+// How channels are cut into blocks: all have kBlockChannels lanes, only the last one has as few of
+// 4, 8 and kBlockChannels as it needs.
+struct ChannelBlocks {
+  int64_t channels;
+  int64_t count;
+
+  static int64_t FirstChannel(int64_t block) { return kBlockChannels * block; }
+  int64_t ChannelsOf(int64_t block) const {
+    return std::min<int64_t>(kBlockChannels, channels - FirstChannel(block));
+  }
+  int LanesOf(int64_t block) const {
+    const int64_t own = ChannelsOf(block);
+    return own <= 4 ? 4 : (own <= 8 ? 8 : kBlockChannels);
+  }
+  int MostLanes() const { return LanesOf(0); }
+
+  // Calls f with the lanes of `block` as a constant.
+  template <class Function>
+  void WithLanes(int64_t block, const Function& f) const {
+    switch (LanesOf(block)) {
+      case 4:
+        return f(std::integral_constant<int, 4>());
+      case 8:
+        return f(std::integral_constant<int, 8>());
+      default:
+        return f(std::integral_constant<int, kBlockChannels>());
+    }
+  }
+};
+
+inline ChannelBlocks CutChannels(int64_t channels) {
+  return {channels, (channels + kBlockChannels - 1) / kBlockChannels};
+}
+
+// True where points exist, every index of an axis is exact in float (24 bits) and planes and points
+// can be numbered in 32 bits.
+inline bool ServesPlane(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kMaxExtent = int64_t{1} << 24;
+  constexpr int64_t kMaxPlane = int64_t{1} << 30;
+  if (s.oh == 0 || s.ow == 0 || s.h > kMaxExtent || s.w > kMaxExtent) return false;
+  if (s.oh > kMaxPlane || s.ow > kMaxPlane) return false;
+  // Two lists may hold a point, and their positions are counted in 32 bits as well.
+  return s.h * s.w <= kMaxPlane && s.oh * s.ow < kMaxPlane;
+}
+
+// Rows of pixels one after the other, at offsets that vectors of 32-bit integers can hold.
+inline bool HasDenseRows(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  return stride[3] == 1 && stride[2] >= 0 && stride[2] < kMost &&
+         (s.h - 1) * stride[2] + s.w - 1 < kMost;
+}
+
+// Whether GatherPairs() can read the planes: their rows are dense, and the offsets of 16-bit types
+// are counted in bytes.
+inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return s.w >= 2 && HasDenseRows(s, stride) &&
+         (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
+}
+
+// Pieces of work of a loop over all images' points that may be computed in any order.
+struct PointChunks {
+  int64_t points;        // of an image
+  int64_t chunk_points;  // multiple of kGroup
+  int64_t chunks;        // of an image
+  int64_t grain;         // chunks that are worth a thread
+};
+
+inline PointChunks PointChunksOf(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kChunkWork = 4096;  // points x channels: some 3 us
+  constexpr int64_t kThreadWork = 16384;
+  constexpr int64_t kSize = int64_t{kGroup};
+  PointChunks chunks = {};
+  chunks.points = s.oh * s.ow;
+  const int64_t most = std::min(chunks.points, std::max<int64_t>(kChunkWork / s.c, 64));
+  chunks.chunk_points = (most + kSize - 1) / kSize * kSize;
+  chunks.chunks = (chunks.points + chunks.chunk_points - 1) / chunks.chunk_points;
+  chunks.grain = std::max<int64_t>(1, kThreadWork / (chunks.chunk_points * s.c));
+  return chunks;
+}
+
+// Threads take whole images where that shares the work evenly, or where an image is too little work
+// to pay for the barriers between its stages (some 10 us each).
+inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
+  if (threads == 1 || s.n % threads == 0 || s.n >= 8 * int64_t{threads}) return true;
+  return s.n >= threads && (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
+}
+
+// Points of a slab, in ascending order. A slab is pixel-major scratch of rows of `pitch` cells, one
+// cell per pixel and one more on both sides; row r is row first_row + r - 2 of the image, and rows
+// 0 and 1 are nowhere: taps outside the image fall there or into the side cells.
+template <class F>
+struct SlabPoints {
+  PointGeometry<F> geometry;
+  int64_t pitch;
+  int64_t first_row;
+  int64_t end_row;   // of the strip, without its halo
+  int64_t halo_end;  // the first row behind the slab
+  F* slab;           // cell (0, 0)
+  // Padded coordinates, readable up to the next multiple of kGroup, and the points' numbers; a null
+  // index means first, first + 1, ...
+  const F* x;
+  const F* y;
+  const int32_t* index = nullptr;
+  int64_t first = 0;
+  int64_t count = 0;    // of points (of groups: see StripJob)
+  int64_t foreign = 0;  // number of the points whose gridGrad another strip owns
+  // gridGrad's sums are in the order of the points given here, owned or not.
+  bool in_lists = false;
+};
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_

@@ -1,0 +1,278 @@
+// Where grid points sample the image, one vector of points at a time: the expressions of
+// ref/grid_sampler_point.h, operation by operation. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "ops/grid_sampler_2d_params.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// Points that are handled together: one vector of floats on AVX-512, two on AVX2, ...
+template <class F>
+using PointTag = hn::CappedTag<F, kGroup>;
+
+template <class D>
+using IndexTag = hn::Rebind<int32_t, D>;
+
+// Truncates coordinates. What does not fit becomes one of the least or greatest integers; on x86
+// without the four instructions that Highway spends on which of them.
+template <class D>
+HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
+  const IndexTag<D> di;
+  static_cast<void>(d);
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return hn::DemoteTo(di, v);
+  } else {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (sizeof(v) == 64) return hn::Vec<IndexTag<D>>{_mm512_cvttps_epi32(v.raw)};
+#endif
+#if HWY_ARCH_X86
+    if constexpr (sizeof(v) == 32) return hn::Vec<IndexTag<D>>{_mm256_cvttps_epi32(v.raw)};
+#endif
+    return hn::ConvertTo(di, v);
+  }
+}
+
+// True where 0 <= at < extent.
+template <class DI>
+HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
+  const hn::RebindToUnsigned<DI> du;
+  return hn::RebindMask(di, hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
+}
+
+// Clips to [0, last] as ref's Clip: -0 becomes +0. Not for NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Clip(D d, V at, V last) {
+  const V zero = hn::Zero(d);
+  const V low = hn::IfThenElse(hn::Le(at, zero), zero, at);
+  return hn::IfThenElse(hn::Ge(low, last), last, low);
+}
+
+// ref's Reflect; `sign` gets the factor of the derivative.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) {
+  using F = hn::TFromD<D>;
+  const V zero = hn::Zero(d);
+  sign = zero;
+  if (axis.span == 0) return zero;
+  const V span = hn::Set(d, axis.span);
+  const V lo = hn::Set(d, axis.lo);
+  const V last = hn::Set(d, axis.last);
+  const V distance = hn::Abs(hn::Sub(at, lo));
+  const V folds = hn::Floor(hn::Div(distance, span));
+  const V rest = hn::Clamp(hn::NegMulAdd(folds, span, distance), zero, span);
+  const V half = hn::Floor(hn::Mul(folds, hn::Set(d, F{0.5})));
+  const auto odd = hn::Eq(hn::Sub(folds, hn::Add(half, half)), hn::Set(d, F{1}));
+  const V reflected = hn::Add(hn::IfThenElse(odd, hn::Sub(span, rest), rest), lo);
+  const auto low = hn::Le(reflected, zero);
+  const auto high = hn::Ge(reflected, last);
+  const V one = hn::Set(d, F{1});
+  const V minus_one = hn::Set(d, F{-1});
+  const V direction = hn::IfThenElse(hn::Lt(at, lo), minus_one, one);
+  sign = hn::IfThenElse(odd, hn::Neg(direction), direction);
+  sign = hn::IfThenZeroElse(hn::Or(low, high), sign);
+  return hn::IfThenElse(high, last, hn::IfThenZeroElse(low, reflected));
+}
+
+// Finite coordinates in pixels, before the padding.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Unpadded(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
+  using F = hn::TFromD<D>;
+  const V one = hn::Set(d, F{1});
+  const V half = hn::Set(d, F{0.5});
+  if (rule.align_corners) return hn::Mul(hn::Mul(hn::Add(x, one), half), hn::Set(d, axis.last));
+  return hn::Mul(hn::Sub(hn::Mul(hn::Add(x, one), hn::Set(d, axis.size)), one), half);
+}
+
+// One axis of a vector of points: ref's Locate. `outside` and `unusable` are or-ed to; where they
+// are true, the returned coordinate means nothing. `slope` is d coordinate / d x.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule,
+                    V& slope, M& unusable, M& outside) {
+  const V last = hn::Set(d, axis.last);
+  V at = hn::IfThenElse(hn::IsInf(x), x, Unpadded(d, x, axis, rule));
+  unusable = hn::Or(unusable, hn::IsNaN(x));
+  slope = hn::Set(d, axis.pixels_per_unit);
+  if (rule.padding == ops::Padding::kZeros) {
+    outside = hn::Or(outside, hn::IsInf(at));
+    return at;
+  }
+  if (rule.padding == ops::Padding::kReflection || rule.bicubic) {
+    unusable = hn::Or(unusable, hn::IsInf(at));
+  }
+  if (rule.bicubic) return at;
+  if (rule.padding == ops::Padding::kBorder) {
+    const auto clipped = hn::Or(hn::Le(at, hn::Zero(d)), hn::Ge(at, last));
+    slope = hn::IfThenZeroElse(clipped, slope);
+    return Clip(d, at, last);
+  }
+  V sign;
+  at = Reflect(d, at, axis, sign);
+  slope = hn::Mul(sign, slope);
+  return at;
+}
+
+// One axis of a bilinear point behind pixel `before`: its distances to that (t) and to the next one
+// (u), which are the weights of the next one and of that.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BilinearDistances(D d, V at, V before, V& t, V& u) {
+  t = hn::Sub(at, before);
+  u = hn::Sub(hn::Add(before, hn::Set(d, hn::TFromD<D>{1})), at);
+}
+
+// The weights of a bilinear point's taps.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, V& se) {
+  nw = hn::Mul(ux, uy);
+  ne = hn::Mul(tx, uy);
+  sw = hn::Mul(ux, ty);
+  se = hn::Mul(tx, ty);
+}
+
+// The slope along one axis of the value between a bilinear point's taps: along x, with the
+// distances (t, u) along y; along y, where `ne` and `sw` change places, with those along x.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V TapSlope(D, V nw, V ne, V sw, V se, V t, V u) {
+  return hn::MulAdd(hn::Sub(se, sw), t, hn::Mul(hn::Sub(ne, nw), u));
+}
+
+// The contract's tree over kCount of kLeaves terms from kFirst on, kStep apart: term(i, sums...)
+// makes one of each sum.
+template <int kCount, int kLeaves, int kFirst, int kStep, class Term, class... V>
+HWY_INLINE void SumTree(const Term& term, V&... sums) {
+  if constexpr (kStep == kLeaves) {
+    term(kFirst, sums...);
+  } else {
+    SumTree<kCount, kLeaves, kFirst, 2 * kStep>(term, sums...);
+    if constexpr (kFirst + kStep < kCount) {
+      [&](V... others) PORTACL_INLINE_LAMBDA {
+        SumTree<kCount, kLeaves, kFirst + kStep, 2 * kStep>(term, others...);
+        ((sums = hn::Add(sums, others)), ...);
+      }(sums...);
+    }
+  }
+}
+
+// Numbers of the cells whose pixels are the north-western taps of points, in planes or slabs that
+// hold all rows of the image: rows of `pitch` cells, two above the image and one below, and a cell
+// on both sides. Points that touch nothing have cell 0.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch, VI column,
+                          VI row) {
+  const VI one = hn::Set(di, 1);
+  const VI column1 = hn::Add(column, one);
+  const VI row1 = hn::Add(row, one);
+  const auto touches = hn::And(IsBelow(di, column1, hn::Set(di, static_cast<int32_t>(s.w + 1))),
+                               IsBelow(di, row1, hn::Set(di, static_cast<int32_t>(s.h + 1))));
+  const VI above = hn::Mul(hn::Add(row1, one), hn::Set(di, static_cast<int32_t>(pitch)));
+  return hn::IfThenElseZero(touches, hn::Add(above, column1));
+}
+
+// A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
+// outside the image, and those of a NaN, are -1.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
+  using F = hn::TFromD<D>;
+  const V last = hn::Set(d, axis.last);
+  const auto usable = hn::Eq(at, at);
+  if (rule.padding == ops::Padding::kBorder) at = Clip(d, at, last);
+  if (rule.padding == ops::Padding::kReflection) {
+    V sign;
+    at = hn::Trunc(Reflect(d, at, axis, sign));
+  }
+  const auto inside = hn::And(usable, hn::And(hn::Ge(at, hn::Zero(d)), hn::Le(at, last)));
+  return hn::IfThenElse(inside, at, hn::Set(d, F{-1}));
+}
+
+// Padded coordinates of a vector of points and their slopes; those without taps, infinite and
+// unusable ones, are nowhere.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
+                          V& x, V& y, V& slope_x, V& slope_y, M& unusable, M& infinite) {
+  using F = hn::TFromD<D>;
+  unusable = hn::MaskFromVec(hn::Zero(d));
+  infinite = unusable;
+  const V at_x = Locate(d, grid_x, geometry.x, geometry.rule, slope_x, unusable, infinite);
+  const V at_y = Locate(d, grid_y, geometry.y, geometry.rule, slope_y, unusable, infinite);
+  const auto none = hn::Or(unusable, infinite);
+  const V nowhere =
+      hn::Set(d, geometry.rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
+  x = hn::IfThenElse(none, nowhere, at_x);
+  y = hn::IfThenElse(none, nowhere, at_y);
+}
+
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
+                          V& x, V& y, M& unusable) {
+  V slope_x, slope_y;
+  M infinite;
+  LocateAny(d, geometry, grid_x, grid_y, x, y, slope_x, slope_y, unusable, infinite);
+}
+
+// gridGrad along one axis of points anywhere, from the sum over their channels.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M infinite) {
+  const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
+  return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(infinite, hn::Mul(sum, slope)));
+}
+
+// Coordinates of up to kGroup points after the padding. Points that touch nothing, unusable and
+// infinite ones, are moved to `nowhere`, a coordinate without taps.
+template <class F>
+HWY_INLINE void LocateGroup(const F* HWY_RESTRICT grid_x, const F* HWY_RESTRICT grid_y,
+                            const PointGeometry<F>& geometry, F* HWY_RESTRICT x,
+                            F* HWY_RESTRICT y) {
+  const PointTag<F> d;
+  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    auto at_x = hn::Zero(d);
+    auto at_y = at_x;
+    auto unusable = hn::MaskFromVec(at_x);
+    LocateAny(d, geometry, hn::LoadU(d, grid_x + i), hn::LoadU(d, grid_y + i), at_x, at_y,
+              unusable);
+    hn::StoreU(at_x, d, x + i);
+    hn::StoreU(at_y, d, y + i);
+  }
+}
+
+// Reads the grid's points [first, first + count) of one image, count <= kGroup, into x and y
+// (kGroup each; the rest repeats harmless values).
+template <class T, class F = base::ComputeType<T>>
+HWY_INLINE void ReadGrid(const PointStrides& at, const T* image, int64_t first, int64_t count,
+                         F* HWY_RESTRICT x, F* HWY_RESTRICT y) {
+  const PointTag<F> d;
+  if (HasDensePairs(at) && count == int64_t{kGroup}) {
+    const T* from = image + 2 * first;
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      auto even = hn::Zero(d);
+      auto odd = hn::Zero(d);
+      LoadDeinterleaved2(d, from + 2 * i, even, odd);
+      hn::StoreU(even, d, x + i);
+      hn::StoreU(odd, d, y + i);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < int64_t{kGroup}; ++i) {
+    const T* from = image + at.OffsetOf(first + std::min(i, count - 1));
+    x[i] = base::Widen(from[0]);
+    y[i] = base::Widen(from[at.channel_stride]);
+  }
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

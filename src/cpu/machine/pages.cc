@@ -1,0 +1,60 @@
+// See pages.h: mincore() tells, madvise() provides.
+#include "cpu/machine/pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+namespace portacl::cpu {
+namespace {
+
+// Of Linux 5.14; older C libraries do not name it.
+constexpr int kPopulateWrite = 23;
+
+uintptr_t PageBytes() {
+  return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));  // without a system call
+}
+
+uintptr_t PageOf(const void* at) { return reinterpret_cast<uintptr_t>(at) / PageBytes(); }
+
+bool IsPageMissing(uintptr_t page) {
+  unsigned char state = 1;
+  if (mincore(reinterpret_cast<void*>(page * PageBytes()), PageBytes(), &state) != 0) return false;
+  return (state & 1) == 0;
+}
+
+}  // namespace
+
+int64_t DenseBytes(const std::array<int64_t, 4>& shape, const std::array<int64_t, 4>& stride,
+                   int64_t element_size) {
+  int64_t elements = 1;
+  int64_t reach = 1;  // from the first to behind the last element
+  for (size_t axis = 0; axis < 4; ++axis) {
+    if (stride[axis] < 0) return 0;
+    elements *= shape[axis];
+    reach += (shape[axis] - 1) * stride[axis];
+  }
+  return elements > 0 && reach == elements ? elements * element_size : 0;
+}
+
+bool ArePagesMissing(const void* data, int64_t bytes) {
+  if (bytes < kProvidedBytes) return false;
+  const auto* first = static_cast<const unsigned char*>(data);
+  // Memory that an allocator has had before may be missing in parts.
+  const int64_t places[] = {bytes / 2, bytes / 4, bytes - 1};
+  return std::any_of(std::begin(places), std::end(places),
+                     [&](int64_t at) { return IsPageMissing(PageOf(first + at)); });
+}
+
+void ProvidePages(void* first, void* end) {
+  const uintptr_t page = PageOf(first);
+  const uintptr_t last = PageOf(static_cast<unsigned char*>(end) - 1);
+  // What it answers does not matter: without it the pages come one by one.
+  static_cast<void>(madvise(reinterpret_cast<void*>(page * PageBytes()),
+                            (last + 1 - page) * PageBytes(), kPopulateWrite));
+}
+
+}  // namespace portacl::cpu

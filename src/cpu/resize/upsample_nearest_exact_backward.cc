@@ -1,0 +1,21 @@
+// Compiles the nearest-exact backward kernel for every instruction set, and lists them.
+#include "cpu/resize/upsample_nearest_exact_backward.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/upsample_nearest_exact_backward.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/resize/upsample_nearest_exact_backward-inl.h"
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::UpsampleNearestExactBackwardParams>>
+UpsampleNearestExactBackwardKernels() {
+  static constexpr base::Kernel<ops::UpsampleNearestExactBackwardParams> kKernels[] = {
+      PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,242 @@
+// Choice of path, index tables and tiles of nearest-exact backward.
+#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
+
+#include "cpu/machine/caches.h"
+#include "cpu/machine/pages.h"
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::UpsampleNearestExactBackwardParams;
+using Path = NearestBackwardPath;
+
+constexpr const char* kRatioPaths[] = {"x1", "x2", "x3", "x4"};
+constexpr int64_t kMaxVectors = 4;
+// A call that moves more bytes than this comes from beyond L2, where reading forward pays.
+constexpr double kByRowBytes = 16 << 20;
+constexpr int64_t kMaxWindow = 128;  // places that an int8_t can name
+
+// The fewest and most sources of one destination of an axis.
+std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
+  if (axis.ratio > 0) return {axis.ratio, axis.ratio};
+  int64_t fewest = axis.out, most = 0;
+  for (int64_t i = 0; i < axis.in; ++i) {
+    const int64_t count = axis.begin[i + 1] - axis.begin[i];
+    fewest = std::min(fewest, count);
+    most = std::max(most, count);
+  }
+  return {fewest, most};
+}
+
+// Prepares the permute path; false where a block would need too large a window.
+bool MakePermutation(const ops::NearestAxis& w, int64_t lanes, NearestBackwardKernelPlan& plan) {
+  const auto [fewest, most] = CountRange(w);
+  plan.columns = w.in;
+  plan.lanes = lanes;
+  const int64_t blocks = (w.in + lanes - 1) / lanes;
+  int64_t span = 1;
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t j = plan.BlockColumn(b);
+    span = std::max(span, w.begin[std::min(j + lanes, w.in)] - w.begin[j]);
+  }
+  const int64_t vectors = std::max((span + lanes - 1) / lanes, most);
+  if (vectors > kMaxVectors || vectors * lanes > kMaxWindow) return false;
+
+  plan.vectors = vectors;
+  plan.partial = w.in < lanes || w.out < vectors * lanes;
+  plan.full = !plan.partial && fewest >= vectors - 1;
+  plan.window.resize(static_cast<size_t>(blocks));
+  plan.index.assign(static_cast<size_t>(blocks * vectors * lanes), int8_t{-1});
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t first = plan.BlockColumn(b);
+    // Where rows allow, a window near the end of a row is moved back so that it stays inside.
+    const int64_t window =
+        plan.partial ? w.begin[first] : std::min(w.begin[first], w.out - vectors * lanes);
+    plan.window[static_cast<size_t>(b)] = window;
+    for (int64_t lane = 0; lane < std::min(lanes, w.in); ++lane) {
+      const int64_t j = first + lane;
+      for (int64_t source = w.begin[j]; source < w.begin[j + 1]; ++source) {
+        const int64_t phase = source - w.begin[j];
+        plan.index[static_cast<size_t>((b * vectors + phase) * lanes + lane)] =
+            static_cast<int8_t>(source - window);
+      }
+    }
+  }
+  plan.path = static_cast<Path>(static_cast<int64_t>(Path::kPermute1) + vectors - 1);
+  return true;
+}
+
+// The path that serves everything: it stores its destinations one by one.
+void UseWide(NearestBackwardKernelPlan& plan) {
+  plan.path = plan.from_stride[3] == 1 ? Path::kWide : Path::kWideStrided;
+  plan.pack_from = plan.pack_to = false;
+  plan.vectors = 0;
+}
+
+// As `asked`, a path or "", wants it as far as that serves.
+void ChoosePath(const Params& p, const NearestBackwardTarget& target, std::string_view asked,
+                NearestBackwardKernelPlan& plan) {
+  const auto may = [&](std::string_view path) {
+    return asked.empty() || asked == "packed" || asked == path;
+  };
+  if (asked == "wide") return UseWide(plan);
+  const bool pixels = p.c > 1 && plan.from_stride[1] == 1;
+  const bool channels_last = pixels && plan.to_stride[1] == 1;
+  // A volume has far more sources than destinations: the sums are turned, not the sources.
+  const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
+  if ((channels_last || turned) && may("channels_last")) {
+    plan.path = Path::kPixels;
+    plan.pack_to = !channels_last;
+    return;
+  }
+  plan.pack_from = plan.from_stride[3] != 1;
+  plan.pack_to = plan.to_stride[3] != 1;
+  if (p.w.ratio >= 1 && p.w.ratio <= 4 && p.w.in >= target.min_ratio_columns &&
+      may(kRatioPaths[p.w.ratio - 1])) {
+    plan.path = static_cast<Path>(static_cast<int64_t>(Path::kX1) + p.w.ratio - 1);
+    return;
+  }
+  if (!MakePermutation(p.w, target.lanes, plan)) UseWide(plan);
+}
+
+// The most elements that a tile of `columns` destination columns reads of one source row.
+int64_t MaxSourceColumns(const Params& p, const NearestBackwardKernelPlan& plan,
+                         NearestTiling tiling) {
+  int64_t most = 0;
+  tiling.n = tiling.c = tiling.channels = tiling.h = tiling.rows = 1;
+  for (int64_t index = 0; index < tiling.Boxes(); ++index) {
+    const NearestTile box = tiling.Box(index);
+    const auto [first, end] = plan.SourceColumns(p.w, box.j0, box.j1);
+    most = std::max(most, end - first);
+  }
+  return most;
+}
+
+int64_t MaxSourceRows(const Params& p, int64_t rows) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < p.h.in; i += rows) {
+    most = std::max(most, p.h.begin[std::min(i + rows, p.h.in)] - p.h.begin[i]);
+  }
+  return most;
+}
+
+// Cuts tiles of one channel that fit the stack: squarish, so that a transposed image is walked
+// along both axes at once. False where even the smallest does not fit.
+bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_t element_size,
+                    NearestBackwardKernelPlan& plan) {
+  const int64_t most_planes = std::max<int64_t>(CountRange(p.d).second, 1);
+  const int64_t most_sources = kNearestPackedSourceBytes / element_size / most_planes;
+  const int64_t most_sums = kNearestPackedSumBytes / element_size;
+  NearestTiling& t = plan.tiling;
+  t.channels = 1;
+  t.channels_first = plan.from_stride[1] == 1 || plan.to_stride[1] == 1;
+  const auto fits = [&] {
+    // The last tile of a row may be nearly twice as wide as the others.
+    return 2 * t.columns * t.rows <= most_sums &&
+           MaxSourceColumns(p, plan, t) * MaxSourceRows(p, t.rows) <= most_sources;
+  };
+  for (int64_t columns = 4 * target.lanes; columns >= target.lanes; columns /= 2) {
+    t.columns = std::min(columns, p.w.in);
+    for (t.rows = std::min<int64_t>(32, p.h.in);; t.rows /= 2) {
+      if (fits()) {
+        const int64_t bytes = t.columns * t.rows * element_size * 4;
+        t.grain = 1 + kNearestGrainBytes / bytes;
+        return true;
+      }
+      if (t.rows == 1) break;
+    }
+  }
+  return false;
+}
+
+// Cuts tiles of pixels whose sums fit the stack before they are turned into planes.
+void CutTurnedTiles(const Params& p, int64_t element_size, int64_t row_bytes,
+                    NearestBackwardKernelPlan& plan) {
+  NearestTiling& t = plan.tiling;
+  const int64_t pixels = kNearestPackedSumBytes / element_size / t.channels;
+  // The last tile of a row may be nearly twice as wide as the others.
+  t.columns = std::clamp<int64_t>(pixels / 2, 1, p.w.in);
+  t.rows = std::clamp<int64_t>(pixels / (2 * t.columns), 1, p.h.in);
+  t.grain = 1 + kNearestGrainBytes / (1 + row_bytes * t.rows / t.BoxesW());
+}
+
+const char* PathName(const NearestBackwardKernelPlan& plan) {
+  if (plan.pack_from || plan.pack_to) return "packed";
+  switch (plan.path) {
+    case Path::kX1:
+      return "x1";
+    case Path::kX2:
+      return "x2";
+    case Path::kX3:
+      return "x3";
+    case Path::kX4:
+      return "x4";
+    case Path::kWide:
+    case Path::kWideStrided:
+      return "wide";
+    case Path::kPixels:
+      return "channels_last";
+    default:
+      return "permute";
+  }
+}
+
+}  // namespace
+
+std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t element_size,
+                                                       const NearestBackwardTarget& target,
+                                                       std::string_view path) {
+  NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
+  NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
+  NearestSide volume = to;
+  const bool merged = MergePlanes(volume, p.d.in, p.grad_input_depth_stride);
+  NormalizeUnitAxes(from);
+  NormalizeUnitAxes(to);
+  MergeImages(from, to);
+
+  NearestBackwardPlan plan;
+  auto* const mine = &std::get<NearestBackwardKernelPlan>(plan.way);
+  mine->from_stride = from.stride;
+  mine->to_stride = to.stride;
+  ChoosePath(p, target, path, *mine);
+
+  // Bytes that one destination row moves: itself and its sources.
+  const bool pixels = mine->path == Path::kPixels;
+  const int64_t channels = pixels ? to.c : 1;
+  const int64_t source_row = p.w.out * p.h.out / p.h.in * p.d.out / p.d.in;
+  const int64_t row_bytes = (p.w.in + source_row) * channels * element_size;
+  const int64_t step = pixels ? 1 : 4 * target.lanes;
+  mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, p.w.in, row_bytes, step);
+  if (pixels) {
+    mine->tiling.c = to.c;
+    mine->tiling.channels = std::min(to.c, kNearestMaxPixel);
+    if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
+  } else if (p.d.in > 1) {
+    mine->tiling.channels = 1;  // a volume's planes come after each other
+    const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
+    mine->tiling.grain = 1 + kNearestGrainBytes / (tile_bytes + 1);
+  }
+  if (!pixels && (mine->pack_from || mine->pack_to)) {
+    const NearestTiling uncut = mine->tiling;
+    if (!CutPackedTiles(p, target, element_size, *mine)) {
+      UseWide(*mine);
+      mine->tiling = uncut;
+    }
+  }
+  const int64_t groups = to.n * to.c / channels;
+  const double bytes = static_cast<double>(row_bytes) * static_cast<double>(groups) *
+                       static_cast<double>(p.h.in * p.d.in);
+  mine->by_row = bytes > kByRowBytes;
+  mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
+                 HasWholeLines(to, pixels ? 1 : 3, element_size) &&
+                 (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
+  if (merged) {
+    mine->dense_bytes =
+        DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
+  }
+  plan.path = PathName(*mine);
+  if (!path.empty() && path != plan.path) return std::nullopt;
+  return plan;
+}
+
+}  // namespace portacl::cpu

@@ -1,0 +1,313 @@
+// Nearest-exact backward, many columns per destination: a lane per destination, blocks transposed
+// in registers. Per target.
+#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_
+#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_
+#else
+#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// Vectors of at most 256 bits whose 128-bit blocks (64-bit ones for 16-bit elements in memory) hold
+// kColumns source columns of one destination each. With 8 lanes their addresses fit the general
+// registers and the loop is twice as fast as with 16. One block where the length is not known.
+template <class T>
+inline constexpr int64_t kColumns = kSumsIn128Bits<T>;
+template <class T>
+inline constexpr size_t kMaxWideLanes = (HWY_ARCH_X86 ? 2 : 1) * static_cast<size_t>(kColumns<T>);
+template <class T>
+using WideTag = hn::CappedTag<base::ComputeType<T>, kMaxWideLanes<T>>;
+
+// The sources that one row has for the destinations of a vector, a lane each.
+//
+//   base + offset[0]   c c c c c c c c     columns[0] of them
+//   base + offset[1]   c c c c c c c
+//   ...
+template <class T>
+struct WideLanes {
+  int64_t offset[kMaxWideLanes<T>];
+  int32_t columns[kMaxWideLanes<T>];
+  int64_t fewest, most;  // columns
+
+  void FindRange(size_t n) {
+    fewest = *std::min_element(columns, columns + n);
+    most = *std::max_element(columns, columns + n);
+  }
+};
+
+// kColumns elements, `step` apart; the first n of them where n is smaller, zeros behind.
+template <bool kContiguous, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
+  const int64_t columns = Length(d);
+  if (n <= 0) return hn::Zero(d);
+  if constexpr (kContiguous) {
+    return n >= columns ? hn::LoadU(d, from) : LoadFirst(d, from, static_cast<size_t>(n));
+  } else {
+    HWY_ALIGN T elements[LanesAtMost(d)] = {};
+    for (int64_t i = 0; i < std::min(n, columns); ++i) elements[i] = from[i * step];
+    return hn::Load(d, elements);
+  }
+}
+
+// Blocks of kColumns columns of the lanes `lane`, lane + kColumns, lane + 2 kColumns, ...
+// `where(lane)`: the lane's first column; `count(lane)`: how many there are to load.
+template <class T, bool kContiguous, class D, class Where, class Count>
+HWY_INLINE hn::Vec<D> LoadWideBlocks(D d, int64_t step, size_t lane, const Where& where,
+                                     const Count& count) {
+  // Where the vector length is not known, it is one block.
+  if constexpr (HWY_HAVE_SCALABLE || hn::MaxLanes(d) == kColumns<T>) {
+    const auto* from = reinterpret_cast<const hn::TFromD<D>*>(where(lane));
+    return LoadColumns<kContiguous>(d, from, step, count(lane));
+  } else {
+    const hn::Half<D> dh;
+    const size_t next = lane + hn::MaxLanes(dh);
+    return hn::Combine(d, LoadWideBlocks<T, kContiguous>(dh, step, next, where, count),
+                       LoadWideBlocks<T, kContiguous>(dh, step, lane, where, count));
+  }
+}
+
+// Calls add(column, v) for kColumns columns in order; lane i of v is the column of lane i: a
+// transposition inside the blocks.
+template <class T, bool kContiguous, class D, class Where, class Count, class AddColumn>
+HWY_INLINE void ForColumns(D d, int64_t step, const Where& where, const Count& count,
+                           const AddColumn& add) {
+  const hn::Rebind<BitsOf<T>, D> db;
+  const auto load = [&](size_t lane) HWY_ATTR {
+    const auto bits = LoadWideBlocks<T, kContiguous>(db, step, lane, where, count);
+    return Widen<T>(d, hn::BitCast(MemoryTag<T, D>(), bits));
+  };
+  const auto a = load(0);
+  const auto b = load(1);
+  if constexpr (kColumns<T> == 2) {
+    add(0, hn::InterleaveLower(d, a, b));
+    add(1, hn::InterleaveUpper(d, a, b));
+  } else {
+    const auto c = load(2);
+    const auto e = load(3);
+    const auto ac01 = hn::InterleaveLower(d, a, c);  // a0 c0 a1 c1
+    const auto be01 = hn::InterleaveLower(d, b, e);
+    const auto ac23 = hn::InterleaveUpper(d, a, c);
+    const auto be23 = hn::InterleaveUpper(d, b, e);
+    add(0, hn::InterleaveLower(d, ac01, be01));  // a0 b0 c0 e0
+    add(1, hn::InterleaveUpper(d, ac01, be01));
+    add(2, hn::InterleaveLower(d, ac23, be23));
+    add(3, hn::InterleaveUpper(d, ac23, be23));
+  }
+}
+
+// sum + kColumns columns from `column` on, of lanes that may end before or inside them. Every lane
+// has kColumns columns in all: one that ends too early loads its last ones and leaves out those
+// that were added before.
+//
+//   column            v                           kColumns = 4
+//   lane 0   c c c c [c c c c] c       loaded as is
+//   lane 1   c c c [- c c c]           loaded one earlier, first one left out
+template <class T, class D, class V = hn::Vec<D>>
+HWY_INLINE V AddLastColumns(D d, const T* base, const WideLanes<T>& lanes, int64_t column, V sum) {
+  constexpr int64_t kBlock = kColumns<T>;
+  const hn::RebindToSigned<D> di;
+  using TI = hn::TFromD<decltype(di)>;
+  HWY_ALIGN TI left[kMaxWideLanes<T>];
+  for (size_t lane = 0; lane < hn::Lanes(d); ++lane) {
+    left[lane] = static_cast<TI>(lanes.columns[lane] - column);
+  }
+  const auto lanes_left = hn::Load(di, left);
+  const auto at = [&](size_t lane) {
+    const int64_t last = lanes.columns[lane] - kBlock;
+    return base + lanes.offset[lane] + std::min(column, last);
+  };
+  ForColumns<T, true>(
+      d, 1, at, [](size_t) { return kBlock; },
+      [&](int t, V v) HWY_ATTR {
+        const auto absent = hn::Set(di, static_cast<TI>(kBlock - 1 - t));
+        sum = MaskedAdd(d, hn::RebindMask(d, hn::Gt(lanes_left, absent)), sum, v);
+      });
+  return sum;
+}
+
+// sum + the sources of one row. `ahead`: null, or memory to fetch meanwhile, as much as the lanes
+// have sources: the lanes' many short streams hide from the prefetchers that it will be needed.
+template <class T, bool kContiguous, class D, class V = hn::Vec<D>>
+HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t step, const T* ahead,
+                      V sum) {
+  constexpr int64_t kBlock = kColumns<T>;
+  int64_t column = 0;
+  const T* first[kMaxWideLanes<T>];
+  for (size_t lane = 0; lane < hn::MaxLanes(d); ++lane) first[lane] = base + lanes.offset[lane];
+  const auto at = [&](size_t lane) { return first[lane] + column * step; };
+  const auto add = [&](int, V v) HWY_ATTR { sum = hn::Add(sum, v); };
+  for (; column + kBlock <= lanes.fewest; column += kBlock) {
+    ForColumns<T, kContiguous>(
+        d, step, at, [](size_t) { return kBlock; }, add);
+    if (ahead != nullptr) {
+      constexpr size_t kElements = kBlock * hn::MaxLanes(d);
+      for (size_t i = 0; i < kElements; i += 64 / sizeof(T)) hwy::Prefetch(ahead + i);
+      ahead += kElements;
+    }
+  }
+  if (kContiguous && lanes.fewest >= kBlock) {
+    for (; column < lanes.most; column += kBlock) sum = AddLastColumns(d, base, lanes, column, sum);
+    return sum;
+  }
+  for (; column < lanes.most; column += kBlock) {
+    ForColumns<T, kContiguous>(
+        d, step, at, [&](size_t lane) { return lanes.columns[lane] - column; },
+        [&](int, V v) HWY_ATTR { sum = hn::Add(sum, v); });
+  }
+  return sum;
+}
+
+// What adds source rows to the sums of a destination row of n >= Lanes columns, a lane for each of
+// neighbouring columns. Contiguous on both sides.
+template <class T>
+struct WideRow {
+  using D = WideTag<T>;
+  using Tag = D;
+  using V = hn::Vec<D>;
+  const int64_t* begin;  // of w, at the tile's first column
+  int64_t n;
+  int64_t ratio;  // 0: see `begin`
+  int64_t first_column;
+  bool fetch_ahead;
+
+  int64_t Blocks() const { return (n + Length(D()) - 1) / Length(D()); }
+  int64_t Offset(int64_t b) const { return begin[std::min(b * Length(D()), n)] - first_column; }
+
+  template <bool kFirst, bool kLast>
+  HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* sums, T* to,
+                      bool /*stream*/) const {
+    const D d;
+    WideLanes<T> lanes;
+    if (ratio > 0) SetLanes(lanes, 0);
+    AddToBlocks<kFirst, kLast>(
+        d, first, end, sums,
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA {
+          const int64_t j = Column(b);
+          if (ratio == 0) SetLanes(lanes, j);
+          const T* base = from + (begin[j] - first_column);
+          const T* ahead = fetch_ahead ? base + (begin[j + Length(d)] - begin[j]) : nullptr;
+          return AddLanes<T, true>(d, base, lanes, 1, ahead, sum);
+        },
+        [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA { StoreNarrow(sum, d, to + Column(b)); });
+  }
+
+  void Clear(int64_t first, int64_t end, T* to, bool /*stream*/) const {
+    const int64_t j = Column(first);
+    ClearElements(to + j, std::min(end * Length(D()), n) - j);
+  }
+
+ private:
+  HWY_INLINE int64_t Column(int64_t b) const { return std::min(b * Length(D()), n - Length(D())); }
+
+  HWY_INLINE void SetLanes(WideLanes<T>& lanes, int64_t j) const {
+    for (int64_t lane = 0; lane < Length(D()); ++lane) {
+      lanes.offset[lane] = begin[j + lane] - begin[j];
+      lanes.columns[lane] = static_cast<int32_t>(begin[j + lane + 1] - begin[j + lane]);
+    }
+    lanes.FindRange(static_cast<size_t>(Length(D())));
+  }
+};
+
+// Short rows and any strides: a lane per destination, whatever row and plane it is in.
+template <bool kContiguous, class T>
+struct WideGroup {
+  explicit WideGroup(const Tile<T>& of) : tile(of) {}
+
+  const Tile<T>& tile;
+  size_t used = 0;
+  WideLanes<T> lanes;                 // those of rows that have ended get no columns
+  int32_t columns[kMaxWideLanes<T>];  // of each row
+  int64_t rows[kMaxWideLanes<T>];     // of each plane
+  T* to[kMaxWideLanes<T>];
+
+  void Append(const T* from, int64_t row_count, int64_t column_count, T* destination) {
+    lanes.offset[used] = from - tile.from;
+    columns[used] = static_cast<int32_t>(column_count);
+    rows[used] = row_count;
+    to[used] = destination;
+    if (++used == hn::Lanes(WideTag<T>())) Flush();
+  }
+
+  // Sums the lanes that are used and stores them one by one.
+  HWY_NOINLINE void Flush() {
+    const WideTag<T> d;
+    if (used == 0) return;
+    for (size_t lane = used; lane < hn::Lanes(d); ++lane) {
+      lanes.offset[lane] = lanes.offset[0];
+      columns[lane] = 0;
+      rows[lane] = 0;
+    }
+    auto sum = hn::Zero(d);
+    for (int64_t plane = 0; plane < tile.depth; ++plane) {
+      sum = AddPlane(d, tile.from + plane * tile.from_depth, sum);
+    }
+    HWY_ALIGN BitsOf<T> bits[kMaxWideLanes<T>];
+    T* sums = reinterpret_cast<T*>(bits);
+    StoreNarrow(sum, d, sums);
+    for (size_t lane = 0; lane < used; ++lane) *to[lane] = sums[lane];
+    used = 0;
+  }
+
+ private:
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V AddPlane(D d, const T* base, V sum) {
+    const int64_t all_rows = *std::min_element(rows, rows + used);
+    const int64_t most_rows = *std::max_element(rows, rows + used);
+    std::copy_n(columns, hn::Lanes(d), lanes.columns);
+    // Lanes that are not used have no columns: the range counts them where some are not.
+    lanes.FindRange(hn::Lanes(d));
+    for (int64_t r = 0; r < most_rows; ++r, base += tile.from_row) {
+      if (r >= all_rows) {  // lanes whose rows have ended
+        for (size_t lane = 0; lane < used; ++lane) {
+          if (r >= rows[lane]) lanes.columns[lane] = 0;
+        }
+        lanes.FindRange(hn::Lanes(d));
+      }
+      sum = AddLanes<T, kContiguous>(d, base, lanes, tile.from_column, nullptr, sum);
+    }
+    return sum;
+  }
+};
+
+template <bool kContiguous, class T>
+void SumTileWide(const Params& p, const Tile<T>& t) {
+  const int64_t* begin = p.w.begin;
+  const int64_t n = t.box.j1 - t.box.j0;
+  if (kContiguous && t.to_column == 1 && n >= Length(WideTag<T>())) {
+    return SumTileByRow(p, t,
+                        WideRow<T>{.begin = begin + t.box.j0,
+                                   .n = n,
+                                   .ratio = p.w.ratio,
+                                   .first_column = t.first_column,
+                                   .fetch_ahead = t.by_row});
+  }
+  WideGroup<kContiguous, T> group(t);
+  ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) {
+    for (int64_t j = t.box.j0; j < t.box.j1; ++j) {
+      group.Append(from + (begin[j] - t.first_column) * t.from_column, rows,
+                   begin[j + 1] - begin[j], to + (j - t.box.j0) * t.to_column);
+    }
+  });
+  group.Flush();
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

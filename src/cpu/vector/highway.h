@@ -1,0 +1,78 @@
+// Highway, restricted to the instruction sets that portacl has kernels for, and the macro that
+// lists one kernel per instruction set. A source that is compiled once per instruction set starts
+// with
+//
+//   #undef HWY_TARGET_INCLUDE
+//   #define HWY_TARGET_INCLUDE "cpu/<room>/<op>.cc"  // the file itself, from src/
+//   #include "cpu/vector/highway.h"                // must come before any <hwy/...>
+//   #include "cpu/vector/simd-inl.h"
+//
+// and puts its per-target code between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), inside
+// `#if PORTACL_HWY_TARGET` and an anonymous namespace inside HWY_NAMESPACE: the functions of two
+// operators may then have the same names. The rest stands behind `#if HWY_ONCE`.
+#ifndef PORTACL_CPU_HIGHWAY_H_
+#define PORTACL_CPU_HIGHWAY_H_
+
+// x86: AVX2 and AVX3 (= AVX-512 F, VL, DQ, BW). Arm: NEON, and one vector-length-agnostic SVE.
+// PORTACL_NARROW_ONLY: AVX2 and NEON, where a build looks for what does not depend on the width.
+#ifdef PORTACL_NARROW_ONLY
+#define PORTACL_WIDE_TARGETS (HWY_AVX3 | HWY_SVE)
+#else
+#define PORTACL_WIDE_TARGETS 0
+#endif
+#define HWY_DISABLED_TARGETS                                                    \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | \
+   PORTACL_WIDE_TARGETS)
+
+#include <hwy/detect_targets.h>
+
+// True while compiling for one of our targets. Highway also compiles its static target (scalar code
+// on x86 without -march), which must be left empty: src/ref serves such machines.
+#define PORTACL_HWY_TARGET                                                       \
+  (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || \
+   HWY_TARGET == HWY_SVE)
+
+// Elements of a `base::Kernel<Params>[]`, best target first. `Plan` and `Run` are functions of each
+// target's namespace, as base::KernelOf wants them; to be used in the namespace around
+// HWY_NAMESPACE, behind `#if HWY_ONCE`.
+#define PORTACL_KERNELS(Plan, Run) \
+  PORTACL_KERNEL_AVX3(Plan, Run)   \
+  PORTACL_KERNEL_AVX2(Plan, Run) PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL_NEON(Plan, Run)
+
+#define PORTACL_KERNEL(name, target, space, Plan, Run)             \
+  ::portacl::base::KernelOf<&space::Plan, &space::Run>::Make(name, \
+                                                             ::portacl::cpu::HasTarget<target>),
+
+#if HWY_TARGETS & HWY_AVX3
+#define PORTACL_KERNEL_AVX3(Plan, Run) PORTACL_KERNEL("avx512", HWY_AVX3, N_AVX3, Plan, Run)
+#else
+#define PORTACL_KERNEL_AVX3(Plan, Run)
+#endif
+#if HWY_TARGETS & HWY_AVX2
+#define PORTACL_KERNEL_AVX2(Plan, Run) PORTACL_KERNEL("avx2", HWY_AVX2, N_AVX2, Plan, Run)
+#else
+#define PORTACL_KERNEL_AVX2(Plan, Run)
+#endif
+#if HWY_TARGETS & HWY_SVE
+#define PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL("sve", HWY_SVE, N_SVE, Plan, Run)
+#else
+#define PORTACL_KERNEL_SVE(Plan, Run)
+#endif
+#if HWY_TARGETS & HWY_NEON
+#define PORTACL_KERNEL_NEON(Plan, Run) PORTACL_KERNEL("neon", HWY_NEON, N_NEON, Plan, Run)
+#else
+#define PORTACL_KERNEL_NEON(Plan, Run)
+#endif
+
+// Behind the parameters of a lambda that must become part of the function around it.
+#define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
+#include "cpu/machine/targets.h"
+
+// Includes HWY_TARGET_INCLUDE, and thereby this file, once for every target but the static one.
+#include <hwy/foreach_target.h>
+
+#endif  // PORTACL_CPU_HIGHWAY_H_
+
+// Outside the guard: defines the operations of the target being compiled.
+#include <hwy/highway.h>

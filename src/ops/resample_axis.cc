@@ -1,0 +1,208 @@
+// Coordinates, weights and taps. Every operation is rounded by itself: the compiler must not fuse a
+// multiplication with an addition here (cmake/compiler.cmake), and bits of results depend on it.
+#include "ops/resample_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+namespace portacl::ops {
+namespace {
+
+// Up to here a float holds every index exactly. Beyond, tables are computed in double for every
+// type, and their weights rounded to it.
+constexpr int64_t kFloatIndices = int64_t{1} << 24;
+
+bool IsAntialiased(ResampleMode mode) {
+  return mode == ResampleMode::kAntialiasedLinear || mode == ResampleMode::kAntialiasedCubic;
+}
+bool IsHuge(const ResampleRule& rule) { return std::max(rule.in, rule.out) > kFloatIndices; }
+
+template <class T>
+T RatioIn(const ResampleRule& rule) {
+  if (rule.align_corners) {
+    return rule.out > 1 ? static_cast<T>(rule.in - 1) / static_cast<T>(rule.out - 1) : T{0};
+  }
+  if (rule.scale > 0) return static_cast<T>(1.0 / rule.scale);
+  return static_cast<T>(rule.in) / static_cast<T>(rule.out);
+}
+
+// ---- filters ------------------------------------------------------------------------------------
+
+template <class T>
+T CubicNear(T s, T a) {  // s <= 1
+  return (((a + 2) * s - (a + 3)) * s) * s + 1;
+}
+template <class T>
+T CubicFar(T s, T a) {  // 1 < s < 2
+  return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a;
+}
+template <class T>
+T Filter(T at, bool cubic) {
+  const T s = std::abs(at);
+  if (!cubic) return s < 1 ? 1 - s : T{0};
+  constexpr T kA = T(-0.5);
+  if (s < 1) return CubicNear(s, kA);
+  return s < 2 ? ((((s - 5) * s + 8) * s) - 4) * kA : T{0};
+}
+
+// ---- one destination ----------------------------------------------------------------------------
+
+// Where an output lies: input `index` (-1 is possible) and the part of the way to the next one.
+template <class T>
+struct Place {
+  int64_t index;
+  T part;
+};
+
+template <class T>
+Place<T> PlaceOf(const ResampleRule& rule, T ratio, bool cubic, int64_t o) {
+  T x = rule.align_corners ? ratio * static_cast<T>(o)
+                           : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
+  if (!cubic && x < 0) x = 0;
+  // PyTorch takes the floor of a float, of doubles too.
+  const double floor = IsHuge(rule) ? std::floor(static_cast<double>(x))
+                                    : static_cast<double>(std::floor(static_cast<float>(x)));
+  // Compared before the conversion: the ratio may be infinite.
+  const auto index = static_cast<int64_t>(std::min(floor, static_cast<double>(rule.in - 1)));
+  return {index, std::clamp<T>(x - static_cast<T>(index), 0, 1)};
+}
+
+// The window of an antialiased output: `count` inputs from `first` on, around `centre`.
+template <class T>
+struct Window {
+  int64_t first;
+  int64_t count;
+  T centre;
+};
+
+template <class T>
+Window<T> WindowOf(const ResampleRule& rule, T ratio, T support, int64_t o) {
+  const auto in = static_cast<double>(rule.in);
+  const auto cut = [in](T edge) {
+    const double at = static_cast<double>(edge) + 0.5;
+    return at > 0 ? static_cast<int64_t>(std::min(at, in)) : int64_t{0};
+  };
+  const T centre = static_cast<T>(static_cast<double>(ratio) * (static_cast<double>(o) + 0.5));
+  const int64_t first = cut(centre - support);
+  const auto size =
+      static_cast<int64_t>(std::min(std::ceil(static_cast<double>(support)) * 2 + 1, in));
+  return {first, std::clamp<int64_t>(cut(centre + support) - first, 0, size), centre};
+}
+
+// Calls tap(source, weight) for the taps of every output, and end() behind each output.
+template <class T, class Tap, class End>
+void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
+  const bool cubic =
+      rule.mode == ResampleMode::kCubic || rule.mode == ResampleMode::kAntialiasedCubic;
+  const T ratio = RatioIn<T>(rule);
+  const int64_t last = rule.in - 1;
+  if (IsAntialiased(rule.mode)) {
+    const T half = cubic ? T{2} : T{1};
+    const T support = ratio >= 1 ? half * ratio : half;
+    const T inverse = ratio >= 1 ? T{1} / ratio : T{1};
+    std::vector<T> weights;
+    for (int64_t o = 0; o < rule.out; ++o, end()) {
+      const Window<T> window = WindowOf(rule, ratio, support, o);
+      T total = 0;
+      weights.clear();
+      for (int64_t i = window.first; i < window.first + window.count; ++i) {
+        const T offset = static_cast<T>(i) - window.centre;
+        const double at = (static_cast<double>(offset) + 0.5) * static_cast<double>(inverse);
+        weights.push_back(Filter(static_cast<T>(at), cubic));
+        total += weights.back();
+      }
+      int64_t i = window.first;
+      for (const T weight : weights) tap(i++, total != 0 ? weight / total : weight);
+    }
+    return;
+  }
+  for (int64_t o = 0; o < rule.out; ++o, end()) {
+    const auto [i, t] = PlaceOf(rule, ratio, cubic, o);
+    const T u = 1 - t;
+    if (!cubic) {
+      tap(i, u);
+      tap(std::min(i + 1, last), t);
+      continue;
+    }
+    constexpr T kA = T(-0.75);
+    tap(std::clamp<int64_t>(i - 1, 0, last), CubicFar(t + 1, kA));
+    tap(std::clamp<int64_t>(i, 0, last), CubicNear(t, kA));
+    tap(std::min(i + 1, last), CubicNear(u, kA));
+    tap(std::min(i + 2, last), CubicFar(u + 1, kA));
+  }
+}
+
+// ---- the transpose ------------------------------------------------------------------------------
+
+// Makes of the taps of `out` outputs those of `in` inputs.
+template <class F>
+void Transpose(int64_t in, std::vector<int64_t>* start, std::vector<int64_t>* source,
+               std::vector<F>* weight) {
+  std::vector<int64_t> to_start(static_cast<size_t>(in) + 1, 0);
+  for (const int64_t i : *source) ++to_start[static_cast<size_t>(i) + 1];
+  for (size_t i = 0; i < static_cast<size_t>(in); ++i) to_start[i + 1] += to_start[i];
+  std::vector<int64_t> next(to_start.begin(), to_start.end() - 1);
+  std::vector<int64_t> to_source(source->size());
+  std::vector<F> to_weight(source->size());
+  for (size_t o = 0; o + 1 < start->size(); ++o) {
+    for (auto k = static_cast<size_t>((*start)[o]); k < static_cast<size_t>((*start)[o + 1]); ++k) {
+      const auto at = static_cast<size_t>(next[static_cast<size_t>((*source)[k])]++);
+      to_source[at] = static_cast<int64_t>(o);
+      to_weight[at] = (*weight)[k];
+    }
+  }
+  start->swap(to_start);
+  source->swap(to_source);
+  weight->swap(to_weight);
+}
+
+}  // namespace
+
+double ResampleRule::Ratio() const {
+  return in_double || IsHuge(*this) ? RatioIn<double>(*this)
+                                    : static_cast<double>(RatioIn<float>(*this));
+}
+
+template <class F>
+void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>* weight) {
+  const size_t per_output = rule.mode == ResampleMode::kLinear ? 2 : 4;
+  start_.reserve(static_cast<size_t>(rule.out) + 1);
+  source_.reserve(static_cast<size_t>(rule.out) * per_output);
+  weight->reserve(static_cast<size_t>(rule.out) * per_output);
+  start_.push_back(0);
+  const auto tap = [&](int64_t source, auto w) {
+    source_.push_back(source);
+    weight->push_back(static_cast<F>(w));
+  };
+  const auto end = [&] { start_.push_back(static_cast<int64_t>(source_.size())); };
+  if (std::is_same_v<F, float> && !IsHuge(rule)) {
+    ForTaps<float>(rule, tap, end);
+  } else {
+    ForTaps<double>(rule, tap, end);
+  }
+  if (backward) Transpose(rule.in, &start_, &source_, weight);
+  axis_.identity = false;
+  axis_.most = 0;
+  for (size_t o = 0; o + 1 < start_.size(); ++o) {
+    axis_.most = std::max(axis_.most, start_[o + 1] - start_[o]);
+  }
+  axis_.start = start_.data();
+  axis_.source = source_.data();
+  axis_.weight = weight->data();
+}
+
+ResampleTable::ResampleTable(const ResampleRule& rule, bool backward) {
+  axis_.from = backward ? rule.out : rule.in;
+  axis_.to = backward ? rule.in : rule.out;
+  // Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN.
+  if (rule.in == rule.out && rule.mode != ResampleMode::kCubic) return;
+  if (rule.in_double) {
+    Make(rule, backward, &double_weight_);
+  } else {
+    Make(rule, backward, &float_weight_);
+  }
+}
+
+}  // namespace portacl::ops

@@ -1,0 +1,52 @@
+// The tables of linear, cubic and antialiased resizing, one per axis: which sources a destination
+// is the sum of, and with which weights.
+#ifndef PORTACL_OPS_RESAMPLE_AXIS_H_
+#define PORTACL_OPS_RESAMPLE_AXIS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/resample_params.h"
+
+namespace portacl::ops {
+
+enum class ResampleMode { kLinear, kCubic, kAntialiasedLinear, kAntialiasedCubic };
+
+// One axis of the forward function: `in` elements become `out`.
+struct ResampleRule {
+  ResampleMode mode = ResampleMode::kLinear;
+  int64_t in = 1;  // extents of at least 1
+  int64_t out = 1;
+  bool align_corners = false;
+  double scale = 0;        // outputs per input as the caller gave it; 0 or less: from the extents
+  bool in_double = false;  // compute and weigh in double: for double tensors
+
+  // Inputs per output, in the type of the table. Infinite where a scale is so small that 1 / scale
+  // is: antialiased modes must refuse that.
+  double Ratio() const;
+};
+
+// Owns the arrays that a ResampleAxis points to.
+class ResampleTable {
+ public:
+  // Forward, or its transpose, in which the taps of one destination ascend by output, then by tap.
+  // Throws std::bad_alloc.
+  ResampleTable(const ResampleRule& rule, bool backward);
+  ResampleTable(const ResampleTable&) = delete;
+  ResampleTable& operator=(const ResampleTable&) = delete;
+  const ResampleAxis& axis() const { return axis_; }
+
+ private:
+  template <class F>
+  void Make(const ResampleRule& rule, bool backward, std::vector<F>* weight);
+
+  std::vector<int64_t> start_;
+  std::vector<int64_t> source_;
+  std::vector<float> float_weight_;
+  std::vector<double> double_weight_;
+  ResampleAxis axis_;
+};
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_RESAMPLE_AXIS_H_

@@ -1,0 +1,48 @@
+// Parameters of the kernels of linear, cubic and antialiased resizing. Forward and backward are the
+// same sums over a table per axis: the backward tables are the transposed ones.
+#ifndef PORTACL_OPS_RESAMPLE_PARAMS_H_
+#define PORTACL_OPS_RESAMPLE_PARAMS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace portacl::ops {
+
+// The sums of one axis: destination o is the sum of weight[k] * element source[k], start[o] <= k <
+// start[o + 1]. The sources of a destination never decrease; a source may stand there twice, a
+// weight may be zero (of either sign), and a destination may have no tap at all: then it is +0.
+struct ResampleAxis {
+  int64_t from = 1;      // sources: the extent of what is read
+  int64_t to = 1;        // destinations: the extent of what is written
+  bool identity = true;  // each destination is its source; the pointers are null then
+  int64_t most = 1;      // taps of the destination that has most: up to `from`, or twice that
+  const int64_t* start = nullptr;   // to + 1 entries
+  const int64_t* source = nullptr;  // one entry a tap
+  const void* weight = nullptr;  // one entry a tap: of float, or of double where dtype is kDouble
+
+  int64_t Count(int64_t o) const { return identity ? 1 : start[o + 1] - start[o]; }
+};
+
+// (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
+// only in the input. Forward adds up along W, then H, then D, from -0 (so that the first tap is
+// weight * value); backward along D, then H, then W, from +0. Results between the axes stay in the
+// compute type. Each sum is acc = fma(weight, value, acc) in the order of its taps.
+struct ResampleParams {
+  base::DType dtype = base::DType::kFloat;
+  bool backward = false;
+  int64_t n = 0;
+  int64_t c = 0;
+  ResampleAxis d{};
+  ResampleAxis h{};
+  ResampleAxis w{};
+  const void* input = nullptr;            // (n, c, d.from, h.from, w.from): backward, gradOutput
+  void* output = nullptr;                 // (n, c, d.to, h.to, w.to): backward, gradInput
+  std::array<int64_t, 5> input_stride{};  // of N, C, D, H, W
+  std::array<int64_t, 5> output_stride{};
+};
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_RESAMPLE_PARAMS_H_
