@@ -80,23 +80,9 @@ def upsample_nearest_exact_backward(
             or ``grad_output``.
 
     """
-    shape, dtype = describe(grad_output, "grad_output")
-    axes = _spatial_axes(shape, "grad_output")
-    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
-    if len(wanted) != len(shape):
-        raise ValueError(
-            f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
-            f"{len(shape)} extents"
-        )
-    factors = _axis_scales(scales, axes)
-    kind = kind_of(grad_output)
-    if out is not None:
-        _check_result(out, wanted)
-        _core.upsample_nearest_exact_backward(grad_output, out, factors)
-        return out
-    result = kind.empty(wanted, dtype)
-    _core.upsample_nearest_exact_backward(grad_output, result, factors)
-    return kind.finish(result)
+    return _resize_backward(
+        _core.upsample_nearest_exact_backward, grad_output, input_size, scales, out
+    )
 
 
 def upsample_nearest_exact(
@@ -126,18 +112,7 @@ def upsample_nearest_exact(
             or ``input``.
 
     """
-    shape, dtype = describe(input, "input")
-    axes = _spatial_axes(shape, "input")
-    factors = _axis_scales(scales, axes)
-    wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
-    kind = kind_of(input)
-    if out is not None:
-        _check_result(out, wanted)
-        _core.upsample_nearest_exact(input, out, factors)
-        return out
-    result = kind.empty(wanted, dtype)
-    _core.upsample_nearest_exact(input, result, factors)
-    return kind.finish(result)
+    return _resize(_core.upsample_nearest_exact, input, output_size, scales, out)
 
 
 def grid_sampler_2d_backward(
@@ -295,6 +270,59 @@ def grid_sampler_3d(
     return _sample(
         _core.grid_sampler_3d, (input, grid), (interpolation, padding, align_corners), out
     )
+
+
+def _resize_backward(
+    function: Callable[..., None],
+    grad_output: Any,
+    input_size: Sequence[int],
+    scales: Scales,
+    out: Any,
+    *modes: bool,
+) -> Any:
+    shape, dtype = describe(grad_output, "grad_output")
+    axes = _spatial_axes(shape, "grad_output")
+    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
+    if len(wanted) != len(shape):
+        raise ValueError(
+            f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
+            f"{len(shape)} extents"
+        )
+    arguments = (*modes, _axis_scales(scales, axes))
+    return _into(function, grad_output, wanted, dtype, arguments, out)
+
+
+def _resize(
+    function: Callable[..., None],
+    input: Any,
+    output_size: int | Sequence[int] | None,
+    scales: Scales,
+    out: Any,
+    *modes: bool,
+) -> Any:
+    shape, dtype = describe(input, "input")
+    factors = _axis_scales(scales, _spatial_axes(shape, "input"))
+    wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
+    return _into(function, input, wanted, dtype, (*modes, factors), out)
+
+
+def _into(
+    function: Callable[..., None],
+    source: Any,
+    wanted: tuple[int, ...],
+    dtype: str,
+    arguments: tuple[Any, ...],
+    out: Any,
+) -> Any:
+    """Run a function of one array and its result; the result is ``out`` or a new array."""
+    kind = kind_of(source)
+    if out is not None:
+        _check_result(out, wanted)
+        function(source, out, *arguments)
+        return out
+    result = kind.empty(wanted, dtype)
+    function(source, result, *arguments)
+    return kind.finish(result)
 
 
 _Modes = Tuple[Interpolation, Padding, bool]

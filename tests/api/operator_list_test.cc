@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "aclnnop/aclnn_affine_grid.h"
 #include "support/api/acl_fixture.h"
 #include "support/api/forward_call.h"
 #include "support/api/grid_on_device.h"
 #include "support/api/native.h"
+#include "support/api/resize_call.h"
 
 namespace portacl_test {
 namespace {
@@ -71,8 +73,41 @@ aclnnStatus RunGrid(const Shape& image, const Shape& points, const Shape& output
   return Execute(call, stream);
 }
 
-const std::map<std::string, Fixture>& AclnnFixtures() {
-  static const std::map<std::string, Fixture> fixtures = {
+aclnnStatus RunResize(const ResizeFunction& function, aclrtStream stream) {
+  const Shape small[] = {{1, 2, 3}, {1, 2, 2, 3}, {1, 2, 1, 2, 3}};
+  const Shape large[] = {{1, 2, 6}, {1, 2, 4, 6}, {1, 2, 2, 4, 6}};
+  const size_t at = function.spatial - 1;
+  const bool training = std::string(portaclGetProfile()) == "atlas-training";
+  // FLOAT16: what every function takes that the profile has.
+  Tensor from(training ? Element::kFloat16 : Element::kFloat,
+              function.backward ? large[at] : small[at]);
+  Tensor to(from.element(), function.backward ? small[at] : large[at]);
+  const DeviceTensor read(&from);
+  const DeviceTensor written(&to);
+  constexpr aclFormat kFormats[] = {ACL_FORMAT_NCL, ACL_FORMAT_NCHW, ACL_FORMAT_NCDHW};
+  return Execute(ResizeCall::For(function, read.args(kFormats[at]), written.args(kFormats[at])),
+                 stream);
+}
+
+aclnnStatus RunAffineGrid(aclrtStream stream) {
+  Tensor theta(Element::kFloat, {1, 2, 3});
+  Tensor grid(Element::kFloat, {1, 4, 5, 2});
+  const DeviceTensor from(&theta);
+  const DeviceTensor to(&grid);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  const IntArrayHandle size = MakeInts(Shape{1, 3, 4, 5});
+  uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  const aclnnStatus status = aclnnAffineGridGetWorkspaceSize(handles[0].get(), size.get(), false,
+                                                             handles[1].get(), &bytes, &executor);
+  if (status != ACLNN_SUCCESS) return status;
+  const DeviceMemory workspace(bytes);
+  const aclnnStatus run = aclnnAffineGrid(workspace.get(), bytes, executor, stream);
+  return run != ACLNN_SUCCESS ? run : aclrtSynchronizeStream(stream);
+}
+
+std::map<std::string, Fixture> MakeAclnnFixtures() {
+  std::map<std::string, Fixture> fixtures = {
       {"aclnnUpsampleNearestExact1d",
        [](aclrtStream stream) {
          return RunNearest({1, 2, 3}, {1, 2, 6}, stream);
@@ -113,7 +148,18 @@ const std::map<std::string, Fixture>& AclnnFixtures() {
        [](aclrtStream stream) {
          return RunGridBackward(GridCase(Element::kFloat, 1, 2, {2, 3, 4}, {3, 2, 3}), stream);
        }},
+      {"aclnnAffineGrid", RunAffineGrid},
   };
+  for (const ResizeFunction& function : kResizeFunctions) {
+    fixtures[function.name] = [&function](aclrtStream stream) {
+      return RunResize(function, stream);
+    };
+  }
+  return fixtures;
+}
+
+const std::map<std::string, Fixture>& AclnnFixtures() {
+  static const std::map<std::string, Fixture> fixtures = MakeAclnnFixtures();
   return fixtures;
 }
 
@@ -142,9 +188,10 @@ TEST_F(OperatorList, PhaseTwoWithoutAnExecutorAnswers) {
 TEST_F(OperatorList, AProfileWithoutAnOperatorSaysWhichHaveIt) {
   portaclSetProfile("atlas-training");
   for (const auto& [name, run] : AclnnFixtures()) {
-    const bool nearest = name.find("UpsampleNearestExact") != std::string::npos;
-    EXPECT_EQ(run(stream_), nearest ? ACLNN_ERR_PARAM_INVALID : ACLNN_SUCCESS) << name;
-    if (!nearest) continue;
+    const bool lacks = name.find("UpsampleNearestExact") != std::string::npos ||
+                       name.find("2dAA") != std::string::npos;
+    EXPECT_EQ(run(stream_), lacks ? ACLNN_ERR_PARAM_INVALID : ACLNN_SUCCESS) << name;
+    if (!lacks) continue;
     EXPECT_THAT(TakeMessage(), testing::HasSubstr("atlas-a2, atlas-a3, open"));
   }
 }
