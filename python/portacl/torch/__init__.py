@@ -15,10 +15,12 @@ except ModuleNotFoundError as _missing:
 from ._functional import affine_grid, grid_sample, interpolate, interpolate_nearest_exact
 from ._host_threads import Threads, lend, threads
 from ._override import accelerated, disable, enable, is_enabled
+from ._profile import Report, profile
 
 lend()
 
 __all__ = [
+    "Report",
     "Threads",
     "accelerated",
     "affine_grid",
@@ -28,5 +30,6 @@ __all__ = [
     "interpolate",
     "interpolate_nearest_exact",
     "is_enabled",
+    "profile",
     "threads",
 ]

@@ -24,19 +24,35 @@ def _per_axis(value: Any, axes: int) -> list[Any]:
 
 
 def _extent(name: str, value: Any) -> Union[int, torch.SymInt]:
-    if isinstance(value, (int, torch.SymInt)):
-        return value
+    if not isinstance(value, (int, torch.SymInt)):
+        try:
+            value = index(value)
+        except TypeError:
+            raise TypeError(
+                f"{name}: size has {value!r}, but must be an integer or one for each axis"
+            ) from None
+    if isinstance(value, int) and not 0 <= value < 2**63:
+        raise ValueError(f"{name}: size has {value}, but extents must be 0 to 2**63 - 1")
+    return value
+
+
+def _factor(name: str, value: Any) -> float:
     try:
-        return index(value)
-    except TypeError:
+        return float(value if not isinstance(value, str) else None)
+    except OverflowError:
+        return inf  # which the caller refuses
+    except (TypeError, ValueError):
         raise TypeError(
-            f"{name}: size has {value!r}, but must be an integer or one for "
-            f"each axis"
+            f"{name}: scale_factor has {value!r}, but must be a number or one for each axis"
         ) from None
 
 
 def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
     for name, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                f"{function}: {name} is a {type(tensor).__name__}, but must be a tensor"
+            )
         if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
         check_tensor(torch, tensor, name)
@@ -212,15 +228,21 @@ def _sizes_and_scales(
     if size is not None:
         sizes = [_extent(name, s) for s in _per_axis(size, axes)]
     else:
-        scales = [float(s) for s in _per_axis(scale_factor, axes)]
+        scales = [_factor(name, s) for s in _per_axis(scale_factor, axes)]
         if not all(0 < s < inf for s in scales):
             raise ValueError(
                 f"{name}: scale_factor is {scale_factor}, but each factor must be a finite number "
                 f"above 0"
             )
         sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
+        if any(isinstance(extent, int) and extent >= 2**63 for extent in sizes):
+            raise ValueError(
+                f"{name}: scale_factor is {scale_factor}, which makes extents "
+                f"above 2**63 - 1 of {list(input.shape[2:])}"
+            )
     if len(sizes) != axes or (scales is not None and len(scales) != axes):
-        raise ValueError(f"{name}: {axes} spatial axes need as many values")
+        which = "size" if scales is None else "scale_factor"
+        raise ValueError(f"{name}: {which} needs a value for each of {axes} axes")
     return sizes, scales
 
 

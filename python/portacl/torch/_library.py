@@ -346,3 +346,10 @@ _register_linear(
     _setup_affine_grid,
     partial(_affine_gradient, ops.affine_grid),
 )
+
+
+def operators() -> list[str]:
+    """Names of all operators, without the namespace."""
+    prefix = "portacl::"
+    names = torch._C._dispatch_get_all_op_names()
+    return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))

@@ -8,12 +8,12 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import torch
 
 from .. import _core
-from . import _kernels
+from . import _compiled, _kernels
 from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
@@ -24,6 +24,10 @@ uses_native_kernels = not _core.find_torch(str(LIBRARY))
 _stands_aside = uses_native_kernels and _core.find_stock_kernels(str(LIBRARY))
 """Whether kernels stay in the dispatcher once they are there, and call PyTorch's own while nobody
 wants them: other threads may be on their way into a kernel that is taken out, and crash."""
+
+
+stock_kernels: dict[str, Any] = {}
+"""What stood under PyTorch's operators before portacl's kernels, where PyTorch hands it out."""
 
 
 class _Replacement:
@@ -49,8 +53,16 @@ class _Replacement:
             self._library._destroy()  # PyTorch's own kernels come back
             self._library = None
         self.in_place = wanted
+        if wanted and not _compiled.rules:
+            _compiled.add_rules(
+                list(_forward.kernels), lambda: _backward.in_place, lambda: _forward.in_place
+            )
+        _compiled.mark_caches(_backward.in_place, _forward.in_place)
 
     def _register(self) -> None:
+        if hasattr(torch.library, "get_kernel"):
+            for name in self.kernels.keys() - stock_kernels.keys():
+                stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
         native = None
         if uses_native_kernels:
             # Resizing passes pictures of integers on to PyTorch's own kernels, where they are known.
@@ -92,7 +104,7 @@ def _grid_sampler_backward(
     kernel = _kernels.GRID_SAMPLERS_BACKWARD[axes]
     input_grad, grid_grad = kernel(grad_output, input, grid, *rest)
     if grid_grad is None:  # compilers count on a tensor here; untouched zero pages cost nothing
-        grid_grad = torch.zeros(grid.shape, dtype=grid.dtype)
+        grid_grad = torch.zeros(grid.shape, dtype=grid.dtype, device="cpu")
     return input_grad, grid_grad
 
 
@@ -185,6 +197,43 @@ _forward.kernels = {
     **{name: functools.partial(_resize, name) for name in _RESIZES},
     "affine_grid_generator": _affine_grid,
 }
+
+
+class Replaced(NamedTuple):
+    """An operator of PyTorch's that ``enable()`` replaces on the CPU."""
+
+    operator: str
+    backward: bool
+    """Whether ``enable()`` does, and not only ``enable(forward=True)``."""
+    way: str
+    """Who calls portacl's kernel."""
+
+
+def replaced_names() -> list[tuple[str, bool]]:
+    """Each operator's name, and whether it is a forward one."""
+    return [(name, False) for name in _backward.kernels] + [
+        (name, True) for name in _forward.kernels
+    ]
+
+
+def replaced() -> list[Replaced]:
+    """All of them, with the way in which this PyTorch calls portacl."""
+    put_in_dispatcher()
+    natives = [r._native for r in (_backward, _forward) if r._native is not None]
+    through = {name for native in natives for name in native.names}
+    return [
+        Replaced(f"aten::{name}", not is_forward, "C++" if name in through else "Python")
+        for name, is_forward in replaced_names()
+    ]
+
+
+def put_in_dispatcher() -> None:
+    """Register all kernels, which stand aside where they are not enabled."""
+    with _lock:
+        for replacement in (_backward, _forward):
+            if _stands_aside and replacement._library is None:
+                replacement._register()
+            replacement.apply()
 
 
 def enable(forward: bool = False) -> None:
