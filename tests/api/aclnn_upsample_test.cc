@@ -229,7 +229,9 @@ TEST_F(Upsample, RefusalsComeInThePagesOrder) {
         const std::string message = TakeMessage();
         EXPECT_THAT(message, HasSubstr(rows[first].what));
         EXPECT_THAT(message, testing::StartsWith(std::string(f.name) + ": "));
-        if (!call.null_workspace_size) EXPECT_EQ(planned.workspace_size, 0u);
+        if (!call.null_workspace_size) {
+          EXPECT_EQ(planned.workspace_size, 0u);
+        }
         EXPECT_EQ(planned.executor, nullptr);
       }
     }
@@ -278,7 +280,9 @@ TEST_F(Upsample, ScalesBelowZeroCountAsNoneWhereNoPageRefusesThem) {
     call.scales[f.scales - 1] = -1;
     const bool refused = refuse.count(f.name) > 0;
     EXPECT_EQ(Execute(call, stream_), refused ? ACLNN_ERR_PARAM_INVALID : ACLNN_SUCCESS);
-    if (refused) EXPECT_THAT(TakeMessage(), HasSubstr("is -1"));
+    if (refused) {
+      EXPECT_THAT(TakeMessage(), HasSubstr("is -1"));
+    }
     call.scales[0] = std::numeric_limits<double>::quiet_NaN();
     EXPECT_EQ(call.Plan().status, ACLNN_ERR_PARAM_INVALID);
     EXPECT_THAT(TakeMessage(), HasSubstr("is nan"));
