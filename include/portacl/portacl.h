@@ -186,6 +186,66 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
                                              int32_t padding, int32_t alignCorners,
                                              portaclPlan** plan);
 
+/** Plans resizing by linear interpolation along every spatial axis: linear, bilinear, trilinear.
+ *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+ *  @param output same rank and dtype, same N and C, the other spatial extents.
+ *  @param alignCorners 0: -0.5 and extent - 0.5, the outer edges, fall together; else the middles
+ * of the first and last elements do.
+ *  @param antialias not 0: an axis that shrinks averages over as many elements as one output
+ * covers.
+ *  @param scales null, or one value per spatial axis: output extent / input extent as the ratio of
+ *         coordinates; 0 means "use the sizes". Not used with alignCorners.
+ *  @param plan receives the plan, null on failure. */
+PORTACL_API int32_t portaclPlanUpsampleLinear(const portaclTensor* input,
+                                              const portaclTensor* output, int32_t alignCorners,
+                                              int32_t antialias, const double* scales,
+                                              portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleLinear: its exact transpose. Shapes as there: gradInput
+ *  like input, gradOutput like output. */
+PORTACL_API int32_t portaclPlanUpsampleLinearBackward(const portaclTensor* gradOutput,
+                                                      const portaclTensor* gradInput,
+                                                      int32_t alignCorners, int32_t antialias,
+                                                      const double* scales, portaclPlan** plan);
+
+/** Plans resizing by cubic convolution (A = -0.75; antialiased: -0.5); parameters as for
+ *  portaclPlanUpsampleLinear. */
+PORTACL_API int32_t portaclPlanUpsampleCubic(const portaclTensor* input,
+                                             const portaclTensor* output, int32_t alignCorners,
+                                             int32_t antialias, const double* scales,
+                                             portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleCubic: its exact transpose. */
+PORTACL_API int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOutput,
+                                                     const portaclTensor* gradInput,
+                                                     int32_t alignCorners, int32_t antialias,
+                                                     const double* scales, portaclPlan** plan);
+
+/** Plans resizing by the element that an output begins in (PyTorch's "nearest"), with one index
+ * rule for both directions; shapes and scales as for portaclPlanUpsampleNearestExact. */
+PORTACL_API int32_t portaclPlanUpsampleNearest(const portaclTensor* input,
+                                               const portaclTensor* output, const double* scales,
+                                               portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleNearest. */
+PORTACL_API int32_t portaclPlanUpsampleNearestBackward(const portaclTensor* gradOutput,
+                                                       const portaclTensor* gradInput,
+                                                       const double* scales, portaclPlan** plan);
+
+/** Plans the grid of points that affine maps give, for grid sampling.
+ *  @param theta (N, 2, 3), or (N, 3, 4) for volumes.
+ *  @param grid  (N, H, W, 2) or (N, D, H, W, 3), x first: theta times (x, y (, z), 1).
+ *  @param alignCorners not 0: -1 and 1 are the middles of the border elements, not their outer
+ * edges.
+ */
+PORTACL_API int32_t portaclPlanAffineGrid(const portaclTensor* theta, const portaclTensor* grid,
+                                          int32_t alignCorners, portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanAffineGrid with respect to theta. */
+PORTACL_API int32_t portaclPlanAffineGridBackward(const portaclTensor* gridGrad,
+                                                  const portaclTensor* thetaGrad,
+                                                  int32_t alignCorners, portaclPlan** plan);
+
 /** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
 PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 
@@ -390,6 +450,45 @@ class Plan {
         static_cast<int32_t>(padding), align_corners ? 1 : 0, Reset()));
   }
 
+  Status upsample_linear(const Tensor& input, const Tensor& output, bool align_corners = false,
+                         bool antialias = false, const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleLinear, input, output, align_corners, antialias, scales);
+  }
+  Status upsample_linear_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                  bool align_corners = false, bool antialias = false,
+                                  const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleLinearBackward, grad_output, grad_input, align_corners,
+                  antialias, scales);
+  }
+  Status upsample_cubic(const Tensor& input, const Tensor& output, bool align_corners = false,
+                        bool antialias = false, const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleCubic, input, output, align_corners, antialias, scales);
+  }
+  Status upsample_cubic_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                 bool align_corners = false, bool antialias = false,
+                                 const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleCubicBackward, grad_output, grad_input, align_corners,
+                  antialias, scales);
+  }
+  Status upsample_nearest(const Tensor& input, const Tensor& output,
+                          const double* scales = nullptr) {
+    return Status(portaclPlanUpsampleNearest(input.c_tensor(), output.c_tensor(), scales, Reset()));
+  }
+  Status upsample_nearest_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                   const double* scales = nullptr) {
+    return Status(portaclPlanUpsampleNearestBackward(grad_output.c_tensor(), grad_input.c_tensor(),
+                                                     scales, Reset()));
+  }
+  Status affine_grid(const Tensor& theta, const Tensor& grid, bool align_corners = false) {
+    return Status(
+        portaclPlanAffineGrid(theta.c_tensor(), grid.c_tensor(), align_corners ? 1 : 0, Reset()));
+  }
+  Status affine_grid_backward(const Tensor& grid_grad, const Tensor& theta_grad,
+                              bool align_corners = false) {
+    return Status(portaclPlanAffineGridBackward(grid_grad.c_tensor(), theta_grad.c_tensor(),
+                                                align_corners ? 1 : 0, Reset()));
+  }
+
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
   /// Runs on other addresses and scratch memory; see portaclPlanRun.
@@ -400,6 +499,13 @@ class Plan {
   const char* kernel() const { return portaclPlanGetKernel(plan_); }
 
  private:
+  Status Resize(int32_t (*plan)(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
+                                const double*, portaclPlan**),
+                const Tensor& from, const Tensor& to, bool align_corners, bool antialias,
+                const double* scales) {
+    return Status(plan(from.c_tensor(), to.c_tensor(), align_corners ? 1 : 0, antialias ? 1 : 0,
+                       scales, Reset()));
+  }
   portaclPlan** Reset() {
     portaclPlanDestroy(std::exchange(plan_, nullptr));
     return &plan_;

@@ -132,7 +132,7 @@ class CallReader {
     ++at_;
   }
   void Flag(bool value) {
-    call_.align_corners = value;
+    (flag_++ == 0 ? call_.align_corners : call_.antialias) = value;
     ++at_;
   }
   void Scales(const std::array<double, 3>& scales) {
@@ -154,7 +154,7 @@ class CallReader {
   const Function& function_;
   Call call_;
   std::array<std::optional<ArrayView>, kMaxTensors> views_;
-  size_t at_ = 0, tensor_ = 0, mode_ = 0;
+  size_t at_ = 0, tensor_ = 0, mode_ = 0, flag_ = 0;
 };
 
 nb::tuple Describe(nb::handle array, const char* name) {

@@ -26,7 +26,7 @@ class Key {
   explicit Key(const Call& call) {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
     Add(Pack(call.interpolation, call.padding));
-    Add(call.align_corners ? 1 : 0);
+    Add(Pack(call.align_corners ? 1 : 0, call.antialias ? 1 : 0));
     for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
     for (const portaclTensor* tensor : call.tensors) {
       if (tensor == nullptr) {
@@ -136,13 +136,14 @@ class Arguments {
   const portaclTensor* Grid() { return Input(); }
   const portaclTensor* Output() { return Input(); }
   int32_t Mode() { return mode_++ == 0 ? call_.interpolation : call_.padding; }
-  int32_t Flag() const { return call_.align_corners ? 1 : 0; }
+  int32_t Flag() { return (flag_++ == 0 ? call_.align_corners : call_.antialias) ? 1 : 0; }
   const double* Scales() const { return call_.scales.data(); }
 
  private:
   const Call& call_;
   size_t tensor_ = 0;
   size_t mode_ = 0;
+  size_t flag_ = 0;
 };
 
 int32_t MakePlan(const Call& call, portaclPlan** plan) {

@@ -27,6 +27,7 @@ struct Call {
   int32_t interpolation = PORTACL_BILINEAR;
   int32_t padding = PORTACL_ZEROS;
   bool align_corners = false;
+  bool antialias = false;
 };
 
 // Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then

@@ -54,6 +54,7 @@ class Call {
   const char* word(size_t index) const;
   int64_t mode(size_t index) const;  // 0 where there is none
   bool flag(size_t index) const;
+  bool antialias() const { return signature_->traits.antialias || flag(1); }
   // kDouble and kFloat in order, or kScales; 0 where there are fewer.
   std::array<double, 3> scales() const;
 

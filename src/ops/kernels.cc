@@ -10,11 +10,14 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward.h"
 #include "cpu/grid_sampler/grid_sampler_3d.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward.h"
+#include "cpu/resize/resample.h"
 #include "cpu/resize/upsample_nearest_exact.h"
 #include "cpu/resize/upsample_nearest_exact_backward.h"
 #endif
+#include "ref/affine_grid.h"
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"
+#include "ref/resample.h"
 #include "ref/upsample_nearest_exact.h"
 #include "ref/upsample_nearest_exact_backward.h"
 
@@ -50,7 +53,19 @@ PORTACL_KERNEL_LIST(GridSampler2D)
 PORTACL_KERNEL_LIST(GridSampler2DBackward)
 PORTACL_KERNEL_LIST(GridSampler3D)
 PORTACL_KERNEL_LIST(GridSampler3DBackward)
+PORTACL_KERNEL_LIST(Resample)
 PORTACL_KERNEL_LIST(UpsampleNearestExact)
 PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
+
+// Of the reference alone.
+#define PORTACL_REFERENCE(Name)                                                            \
+  template <>                                                                              \
+  const KernelList<Name##Params>& KernelsFor<Name##Params>() {                             \
+    static constinit base::Immortal<const KernelList<Name##Params>> list;                  \
+    return list.Get(                                                                       \
+        [] { return List(std::span<const base::Kernel<Name##Params>>(), ref::k##Name); }); \
+  }
+
+PORTACL_REFERENCE(AffineGrid)
 
 }  // namespace portacl::ops

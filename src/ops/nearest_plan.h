@@ -1,4 +1,5 @@
-// What the plans of nearest-exact and of its gradient share: index tables, choice of the kernel.
+// What the plans of nearest and nearest-exact, and of their gradients, share: index tables, choice
+// of the kernel.
 #ifndef PORTACL_OPS_NEAREST_PLAN_H_
 #define PORTACL_OPS_NEAREST_PLAN_H_
 
@@ -19,15 +20,17 @@ namespace portacl::ops {
 template <class Params>
 class NearestPlan : public Plan {
  protected:
-  explicit NearestPlan(const Call& call) : Plan(call), scales_(call.scales()) {}
+  explicit NearestPlan(const Call& call) : NearestPlan(call, call.scales()) {}
+  NearestPlan(const Call& call, const std::array<double, 3>& scales)
+      : Plan(call), scales_(scales) {}
 
   // `small` and `large` are the shapes of both sides as (N, C, ...).
   base::Status Choose(const base::Dims& small, const base::Dims& large,
-                      const KernelList<Params>& kernels) {
+                      const KernelList<Params>& kernels, Nearest rule = Nearest::kExact) {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    tables_.emplace(small, large, scales_);
+    tables_.emplace(small, large, scales_, rule);
     params_.d = tables_->d();
     params_.h = tables_->h();
     params_.w = tables_->w();

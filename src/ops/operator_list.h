@@ -136,6 +136,7 @@ struct Traits {
   FormatWords formats = {};
   FormatWords open_formats = {};  // in the profile open, where that has more
   bool formats_may_differ = false;
+  bool antialias = false;  // of resizing; the native API has a flag
 };
 
 struct OperatorRow {
@@ -204,10 +205,11 @@ inline constexpr const Signature* kNativeFunctions[] = {
 constexpr const OperatorRow& RowOf(Op op) { return kOperators[static_cast<size_t>(op)]; }
 
 // The function of the aclnn API that calls `op` on tensors of `axes` spatial axes: the first, where
-// there are several.
-constexpr const Signature* AclnnOf(Op op, int axes) {
+// there are several; null where there is none.
+constexpr const Signature* AclnnOf(Op op, int axes, bool antialias = false) {
   for (const Signature* const function : kAclnnFunctions) {
-    if (function->op == op && function->traits.axes == axes) return function;
+    const Traits& traits = function->traits;
+    if (function->op == op && traits.axes == axes && traits.antialias == antialias) return function;
   }
   return nullptr;
 }

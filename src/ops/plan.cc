@@ -29,7 +29,7 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
 
 Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()),
-      logged_(AclnnOf(call.signature().op, call.axes())),
+      logged_(AclnnOf(call.signature().op, call.axes(), call.antialias())),
       logged_numbers_{call.scales(), {call.mode(0), call.mode(1)}, call.flag(0)} {}
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {

@@ -73,8 +73,8 @@ void Run(const Params& p) {
       const int64_t n = plane / p.c;
       const int64_t c = plane % p.c;
       const Sums<T> sums(p, n, c);
-      T* const out = static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] +
-                     h * stride[3];
+      T* const out =
+          static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] + h * stride[3];
       for (int64_t w = 0; w < p.w.to; ++w) out[w * stride[4]] = sums({d, h, w});
     }
   });

@@ -1,12 +1,12 @@
 // Keeps the kinds of calls, and what sharing has cost them.
 #include "runtime/thread_policy.h"
-#include "base/settings.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 
 #include "base/settings.h"
+
 namespace portacl::runtime {
 namespace {
 

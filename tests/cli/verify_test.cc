@@ -350,7 +350,7 @@ TEST_F(VerifyTest, WhatNobodyWroteIsCalledSo) {
   Write("cases.txt",
         "upsample_nearest_exact2d name=number self=1x1x2x3 out=1x1x2x3\n"
         "upsample_nearest_exact2d name=half dtype=float16 self=1x1x2x3 out=1x1x2x3\n"
-        "grid_sampler_2d name=nan input=1x1x1x1 grid=1x1x1x2 input.values=nan\n");
+        "upsample_nearest_exact1d name=nan self=1x1x1 out=1x1x1 self.values=nonfinite seed=54\n");
   const Outcome outcome = Verify("stale_last", {"--json"});
   EXPECT_EQ(outcome.exit_code, 1);
   for (const json& entry : json::parse(outcome.out).at("cases")) {
@@ -360,7 +360,7 @@ TEST_F(VerifyTest, WhatNobodyWroteIsCalledSo) {
     EXPECT_EQ(output.at("worst")[0].at("actual"), "never written") << entry;
   }
   EXPECT_THAT(Verify("stale_last").out, HasSubstr("out: 1 of 6 elements were never written\n"
-                                                  "  out[0,0,1,2] was never written, golden "));
+                                                  "  out[0, 0, 1, 2] was never written, golden "));
 }
 
 TEST_F(VerifyTest, AMissingOperatorCostsItsCasesOnly) {

@@ -75,8 +75,10 @@ struct DestroyPlan {
 }  // namespace
 
 std::string KernelOf(const Call& call) {
-  Plan plan;
-  return MakePlan(call, plan).ok() ? plan.kernel() : "";
+  portaclPlan* made = nullptr;
+  const int32_t code = MakePlan(call, &made);
+  const std::unique_ptr<portaclPlan, DestroyPlan> plan(made);
+  return code == PORTACL_OK ? portaclPlanGetKernel(made) : "";
 }
 
 void RunNative(Call& call) {

@@ -5,6 +5,8 @@
 #include "cpu/resize/resample_plan.h"
 #include "runtime/parallel.h"
 
+#include <hwy/cache_control.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample.cc"
 #include "cpu/vector/highway.h"
@@ -26,6 +28,7 @@ void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspac
       plan.Boxes(), static_cast<int>(plan.slots), [&](int slot, int64_t first, int64_t last) {
         Resampler<T> resampler(plan, static_cast<F*>(workspace) + slot * plan.size);
         for (int64_t i = first; i < last; ++i) resampler.Run(input, output, plan.Box(i));
+        if (plan.stream) hwy::FlushStream();
       });
 }
 

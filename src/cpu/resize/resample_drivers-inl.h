@@ -13,6 +13,8 @@
 
 #include "base/half.h"
 #include "cpu/resize/resample_columns-inl.h"
+#include "cpu/resize/resample_lookup-inl.h"
+#include "cpu/resize/resample_periodic-inl.h"
 #include "cpu/resize/resample_plan.h"
 #include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/highway.h"
@@ -93,15 +95,32 @@ class Resampler {
     for (int64_t x = box_.w0; x < box_.w1; ++x) row[x * plan_.output_w] = from[x];
   }
 
+  // Whether `n` results from `to` on, of a row or of a long run of rows, go past the caches.
+  template <class To>
+  bool Streams(const To* to, int64_t n) const {
+    if constexpr (std::is_same_v<To, T>) {
+      constexpr int64_t kRun = 16384;  // elements among which a split line does not count
+      constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
+      return plan_.stream && !plan_.pack_output &&
+             (n >= kRun ||
+              (reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLine == 0));
+    } else {
+      return false;
+    }
+  }
+
   // ---- W --------------------------------------------------------------------------------------
 
+  // `ahead`: rows of which the same columns are wanted soon, or null. `in_scratch`: more than the
+  // rows' elements may be read.
   template <class Ti, class To>
-  void W(const Ti* const* from, To* const* to, int64_t rows) const {
+  void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch,
+         const Ti* const* ahead = nullptr) const {
     switch (plan_.path) {
       case ResamplePath::kCopy:
         for (int64_t r = 0; r < rows; ++r) {
           const int64_t at = box_.w0 * plan_.inner;
-          CopyRow<F>(from[r] + at, to[r] + at, width_, false);
+          CopyRow<F>(from[r] + at, to[r] + at, width_, Streams(to[r] + at, width_));
         }
         return;
       case ResamplePath::kPixels:
@@ -115,7 +134,45 @@ class Resampler {
         return AddColumns<F>(plan_, all.data(), to, rows, box_.w0, box_.w1,
                              scratch_ + plan_.transposed);
       }
+      case ResamplePath::kPhases:
+        for (int64_t r = 0; r < rows; ++r) {
+          AddPhases(plan_, from[r], to[r], box_.w0, box_.w1, ahead == nullptr ? nullptr : ahead[r],
+                    Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
+        }
+        return;
+      case ResamplePath::kLookup:
+      case ResamplePath::kExpand:
+        return WOfVectors(from, to, rows, in_scratch);
     }
+  }
+
+  // Of rows of F, of which whole vectors may be read.
+  template <class Ti, class To>
+  void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
+                  [[maybe_unused]] int64_t rows, [[maybe_unused]] bool in_scratch) const {
+#if !HWY_HAVE_SCALABLE
+    std::array<const F*, kMostRows> whole;
+    const bool expand = plan_.path == ResamplePath::kExpand;
+    for (int64_t r = 0; r < rows; ++r) {
+      if constexpr (std::is_same_v<Ti, F>) {
+        if (in_scratch || expand || plan_.w.from >= plan_.lookups.need) {
+          whole[static_cast<size_t>(r)] = from[r];
+          continue;
+        }
+      }
+      F* const row = Sources(plan_.converted, r);
+      const int64_t at = from_column_ * plan_.inner;
+      CopyRow<F>(from[r] + at, row + at, from_width_, false);
+      whole[static_cast<size_t>(r)] = row;
+    }
+    if (expand) {
+      for (int64_t r = 0; r < rows; ++r) {
+        Expand(plan_, whole[static_cast<size_t>(r)], to[r], box_.w0, box_.w1);
+      }
+    } else {
+      LookUpRows(plan_, whole.data(), to, rows, box_.w0, box_.w1);
+    }
+#endif
   }
 
   // A pixel's channels are a row.
@@ -134,8 +191,9 @@ class Resampler {
 
   // W of rows of the input.
   template <class To>
-  void WOfInput(const T* const* from, To* const* to, int64_t rows) const {
-    if (!plan_.pack_input) return W(from, to, rows);
+  void WOfInput(const T* const* from, To* const* to, int64_t rows,
+                const T* const* ahead = nullptr) const {
+    if (!plan_.pack_input) return W(from, to, rows, false, plan_.fetch ? ahead : nullptr);
     std::array<const F*, kMostRows> packed;
     for (int64_t r = 0; r < rows; ++r) {
       F* const row = Sources(plan_.converted, r);
@@ -144,7 +202,7 @@ class Resampler {
       }
       packed[static_cast<size_t>(r)] = row;
     }
-    W(packed.data(), to, rows);
+    W(packed.data(), to, rows, true);
   }
 
   void RunRows(const T* input, T* output) const {
@@ -181,6 +239,14 @@ class Resampler {
       end = std::max(end, plan_.h_ring.last[i] + 1);
     }
     const int64_t at = box_.w0 * plan_.inner;
+#if !HWY_HAVE_SCALABLE
+    if (plan_.short_rows) {
+      while (ready < end) ready += FillRing(input, ready, end);
+      return AddShortRows<F>(h, plan_.h_ring.place.data(), Destinations(plan_.ring, 0), plan_.row,
+                             output + box_.h0 * output_h, output_h, box_.h0, box_.h1, width_,
+                             plan_.init);
+    }
+#endif
     for (int64_t o = box_.h0; o < box_.h1; ++o) {
       const int64_t start = h.start[o];
       const int64_t count = h.start[o + 1] - start;
@@ -191,7 +257,8 @@ class Resampler {
         for (int64_t k = 0; k < count; ++k) {
           taps[k] = input + h.source[start + k] * plan_.input_h + at;
         }
-        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init, false);
+        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init,
+                   kToUser && Streams(to + at, width_));
       } else {
         for (const int64_t last = plan_.h_ring.last[static_cast<size_t>(o)]; ready <= last;) {
           ready += FillRing(input, ready, end);
@@ -201,7 +268,8 @@ class Resampler {
           const int64_t p = plan_.h_ring.place[static_cast<size_t>(start + k)];
           taps[k] = Destinations(plan_.ring, p & (plan_.h_slots - 1)) + at;
         }
-        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init, false);
+        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init,
+                   kToUser && Streams(to + at, width_));
       }
       if constexpr (kToUser) Deliver(to, place);
     }
@@ -219,14 +287,17 @@ class Resampler {
   // A batch of rows from number `ready` of those used on.
   int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
     const int64_t rows = std::min(plan_.batch, end - ready);
-    std::array<const T*, kMostRows> from;
+    std::array<const T*, kMostRows> from, ahead;
     std::array<F*, kMostRows> to;
+    const int64_t used = static_cast<int64_t>(plan_.h_ring.used.size());
     for (int64_t r = 0; r < rows; ++r) {
       const auto i = static_cast<size_t>(r);
+      const int64_t next = std::min(ready + rows + r, used - 1);
+      ahead[i] = input + plan_.h_ring.used[static_cast<size_t>(next)] * plan_.input_h;
       from[i] = input + plan_.h_ring.used[static_cast<size_t>(ready + r)] * plan_.input_h;
       to[i] = Destinations(plan_.ring, (ready + r) & (plan_.h_slots - 1));
     }
-    WOfInput(from.data(), to.data(), rows);
+    WOfInput(from.data(), to.data(), rows, ahead.data());
     return rows;
   }
 
@@ -248,10 +319,12 @@ class Resampler {
 
   // The sum of rows of gradOutput, source columns of the tile.
   template <class To>
-  void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to) const {
+  void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to,
+                    Ahead ahead = {}) const {
     const int64_t at = from_column_ * plan_.inner;
     if (!plan_.pack_input) {
-      return AddRows<F>(weight, from, taps, to + at, from_width_, plan_.init, false);
+      const bool stream = plan_.w.identity && Streams(to + at, from_width_);
+      return AddRows<F>(weight, from, taps, to + at, from_width_, plan_.init, stream, ahead);
     }
     F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
     std::fill(sum, sum + from_width_, F{0});
@@ -267,6 +340,13 @@ class Resampler {
   template <class Ti, bool kFromUser = true>
   void BackwardRows(const Ti* input, int64_t input_h, T* output) const {
     const ResampleTaps<F>& h = plan_.h;
+#if !HWY_HAVE_SCALABLE
+    if (plan_.short_rows) {
+      AddShortRows<F>(h, h.source, input + from_column_, input_h,
+                      Sources(plan_.converted, 0) + from_column_, plan_.row, box_.h0, box_.h1,
+                      from_width_, plan_.init);
+    }
+#endif
     for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
       std::array<const F*, kMostRows> sums;
@@ -275,6 +355,10 @@ class Resampler {
         const auto i = static_cast<size_t>(r);
         places[i] = output + (h0 + r) * plan_.output_h;
         to[i] = Result(places[i], r);
+        if (plan_.short_rows) {
+          sums[i] = Sources(plan_.converted, h0 + r - box_.h0);
+          continue;
+        }
         if constexpr (!kFromUser) {
           if (h.identity) {
             sums[i] = input + (h0 + r) * input_h;
@@ -289,7 +373,7 @@ class Resampler {
           sums[i] = sum;
         }
       }
-      if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows);
+      if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows, true);
       for (int64_t r = 0; r < rows; ++r) {
         Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
       }
@@ -308,7 +392,14 @@ class Resampler {
       taps[k] = input + h.source[start + k] * input_h + column;
     }
     if constexpr (kFromUser) {
-      AddInputRows(h.weight + start, taps, count, to);
+      Ahead ahead;
+      if (plan_.fetch && count > 0) {  // the rows of the destination after the next one
+        ahead.rows = std::clamp<int64_t>(h.from / h.to, 1, 4);
+        ahead.stride = input_h * static_cast<int64_t>(sizeof(T));
+        ahead.from =
+            reinterpret_cast<const char*>(taps[count - 1]) + ahead.stride * (1 + ahead.rows);
+      }
+      AddInputRows(h.weight + start, taps, count, to, ahead);
     } else {
       AddRows<F>(h.weight + start, taps, count, to + from_column_ * plan_.inner, from_width_,
                  plan_.init, false);
@@ -339,7 +430,8 @@ class Resampler {
       }
       T* const to = output + o * plan_.output_d + box_.h0 * plan_.output_h;
       if (plan_.output_h == width_ && !plan_.pack_output) {  // one run
-        AddRows<F>(d.weight + start, taps, count, to, rows * width_, plan_.init, false);
+        AddRows<F>(d.weight + start, taps, count, to, rows * width_, plan_.init,
+                   Streams(to, rows * width_));
         continue;
       }
       for (int64_t r = 0; r < rows; ++r) {

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cpu/resize/resample_plan.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -161,6 +163,72 @@ HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To
       return AddManyRows<F>(weight, from, taps, to, n, init, stream, ahead);
   }
 }
+
+#if !HWY_HAVE_SCALABLE
+
+// Rows of kVectors vectors, the last one overlapping: destinations [h0, h1) in one loop. Tap k
+// reads the row at from + row[k] * from_row; destination h is written to to + (h - h0) * to_row.
+template <size_t kVectors, class F, class Ti, class To>
+HWY_NOINLINE void AddShortRowsOf(const ResampleTaps<F>& h, const int64_t* row, const Ti* from,
+                                 int64_t from_row, To* to, int64_t to_row, int64_t h0, int64_t h1,
+                                 int64_t n, F init) {
+  const ComputeTag<F> d;
+  const int64_t lanes = Length(d);
+  const bool partial = n < lanes;
+  int64_t x[kVectors];
+  for (size_t v = 0; v < kVectors; ++v) {
+    x[v] = std::max<int64_t>(0, std::min(static_cast<int64_t>(v) * lanes, n - lanes));
+  }
+  int64_t k = h.start[h0];
+  for (int64_t o = h0; o < h1; ++o, to += to_row) {
+    const int64_t end = h.start[o + 1];
+    const auto start = hn::Set(d, k < end ? init : F{0});
+    hn::Vec<decltype(d)> acc[kVectors];
+    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA { acc[v] = start; });
+    for (; k < end; ++k) {
+      const auto w = hn::Set(d, h.weight[k]);
+      const Ti* const s = from + row[k] * from_row;
+      Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
+        if (kVectors == 1 && partial) {
+          acc[v] = hn::MulAdd(w, LoadWideFirst(d, s, static_cast<size_t>(n)), acc[v]);
+        } else {
+          acc[v] = hn::MulAdd(w, LoadWide(d, s + x[v]), acc[v]);
+        }
+      });
+    }
+    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
+      if (kVectors == 1 && partial) {
+        StoreNarrowFirst(acc[v], d, to, static_cast<size_t>(n));
+      } else {
+        StoreNarrow(acc[v], d, to + x[v]);
+      }
+    });
+  }
+}
+
+template <class F, class Ti, class To>
+void AddShortRows(const ResampleTaps<F>& h, const int64_t* row, const Ti* from, int64_t from_row,
+                  To* to, int64_t to_row, int64_t h0, int64_t h1, int64_t n, F init) {
+  const auto run = [&](auto vectors) {
+    AddShortRowsOf<vectors, F>(h, row, from, from_row, to, to_row, h0, h1, n, init);
+  };
+  switch ((n + Length(ComputeTag<F>()) - 1) / Length(ComputeTag<F>())) {
+    case 1:
+      return run(std::integral_constant<size_t, 1>());
+    case 2:
+      return run(std::integral_constant<size_t, 2>());
+    case 3:
+      return run(std::integral_constant<size_t, 3>());
+    case 4:
+      return run(std::integral_constant<size_t, 4>());
+    case 5:
+      return run(std::integral_constant<size_t, 5>());
+    default:
+      return run(std::integral_constant<size_t, 6>());
+  }
+}
+
+#endif  // !HWY_HAVE_SCALABLE
 
 // sum[x] = fma(weight, from[x * step], sum[x]).
 template <class F, class Ti>

@@ -1,0 +1,73 @@
+"""Several processes under torchrun: hccl on npu against gloo on the CPU."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import time
+
+import pytest
+import torch
+import torch.nn.functional as F
+from child import run_python
+
+PROGRAM = pathlib.Path(__file__).with_name("distributed.py")
+ALIKE = ["collectives", "ddp", "fsdp1", "fsdp2", "mesh"]
+
+
+def torchrun(*arguments):
+    return run_python(
+        *("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", PROGRAM),
+        *arguments,
+        PORTACL_DEVICES="2",
+        OMP_NUM_THREADS="1",
+    )
+
+
+def numbers(device):
+    done = torchrun(device, "all")
+    found = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("NUMBERS "):
+            _, name, values = line.split(" ", 2)
+            found[name] = json.loads(values) if values.startswith("[") else values
+    assert found, done.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def both():
+    return numbers("npu"), numbers("cpu")
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_hccl_gives_what_gloo_gives(both, what):
+    ours, expected = both[0][what], both[1][what]
+    assert isinstance(ours, list), ours
+    assert ours == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def test_batch_norm_over_processes_is_that_of_the_whole_batch(both):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 16), torch.nn.BatchNorm1d(16),
+                                torch.nn.GELU(), torch.nn.Linear(16, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    parts = [torch.randn(8, 1, 8, 8, generator=torch.Generator().manual_seed(r)) for r in (0, 1)]
+    x, y = torch.cat(parts).flatten(1), torch.arange(8).remainder(4).repeat(2)
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        out = model(x)
+        F.cross_entropy(out, y).backward()
+        optimizer.step()
+        losses.append(F.cross_entropy(out[:8], y[:8]).item())
+    ours = both[0]["syncbn"]
+    assert isinstance(ours, list), ours
+    assert ours == pytest.approx(losses, rel=1e-4)
+
+
+def test_a_rank_that_dies_ends_the_others():
+    begin = time.monotonic()
+    done = torchrun("npu", "death")
+    assert done.returncode != 0 and "not reached" not in done.stdout
+    assert time.monotonic() - begin < 300
