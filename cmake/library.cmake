@@ -61,7 +61,7 @@ set_source_files_properties(
 
 # Why: see the file. Its own marks tell the sanitizer where loops begin and end.
 if(PORTACL_SANITIZE MATCHES "thread")
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/parallel.cc" PROPERTIES
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/thread_pools.cc" PROPERTIES
     COMPILE_OPTIONS "-fno-sanitize=thread;-DPORTACL_TSAN=1")
   # Who shares what with whom is the same for every instruction set: half of the kernels' time to compile.
   target_compile_definitions(portacl_cpu_objects PRIVATE PORTACL_NARROW_ONLY=1)

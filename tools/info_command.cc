@@ -39,9 +39,10 @@ void CheckProfile() {
 std::string ImplText(const Json& info) {
   std::string forced = info.value("impl", "");
   if (forced.empty()) return "the best available";
+  const std::string family = forced.substr(0, forced.find(':'));  // without its path
   for (const Json& kernels : info.value("operators", Json::object())) {
     for (const Json& kernel : kernels) {
-      if (kernel.value("name", "") == forced && kernel.value("available", false)) return forced;
+      if (kernel.value("name", "") == family && kernel.value("available", false)) return forced;
     }
   }
   return forced + " (not on this machine)";

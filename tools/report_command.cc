@@ -38,8 +38,11 @@ int RunReport(const ReportCommand& options) {
   WriteReport(options.file, rows,
               judged ? fmt::format("{} against {}", options.other, options.golden) : options.golden,
               golden::StandardText(set.standard), judged);
-  Print(fmt::format("report: {} cases in {}\n", rows.size(), options.file));
-  return kExitOk;
+  size_t failed = 0;
+  for (const golden::ReportRow& row : rows) failed += row.verdict.passed() ? 0 : 1;
+  Print(fmt::format("report: {} cases in {}{}\n", rows.size(), options.file,
+                    failed > 0 ? fmt::format(", {} of them failed", failed) : ""));
+  return failed > 0 ? kExitCheckFailed : kExitOk;
 }
 
 }  // namespace

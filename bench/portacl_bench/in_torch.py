@@ -42,7 +42,7 @@ def run(options: Any, threads: int) -> list[Record]:
     protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
     records = []
     for case in chosen:
-        for direction, call in _calls(case).items():
+        for direction, call in calls(case).items():
             record = {
                 "case": dataclasses.replace(case, name=f"{case.name} {direction}").to_json(),
                 "threads": threads,
@@ -54,7 +54,7 @@ def run(options: Any, threads: int) -> list[Record]:
     return records
 
 
-def _calls(case: Case) -> dict[str, Call]:
+def calls(case: Case) -> dict[str, Call]:
     """The case's backward operator, and the forward one where the mask wants everything."""
     problem = data.make(case)
     grad = problem.grad_output
@@ -63,10 +63,10 @@ def _calls(case: Case) -> dict[str, Call]:
         modes = (INTERPOLATION[case.interpolation], PADDING[case.padding], case.align_corners)
         name = f"grid_sampler_{len(case.output)}d"
         gradients, sample = getattr(aten, f"{name}_backward"), getattr(aten, name)
-        calls: dict[str, Call] = {"backward": lambda: gradients(grad, x, grid, *modes, case.mask)}
+        chosen: dict[str, Call] = {"backward": lambda: gradients(grad, x, grid, *modes, case.mask)}
         if case.mask == (True, True):
-            calls["forward"] = lambda: sample(x, grid, *modes)
-        return calls
+            chosen["forward"] = lambda: sample(x, grid, *modes)
+        return chosen
     name = f"_upsample_nearest_exact{len(case.output)}d"
     backward, forward = getattr(aten, f"{name}_backward"), getattr(aten, name)
     image = backward(grad, case.output, case.input)

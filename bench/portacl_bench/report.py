@@ -20,6 +20,8 @@ def markdown(result: Record) -> str:
         parts.append(_inside(result["torch"]))
     if result.get("steps"):
         parts.append(_steps(result["steps"]))
+    if result.get("busy"):
+        parts.append(_busy(result["busy"]))
     if result.get("tiny"):
         parts.append(_tiny(result))
     if result.get("sizes"):
@@ -202,6 +204,37 @@ def _steps(records: list[Record]) -> str:
         what = next(iter(row.values()))["what"].rstrip(".")
         lines.append(_line([f"{name.replace('_', ' ')}: {what}", *cells]))
     return "\n".join(lines)
+
+
+def _busy(records: list[Record]) -> str:
+    """Beside busy processes: medians, and in brackets the means that count."""
+    head = ["beside", "threads", "name", "PyTorch, ms", "portacl, ms", "**PyTorch / portacl**"]
+    lines = [f"### Beside busy processes (threads: {records[0]['pool']})", ""]
+    lines += [_line(head), _line(["---"] * len(head))]
+    for r in records:
+        times = [
+            f"{_milliseconds(r, peer)} ({_number(r['peers'][peer]['mean'] * 1e3)})"
+            for peer in ("torch", "portacl")
+        ]
+        ratio = _number(results.ratio(r, "torch", "mean"))
+        lines.append(_line([r["neighbours"], str(r["threads"]), r["name"], *times, ratio]))
+    lines.append("")
+    for (beside, threads), rows in _by_neighbours(records).items():
+        ratios = {r["name"]: results.ratio(r, "torch", "mean") or 0 for r in rows}
+        worst = min(ratios, key=lambda name: ratios[name])
+        mean = _number(results.geometric_mean(ratios.values()))
+        lines.append(
+            f"- beside {beside}, T{threads}: geometric mean {mean}; slowest row "
+            f"{_number(ratios[worst])} ({worst})."
+        )
+    return "\n".join(lines)
+
+
+def _by_neighbours(records: list[Record]) -> dict[tuple[str, int], list[Record]]:
+    found: dict[tuple[str, int], list[Record]] = {}
+    for record in records:
+        found.setdefault((record["neighbours"], record["threads"]), []).append(record)
+    return found
 
 
 def _tiny(result: Record) -> str:

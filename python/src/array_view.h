@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <portacl/portacl.h>
 
+#include <optional>
 #include <string>
 
 namespace portacl_python {
@@ -41,6 +42,7 @@ class ArrayView {
   const char* name_;
   bool read_only_ = false;
   nanobind::object owner_;
+  std::optional<nanobind::python_error> refused_;  // an exporter's own BufferError
   Py_buffer buffer_{};  // its obj is null where it is not in use
 };
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,23 @@ def test_the_package_is_found(monkeypatch, tmp_path):
     (package / "__init__.py").touch()
     compare._find_own_package()
     assert os.environ["PYTHONPATH"] == f"{package.parent}{os.pathsep}/elsewhere"
+
+
+@pytest.mark.skipif(not (ROOT / "build" / "python").is_dir(), reason="no build/python")
+def test_beside_busy_processes(tmp_path):
+    """They are there while it measures, and gone afterwards."""
+    file = tmp_path / "busy.json"
+    text = run(
+        *("compare.py", "--suite", "busy", "--filter", "^map_c1 ", "--threads", 2),
+        *("--max-seconds", 0.1, "--json", file),
+    )
+    records = json.loads(file.read_text())["busy"]
+    assert [r["neighbours"] for r in records] == ["none", "one", "one at nice 19", "one per CPU"]
+    for record in records:
+        assert record["peers"]["portacl"]["mean"] > 0
+        assert f"beside {record['neighbours']}, T2: geometric mean" in text
+    burning = subprocess.run(["pgrep", "-f", "x \\* 1.0000001"], check=False, capture_output=True)
+    assert burning.stdout == b""
 
 
 @pytest.mark.skipif(not (ROOT / "build" / "python").is_dir(), reason="no build/python")

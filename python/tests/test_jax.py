@@ -248,3 +248,119 @@ def test_the_guide_runs(capsys):
 def test_what_the_library_refuses_at_run_time_has_its_message():
     with pytest.raises(Exception, match="input"):
         jax.block_until_ready(pj.upsample_nearest_exact(np.ones((1, 1, 0, 3), np.float32), (2, 2)))
+
+
+# ---- derivatives beyond the first in reverse mode
+
+
+@pytest.mark.parametrize(
+    ("axes", "interpolation", "padding", "align"),
+    [(2, *modes) for modes in MODES[1::2] + MODES[4::6]]
+    + [(3, "bilinear", "reflection", False), (3, "bicubic", "zeros", True)],
+)
+def test_formulas_are_those_of_the_kernels(axes, interpolation, padding, align):
+    """Values, gradients and tangents; grids on pixels, borders and folds of reflection included."""
+    from portacl.jax import _formulas, _grid_sampler
+
+    image, grid = scene(np.float64, **(VOLUMES if axes == 3 else {}))
+    corners = [-1.0, 1.0, 0.0, -3.0, 2.5, 1 / 3]
+    grid.reshape(-1)[: len(corners) * axes] = np.repeat(corners, axes)
+    names = {"interpolation": interpolation, "padding": padding, "align_corners": align}
+    modes = _formulas.Modes(
+        axes,
+        {"bilinear": 0, "nearest": 1, "bicubic": 2}[interpolation],
+        {"zeros": 0, "border": 1, "reflection": 2}[padding],
+        align,
+    )
+    values = sampler(axes, pj)(image, grid, **names)
+    formula = jax.jit(lambda i, g: _formulas._sample(i, g, modes))
+    np.testing.assert_allclose(formula(image, grid), values, rtol=1e-9, atol=1e-11)
+    weights = jnp.asarray(RNG.standard_normal(values.shape))
+    both = jax.jit(_formulas.backward(modes, (True, True)))(weights, image, grid)
+    for got, want in zip(both, sampler(axes, pj, "_backward")(weights, image, grid, **names)):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
+    directions = [jnp.asarray(RNG.standard_normal(a.shape)) for a in (image, grid)]
+    tangent = _grid_sampler.tangent(jnp.asarray(image), jnp.asarray(grid), directions, modes)
+    want = jax.jit(_formulas.tangent(modes, (True, True)))(image, grid, *directions)[0]
+    np.testing.assert_allclose(tangent, want, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
+def test_derivatives_of_second_order_by_differences(interpolation):
+    image, grid = scene(np.float64, n=1, c=2, size=(5, 6), points=(2, 3))
+
+    def loss(image, grid):
+        return (pj.grid_sampler_2d(image, grid, interpolation=interpolation) ** 3).sum()
+
+    slope = jax.jit(lambda i, g: jax.grad(loss, (0, 1))(i, g))
+    along = [RNG.standard_normal(a.shape) for a in (image, grid)]
+    step = 1e-6
+    moved = [slope(*(a + s * step * d for a, d in zip((image, grid), along))) for s in (1, -1)]
+    want = [(up - down) / (2 * step) for up, down in zip(*moved)]
+    forward_over_reverse = jax.jvp(slope, (image, grid), tuple(along))[1]
+    inner = lambda i, g: sum((s * d).sum() for s, d in zip(slope(i, g), along))  # noqa: E731
+    reverse_over_reverse = jax.grad(inner, (0, 1))(image, grid)
+    of_tangent = lambda i, g: jax.jvp(loss, (i, g), tuple(along))[1]  # noqa: E731
+    reverse_over_forward = jax.grad(of_tangent, (0, 1))(image, grid)
+    for found in (forward_over_reverse, reverse_over_reverse, reverse_over_forward):
+        for got, wanted in zip(found, want):
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_forward_mode_of_every_function():
+    image, grid = scene(np.float64)
+    gradient = RNG.standard_normal((2, 3, 5, 6))
+    functions = [
+        (pj.grid_sampler_2d, (image, grid)),
+        (lambda *a: pj.grid_sampler_2d_backward(*a), (gradient, image, grid)),
+        (lambda *a: pj.grid_sampler_2d_backward(*a, output_mask=(True, False))[0], (gradient, image, grid)),
+        (lambda x: pj.upsample_nearest_exact(x, (9, 4)), (image,)),
+        (lambda g: pj.upsample_nearest_exact_backward(g, (2, 3, 4, 9)), (gradient,)),
+    ]
+    for function, at in functions:
+        along = tuple(RNG.standard_normal(a.shape) for a in at)
+        tangent = jax.jit(lambda *a: jax.jvp(function, a, along)[1])(*at)
+        step = 1e-6
+        up, down = (function(*(a + s * step * d for a, d in zip(at, along))) for s in (1, -1))
+        want = jax.tree.map(lambda u, d: (u - d) / (2 * step), up, down)
+        for got, wanted in zip(jax.tree.leaves(tangent), jax.tree.leaves(want)):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_linear_functions_have_transposes():
+    image, grid = scene(np.float64)
+    weights = RNG.standard_normal((2, 3, 5, 6))
+    (back,) = jax.linear_transpose(lambda x: pj.grid_sampler_2d(x, grid), image)(weights)
+    assert (back == portacl.grid_sampler_2d_backward(weights, image, grid)[0]).all()
+    of_grid = lambda x: pj.grid_sampler_2d_backward(weights, x, grid)[1]  # noqa: E731
+    directions = RNG.standard_normal(grid.shape)
+    (back,) = jax.linear_transpose(
+        lambda x: pj.grid_sampler_2d_backward(weights, x, grid, output_mask=(False, True))[1], image
+    )(directions)
+    np.testing.assert_allclose((back * image).sum(), (of_grid(image) * directions).sum())
+
+
+def test_names_of_pytorch_and_channels_last():
+    image, grid = scene()
+    want = pj.grid_sampler_2d(image, grid, interpolation="nearest", padding="border")
+    assert (pj.grid_sampler_2d(image, grid, mode="nearest", padding_mode="border") == want).all()
+    last = np.moveaxis(image, 1, -1)
+    for name in ("NHWC", "channels_last"):
+        got = pj.grid_sampler_2d(
+            last, grid, mode="nearest", padding_mode="border", data_format=name
+        )
+        assert (got == jnp.moveaxis(want, 1, -1)).all()
+        gradients = pj.grid_sampler_2d_backward(jnp.ones_like(got), last, grid, data_format=name)
+        assert [g.shape for g in gradients] == [last.shape, grid.shape]
+        up = pj.upsample_nearest_exact(last, (9, 4), data_format=name)
+        assert (jnp.moveaxis(up, -1, 1) == pj.upsample_nearest_exact(image, (9, 4))).all()
+        down = pj.upsample_nearest_exact_backward(up, last.shape, data_format=name)
+        assert down.shape == last.shape
+    for call, words in (
+        (lambda: pj.grid_sampler_2d(image, grid, padding_mode="wrap"), "padding_mode is 'wrap'"),
+        (lambda: pj.grid_sampler_2d(image, grid, padding="border", padding_mode="zeros"), "two names"),
+        (lambda: pj.grid_sampler_2d(last, grid, data_format="NDHWC"), "has 4 axes"),
+        (lambda: pj.upsample_nearest_exact(last, 3, data_format="HWC"), "data_format is 'HWC'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()

@@ -84,7 +84,7 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
   const Refusals refusals((*row)->type, Surface::kGraph);
   PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
   // Before a word on the arguments. Check() asks again, for handles made under another profile.
-  if (const ops::OperatorRow* const listed = ops::FindByGraphName(type); listed != nullptr) {
+  if (const ops::Signature* const listed = ops::FindByGraphName(type); listed != nullptr) {
     PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, Surface::kGraph));
   }
   op->type = type;

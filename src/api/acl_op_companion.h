@@ -13,7 +13,6 @@ namespace portacl::api {
 
 inline constexpr const char* kIdentity = "Identity";
 inline constexpr const char* kTransData = "TransData";
-inline constexpr size_t kCompanionGraphNames = 2;
 
 base::Status ReadIdentity(const GraphOperator& op, const Tensors& tensors,
                           std::unique_ptr<GraphCall>* call);

@@ -42,6 +42,10 @@ const std::vector<int64_t>* Arguments::Ints(const char* name, const aclIntArray*
   const auto found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
+const std::vector<float>* Arguments::Floats(const char* name, const aclFloatArray* handle) {
+  const auto found = Find(name, handle);
+  return found == nullptr ? nullptr : &found->values;
+}
 const std::vector<bool>* Arguments::Bools(const char* name, const aclBoolArray* handle) {
   const auto found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
@@ -62,6 +66,14 @@ std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor*
 }
 
 Status Arguments::status() const { return null_ ? Status() : invalid_; }
+
+Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor,
+                            std::shared_ptr<const ops::Plan>* plan) {
+  call_.has_workspace_size = has_workspace_size;
+  call_.has_executor = has_executor;
+  if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
+  return MakePlan(call_, plan);
+}
 
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
                      Planner planner) {

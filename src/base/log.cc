@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/fork.h"
+#include "base/settings.h"
 
 namespace portacl::base {
 namespace {
@@ -54,24 +55,21 @@ Wanted ReadOwn(std::string_view text) {
 }
 
 Wanted FromEnvironment() {
-  if (const char* own = std::getenv("PORTACL_LOG"); own != nullptr && *own != '\0') {
+  if (const char* const own = settings::Log(); *own != '\0') {
     return ReadOwn(own);
   }
-  if (const char* vendor = std::getenv("ASCEND_GLOBAL_LOG_LEVEL")) {
-    switch (*vendor) {
-      case '0':
-        return {spdlog::level::debug};
-      case '1':
-        return {spdlog::level::info};
-      case '2':
-        return {spdlog::level::warn};
-      case '3':
-        return {spdlog::level::err};
-      default:
-        break;
-    }
+  switch (*settings::VendorLogLevel()) {
+    case '0':
+      return {spdlog::level::debug};
+    case '1':
+      return {spdlog::level::info};
+    case '2':
+      return {spdlog::level::warn};
+    case '3':
+      return {spdlog::level::err};
+    default:
+      return {};
   }
-  return {};
 }
 
 // The lock of spdlog's sink, as one of this library's.

@@ -51,7 +51,7 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   work.run = [plan = std::move(plan), elements = std::move(elements)]() -> Status {
     const runtime::FpEnvironment environment;
     const CallTimer timer;
-    for (size_t i = 0; i < elements.size(); ++i) plan->parts()[i]->Run(elements[i], nullptr);
+    plan->RunCall(elements, nullptr);
     timer.RanOnStream(*plan);
     return {};
   };
@@ -124,7 +124,7 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, vo
   work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
     const runtime::FpEnvironment environment;
     const CallTimer timer;
-    plan->Run(elements, scratch);
+    plan->RunCall({&elements, 1}, scratch);
     timer.RanOnStream(*plan);
     return {};
   };

@@ -1,4 +1,5 @@
-// What the plans of nearest-exact and of its gradient share: index tables, choice of the kernel.
+// What the plans of nearest and nearest-exact, and of their gradients, share: index tables, choice
+// of the kernel.
 #ifndef PORTACL_OPS_NEAREST_PLAN_H_
 #define PORTACL_OPS_NEAREST_PLAN_H_
 
@@ -7,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "ops/call_log.h"
+#include "ops/call.h"
 #include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/planned_kernel.h"
@@ -19,16 +20,17 @@ namespace portacl::ops {
 template <class Params>
 class NearestPlan : public Plan {
  protected:
-  NearestPlan(const char* op, Surface surface, const std::array<double, 3>& scales)
-      : Plan(op, surface), scales_(scales) {}
+  explicit NearestPlan(const Call& call) : NearestPlan(call, call.scales()) {}
+  NearestPlan(const Call& call, const std::array<double, 3>& scales)
+      : Plan(call), scales_(scales) {}
 
   // `small` and `large` are the shapes of both sides as (N, C, ...).
   base::Status Choose(const base::Dims& small, const base::Dims& large,
-                      const KernelList<Params>& kernels) {
+                      const KernelList<Params>& kernels, Nearest rule = Nearest::kExact) {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    tables_.emplace(small, large, scales_);
+    tables_.emplace(small, large, scales_, rule);
     params_.d = tables_->d();
     params_.h = tables_->h();
     params_.w = tables_->w();
@@ -40,13 +42,6 @@ class NearestPlan : public Plan {
     return {};
   }
 
-  // `names`: the operator's of one, two and three axes.
-  CallWords WordsOf(const std::array<const char*, 3>& names, const char* from,
-                    const char* to) const {
-    const int spatial = tensor(0).desc.shape.rank() - 2;
-    return {names[static_cast<size_t>(spatial - 1)], {from, to}, ScaleWords(spatial, scales_)};
-  }
-
   Params params_;
   PlannedKernel<Params> chosen_;
 
@@ -56,7 +51,7 @@ class NearestPlan : public Plan {
 };
 
 // The plan of a checked call.
-template <class MadePlan, class Call>
+template <class MadePlan>
 base::Status MakeNearestPlan(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
   auto made = std::make_shared<MadePlan>(call);

@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <functional>
+#include <string_view>
+
 #include "base/checked.h"
+#include "runtime/call.h"
 
 namespace portacl::ops {
 namespace {
@@ -21,6 +26,11 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
 }
 
 }  // namespace
+
+Plan::Plan(const Call& call)
+    : refusals_(call.op(), call.surface()),
+      logged_(AclnnOf(call.signature().op, call.axes(), call.antialias())),
+      logged_numbers_{call.scales(), {call.mode(0), call.mode(1)}, call.flag(0)} {}
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
   const bool nonempty = active && desc.NumElements() != 0;
@@ -44,6 +54,29 @@ Elements Plan::ElementsAt(const Storages& storages) const {
     elements[at] = static_cast<char*>(storages[at]) + desc.offset * base::DTypeSize(desc.dtype);
   }
   return elements;
+}
+
+// Of calls that the runtime's policy on threads takes for alike: the operator, the kernel, and the
+// number of elements to within a factor of 1.5.
+uint64_t Plan::Kind() const {
+  uint64_t elements = 0;
+  for (int i = 0; i < num_tensors_; ++i) {
+    if (tensor(i).has_elements()) elements += static_cast<uint64_t>(tensor(i).desc.NumElements());
+  }
+  for (const auto& part : parts()) elements += part->Kind();
+  const auto bits = static_cast<uint64_t>(std::bit_width(elements));
+  const uint64_t second = bits < 2 ? 0 : elements >> (bits - 2) & 1;
+  const uint64_t name = std::hash<std::string_view>{}(op());
+  return (name * 31 + std::hash<std::string_view>{}(kernel_)) * 256 + bits * 2 + second;
+}
+
+void Plan::RunCall(std::span<const Elements> elements, void* workspace) const noexcept {
+  const auto run = [&] {
+    if (parts().empty()) return Run(elements[0], workspace);
+    for (size_t i = 0; i < elements.size(); ++i) parts()[i]->Run(elements[i], nullptr);
+  };
+  if (small()) return run();
+  runtime::RunAsOneCall(Kind(), run);
 }
 
 std::string Plan::Describe() const {

@@ -12,6 +12,7 @@
 #include "base/kernel.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
 #include "ops/refusal.h"
 
 namespace portacl::ops {
@@ -42,11 +43,11 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
-// A call as the log of calls has it (call_log.h), in the words of the operator's aclnn signature.
-struct CallWords {
-  const char* op = "";  // "grid_sampler_2d_backward"; empty: the log leaves such calls out
-  std::array<const char*, kMaxTensors> tensors{};
-  std::string arguments;  // what it was asked for beside tensors: "scalesH:0 scalesW:2"
+// What a call was asked for beside tensors, for the log of calls.
+struct LoggedNumbers {
+  std::array<double, 3> scales{};
+  std::array<int64_t, 2> modes{};
+  bool flag = false;
 };
 
 class Plan {
@@ -55,6 +56,10 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
+  // Runs this plan, or its parts, as one call of the runtime's: one region of threads for all its
+  // loops. Each part has elements of its own. Waits for the result.
+  void RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
+
   // Computes from and into these elements (0, 0, ...). Waits for the result.
   virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
 
@@ -62,7 +67,10 @@ class Plan {
   // from and into the addresses that it was planned with. They need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
-  virtual CallWords Words() const { return {}; }
+  // The function of the aclnn API by whose words the log has this call, whatever API it came
+  // through; null: the log leaves it out.
+  const Signature* logged() const { return logged_; }
+  const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
 
   const char* op() const { return refusals_.op(); }
   // How a failure of this call is coded and worded.
@@ -96,6 +104,7 @@ class Plan {
 
  protected:
   Plan(const char* op, Surface surface) : refusals_(op, surface) {}
+  explicit Plan(const Call& call);
   void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
@@ -112,8 +121,11 @@ class Plan {
   template <class Check>
   base::Status ForTensors(const Check& check) const;
   base::Status CheckOverlap(const Storages& storages) const;
+  uint64_t Kind() const;
 
   const Refusals refusals_;
+  const Signature* logged_ = nullptr;
+  LoggedNumbers logged_numbers_;
   int num_tensors_ = 0;
   int num_inputs_ = 0;
   std::array<TensorSlot, kMaxTensors> tensors_;

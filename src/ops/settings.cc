@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/fork.h"
-#include "runtime/environment.h"
+#include "base/settings.h"
 
 namespace portacl::ops {
 namespace {
@@ -27,15 +27,15 @@ constexpr std::array<ProfileRow, 4> kProfiles{{
 const ProfileRow& RowOf(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
 
 struct Settings {
-  Settings() : impl(runtime::EnvironmentText("PORTACL_IMPL")) {
-    const std::string wanted = runtime::EnvironmentText("PORTACL_PROFILE");
+  Settings() : impl(base::settings::Impl()) {
+    const std::string wanted = base::settings::Profile();
     if (const auto found = ProfileFromName(wanted)) {
       profile = *found;
     } else if (!wanted.empty()) {
       unknown_profile = wanted;
       has_unknown_profile = true;
     }
-    strict = runtime::EnvironmentFlag("PORTACL_STRICT");
+    strict = base::settings::Strict();
     has_impl = !impl.empty();
   }
   std::atomic<Profile> profile{Profile::kAtlasA2};

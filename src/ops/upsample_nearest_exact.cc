@@ -1,29 +1,27 @@
-// Plans of nearest-exact upsampling: index tables, kernel choice, workspace.
-#include "ops/upsample_nearest_exact.h"
-
+// Plans of nearest-exact upsampling: output[n, c, o] = input[n, c, src(o)] with the index rule of
+// the backward function. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W); format NHWC: (N, H, W,
+// C).
+#include "ops/call.h"
 #include "ops/channels_first.h"
+#include "ops/kernels.h"
 #include "ops/nearest_axis.h"
 #include "ops/nearest_plan.h"
-#include "ops/upsample_nearest_exact_checks.h"
-#include "ops/upsample_nearest_exact_impls.h"
+#include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::ops {
 namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Call = UpsampleNearestExactCall;
 using Params = UpsampleNearestExactParams;
 
 class UpsampleNearestExactPlan final : public NearestPlan<Params> {
  public:
-  explicit UpsampleNearestExactPlan(const Call& call)
-      : NearestPlan(call.op, call.surface, call.scales) {
-    const bool native = call.surface == Surface::kNative;
-    const TensorDesc input = ChannelsFirst(*call.input);
-    const TensorDesc output = ChannelsFirst(*call.output);
-    AddTensor(native ? "input" : nearest::NamesOf(call).input, *call.input, false, true);
-    AddTensor(native ? "output" : nearest::NamesOf(call).output, *call.output, true, true);
+  explicit UpsampleNearestExactPlan(const Call& call) : NearestPlan(call) {
+    const TensorDesc input = ChannelsFirst(*call.input(0));
+    const TensorDesc output = ChannelsFirst(*call.output(0));
+    AddTensor(call.input_name(0), *call.input(0), false, true);
+    AddTensor(call.output_name(0), *call.output(0), true, true);
     params_.dtype = input.dtype;
     params_.n = input.shape[0];
     params_.c = input.shape[1];
@@ -35,7 +33,7 @@ class UpsampleNearestExactPlan final : public NearestPlan<Params> {
 
   Status Make() {
     return Choose(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
-                  UpsampleNearestExactImpls());
+                  KernelsFor<Params>());
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
@@ -44,20 +42,9 @@ class UpsampleNearestExactPlan final : public NearestPlan<Params> {
     params.output = elements[1];
     chosen_.Run(params, workspace);
   }
-
-  CallWords Words() const override {
-    return WordsOf(
-        {"upsample_nearest_exact1d", "upsample_nearest_exact2d", "upsample_nearest_exact3d"},
-        "self", "out");
-  }
 };
 
 }  // namespace
-
-Status PlanUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckUpsampleNearestExact(call));
-  return PlanCheckedUpsampleNearestExact(call, plan);
-}
 
 Status PlanCheckedUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
   return MakeNearestPlan<UpsampleNearestExactPlan>(call, plan);

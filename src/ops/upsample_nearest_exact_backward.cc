@@ -1,37 +1,34 @@
 // Plans of nearest-exact backward: index tables, kernel choice, workspace.
-#include "ops/upsample_nearest_exact_backward.h"
-
+#include "ops/call.h"
+#include "ops/kernels.h"
 #include "ops/nearest_axis.h"
 #include "ops/nearest_plan.h"
-#include "ops/upsample_nearest_exact_backward_impls.h"
-#include "ops/upsample_nearest_exact_checks.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
 
 namespace portacl::ops {
 namespace {
 
 using base::Status;
-using Call = UpsampleNearestExactBackwardCall;
+using base::TensorDesc;
 using Params = UpsampleNearestExactBackwardParams;
 
 class UpsampleNearestExactBackwardPlan final : public NearestPlan<Params> {
  public:
-  explicit UpsampleNearestExactBackwardPlan(const Call& call)
-      : NearestPlan(call.op, call.surface, call.scales) {
-    const nearest::BackwardNames names = nearest::NamesOf(call);
-    AddTensor(names.grad_output, *call.grad_output, false, true);
-    AddTensor(names.grad_input, *call.grad_input, true, true);
-    params_.dtype = call.grad_output->dtype;
-    params_.n = call.grad_output->shape[0];
-    params_.c = call.grad_output->shape[1];
-    params_.grad_output_stride = As4D(call.grad_output->strides, 0);
-    params_.grad_input_stride = As4D(call.grad_input->strides, 0);
-    params_.grad_output_depth_stride = DepthOf(call.grad_output->strides, 0);
-    params_.grad_input_depth_stride = DepthOf(call.grad_input->strides, 0);
+  explicit UpsampleNearestExactBackwardPlan(const Call& call) : NearestPlan(call) {
+    const TensorDesc& grad_output = *call.input(0);
+    const TensorDesc& grad_input = *call.output(0);
+    AddTensor(call.input_name(0), grad_output, false, true);
+    AddTensor(call.output_name(0), grad_input, true, true);
+    params_.dtype = grad_output.dtype;
+    params_.n = grad_output.shape[0];
+    params_.c = grad_output.shape[1];
+    params_.grad_output_stride = As4D(grad_output.strides, 0);
+    params_.grad_input_stride = As4D(grad_input.strides, 0);
+    params_.grad_output_depth_stride = DepthOf(grad_output.strides, 0);
+    params_.grad_input_depth_stride = DepthOf(grad_input.strides, 0);
   }
 
-  Status Make() {
-    return Choose(tensor(1).desc.shape, tensor(0).desc.shape, UpsampleNearestExactBackwardImpls());
-  }
+  Status Make() { return Choose(tensor(1).desc.shape, tensor(0).desc.shape, KernelsFor<Params>()); }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
@@ -39,20 +36,9 @@ class UpsampleNearestExactBackwardPlan final : public NearestPlan<Params> {
     params.grad_input = elements[1];
     chosen_.Run(params, workspace);
   }
-
-  CallWords Words() const override {
-    return WordsOf({"upsample_nearest_exact1d_backward", "upsample_nearest_exact2d_backward",
-                    "upsample_nearest_exact3d_backward"},
-                   "gradOutput", "out");
-  }
 };
 
 }  // namespace
-
-Status PlanUpsampleNearestExactBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckUpsampleNearestExactBackward(call));
-  return PlanCheckedUpsampleNearestExactBackward(call, plan);
-}
 
 Status PlanCheckedUpsampleNearestExactBackward(const Call& call,
                                                std::shared_ptr<const Plan>* plan) {

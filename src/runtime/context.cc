@@ -7,9 +7,9 @@
 
 #include "base/fork.h"
 #include "base/per_thread.h"
+#include "base/settings.h"
 #include "runtime/callback.h"
 #include "runtime/capture.h"
-#include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
@@ -17,7 +17,6 @@
 namespace portacl::runtime {
 namespace {
 
-constexpr int64_t kMaxDevices = 64;
 
 struct Device {
   int32_t set_count = 0;
@@ -49,7 +48,7 @@ void StartAfreshInChild() {
 Runtime& TheRuntime() {
   return the_runtime.Get([] {
     auto made = std::make_unique<Runtime>();
-    const int64_t devices = EnvironmentInteger("PORTACL_DEVICES", 1, kMaxDevices, 1);
+    const int64_t devices = base::settings::Devices(1);
     made->devices.resize(static_cast<size_t>(devices));
     base::RunInForkedChildren(&StartAfreshInChild);
     return made.release();

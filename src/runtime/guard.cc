@@ -20,7 +20,7 @@
 
 #include "base/fork.h"
 #include "base/once.h"
-#include "runtime/environment.h"
+#include "base/settings.h"
 #include "runtime/guard_stack.h"
 
 namespace portacl::runtime {
@@ -275,11 +275,11 @@ bool GuardEnabled() {
   static constinit base::Once<bool> enabled;
   // The first stack takes the loader's lock, which a handler must not, nor wait for in a maker:
   // constructors of libraries that are being loaded may be waiting for that.
-  if (!enabled.IsFound() && *EnvironmentText("PORTACL_GUARD") != '\0') {
+  if (!enabled.IsFound() && *base::settings::GuardText() != '\0') {
     static_cast<void>(CaptureStack(kOwnFrames));
   }
   return enabled.Get([] {
-    const bool wanted = EnvironmentFlag("PORTACL_GUARD");
+    const bool wanted = base::settings::Guard();
     if (wanted) InstallHandler();
     return wanted;
   });

@@ -13,9 +13,9 @@
 #include "acl/acl_rt.h"
 #include "base/fork.h"
 #include "base/once.h"
+#include "base/settings.h"
 #include "runtime/block_pool.h"
 #include "runtime/context.h"
-#include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
 #include "runtime/virtual_memory.h"
@@ -56,7 +56,7 @@ Registry& TheRegistry() {
 
 size_t DeviceMemory() {
   static constinit base::Once<size_t> bytes;
-  return bytes.Get([] { return EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory()); });
+  return bytes.Get([] { return base::settings::DeviceMemory(PhysicalMemory()); });
 }
 
 Pages PagesOf(uint32_t policy) {

@@ -21,7 +21,7 @@
 #include "base/fork.h"
 #include "base/json_text.h"
 #include "base/once.h"
-#include "runtime/environment.h"
+#include "base/settings.h"
 
 namespace portacl::runtime {
 namespace {
@@ -152,7 +152,7 @@ class TraceFile {
 TraceFile* TheFile() {
   static constinit base::Once<TraceFile*> file;
   return file.Get([]() -> TraceFile* {
-    const char* const path = EnvironmentText("PORTACL_TRACE");
+    const char* const path = base::settings::Trace();
     if (*path == '\0') return nullptr;
     auto made = std::make_unique<TraceFile>(path);
     if (!made->usable()) return nullptr;

@@ -181,8 +181,8 @@ std::vector<Row> NearestRows() {
   return {
       {"UnknownOperator",
        ACL_ERROR_OP_NOT_FOUND,
-       [](OpCall* c) { c->type = "UpsampleNearest3dGrad"; },
-       {"UpsampleNearest3dGrad"}},
+       [](OpCall* c) { c->type = "UpsampleNearest4dGrad"; },
+       {"UpsampleNearest4dGrad"}},
       {"NullOperator", ACL_ERROR_INVALID_PARAM, [](OpCall* c) { c->null_type = true; }, {"opType"}},
       {"NoInput", ACL_ERROR_OP_INPUT_NOT_MATCH, [](OpCall* c) { c->inputs.clear(); }, {"0 input"}},
       {"TwoInputs",
@@ -453,6 +453,31 @@ class GraphFixtures {
         {{1, 2, 3, 4}, {1, 2, 2, 2}});
     add("GridSampler3DGrad", {{1, 2, 3, 2, 2}, {1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}},
         {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}});
+    add("UpsampleNearest3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
+        {{"output_size", Ints{2, 4, 6}}});
+    add("UpsampleNearest3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
+        {{"input_size", Ints{1, 2, 1, 2, 3}}});
+    add("UpsampleNearest2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
+        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
+    add("UpsampleTrilinear3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
+        {{"output_size", Ints{2, 4, 6}}});
+    add("ResizeUpsampleTrilinear", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
+        {{"output_size", Ints{2, 4, 6}}});
+    add("UpsampleBilinear2dAA", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
+    add("UpsampleTrilinear3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
+        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
+    add("UpsampleTrilinear3dBackward", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
+        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
+    add("UpsampleBilinear2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
+        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
+    add("UpsampleBilinear2dAABackward", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
+        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
+    add("UpsampleBicubic2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
+    add("UpsampleBicubic2dAA", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
+    add("UpsampleBicubic2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
+        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
+    add("UpsampleBicubic2dAAGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
+        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
     return calls;
   }
 
@@ -479,7 +504,7 @@ TEST_P(AclOp, EveryGraphNameHasAFixtureThatRuns) {
     names.push_back(name);
     EXPECT_EQ(RunOp(call, GetParam(), stream_), ACL_SUCCESS) << name << ": " << TakeMessage();
   }
-  EXPECT_EQ(names, ListedNames("graph")) << "a name of src/ops/operators.h has no fixture above";
+  EXPECT_EQ(names, ListedNames("graph")) << "a name of src/ops/operator_list.inc has no fixture above";
 }
 
 // ---- attributes and handles --------------------------------------------------------------------

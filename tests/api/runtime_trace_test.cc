@@ -20,6 +20,7 @@
 #include "support/api/acl_fixture.h"
 #include "support/api/child_process.h"
 #include "support/api/json_schema.h"
+#include "support/api/native.h"
 #include "support/api/runtime_fixture.h"
 #include "test_paths.h"
 
@@ -100,7 +101,7 @@ void CheckProgramsTrace(const std::string& path) {
     const auto name = event["name"].get<std::string>();
     if (event["ph"] == "M") row_names.insert(event["args"]["name"].get<std::string>());
     if (event["ph"] != "X") continue;
-    rows.insert(event["tid"].get<int>());
+    if (event["pid"] != 0) rows.insert(event["tid"].get<int>());
     begin.emplace(name, event["ts"].get<double>());
     end[name] = event["ts"].get<double>() + event["dur"].get<double>();
     if (name == "copy") {
@@ -215,6 +216,56 @@ TEST(RuntimeTraceChild, TheDebugLogHasThePlanAndTheRunOfEachOperatorCall) {
       "kernel aclnnUpsampleNearestExact2dBackward FLOAT .* us\n(.|\n)*"
       "plan UpsampleNearestExact2dGrad(.|\n)*kernel UpsampleNearestExact2dGrad(.|\n)*"
       "plan portacl::(.|\n)*kernel portacl::");
+}
+
+// A host's pool that takes its time to let the caller go.
+struct LatePool {
+  int num_threads() { return 2; }
+  template <class Task>
+  void run(int count, Task task) {
+    ++entered;
+    for (int i = 0; i < count; ++i) task(i);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  int entered = 0;
+};
+
+// Returns how many of ten equal calls entered the pool.
+int EntriesOfTenCalls() {
+  static LatePool pool;
+  EXPECT_EQ(portacl::set_thread_pool(pool).code(), PORTACL_OK);
+  const Tensor large(Element::kFloat, {1, 16, 128, 128});
+  Tensor small(Element::kFloat, {1, 16, 64, 64});
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(portacl::upsample_nearest_exact_backward(View(large), View(small)).ok());
+  }
+  return pool.entered;
+}
+
+TEST(RuntimeTraceChild, SaysWhyCallsStayOnTheirCallers) {
+  const std::string path = TracePath("threads");
+  PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}}), {
+    EXPECT_EQ(EntriesOfTenCalls(), 2);
+    const json info = json::parse(portaclGetInfo());
+    EXPECT_EQ(info.at("adapt_threads"), true);
+    EXPECT_EQ(info.at("calls_shared"), 2);
+    EXPECT_EQ(info.at("calls_alone"), 8);
+    EXPECT_EQ(info.at("calls_lost"), 2);
+  });
+  const json trace = ReadTrace(path);
+  CheckFormat(trace);
+  EXPECT_EQ(CountByName(trace)["waiting for threads"], 1);
+  std::remove(path.c_str());
+}
+
+TEST(RuntimeTraceChild, ThePolicyOnThreadsCanBeSwitchedOff) {
+  const std::string path = TracePath("threads_off");
+  PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}, {"PORTACL_ADAPT_THREADS", "0"}}), {
+    EXPECT_EQ(EntriesOfTenCalls(), 10);
+    EXPECT_EQ(json::parse(portaclGetInfo()).at("adapt_threads"), false);
+  });
+  EXPECT_EQ(CountByName(ReadTrace(path))["waiting for threads"], 0);
+  std::remove(path.c_str());
 }
 
 TEST(RuntimeTraceChild, IsCompleteWhenTheProcessEndsWithoutFinalize) {

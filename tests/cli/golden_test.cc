@@ -268,6 +268,42 @@ TEST_F(GoldenTest, WrongFoldersAreNamed) {
   expect("mine/one/gridGrad.bin: 2 bytes, but [1, 5, 7, 2] float32 elements need 280");
 }
 
+// Behind the results, as with files, or before them: as long as one of the two is a golden folder.
+TEST_F(GoldenTest, TheGoldenFolderMayStandAtEitherPlace) {
+  MakeGolden();
+  CopyResults();
+  std::string bytes = Read("mine/one/inputGrad.npy");
+  bytes[bytes.size() - 1] ^= 0x40;
+  Write("mine/one/inputGrad.npy", bytes);
+  const auto file = [&](const std::string& a, const std::string& g, const char* key) {
+    const Outcome outcome = Run({"compare", a, g, "--json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    return nlohmann::json::parse(outcome.out).at("cases")[0].at("outputs")[0].at(key);
+  };
+  EXPECT_EQ(file("mine", "want", "actual_file"), "mine/one/inputGrad.npy");
+  EXPECT_EQ(file("want", "mine", "actual_file"), "mine/one/inputGrad.npy");
+  EXPECT_EQ(file("mine", "want", "golden_file"), "want/one/inputGrad.npy");
+  // Two of them: the second counts.
+  fs::copy(Path("want"), Path("again"), fs::copy_options::recursive);
+  EXPECT_EQ(Run({"compare", "want", "again"}).exit_code, 0);
+  const nlohmann::json both = RunJson({"compare", "want", "again"});
+  EXPECT_EQ(both.at("cases")[0].at("outputs")[0].at("golden_file"), "again/one/inputGrad.npy");
+}
+
+TEST_F(GoldenTest, AReportOfFailuresEndsWith1) {
+  MakeGolden();
+  CopyResults();
+  EXPECT_EQ(Run({"report", "want", "-o", "golden.html"}).exit_code, 0);
+  EXPECT_EQ(Run({"report", "want", "mine", "-o", "good.html"}).exit_code, 0);
+  std::string bytes = Read("mine/one/inputGrad.npy");
+  bytes[bytes.size() - 1] ^= 0x40;
+  Write("mine/one/inputGrad.npy", bytes);
+  const Outcome outcome = Run({"report", "want", "mine", "-o", "bad.html"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("1 of them failed"));
+  EXPECT_THAT(Read("bad.html"), HasSubstr("portacl report"));
+}
+
 TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
   MakeGolden();
   ExpectBadInput(Run({"compare", "wnat", "want"}),
@@ -298,7 +334,9 @@ TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
                  "want/one/gridGrad.npy: is not the file of the manifest");
   ExpectBadInput(Run({"compare", "nowhere", "want"}), "nowhere");
   fs::create_directories(Path("empty"));
-  ExpectBadInput(Run({"compare", "empty", "want"}), "empty: no manifest.json in it");
+  ExpectBadInput(Run({"compare", "empty", "empty"}), "empty: no manifest.json in it");
+  fs::create_directories(Path("other"));
+  ExpectBadInput(Run({"compare", "empty", "other"}), "neither is a golden folder");
   ExpectBadInput(Run({"compare", "want", "nowhere"}), "nowhere: no such folder");
 }
 

@@ -158,7 +158,9 @@ TEST_F(VerifyTest, ACrashAnExitAndAHangCostOneCase) {
         Verify(fault, {"--timeout", timeout, "--junit", "j.xml", "--report", "r.html"});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_THAT(outcome.out, HasSubstr(std::string("seven\n  ") + message));
-    EXPECT_THAT(outcome.out, HasSubstr("2 of 3 cases"));
+    EXPECT_THAT(outcome.out, HasSubstr("its outputs are not judged"));
+    EXPECT_THAT(outcome.out,
+                HasSubstr("FAILED: 1 of 3 cases failed, 1 of them not judged; 2 of 2"));
     EXPECT_THAT(Read("j.xml"), HasSubstr("tests=\"3\" failures=\"0\" errors=\"1\""));
     EXPECT_THAT(Read("r.html"), HasSubstr(message));
   }
@@ -206,6 +208,161 @@ TEST_F(VerifyTest, ALibraryWithoutARuntimeIsRefusedByNamesAtOnce) {
   EXPECT_THAT(outcome.err, Not(HasSubstr("terminate")));
 }
 
+TEST_F(VerifyTest, WhatFailingCasesHaveInCommonIsSaid) {
+  MakeCases();
+  const std::pair<const char*, const char*> faults[] = {{"no_clip", "paddingMode border"},
+                                                        {"scale_ignored", "scales"},
+                                                        {"half_up", "interpolationMode nearest"},
+                                                        {"last_image_missing", "N above 1"}};
+  for (const auto& [fault, trait] : faults) {
+    const Outcome outcome = Verify(fault, {"--report", "r.html"});
+    EXPECT_THAT(outcome.out,
+                testing::ContainsRegex(std::string("all [0-9]+ cases have: [^;]*") + trait))
+        << outcome.out;
+    EXPECT_THAT(Read("r.html"), HasSubstr(trait));
+  }
+  EXPECT_THAT(Verify("plain").out, Not(HasSubstr("cases have")));
+}
+
+// An own library is linked to libportacl.so, which has every function: what the library lacks, or
+// has under a name that C++ gave it, would be judged by itself.
+TEST_F(VerifyTest, AFunctionThatTheLibraryIsOnlyLinkedToFails) {
+  const std::string own = PORTACL_FIXTURE_DIR "/own_kernel";
+  Write("cases.txt",
+        std::string(kSevens) + "upsample_nearest_exact1d name=other self=1x1x5 out=1x1x9\n");
+  const Outcome outcome =
+      Run({"verify", "cases.txt", "--lib-dir", own, "--junit", "j.xml", "--report", "r.html"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED: 1 of 4 cases failed, 1 of them not judged; 3 of 3"));
+  EXPECT_THAT(outcome.out,
+              testing::ContainsRegex("other\n  aclnnUpsampleNearestExact1dGetWorkspaceSize "
+                                     "comes from .*libportacl.so[.0-9]*, not from " +
+                                     own));
+  EXPECT_THAT(outcome.out, HasSubstr("functions: 2 in " + own + "/libopapi.so, "));
+  for (const char* const file : {"j.xml", "r.html"}) {
+    EXPECT_THAT(Read(file), HasSubstr(own + "/libopapi.so")) << file;
+    EXPECT_THAT(Read(file), testing::ContainsRegex("libportacl.so[.0-9]*, not from " + own))
+        << file;
+  }
+  const Outcome as_json = Run({"verify", "cases.txt", "--lib-dir", own, "--json"});
+  const json functions = json::parse(as_json.out).at("functions");
+  EXPECT_EQ(functions.at("aclnnUpsampleNearestExact2d"), own + "/libopapi.so");
+  EXPECT_THAT(functions.at("aclrtMalloc").get<std::string>(), HasSubstr("libportacl.so"));
+}
+
+// A runtime in the folder is found before the operators, and has them too where it is portacl's.
+TEST_F(VerifyTest, ARuntimeBesideTheLibraryDoesNotAnswerForIt) {
+  std::filesystem::create_directories(Path("lib"));
+  std::filesystem::create_symlink(PORTACL_FIXTURE_DIR "/own_kernel/libopapi.so",
+                                  Path("lib/libopapi.so"));
+  std::filesystem::create_symlink(PORTACL_LIBRARY_DIR "/libportacl.so", Path("lib/libascendcl.so"));
+  Write("cases.txt",
+        std::string(kSevens) + "upsample_nearest_exact1d name=other self=1x1x5 out=1x1x9\n");
+  const Outcome outcome = Run({"verify", "cases.txt", "--lib-dir", "lib"});
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED: 1 of 4 cases failed, 1 of them not judged; 3 of 3"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("functions: 2 in " PORTACL_FIXTURE_DIR "/own_kernel/libopapi.so"));
+}
+
+// A forced family that ref stands in for would pass without having run.
+TEST_F(VerifyTest, KernelsThatPORTACL_IMPL_DoesNotReachAreCounted) {
+  Write("cases.txt", kSevens);
+  const Outcome ref =
+      Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR}, "PORTACL_IMPL=ref");
+  EXPECT_EQ(ref.exit_code, 0) << ref.out << ref.err;
+  EXPECT_EQ(ref.err, "");
+  const json info = RunJson({"info", "--json"});
+  if (info.dump().find("\"avx2\"") == std::string::npos) GTEST_SKIP() << "no AVX2 here";
+  Write("cases.txt",
+        Read("cases.txt") + "upsample_nearest_exact2d name=nothing self=1x1x1x1 out=1x1x1x1\n");
+  const Outcome avx2 = Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR, "--binary"},
+                           "PORTACL_IMPL=avx2");
+  EXPECT_EQ(avx2.exit_code, 0) << avx2.out << avx2.err;
+  const Outcome own = Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/own_kernel"},
+                          "PORTACL_IMPL=avx2");
+  EXPECT_EQ(own.exit_code, 0) << own.out << own.err;
+}
+
+TEST_F(VerifyTest, ALibraryOfAnyNameIsNamed) {
+  std::filesystem::copy_file(PORTACL_FIXTURE_DIR "/own_kernel/libopapi.so", Path("mine.so"));
+  Write("cases.txt", kSevens);
+  const Outcome outcome = Run({"verify", "cases.txt", "--lib", "./mine.so"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("functions: 2 in " + Path("mine.so")));
+  Write("cases.txt", "upsample_nearest_exact1d self=1x1x5 out=1x1x9\n");
+  EXPECT_THAT(Run({"verify", "cases.txt", "--lib", "./mine.so"}).out,
+              HasSubstr("not from ./mine.so"));
+}
+
+TEST_F(VerifyTest, TheExampleOfAnOwnKernelIsRightInEveryCase) {
+  for (const char* const kind : {"boundary", "smoke"}) {
+    ASSERT_EQ(Run({"cases", "generate", kind, "--operator", "upsample_nearest_exact2d", "-o",
+                   "cases.txt"})
+                  .exit_code,
+              0);
+    const Outcome outcome =
+        Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/own_kernel", "--binary"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  }
+}
+
+// In each dtype and layout, and in one run as in the next.
+TEST_F(VerifyTest, AWriteBesideATensorIsNamedByTheByte) {
+  Write("cases.txt",
+        "upsample_nearest_exact2d name=float self=1x1x5x6 out=1x1x5x6\n"
+        "upsample_nearest_exact2d name=half dtype=float16 self=1x1x5x6 out=1x1x5x6\n"
+        "grid_sampler_2d name=flipped input=1x1x5x6 grid=1x5x6x2 out.layout=flipped\n");
+  const std::pair<const char*, std::vector<const char*>> faults[] = {
+      {"write_past",
+       {"out was written past its end: 4 bytes, the first is byte 120 of 120",
+        "out was written past its end: 2 bytes, the first is byte 60 of 60"}},
+      {"write_far_past",
+       {"out was written past its end: 4096 bytes, the first is byte 120 of 120"}},
+      {"write_before",
+       {"out was written before its beginning: 4 bytes, the first is byte -4",
+        "out was written before its beginning: 2 bytes, the first is byte -2"}},
+      {"write_past_workspace",
+       {"the workspace was written past its end: 2 bytes, the first is byte 64 of 64"}}};
+  for (const auto& [fault, messages] : faults) {
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const Outcome outcome = Verify(fault);
+      EXPECT_EQ(outcome.exit_code, 1);
+      EXPECT_THAT(outcome.out, HasSubstr("FAILED: 3 of 3 cases failed; 3 of 3 outputs are"))
+          << fault;
+      for (const char* const message : messages) EXPECT_THAT(outcome.out, HasSubstr(message));
+    }
+  }
+}
+
+TEST_F(VerifyTest, AnInputThatIsWrittenIsNamedAndTheOutputsAreJudged) {
+  Write("cases.txt",
+        std::string(kSevens) + "grid_sampler_2d_backward name=back input=1x2x5x7 grid=1x3x4x2\n");
+  const Outcome outcome = Verify("write_input");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("seven\n  self is an input, but byte 12 of it was written "
+                                     "(element 3 of its storage)\n"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("back\n  gradOutput is an input, but byte 12 of it was written"));
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED: 4 of 4 cases failed; 5 of 5 outputs are"));
+}
+
+TEST_F(VerifyTest, WhatNobodyWroteIsCalledSo) {
+  Write("cases.txt",
+        "upsample_nearest_exact2d name=number self=1x1x2x3 out=1x1x2x3\n"
+        "upsample_nearest_exact2d name=half dtype=float16 self=1x1x2x3 out=1x1x2x3\n"
+        "upsample_nearest_exact1d name=nan self=1x1x1 out=1x1x1 self.values=nonfinite seed=54\n");
+  const Outcome outcome = Verify("stale_last", {"--json"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  for (const json& entry : json::parse(outcome.out).at("cases")) {
+    const json& output = entry.at("outputs")[0];
+    EXPECT_EQ(output.at("never_written"), 1) << entry;
+    EXPECT_EQ(output.at("nan_mismatch"), 0) << entry;
+    EXPECT_EQ(output.at("worst")[0].at("actual"), "never written") << entry;
+  }
+  EXPECT_THAT(Verify("stale_last").out, HasSubstr("out: 1 of 6 elements were never written\n"
+                                                  "  out[0, 0, 1, 2] was never written, golden "));
+}
+
 TEST_F(VerifyTest, AMissingOperatorCostsItsCasesOnly) {
   Write("cases.txt", std::string(kSevens) +
                          "grid_sampler_2d name=sampler input=1x1x5x7 grid=1x2x2x2\n"
@@ -213,7 +370,8 @@ TEST_F(VerifyTest, AMissingOperatorCostsItsCasesOnly) {
   const Outcome outcome =
       Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/without_operators"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("3 of 5 cases (2 not judged), 3 of 3 outputs"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("2 of 5 cases failed, 2 of them not judged; 3 of 3 outputs are"));
   EXPECT_THAT(outcome.out,
               HasSubstr("sampler\n  the library has no aclnnGridSampler2DGetWorkspaceSize\n"));
   EXPECT_THAT(outcome.out, HasSubstr("mask\n  the library has no aclDestroyBoolArray\n"));

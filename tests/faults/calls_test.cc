@@ -1,6 +1,7 @@
 // Every function of the C API where the n-th allocation, mapping or thread fails, for every n, once
 // and for ever after: the documented answer, no output changed, nothing leaked, and the next call
-// is right. Each function runs in a process of its own, which has not used the library before.
+// is right. Each function runs in a process of its own, which has not used the library before, and
+// once more for each n: what is made at first use, by oneTBB too, meets every failure.
 #include "faults/calls.h"
 
 #include <gtest/gtest.h>
@@ -78,6 +79,10 @@ class Trial {
   explicit Trial(const Row& row) : row_(row) {
     if (!row_.bare) MakeWorld(&world_);
   }
+
+  // The first use of the function in this process. False where the call does not come to request
+  // number n.
+  bool RunCold(Fault fault, int64_t n) { return RunOne(fault, Repeat::kOnce, n, /*warm=*/false); }
 
   void Run() {
     // The first pass meets what is made once, the second what every call asks for.
@@ -203,26 +208,49 @@ struct Setting {
 };
 std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << setting.name; }
 
-// Runs one row in a process of its own, which prints what fails; gives how that ended, or "". No
+// Runs a trial of one row in a process of its own, which prints what fails; gives how that ended,
+// or
+// "". `trial` gives the exit status of a process that met no failure, which goes to `status`. No
 // expectation here: a process starts with its parent's failures.
-std::string RunApart(const Row& row, const Setting& setting) {
+template <class Run>
+std::string RunApart(const Row& row, const Setting& setting, unsigned seconds, const Run& trial,
+                     int* exit_status = nullptr) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(300);  // a hang ends here
+    alarm(seconds);  // a hang ends here
     SetEnvironment(setting.environment);
+    int status = 0;
     try {
-      Trial(row).Run();
+      Trial one(row);
+      status = trial(one);
     } catch (const std::exception& error) {
       ADD_FAILURE() << row.function << row.variant << ": " << error.what();
     }
     std::fflush(stdout);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
+    _exit(testing::Test::HasFailure() ? 1 : status);
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return "cannot be run";
-  if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? "" : "failed, see above";
+  if (WIFEXITED(status) && exit_status != nullptr) *exit_status = WEXITSTATUS(status);
+  if (WIFEXITED(status)) return WEXITSTATUS(status) != 1 ? "" : "failed, see above";
   return strsignal(WTERMSIG(status));
+}
+
+// Every failure of one row's first call, each in a process that has done nothing else.
+std::string RunColdly(const Row& row, const Setting& setting) {
+  constexpr int kNoSuchRequest = 2;
+  for (const Fault fault : {Fault::kMemory, Fault::kThread}) {
+    for (int64_t n = 0;; ++n) {
+      int status = 0;
+      const std::string end = RunApart(
+          row, setting, 60,
+          [&](Trial& trial) { return trial.RunCold(fault, n) ? 0 : kNoSuchRequest; }, &status);
+      if (!end.empty()) return std::string(NameOf(fault)) + " " + std::to_string(n) + ": " + end;
+      if (status == kNoSuchRequest) break;
+    }
+  }
+  return "";
 }
 
 class FaultsOfEveryCall : public testing::TestWithParam<Setting> {};
@@ -246,8 +274,25 @@ TEST_P(FaultsOfEveryCall, IsAnsweredAndForgotten) {
   std::string failed;
   for (const Row& row : AllRows()) {
     if (only != nullptr && std::string(only) != row.function) continue;
-    const std::string end = RunApart(row, GetParam());
+    const std::string end = RunApart(row, GetParam(), 300, [](Trial& trial) {
+      trial.Run();
+      return 0;
+    });
     if (!end.empty()) failed += std::string(row.function) + row.variant + ": " + end + "\n";
+  }
+  EXPECT_EQ(failed, "");
+}
+
+TEST(FaultsOfEveryFirstCall, AreAnsweredAndForgotten) {
+  const Setting setting{"Cold", {{"PORTACL_NUM_THREADS", "3"}, {"PORTACL_DEVICES", "2"}}};
+  const char* const only = std::getenv("PORTACL_FAULTS_ONLY");
+  std::string failed;
+  for (size_t i = 0; i < AllRows().size(); ++i) {
+    const Row& row = AllRows()[i];
+    if (only != nullptr && std::string(only) != row.function) continue;
+    if (ShortRun() && i % 8 != 0) continue;
+    const std::string end = RunColdly(row, setting);
+    if (!end.empty()) failed += std::string(row.function) + row.variant + ", " + end + "\n";
   }
   EXPECT_EQ(failed, "");
 }

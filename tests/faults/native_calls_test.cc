@@ -1,4 +1,4 @@
-// Rows for portacl's own API.
+// Rows for portacl's own API but for the planning functions, which are in listed_calls_test.cc.
 #include "faults/calls.h"
 
 namespace portacl_test {
@@ -84,41 +84,13 @@ void MakePlan(World& w) {
   Plan(w, &plan);
   w.made[0] = plan;
 }
-template <int64_t (*Plan)(World&, portaclPlan**)>
-int64_t CallPlan(World& w) {
-  return Plan(w, w.Out<portaclPlan*>());
-}
-const Step kEndNew = PORTACL_DO(portaclPlanDestroy(w.Get<portaclPlan*>()));
 const Step kEnd = PORTACL_DO(portaclPlanDestroy(w.Made<portaclPlan>()));
 const Step kGrid = MakePlan<PlanGridBackward>;
 
 int64_t Run(World& w) { return portaclPlanRun(w.Made<portaclPlan>(), nullptr, nullptr, 0); }
 
 std::vector<Row> PlanRows() {
-  constexpr size_t kNulls = sizeof(portaclPlan*);
   return {
-      {"portaclPlanUpsampleNearestExactBackward",
-       CallPlan<PlanNearestBackward>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanUpsampleNearestExact",
-       CallPlan<PlanNearest>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanGridSampler2DBackward",
-       CallPlan<PlanGridBackward>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanGridSampler2D", CallPlan<PlanGrid>, nullptr, kEndNew, {.nulls = kNulls}},
-      {"portaclPlanGridSampler3DBackward",
-       CallPlan<PlanVolumeBackward>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanGridSampler3D", CallPlan<PlanVolume>, nullptr, kEndNew, {.nulls = kNulls}},
       {"portaclPlanGetWorkspaceSize",
        PORTACL_USE(portaclPlanGetWorkspaceSize(w.Made<portaclPlan>())), kGrid, kEnd},
       {"portaclPlanGetKernel", PORTACL_CALL(Answer(portaclPlanGetKernel(w.Made<portaclPlan>()))),

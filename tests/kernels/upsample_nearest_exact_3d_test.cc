@@ -50,6 +50,16 @@ Shape ShapeOf(const VolumeCase& c, const Extents& e) { return {c.n, c.c, e[0], e
 
 class UpsampleNearestExact3DKernels : public KernelTest {
  protected:
+  // That each path, of the function and of its gradient, has run.
+  static void ExpectAllRan() {
+    for (const auto& kernel : UpsampleNearestExactKernels()) {
+      ExpectRan(UpsampleNearestExactKernels(), {kernel.paths.begin(), kernel.paths.end()});
+    }
+    for (const auto& kernel : UpsampleNearestExactBackwardKernels()) {
+      ExpectRan(UpsampleNearestExactBackwardKernels(), {kernel.paths.begin(), kernel.paths.end()});
+    }
+  }
+
   static void ExpectSameBytes(const VolumeCase& c, Random& random) {
     SCOPED_TRACE(ToString(c));
     Tensor small(c.element, ShapeOf(c, c.small), c.from);
@@ -62,15 +72,21 @@ class UpsampleNearestExact3DKernels : public KernelTest {
     ASSERT_TRUE(RunNearestBackward(kUpsampleNearestExactBackward, large, c.scales, &want_small));
     for (const auto& kernel : UpsampleNearestExactKernels()) {
       if (!kernel.available()) continue;
-      Tensor got(c.element, large.shape(), c.to);
-      ASSERT_TRUE(RunNearest(kernel, small, c.scales, &got)) << kernel.name;
-      EXPECT_TRUE(SameAs(want_large, got)) << kernel.name;
+      ForPaths(kernel, kServing, [&](const auto&, auto path) {
+        Tensor got(c.element, large.shape(), c.to);
+        if (!RunNearest(kernel, small, c.scales, &got, path)) return false;
+        EXPECT_TRUE(SameAs(want_large, got)) << kernel.name << ":" << path;
+        return true;
+      });
     }
     for (const auto& kernel : UpsampleNearestExactBackwardKernels()) {
       if (!kernel.available()) continue;
-      Tensor got(c.element, small.shape(), c.to);
-      ASSERT_TRUE(RunNearestBackward(kernel, large, c.scales, &got)) << kernel.name;
-      EXPECT_TRUE(SameAs(want_small, got)) << kernel.name;
+      ForPaths(kernel, kServing, [&](const auto&, auto path) {
+        Tensor got(c.element, small.shape(), c.to);
+        if (!RunNearestBackward(kernel, large, c.scales, &got, path)) return false;
+        EXPECT_TRUE(SameAs(want_small, got)) << kernel.name << ":" << path;
+        return true;
+      });
     }
   }
 };
@@ -110,6 +126,7 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnEveryLayout) {
       }
     }
   }
+  ExpectAllRan();
 }
 
 // Large enough for several tiles and threads; past the caches, where results are streamed.
@@ -168,6 +185,7 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnRandomCalls) {
     ExpectSameBytes(c, random);
     if (HasFailure()) return;
   }
+  ExpectAllRan();
 }
 
 }  // namespace

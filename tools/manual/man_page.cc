@@ -26,6 +26,8 @@ constexpr Meaning kExitStatus[] = {
 
 constexpr Meaning kEnvironment[] = {
     {"PORTACL_NUM_THREADS", "threads of the kernels; --threads wins"},
+    {"PORTACL_ADAPT_THREADS",
+     "0: a call uses all its threads, also where waiting for them costs more than they save"},
     {"PORTACL_IMPL", "force one kernel; --impl wins"},
     {"PORTACL_PROFILE", "which product's rules the aclnn API follows; --profile wins"},
     {"PORTACL_STRICT", "1: refuse what the aclnn API otherwise accepts with a warning"},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 
@@ -273,19 +274,36 @@ void ViewTensor::Fill(const std::vector<double>& values) {
   });
 }
 
-void ViewTensor::FillWithNaN() { std::fill(bytes_.begin(), bytes_.end(), std::byte{0xFF}); }
+void ViewTensor::FillUnwritten() {
+  const std::span<const std::byte> pattern = UnwrittenElement(element_size());
+  for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = pattern[i % pattern.size()];
+}
 
-bool ViewTensor::OutsideIsIntact() const {
-  if (dense_ && offset_ == 0) return true;
+std::optional<size_t> ViewTensor::FirstWrittenOutside() const {
+  if (dense_ && offset_ == 0) return std::nullopt;
   std::vector<bool> inside(bytes_.size(), false);
   const size_t size = element_size();
   ForEachPosition([&](int64_t, size_t at) {
     std::fill_n(inside.begin() + static_cast<std::ptrdiff_t>(at), size, true);
   });
+  const std::span<const std::byte> pattern = UnwrittenElement(size);
   for (size_t i = 0; i < bytes_.size(); ++i) {
-    if (!inside[i] && bytes_[i] != std::byte{0xFF}) return false;
+    if (!inside[i] && bytes_[i] != pattern[i % pattern.size()]) return i;
   }
-  return true;
+  return std::nullopt;
+}
+
+std::span<const std::byte> UnwrittenElement(size_t element_size) {
+  // Little-endian. Quiet NaNs in all four types; what arithmetic makes has no bits but the first.
+  static constexpr auto kBytes = [](auto... bytes) { return std::array{std::byte(bytes)...}; };
+  static constexpr auto kOne = kBytes(0xFF);
+  static constexpr auto kTwo = kBytes(0xE5, 0xFF);
+  static constexpr auto kFour = kBytes(0xA5, 0xA5, 0xE5, 0xFF);
+  static constexpr auto kEight = kBytes(0xA5, 0xA5, 0xA5, 0xA5, 0xA5, 0xE5, 0xFF, 0xFF);
+  if (element_size == 8) return kEight;
+  if (element_size == 4) return kFour;
+  if (element_size == 2) return kTwo;
+  return kOne;
 }
 
 std::vector<double> Call::reals() const {
@@ -337,7 +355,7 @@ Call MakeCall(const Case& c) {
   }
   ApplyMask(call);
   for (const size_t i : call.With(Role::kInput)) FillInput(call, i);
-  for (const size_t i : call.With(Role::kOutput)) call.arguments[i].tensor.FillWithNaN();
+  for (const size_t i : call.With(Role::kOutput)) call.arguments[i].tensor.FillUnwritten();
   return call;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,10 @@ class ViewTensor {
   // Stores `values` (rounded once); an element that several indices share keeps the last one.
   void Fill(const std::vector<double>& values);
 
-  // Every byte 0xFF: NaN where nobody writes.
-  void FillWithNaN();
-  // Whether every byte outside the view is still 0xFF.
-  bool OutsideIsIntact() const;
+  // Every element UnwrittenElement(): a kernel's work is to write those of the view.
+  void FillUnwritten();
+  // The first byte of the storage outside the view that is no longer as FillUnwritten() left it.
+  std::optional<size_t> FirstWrittenOutside() const;
 
  private:
   template <class Visit>
@@ -58,6 +59,9 @@ class ViewTensor {
   bool dense_ = true;
   std::vector<std::byte> bytes_;
 };
+
+// The bytes of an element that nobody has written: a NaN of a kind that no arithmetic makes.
+std::span<const std::byte> UnwrittenElement(size_t element_size);
 
 struct CallArgument {
   ViewTensor tensor;
@@ -98,8 +102,8 @@ struct ArgumentOutline {
 // Throws BadInput where MakeCall does, but for views that leave their storage.
 std::vector<ArgumentOutline> OutlineOf(const Case& c);
 
-// Makes the inputs, and outputs with every byte 0xFF. Throws BadInput ("case '...': ...") where a
-// shape is neither given nor follows from others, or a view leaves its storage.
+// Makes the inputs, and outputs that nobody has written. Throws BadInput ("case '...': ...") where
+// a shape is neither given nor follows from others, or a view leaves its storage.
 Call MakeCall(const Case& c);
 
 // The shapes alone: for limits on the size of a case before anything is allocated.

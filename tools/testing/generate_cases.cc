@@ -1,4 +1,4 @@
-// smoke, random, boundary and models; refusals are in generate_refusals.cc.
+// smoke, random and models; boundary and refusals are in files of their own.
 #include "tools/testing/generate_cases.h"
 
 #include <fmt/format.h>
@@ -120,140 +120,6 @@ std::vector<Case> Chosen(const char* kind, int64_t count, uint64_t seed, const M
   return Named(kind, std::move(cases));
 }
 
-// ---- boundary ----------------------------------------------------------------------------------
-
-// Extents around the widths of vectors and blocks, and the smallest.
-constexpr int64_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};
-constexpr int64_t kChannels[] = {1, 2, 3, 15, 16, 17, 33};
-
-Shape Repeated(std::initializer_list<int64_t> first, size_t axes, int64_t extent,
-               std::initializer_list<int64_t> last = {}) {
-  Shape shape(first);
-  shape.insert(shape.end(), axes, extent);
-  shape.insert(shape.end(), last);
-  return shape;
-}
-
-void AddNearestBoundaries(const Case& base, std::vector<Case>& cases) {
-  const bool backward = base.op->backward();
-  const char* const from = backward ? "gradOutput" : "self";
-  const auto add = [&](const Shape& small, const Shape& large) {
-    Case c = base;
-    ArgumentOf(c, from).shape = backward ? large : small;
-    ArgumentOf(c, "out").shape = backward ? small : large;
-    cases.push_back(std::move(c));
-  };
-  const size_t axes = base.op->axes;
-  for (const int64_t width : kWidths) {
-    Shape small = Repeated({1, 2}, axes, 3), large = Repeated({1, 2}, axes, 5);
-    small.back() = width;
-    large.back() = 2 * width;
-    add(small, large);
-    large.back() = std::max<int64_t>(width / 2, 1);
-    add(small, large);
-    large.back() = width + 1;
-    add(small, large);
-  }
-  for (const int64_t channels : kChannels) {
-    add(Repeated({2, channels}, axes, 4), Repeated({2, channels}, axes, 6));
-  }
-  // The one-dimensional functions refuse empty tensors.
-  if (axes > 1) add(Repeated({0, 3}, axes, 4), Repeated({0, 3}, axes, 8));
-  if (axes > 1) add(Repeated({2, 0}, axes, 4), Repeated({2, 0}, axes, 8));
-  Case special = base;
-  ArgumentOf(special, from).shape = Repeated({1, 3}, axes, 8);
-  ArgumentOf(special, "out").shape = Repeated({1, 3}, axes, 4);
-  ArgumentOf(special, from).values = "nonfinite";
-  cases.push_back(std::move(special));
-}
-
-void AddSamplerShapes(const Case& base, std::vector<Case>& cases) {
-  const size_t axes = base.op->axes;
-  const auto add = [&](const Shape& image, const Shape& points) {
-    Case c = base;
-    ArgumentOf(c, "input").shape = image;
-    ArgumentOf(c, "grid").shape = points;
-    cases.push_back(std::move(c));
-  };
-  const auto last = static_cast<int64_t>(axes);
-  for (const int64_t width : kWidths) {
-    Shape image = Repeated({1, 3}, axes, 4), points = Repeated({1}, axes, 3, {last});
-    points[axes] = width;
-    add(image, points);
-    image.back() = width;
-    points[axes] = 5;
-    add(image, points);
-  }
-  for (const int64_t channels : kChannels) {
-    add(Repeated({2, channels}, axes, 6), Repeated({2}, axes, 5, {last}));
-  }
-  add(Repeated({0, 3}, axes, 4), Repeated({0}, axes, 5, {last}));
-  add(Repeated({2, 0}, axes, 4), Repeated({2}, axes, 5, {last}));
-  add(Repeated({2, 3}, axes, 4), Repeated({2}, axes, 0, {last}));
-}
-
-// Every mode with points on kinks, outside and not finite, on an image whose pixels are exact in
-// every arithmetic and on one whose are not.
-void AddSamplerModes(const Case& base, const GenerateOptions& options, std::vector<Case>& cases) {
-  const ModeCounts counts = ModesFor(*base.op, options);
-  const size_t axes = base.op->axes;
-  const auto last = static_cast<int64_t>(axes);
-  const int64_t points = axes > 2 ? 5 : 12;  // along an axis
-  const int64_t combinations = counts.interpolations * counts.paddings;
-  for (int64_t mode = 0; mode < 2 * combinations; ++mode) {
-    Case c = base;
-    const bool aligned = mode / combinations == 1;
-    ArgumentOf(c, "interpolationMode").integers = {mode % counts.interpolations};
-    ArgumentOf(c, "paddingMode").integers = {mode / counts.interpolations % counts.paddings};
-    ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
-    for (const char* const values : {"kinks", "uniform:-3:3", "nonfinite"}) {
-      for (const int64_t extent : {aligned ? int64_t{9} : int64_t{8}, int64_t{7}, int64_t{1}}) {
-        ArgumentOf(c, "input").shape = Repeated({1, 2}, axes, extent);
-        ArgumentOf(c, "grid").shape = Repeated({1}, axes, points, {last});
-        ArgumentOf(c, "grid").values = values;
-        c.seed = static_cast<uint64_t>(mode + 1);
-        cases.push_back(c);
-      }
-    }
-    ArgumentOf(c, "grid").values = "uniform";
-    ArgumentOf(c, "input").values = "nonfinite";
-    cases.push_back(c);
-  }
-}
-
-void AddLayouts(const Case& base, std::vector<Case>& cases) {
-  for (size_t i = 0; i < base.arguments.size(); ++i) {
-    const Role role = base.op->parameters[i].role;
-    if (!IsTensor(role)) continue;
-    for (const std::string& layout : LayoutWords()) {
-      if (layout == "contiguous" || (layout == "expanded" && role == Role::kOutput)) continue;
-      Case c = base;
-      c.arguments[i].layout = layout;
-      cases.push_back(std::move(c));
-    }
-  }
-}
-
-std::vector<Case> Boundaries(const GenerateOptions& options) {
-  std::vector<Case> cases;
-  for (const OperatorRow* row : RowsFor(options)) {
-    for (const DataType dtype : TypesFor(*row, options)) {
-      Case base = EmptyCase(*row, options);
-      base.dtype = dtype;
-      base.seed = 1;
-      if (row->sampler()) {
-        AddSamplerShapes(base, cases);
-        AddSamplerModes(base, options, cases);
-      } else {
-        AddNearestBoundaries(base, cases);
-      }
-      SetPlainShapes(base);
-      AddLayouts(base, cases);
-    }
-  }
-  return Named("boundary", std::move(cases));
-}
-
 // ---- models ------------------------------------------------------------------------------------
 
 int64_t WordAt(const json& row, const char* field, const std::vector<std::string>& words) {
@@ -331,7 +197,8 @@ const std::vector<CaseKind>& CaseKinds() {
   static const std::vector<CaseKind> kinds = {
       {"smoke", "small cases of every operator, dtype, mode and layout"},
       {"random", "the same by --seed, of larger extents"},
-      {"boundary", "kinks, widths of vectors, extents of 0 and 1, layouts, NaN and infinity"},
+      {"boundary",
+       "kinks, widths of vectors, extents of 0 and 1, scales, layouts, NaN and infinity"},
       {"models", "the shapes of real models (bench/shapes.json)"},
       {"refusals", "wrong arguments with the status that they must get"}};
   return kinds;

@@ -26,6 +26,7 @@ void SetPlainShapes(Case& c);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);
 
 std::vector<Case> Refusals(const GenerateOptions& options);
+std::vector<Case> Boundaries(const GenerateOptions& options);
 
 }  // namespace portacl::golden
 

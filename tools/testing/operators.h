@@ -1,4 +1,5 @@
-// The operators that cases are made of: one row each, with the parameters of the aclnn signature.
+// The operators that cases are made of, from the library's list (src/ops/operator_list.h): one row
+// for each function of the aclnn API.
 #ifndef PORTACL_TOOLS_TESTING_OPERATORS_H_
 #define PORTACL_TOOLS_TESTING_OPERATORS_H_
 
@@ -6,6 +7,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "src/ops/operator_list.h"
 
 namespace portacl::golden {
 
@@ -32,6 +35,7 @@ struct Parameter {
 enum class Family { kNearest, kNearestBackward, kSampler, kSamplerBackward };
 
 struct OperatorRow {
+  ops::Op op;
   const char* name;      // "grid_sampler_2d_backward"
   const char* function;  // "aclnnGridSampler2DBackward"; phase 1 has GetWorkspaceSize behind it
   Family family;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "tools/tensor/mere_mare.h"
 
@@ -84,6 +85,12 @@ class Judgement {
         cli::CanonicalBits(golden_.dtype, a) == cli::CanonicalBits(golden_.dtype, g);
     if (!same_bits) ++verdict_.different_bits;
     Element element{i, v.actual, v.golden, v.exact, std::fabs(v.actual - v.exact), v.bound};
+    if (options_.knows_unwritten && IsUnwritten(a)) {
+      ++verdict_.unwritten;
+      element.unwritten = true;
+      element.error = verdict_.largest_excess = HUGE_VAL;
+      return Fail(element);
+    }
     if (std::isinf(v.bound) && IsByBound()) return;  // any value is right
     if (!std::isfinite(v.actual) || !IsNumberWanted(v)) {
       if (!IsRightWithoutNumbers(v, same_bits)) {
@@ -112,6 +119,10 @@ class Judgement {
     if (!measure.passed()) Fail(element);
   }
 
+  bool IsUnwritten(const std::byte* address) const {
+    const std::span<const std::byte> pattern = UnwrittenElement(cli::ElementSize(golden_.dtype));
+    return std::equal(pattern.begin(), pattern.end(), address);
+  }
   bool IsByBound() const { return options_.standard == Standard::kBound; }
   bool IsNumberWanted(const Values& v) const {
     return std::isfinite(IsByBound() ? v.exact : v.golden);
@@ -183,8 +194,15 @@ class Judgement {
 
   void Conclude() {
     if (verdict_.failed > 0) {
-      verdict_.reason = fmt::format("{} of {} elements not {}", verdict_.failed, verdict_.count,
-                                    StandardText(options_));
+      const int64_t wrong = verdict_.failed - verdict_.unwritten;
+      if (verdict_.unwritten > 0) {
+        verdict_.reason = fmt::format("{} of {} elements were never written{}", verdict_.unwritten,
+                                      verdict_.count, wrong > 0 ? ", " : "");
+      }
+      if (wrong > 0) {
+        verdict_.reason +=
+            fmt::format("{} of {} elements not {}", wrong, verdict_.count, StandardText(options_));
+      }
     } else if (options_.standard == Standard::kStat) {
       const double t = cli::ComparisonThreshold(golden_.dtype);
       if (!(verdict_.mere < t))
@@ -254,6 +272,10 @@ Shape IndexOf(const Shape& shape, int64_t index) {
 
 std::string ElementText(const OutputVerdict& output, const Element& element) {
   const std::string place = output.parameter + cli::ToString(IndexOf(output.shape, element.index));
+  if (element.unwritten) {
+    return fmt::format("{} was never written, golden {:.9g}, exact {:.17g}", place, element.golden,
+                       element.exact);
+  }
   return fmt::format("{} is {:.9g}, golden {:.9g}, exact {:.17g}, error {:.3g}{}, allowed {:.3g}",
                      place, element.actual, element.golden, element.exact, element.error,
                      output.in_ulp ? " ULP" : "", element.allowed);

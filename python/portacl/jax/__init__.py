@@ -1,11 +1,17 @@
-"""The operators inside JAX programs, on the CPU: under ``jit``, ``grad`` and ``vmap``.
+"""The operators inside JAX programs, on the CPU: under ``jit``, ``grad``, ``vmap``, ``shard_map``.
 
     import portacl.jax
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
-Each is a custom call of XLA with its own rule for reverse-mode gradients. Bits never depend on the
-number of threads, on ``jit`` or on ``vmap``.
+Each is a primitive of JAX that runs as a custom call of XLA, with derivatives of every order in both
+modes, on one device or many. Bits never depend on the number of threads or devices, on ``jit`` or
+on ``vmap``.
 """
+
+try:
+    import jax as _jax  # noqa: F401
+except ModuleNotFoundError as _missing:
+    raise ImportError("portacl.jax needs JAX 0.5 or newer (pip install jax)") from _missing
 
 from ._functional import (
     grid_sampler_2d,

@@ -382,18 +382,20 @@ void RunTyped(const Params& p, const NearestForwardKernelPlan& plan) {
   });
 }
 
-void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/) {
-  const auto& mine = *static_cast<const NearestForwardKernelPlan*>(plan.table.get());
+void Run(const Params& params, const NearestForwardPlan& plan, void* /*workspace*/) {
+  const auto& mine = std::get<NearestForwardKernelPlan>(plan.way);
   DispatchBits(params.dtype, [&](auto bits) { RunTyped<decltype(bits)>(params, mine); });
 }
 
-bool Plan(const Params& params, base::KernelPlan* plan) {
+std::optional<NearestForwardPlan> Plan(const Params& params, std::string_view path) {
+  std::optional<NearestForwardPlan> plan;
   DispatchBits(params.dtype, [&](auto bits) {
     using T = decltype(bits);
     const int64_t lanes = Length(PermuteTag<T>());
-    PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0, plan);
+    plan =
+        PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0, path);
   });
-  return true;
+  return plan;
 }
 
 }  // namespace

@@ -205,21 +205,22 @@ void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
                        });
 }
 
-void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/) {
-  const auto& mine = *static_cast<const NearestBackwardKernelPlan*>(plan.table.get());
+void Run(const Params& params, const NearestBackwardPlan& plan, void* /*workspace*/) {
+  const auto& mine = std::get<NearestBackwardKernelPlan>(plan.way);
   base::DispatchFloating(params.dtype,
                          [&](auto tag) { RunTyped<typename decltype(tag)::type>(params, mine); });
 }
 
-bool Plan(const Params& params, base::KernelPlan* plan) {
+std::optional<NearestBackwardPlan> Plan(const Params& params, std::string_view path) {
+  std::optional<NearestBackwardPlan> plan;
   base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const NearestBackwardTarget target = {.lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>())),
                                           .min_ratio_columns = MinRatioColumns<T>(),
                                           .can_stream = HWY_ARCH_X86 != 0};
-    PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, plan);
+    plan = PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, path);
   });
-  return true;
+  return plan;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/kernel.h"
@@ -67,10 +69,15 @@ struct NearestForwardKernelPlan {
   }
 };
 
-// Chooses the path, makes the tables and cuts the tiles: every call is served. `lanes`: elements of
-// a vector that one lookup can permute.
-void PlanNearestForward(const ops::UpsampleNearestExactParams& params, int64_t element_size,
-                        int64_t lanes, bool can_stream, base::KernelPlan* plan);
+struct NearestForwardPlan : base::PathPlan<NearestForwardKernelPlan> {
+  static constexpr std::array kPaths = {"copy", "permute", "channels_last", "elements"};
+};
+
+// Chooses the path, makes the tables and cuts the tiles: every call is served, unless `path` is one
+// that does not serve it. `lanes`: elements of a vector that one lookup can permute.
+std::optional<NearestForwardPlan> PlanNearestForward(const ops::UpsampleNearestExactParams& params,
+                                                     int64_t element_size, int64_t lanes,
+                                                     bool can_stream, std::string_view path);
 
 }  // namespace portacl::cpu
 

@@ -1,0 +1,165 @@
+"""Compiled graphs call the operators that ``enable()`` replaces, not formulas of their own.
+
+While ``torch.compile`` traces, PyTorch takes most resizing functions and ``grid_sampler_2d`` apart
+into small operators before any backend sees them. The rules here come first, for tensors on the
+CPU: where portacl's forward kernels are in place they put in portacl's own operator, and else the
+function stays whole, so that its derivative is the operator whose kernel is portacl's. Each rule
+looks at what is in place when it is asked; tensors of other devices and integers never meet it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Optional
+
+import torch
+from torch._C import DispatchKey
+from torch._decomp.decompositions import upsample_compute_output_size
+
+from ._library import ops
+
+aten = torch.ops.aten
+
+_KERNELS = {
+    "upsample_nearest": "upsample_nearest",
+    "_upsample_nearest_exact": "upsample_nearest_exact",
+    "upsample_linear": "upsample_linear",
+    "upsample_bilinear": "upsample_linear",
+    "upsample_trilinear": "upsample_linear",
+    "_upsample_bilinear": "upsample_linear",
+    "upsample_bicubic": "upsample_cubic",
+    "_upsample_bicubic": "upsample_cubic",
+}
+"""portacl's operator behind the stem of PyTorch's name."""
+
+_NAME = re.compile(r"(\w+?)([123])d(_aa)?")
+Enabled = Callable[[], bool]
+Rule = Callable[..., Any]
+
+
+def _whole(overload: Any, input: torch.Tensor, *rest: Any, **named: Any) -> Any:
+    """Call an operator as if it had no rule: PyTorch's autograd records it as it is."""
+    keys = torch._C._dispatch_tls_local_include_set() | torch._C._dispatch_keys(input)
+    keys = keys - torch._C._dispatch_tls_local_exclude_set()
+    for passed_through in _PASSED_THROUGH:
+        keys = keys.remove(passed_through)
+    return overload.redispatch(keys, input, *rest, **named)
+
+
+_left = 0
+
+
+def left_to_graphs() -> int:
+    """How many functions were traced so far for which PyTorch's formulas stay."""
+    return _left
+
+
+_PASSED_THROUGH = (
+    DispatchKey.PythonDispatcher,  # where the rules are
+    DispatchKey.PythonTLSSnapshot,
+    DispatchKey.ADInplaceOrView,  # has nothing for functions that make new tensors
+    DispatchKey.BackendSelect,
+)
+
+
+def _add_rule(overload: Any, key: DispatchKey, rule: Rule, is_wanted: Enabled) -> None:
+    """Ask `rule` first, in tracing, where it is wanted and the tensor is ours."""
+    before = overload.py_kernels.pop(key, None)
+    if before is None and key == DispatchKey.AutogradCPU:
+        before = overload.py_kernels.get(DispatchKey.Autograd, partial(_whole, overload))
+    if before is None:
+        return  # nothing takes the function apart there
+
+    def kernel(input: torch.Tensor, *rest: Any, **named: Any) -> Any:
+        global _left
+        ours = input.device.type == "cpu" and input.is_floating_point()
+        chosen = rule if ours and is_wanted() else before
+        if chosen is before and key == DispatchKey.AutogradCPU:
+            _left += 1
+        return chosen(input, *rest, **named)
+
+    overload.py_impl(key)(kernel)
+
+
+def _row_major_gradient(
+    grad_output: torch.Tensor, output_size: Sequence[Any], input_size: Sequence[Any], *rest: Any
+) -> torch.Tensor:
+    return grad_output.new_empty(input_size)
+
+
+def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
+    stem, axes, antialias = _NAME.fullmatch(name).groups()  # type: ignore[union-attr]
+    operator = getattr(ops, _KERNELS[stem])
+    packet = getattr(aten, name)
+    has_modes = "nearest" not in stem
+
+    def resize(
+        input: torch.Tensor, sizes: Sequence[Any], modes: Sequence[bool], scales: Sequence[Any]
+    ) -> torch.Tensor:
+        if forward():
+            own = (bool(modes[0]), antialias is not None) if has_modes else ()
+            factors = [scale or 0.0 for scale in scales] if any(scales) else None
+            result: torch.Tensor = operator(input, sizes, factors, *own)
+        else:
+            result = _whole(packet.default, input, sizes, *modes, *scales)
+        return result
+
+    def from_vector(
+        input: torch.Tensor,
+        output_size: Optional[Sequence[Any]],
+        *rest: Any,
+        align_corners: Any = None,
+        scale_factors: Any = None,
+    ) -> torch.Tensor:
+        modes = list(rest[:1] if rest and has_modes else [align_corners] if has_modes else [])
+        scale_factors = rest[-1] if len(rest) > len(modes) else scale_factors
+        sizes = upsample_compute_output_size(input.size(), output_size, scale_factors)
+        return resize(input, sizes, modes, scale_factors or [None] * int(axes))
+
+    def from_scalars(input: torch.Tensor, output_size: Sequence[Any], *rest: Any) -> torch.Tensor:
+        modes, scales = (rest[:1], rest[1:]) if has_modes else ((), rest)
+        return resize(input, output_size, modes, (*scales, *[None] * int(axes))[: int(axes)])
+
+    gradient = getattr(aten, f"{name}_backward").default
+    if DispatchKey.Meta not in gradient.py_kernels and axes != "2":
+        # PyTorch's own shape function of these takes no symbolic sizes.
+        gradient.py_impl(DispatchKey.Meta)(_row_major_gradient)
+
+    for overload, rule in ((packet.vec, from_vector), (packet.default, from_scalars)):
+        _add_rule(overload, DispatchKey.AutogradCPU, rule, lambda: backward() or forward())
+        # Below autograd PyTorch may take the forward apart, as long as it is PyTorch's.
+        _add_rule(overload, DispatchKey.CompositeImplicitAutograd, rule, forward)
+
+
+rules: list[str] = []
+"""The functions that have one."""
+
+
+def add_rules(names: Sequence[str], backward: Enabled, forward: Enabled) -> None:
+    """Rules for PyTorch's functions `names`, as long as `backward()` or `forward()` say so."""
+    for name in names:
+        if name.startswith("grid_sampler"):  # its backward is whole in any graph
+            overload = getattr(aten, name).default
+            _add_rule(overload, DispatchKey.AutogradCPU, getattr(ops, name), forward)
+        elif _NAME.fullmatch(name):
+            _add_resize(name, backward, forward)
+        else:
+            continue
+        rules.append(name)
+
+
+_TAG = re.compile(r"\+?portacl\[[^]]*\]")
+
+
+def mark_caches(backward: bool, forward: bool) -> None:
+    """Keep graphs that were compiled with other kernels in place out of PyTorch's caches."""
+    config = getattr(torch.compiler, "config", None)
+    if config is None or not hasattr(config, "cache_key_tag"):
+        return
+    tag = _TAG.sub("", config.cache_key_tag)
+    if backward or forward:
+        which = "+".join(n for n, is_in in (("backward", backward), ("forward", forward)) if is_in)
+        tag += f"{'+' if tag else ''}portacl[{which}]"
+    config.cache_key_tag = tag

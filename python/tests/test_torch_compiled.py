@@ -1,0 +1,136 @@
+"""torch.compile under enable(): which operators a traced graph calls, and what they give."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402, N812
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
+from torch._inductor.decomposition import decompositions  # noqa: E402
+
+import portacl.torch as pt  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _disabled():
+    torch._dynamo.reset()
+    pt.disable()
+    yield
+    pt.disable()
+    torch._dynamo.reset()
+
+
+def compiled(function, dynamic=False):
+    """The function compiled up to where Inductor would begin, and the operators it then calls."""
+    called = []
+
+    def collect(graph, _):
+        called.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph
+
+    backend = aot_autograd(fw_compiler=collect, bw_compiler=collect, decompositions=decompositions)
+    return torch.compile(function, backend=backend, dynamic=dynamic), called
+
+
+FUNCTIONS = {
+    "nearest-exact-1d": ((2, 3, 7), lambda x: F.interpolate(x, 11, mode="nearest-exact")),
+    "nearest-exact-2d": ((2, 3, 7, 5), lambda x: F.interpolate(x, (4, 9), mode="nearest-exact")),
+    "nearest-exact-scale": (
+        (2, 3, 7, 5),
+        lambda x: F.interpolate(x, scale_factor=2.5, mode="nearest-exact"),
+    ),
+    "nearest-exact-3d": (
+        (1, 2, 3, 5, 4),
+        lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact"),
+    ),
+    "upsample-module": (
+        (2, 3, 7, 5),
+        torch.nn.Upsample(scale_factor=2, mode="nearest-exact"),
+    ),
+    "grid_sample-2d": (
+        (2, 3, 7, 5),
+        lambda x: F.grid_sample(x, torch.tanh(x[:, :2].permute(0, 2, 3, 1)), align_corners=False),
+    ),
+    "grid_sample-3d": (
+        (2, 3, 4, 7, 5),
+        lambda x: F.grid_sample(x, torch.tanh(x.permute(0, 2, 3, 4, 1)), align_corners=False),
+    ),
+}
+
+
+def value_and_gradient(function, x):
+    x = x.detach().requires_grad_()
+    y = function(x * 1.5)
+    return y.detach(), torch.autograd.grad((y * y).sum(), x)[0]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_graphs_call_the_operators_that_are_replaced(name, forward, dynamic):
+    shape, function = FUNCTIONS[name]
+    sampler = name.startswith("grid_sample")
+    stem = "grid_sampler" if sampler else "upsample_nearest_exact"
+    inner = (lambda x: function(x)) if not sampler else function
+    ours, called = compiled(inner, dynamic)
+    with pt.accelerated(forward=forward):
+        for extra in (0, 3) if dynamic else (0,):
+            x = torch.randn([n + extra * (i > 1) for i, n in enumerate(shape)])
+            torch._dynamo.mark_dynamic(x, len(shape) - 1) if dynamic else None
+            for got, want in zip(value_and_gradient(ours, x), value_and_gradient(function, x)):
+                torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+    backwards = [target for target in called if f"{stem}" in target and "backward" in target]
+    assert backwards, called
+    if forward:
+        assert [t for t in called if t.startswith(f"portacl.{stem}") and "backward" not in t], called
+
+
+@pytest.mark.parametrize("name", ["nearest-exact-2d", "grid_sample-2d"])
+def test_graphs_are_pytorchs_own_while_nothing_is_replaced(name):
+    shape, function = FUNCTIONS[name]
+    with pt.accelerated(forward=True):
+        pass
+    ours, called = compiled(lambda x: function(x))
+    value_and_gradient(ours, torch.randn(shape))
+    assert not [target for target in called if "upsample" in target or "portacl" in target]
+
+
+def test_integers_stay_with_pytorch():
+    x = torch.randint(0, 255, (1, 3, 6, 6), dtype=torch.uint8)
+    resize = lambda x: F.interpolate(x, (9, 4), mode="nearest-exact")  # noqa: E731
+    ours, called = compiled(resize)
+    with pt.accelerated(forward=True):
+        assert torch.equal(ours(x), resize(x))
+    assert not [target for target in called if "portacl" in target]
+
+
+def test_caches_know_what_is_in_place():
+    config = torch.compiler.config
+    if not hasattr(config, "cache_key_tag"):
+        pytest.skip("this PyTorch has no cache_key_tag")
+    before = config.cache_key_tag
+    try:
+        config.cache_key_tag = "mine"
+        pt.enable(forward=True)
+        assert config.cache_key_tag == "mine+portacl[backward+forward]"
+        pt.enable()
+        assert config.cache_key_tag == "mine+portacl[backward]"
+        pt.disable()
+        assert config.cache_key_tag == "mine"
+    finally:
+        config.cache_key_tag = before
+
+
+def test_inductor_runs_the_kernels():
+    resize = lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact").sin()  # noqa: E731
+    x = torch.randn(1, 2, 8, 8)
+    pt.enable(forward=True)
+    compiled_resize = torch.compile(resize)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        got = value_and_gradient(compiled_resize, x)
+    for g, w in zip(got, value_and_gradient(resize, x)):
+        torch.testing.assert_close(g, w)
+    names = {event.name for event in profile.events()}
+    assert {"portacl::upsample_nearest_exact", "portacl::upsample_nearest_exact_backward"} <= names

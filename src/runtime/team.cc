@@ -1,0 +1,177 @@
+// How a team hands out its loops' ranges, and how its threads wait for each other.
+#include "runtime/team.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/thread_policy.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr int64_t kMostUnits = int64_t{1} << 30;
+
+// What this thread leads; none while it runs a loop's body, whose own loops run where they are.
+constinit thread_local Team* led = nullptr;
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits until `word` is no longer `old`: first in a loop, for as long as a stage between two loops
+// usually takes; then it lets others have the CPU; then it sleeps. Where the thread that is waited
+// for has lost its CPU to another process, the scheduler may let it go on here.
+int32_t WaitForOther(const std::atomic<int32_t>& word, int32_t old) {
+  constexpr int kSpins = 1000;  // some 20 to 50 us
+  constexpr int kYields = 100;
+  for (int i = 0;; ++i) {
+    const int32_t now = word.load(std::memory_order_acquire);
+    if (now != old) return now;
+    if (i < kSpins) {
+      Pause();
+    } else if (i < kSpins + kYields) {
+      sched_yield();
+    } else {
+      word.wait(old, std::memory_order_acquire);
+    }
+  }
+}
+
+// Where part `part` of `parts` begins. Without an overflow: a product of the two might have one.
+int64_t BeginOf(int64_t units, int32_t parts, int32_t part) {
+  return units / parts * part + std::min<int64_t>(part, units % parts);
+}
+
+uint64_t Word(int32_t loop, uint32_t next) {
+  return uint64_t{static_cast<uint32_t>(loop)} << 32 | next;
+}
+
+}  // namespace
+
+// Helpers read the loop's numbers and then take a range by a compare-exchange of a part's word. A
+// word with units left means that the loop is not over, so that nothing newer has been written. So
+// that nobody combines an old word with new numbers, the old words go first.
+void Team::Publish(const LoopBody& loop) {
+  const int32_t number = number_.load(std::memory_order_relaxed) + 1;
+  for (Part& part : parts_) {
+    part.next.store(Word(number, kNoneLeft), std::memory_order_relaxed);
+  }
+  const int64_t grain = std::max<int64_t>(1, loop.grain);
+  const int64_t unit = std::max(grain, loop.count / kMostUnits + 1);
+  const int64_t units = (loop.count - 1) / unit + 1;
+  const auto parts = static_cast<int32_t>(std::min<int64_t>({threads_, units, kMaxParts}));
+  count_.store(loop.count, std::memory_order_release);
+  unit_.store(unit, std::memory_order_release);
+  units_.store(units, std::memory_order_release);
+  num_parts_.store(parts, std::memory_order_release);
+  function_.store(loop.function, std::memory_order_release);
+  context_.store(loop.context, std::memory_order_release);
+  open_.store(static_cast<int32_t>(units), std::memory_order_relaxed);
+  for (int32_t i = 0; i < parts; ++i) {
+    const auto first = static_cast<uint32_t>(BeginOf(units, parts, i));
+    parts_[static_cast<size_t>(i)].next.store(Word(number, first), std::memory_order_release);
+  }
+  SetNumber(number);
+}
+
+void Team::SetNumber(int32_t number) {
+  number_.store(number, std::memory_order_release);
+  number_.notify_all();
+}
+
+// Each thread begins in a part of its own: where a pool's threads have the same number every time,
+// as those of OpenMP do, they find in their caches what they had in the loop before, and others'
+// loops over the same tensors. Then it helps the parts behind. Ranges get shorter towards the end
+// of a part, so that a late thread keeps nobody waiting.
+//
+// Returns the units that it has done.
+int32_t Team::TakeAll(int32_t number, int32_t index) {
+  const int64_t count = count_.load(std::memory_order_acquire);
+  const int64_t unit = unit_.load(std::memory_order_acquire);
+  const int64_t units = units_.load(std::memory_order_acquire);
+  const int32_t parts = num_parts_.load(std::memory_order_acquire);
+  const auto function = function_.load(std::memory_order_acquire);
+  void* const context = context_.load(std::memory_order_acquire);
+  int32_t done = 0;
+  for (int32_t k = 0; k < parts; ++k) {
+    const int32_t part = (index % parts + k) % parts;
+    const auto end = static_cast<uint32_t>(BeginOf(units, parts, part + 1));
+    std::atomic<uint64_t>& next = parts_[static_cast<size_t>(part)].next;
+    uint64_t word = next.load(std::memory_order_relaxed);
+    for (;;) {
+      const auto first = static_cast<uint32_t>(word);
+      if (word >> 32 != static_cast<uint32_t>(number)) return done;
+      if (first >= end) break;
+      const uint32_t last = first + std::max<uint32_t>(1, (end - first) / 4);
+      if (!next.compare_exchange_weak(word, Word(number, last), std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+        continue;
+      }
+      function(context, first * unit, last == units ? count : last * unit);
+      done += static_cast<int32_t>(last - first);
+      word = next.load(std::memory_order_relaxed);
+    }
+  }
+  return done;
+}
+
+void Team::Run(const LoopBody& loop) {
+  Publish(loop);
+  const int64_t begin = timed_ ? PolicyClock() : 0;
+  const auto units = static_cast<int32_t>(units_.load(std::memory_order_relaxed));
+  const int32_t mine = TakeAll(number_.load(std::memory_order_relaxed), leader_);
+  const int64_t all_taken = timed_ ? PolicyClock() : 0;
+  open_.fetch_sub(mine, std::memory_order_acq_rel);
+  WaitUntilDone();
+  if (!timed_) return;
+  const int64_t end = PolicyClock();
+  gain_.waited += end - all_taken;
+  // Of a loop that others took whole nothing is known but that it is done.
+  gain_.saved +=
+      mine == 0
+          ? end - begin
+          : static_cast<int64_t>(static_cast<double>(all_taken - begin) * (units - mine) / mine);
+}
+
+void Team::WaitUntilDone() {
+  for (int32_t open; (open = open_.load(std::memory_order_acquire)) != 0;) {
+    WaitForOther(open_, open);
+  }
+}
+
+bool Team::RunOnLed(const LoopBody& loop) {
+  Team* const team = std::exchange(led, nullptr);
+  if (team == nullptr) return false;
+  team->Run(loop);
+  led = team;
+  return true;
+}
+
+void Team::Lead(int32_t index, void (*body)(void*), void* context) {
+  leader_ = index;
+  if (timed_) begin_ = PolicyClock();
+  led = this;
+  body(context);
+  led = nullptr;
+  SetNumber(kClosed);
+  if (timed_) end_ = PolicyClock();
+}
+
+Gain Team::GainWithin(int64_t begin, int64_t end) const {
+  return {gain_.waited + (begin_ - begin) + (end - end_), gain_.saved};
+}
+
+void Team::Help(int32_t index) {
+  for (int32_t seen = 0; (seen = WaitForOther(number_, seen)) != kClosed;) {
+    const int32_t done = TakeAll(seen, index);
+    if (done > 0 && open_.fetch_sub(done, std::memory_order_acq_rel) == done) open_.notify_one();
+  }
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,89 @@
+// The threads of one region of a pool: a leader, which computes a call, and helpers, which take
+// ranges of the loops that it publishes. Knows no pool.
+#ifndef PORTACL_RUNTIME_TEAM_H_
+#define PORTACL_RUNTIME_TEAM_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace portacl::runtime {
+
+struct LoopBody {
+  int64_t count;
+  int64_t grain;
+  void (*function)(void* context, int64_t begin, int64_t end);
+  void* context;
+};
+
+// What other threads cost a caller and what the helpers saved it: see thread_policy.h.
+struct Gain {
+  int64_t waited = 0;
+  int64_t saved = 0;
+};
+
+// One thread leads and any number help, each with a number of its own, 0 to threads - 1. They may
+// come late, also when all is over, or not at all: the leader computes what nobody has taken, and
+// waits for those alone who have taken something. The object must live until all have returned.
+class Team {
+ public:
+  // `timed`: whether what it gains is measured.
+  Team(int32_t threads, bool timed) : threads_(threads), timed_(timed) {}
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  // Calls body(context), whose loops the helpers then share.
+  void Lead(int32_t index, void (*body)(void*), void* context);
+
+  // Returns when the leader has, at once where it had before.
+  void Help(int32_t index);
+
+  // Runs a loop, to its end, on the team that the calling thread leads. False, and nothing done,
+  // where it leads none, or is inside a loop of it.
+  static bool RunOnLed(const LoopBody& loop);
+
+  // What the team has gained a caller who waited for it from `begin` to `end`.
+  Gain GainWithin(int64_t begin, int64_t end) const;
+
+ private:
+  // Loops have numbers, 1, 2, ...; a part of a loop is a word, its loop's number above the next
+  // unit that nobody has taken. So whoever knows of an older loop alone takes nothing of a newer
+  // one.
+  struct alignas(64) Part {  // a cache line
+    std::atomic<uint64_t> next{0};
+  };
+  static constexpr int32_t kMaxParts = 16;
+  static constexpr uint32_t kNoneLeft = ~uint32_t{0};
+  static constexpr int32_t kClosed = -1;
+
+  void Run(const LoopBody& loop);
+  void Publish(const LoopBody& loop);
+  int32_t TakeAll(int32_t number, int32_t index);
+  void SetNumber(int32_t number);
+  void WaitUntilDone();
+
+  const int32_t threads_;
+  const bool timed_;
+  int32_t leader_ = 0;
+  // Of the leader: clock times, and the gain between them.
+  int64_t begin_ = 0;
+  int64_t end_ = 0;
+  Gain gain_;
+
+  // The loop. Read by helpers while the leader may already write the next one's: what they read
+  // counts only if they then take something, see Publish.
+  std::atomic<int64_t> count_{0};
+  std::atomic<int64_t> unit_{1};  // ranges are multiples of so many indices
+  std::atomic<int64_t> units_{0};
+  std::atomic<int32_t> num_parts_{1};
+  std::atomic<void (*)(void*, int64_t, int64_t)> function_{nullptr};
+  std::atomic<void*> context_{nullptr};
+
+  alignas(64) std::atomic<int32_t> number_{0};  // the newest loop's, or kClosed
+  alignas(64) std::atomic<int32_t> open_{0};    // its units that are not done
+  std::array<Part, kMaxParts> parts_;
+};
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_TEAM_H_

@@ -1,0 +1,77 @@
+// Whether a call shares its work with other threads, or its caller computes alone.
+//
+// Results do not depend on the number of threads, so the runtime may choose it call by call. On a
+// machine with nothing else on it, sharing pays for every call that is worth a loop of its own.
+// Beside busy processes it may not: a pool's region is over when its last thread has got a CPU
+// again, a time slice of the scheduler (some milliseconds), also where that thread had nothing left
+// to do. So each call that shared its work says what that cost and what it saved:
+//
+//   waited  time in which the caller did nothing: until the pool had called it, for ranges that
+//           others had taken, and until the pool had let it go;
+//   saved   what the others' ranges would have taken the caller, at the speed of its own.
+//
+// Where calls of a kind (a kernel, and tensors of about a size) wait for more than they save, the
+// next ones run on the caller alone, until they have taken kPatience times what was lost. Then one
+// shares again. Trying costs a busy machine 1/kPatience of its time at most, whatever its time
+// slices are, and an idle one is noticed soon.
+//
+// One long wait is no proof, every machine has them: a loss is forgiven, unless another one of its
+// size follows before the calls between have gained half of it.
+#ifndef PORTACL_RUNTIME_THREAD_POLICY_H_
+#define PORTACL_RUNTIME_THREAD_POLICY_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace portacl::runtime {
+
+// What is known of the calls of a kind. Written by several threads without a lock: a number that
+// gets lost costs time and no result.
+class alignas(64) CallKind {
+ public:
+  static constexpr int64_t kPatience = 16;
+  static constexpr int64_t kMostLoss = 100'000'000;  // 100 ms: the process was stopped, say
+
+  // Whether the next call should run on its caller alone.
+  bool Alone() const { return rest_.load(std::memory_order_relaxed) > 0; }
+  void RanAlone(int64_t nanoseconds);
+  // Returns how long the next calls should run alone, in nanoseconds; 0: they share.
+  int64_t Shared(int64_t waited, int64_t saved);
+
+  // Loops that the newest call shared, or would have. Several are worth one region for all.
+  int loops() const { return loops_.load(std::memory_order_relaxed); }
+  void SetLoops(int loops) { loops_.store(loops, std::memory_order_relaxed); }
+
+ private:
+  friend CallKind& KindOf(uint64_t key);
+  friend void ForgetKinds();
+  void Become(uint64_t key);
+  std::atomic<uint64_t> key_{0};  // 0: of no kind
+  std::atomic<int> loops_{0};
+  std::atomic<int64_t> debt_{0};  // losses that gains have not made up for
+  std::atomic<int64_t> rest_{0};  // how long calls still run alone
+};
+
+// The kind with this key. Few are kept: another with the same place takes it.
+CallKind& KindOf(uint64_t key);
+// Other threads may behave differently.
+void ForgetKinds();
+
+// PORTACL_ADAPT_THREADS=0 switches the policy off: each call then shares its work.
+bool AdaptsThreads();
+
+// Since the start of the process, for portaclGetInfo.
+struct SharingCounts {
+  int64_t shared = 0;  // calls that entered a pool
+  int64_t alone = 0;   // calls that the policy kept on their callers
+  int64_t lost = 0;    // of the shared: those that waited for more than they saved
+};
+SharingCounts CountsOfSharing();
+
+// Nanoseconds of a clock that never goes back. Tests give one of their own; null: the system's.
+int64_t PolicyClock();
+void SetPolicyClock(int64_t (*clock)());
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_THREAD_POLICY_H_

@@ -1,0 +1,395 @@
+// The two pools behind parallel.h, and the regions in which calls and loops use them.
+#include "runtime/thread_pools.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/settings.h"
+#include "portacl/portacl.h"
+#include "runtime/cpus.h"
+#include "runtime/fp_env.h"
+#include "runtime/parallel.h"
+#include "runtime/team.h"
+#include "runtime/thread_policy.h"
+#include "runtime/trace.h"
+
+// The thread sanitizer's build compiles this file alone without instrumentation (see
+// cmake/library.cmake), so that its reports have no frame of oneTBB's headers: the suppressions for
+// oneTBB match any frame, and would hide every race of a loop's body.
+#if defined(PORTACL_TSAN)
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#endif
+
+namespace portacl::runtime {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+// Debian's oneTBB and a host's pool (libgomp) are not built for the thread sanitizer, which
+// therefore does not see that a region's start happens before its tasks and its end after them.
+// These two say so.
+inline void MarkRelease([[maybe_unused]] void* address) {
+#if defined(PORTACL_TSAN)
+  __tsan_release(address);
+#endif
+}
+inline void MarkAcquire([[maybe_unused]] void* address) {
+#if defined(PORTACL_TSAN)
+  __tsan_acquire(address);
+#endif
+}
+
+int AskedFor() { return static_cast<int>(base::settings::NumThreads(0)); }
+
+// The CPUs of this process, or fewer where launchers that start several processes on a machine
+// (torchrun) say so: OMP_NUM_THREADS, whose first number counts in a list of levels.
+int UsualThreads() {
+  int threads = UsableCpus();
+  const int64_t openmp = std::strtoll(base::settings::OpenMpThreads(), nullptr, 10);
+  if (openmp >= 1 && openmp < threads) threads = static_cast<int>(openmp);
+  return std::min(threads, kMaxThreads);
+}
+
+// `control` lets the arena really have `threads` threads where that is more than oneTBB allows: the
+// cores. Elsewhere there is none, as the smallest of a process holds for all its users of oneTBB.
+struct Arena {
+  explicit Arena(int count) : threads(count), arena(count) {
+    constexpr auto kLimit = tbb::global_control::max_allowed_parallelism;
+    const auto wanted = static_cast<size_t>(count);
+    if (wanted > tbb::global_control::active_value(kLimit)) control.emplace(kLimit, wanted);
+    arena.initialize();
+  }
+  const int threads;
+  std::optional<tbb::global_control> control;
+  tbb::task_arena arena;
+};
+
+// A portaclThreadPool with room for its name. Without `run` loops stay on oneTBB.
+struct HostPool {
+  void* host = nullptr;
+  int32_t (*num_threads)(void*) = nullptr;
+  decltype(portaclThreadPool::run) run = nullptr;
+  std::array<char, 160> name{};
+};
+
+// A reader-writer lock whose writers wait for the readers that are there and not for those to come:
+// threads that run one loop after the other would keep them waiting for ever.
+class FairLock {
+ public:
+  void lock() { pthread_rwlock_wrlock(&lock_); }
+  void unlock() { pthread_rwlock_unlock(&lock_); }
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+  // In a child of fork(): whoever held it does not exist there.
+  void Reset() { lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
+
+ private:
+  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+};
+
+// Constants and trivial destructors only: loops may run before and after static objects' lives.
+struct State {
+  FairLock mutex;  // shared: a loop is running; exclusive: something here is being changed
+  std::atomic<bool> decided{false};  // whether the environment has been read
+  std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
+  std::atomic<int> usual{1};         // threads where nobody asked
+  Arena* arena = nullptr;            // has room for the largest number ever prepared
+  bool ready = false;                // oneTBB has made what it makes once a process
+  bool broken = false;               // that has failed
+  bool lent = false;                 // whether `host` counts
+  HostPool host;
+};
+constinit State state;
+
+constinit std::atomic<bool> watches_forks{false};
+constinit std::atomic<bool> pool_used{false};
+// Set in a child of fork(): the pool's threads do not exist there, so loops run on the caller.
+constinit std::atomic<bool> forked{false};
+
+// How often this thread has the state's lock, shared: by itself, or as a thread of a pool through
+// the loop's caller. A thread takes it once only, so above 0 loops run in place.
+constinit thread_local int shares = 0;
+constinit thread_local bool own_threads_only = false;
+
+void Name(const char* text) {
+  std::snprintf(state.host.name.data(), state.host.name.size(), "%s", text);
+}
+
+// In a child of fork(), which has one thread. Another one of the parent's may have held the lock.
+// An OpenMP team does not survive forks and hangs, so the host's threads are not used here even
+// where no loop of ours has run on them.
+void MarkForked() {
+  state.mutex.Reset();
+  if (pool_used.load(std::memory_order_relaxed)) {
+    forked.store(true, std::memory_order_relaxed);
+  } else if (state.lent && state.host.run != nullptr) {
+    state.host.run = nullptr;
+    Name("oneTBB, in a forked child");
+  }
+}
+
+void WatchForks() {
+  if (watches_forks.exchange(true)) return;
+  if (pthread_atfork(nullptr, nullptr, MarkForked) == 0) return;
+  watches_forks.store(false);
+  throw std::bad_alloc();
+}
+
+// All that follows is called with the state's lock held, unless it says otherwise.
+
+// The lock of whoever reads the state or runs a loop.
+class SharedState {
+ public:
+  SharedState() {
+    if (shares++ == 0) state.mutex.lock_shared();
+  }
+  ~SharedState() {
+    if (--shares == 0) state.mutex.unlock_shared();
+  }
+  SharedState(const SharedState&) = delete;
+  SharedState& operator=(const SharedState&) = delete;
+};
+
+// Threads that may do the same at a time read the same.
+void ReadEnvironment() {
+  if (state.decided.load(std::memory_order_acquire)) return;
+  state.asked.store(AskedFor(), std::memory_order_relaxed);
+  state.usual.store(UsualThreads(), std::memory_order_relaxed);
+  state.decided.store(true, std::memory_order_release);
+}
+
+int OwnThreads() {
+  ReadEnvironment();
+  const int asked = state.asked.load(std::memory_order_relaxed);
+  return asked > 0 ? asked : state.usual.load(std::memory_order_relaxed);
+}
+
+bool OnHost() { return state.lent && !own_threads_only; }
+
+int ThreadsHere() {
+  const int own = OwnThreads();
+  if (!OnHost() || state.host.num_threads == nullptr) return own;
+  if (state.asked.load(std::memory_order_relaxed) > 0) return own;
+  const int host = state.host.num_threads(state.host.host);
+  return host < 1 ? own : std::min<int>(host, kMaxThreads);
+}
+
+// A team on its way through a pool, which calls RunTask once for each of its threads. The first
+// that comes leads it: a pool may run all on one thread, in any order.
+struct Region {
+  Team team;
+  void (*const body)(void* context);
+  void* const context;
+  std::atomic<bool> led{false};
+};
+
+// Not inlined: in a sanitizer's stack, the bodies' caller would be a function of oneTBB's.
+[[gnu::noinline]] void RunTask(void* context, int32_t index) {
+  Region& region = *static_cast<Region*>(context);
+  MarkAcquire(&region);
+  {
+    const FpEnvironment environment;
+    ++shares;
+    if (!region.led.exchange(true, std::memory_order_acq_rel)) {
+      region.team.Lead(index, region.body, region.context);
+    } else {
+      region.team.Help(index);
+    }
+    --shares;
+  }
+  MarkRelease(&region);
+}
+
+void RunOnArena(tbb::task_arena& arena, int32_t threads, Region* region) {
+  try {
+    arena.execute([&] {
+      // Isolated: who waits for the end of this region must not help in another one.
+      tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<int32_t>(0, threads, 1),
+            [&](const tbb::blocked_range<int32_t>& tasks) {
+              for (int32_t i = tasks.begin(); i < tasks.end(); ++i) RunTask(region, i);
+            },
+            tbb::simple_partitioner());
+      });
+    });
+  } catch (...) {
+    // oneTBB had no memory for a task, or no thread: the tasks that did start are over, and where
+    // none did, the caller computes.
+  }
+}
+
+// On the timeline, the waiting that made the policy keep calls on their callers.
+void TraceLoss(int64_t nanoseconds, const Gain& gain, int64_t rest) noexcept {
+  if (!TraceEnabled()) return;
+  try {
+    const auto end = std::chrono::steady_clock::now();
+    const std::string text = fmt::format(
+        "waited {:.1f} us for threads that saved {:.1f} us: for {:.1f} ms, calls of this kind run "
+        "on their callers",
+        static_cast<double>(gain.waited) / 1e3, static_cast<double>(gain.saved) / 1e3,
+        static_cast<double>(rest) / 1e6);
+    AddTraceSpan({}, {"threads", "waiting for threads", text,
+                      end - std::chrono::nanoseconds(nanoseconds), end});
+  } catch (const std::bad_alloc&) {  // the work itself is done
+  }
+}
+
+// Whether loops of the calling thread find an arena that is large enough. Takes the lock itself.
+bool ArenaSuffices() {
+  const SharedState shared;
+  const int threads = ThreadsHere();
+  return threads == 1 || state.broken || (OnHost() && state.host.run != nullptr) ||
+         (state.arena != nullptr && state.arena->threads >= threads);
+}
+
+// What oneTBB makes once a process. If memory fails in it, its one-time locks stay locked, and
+// whoever comes next waits for ever: such a process computes on its calling threads from then on.
+void PrepareOneTbb() {
+  if (state.ready) return;
+  state.broken = true;
+  tbb::task_arena first(1);
+  first.initialize();
+  first.execute([] {
+    tbb::parallel_for(tbb::blocked_range<int>(0, 2, 1), [](const tbb::blocked_range<int>&) {});
+  });
+  state.broken = false;
+  state.ready = true;
+}
+
+// Without an arena, and so on the calling thread, where the system gives no thread: oneTBB may ask
+// for one then, because others of its users in this process want it. Takes the lock itself.
+void PrepareArena(int threads) {
+  {
+    const SharedState shared;
+    if (state.broken || (state.arena != nullptr && state.arena->threads >= threads)) return;
+  }
+  const std::unique_lock lock(state.mutex);
+  if (state.broken || (state.arena != nullptr && state.arena->threads >= threads)) return;
+  // First away with the old one: the smallest control of the process counts.
+  delete state.arena;
+  state.arena = nullptr;
+  try {
+    PrepareOneTbb();
+    state.arena = new Arena(threads);
+  } catch (const std::runtime_error&) {  // no thread; std::bad_alloc is another one
+  }
+}
+
+// For loops that no plan has prepared (copies), or whose thread has been given more since. Where
+// it fails, the loop runs with what there is. Takes the lock itself.
+void TryPrepareThreads() {
+  try {
+    PrepareThreads();
+  } catch (...) {
+  }
+}
+
+}  // namespace
+
+int NumThreads() {
+  if (forked.load(std::memory_order_relaxed)) return 1;
+  const SharedState shared;
+  return ThreadsHere();
+}
+
+bool SetNumThreads(int threads) {
+  if (threads < 0 || threads > kMaxThreads) return false;
+  if (forked.load(std::memory_order_relaxed)) return true;  // stays at one thread
+  const std::unique_lock lock(state.mutex);
+  state.asked.store(threads == 0 ? AskedFor() : threads, std::memory_order_relaxed);
+  state.usual.store(UsualThreads(), std::memory_order_relaxed);
+  state.decided.store(true, std::memory_order_release);
+  ForgetKinds();
+  return true;
+}
+
+bool SetThreadPool(const portaclThreadPool* pool) {
+  if (shares > 0) return false;
+  WatchForks();
+  const std::unique_lock lock(state.mutex);
+  state.lent = pool != nullptr;
+  state.host = {};
+  ForgetKinds();
+  if (pool == nullptr) return true;
+  state.host.host = pool->host;
+  state.host.num_threads = pool->numThreads;
+  state.host.run = pool->run;
+  Name(pool->name == nullptr ? "the host's" : pool->name);
+  return true;
+}
+
+void StayOnOwnThreads() { own_threads_only = true; }
+
+std::string ThreadPoolName() {
+  if (forked.load(std::memory_order_relaxed)) return "the calling thread, in a forked child";
+  const SharedState shared;
+  return OnHost() ? state.host.name.data() : "oneTBB";
+}
+
+void PrepareThreads() {
+  if (forked.load(std::memory_order_relaxed) || shares > 0) return;
+  int threads = 0;
+  {
+    const SharedState shared;
+    // Also for the library's own threads: a plan made here may run on a stream's thread.
+    threads = std::max(ThreadsHere(), OwnThreads());
+  }
+  if (threads == 1) return;
+  WatchForks();
+  PrepareArena(threads);
+}
+
+bool RunsInPlace() { return shares > 0 || forked.load(std::memory_order_relaxed); }
+
+void RunRegion(CallKind* kind, int64_t most_threads, void (*body)(void*), void* context) {
+  if (!ArenaSuffices()) TryPrepareThreads();
+  const SharedState shared;
+  const auto threads = static_cast<int>(std::min<int64_t>(ThreadsHere(), most_threads));
+  const bool on_host = OnHost() && state.host.run != nullptr;
+  const FpEnvironment environment;
+  if (threads < 2 || (!on_host && state.arena == nullptr)) return body(context);
+  const bool adapts = AdaptsThreads();
+  const int64_t begin = adapts ? PolicyClock() : 0;
+  if (adapts && kind->Alone()) {
+    body(context);
+    kind->RanAlone(PolicyClock() - begin);
+    return;
+  }
+  Region region = {Team(threads, adapts), body, context};
+  MarkRelease(&region);
+  pool_used.store(true, std::memory_order_relaxed);
+  if (on_host) {
+    state.host.run(state.host.host, threads, RunTask, &region);
+  } else {
+    RunOnArena(state.arena->arena, threads, &region);
+  }
+  MarkAcquire(&region);
+  if (!region.led.load(std::memory_order_relaxed)) RunTask(&region, 0);
+  if (!adapts) return;
+  const int64_t end = PolicyClock();
+  const Gain gain = region.team.GainWithin(begin, end);
+  const int64_t rest = kind->Shared(gain.waited, gain.saved);
+  if (rest > 0) TraceLoss(end - begin, gain, rest);
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,21 @@
+// Regions of the pools behind parallel.h: a call or a loop, on several threads.
+#ifndef PORTACL_RUNTIME_THREAD_POOLS_H_
+#define PORTACL_RUNTIME_THREAD_POOLS_H_
+
+#include <cstdint>
+
+#include "runtime/thread_policy.h"
+
+namespace portacl::runtime {
+
+// Whether the calling thread is inside a region, or the process a forked child of one that has had
+// a region: loops then run where they are.
+bool RunsInPlace();
+
+// Calls body(context), whose loops (Team::RunOnLed) then have up to so many threads; this one alone
+// where there is no pool, or where the policy says so. Not where RunsInPlace().
+void RunRegion(CallKind* kind, int64_t most_threads, void (*body)(void*), void* context);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_THREAD_POOLS_H_

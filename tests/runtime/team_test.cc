@@ -1,0 +1,186 @@
+// The team: every index once, whoever comes and whenever; nobody waits for who has taken nothing.
+#include "runtime/team.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <limits>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/thread_policy.h"
+
+namespace portacl::runtime {
+namespace {
+
+// Leads `team` as number `index`.
+template <class Body>
+void Lead(Team& team, int32_t index, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  team.Lead(
+      index, [](void* context) { (*static_cast<Plain*>(context))(); }, &body);
+}
+
+// Runs a loop on the team that this thread leads.
+template <class Body>
+bool Loop(int64_t count, int64_t grain, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  return Team::RunOnLed({count, grain,
+                         [](void* context, int64_t begin, int64_t end) {
+                           (*static_cast<Plain*>(context))(begin, end);
+                         },
+                         &body});
+}
+
+TEST(Team, TheLeaderAloneRunsEverything) {
+  Team team(8, false);
+  Lead(team, 5, [] {
+    for (const int64_t count : {1, 2, 16, 17, 1000}) {
+      for (const int64_t grain : {1, 3, 5000}) {
+        std::vector<int> hits(static_cast<size_t>(count));
+        EXPECT_TRUE(Loop(count, grain, [&](int64_t begin, int64_t end) {
+          EXPECT_TRUE(end - begin >= grain || end == count) << begin << " " << end;
+          for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+        }));
+        EXPECT_EQ(hits, std::vector<int>(static_cast<size_t>(count), 1));
+      }
+    }
+  });
+  team.Help(3);  // far too late: returns
+}
+
+TEST(Team, LoopsOfOthersAndOfBodiesAreNotItsOwn) {
+  auto nothing = [](int64_t, int64_t) { ADD_FAILURE(); };
+  EXPECT_FALSE(Loop(10, 1, nothing));
+  Team team(2, false);
+  Lead(team, 0, [&] {
+    EXPECT_TRUE(Loop(10, 1, [&](int64_t, int64_t) { EXPECT_FALSE(Loop(10, 1, nothing)); }));
+  });
+  EXPECT_FALSE(Loop(10, 1, nothing));
+}
+
+TEST(Team, RangesOfHugeLoopsDoNotOverflow) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Team team(3, false);
+  int64_t covered = 0;
+  Lead(team, 2, [&] {
+    Loop(kMost, 1, [&](int64_t begin, int64_t end) {
+      EXPECT_LT(begin, end);
+      covered += end - begin;
+    });
+  });
+  EXPECT_EQ(covered, kMost);
+}
+
+// With plain data: the thread sanitizer sees whether a loop's end comes after its bodies, and its
+// start before them.
+TEST(Team, HelpersThatComeAndGoRunEveryIndexOnce) {
+  constexpr int kHelpers = 3;
+  constexpr int64_t kCount = 500;
+  for (int round = 0; round < 50; ++round) {
+    Team team(kHelpers + 1, true);
+    std::vector<std::thread> helpers;
+    for (int i = 1; i <= kHelpers; ++i) {
+      helpers.emplace_back([&team, i, round] {
+        for (int k = 0; k < i * round; ++k) std::this_thread::yield();  // late, later, latest
+        team.Help(i);
+      });
+    }
+    std::vector<int> hits(kCount);
+    int want = 0;
+    Lead(team, 0, [&] {
+      int serial = 0;
+      for (int loop = 1; loop <= 40; ++loop) {
+        const int64_t count = loop % 7 == 0 ? 3 : kCount;
+        Loop(count, loop % 3, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) hits[static_cast<size_t>(i)] += serial + 1;
+        });
+        if (count == kCount) want += loop;
+        ++serial;  // read by the bodies of the next loop
+      }
+    });
+    for (std::thread& helper : helpers) helper.join();
+    EXPECT_EQ(hits[100], want);
+    EXPECT_EQ(hits.back(), want);
+    EXPECT_EQ(hits[2], 40 * 41 / 2);
+    const Gain gain = team.GainWithin(0, 0);
+    EXPECT_GE(gain.saved, 0);
+  }
+}
+
+// The helper does not come before the test lets it.
+TEST(Team, TheLeaderDoesNotWaitForWhoHasTakenNothing) {
+  Team team(2, false);
+  std::latch over(1);
+  std::thread helper([&] {
+    over.wait();
+    team.Help(1);
+  });
+  int64_t sum = 0;
+  Lead(team, 0, [&] {
+    for (int i = 0; i < 5; ++i) {
+      Loop(100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    }
+  });
+  EXPECT_EQ(sum, 500);
+  over.count_down();
+  helper.join();
+}
+
+TEST(Team, TheLeaderWaitsForWhoHasTakenSomething) {
+  Team team(2, false);
+  std::thread helper([&] { team.Help(1); });
+  int plain[2] = {};
+  Lead(team, 0, [&] {
+    std::latch both(2);
+    Loop(2, 1, [&](int64_t begin, int64_t end) {
+      both.arrive_and_wait();  // one range each
+      for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+      for (int64_t i = begin; i < end; ++i) plain[i] = 1;
+    });
+    EXPECT_EQ(plain[0] + plain[1], 2);
+  });
+  helper.join();
+}
+
+// Long enough for helpers to fall asleep, before the first loop, between two, and at the end.
+TEST(Team, SleepingHelpersWake) {
+  const auto pass_time = [] {
+    for (int i = 0; i < 20000; ++i) std::this_thread::yield();
+  };
+  Team team(2, false);
+  std::thread helper([&] { team.Help(1); });
+  Lead(team, 0, [&] {
+    for (int loop = 0; loop < 3; ++loop) {
+      pass_time();
+      std::latch both(2);
+      Loop(2, 1, [&](int64_t, int64_t) { both.arrive_and_wait(); });
+    }
+    pass_time();
+  });
+  helper.join();
+}
+
+// The clock is the test's: it passes in the bodies alone.
+TEST(Team, WhatOthersHaveTakenIsSavedAtTheLeadersSpeed) {
+  static thread_local int64_t now = 0;
+  SetPolicyClock([] { return now; });
+  Team team(2, true);
+  std::thread helper([&] { team.Help(1); });
+  Lead(team, 0, [&] {
+    std::latch both(2);
+    Loop(2, 1, [&](int64_t, int64_t) {
+      both.arrive_and_wait();
+      now += 1000;
+    });
+  });
+  helper.join();
+  SetPolicyClock(nullptr);
+  const Gain gain = team.GainWithin(-30, 1500);
+  EXPECT_EQ(gain.saved, 1000);
+  EXPECT_EQ(gain.waited, 30 + 500) << "before it began, and after its end";
+}
+
+}  // namespace
+}  // namespace portacl::runtime
