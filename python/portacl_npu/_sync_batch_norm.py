@@ -72,7 +72,14 @@ def _normalise(x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, eps: floa
 
 
 def _backward_reduce(
-    grad: Any, x: Any, mean: Any, invstd: Any, weight: Any, input_g: bool, weight_g: bool, bias_g: bool
+    grad: Any,
+    x: Any,
+    mean: Any,
+    invstd: Any,
+    weight: Any,
+    input_g: bool,
+    weight_g: bool,
+    bias_g: bool,
 ) -> Any:
     sum_dy = grad.float().sum(_axes(x))
     sum_dy_xmu = (grad * (x - _wide(mean, x))).float().sum(_axes(x))

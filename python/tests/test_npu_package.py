@@ -33,7 +33,8 @@ def test_it_is_installed_whole():
         pytest.skip("no source tree")
 
     def files(folder):
-        return {p.relative_to(folder) for p in folder.rglob("*") if p.suffix in (".py", ".cc", ".h")}
+        kinds = (".py", ".cc", ".h")
+        return {path.relative_to(folder) for path in folder.rglob("*") if path.suffix in kinds}
 
     assert files(installed) == files(source)
     assert any(path.suffix == ".cc" for path in files(installed))
