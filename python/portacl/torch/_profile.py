@@ -215,7 +215,10 @@ def _watch() -> None:
             warnings.filterwarnings("ignore", "Warning only once for all operators")
             for name, is_forward in _override.replaced_names():
                 for device in ("CPU", *(key for key, is_there in _DEVICES.items() if is_there())):
-                    kernel = torch.library.get_kernel(f"aten::{name}", device)
+                    try:
+                        kernel = torch.library.get_kernel(f"aten::{name}", device)
+                    except RuntimeError:  # PyTorch has none for this device
+                        continue
 
                     def reason(
                         tensor: Any, device: str = device, is_forward: bool = is_forward
