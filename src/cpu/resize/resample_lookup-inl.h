@@ -38,6 +38,58 @@ HWY_INLINE hn::Vec<D> LookUp(D d, const Window<kVectors, D>& window, hn::Vec<DI>
   }
 }
 
+// The sums of one group of destinations of kRows rows.
+template <size_t kVectors, size_t kRows, class F, class D = ComputeTag<F>>
+HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
+                         const F* const (&s)[kRows], hn::Vec<D> (&acc)[kRows]) {
+  const D d;
+  const hn::RebindToSigned<D> di;
+  using Index = hn::TFromD<decltype(di)>;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  const auto start = hn::Set(d, init);
+  const ResampleGroup& group = lookups.groups[static_cast<size_t>(g)];
+  const F* weight = lookups.weight.data() + group.weight;
+  const Index* index = lookups.index.data() + group.index;
+  Window<kVectors, D> window[kRows];
+  Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
+    acc[r] = start;
+    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
+      window[r].v[v] = hn::LoadU(d, s[r] + group.from + static_cast<int64_t>(v) * kLanes);
+    });
+  });
+  auto at = hn::LoadU(di, index);
+  int64_t k = 0;
+  for (; k < group.all; ++k, weight += kLanes) {  // taps that every lane has
+    const auto w = hn::LoadU(d, weight);
+    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
+      acc[r] = hn::MulAdd(w, LookUp<kVectors>(d, window[r], at), acc[r]);
+    });
+    if (group.run) {
+      at = hn::Add(at, hn::Set(di, Index{1}));
+    } else {
+      index += kLanes;
+      at = hn::LoadU(di, index);
+    }
+  }
+  // Lanes without a tap add -0 * +0, which changes no sum, not even -0.
+  const Index* const count = lookups.count.data() + g * kLanes;
+  for (; k < group.most; ++k, weight += kLanes) {
+    const auto w = hn::LoadU(d, weight);
+    const auto has =
+        hn::RebindMask(d, hn::Gt(hn::LoadU(di, count), hn::Set(di, static_cast<Index>(k))));
+    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
+      const auto v = LookUp<kVectors>(d, window[r], at);
+      acc[r] = hn::MulAdd(w, hn::IfThenElseZero(has, v), acc[r]);
+    });
+    index += kLanes;
+    at = hn::LoadU(di, index);
+  }
+  if (group.all == 0) {  // no tap at all is +0
+    const auto any = hn::RebindMask(d, hn::Gt(hn::LoadU(di, count), hn::Zero(di)));
+    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = hn::IfThenElseZero(any, acc[r]); });
+  }
+}
+
 // Groups [g0, g1) of destinations of kRows rows, which share index and weight vectors. A row has
 // `lookups.need` readable elements.
 template <size_t kVectors, size_t kRows, class F, class To>
@@ -45,11 +97,7 @@ HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* 
                              int64_t g0, int64_t g1) {
   using D = ComputeTag<F>;
   const D d;
-  const hn::RebindToSigned<D> di;
-  using Index = hn::TFromD<decltype(di)>;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-  const ResampleLookups<F>& lookups = plan.lookups;
-  const auto init = hn::Set(d, plan.init);
   const F* s[kRows];
   To* o[kRows];
   for (size_t r = 0; r < kRows; ++r) {
@@ -57,52 +105,12 @@ HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* 
     o[r] = to[r];
   }
   for (int64_t g = g0; g < g1; ++g) {
-    const ResampleGroup& group = lookups.groups[static_cast<size_t>(g)];
-    const F* weight = lookups.weight.data() + group.weight;
-    const Index* index = lookups.index.data() + group.index;
-    Window<kVectors, D> window[kRows];
     hn::Vec<D> acc[kRows];
-    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
-      acc[r] = init;
-      Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
-        window[r].v[v] = hn::LoadU(d, s[r] + group.from + static_cast<int64_t>(v) * kLanes);
-      });
-    });
-    auto at = hn::LoadU(di, index);
-    int64_t k = 0;
-    for (; k < group.all; ++k, weight += kLanes) {  // taps that every lane has
-      const auto w = hn::LoadU(d, weight);
-      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
-        acc[r] = hn::MulAdd(w, LookUp<kVectors>(d, window[r], at), acc[r]);
-      });
-      if (group.run) {
-        at = hn::Add(at, hn::Set(di, Index{1}));
-      } else {
-        index += kLanes;
-        at = hn::LoadU(di, index);
-      }
-    }
-    // Lanes without a tap add -0 * +0, which changes no sum, not even -0.
-    const Index* const count = lookups.count.data() + g * kLanes;
-    for (; k < group.most; ++k, weight += kLanes) {
-      const auto w = hn::LoadU(d, weight);
-      const auto has =
-          hn::RebindMask(d, hn::Gt(hn::LoadU(di, count), hn::Set(di, static_cast<Index>(k))));
-      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
-        const auto v = LookUp<kVectors>(d, window[r], at);
-        acc[r] = hn::MulAdd(w, hn::IfThenElseZero(has, v), acc[r]);
-      });
-      index += kLanes;
-      at = hn::LoadU(di, index);
-    }
-    if (group.all == 0) {  // no tap at all is +0
-      const auto any = hn::RebindMask(d, hn::Gt(hn::LoadU(di, count), hn::Zero(di)));
-      Unroll<kRows>([&](auto r)
-                        PORTACL_INLINE_LAMBDA { acc[r] = hn::IfThenElseZero(any, acc[r]); });
-    }
+    SumGroup<kVectors, kRows, F>(plan.lookups, g, plan.init, s, acc);
+    const int64_t at = plan.lookups.groups[static_cast<size_t>(g)].to;
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
       if (plan.w.to >= kLanes) {
-        StoreNarrow(acc[r], d, o[r] + group.to);
+        StoreNarrow(acc[r], d, o[r] + at);
       } else {
         StoreNarrowFirst(acc[r], d, o[r], static_cast<size_t>(plan.w.to));
       }
