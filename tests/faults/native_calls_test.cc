@@ -38,11 +38,6 @@ int64_t PlanNearestBackward(World& w, portaclPlan** plan) {
   const portaclTensor to = Small(w);
   return portaclPlanUpsampleNearestExactBackward(&from, &to, nullptr, plan);
 }
-int64_t PlanNearest(World& w, portaclPlan** plan) {
-  const portaclTensor from = Small(w);
-  const portaclTensor to = Image(w, 0);
-  return portaclPlanUpsampleNearestExact(&from, &to, nullptr, plan);
-}
 int64_t PlanGridBackward(World& w, portaclPlan** plan) {
   const portaclTensor grad_output = Image(w, 0);
   const portaclTensor input = Image(w, 1);
@@ -68,13 +63,6 @@ int64_t PlanVolumeBackward(World& w, portaclPlan** plan) {
   const portaclTensor grid_grad = Places(w, 1);
   return portaclPlanGridSampler3DBackward(&grad_output, &input, &grid, &input_grad, &grid_grad,
                                           PORTACL_BILINEAR, PORTACL_ZEROS, 0, plan);
-}
-int64_t PlanVolume(World& w, portaclPlan** plan) {
-  const portaclTensor input = Volume(w, 0);
-  const portaclTensor grid = Places(w, 0);
-  const portaclTensor output = Volume(w, 1);
-  return portaclPlanGridSampler3D(&input, &grid, &output, PORTACL_BICUBIC, PORTACL_REFLECTION, 1,
-                                  plan);
 }
 
 // The plan of one of the above in made[0].
