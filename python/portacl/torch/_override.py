@@ -66,7 +66,7 @@ class _Replacement:
                     stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
         native = None
         if uses_native_kernels:
-            # Resizing passes pictures of integers on to PyTorch's own kernels, where they are known.
+            # Resizing passes pictures of integers on to PyTorch's kernels, where they are known.
             names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
             native = _core.TorchKernels(names)
         library = torch.library.Library("aten", "IMPL")

@@ -162,7 +162,7 @@ def _why_not(device: str, is_forward: bool, tensor: torch.Tensor) -> str:
 
 
 def _can_compare(name: str, arguments: Sequence[Any]) -> bool:
-    """Whether PyTorch's kernel computes a call without harm: NaN and 16 bits can end the process."""
+    """Whether PyTorch's kernel does no harm: NaN and 16 bits can make it end the process."""
     if not name.startswith("grid_sampler"):
         return True
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
