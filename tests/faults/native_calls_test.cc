@@ -1,6 +1,14 @@
 // Rows for portacl's own API but for the planning functions, which are in listed_calls_test.cc.
 #include "faults/calls.h"
 
+// What the package portacl_npu alone asks of the library: in no header.
+extern "C" {
+int32_t portaclNpuGuarded(void);
+void* portaclNpuHostAddress(const void* address, size_t bytes);
+int32_t portaclNpuWatched(void);
+void portaclNpuReportCall(const char* name, const char* tensors, double microseconds);
+}
+
 namespace portacl_test {
 namespace {
 
@@ -95,6 +103,10 @@ int32_t OneThread(void*) { return 1; }
 
 std::vector<Row> SettingRows() {
   return {
+      {"portaclNpuGuarded", PORTACL_USE(portaclNpuGuarded()), {.bare = true}},
+      {"portaclNpuHostAddress", PORTACL_CALL(Answer(portaclNpuHostAddress(w.device, 4)))},
+      {"portaclNpuWatched", PORTACL_USE(portaclNpuWatched()), {.bare = true}},
+      {"portaclNpuReportCall", PORTACL_USE(portaclNpuReportCall("an operator", "a tensor", 1))},
       {"portaclGetErrorMessage", PORTACL_CALL(Answer(portaclGetErrorMessage())), {.bare = true}},
       {"portaclGetVersion", PORTACL_CALL(Answer(portaclGetVersion())), {.bare = true}},
       {"portaclGetInfo", PORTACL_CALL(Answer(portaclGetInfo())), {.bare = true}},
