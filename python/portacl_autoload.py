@@ -1,6 +1,6 @@
 """PORTACL_TORCH: portacl under PyTorch without an import in the program.
 
-PyTorch calls ``load`` at the end of ``import torch`` (its entry points ``torch.backends``), in every
+PyTorch calls ``load`` at the end of ``import torch`` (entry point ``torch.backends``), in every
 process that imports it. Without the variable nothing is imported here, portacl itself included.
 """
 

@@ -1,4 +1,4 @@
-"""Sizes, factors and names that callers give: numbers of any library, refused with our own words."""
+"""Sizes, factors and names that callers give: numbers of any library, refused in our own words."""
 
 from __future__ import annotations
 

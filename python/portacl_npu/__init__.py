@@ -1,8 +1,8 @@
 """Whole torch_npu programs on portacl: PyTorch's CPU kernels for what portacl lacks.
 
 With portacl device memory is host memory, so an operator of PyTorch's CPU runs on tensors of the
-device ``npu`` without a copy. This package takes every such operator; portacl's operators on images
-stay portacl's. It comes into a program by itself: by ``import torch`` (entry point
+device ``npu`` without a copy. This package takes every such operator; portacl's operators on
+images stay portacl's. It comes into a program by itself: by ``import torch`` (entry point
 ``torch.backends``), else when the device is first used. It does nothing where the ACL library of the
 process is not portacl, so not on a machine with an NPU and its toolkit.
 

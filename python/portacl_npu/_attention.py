@@ -70,7 +70,7 @@ def _attend(
     after: int = _ALL,
     keep: float = 1.0,
 ) -> Any:
-    """Attention of (batch, heads, length, width): the result, and maxima and sums of the softmax."""
+    """Attend in (batch, heads, length, width): the result, and the softmax's maxima and sums."""
     import torch.nn.functional as F
 
     groups = query.size(1) // key.size(1)
@@ -139,7 +139,8 @@ def _fusion(
         out = _as_layout(out, layout)
     shape = (*top.shape[:-1], 8)  # the hardware's blocks repeat each number
     nothing = torch.empty(0, dtype=query.dtype, device=query.device)
-    return out, top.detach().expand(shape).clone(), total.detach().expand(shape).clone(), nothing, 0, 0, 0
+    maxima, sums = (x.detach().expand(shape).clone() for x in (top, total))
+    return out, maxima, sums, nothing, 0, 0, 0
 
 
 def _fusion_attention(

@@ -63,10 +63,10 @@ def library() -> Path:
     folder = _cache()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / "lock", "w")
+        (folder / "lock").touch()
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error}; PORTACL_CACHE names another") from None
-    with lock:
+    with open(folder / "lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / name).exists():
             build(folder / name)

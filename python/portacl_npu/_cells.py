@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def _lstm(igates: Any, hgates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:
+def _lstm(
+    igates: Any, hgates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None
+) -> Any:
     import torch
 
     gates = igates + hgates

@@ -24,10 +24,12 @@ def _give_gloo(group: Any, store: Any) -> None:
     import torch
     import torch.distributed as dist
 
+    name = group.group_name  # the group's is that of its first backend
     own = dist.PrefixStore("portacl_npu", store)
     timeout = dist.distributed_c10d.default_pg_timeout
     gloo = dist.ProcessGroupGloo(own, group.rank(), group.size(), timeout)
     group._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, gloo)
+    group._set_group_name(name)
 
 
 def _restore_stock() -> None:

@@ -22,8 +22,7 @@ _TABLES: tuple[tuple[str, dict[str, Any], bool], ...] = (
 def _exists(space: str, name: str) -> bool:
     import torch
 
-    base, _, overload = name.partition(".")
-    return bool(torch._C._dispatch_has_kernel(f"{space}::{base}" + (f".{overload}" if overload else "")))
+    return bool(torch._C._dispatch_has_kernel(f"{space}::{name}"))
 
 
 def names() -> list[str]:

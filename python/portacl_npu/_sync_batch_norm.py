@@ -13,6 +13,30 @@ def _wide(values: Any, x: Any) -> Any:
     return values.view([1, -1] + [1] * (x.dim() - 2))
 
 
+def _stats(x: Any, eps: float) -> Any:
+    wide = x.float()
+    mean = wide.mean(_axes(x))
+    variance = (wide - _wide(mean, x)).square().mean(_axes(x))
+    return mean, (variance + eps).rsqrt()
+
+
+def _gather_with_counts(
+    x: Any,
+    means: Any,
+    invstds: Any,
+    running_mean: Any,
+    running_var: Any,
+    momentum: float,
+    eps: float,
+    counts: Any,
+) -> Any:
+    weights = counts.to(means.dtype).view(-1, 1)
+    squares = (invstds.square().reciprocal() - eps + means.square()) * weights
+    return _gather(
+        x, means * weights, squares, running_mean, running_var, momentum, eps, counts
+    )
+
+
 def _reduce(x: Any, eps: float) -> Any:
     wide = x.float()
     return wide.sum(_axes(x)), wide.square().sum(_axes(x))
@@ -48,7 +72,14 @@ def _normalise(x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, eps: floa
 
 
 def _backward_reduce(
-    grad: Any, x: Any, mean: Any, invstd: Any, weight: Any, input_g: bool, weight_g: bool, bias_g: bool
+    grad: Any,
+    x: Any,
+    mean: Any,
+    invstd: Any,
+    weight: Any,
+    input_g: bool,
+    weight_g: bool,
+    bias_g: bool,
 ) -> Any:
     sum_dy = grad.float().sum(_axes(x))
     sum_dy_xmu = (grad * (x - _wide(mean, x))).float().sum(_axes(x))
@@ -74,6 +105,8 @@ def _backward(
 
 
 ATEN = {
+    "batch_norm_stats": _stats,
+    "batch_norm_gather_stats_with_counts": _gather_with_counts,
     "batch_norm_elemt": _normalise,
     "batch_norm_backward_reduce": _backward_reduce,
     "batch_norm_backward_elemt": _backward,

@@ -65,7 +65,11 @@ def our_gradients(gradient, image, grid):
     return sum(each.sum((1, 2, 3)) for each in gradients)
 
 
-WEIGHTS = np.random.default_rng(3).standard_normal((N, 2, 4, 5))
+def affine_grid_by_product(theta, size):
+    y, x = jnp.meshgrid(*((2 * jnp.arange(n) + 1.0) / n - 1 for n in size), indexing="ij")
+    points = jnp.stack([x, y, jnp.ones_like(x)], -1)
+    return jnp.einsum("hwk,nck->nhwc", points, theta)
+
 
 OPERATORS = {
     "grid_sampler_2d": (
@@ -89,6 +93,18 @@ OPERATORS = {
         ),
         lambda g, weights: nearest_back_by_indices((N, 2, 6, 7), g) * weights,
         ((N, 2, 4, 9), (N, 2, 6, 7)),
+    ),
+    "upsample_linear": (
+        lambda x, weights: pj.upsample_linear(x, (4, 9)) * weights,
+        lambda x, weights: (
+            jax.image.resize(x, (*x.shape[:2], 4, 9), "linear", antialias=False) * weights
+        ),
+        ((N, 2, 6, 7), (N, 2, 4, 9)),
+    ),
+    "affine_grid": (
+        lambda theta, weights: pj.affine_grid(theta, (theta.shape[0], 1, 4, 5)) * weights,
+        lambda theta, weights: affine_grid_by_product(theta, (4, 5)) * weights,
+        ((N, 2, 3), (N, 4, 5, 2)),
     ),
     "grid_sampler_2d_backward": (
         lambda image, grid: our_gradients(jnp.cos(image[..., :4, :5]), image, grid),

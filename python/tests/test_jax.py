@@ -364,3 +364,45 @@ def test_names_of_pytorch_and_channels_last():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+FAMILY = [
+    ("upsample_nearest", {}),
+    ("upsample_linear", {"align_corners": True}),
+    ("upsample_linear", {"antialias": True}),
+    ("upsample_cubic", {}),
+    ("upsample_cubic", {"antialias": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "modes"), FAMILY)
+@pytest.mark.parametrize("size", [(7,), (7, 5)])
+def test_the_resize_family_has_the_bits_of_the_array_functions(name, modes, size):
+    x = RNG.standard_normal((2, 3, *size)).astype(np.float32)
+    to = tuple(n + 4 if i else n - 3 for i, n in enumerate(size))
+    resize = lambda x: getattr(pj, name)(x, to, **modes)  # noqa: E731
+    y, pull = jax.vjp(jax.jit(resize), x)
+    assert (np.asarray(y) == getattr(portacl, name)(x, to, **modes)).all()
+    want = getattr(portacl, f"{name}_backward")(np.asarray(y), x.shape, **modes)
+    assert (np.asarray(pull(y)[0]) == want).all()
+    assert (getattr(pj, f"{name}_backward")(y, x.shape, **modes) == want).all()
+    assert (jax.jvp(resize, (x,), (x,))[1] == y).all()
+    many = jax.vmap(resize)(jnp.stack([x, -x]))
+    assert (many[0] == y).all() and (many[1] == resize(-x)).all()
+    last = getattr(pj, name)(jnp.moveaxis(x, 1, -1), to, **modes, data_format="channels_last")
+    assert (jnp.moveaxis(last, -1, 1) == y).all()
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_affine_grids_have_the_bits_of_the_array_functions(axes):
+    theta = RNG.standard_normal((2, axes, axes + 1)).astype(np.float32)
+    size = (2, 1, *(4, 5, 3)[:axes])
+    make = lambda theta: pj.affine_grid(theta, size)  # noqa: E731
+    grid, pull = jax.vjp(jax.jit(make), theta)
+    assert (np.asarray(grid) == portacl.affine_grid(theta, size)).all()
+    want = portacl.affine_grid_backward(np.asarray(grid))
+    assert (np.asarray(pull(grid)[0]) == want).all()
+    assert (pj.affine_grid_backward(grid) == want).all()
+    assert (jax.vmap(make)(jnp.stack([theta, 2 * theta]))[0] == grid).all()
+    with pytest.raises(ValueError, match="size is .*, but they must be"):
+        pj.affine_grid(theta, (3, *size[1:]))

@@ -78,7 +78,8 @@ class Checker {
     }
     for (int axis = 0; axis < call_.axes(); ++axis) {
       const double scale = scales_[static_cast<size_t>(axis)];
-      if (scale >= 0 || (rules_.negative_scales && scale < 0)) continue;  // false for NaN
+      // Not `scale >= 0 || (negative && scale < 0)`: GCC 12 takes a NaN for one below 0 there.
+      if (rules_.negative_scales ? !std::isnan(scale) : scale >= 0) continue;
       return refusals_.Refuse(
           Rule::kAttribute, "{} is {}, but must be {}", ScaleName(axis), scale,
           rules_.negative_scales ? "a number" : "0 (use the sizes) or positive");

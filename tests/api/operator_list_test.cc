@@ -96,7 +96,7 @@ TEST_F(OperatorList, EveryListOfAnotherLengthOrWithANegativeElementIsRefused) {
   const auto is_ints = [](Kind kind) { return kind == Kind::kInts; };
   EachIsRefused(
       is_ints, [](Argument& argument) { argument.ints.push_back(1); }, ACLNN_ERR_PARAM_INVALID,
-      "elements, but must have");
+      "elements, but must have", true);
   EachIsRefused(
       is_ints, [](Argument& argument) { argument.ints.back() = -1; }, ACLNN_ERR_PARAM_INVALID,
       "] is -1, but must be at least 1", true);

@@ -30,6 +30,15 @@ std::vector<Mutant> MutantsOf(const std::string& family) {
   return mutants;
 }
 
+std::string EveryFifth(const std::string& list, size_t first) {
+  std::istringstream lines(list);
+  std::string line, some;
+  for (size_t i = 0; std::getline(lines, line); ++i) {
+    if (i % 5 == first) some += line + "\n";
+  }
+  return some;
+}
+
 struct MutantFamily {
   const char* name;
   const char* op;
@@ -65,7 +74,10 @@ TEST_P(BoundaryMutants, AreAllFound) {
   const auto step = static_cast<size_t>(portacl_test::ByRunLength(1, 7));
   for (size_t i = 0; i < mutants.size(); i += step) {
     const Mutant& mutant = mutants[i];
-    const Outcome outcome = verify(lists.at(mutant.dtype), mutant.name);
+    // A fifth of the list finds most of them; the whole list is asked about the others.
+    const std::string& list = lists.at(mutant.dtype);
+    if (verify(EveryFifth(list, i % 5), mutant.name).exit_code == 1) continue;
+    const Outcome outcome = verify(list, mutant.name);
     EXPECT_EQ(outcome.exit_code, 1) << mutant.name << " was not found:" << mutant.what << "\n"
                                     << outcome.out << outcome.err;
   }

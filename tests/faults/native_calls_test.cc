@@ -1,6 +1,14 @@
 // Rows for portacl's own API but for the planning functions, which are in listed_calls_test.cc.
 #include "faults/calls.h"
 
+// What the package portacl_npu alone asks of the library: in no header.
+extern "C" {
+int32_t portaclNpuGuarded(void);
+void* portaclNpuHostAddress(const void* address, size_t bytes);
+int32_t portaclNpuWatched(void);
+void portaclNpuReportCall(const char* name, const char* tensors, double microseconds);
+}
+
 namespace portacl_test {
 namespace {
 
@@ -38,11 +46,6 @@ int64_t PlanNearestBackward(World& w, portaclPlan** plan) {
   const portaclTensor to = Small(w);
   return portaclPlanUpsampleNearestExactBackward(&from, &to, nullptr, plan);
 }
-int64_t PlanNearest(World& w, portaclPlan** plan) {
-  const portaclTensor from = Small(w);
-  const portaclTensor to = Image(w, 0);
-  return portaclPlanUpsampleNearestExact(&from, &to, nullptr, plan);
-}
 int64_t PlanGridBackward(World& w, portaclPlan** plan) {
   const portaclTensor grad_output = Image(w, 0);
   const portaclTensor input = Image(w, 1);
@@ -68,13 +71,6 @@ int64_t PlanVolumeBackward(World& w, portaclPlan** plan) {
   const portaclTensor grid_grad = Places(w, 1);
   return portaclPlanGridSampler3DBackward(&grad_output, &input, &grid, &input_grad, &grid_grad,
                                           PORTACL_BILINEAR, PORTACL_ZEROS, 0, plan);
-}
-int64_t PlanVolume(World& w, portaclPlan** plan) {
-  const portaclTensor input = Volume(w, 0);
-  const portaclTensor grid = Places(w, 0);
-  const portaclTensor output = Volume(w, 1);
-  return portaclPlanGridSampler3D(&input, &grid, &output, PORTACL_BICUBIC, PORTACL_REFLECTION, 1,
-                                  plan);
 }
 
 // The plan of one of the above in made[0].
@@ -107,6 +103,10 @@ int32_t OneThread(void*) { return 1; }
 
 std::vector<Row> SettingRows() {
   return {
+      {"portaclNpuGuarded", PORTACL_USE(portaclNpuGuarded()), {.bare = true}},
+      {"portaclNpuHostAddress", PORTACL_CALL(Answer(portaclNpuHostAddress(w.device, 4)))},
+      {"portaclNpuWatched", PORTACL_USE(portaclNpuWatched()), {.bare = true}},
+      {"portaclNpuReportCall", PORTACL_USE(portaclNpuReportCall("an operator", "a tensor", 1))},
       {"portaclGetErrorMessage", PORTACL_CALL(Answer(portaclGetErrorMessage())), {.bare = true}},
       {"portaclGetVersion", PORTACL_CALL(Answer(portaclGetVersion())), {.bare = true}},
       {"portaclGetInfo", PORTACL_CALL(Answer(portaclGetInfo())), {.bare = true}},

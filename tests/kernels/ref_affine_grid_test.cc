@@ -5,7 +5,8 @@
 #include <cmath>
 #include <memory>
 
-#include "ops/affine_grid.h"
+#include "ops/call.h"
+#include "ops/plan.h"
 #include "support/api/compare.h"
 #include "support/run_kernel.h"
 
@@ -26,14 +27,15 @@ portacl::base::TensorDesc DescOf(const Tensor& tensor) {
 void RunAffine(bool backward, bool align_corners, const Tensor& theta, const Tensor& grid) {
   const auto theta_desc = DescOf(theta);
   const auto grid_desc = DescOf(grid);
-  portacl::ops::AffineGridCall call;
-  call.op = "test";
-  call.backward = backward;
-  call.align_corners = align_corners;
-  call.theta = &theta_desc;
-  call.grid = &grid_desc;
+  namespace signatures = portacl::ops::signatures;
+  portacl::ops::Call call(
+      backward ? signatures::portaclPlanAffineGridBackward : signatures::portaclPlanAffineGrid,
+      portacl::ops::Surface::kNative, "test");
+  call.Add(backward ? &grid_desc : &theta_desc);
+  call.Add(backward ? &theta_desc : &grid_desc);
+  call.Add(int64_t{align_corners});
   std::shared_ptr<const portacl::ops::Plan> plan;
-  const auto status = portacl::ops::PlanAffineGrid(call, &plan);
+  const auto status = portacl::ops::MakePlan(call, &plan);
   ASSERT_TRUE(status.ok()) << status.message();
   plan->Run(plan->ElementsAt(plan->PlannedStorages()), nullptr);
 }

@@ -3,8 +3,8 @@
     import portacl.jax
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
-Each is a primitive of JAX that runs as a custom call of XLA, with derivatives of every order in both
-modes, on one device or many. Bits never depend on the number of threads or devices, on ``jit`` or
+Each is a primitive of JAX that runs as a custom call of XLA, with derivatives of every order in
+both modes, on one device or many. Bits never depend on the number of threads or devices, on ``jit`` or
 on ``vmap``.
 """
 
@@ -21,12 +21,30 @@ from ._functional import (
     upsample_nearest_exact,
     upsample_nearest_exact_backward,
 )
+from ._resize import (
+    affine_grid,
+    affine_grid_backward,
+    upsample_cubic,
+    upsample_cubic_backward,
+    upsample_linear,
+    upsample_linear_backward,
+    upsample_nearest,
+    upsample_nearest_backward,
+)
 
 __all__ = [
+    "affine_grid",
+    "affine_grid_backward",
     "grid_sampler_2d",
     "grid_sampler_2d_backward",
     "grid_sampler_3d",
     "grid_sampler_3d_backward",
+    "upsample_cubic",
+    "upsample_cubic_backward",
+    "upsample_linear",
+    "upsample_linear_backward",
+    "upsample_nearest",
+    "upsample_nearest_backward",
     "upsample_nearest_exact",
     "upsample_nearest_exact_backward",
 ]

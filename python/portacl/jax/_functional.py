@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .._arrays import check_array
 from .._numbers import flags
@@ -60,21 +59,43 @@ def _check_same_dtype(**arrays: jax.Array) -> None:
             raise TypeError(f"{name} has dtype {other}, but {first} has {dtype}")
 
 
-# ---- nearest-exact
+# ---- resizing
 
 
-def _nearest(
-    array: jax.Array, shape: tuple[int, ...], scales: tuple[float, float, float], back: bool = False
+def _apply(
+    name: str, array: jax.Array, shape: tuple[int, ...], back: bool = False, **how: Any
 ) -> jax.Array:
-    """upsample_nearest_exact to arrays of `shape`, or its backward."""
+    """A linear operator's result of `shape`, or its backward's."""
     result_bytes(shape, array.dtype.itemsize)
-    names = ["upsample_nearest_exact", "upsample_nearest_exact_backward"]
+    names = [name, f"{name}_backward"]
     target, transpose = reversed(names) if back else names
-    attributes = (("rank", np.int32(array.ndim)), ("scales", scales))
-    return _linear.apply(
-        _linear.Map(target, transpose, array.shape, shape, batch_axes=2, attributes=attributes),
-        array,
-    )
+    return _linear.apply(_linear.Map(target, transpose, array.shape, shape, **how), array)
+
+
+def _resize(
+    name: str, input: Any, output_size: Any, scales: Scales, data_format: str, **modes: bool
+) -> jax.Array:
+    array = _image(input, "input", data_format)
+    factors = _axis_scales(scales, _spatial_axes(array.shape, "input"))
+    shape = (*array.shape[:2], *_output_extents(array.shape, output_size, factors))
+    return _as_given(_apply(name, array, shape, scales=factors, **modes), data_format)
+
+
+def _resize_backward(
+    name: str, grad_output: Any, input_size: Any, scales: Scales, data_format: str, **modes: bool
+) -> jax.Array:
+    array = _image(grad_output, "grad_output", data_format)
+    axes = _spatial_axes(array.shape, "grad_output")
+    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
+    if len(wanted) == array.ndim and _channels_last(data_format, array.ndim):
+        wanted = (wanted[0], wanted[-1], *wanted[1:-1])
+    if len(wanted) != array.ndim or wanted[:2] != array.shape[:2]:
+        raise ValueError(
+            f"input_size is {list(wanted)}, but grad_output of shape {list(array.shape)} needs "
+            f"its N and C, and {axes} spatial extents"
+        )
+    factors = _axis_scales(scales, axes)
+    return _as_given(_apply(name, array, wanted, back=True, scales=factors, **modes), data_format)
 
 
 def upsample_nearest_exact(
@@ -99,12 +120,7 @@ def upsample_nearest_exact(
         ValueError: shapes, sizes or scales do not fit.
 
     """
-    array = _image(input, "input", data_format)
-    axes = _spatial_axes(array.shape, "input")
-    factors = _axis_scales(scales, axes)
-    spatial = _output_extents(array.shape, output_size, factors)
-    resized = _nearest(array, (*array.shape[:2], *spatial), factors)
-    return _as_given(resized, data_format)
+    return _resize("upsample_nearest_exact", input, output_size, scales, data_format)
 
 
 def upsample_nearest_exact_backward(
@@ -129,18 +145,7 @@ def upsample_nearest_exact_backward(
         ValueError: shapes, sizes or scales do not fit.
 
     """
-    array = _image(grad_output, "grad_output", data_format)
-    axes = _spatial_axes(array.shape, "grad_output")
-    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
-    if len(wanted) == array.ndim and _channels_last(data_format, array.ndim):
-        wanted = (wanted[0], wanted[-1], *wanted[1:-1])
-    if len(wanted) != array.ndim or wanted[:2] != array.shape[:2]:
-        raise ValueError(
-            f"input_size is {list(wanted)}, but grad_output of shape {list(array.shape)} needs "
-            f"its N and C, and {axes} spatial extents"
-        )
-    factors = _axis_scales(scales, axes)
-    return _as_given(_nearest(array, wanted, factors, back=True), data_format)
+    return _resize_backward("upsample_nearest_exact", grad_output, input_size, scales, data_format)
 
 
 # ---- grid sampler

@@ -138,7 +138,7 @@ def _derivative(
 def _sample_jvp(primals: Any, tangents: Any, *, modes: Modes) -> tuple[list[Any], list[Any]]:
     values = sample(*primals, modes)
     known = [_known(t) for t in tangents]
-    if known == [None, None]:
+    if all(k is None for k in known):
         return [values], [ad.Zero.from_primal_value(values)]
     return [values], [tangent(*primals, known, modes)]
 
@@ -180,7 +180,7 @@ def _backward_transpose(
 ) -> list[Any]:
     """Linear in the gradient; the grid's gradient alone in the input as well."""
     known = _by_mask(mask, [_known(c) for c in cotangents])
-    if known == [None, None]:
+    if all(k is None for k in known):
         return [None, None, None]
     if ad.is_undefined_primal(gradient):
         return [tangent(input, grid, known, modes), None, None]

@@ -19,10 +19,11 @@ class Map(NamedTuple):
     transpose: str
     source: Shape
     shape: Shape
-    batch_axes: int
+    batch_axes: int = 2
     """How many of the first axes of both shapes are treated one by one."""
-    attributes: tuple[tuple[str, Any], ...]
-    """What both handlers want: NumPy's scalars, bools, and tuples of floats."""
+    scales: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    align_corners: bool = False
+    antialias: bool = False
 
     def transposed(self) -> Map:
         """The map that takes cotangents back."""
@@ -41,11 +42,14 @@ _apply = Operator(
 
 
 def _call(map: Map) -> tuple[str, dict[str, Any]]:
-    attributes = {
-        name: np.array(value, np.float64) if isinstance(value, tuple) else value
-        for name, value in map.attributes
+    """All handlers of linear maps take the same attributes."""
+    return map.target, {
+        "rank": np.int32(len(map.source)),
+        "result_rank": np.int32(len(map.shape)),
+        "scales": np.array(map.scales, np.float64),
+        "align_corners": map.align_corners,
+        "antialias": map.antialias,
     }
-    return map.target, attributes
 
 
 _apply.lowers_to(_call)

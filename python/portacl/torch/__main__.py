@@ -41,7 +41,7 @@ def _check(forward: bool) -> int:
         by = "enable()" if row.backward else "forward=True"
         print(f"{row.operator:{width}}  {by:13}  {row.way}")
     if not forward:
-        print("\nWithout --forward the functions themselves stay PyTorch's; gradients are portacl's.")
+        print("\nWithout --forward the functions stay PyTorch's; their gradients are portacl's.")
     return 0
 
 

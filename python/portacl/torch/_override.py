@@ -62,10 +62,11 @@ class _Replacement:
     def _register(self) -> None:
         if hasattr(torch.library, "get_kernel"):
             for name in self.kernels.keys() - stock_kernels.keys():
-                stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
+                with contextlib.suppress(RuntimeError):  # one that PyTorch does not have
+                    stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
         native = None
         if uses_native_kernels:
-            # Resizing passes pictures of integers on to PyTorch's own kernels, where they are known.
+            # Resizing passes pictures of integers on to PyTorch's kernels, where they are known.
             names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
             native = _core.TorchKernels(names)
         library = torch.library.Library("aten", "IMPL")

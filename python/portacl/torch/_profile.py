@@ -162,7 +162,7 @@ def _why_not(device: str, is_forward: bool, tensor: torch.Tensor) -> str:
 
 
 def _can_compare(name: str, arguments: Sequence[Any]) -> bool:
-    """Whether PyTorch's kernel computes a call without harm: NaN and 16 bits can end the process."""
+    """Whether PyTorch's kernel does no harm: NaN and 16 bits can make it end the process."""
     if not name.startswith("grid_sampler"):
         return True
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
@@ -215,7 +215,10 @@ def _watch() -> None:
             warnings.filterwarnings("ignore", "Warning only once for all operators")
             for name, is_forward in _override.replaced_names():
                 for device in ("CPU", *(key for key, is_there in _DEVICES.items() if is_there())):
-                    kernel = torch.library.get_kernel(f"aten::{name}", device)
+                    try:
+                        kernel = torch.library.get_kernel(f"aten::{name}", device)
+                    except RuntimeError:  # PyTorch has none for this device
+                        continue
 
                     def reason(
                         tensor: Any, device: str = device, is_forward: bool = is_forward

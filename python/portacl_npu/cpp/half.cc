@@ -43,11 +43,11 @@ class Widened {
     }
   }
 
-  // What the operator wrote into, in the program's precision again.
-  void WriteBack() {
-    for (const Pair& pair : pairs_) {
-      if (pair.wide._version() != pair.version) pair.narrow.copy_(pair.wide);
-    }
+  // An argument that the operator wrote into, in the program's precision again.
+  void WriteBack(const IValue& argument) const {
+    if (argument.isTensor()) WriteBack(argument.toTensor());
+    if (!argument.isTensorList()) return;
+    for (const at::Tensor& t : argument.toTensorVector()) WriteBack(t);
   }
 
   void Narrow(IValue* value) {
@@ -64,15 +64,20 @@ class Widened {
   struct Pair {
     at::Tensor narrow;
     at::Tensor wide;
-    int64_t version;
   };
 
   at::Tensor Widen(const at::Tensor& t) {
     if (!IsHalf(t)) return t;
     type_ = t.scalar_type();
     at::Tensor wide = t.to(at::kFloat);
-    pairs_.push_back({t, wide, static_cast<int64_t>(wide._version())});
+    pairs_.push_back({t, wide});
     return wide;
+  }
+
+  void WriteBack(const at::Tensor& narrow) const {
+    for (const Pair& pair : pairs_) {
+      if (pair.narrow.is_same(narrow)) pair.narrow.copy_(pair.wide);
+    }
   }
 
   at::Tensor Narrow(const at::Tensor& t) {
@@ -99,7 +104,7 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
     return;
   }
   const size_t base = stack->size() - static_cast<size_t>(count);
-  Stack wide(stack->end() - count, stack->end());
+  const Stack arguments(stack->end() - count, stack->end());
   try {
     op.redispatchBoxed(kCpu, stack);
     return;
@@ -107,9 +112,13 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
     if (!MissesHalf(error)) throw;
   }
   Widened widened;
+  Stack wide = arguments;
   for (IValue& value : wide) widened.Widen(&value);
   op.redispatchBoxed(kCpu, &wide);
-  widened.WriteBack();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* const alias = op.schema().arguments()[i].alias_info();
+    if (alias != nullptr && alias->isWrite()) widened.WriteBack(arguments[i]);
+  }
   for (IValue& value : wide) widened.Narrow(&value);
   stack->resize(base);
   stack->insert(stack->end(), wide.begin(), wide.end());

@@ -116,7 +116,7 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   auto* const mine = &std::get<NearestForwardKernelPlan>(plan.way);
   if (!ChoosePath(p, from, to, lanes, path, *mine)) return std::nullopt;
   plan.path = PathName(mine->path);
-  const bool last = from.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
+  const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
   const bool flat = last && mine->path == Path::kPermute;
   const bool pixels = flat || mine->path == Path::kPixels;
   if (flat) {  // small pixels: rows of elements, one channel

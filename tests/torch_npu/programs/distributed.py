@@ -1,4 +1,7 @@
-"""Programs of several processes, for torchrun: distributed.py DEVICE all|death|NAME,...; rank 0 prints losses."""
+"""Programs of several processes, for torchrun; rank 0 prints numbers.
+
+    distributed.py DEVICE all|death|NAME,...
+"""
 
 from __future__ import annotations
 

@@ -142,6 +142,10 @@ def test_half_models_also_where_the_cpu_has_no_kernel(dtype):
     square = torch.eye(3, dtype=dtype).npu() * 2
     assert torch.linalg.det(square).dtype == dtype  # LAPACK has float and double alone
     assert torch.linalg.det(square).item() == 8
+    with torch.inference_mode():
+        inverse = torch.empty(3, 3, dtype=dtype, device="npu")
+        torch.linalg.inv(square, out=inverse)
+        assert inverse.cpu()[0, 0].item() == 0.5
 
 
 def test_checkpointing():
