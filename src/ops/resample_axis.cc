@@ -61,11 +61,13 @@ Place<T> PlaceOf(const ResampleRule& rule, T ratio, bool cubic, int64_t o) {
   T x = rule.align_corners ? ratio * static_cast<T>(o)
                            : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
   if (!cubic && x < 0) x = 0;
-  // PyTorch takes the floor of a float, of doubles too.
-  const double floor = IsHuge(rule) ? std::floor(static_cast<double>(x))
-                                    : static_cast<double>(std::floor(static_cast<float>(x)));
-  // Compared before the conversion: the ratio may be infinite.
-  const auto index = static_cast<int64_t>(std::min(floor, static_cast<double>(rule.in - 1)));
+  // PyTorch takes the floor of a float, of doubles too. It is that of at least -0.5: no call of the
+  // C library's. Compared before the conversion: the ratio may be infinite.
+  const double at =
+      IsHuge(rule) ? static_cast<double>(x) : static_cast<double>(static_cast<float>(x));
+  const int64_t index = at >= static_cast<double>(rule.in - 1)
+                            ? rule.in - 1
+                            : static_cast<int64_t>(at) - (at < 0 ? 1 : 0);
   return {index, std::clamp<T>(x - static_cast<T>(index), 0, 1)};
 }
 

@@ -2,6 +2,7 @@
 #include "cpu/resize/resample.h"
 
 #include "base/dispatch.h"
+#include "cpu/machine/pages.h"
 #include "cpu/resize/resample_plan.h"
 #include "runtime/parallel.h"
 
@@ -24,11 +25,15 @@ template <class T, class F = base::ComputeType<T>>
 void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspace) {
   const auto* const input = static_cast<const T*>(p.input);
   auto* const output = static_cast<T*>(p.output);
+  // New pages come through the caches: so do the results.
+  const bool fresh = ArePagesMissing(output, plan.dense_bytes);
+  if (fresh) PreferHugePages(output, plan.dense_bytes);
   runtime::ParallelForRanges(
       plan.Boxes(), static_cast<int>(plan.slots), [&](int slot, int64_t first, int64_t last) {
-        Resampler<T> resampler(plan, static_cast<F*>(workspace) + slot * plan.size);
+        Resampler<T> resampler(plan, static_cast<F*>(workspace) + slot * plan.size,
+                               plan.stream && !fresh);
         for (int64_t i = first; i < last; ++i) resampler.Run(input, output, plan.Box(i));
-        if (plan.stream) hwy::FlushStream();
+        if (plan.stream && !fresh) hwy::FlushStream();
       });
 }
 

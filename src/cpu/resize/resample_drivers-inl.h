@@ -35,7 +35,9 @@ class Resampler {
   using F = base::ComputeType<T>;
   using Plan = ResampleKernelPlan<F>;
 
-  Resampler(const Plan& plan, F* scratch) : plan_(plan), scratch_(scratch) {}
+  // `stream`: results may go past the caches.
+  Resampler(const Plan& plan, F* scratch, bool stream)
+      : plan_(plan), scratch_(scratch), stream_(stream) {}
 
   void Run(const T* input, T* output, const ResampleBox& box) {
     box_ = box;
@@ -101,7 +103,7 @@ class Resampler {
     if constexpr (std::is_same_v<To, T>) {
       constexpr int64_t kRun = 16384;  // elements among which a split line does not count
       constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
-      return plan_.stream && !plan_.pack_output &&
+      return stream_ && !plan_.pack_output &&
              (n >= kRun ||
               (reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLine == 0));
     } else {
@@ -136,8 +138,9 @@ class Resampler {
       }
       case ResamplePath::kPhases:
         for (int64_t r = 0; r < rows; ++r) {
-          AddPhases(plan_, from[r], to[r], box_.w0, box_.w1, ahead == nullptr ? nullptr : ahead[r],
-                    Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
+          AddPhases(plan_, from[r], to[r], box_.w0, box_.w1, stream_ && std::is_same_v<To, T>,
+                    ahead == nullptr ? nullptr : ahead[r], Pointers<F>(false) + plan_.h.most,
+                    scratch_ + plan_.split);
         }
         return;
       case ResamplePath::kLookup:
@@ -167,7 +170,8 @@ class Resampler {
     }
     if (expand) {
       for (int64_t r = 0; r < rows; ++r) {
-        Expand(plan_, whole[static_cast<size_t>(r)], to[r], box_.w0, box_.w1);
+        Expand(plan_, whole[static_cast<size_t>(r)], to[r], box_.w0, box_.w1,
+               stream_ && std::is_same_v<To, T>);
       }
     } else {
       LookUpRows(plan_, whole.data(), to, rows, box_.w0, box_.w1);
@@ -183,6 +187,12 @@ class Resampler {
     for (int64_t o = box_.w0; o < box_.w1; ++o) {
       const int64_t start = w.start[o];
       const int64_t count = w.start[o + 1] - start;
+      if (count == 2) {  // linear
+        AddPixelPair<F>(w.weight + start, from + w.source[start] * plan_.inner,
+                        from + w.source[start + 1] * plan_.inner, to + o * plan_.inner, plan_.inner,
+                        plan_.init);
+        continue;
+      }
       for (int64_t k = 0; k < count; ++k) taps[k] = from + w.source[start + k] * plan_.inner;
       AddRows<F>(w.weight + start, taps, count, to + o * plan_.inner, plan_.inner, plan_.init,
                  false);
@@ -474,6 +484,7 @@ class Resampler {
 
   const Plan& plan_;
   F* const scratch_;
+  const bool stream_;
   ResampleBox box_{};
   int64_t width_ = 0;        // elements of the tile's destination columns
   int64_t from_column_ = 0;  // the tile's first source column, and elements from there on

@@ -84,7 +84,7 @@ HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, 
 // destination has taps. `split`: for the phases.
 template <class F, class Ti, class To>
 void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t w0, int64_t w1,
-               const Ti* ahead, const F** taps, F* split) {
+               bool stream, const Ti* ahead, const F** taps, F* split) {
   const ResamplePeriod& period = plan.period;
   const int64_t first = std::clamp(period.first, w0, w1);
   const int64_t end = std::clamp(period.end, first, w1);
@@ -112,7 +112,7 @@ void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_
       taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
     }
     AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init,
-               plan.stream && reinterpret_cast<uintptr_t>(to + o0) % kStreamAlignment == 0);
+               stream && reinterpret_cast<uintptr_t>(to + o0) % kStreamAlignment == 0);
   }
   AddElements(plan, from, to, end, w1);
 }
@@ -187,7 +187,8 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* from, To* to, int64_t 
 
 // Destinations [w0, w1) of one row.
 template <class F, class To>
-void Expand(const ResampleKernelPlan<F>& plan, const F* from, To* to, int64_t w0, int64_t w1) {
+void Expand(const ResampleKernelPlan<F>& plan, const F* from, To* to, int64_t w0, int64_t w1,
+            bool may_stream) {
   const ResamplePeriod& period = plan.period;
   const int64_t P = period.ratio;
   const int64_t first = std::clamp(period.first, DivideUp(w0, P), DivideUp(w1, P));
@@ -195,7 +196,7 @@ void Expand(const ResampleKernelPlan<F>& plan, const F* from, To* to, int64_t w0
   if (end - first < plan.lanes) return AddElements(plan, from, to, w0, w1);
   AddElements(plan, from, to, w0, P * first);
   const bool stream =
-      plan.stream && reinterpret_cast<uintptr_t>(to + P * first) % kStreamAlignment == 0;
+      may_stream && reinterpret_cast<uintptr_t>(to + P * first) % kStreamAlignment == 0;
   const auto run = [&](auto ratio, auto taps) {
     ExpandSources<ratio, taps>(plan.period_weight.data(), from, to, first, end, plan.init, stream);
   };

@@ -306,6 +306,7 @@ bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKer
     plan->lookups = std::move(lookups);
     plan->path = Path::kLookup;
     plan->batch = 8;
+    break;
   }
   return plan->path == Path::kLookup || (may_be(Path::kColumns) && MakeColumns(target, plan));
 }
@@ -478,6 +479,12 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   const double written = bytes(p.d.to, p.h.to, p.w.to);
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
+  // H and D as one axis, where they are.
+  if (p.d.to == 1 || p.output_stride[2] == p.h.to * p.output_stride[3]) {
+    const auto& to = p.output_stride;
+    mine->dense_bytes =
+        DenseBytes({p.n, p.c, p.d.to * p.h.to, p.w.to}, {to[0], to[1], to[3], to[4]}, element_size);
+  }
   AlignPeriod(element_size, mine);
   CutBoxes(read + written, mine);
   BookScratch(target, mine);

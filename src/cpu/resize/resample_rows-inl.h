@@ -101,6 +101,25 @@ HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int
       });
 }
 
+// Two pixels of n >= a vector channels, without a call.
+template <class F, class Ti, class To>
+HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, int64_t n, F init) {
+  const ComputeTag<F> d;
+  const auto first = hn::Set(d, init);
+  const auto w0 = hn::Set(d, weight[0]);
+  const auto w1 = hn::Set(d, weight[1]);
+  StoreRow(
+      d, to, n, false,
+      [&](int64_t x) PORTACL_INLINE_LAMBDA {
+        return hn::MulAdd(w1, LoadWide(d, b + x), hn::MulAdd(w0, LoadWide(d, a + x), first));
+      },
+      [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
+        const auto m = static_cast<size_t>(count);
+        return hn::MulAdd(w1, LoadWideFirst(d, b + x, m),
+                          hn::MulAdd(w0, LoadWideFirst(d, a + x, m), first));
+      });
+}
+
 // Any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
