@@ -18,7 +18,7 @@ import torch
 from torch._C import DispatchKey
 from torch._decomp.decompositions import upsample_compute_output_size
 
-from ._library import ops
+from ._library import _like, ops
 
 aten = torch.ops.aten
 
@@ -83,10 +83,20 @@ def _add_rule(overload: Any, key: DispatchKey, rule: Rule, is_wanted: Enabled) -
     overload.py_impl(key)(kernel)
 
 
-def _row_major_gradient(
-    grad_output: torch.Tensor, output_size: Sequence[Any], input_size: Sequence[Any], *rest: Any
-) -> torch.Tensor:
-    return grad_output.new_empty(input_size)
+def _add_shapes(packet: Any, gradient: Any, row_major: bool) -> None:
+    """Shape functions that take symbolic sizes, where PyTorch's own take none."""
+
+    def resized(input: torch.Tensor, sizes: Sequence[Any], *rest: Any) -> torch.Tensor:
+        return _like(input, (*input.shape[:2], *sizes))
+
+    def gradient_of(
+        grad_output: torch.Tensor, sizes: Sequence[Any], input_size: Sequence[Any], *rest: Any
+    ) -> torch.Tensor:
+        return grad_output.new_empty(input_size) if row_major else _like(grad_output, input_size)
+
+    for overload, shapes in ((packet.default, resized), (gradient.default, gradient_of)):
+        if DispatchKey.Meta not in overload.py_kernels:
+            overload.py_impl(DispatchKey.Meta)(shapes)
 
 
 def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
@@ -122,11 +132,7 @@ def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
         modes, scales = (rest[:1], rest[1:]) if has_modes else ((), rest)
         return resize(input, output_size, modes, (*scales, *[None] * int(axes))[: int(axes)])
 
-    gradient = getattr(aten, f"{name}_backward").default
-    if DispatchKey.Meta not in gradient.py_kernels and axes != "2":
-        # PyTorch's own shape function of these takes no symbolic sizes.
-        gradient.py_impl(DispatchKey.Meta)(_row_major_gradient)
-
+    _add_shapes(packet, getattr(aten, f"{name}_backward"), axes != "2" or "bicubic" in stem)
     for overload, rule in ((packet.vec, from_vector), (packet.default, from_scalars)):
         _add_rule(overload, DispatchKey.AutogradCPU, rule, lambda: backward() or forward())
         # Below autograd PyTorch may take the forward apart, as long as it is PyTorch's.
@@ -143,7 +149,8 @@ def add_rules(names: Sequence[str], backward: Enabled, forward: Enabled) -> None
         if name.startswith("grid_sampler"):  # its backward is whole in any graph
             overload = getattr(aten, name).default
             _add_rule(overload, DispatchKey.AutogradCPU, getattr(ops, name), forward)
-        elif _NAME.fullmatch(name):
+        elif _NAME.fullmatch(name) and "nearest" in name:
+            # PyTorch's formulas of the weighted ones stay until graphs of theirs have been tried.
             _add_resize(name, backward, forward)
         else:
             continue
