@@ -53,7 +53,7 @@ const std::vector<Case>& Cases() {
       {"brain", false, false, PORTACL_FLOAT32, 1, 16, {48, 56, 48}, {96, 112, 96}},
       {"volume", false, false, PORTACL_FLOAT32, 1, 3, {80, 96, 112}, {160, 192, 224}},
       {"audio", false, false, PORTACL_FLOAT32, 8, 64, {8192}, {16384}},
-      {"audio_resampled", false, false, PORTACL_FLOAT32, 1, 2, {160000}, {441000}},
+      {"audio_resampled", false, false, PORTACL_FLOAT32, 1, 2, {160 * 1000}, {441000}},
   };
   return cases;
 }

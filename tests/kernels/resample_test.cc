@@ -226,7 +226,7 @@ class ResampleTest : public KernelTest {
       if (axes == 3) c.n = 1;
     }
     const auto elements = [&](const Extents& extents) { return c.n * c.c * ProductOf(extents); };
-    while (elements(c.in) + elements(c.out) > 200000 && c.n * c.c > 1) c.n = c.c = 1;
+    while (elements(c.in) + elements(c.out) > 200 * 1000 && c.n * c.c > 1) c.n = c.c = 1;
     return c;
   }
 };
