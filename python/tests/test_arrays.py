@@ -492,6 +492,10 @@ def test_info():
         *("grid_sampler_2d", "grid_sampler_2d_backward"),
         *("grid_sampler_3d", "grid_sampler_3d_backward"),
         *("upsample_nearest_exact", "upsample_nearest_exact_backward"),
+        *("upsample_nearest", "upsample_nearest_backward"),
+        *("upsample_linear", "upsample_linear_backward"),
+        *("upsample_cubic", "upsample_cubic_backward"),
+        *("affine_grid", "affine_grid_backward"),
     }
     assert facts["threads"] == portacl.get_num_threads()
     assert set(facts["result_pool"]) == {"kept_bytes", "limit_bytes"}
