@@ -92,9 +92,9 @@ std::string Describe(dlpack::DataType type) {
                                                         "bfloat", "complex", "bool"};
   // Whole names: the exponent's and the mantissa's bits say more than the size.
   static constexpr std::array<const char*, 11> kNarrow = {
-      "float8_e3m4",       "float8_e4m3",     "float8_e4m3b11fnuz", "float8_e4m3fn",
-      "float8_e4m3fnuz",   "float8_e5m2",     "float8_e5m2fnuz",    "float8_e8m0fnu",
-      "float6_e2m3fn",     "float6_e3m2fn",   "float4_e2m1fn"};
+      "float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
+      "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
+      "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
   const size_t narrow = type.code - kCodes.size();
   std::string name;
   if (type.code < kCodes.size()) {
@@ -103,8 +103,7 @@ std::string Describe(dlpack::DataType type) {
     name = narrow < kNarrow.size() ? kNarrow[narrow]
                                    : "number " + std::to_string(type.code) + " of DLPack";
   }
-  return name +
-         (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
+  return name + (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
 }
 
 // What `call` returns, which runs an array's own Python code. Where the interpreter ends meanwhile

@@ -43,7 +43,7 @@ class ArrayView {
   bool read_only_ = false;
   nanobind::object owner_;
   std::optional<nanobind::python_error> refused_;  // an exporter's own BufferError
-  Py_buffer buffer_{};  // its obj is null where it is not in use
+  Py_buffer buffer_{};                             // its obj is null where it is not in use
 };
 
 }  // namespace portacl_python

@@ -28,8 +28,8 @@ using ops::Rule;
 using ops::Signature;
 using ops::Surface;
 
-// A call of an operator of src/ops, read by its signature: inputs, attributes, outputs. A list that is
-// not set is null, any other attribute its default.
+// A call of an operator of src/ops, read by its signature: inputs, attributes, outputs. A list that
+// is not set is null, any other attribute its default.
 class ListedCall final : public GraphCall {
  public:
   explicit ListedCall(const Signature& signature)

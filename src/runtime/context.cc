@@ -17,7 +17,6 @@
 namespace portacl::runtime {
 namespace {
 
-
 struct Device {
   int32_t set_count = 0;
   std::shared_ptr<Context> primary;

@@ -504,7 +504,8 @@ TEST_P(AclOp, EveryGraphNameHasAFixtureThatRuns) {
     names.push_back(name);
     EXPECT_EQ(RunOp(call, GetParam(), stream_), ACL_SUCCESS) << name << ": " << TakeMessage();
   }
-  EXPECT_EQ(names, ListedNames("graph")) << "a name of src/ops/operator_list.inc has no fixture above";
+  EXPECT_EQ(names, ListedNames("graph"))
+      << "a name of src/ops/operator_list.inc has no fixture above";
 }
 
 // ---- attributes and handles --------------------------------------------------------------------
