@@ -86,8 +86,9 @@ void SumElement(const Params& p, int64_t n, int j, int k) {
 // Calls body(n, d, h, j) for each row of each component.
 template <class Body>
 void ForRows(const Params& p, const Body& body) {
-  const auto [depth, height, width] = p.extents;
-  const int64_t grain = 1 + 4096 / std::max<int64_t>(1, width);
+  const int64_t depth = p.extents[0];
+  const int64_t height = p.extents[1];
+  const int64_t grain = 1 + 4096 / std::max<int64_t>(1, p.extents[2]);
   runtime::ParallelFor(p.n * depth * height, grain, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       const int64_t plane = row / height;
