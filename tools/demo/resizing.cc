@@ -159,13 +159,14 @@ DemoScene ResizingScene() {
   DemoScene scene;
   scene.section.title = "6  Resizing by each kernel: aliasing, sharpness, gradients";
   scene.section.text =
-      "Reducing by 4 without antialias looks at two (bilinear) or four (bicubic) pixels along each "
-      "axis of sixteen: rings that are finer than the result's pixels come back as rings that are "
-      "not there, and only a part of the pixels gets a gradient. With antialias the window grows "
-      "with the ratio. Enlarging, the kernels differ in sharpness. Each gradient is the exact "
-      "transpose of its function.";
+      "Reducing by 4, bilinear interpolation without antialias looks at 2 × 2 of every 4 × 4 "
+      "pixels: "
+      "rings that are finer than the result's pixels come back as rings that are not there, and "
+      "three of four pixels get no gradient. With antialias the window grows with the ratio. "
+      "Enlarging, the kernels differ in sharpness. Each gradient is the exact transpose of its "
+      "function.";
   scene.section.rows = {
-      {{"test chart", "512 × 512 pixels; in the corners, black and white alternate",
+      {{"test chart", "512 × 512 pixels; at the edges, black and white alternate",
         PhotoImage(chart), "resizing-chart.png"},
        ChartPanel(kBilinear, chart, 128),
        ChartPanel(kBicubic, chart, 128),
