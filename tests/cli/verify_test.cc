@@ -110,7 +110,6 @@ const std::vector<Fault>& Faults() {
       {"cubic_is_linear", "^upsample_bicubic", Anywhere},
       {"resized_back", "^upsample_(linear|bi|tri).*_backward", Anywhere},
       {"translation_doubled", "^affine_grid", Anywhere},
-      {"format_ignored", "format=N", Anywhere},
       {"narrow_sum", "backward.*dtype=b?float16", Anywhere},
       {"truncate", "dtype=b?float16", Anywhere},
       {"nan_is_zero", "values=nonfinite", Anywhere},

@@ -155,8 +155,8 @@ TEST_F(CallLogChild, AclnnCallsComeBackAsTheSameCases) {
 void AsNative(const Case& c, Known& known) {
   const Call call = MakeCall(c);
   const std::vector<double> scales = call.scales();  // without those that count for nothing
-  for (size_t i = 0, axis = 0; i < known.arguments.size(); ++i) {
-    if (c.op->parameters[i].role == Role::kReal) known.arguments[i].real = scales.at(axis++);
+  for (size_t i = 0, scale = 0; i < known.arguments.size(); ++i) {
+    if (c.op->parameters[i].role == Role::kReal) known.arguments[i].real = scales.at(scale++);
     if (!IsTensor(c.op->parameters[i].role)) continue;
     ArgumentOutline& argument = known.arguments[i];
     argument.format = "ND";
