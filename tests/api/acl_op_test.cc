@@ -584,6 +584,13 @@ TEST_F(AclOpOnce, AttributesRefuseNullAndDeadHandlesAndBadLists) {
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", -1, ints), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", 2, nullptr), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopSetAttrString(attr.get(), "a", nullptr), ACL_ERROR_INVALID_PARAM);
+  const char* words[] = {"zeros", nullptr};
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 1, words), 0);
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 0, nullptr), 0);
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 1, nullptr), ACL_ERROR_INVALID_PARAM);
+  TakeMessage();
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 2, words), ACL_ERROR_INVALID_PARAM);
+  EXPECT_THAT(TakeMessage(), HasSubstr("values[1]"));
   EXPECT_EQ(aclopSetAttrInt(attr.get(), nullptr, 4), ACL_ERROR_INVALID_PARAM);
   EXPECT_THAT(TakeMessage(), HasSubstr("attrName"));
   EXPECT_EQ(aclopSetAttrInt(nullptr, "a", 4), ACL_ERROR_INVALID_PARAM);
