@@ -15,5 +15,4 @@ for argument in "$@"; do
 done
 script/setup
 script/build "$preset"
-ctest --test-dir "build/$preset" --parallel "$jobs" --output-on-failure --no-tests=error \
-  "${left_out[@]}"
+run_ctest "build/$preset" "${left_out[@]}"
