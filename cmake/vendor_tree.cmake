@@ -2,6 +2,7 @@
 # install tree, the Debian package and (by the list that is written here) `portacl sdk-path` have it.
 #
 #   PORTACL_COMPAT_NAMES    libNAME.so is a link to libportacl.so
+#   PORTACL_PLAIN_LINKS     those of the first of these names, without a folder of the vendor's
 #   PORTACL_TREE_LINKS      PATH=TARGET: symbolic links of the tree, the targets relative to them
 #   PORTACL_TREE_BUILD      where they are made; its files/ holds the files of versions
 
@@ -13,7 +14,10 @@
 set(PORTACL_COMPAT_NAMES
     ascendcl nnopbase opapi acl_op_compiler
     hccl ge_runner graph acl_tdt_channel
-    opapi_cv opapi_nn opapi_math
+    opapi_cv opapi_nn opapi_math)
+set(PORTACL_PLAIN_LINKS ${PORTACL_COMPAT_NAMES})
+list(TRANSFORM PORTACL_PLAIN_LINKS REPLACE "(.+)" "${CMAKE_INSTALL_LIBDIR}/lib\\1.so=libportacl.so")
+list(APPEND PORTACL_COMPAT_NAMES
     c_sec runtime register tiling_api ascendalog platform profapi
     acl_dvpp acl_dvpp_mpi acl_cblas acl_retr msprofiler)
 
