@@ -9,9 +9,10 @@ foreach(kind IN ITEMS EXE SHARED MODULE)
          " ${PORTACL_LINK_ROOT}/old_glibc.o")
 endforeach()
 
-# This system's libgcc_s.so.1 itself wants newer names, for which the linker would ask in programs; where
-# they run there is an older one.
-string(APPEND CMAKE_EXE_LINKER_FLAGS " -Wl,--allow-shlib-undefined")
+# Programs are started as they were then. And this system's libgcc_s.so.1 itself wants newer names, for which
+# the linker would ask in programs; where they run there is an older one.
+string(APPEND CMAKE_EXE_LINKER_FLAGS " ${PORTACL_LINK_ROOT}/old_glibc_start.o"
+       " -Wl,--wrap=__libc_start_main -Wl,--allow-shlib-undefined")
 
 # Archives in place of the libraries that the packages' own CMake files name.
 function(portacl_link_archive target archive)

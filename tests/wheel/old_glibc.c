@@ -19,6 +19,9 @@ static int failed;
 #define EXPECT(what) \
   if (!(what)) failed = printf("line %d: not so: %s\n", __LINE__, #what)
 
+static int constructed;
+__attribute__((constructor)) static void Construct(void) { ++constructed; }
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
@@ -52,6 +55,7 @@ static void* Wake(void* unused) {
 
 int main(int argc, char** argv) {
   (void)argc;
+  EXPECT(constructed == 1);
   char link[] = "/tmp/old_glibc_XXXXXX";
   struct stat plain, through;
   struct stat64 large;
