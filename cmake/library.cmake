@@ -78,7 +78,8 @@ target_link_options(portacl PRIVATE
   -Wl,-z,nodelete)  # streams' threads run its code: dlclose must not take that away
 # Indirect branch tracking: all code that is compiled here begins its functions with the landing mark,
 # but the _init and _fini of the C library's start files do not: an empty function takes their place.
-if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+# The system's archive of the C++ library is compiled without such marks.
+if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE AND NOT PORTACL_LINK_ROOT AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_link_options(portacl PRIVATE
     -Wl,-z,ibt -Wl,-init=portacl_no_init -Wl,-fini=portacl_no_init)
 endif()
