@@ -10,8 +10,8 @@
 //   permute        at most 4 columns per destination     _permute-inl.h: permutation by index table
 //   wide           more columns per destination          _wide-inl.h: a lane per destination;
 //                                                        blocks transposed in registers
-//
-//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel
+//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
+//                                                        pixel by pixel
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
