@@ -48,6 +48,7 @@ template <class Params>
 class NearestPlan final : public Plan {
  public:
   NearestPlan(const Call& call, const NearestCall& wanted) : Plan(call), wanted_(wanted) {
+    if (!wanted.logged) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const TensorDesc from = ChannelsFirst(*call.input(0));

@@ -16,6 +16,7 @@ struct NearestCall {
   Nearest rule = Nearest::kExact;
   bool backward = false;
   std::array<double, 3> scales{};  // 0 where the extents decide
+  bool logged = true;              // as the operator's function of the aclnn API
 };
 
 base::Status PlanNearest(const Call& call, const NearestCall& wanted,

@@ -10,6 +10,7 @@
 #include "ops/nearest_plan.h"
 #include "ops/planned_kernel.h"
 #include "ops/resample_axis.h"
+#include "ops/resize.h"
 #include "ops/upsample_rules.h"
 
 namespace portacl::ops {
@@ -29,6 +30,7 @@ std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
 class ResamplePlan final : public Plan {
  public:
   explicit ResamplePlan(const Call& call) : Plan(call) {
+    if (upsample::FromTopLeft(call)) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const TensorDesc from = ChannelsFirst(*call.input(0));
@@ -78,13 +80,16 @@ class ResamplePlan final : public Plan {
 }  // namespace
 
 Status PlanCheckedUpsample(const Call& call, std::shared_ptr<const Plan>* plan) {
+  if (resize::Is(call)) return PlanCheckedUpsample(resize::AsUpsample(call), plan);
   if (upsample::ModeOf(call) != upsample::Mode::kNearest) {
     return MakePlanOf<ResamplePlan>(plan, call);
   }
+  const Nearest rule = upsample::NearestRuleOf(call);
   return PlanNearest(call,
-                     {.rule = Nearest::kFloor,
+                     {.rule = rule,
                       .backward = upsample::IsBackward(call),
-                      .scales = upsample::UsedScales(call)},
+                      .scales = upsample::UsedScales(call),
+                      .logged = rule == Nearest::kFloor},
                      plan);
 }
 

@@ -13,6 +13,7 @@
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
 #include "aclnnop/aclnn_grid_sampler3d.h"
 #include "aclnnop/aclnn_grid_sampler3d_backward.h"
+#include "aclnnop/aclnn_resize.h"
 #include "aclnnop/aclnn_upsample_bicubic2d_aa.h"
 #include "aclnnop/aclnn_upsample_bicubic2d_aa_grad.h"
 #include "aclnnop/aclnn_upsample_bicubic_2d.h"
@@ -560,6 +561,10 @@ PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize,
                               double, double, double, aclTensor*, uint64_t*, aclOpExecutor**));
 PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnResizeGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclFloatArray*, const char*, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnResize, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(aclnnAffineGridGetWorkspaceSize,
                   aclnnStatus(const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*,
                               aclOpExecutor**));
