@@ -58,8 +58,8 @@ struct Place {
 
 template <class T>
 Place<T> PlaceOf(const ResampleRule& rule, T ratio, bool cubic, int64_t o) {
-  T x = rule.align_corners ? ratio * static_cast<T>(o)
-                           : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
+  T x = rule.align_corners || rule.from_top_left ? ratio * static_cast<T>(o)
+                                                 : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
   if (!cubic && x < 0) x = 0;
   // PyTorch takes the floor of a float, of doubles too. The float is at least -0.5: no call of the
   // C library's. Compared before the conversion: the ratio may be infinite.

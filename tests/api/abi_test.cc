@@ -529,6 +529,10 @@ PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize,
                               double, double, double, aclTensor*, uint64_t*, aclOpExecutor**));
 PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnResizeGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclFloatArray*, const char*, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnResize, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(aclnnAffineGridGetWorkspaceSize,
                   aclnnStatus(const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*,
                               aclOpExecutor**));

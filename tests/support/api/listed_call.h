@@ -73,7 +73,10 @@ inline std::vector<Argument> GoodArguments(const Signature& function, const Exte
   for (const Parameter& parameter : function.parameters) {
     Argument& argument = arguments.emplace_back();
     argument.ints = ExtentsOf(parameter, extents);
-    argument.floats.assign(PartsOf(parameter), 1);
+    // Scales, 1 of axes that stay as they are.
+    for (size_t i = 0; i < PartsOf(parameter); ++i) {
+      argument.floats.push_back(PartOf(parameter, i) == "1" ? 1 : 2);
+    }
     argument.bools.assign(PartsOf(parameter), true);
     argument.word = PartOf(parameter, 0);
     if (!IsTensor(parameter.kind)) continue;
