@@ -15,10 +15,13 @@ configure_file(cmake/version.h.in "${PORTACL_GENERATED_INCLUDE}/portacl/version.
 # aclnnop/level2/<header>: the older place of each operator's header.
 file(GLOB operator_headers RELATIVE "${PROJECT_SOURCE_DIR}/include" CONFIGURE_DEPENDS
      "${PROJECT_SOURCE_DIR}/include/aclnnop/*.h")
+set(every_header "// Every header of aclnnop/.\n")
 foreach(PORTACL_HEADER IN LISTS operator_headers)
   get_filename_component(name "${PORTACL_HEADER}" NAME)
   configure_file(cmake/level2.h.in "${PORTACL_GENERATED_INCLUDE}/aclnnop/level2/${name}" @ONLY)
+  string(APPEND every_header "#include \"${PORTACL_HEADER}\"  // IWYU pragma: export\n")
 endforeach()
+file(CONFIGURE OUTPUT "${PORTACL_GENERATED_PRIVATE}/every_aclnnop.h" CONTENT "${every_header}" @ONLY)
 
 # What every internal source sees.
 add_library(portacl_internal INTERFACE)
@@ -42,6 +45,8 @@ foreach(layer IN LISTS PORTACL_LAYERS)
   target_sources(portacl_objects INTERFACE $<TARGET_OBJECTS:portacl_${layer}_objects>)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)
 endforeach()
+
+target_include_directories(portacl_api_objects PRIVATE "${PORTACL_GENERATED_PRIVATE}")
 
 # Plain loops, for the compiler to vectorise.
 target_compile_options(portacl_companion_objects PRIVATE $<$<CONFIG:Release>:-O3>)
