@@ -215,6 +215,29 @@ TEST_F(GoldenTest, TheWorstElementIsThatOfTheStandard) {
   shows({"--rtol", "0"}, worst);
 }
 
+// By 200 representable numbers: as a person writes it, with two digits that count at most.
+TEST_F(GoldenTest, TheLargestErrorIsSaidInPlainNumbers) {
+  MakeGolden("upsample_nearest_exact1d name=one self=1x1x2 out=1x1x2 self.values=uniform:1:2");
+  CopyResults();
+  std::string bytes = Read("mine/one/out.npy");
+  int32_t bits = 0;
+  std::memcpy(&bits, bytes.data() + bytes.size() - sizeof bits, sizeof bits);
+  bits += 200;
+  std::memcpy(bytes.data() + bytes.size() - sizeof bits, &bits, sizeof bits);
+  Write("mine/one/out.npy", bytes);
+  const auto says = [&](const char* ulp, const std::string& text) {
+    EXPECT_THAT(Run({"compare", "want", "mine", "--ulp", ulp}).out, HasSubstr(text));
+  };
+  says("200", "golden's bits, the largest error is 100 % of what is allowed\n");
+  says("201", "the largest error is 100 % of what is allowed\n");
+  says("400", "the largest error is 50 % of what is allowed\n");
+  says("30000", "the largest error is 0.67 % of what is allowed\n");
+  says("100000000", "the largest error is below 0.01 % of what is allowed\n");
+  says("199", "the largest error is just above what is allowed\n");
+  says("160", "the largest error is 1.2 times what is allowed\n");
+  says("1", "the largest error is 200 times what is allowed\n");
+}
+
 TEST_F(GoldenTest, ANaNIsBeyondEveryBound) {
   MakeGolden("upsample_nearest_exact1d name=one self=1x1x2 out=1x1x2");
   CopyResults();
