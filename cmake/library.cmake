@@ -63,7 +63,8 @@ set_source_files_properties(
 if(PORTACL_SANITIZE MATCHES "thread")
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/thread_pools.cc" PROPERTIES
     COMPILE_OPTIONS "-fno-sanitize=thread;-DPORTACL_TSAN=1")
-  # Who shares what with whom is the same for every instruction set: half of the kernels' time to compile.
+endif()
+if(PORTACL_NARROW_ONLY AND TARGET portacl_cpu_objects)
   target_compile_definitions(portacl_cpu_objects PRIVATE PORTACL_NARROW_ONLY=1)
 endif()
 

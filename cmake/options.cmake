@@ -1,5 +1,6 @@
 # Every switch of the build, with what it is for.
 option(PORTACL_SCALAR "Only the scalar kernels of src/ref: no Highway, any CPU" OFF)
+option(PORTACL_NARROW_ONLY "Only the kernels of AVX2 and NEON, and those of src/ref" OFF)
 option(PORTACL_TESTS "Build the tests (GoogleTest, RapidCheck)" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_BENCH "Build the benchmarks where Google Benchmark is installed" ${PROJECT_IS_TOP_LEVEL})
