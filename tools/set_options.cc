@@ -91,9 +91,10 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                                        failed, verdicts.size());
   if (unjudged > 0) text += fmt::format(", {} of them not judged", unjudged);
   if (outputs == 0) return text + "\n";
-  return text + fmt::format(
-                    "; {} of {} outputs are {}; {} elements differ from golden's bits, {}\n", right,
-                    outputs, golden::StandardText(standard), different, LargestErrorText(excess));
+  text += fmt::format("; {} of {} outputs are {}; {} elements differ from golden's bits", right,
+                      outputs, golden::StandardText(standard), different);
+  if (standard.standard == Standard::kBound) text += ", " + LargestErrorText(excess);
+  return text + "\n";
 }
 
 // "functions: 2 in /lib/libopapi.so, 14 in /usr/lib/libportacl.so"; "" for none.

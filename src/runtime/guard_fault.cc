@@ -85,65 +85,70 @@ void Explain(const GuardRegion& region, const WorkAtAddress& work, bool in_kerne
   }
 }
 
-// Threads of one kernel may fault at a time: the others wait, and the process ends before they are
-// let go.
+struct sigaction previous_segv;
+struct sigaction previous_bus;
+
+const struct sigaction& PreviousOf(int signal) {
+  return signal == SIGSEGV ? previous_segv : previous_bus;
+}
+
+// Nobody handled the signal before: the program ends by it.
+bool Ends(int signal) {
+  const struct sigaction& previous = PreviousOf(signal);
+  return (previous.sa_flags & SA_SIGINFO) == 0 &&
+         (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN);
+}
+
+// Threads of one kernel may fault at a time: the others wait, and where the program ends by the
+// first one's instruction, which is tried again, they are not let go before.
 class OnePrinter {
  public:
-  OnePrinter() {
+  explicit OnePrinter(bool the_last) : the_last_(the_last) {
     const auto patience = std::chrono::steady_clock::now() + kPrintPatience;
     while (printing.test_and_set() && std::chrono::steady_clock::now() < patience) {
       std::this_thread::yield();
     }
   }
   ~OnePrinter() {
-    // Where the process ends by the signal, it is the instruction that is tried again that ends it:
-    // until then nobody else prints.
-    if (!ends_the_process) printing.clear();
+    if (!the_last_) printing.clear();
   }
   OnePrinter(const OnePrinter&) = delete;
   OnePrinter& operator=(const OnePrinter&) = delete;
 
-  static constinit std::atomic<bool> ends_the_process;
-
  private:
   static constinit std::atomic_flag printing;
+  const bool the_last_;
 };
-constinit std::atomic<bool> OnePrinter::ends_the_process{false};
 constinit std::atomic_flag OnePrinter::printing;
 
-struct sigaction previous_segv;
-struct sigaction previous_bus;
-
-// Hands the signal to who had it before; without such a handler the program ends by it.
-void Chain(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& previous = signal == SIGSEGV ? previous_segv : previous_bus;
-  if ((previous.sa_flags & SA_SIGINFO) != 0) {
-    previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-    previous.sa_handler(signal);
-  } else {
-    OnePrinter::ends_the_process = true;
-    struct sigaction action {};
-    action.sa_handler = SIG_DFL;
-    sigaction(signal, &action, nullptr);  // the instruction faults again, now for good
-  }
+void Tell(const GuardRegion& region, bool in_kernel_range, uintptr_t address, int signal,
+          void* context) {
+  const OnePrinter alone(Ends(signal));
+  const WorkAtAddress work = FindRunningWork(address);
+  Explain(region, work, in_kernel_range, address, AccessName(context));
+  PrintStack("accessed at", CaptureInterruptedStack(context));
+  PrintStack("launched at", work.launched);
+  PrintStacks(region);
 }
 
+// Tells what it knows and hands the signal to who had it before.
 void OnFault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   GuardRegion region;
   bool in_kernel_range = false;
   if (FindRegionInHandler(address, &region, &in_kernel_range)) {
-    const OnePrinter alone;
-    const WorkAtAddress work = FindRunningWork(address);
-    Explain(region, work, in_kernel_range, address, AccessName(context));
-    PrintStack("accessed at", CaptureInterruptedStack(context));
-    PrintStack("launched at", work.launched);
-    PrintStacks(region);
-    Chain(signal, info, context);
-    return;
+    Tell(region, in_kernel_range, address, signal, context);
   }
-  Chain(signal, info, context);
+  const struct sigaction& previous = PreviousOf(signal);
+  if (Ends(signal)) {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);  // the instruction faults again, now for good
+  } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else {
+    previous.sa_handler(signal);
+  }
 }
 
 }  // namespace

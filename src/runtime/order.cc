@@ -268,7 +268,7 @@ void NoteWaitForNumber(const Stream& stream, const void* number) {
   }
 }
 
-void NoteClosed(const Stream& stream) {
+void NoteClosed(const Stream& stream) noexcept try {
   NoteSynchronized(ClockOf(stream));
   Table& table = TheTable();
   const std::lock_guard lock(table.mutex);
@@ -277,6 +277,7 @@ void NoteClosed(const Stream& stream) {
   table.host.erase(stream.number());
   for (auto& [number, clock] : table.streams) clock.erase(stream.number());
   for (auto& [number, waiting] : table.unseen) waiting.erase(stream.number());
+} catch (...) {  // no memory: some orders stay unknown, and the stream ends
 }
 
 void NoteHostAccess(const char* what, const std::vector<MemoryAccess>& accesses) {

@@ -45,7 +45,7 @@ void NoteSignal(const Stream& stream, const void* number);
 void NoteWaitForNumber(const Stream& stream, const void* number);
 
 // The stream is gone: what it had not run never will.
-void NoteClosed(const Stream& stream);
+void NoteClosed(const Stream& stream) noexcept;
 
 // The host itself touches memory (a copy that is no stream's), or frees it.
 void NoteHostAccess(const char* what, const std::vector<MemoryAccess>& accesses);

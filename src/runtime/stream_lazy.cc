@@ -3,7 +3,6 @@
 #include <list>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "runtime/lazy.h"
 #include "runtime/stream_queue.h"
@@ -62,19 +61,25 @@ void Stream::DemandAll() {
 }
 
 void Stream::Demand(uint64_t number) {
-  std::vector<std::shared_ptr<Gate>> awaited;
   {
     const Lock lock(mutex_);
     if (demanded_ >= number) return;
-    uint64_t at = enqueued_ - queue_.size();
-    for (const Task& task : queue_) {
-      if (++at > number) break;
-      if (task.after != nullptr) awaited.push_back(task.after);
-    }
     demanded_ = number;
   }
   WakeWorker();
-  for (const std::shared_ptr<Gate>& gate : awaited) gate->Demand();
+}
+
+// What the head waits for, and not before the head's turn: what is in front of it may run earlier.
+// False where there is nothing new; otherwise leaves and takes the lock.
+bool Stream::DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded) {
+  if (!HeadDemanded() || busy_) return false;
+  const std::shared_ptr<Gate>& awaited = queue_.front().after;
+  if (awaited == nullptr || awaited == demanded || awaited->is_open()) return false;
+  demanded = awaited;
+  lock.unlock();
+  demanded->Demand();
+  lock.lock();
+  return true;
 }
 
 }  // namespace portacl::runtime

@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "runtime/error.h"
@@ -375,8 +374,9 @@ void Stream::DropQueue(Lock& lock) {
 // it is time for what is visible.
 template <class Condition>
 void Stream::WorkerWaits(Lock& lock, const Condition& condition) {
-  const auto wakes = [&] { return condition() || HeadPolls() || visible_ > demanded_; };
+  std::shared_ptr<Gate> demanded;
   while (!condition()) {
+    if (LazyEnabled() && DemandAwaited(lock, demanded)) continue;
     if (visible_ > demanded_ && std::chrono::steady_clock::now() >= visible_from_) {
       MakeVisible(lock);
     } else if (HeadPolls()) {
@@ -384,7 +384,7 @@ void Stream::WorkerWaits(Lock& lock, const Condition& condition) {
     } else if (visible_ > demanded_) {
       work_ready_.wait_until(lock, visible_from_);
     } else {
-      work_ready_.wait(lock, wakes);
+      work_ready_.wait(lock);
     }
   }
 }

@@ -109,7 +109,8 @@ class Stream final : public GateListener,
   // True when nothing is enqueued or running. In lazy mode what is enqueued begins then.
   bool IsIdle();
 
-  // Lets tasks 1 to `number` begin, and what they wait for on other streams; for lazy mode.
+  // Lets tasks 1 to `number` begin, and what they wait for on other streams when it is their turn;
+  // for lazy mode.
   void Demand(uint64_t number) override;
   void DemandAll();
 
@@ -144,6 +145,7 @@ class Stream final : public GateListener,
   void EnqueueLazily(std::list<Task> tasks, Lock& lock);
   uint64_t DemandAll(Lock& lock);
   void MakeVisible(Lock& lock);
+  bool DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded);
   template <class Condition>
   void WorkerWaits(Lock& lock, const Condition& condition);
   void StartWorker();
