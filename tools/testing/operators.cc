@@ -73,6 +73,7 @@ const std::vector<OperatorRow>& Operators() {
   static const std::vector<OperatorRow> rows = [] {
     std::vector<OperatorRow> made;
     for (const ops::Signature* const function : ops::kAclnnFunctions) {
+      if (*function->case_name == '\0') continue;  // another one under a new name
       const std::optional<Family> family = FamilyOf(function->op);
       if (family) made.push_back(RowOf(*function, *family));
     }

@@ -14,38 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "aclnnop/aclnn_affine_grid.h"
-#include "aclnnop/aclnn_grid_sampler2d.h"
-#include "aclnnop/aclnn_grid_sampler2d_backward.h"
-#include "aclnnop/aclnn_grid_sampler3d.h"
-#include "aclnnop/aclnn_grid_sampler3d_backward.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa_grad.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward_v2.h"
-#include "aclnnop/aclnn_upsample_linear_1d.h"
-#include "aclnnop/aclnn_upsample_linear_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_2d.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_3d.h"
-#include "aclnnop/aclnn_upsample_nearest_3d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d_backward.h"
+#include "every_aclnnop.h"
 #include "src/ops/operator_list.h"
 #include "support/api/acl_fixture.h"
 
@@ -104,7 +73,10 @@ inline std::vector<Argument> GoodArguments(const Signature& function, const Exte
   for (const Parameter& parameter : function.parameters) {
     Argument& argument = arguments.emplace_back();
     argument.ints = ExtentsOf(parameter, extents);
-    argument.floats.assign(PartsOf(parameter), 1);
+    // Scales, 1 of axes that stay as they are.
+    for (size_t i = 0; i < PartsOf(parameter); ++i) {
+      argument.floats.push_back(PartOf(parameter, i) == "1" ? 1 : 2);
+    }
     argument.bools.assign(PartsOf(parameter), true);
     argument.word = PartOf(parameter, 0);
     if (!IsTensor(parameter.kind)) continue;
