@@ -17,6 +17,7 @@
 #include "aclnn/aclnn_base.h"
 #include "base/error_message.h"
 #include "base/status.h"
+#include "runtime/host_call.h"
 
 namespace portacl::api {
 
@@ -56,7 +57,7 @@ struct Shortage {
 // A body returns a Status, whose message is completed with the function's name here, or a code,
 // whose message the body has kept itself.
 template <class Body>
-int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
+int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
   try {
     if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
       const base::Status status = std::forward<Body>(body)();
@@ -80,6 +81,14 @@ int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other
     KeepMessage(function, "unknown exception");
   }
   return other;
+}
+
+template <class Body>
+int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
+  const runtime::HostCall call(function);
+  const int32_t code = Invoke(function, std::forward<Body>(body), shortage, other);
+  call.End(code);
+  return code;
 }
 
 }  // namespace internal

@@ -370,6 +370,13 @@ base::Status SynchronizeDevice(SteadyTime deadline) {
   return first;
 }
 
+void DemandAllStreams() {
+  for (const auto& context : TheRuntime().contexts.Snapshot()) {
+    if (!IsOfThisProcess(*context)) continue;
+    for (const auto& stream : StreamsOf(*context)) stream->DemandAll();
+  }
+}
+
 size_t CountUserStreams() { return TheRuntime().streams.size(); }
 
 size_t CountUserContexts() {

@@ -67,6 +67,9 @@ base::Status DestroyStream(void* handle, bool drop);
 // the deadline.
 base::Status SynchronizeDevice(SteadyTime deadline);
 
+// For lazy mode: all that is enqueued anywhere may begin.
+void DemandAllStreams();
+
 // What the caller created and has not destroyed.
 size_t CountUserStreams();
 size_t CountUserContexts();

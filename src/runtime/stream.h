@@ -2,13 +2,31 @@
 #ifndef PORTACL_RUNTIME_STREAM_H_
 #define PORTACL_RUNTIME_STREAM_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
 namespace portacl::runtime {
+
+// Memory that work reads or writes, as kernels reach it.
+struct MemoryAccess {
+  const char* name = "";  // static string: the tensor's, "dst", ...
+  uintptr_t begin = 0;
+  size_t bytes = 0;
+  bool write = false;
+  bool dense = true;  // every byte of it
+};
+
+struct GuardStack;
+
+// Whether anybody looks at Work::accesses.
+bool AccessesWanted();
 
 struct Work {
   const char* name = "";  // static string, for traces and messages
@@ -26,6 +44,9 @@ struct Work {
   const char* category = "kernel";  // static string, for traces
   // For traces, e.g. shapes, dtype and kernel path; only worth building where TraceEnabled().
   std::string detail = {};
+  // For guard mode and the checker of orders; only worth building where AccessesWanted().
+  std::vector<MemoryAccess> accesses = {};
+  std::shared_ptr<const GuardStack> launched = nullptr;  // in guard mode, by Launch()
 };
 
 // Puts work on a stream; null is the default stream of the thread's current context. Fails where
