@@ -8,6 +8,7 @@ option(PORTACL_PYTHON "Build the Python extension (nanobind); pyproject.toml set
 option(PORTACL_WERROR "Warnings are errors (for developers and CI)" OFF)
 option(PORTACL_COVERAGE "Instrument for gcov" OFF)
 option(PORTACL_FUZZ "Build the fuzz targets of tests/fuzz (clang; with PORTACL_SANITIZE)" OFF)
+set(PORTACL_LINK_ROOT "" CACHE PATH "Link for glibc 2.28 with what script/link_root made there")
 set(PORTACL_SANITIZE "" CACHE STRING "Comma-separated -fsanitize= list, e.g. address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

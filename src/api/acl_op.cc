@@ -139,7 +139,7 @@ Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
 // What a call keeps until the stream has done its work.
 struct Kept {
   std::unique_ptr<runtime::Scratch> workspace;
-  std::vector<std::shared_ptr<void>> inputs;  // copies of those on the host
+  std::vector<std::shared_ptr<void>> inputs;  // copies of the inputs on the host
 };
 
 // The address of a tensor of `bytes` bytes in a buffer; inputs on the host are copied now.

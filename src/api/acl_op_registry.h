@@ -38,7 +38,7 @@ struct GraphRow {
   size_t inputs;
   size_t outputs;
   std::array<const char*, 12> attributes;  // names, null where there are fewer
-  // Reads the attributes; refuses those that are missing or of another type.
+  // Reads the attributes; refuses an attribute that is missing or of another type.
   base::Status (*read)(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                        std::unique_ptr<GraphCall>* call);
   std::array<const char*, 5> lists = {};  // names of the inputs that are lists, null elsewhere

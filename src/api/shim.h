@@ -94,7 +94,7 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For those of them that give memory, whose documents promise a code of their own.
+// For functions that give memory, whose documents promise a code of their own.
 template <class Body>
 int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   const int32_t code = internal::Call(

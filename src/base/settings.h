@@ -57,8 +57,11 @@ PORTACL_SETTINGS(PORTACL_DECLARE_TEXT, PORTACL_DECLARE_FLAG, PORTACL_DECLARE_INT
 bool Guard();
 
 // Settings of others that the library follows; "" where they are not set.
-const char* OpenMpThreads();   // OMP_NUM_THREADS
-const char* VendorLogLevel();  // ASCEND_GLOBAL_LOG_LEVEL
+const char* OpenMpThreads();         // OMP_NUM_THREADS
+const char* VendorLogLevel();        // ASCEND_GLOBAL_LOG_LEVEL
+bool VendorLogOnStdout();            // ASCEND_SLOG_PRINT_TO_STDOUT
+const char* VendorVisibleDevices();  // ASCEND_RT_VISIBLE_DEVICES
+const char* VendorDevice();          // ASCEND_DEVICE_ID
 
 // How values are read, of a variable of any name: what the functions above are made of.
 const char* ReadText(const char* name);

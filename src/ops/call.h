@@ -40,11 +40,11 @@ class Call {
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
-  // Spatial axes; those of the first tensor where the signature leaves them open, 2 where that is
+  // Spatial axes; the first tensor's if the signature leaves them open, 2 if that tensor is
   // no (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const;
 
-  // The argument number `index` among those of its kind, counted from 0. Null where the signature
+  // The argument number `index` among the arguments of its kind, from 0. Null if the signature
   // has none of that kind, as where the caller gave null.
   const base::TensorDesc* input(size_t index) const;  // kInput and kGrid
   const base::TensorDesc* output(size_t index) const;

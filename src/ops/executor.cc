@@ -16,7 +16,7 @@ namespace {
 
 using base::Status;
 
-// Replaces the elements' addresses by those that kernels may touch: others in guard mode.
+// Replaces the elements' addresses by what kernels may touch: other addresses in guard mode.
 Status ResolveElements(const Plan& plan, Elements* elements) {
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);

@@ -1,5 +1,5 @@
 // The checks of grid sampling and of its gradients, of images and volumes, that other operators do
-// not share, and where they stand among those that they do. Not those on memory.
+// not share, and where they stand among the shared ones. Not the checks on memory.
 #include <string_view>
 
 #include "ops/call.h"

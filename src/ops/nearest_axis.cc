@@ -104,7 +104,7 @@ int64_t DepthOf(const base::Dims& dims, int64_t missing) {
   return dims.rank() == 5 ? dims[2] : missing;
 }
 
-// The scales are those of the axes that there are, in order.
+// The scales belong to the axes that there are, in order.
 NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
                              const std::array<double, 3>& scales, Nearest rule)
     : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0, rule),

@@ -52,8 +52,8 @@ struct Parameter {
   Kind kind;
   const char* name;  // "" where this function lacks what others of the operator have: it is null
   // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW"; the same symbol is the same
-  // number, and O stands before those of the resized side. "*" is L, "H,W" or "D,H,W". kBools: the
-  // outputs. kMode, kWord: the words, "zeros|border".
+  // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
+  // the outputs. kMode, kWord: the words, "zeros|border".
   const char* symbols = "";
   // What an attribute that is not set is, or a pointer that is null; null where there must be one.
   const char* unset = nullptr;
@@ -80,7 +80,7 @@ struct Named {
   std::string_view name;
   int32_t value;
 };
-// The values are those of aclDataType and aclFormat.
+// The values are aclDataType's and aclFormat's.
 inline constexpr Named kDTypeNames[] = {{"FLOAT", 0},   {"FLOAT16", 1}, {"BF16", 27},
                                         {"DOUBLE", 11}, {"UINT8", 4},   {"INT32", 3}};
 inline constexpr Named kFormatNames[] = {{"ND", 2},   {"NCHW", 0},   {"NHWC", 1},

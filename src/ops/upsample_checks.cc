@@ -1,5 +1,5 @@
 // The checks of resizing and of its gradients that other operators do not share, and where they
-// stand among those that they do. Not those on memory.
+// stand among the shared ones. Not the checks on memory.
 #include <array>
 #include <cmath>
 #include <string>
@@ -177,7 +177,7 @@ class Checker {
     return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
   }
 
-  // The spatial extents of `shape`, of `tensor`, are those that list number `index` says.
+  // The spatial extents of `shape`, of `tensor`, are what list number `index` says.
   Status Fits(const std::vector<int64_t>& extents, size_t index, const Dims& shape,
               const char* name, const TensorDesc& tensor, Rule rule) const {
     for (int axis = 0; axis < call_.axes(); ++axis) {

@@ -1,5 +1,5 @@
 // The checks of nearest-exact upsampling and of its gradient that other operators do not share, and
-// where they stand among those that they do. Not those on memory.
+// where they stand among the shared ones. Not the checks on memory.
 #include <array>
 #include <cmath>
 

@@ -25,7 +25,7 @@ struct Context {
   std::array<std::atomic<int64_t>, kSysParams> sys_params{};
 };
 
-// PORTACL_DEVICES, 1 to 64; 1 where it is not set or not such a number.
+// See device_number.h. 0 where no device is visible.
 int32_t DeviceCount();
 base::Status CheckDevice(int32_t device);
 

@@ -19,7 +19,7 @@ struct Work {
   // locks and thread-local state it would share.
   bool own_thread = false;
   // Runs at most once, in the stream's order, inside an FpEnvironment; where the stream is
-  // captured, once in each replay, of which several may run at a time. It is destroyed without
+  // captured, once in each replay; several replays may run at a time. It is destroyed without
   // having run where the stream is aborted or stops on an earlier failure. A failed status is
   // reported where the stream is synchronised.
   std::function<base::Status()> run;
@@ -33,7 +33,7 @@ struct Work {
 // (_STREAM_CONTEXT), or where the thread has no context (_CONTEXT_NULL).
 base::Status Launch(void* stream, Work work);
 
-// The same for several, of which all are put there or none.
+// The same for several tasks: all are put there or none.
 base::Status LaunchAll(void* stream, std::list<Work> works);
 
 }  // namespace portacl::runtime

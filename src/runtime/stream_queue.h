@@ -77,7 +77,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   static bool InTask();
 
   // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error where no thread can be
-  // made. A stream with a recorder hands the task to that instead.
+  // made. A stream with a recorder hands the task to the recorder instead.
   base::Status Enqueue(Task task);
 
   // All of them or none, one behind the other. A recorder gets them one by one.

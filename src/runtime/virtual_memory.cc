@@ -72,7 +72,7 @@ struct Range {
 
 using Ranges = std::map<uintptr_t, Range>;
 
-// Its lock is held while memory is unbooked, and never with that of a table of handles.
+// Its lock is held while memory is unbooked, and never with the lock of a table of handles.
 struct Table {
   base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kHandles};
   Ranges ranges;
@@ -234,7 +234,7 @@ base::Status OutOfMemory(size_t size, int32_t device) {
                "Failed to allocate {} bytes of physical memory of device {}", size, device);
 }
 
-// Physical memory is a file, of which a process and a machine may have so many open. `error`:
+// Physical memory is a file. A process and a machine may have so many files open. `error`:
 // errno.
 base::Status NoFile(size_t size, int32_t device, int error) {
   if (error != EMFILE && error != ENFILE) return OutOfMemory(size, device);
