@@ -1,4 +1,4 @@
-// What the editions of the vendor's pages have otherwise, and the profile that the newest alone have.
+// What the editions of the pages have otherwise, and the profile that the newest alone have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
