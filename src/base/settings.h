@@ -23,6 +23,7 @@ namespace portacl::base::settings {
 // What is no such value is named on stderr and ignored.
 #define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
   TEXT(Profile, "PORTACL_PROFILE", "what the aclnn API accepts")                                 \
+  TEXT(Edition, "PORTACL_EDITION", "which published pages the aclnn API follows: 8.x, 9.x")      \
   FLAG(Strict, "PORTACL_STRICT", "refuses what is otherwise accepted with a warning")            \
   TEXT(Impl, "PORTACL_IMPL", "forces a kernel (avx2) or one of its paths (avx2:slab)")           \
   INTEGER(NumThreads, "PORTACL_NUM_THREADS", 1, 1024, "threads of the kernels")                  \

@@ -133,6 +133,7 @@ using FormatWords = Words<kFormatNames>;
 struct DTypesOfProfiles {
   DTypeWords atlas_a2 = {};  // and atlas-a3
   DTypeWords atlas_training = {};
+  DTypeWords ascend_950 = {};
   DTypeWords open = {};
 };
 
@@ -140,7 +141,11 @@ struct Traits {
   int axes = 0;  // spatial ones; 0: as many as the first tensor has
   DTypesOfProfiles dtypes = {};
   FormatWords formats = {};
-  FormatWords open_formats = {};  // in the profile open, where that has more
+  FormatWords open_formats = {};        // in the profile open, where that has more
+  FormatWords ascend_950_formats = {};  // the same of ascend-950
+  // What the newest pages have otherwise; empty: as above.
+  DTypesOfProfiles newest_dtypes = {};
+  FormatWords newest_formats = {};
   bool formats_may_differ = false;
   bool antialias = false;  // of resizing; the native API has a flag
 };

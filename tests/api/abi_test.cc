@@ -561,12 +561,14 @@ PORTACL_SIGNATURE(portaclPlanAffineGridBackward,
 PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
 PORTACL_SIGNATURE(portaclGetVersion, const char*());
 PORTACL_SIGNATURE(portaclGetInfo, const char*());
+PORTACL_SIGNATURE(portaclGetEdition, const char*());
 PORTACL_SIGNATURE(portaclGetProfile, const char*());
 PORTACL_SIGNATURE(portaclGetImpl, const char*());
 PORTACL_SIGNATURE(portaclPlanGetKernel, const char*(const portaclPlan*));
 PORTACL_SIGNATURE(portaclSetNumThreads, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetNumThreads, int32_t());
 PORTACL_SIGNATURE(portaclSetThreadPool, int32_t(const portaclThreadPool*));
+PORTACL_SIGNATURE(portaclSetEdition, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetProfile, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetStrict, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetStrict, int32_t());

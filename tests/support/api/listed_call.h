@@ -34,6 +34,7 @@ struct Argument {
   std::vector<float> floats;
   std::vector<bool> bools;
   std::string word;
+  double number = 0;
   bool null = false;
 };
 
@@ -117,7 +118,7 @@ class Handles {
     } else if constexpr (std::is_same_v<T, const char*>) {
       return made.word;
     } else {
-      return T{};  // a number: 0
+      return static_cast<T>(made.number);
     }
   }
 
@@ -131,10 +132,12 @@ class Handles {
     BoolArrayHandle bools;
     std::unique_ptr<aclFloatArray, DestroyFloats> floats;
     const char* word = nullptr;
+    double number = 0;
   };
 
   static void Make(Kind kind, const Argument& argument, Made* made) {
     if (IsTensor(kind)) made->tensor = argument.tensor.Make();
+    made->number = argument.number;
     if (kind == Kind::kInts) made->ints = MakeInts(argument.ints);
     if (kind == Kind::kWord) made->word = argument.word.c_str();
     if (kind == Kind::kFloats) {
@@ -200,6 +203,11 @@ class Call {
   }
 
   std::vector<Argument>& arguments() { return arguments_; }
+  Argument& operator[](std::string_view name) {
+    size_t at = 0;
+    while (name != function_.parameters[at].name) ++at;
+    return arguments_[at];
+  }
 
   // Phase 1, and where `stream` is not null phase 2 and the wait for it.
   aclnnStatus Run(aclrtStream stream) const {
