@@ -28,7 +28,8 @@ struct VerifiedCase {
 
 std::vector<DemoScene> PlayScenes(Progress& progress) {
   using Play = DemoScene (*)();
-  constexpr Play kScenes[] = {UpsampleScene, RotationScene, LensScene, ModesScene, DataTypesScene};
+  constexpr Play kScenes[] = {UpsampleScene, RotationScene,  LensScene,
+                              ModesScene,    DataTypesScene, ResizingScene};
   std::vector<DemoScene> scenes;
   for (const Play play : kScenes) {
     progress.Show(static_cast<int>(scenes.size()), "scenes");
@@ -177,7 +178,7 @@ int RunDemo(const DemoOptions& options) {
   MakeFolder(options.folder);
   std::vector<DemoScene> scenes;
   {
-    Progress progress(5);
+    Progress progress(6);
     scenes = PlayScenes(progress);
   }
   const std::vector<VerifiedCase> cases = VerifyCases(scenes);

@@ -133,8 +133,9 @@ void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
   add("--atol", options.atol, "the same", "X");
   add("--ulp", options.ulp, "at most N representable numbers from golden", "N");
   add("--standard", options.standard,
-      "stat: MERE and MARE; dual: the error at most --factor times that of --second",
-      "bound|binary|stat|dual");
+      "stat: MERE and MARE; mixed: the vendor's mixed tolerance; dual: the error at most --factor "
+      "times that of --second",
+      "bound|binary|stat|mixed|dual");
   add("--second", options.second, "dual: the folder of a second library's results", "FOLDER");
   add("--factor", options.factor, "dual: default 2", "X");
 }
@@ -164,11 +165,12 @@ golden::StandardOptions StandardOf(const JudgeOptions& options) {
         {"bound", Standard::kBound},
         {"binary", Standard::kBinary},
         {"stat", Standard::kStat},
+        {"mixed", Standard::kMixed},
         {"dual", Standard::kDual}};
     const auto word = std::find_if(kWords.begin(), kWords.end(),
                                    [&](const auto& w) { return w.first == options.standard; });
     if (word == kWords.end()) {
-      throw BadInput(fmt::format("--standard: '{}' is not one of bound, binary, stat, dual",
+      throw BadInput(fmt::format("--standard: '{}' is not one of bound, binary, stat, mixed, dual",
                                  options.standard));
     }
     standard.standard = word->second;

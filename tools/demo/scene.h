@@ -46,6 +46,9 @@ DemoScene ModesScene();
 // The gradients in four dtypes and their distance from float64.
 DemoScene DataTypesScene();
 
+// Enlarging and reducing by every kernel, aliasing, and their gradients.
+DemoScene ResizingScene();
+
 }  // namespace portacl::cli
 
 #endif  // PORTACL_TOOLS_DEMO_SCENE_H_

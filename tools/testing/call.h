@@ -37,6 +37,9 @@ class ViewTensor {
     return bytes_.data() + static_cast<size_t>(offset_) * element_size();
   }
 
+  // The same elements, where this one is (N, ..., C).
+  ViewTensor ChannelsFirst() const;
+
   // The elements one behind the other. A storage of another size than the view's own is refused by
   // an assertion of the caller's making: both are made from one case.
   std::vector<std::byte> Dense() const;
@@ -63,6 +66,9 @@ class ViewTensor {
 // The bytes of an element that nobody has written: a NaN of a kind that no arithmetic makes.
 std::span<const std::byte> UnwrittenElement(size_t element_size);
 
+// Whether a case's tensor has its channels behind its spatial axes, by its format.
+bool IsChannelsLast(const Case& c, size_t i);
+
 struct CallArgument {
   ViewTensor tensor;
   std::vector<int64_t> integers;  // kInts, kMask; one for kMode and kFlag
@@ -80,8 +86,11 @@ struct Call {
   CallArgument& at(const char* parameter) { return arguments[*op->Find(parameter)]; }
   const ViewTensor& tensor(const char* parameter) const { return at(parameter).tensor; }
   int64_t integer(const char* parameter) const { return at(parameter).integers.at(0); }
-  // Those of its kReal parameters, in order.
-  std::vector<double> reals() const;
+  const ViewTensor& input() const { return arguments[op->First(Role::kInput)].tensor; }
+  const ViewTensor& output() const { return arguments[op->First(Role::kOutput)].tensor; }
+  // Of resizing, for each axis from the outermost: what the function takes the scale for, and 0
+  // where it counts the sizes.
+  std::vector<double> scales() const;
   // Positions of the parameters with a role.
   std::vector<size_t> With(Role role) const;
 };

@@ -20,26 +20,39 @@ namespace {
 // APIs, kind by kind.
 class Arguments {
  public:
-  explicit Arguments(const Call& call) : call_(call), scales_(call.reals()) {}
+  explicit Arguments(const Call& call) : call_(call), scales_(call.scales()) {}
 
   const portaclTensor* Input() { return View(Next(Role::kInput)); }
   const portaclTensor* Grid() { return Input(); }
   const portaclTensor* Output() { return View(Next(Role::kOutput)); }
-  int32_t Mode() { return static_cast<int32_t>(Next(Role::kMode).integers.at(0)); }
-  int32_t Flag() { return static_cast<int32_t>(Next(Role::kFlag).integers.at(0)); }
+  int32_t Mode() { return static_cast<int32_t>(Argument(Next(Role::kMode)).integers.at(0)); }
+  // antialias is a flag of this API and a function of its own in the other.
+  int32_t Flag() {
+    if (used_.at(static_cast<size_t>(Role::kFlag)) == call_.With(Role::kFlag).size()) {
+      return call_.op->traits->antialias ? 1 : 0;
+    }
+    return static_cast<int32_t>(Argument(Next(Role::kFlag)).integers.at(0));
+  }
   const double* Scales() const { return scales_.data(); }
 
  private:
-  const CallArgument& Next(Role role) {
-    return call_.arguments.at(call_.With(role).at(used_.at(static_cast<size_t>(role))++));
-  }
+  size_t Next(Role role) { return call_.With(role).at(used_.at(static_cast<size_t>(role))++); }
+  const CallArgument& Argument(size_t i) const { return call_.arguments.at(i); }
 
-  const portaclTensor* View(const CallArgument& argument) {
+  // This API has channels first always.
+  const portaclTensor* View(size_t i) {
+    const CallArgument& argument = Argument(i);
     if (!argument.wanted) return nullptr;
     const ViewTensor& t = argument.tensor;
+    Shape shape = t.shape(), strides = t.strides();
+    if (IsChannelsLast(call_.source, i)) {
+      for (Shape* const values : {&shape, &strides}) {
+        std::rotate(values->begin() + 1, values->end() - 1, values->end());
+      }
+    }
     return views_
-        .emplace_back(t.first(), static_cast<DataType>(t.dtype()), t.shape().size(),
-                      t.shape().data(), t.strides().data())
+        .emplace_back(t.first(), static_cast<DataType>(t.dtype()), shape.size(), shape.data(),
+                      strides.data())
         .c_tensor();
   }
 

@@ -76,6 +76,8 @@ Exact Finished(const std::vector<Sum<Wide>>& sums, DataType dtype, int roundings
 
 std::vector<Exact> ExactNearest(const Call& call);
 std::vector<Exact> ExactSampler(const Call& call);
+std::vector<Exact> ExactResample(const Call& call);
+std::vector<Exact> ExactAffineGrid(const Call& call);
 
 }  // namespace portacl::golden
 

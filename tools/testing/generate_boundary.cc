@@ -19,17 +19,18 @@ Shape Repeated(std::initializer_list<int64_t> first, size_t axes, int64_t extent
   return shape;
 }
 
+bool HasScales(const Case& c) {
+  const std::vector<Parameter>& all = c.op->parameters;
+  return std::any_of(all.begin(), all.end(),
+                     [](const Parameter& p) { return p.role == Role::kReal; });
+}
+
 // Scales along the axes, from the outermost.
 void SetScales(Case& c, const std::vector<double>& scales) {
   size_t axis = 0;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     if (c.op->parameters[i].role == Role::kReal) c.arguments[i].real = scales.at(axis++);
   }
-}
-
-void SetSizes(Case& c, const Shape& small, const Shape& large) {
-  ArgumentOf(c, c.op->backward() ? "gradOutput" : "self").shape = c.op->backward() ? large : small;
-  ArgumentOf(c, "out").shape = c.op->backward() ? small : large;
 }
 
 // Scales that are not the quotients of the sizes, for one axis and for all, different along each;
@@ -40,7 +41,8 @@ void AddScales(const Case& base, std::vector<Case>& cases) {
   struct Sizes {
     int64_t small, large;
   };
-  for (const auto& [small, large] : {Sizes{4, 9}, Sizes{6, 6}, Sizes{9, 4}, Sizes{33, 40}}) {
+  for (const auto& [small, large] :
+       {Sizes{4, 9}, Sizes{6, 6}, Sizes{9, 4}, Sizes{33, 40}, Sizes{5, 10}}) {
     for (const double scale : {0.75, 1.0, 1.25, 2.0, 2.5}) {
       Case c = base;
       SetSizes(c, Repeated({1, 2}, axes, small), Repeated({1, 2}, axes, large));
@@ -70,6 +72,7 @@ void AddExtentsOfOne(const Case& base, std::vector<Case>& cases) {
     Case c = base;
     SetSizes(c, small, large);
     cases.push_back(c);
+    if (!HasScales(c)) return;
     SetScales(c, std::vector<double>(axes, 1.5));
     cases.push_back(std::move(c));
   };
@@ -87,8 +90,12 @@ void AddExtentsOfOne(const Case& base, std::vector<Case>& cases) {
   add(Repeated({1, 1}, axes, 5), Repeated({1, 1}, axes, 1));
 }
 
-void AddNearestBoundaries(const Case& base, std::vector<Case>& cases) {
-  const char* const from = base.op->backward() ? "gradOutput" : "self";
+void SetAligned(Case& c, bool aligned) {
+  if (c.op->weighs()) ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
+}
+
+// Shapes alone, and what does not depend on the operator's kind of resizing.
+void AddResizedShapes(const Case& base, bool empty, std::vector<Case>& cases) {
   const auto add = [&](const Shape& small, const Shape& large) {
     Case c = base;
     SetSizes(c, small, large);
@@ -108,16 +115,87 @@ void AddNearestBoundaries(const Case& base, std::vector<Case>& cases) {
   for (const int64_t channels : kChannels) {
     add(Repeated({2, channels}, axes, 4), Repeated({2, channels}, axes, 6));
   }
-  // The one-dimensional functions refuse empty tensors.
-  if (axes > 1) add(Repeated({0, 3}, axes, 4), Repeated({0, 3}, axes, 8));
-  if (axes > 1) add(Repeated({2, 0}, axes, 4), Repeated({2, 0}, axes, 8));
-  Case special = base;
-  ArgumentOf(special, from).shape = Repeated({1, 3}, axes, 8);
-  ArgumentOf(special, "out").shape = Repeated({1, 3}, axes, 4);
-  ArgumentOf(special, from).values = "nonfinite";
-  cases.push_back(std::move(special));
-  AddScales(base, cases);
+  if (empty) add(Repeated({0, 3}, axes, 4), Repeated({0, 3}, axes, 8));
+  if (empty) add(Repeated({2, 0}, axes, 4), Repeated({2, 0}, axes, 8));
   AddExtentsOfOne(base, cases);
+}
+
+// Sizes that grow and shrink by other ratios along each axis, with whole ratios and others, that
+// stay, and with values that are not finite.
+void AddRatios(const Case& base, std::vector<Case>& cases) {
+  constexpr int64_t kSizes[][2] = {{5, 5}, {4, 8}, {3, 12}, {12, 3}, {24, 5}, {5, 24}, {17, 16}};
+  const size_t axes = base.op->axes, count = std::size(kSizes);
+  for (size_t i = 0; i < count; ++i) {
+    Case c = base;
+    Shape small = Repeated({1, 2}, axes, 0), large = small;
+    for (size_t axis = 0; axis < axes; ++axis) {
+      const auto& [from, to] = kSizes[(i + 2 * axis) % count];
+      small[axis + 2] = from;
+      large[axis + 2] = to;
+    }
+    SetSizes(c, small, large);
+    cases.push_back(c);
+    InputOf(c).values = "nonfinite";
+    cases.push_back(std::move(c));
+  }
+}
+
+// Tensors with their channels last, by their format.
+void AddFormats(const Case& base, const GenerateOptions& options, std::vector<Case>& cases) {
+  const std::string format = base.op->axes == 2 ? "NHWC" : "NDHWC";
+  const std::string_view words = FormatsFor(*base.op, options).text();
+  if (words.find(format) == std::string_view::npos) return;
+  Case c = base;
+  InputOf(c).format = OutputOf(c).format = format;
+  SetSizes(c, Repeated({2}, base.op->axes, 4, {5}), Repeated({2}, base.op->axes, 6, {5}));
+  cases.push_back(c);
+  SetSizes(c, Repeated({1}, base.op->axes, 7, {2}), Repeated({1}, base.op->axes, 3, {2}));
+  cases.push_back(std::move(c));
+}
+
+void AddResizing(Case base, const GenerateOptions& options, std::vector<Case>& cases) {
+  const bool exact = base.op->family == Family::kNearestExact;
+  // The one-dimensional functions of nearest-exact refuse empty tensors, the others in profiles.
+  const bool empty = exact ? base.op->axes > 1 : IsOpen(options);
+  AddResizedShapes(base, empty, cases);
+  Case special = base;
+  InputOf(special).shape = Repeated({1, 3}, base.op->axes, 8);
+  OutputOf(special).shape = Repeated({1, 3}, base.op->axes, 4);
+  InputOf(special).values = "nonfinite";
+  cases.push_back(std::move(special));
+  if (HasScales(base)) AddScales(base, cases);
+  AddFormats(base, options, cases);
+  if (exact) return;
+  AddRatios(base, cases);
+  if (!base.op->weighs()) return;
+  SetAligned(base, true);
+  AddExtentsOfOne(base, cases);
+  AddRatios(base, cases);
+}
+
+// Extents of 1 and others, even and odd ones; theta with values that are not finite.
+void AddAffineGrids(const Case& base, std::vector<Case>& cases) {
+  const size_t axes = base.op->axes;
+  const auto last = static_cast<int64_t>(axes);
+  for (const int64_t aligned : {0, 1}) {
+    Case c = base;
+    ArgumentOf(c, "alignCorners").integers = {aligned};
+    ArgumentCase& grid = c.op->backward() ? InputOf(c) : OutputOf(c);
+    for (const int64_t width : kWidths) {
+      grid.shape = Repeated({2}, axes, 3, {last});
+      (*grid.shape)[axes] = width;
+      cases.push_back(c);
+      if (width > 9) continue;
+      (*grid.shape)[1] = 1;
+      cases.push_back(c);
+    }
+    grid.shape = Repeated({3}, axes, 6, {last});
+    cases.push_back(c);
+    InputOf(c).values = "nonfinite";
+    cases.push_back(c);
+    grid.shape = Repeated({1}, axes, 1, {last});
+    cases.push_back(c);
+  }
 }
 
 void AddSamplerShapes(const Case& base, std::vector<Case>& cases) {
@@ -220,8 +298,10 @@ std::vector<Case> Boundaries(const GenerateOptions& options) {
       if (row->sampler()) {
         AddSamplerShapes(base, cases);
         AddSamplerModes(base, options, cases);
+      } else if (row->resizes()) {
+        AddResizing(base, options, cases);
       } else {
-        AddNearestBoundaries(base, cases);
+        AddAffineGrids(base, cases);
       }
       SetPlainShapes(base);
       AddLayouts(base, cases);

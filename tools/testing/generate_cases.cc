@@ -46,7 +46,6 @@ struct Most {
 
 // Extents for every symbol of the operator's tensors.
 void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
-  const bool nearest = !c.op->sampler();
   const int64_t most = c.op->axes > 2 ? sizes.of_volumes : sizes.of_images;
   const int64_t batch = choose.Between(1, 2), channels = choose.Between(1, 20);
   Shape image = {batch, channels}, points = {batch};
@@ -54,21 +53,27 @@ void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
     image.push_back(Sized(choose, most));
     points.push_back(Sized(choose, most));
   }
-  if (nearest) {
-    const bool backward = c.op->backward();
+  if (c.op->resizes()) {
     Shape large = {batch, channels};
     large.insert(large.end(), points.begin() + 1, points.end());
-    ArgumentOf(c, backward ? "gradOutput" : "self").shape = backward ? large : image;
-    ArgumentOf(c, "out").shape = backward ? image : large;
-  } else {
-    points.push_back(static_cast<int64_t>(c.op->axes));
+    return SetSizes(c, image, large);
+  }
+  points.push_back(static_cast<int64_t>(c.op->axes));
+  if (c.op->sampler()) {
     ArgumentOf(c, "input").shape = image;
     ArgumentOf(c, "grid").shape = points;
+  } else {
+    (c.op->backward() ? InputOf(c) : OutputOf(c)).shape = points;
   }
 }
 
 void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
-  if (!c.op->sampler()) return;
+  if (!c.op->sampler()) {
+    if (const auto flag = c.op->Find("alignCorners")) {
+      c.arguments[*flag].integers = {choose.Between(0, 1)};
+    }
+    return;
+  }
   const ModeCounts counts = ModesFor(*c.op, options);
   ArgumentOf(c, "interpolationMode").integers = {choose.Between(0, counts.interpolations - 1)};
   ArgumentOf(c, "paddingMode").integers = {choose.Between(0, counts.paddings - 1)};
@@ -83,7 +88,7 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
 
 // A scale that keeps the documents' limit of 50 and is not the quotient of the sizes.
 void ChooseScales(Chooser& choose, Case& c) {
-  if (c.op->sampler() || !choose.OneIn(4)) return;
+  if (!c.op->resizes() || !choose.OneIn(4)) return;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     if (c.op->parameters[i].role == Role::kReal) {
       c.arguments[i].real = static_cast<double>(choose.Between(2, 16)) * 0.25;

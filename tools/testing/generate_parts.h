@@ -13,6 +13,9 @@ namespace portacl::golden {
 std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options);
 std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options);
 
+bool IsOpen(const GenerateOptions& options);
+const ops::FormatWords& FormatsFor(const OperatorRow& op, const GenerateOptions& options);
+
 // The same for a sampler's modes: those below these numbers.
 struct ModeCounts {
   int64_t interpolations, paddings;
@@ -21,6 +24,10 @@ ModeCounts ModesFor(const OperatorRow& op, const GenerateOptions& options);
 
 Case EmptyCase(const OperatorRow& op, const GenerateOptions& options);
 ArgumentCase& ArgumentOf(Case& c, const char* parameter);
+inline ArgumentCase& InputOf(Case& c) { return c.arguments[c.op->First(Role::kInput)]; }
+inline ArgumentCase& OutputOf(Case& c) { return c.arguments[c.op->First(Role::kOutput)]; }
+// Of resizing: the tensors of the image that a gradient is for, and of the resized one.
+void SetSizes(Case& c, const Shape& small, const Shape& large);
 // A small shape for each tensor.
 void SetPlainShapes(Case& c);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);

@@ -1,38 +1,38 @@
 // Rows out of the list of operators, in the words of cases.
 #include "tools/testing/operators.h"
 
-#include <portacl/portacl.h>
+#include <algorithm>
 
 #include "tools/parse.h"
 
 namespace portacl::golden {
 namespace {
 
-// Nothing for operators whose exact values error_bound.h lacks: no case can be made of them. Without a
-// default: an operator without its line does not compile.
-std::optional<Family> FamilyOf(ops::Op op) {
+// Without a default: an operator without its line does not compile.
+Family FamilyOf(ops::Op op) {
   switch (op) {
     case ops::Op::kUpsampleNearestExact:
-      return Family::kNearest;
     case ops::Op::kUpsampleNearestExactBackward:
-      return Family::kNearestBackward;
-    case ops::Op::kGridSampler2D:
-    case ops::Op::kGridSampler3D:
-      return Family::kSampler;
-    case ops::Op::kGridSampler2DBackward:
-    case ops::Op::kGridSampler3DBackward:
-      return Family::kSamplerBackward;
-    case ops::Op::kUpsampleLinear:
-    case ops::Op::kUpsampleLinearBackward:
-    case ops::Op::kUpsampleCubic:
-    case ops::Op::kUpsampleCubicBackward:
+      return Family::kNearestExact;
     case ops::Op::kUpsampleNearest:
     case ops::Op::kUpsampleNearestBackward:
+      return Family::kNearest;
+    case ops::Op::kUpsampleLinear:
+    case ops::Op::kUpsampleLinearBackward:
+      return Family::kLinear;
+    case ops::Op::kUpsampleCubic:
+    case ops::Op::kUpsampleCubicBackward:
+      return Family::kCubic;
+    case ops::Op::kGridSampler2D:
+    case ops::Op::kGridSampler3D:
+    case ops::Op::kGridSampler2DBackward:
+    case ops::Op::kGridSampler3DBackward:
+      return Family::kSampler;
     case ops::Op::kAffineGrid:
     case ops::Op::kAffineGridBackward:
-      return std::nullopt;
+      return Family::kAffineGrid;
   }
-  return std::nullopt;
+  return Family::kAffineGrid;
 }
 
 Role RoleOf(ops::Kind kind) {
@@ -55,16 +55,39 @@ Role RoleOf(ops::Kind kind) {
   }
 }
 
-OperatorRow RowOf(const ops::Signature& function, Family family) {
-  const auto axes = static_cast<size_t>(function.traits.axes);
-  const bool takes_double = function.traits.dtypes.atlas_a2.Has(PORTACL_FLOAT64);
-  OperatorRow row{
-      function.op, function.case_name, function.name, family, axes, takes_double,
-      {}};
+// Of an affine grid, whose rank the list leaves open. The C of its size is used nowhere.
+const char* AffinePattern(std::string_view parameter, size_t axes) {
+  if (parameter.starts_with("theta")) return axes == 2 ? "N,2,3" : "N,3,4";
+  if (parameter == "size") return axes == 2 ? "N,1,H,W" : "N,1,D,H,W";
+  return axes == 2 ? "N,H,W,2" : "N,D,H,W,3";
+}
+
+OperatorRow RowOf(const ops::Signature& function, size_t axes) {
+  const bool aclnn = function.case_name[0] != '\0';
+  OperatorRow row{function.op,
+                  aclnn ? function.case_name : ops::RowOf(function.op).name,
+                  aclnn ? function.name : "",
+                  &function.traits,
+                  FamilyOf(function.op),
+                  axes,
+                  {}};
   for (const ops::Parameter& p : function.parameters) {
-    row.parameters.push_back({p.name, RoleOf(p.kind), p.symbols, p.kind == ops::Kind::kGrid});
+    const Role role = RoleOf(p.kind);
+    const bool open_rank = row.family == Family::kAffineGrid && role != Role::kFlag;
+    row.parameters.push_back({p.name, role, open_rank ? AffinePattern(p.name, axes) : p.symbols,
+                              p.kind == ops::Kind::kGrid, p.kind == ops::Kind::kFloat});
   }
   return row;
+}
+
+void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
+  const auto axes = static_cast<size_t>(function.traits.axes);
+  if (axes > 0) {
+    rows.push_back(RowOf(function, axes));
+  } else {
+    rows.push_back(RowOf(function, 2));
+    rows.push_back(RowOf(function, 3));
+  }
 }
 
 }  // namespace
@@ -74,12 +97,25 @@ const std::vector<OperatorRow>& Operators() {
     std::vector<OperatorRow> made;
     for (const ops::Signature* const function : ops::kAclnnFunctions) {
       if (*function->case_name == '\0') continue;  // another one under a new name
-      const std::optional<Family> family = FamilyOf(function->op);
-      if (family) made.push_back(RowOf(*function, *family));
+      AddRows(*function, made);
+    }
+    for (const ops::Signature* const function : ops::kNativeFunctions) {
+      const bool known = std::any_of(
+          made.begin(), made.end(), [&](const OperatorRow& row) { return row.op == function->op; });
+      if (!known) AddRows(*function, made);
     }
     return made;
   }();
   return rows;
+}
+
+PageFacts PageFactsOf(const OperatorRow& op) {
+  const std::string_view function = op.function;
+  return {
+      op.family == Family::kNearestExact || function == "aclnnUpsampleBilinear2d" ||
+          function == "aclnnUpsampleBilinear2dAA" || function == "aclnnUpsampleBicubic2dAAGrad",
+      function == "aclnnUpsampleLinear1dBackward",
+      function == "aclnnUpsampleNearest2dBackward" || function == "aclnnUpsampleBicubic2dBackward"};
 }
 
 std::optional<size_t> OperatorRow::Find(std::string_view parameter) const {
@@ -89,11 +125,25 @@ std::optional<size_t> OperatorRow::Find(std::string_view parameter) const {
   return std::nullopt;
 }
 
+size_t OperatorRow::First(Role role) const {
+  size_t i = 0;
+  while (parameters.at(i).role != role) ++i;
+  return i;
+}
+
 const OperatorRow* FindOperator(std::string_view name) {
   for (const OperatorRow& row : Operators()) {
-    if (name == row.name || name == row.function) return &row;
+    if (!name.empty() && (name == row.name || name == row.function)) return &row;
   }
   return nullptr;
+}
+
+std::vector<std::string> OperatorNames() {
+  std::vector<std::string> names;
+  for (const OperatorRow& row : Operators()) {
+    if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
+  }
+  return names;
 }
 
 std::vector<std::string> Symbols(const Parameter& parameter) {

@@ -41,6 +41,19 @@ double SmallValue(DataType dtype) {
   return dtype == DataType::kFloat64 ? 0x1p-40 : cli::ComparisonThreshold(dtype);
 }
 
+// The vendor's open standard of September 2026, which counts in double.
+struct MixedTolerance {
+  double relative, absolute;
+  double floor;  // of what the largest error may be
+};
+MixedTolerance MixedToleranceOf(DataType dtype) {
+  if (dtype == DataType::kFloat16) return {0x1p-9, 0x1p-9, 1e-1};
+  if (dtype == DataType::kBFloat16) return {0x1p-6, 0x1p-6, 1};
+  return {0x1p-10, 0x1p-16, 1e-2};
+}
+constexpr int64_t kMixedOutside = 100;  // of so many elements one may be outside the tolerance
+constexpr double kMixedUlps = 32;       // of the largest error
+
 struct Values {
   double actual, golden, exact, bound;
 };
@@ -116,7 +129,30 @@ class Judgement {
     const Measure measure = MeasureOf(v, same_bits, ulp);
     element.error = measure.error;
     element.allowed = measure.allowed;
-    if (!measure.passed()) Fail(element);
+    if (options_.standard == Standard::kMixed) {
+      LookMixed(v, element);
+    } else if (!measure.passed()) {
+      Fail(element);
+    }
+  }
+
+  // Of an element outside the tolerance, and of the largest error: Conclude() judges both.
+  void LookMixed(const Values& v, const Element& element) {
+    if (element.error > element.allowed) {
+      ++outside_;
+      Keep(element);
+    }
+    if (!(element.error > largest_mixed_)) return;
+    largest_mixed_ = element.error;
+    most_mixed_ = std::max(MixedToleranceOf(golden_.dtype).floor,
+                           kMixedUlps * UlpAt(golden_.dtype, Narrowed(v.exact)));
+  }
+
+  // As the element type has it.
+  double Narrowed(double value) const {
+    std::byte bytes[8];
+    cli::StoreElement(golden_.dtype, value, bytes);
+    return cli::LoadElement(golden_.dtype, bytes);
   }
 
   bool IsUnwritten(const std::byte* address) const {
@@ -125,11 +161,16 @@ class Judgement {
   }
   bool IsByBound() const { return options_.standard == Standard::kBound; }
   bool IsNumberWanted(const Values& v) const {
+    if (options_.standard == Standard::kMixed) return std::isfinite(Narrowed(v.exact));
     return std::isfinite(IsByBound() ? v.exact : v.golden);
   }
 
   // A NaN or an infinity on one side or both.
   bool IsRightWithoutNumbers(const Values& v, bool same_bits) const {
+    if (options_.standard == Standard::kMixed) {
+      const double wanted = Narrowed(v.exact);
+      return std::isnan(wanted) ? std::isnan(v.actual) : v.actual == wanted;
+    }
     if (!IsByBound()) return same_bits;
     if (std::isnan(v.exact)) return std::isnan(v.actual);
     if (v.actual == v.exact) return true;
@@ -169,6 +210,10 @@ class Judgement {
       case Standard::kBinary:
         // Both zeros are the same number in other bits.
         return {same_bits ? 0.0 : static_cast<double>(std::max<int64_t>(ulp, 1)), 0};
+      case Standard::kMixed: {
+        const MixedTolerance t = MixedToleranceOf(golden_.dtype);
+        return {std::fabs(v.actual - v.exact), t.absolute + t.relative * std::fabs(v.exact)};
+      }
       default:
         return {0, 0};  // judged as a whole
     }
@@ -183,6 +228,10 @@ class Judgement {
 
   void Fail(const Element& element) {
     ++verdict_.failed;
+    Keep(element);
+  }
+
+  void Keep(const Element& element) {
     std::vector<Element>& worst = verdict_.worst;
     if (worst.size() < OutputVerdict::kWorst) {
       worst.push_back(element);
@@ -202,6 +251,17 @@ class Judgement {
       if (wrong > 0) {
         verdict_.reason +=
             fmt::format("{} of {} elements not {}", wrong, verdict_.count, StandardText(options_));
+      }
+    } else if (options_.standard == Standard::kMixed) {
+      if (outside_ * kMixedOutside > verdict_.count) {
+        verdict_.reason =
+            fmt::format("{} of {} elements outside the mixed tolerance, wanted at most 1 %",
+                        outside_, verdict_.count);
+      } else if (largest_mixed_ > most_mixed_) {
+        verdict_.reason =
+            fmt::format("largest error {:.3g}, wanted at most {:.3g}", largest_mixed_, most_mixed_);
+      } else {
+        verdict_.worst.clear();
       }
     } else if (options_.standard == Standard::kStat) {
       const double t = cli::ComparisonThreshold(golden_.dtype);
@@ -228,6 +288,8 @@ class Judgement {
   const StandardOptions& options_;
   const std::vector<std::byte>* second_;
   OutputVerdict verdict_;
+  int64_t outside_ = 0;
+  double largest_mixed_ = 0, most_mixed_ = HUGE_VAL;
   double mean_error_ = 0, mean_second_ = 0, largest_second_ = 0, rounding_ = 0;
 };
 
@@ -245,6 +307,8 @@ std::string StandardText(const StandardOptions& options) {
       return "bit-identical to golden";
     case Standard::kStat:
       return "within MERE and MARE";
+    case Standard::kMixed:
+      return "within the mixed tolerance";
     case Standard::kDual:
       return fmt::format("within {:g} times the second library's error", options.factor);
   }

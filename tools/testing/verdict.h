@@ -18,6 +18,7 @@ enum class Standard {
   kUlp,        // at most so many representable numbers between a and g
   kBinary,     // the bits of g; every NaN is one
   kStat,       // MERE < T and MARE < 10 T, for values that are not small (docs/cases.md)
+  kMixed,      // the vendor's mixed tolerance: 99 % of the elements, and the largest error
   kDual,       // error against the exact values at most `factor` times that of a second library
 };
 
@@ -48,7 +49,7 @@ struct OutputVerdict {
   Shape shape;
   bool passed = false;
   int64_t count = 0;
-  int64_t failed = 0;        // elements; of kStat and kDual, whose verdict is of the whole: 0
+  int64_t failed = 0;        // elements; of kStat, kMixed and kDual, judged as a whole: 0
   int64_t unwritten = 0;     // of the failed: nobody wrote them; the next two do not count them
   int64_t nan_mismatch = 0;  // exactly one of the two is NaN
   int64_t infinity_mismatch = 0;  // an infinity where a number or the other one is wanted
