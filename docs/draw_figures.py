@@ -521,7 +521,7 @@ PHASES = (
          "aclTensor* becomes dtype, shape, strides, address", "TensorDesc"),
         (2, "xxx_checks.cc: check, xxx.cc: plan",
          "all rules in one function; index tables;\n"
-         "xxx_impls.cc names the first kernel that serves", "Params"),
+         "kernels.cc names the first kernel that serves", "Params"),
         (4, "Kernel::plan", "path, tiles, workspace; reads no element", ""),
     )),
     (9.25, "phase 2: runs", "right", (

@@ -48,7 +48,7 @@ std::string ImplText(const Json& info) {
   return forced + " (not on this machine)";
 }
 
-// "avx512, avx2, ref"; those that this CPU cannot run in brackets.
+// "avx512, avx2, ref"; what this CPU cannot run in brackets.
 std::string KernelList(const Json& kernels) {
   std::string list;
   for (const KernelInfo& kernel : KernelsOf(kernels)) {

@@ -174,8 +174,8 @@ nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
 
 // That of the option, of the environment, or what the operator's name stands for.
 std::string ProfileOf(const RunOptions& options) {
-  static constexpr std::string_view kProfiles[] = {"native", "atlas-a2", "atlas-a3",
-                                                   "atlas-training", "open"};
+  static constexpr std::string_view kProfiles[] = {"native",         "atlas-a2",   "atlas-a3",
+                                                   "atlas-training", "ascend-950", "open"};
   std::string profile = options.profile;
   const char* source = "--profile";
   if (const char* variable = std::getenv("PORTACL_PROFILE");
@@ -299,7 +299,7 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
   run.add_option("--profile", options.profile,
                  "native: the C++ API; otherwise the aclnn C API under this profile (default: "
                  "PORTACL_PROFILE; else native, for the vendor's names atlas-a2)")
-      ->type_name("native|atlas-a2|atlas-a3|atlas-training|open")
+      ->type_name("native|atlas-a2|atlas-a3|atlas-training|ascend-950|open")
       ->group(group);
   run.add_option("--impl", options.impl, "force one kernel (portacl info lists them)")
       ->type_name("NAME")

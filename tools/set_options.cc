@@ -51,12 +51,20 @@ std::string FailureText(const CaseVerdict& verdict) {
   return text + fmt::format("  --case '{}'\n", golden::ToString(verdict.c));
 }
 
-// How far the worst element is off, where none is off without bound.
+// Two digits that count, or all before the point.
+std::string PlainNumber(double value) {
+  if (value > 0 && value < 0.01) return "below 0.01";
+  return value < 9.95 || value >= 1e9 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+}
+
+// How far the worst element is off.
 std::string LargestErrorText(double excess) {
-  if (excess <= 1)
-    return fmt::format("the largest error is {:.2g} % of what is allowed", 100 * excess);
   if (std::isinf(excess)) return "the largest error is beyond every bound";
-  return fmt::format("the largest error is {:.2g} times what is allowed", excess);
+  if (excess > 1 && excess < 1.05) return "the largest error is just above what is allowed";
+  return excess <= 1
+             ? fmt::format("the largest error is {} % of what is allowed",
+                           PlainNumber(100 * excess))
+             : fmt::format("the largest error is {} times what is allowed", PlainNumber(excess));
 }
 
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
@@ -83,9 +91,10 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                                        failed, verdicts.size());
   if (unjudged > 0) text += fmt::format(", {} of them not judged", unjudged);
   if (outputs == 0) return text + "\n";
-  return text + fmt::format(
-                    "; {} of {} outputs are {}; {} elements differ from golden's bits, {}\n", right,
-                    outputs, golden::StandardText(standard), different, LargestErrorText(excess));
+  text += fmt::format("; {} of {} outputs are {}; {} elements differ from golden's bits", right,
+                      outputs, golden::StandardText(standard), different);
+  if (standard.standard == Standard::kBound) text += ", " + LargestErrorText(excess);
+  return text + "\n";
 }
 
 // "functions: 2 in /lib/libopapi.so, 14 in /usr/lib/libportacl.so"; "" for none.

@@ -85,10 +85,19 @@ typedef struct portaclThreadPool {
  *  work; the pool before is not used after this returns. */
 PORTACL_API int32_t portaclSetThreadPool(const portaclThreadPool* pool);
 
-/** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training" or "open".
+/** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training", "ascend-950" or
+ *  "open".
  *  Process-wide; the environment variable PORTACL_PROFILE gives the first value. */
 PORTACL_API int32_t portaclSetProfile(const char* name);
 PORTACL_API const char* portaclGetProfile(void);
+
+/** Which published pages the profiles follow: "8.x" (default), those that the first operators were
+ *  written from, or "9.x", the newest; docs/compatibility.md has the differences. ascend-950
+ * follows the newest always. Process-wide; the environment variable PORTACL_EDITION gives the first
+ * value.
+ */
+PORTACL_API int32_t portaclSetEdition(const char* name);
+PORTACL_API const char* portaclGetEdition(void);
 
 /** 1 turns each warning of the aclnn API into PORTACL_ERROR_INVALID (environment:
  *  PORTACL_STRICT). */

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import describe
 from ._operators import Scales, _extents, _into, _resize, _resize_backward
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-def upsample_linear(
-    input: Any,
-    output_size: int | Sequence[int] | None = None,
-    scales: Scales = None,
-    out: Any = None,
-    *,
-    align_corners: bool = False,
-    antialias: bool = False,
-) -> Any:
-    """Resize by linear interpolation along every spatial axis: bilinear, trilinear.
+_RESIZE = """
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
@@ -28,10 +20,28 @@ def upsample_linear(
         scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
             sizes decide.
         out: where to put the result: an array of that shape and dtype, any strides.
-        align_corners: whether the middles of the first and last elements fall together, not the outer
-            edges of the arrays.
+"""
+_ALIGN = """\
+        align_corners: whether the middles of the first and last elements fall together, not the
+            outer edges of the arrays.
+"""
+_ANTIALIAS = """\
         antialias: whether an axis that shrinks averages over all elements that one output covers.
+"""
+_GRADIENT = """
 
+    Args:
+        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
+            float32, float64.
+        input_size: the whole shape of the forward function's input, as in PyTorch.
+        scales: as given to the forward function.
+        out: where to put the result: an array of that shape and dtype, any strides.
+"""
+_GIVEN = """\
+        align_corners: as given to the forward function.
+        antialias: as given to the forward function.
+"""
+_RESULT = """
     Returns:
         ``out``, or a new row-major array of ``input``'s kind.
 
@@ -41,11 +51,36 @@ def upsample_linear(
             or ``input``.
 
     """
+_GRADIENT_RESULT = _RESULT.replace("``input``", "``grad_output``")
+
+
+def _with(*parts: str) -> Callable[[Function], Function]:
+    """Add to a function's docstring what it shares with others."""
+
+    def add(function: Function) -> Function:
+        function.__doc__ = "".join((function.__doc__ or "", *parts))
+        return function
+
+    return add
+
+
+@_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
+def upsample_linear(
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
+    *,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> Any:
+    """Resize by linear interpolation along every spatial axis: bilinear, trilinear."""
     return _resize(
         _core.upsample_linear, input, output_size, scales, out, bool(align_corners), bool(antialias)
     )
 
 
+@_with(_GRADIENT, _GIVEN, _GRADIENT_RESULT)
 def upsample_linear_backward(
     grad_output: Any,
     input_size: Sequence[int],
@@ -55,26 +90,7 @@ def upsample_linear_backward(
     align_corners: bool = False,
     antialias: bool = False,
 ) -> Any:
-    """Gradient of ``upsample_linear`` with respect to its input: its exact transpose.
-
-    Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
-            float32, float64.
-        input_size: the whole shape of the forward function's input, as in PyTorch.
-        scales: as given to the forward function.
-        out: where to put the result: an array of that shape and dtype, any strides.
-        align_corners: as given to the forward function.
-        antialias: as given to the forward function.
-
-    Returns:
-        ``out``, or a new row-major array of ``grad_output``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``grad_output``.
-
-    """
+    """Gradient of ``upsample_linear`` with respect to its input: its exact transpose."""
     return _resize_backward(
         _core.upsample_linear_backward,
         grad_output,
@@ -86,6 +102,7 @@ def upsample_linear_backward(
     )
 
 
+@_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
 def upsample_cubic(
     input: Any,
     output_size: int | Sequence[int] | None = None,
@@ -95,33 +112,13 @@ def upsample_cubic(
     align_corners: bool = False,
     antialias: bool = False,
 ) -> Any:
-    """Resize by cubic convolution along every spatial axis (bicubic).
-
-    Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
-            float64.
-        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
-        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
-            sizes decide.
-        out: where to put the result: an array of that shape and dtype, any strides.
-        align_corners: whether the middles of the first and last elements fall together, not the outer
-            edges of the arrays.
-        antialias: whether an axis that shrinks averages over all elements that one output covers.
-
-    Returns:
-        ``out``, or a new row-major array of ``input``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``input``.
-
-    """
+    """Resize by cubic convolution along every spatial axis (bicubic)."""
     return _resize(
         _core.upsample_cubic, input, output_size, scales, out, bool(align_corners), bool(antialias)
     )
 
 
+@_with(_GRADIENT, _GIVEN, _GRADIENT_RESULT)
 def upsample_cubic_backward(
     grad_output: Any,
     input_size: Sequence[int],
@@ -131,26 +128,7 @@ def upsample_cubic_backward(
     align_corners: bool = False,
     antialias: bool = False,
 ) -> Any:
-    """Gradient of ``upsample_cubic`` with respect to its input: its exact transpose.
-
-    Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
-            float32, float64.
-        input_size: the whole shape of the forward function's input, as in PyTorch.
-        scales: as given to the forward function.
-        out: where to put the result: an array of that shape and dtype, any strides.
-        align_corners: as given to the forward function.
-        antialias: as given to the forward function.
-
-    Returns:
-        ``out``, or a new row-major array of ``grad_output``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``grad_output``.
-
-    """
+    """Gradient of ``upsample_cubic`` with respect to its input: its exact transpose."""
     return _resize_backward(
         _core.upsample_cubic_backward,
         grad_output,
@@ -162,58 +140,25 @@ def upsample_cubic_backward(
     )
 
 
+@_with(_RESIZE, _RESULT)
 def upsample_nearest(
     input: Any,
     output_size: int | Sequence[int] | None = None,
     scales: Scales = None,
     out: Any = None,
 ) -> Any:
-    """Resize by the element in which an output begins: PyTorch's "nearest".
-
-    Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
-            float64.
-        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
-        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
-            sizes decide.
-        out: where to put the result: an array of that shape and dtype, any strides.
-
-    Returns:
-        ``out``, or a new row-major array of ``input``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``input``.
-
-    """
+    """Resize by the element in which an output begins: PyTorch's "nearest"."""
     return _resize(_core.upsample_nearest, input, output_size, scales, out)
 
 
+@_with(_GRADIENT, _GRADIENT_RESULT)
 def upsample_nearest_backward(
     grad_output: Any,
     input_size: Sequence[int],
     scales: Scales = None,
     out: Any = None,
 ) -> Any:
-    """Gradient of ``upsample_nearest`` with respect to its input: its exact transpose.
-
-    Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
-            float32, float64.
-        input_size: the whole shape of the forward function's input, as in PyTorch.
-        scales: as given to the forward function.
-        out: where to put the result: an array of that shape and dtype, any strides.
-
-    Returns:
-        ``out``, or a new row-major array of ``grad_output``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``grad_output``.
-
-    """
+    """Gradient of ``upsample_nearest`` with respect to its input: its exact transpose."""
     return _resize_backward(_core.upsample_nearest_backward, grad_output, input_size, scales, out)
 
 

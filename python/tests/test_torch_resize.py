@@ -295,3 +295,21 @@ def test_compile_autocast_and_vmap():
     with torch.autocast("cpu", torch.bfloat16), pt.accelerated(forward=True):
         want = F.interpolate(x.bfloat16(), scale_factor=2, mode="bilinear").dtype
         assert pt.interpolate(x.bfloat16(), scale_factor=2, mode="bilinear").dtype == want
+
+
+# ---- what stays PyTorch's ------------------------------------------------------------------------
+
+
+def test_out_variants_stay_pytorchs():
+    """They are the way to PyTorch's own kernels where the functions are portacl's."""
+    x = torch.randn(2, 3, 7, 9)
+
+    def into():
+        return aten.upsample_bilinear2d.out(x, [40, 50], False, out=torch.empty(0))
+
+    want = into()
+    pt.enable(forward=True)
+    assert torch.equal(into(), want)
+    assert pt.interpolate(x, size=(40, 50), mode="bilinear").equal(
+        aten.upsample_bilinear2d(x, [40, 50], False)
+    )

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "acl/acl_base.h"
@@ -37,12 +38,14 @@ class ListedCall final : public GraphCall {
         refusals_(signature.name, Surface::kGraph),
         call_(signature, Surface::kGraph, signature.name) {}
 
-  Status Read(const GraphOperator& op, const Tensors& tensors) {
+  Status Read(const GraphOperator& op, const Tensors& tensors, const HostLists& lists) {
     const runtime::FpEnvironment environment;  // a subnormal number stays above 0
     size_t input = 0;
     size_t output = signature_.inputs();
     for (const Parameter& parameter : signature_.parameters) {
-      if (ops::IsTensor(parameter.kind)) {
+      if (parameter.kind == Kind::kSizes) {
+        AddList(lists[input++], &ints_);
+      } else if (ops::IsTensor(parameter.kind)) {
         call_.Add(&tensors[parameter.kind == Kind::kOutput ? output++ : input++]);
       } else {
         PORTACL_RETURN_IF_ERROR(ReadAttribute(op.attributes, parameter));
@@ -82,9 +85,14 @@ class ListedCall final : public GraphCall {
       const std::string type = fmt::format("list of {} {}", PartsOf(parameter), elements);
       PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, type, &values));
     }
+    AddList(std::move(values), kept);
+    return {};
+  }
+
+  template <class Element>
+  void AddList(std::optional<std::vector<Element>> values, std::deque<std::vector<Element>>* kept) {
     if (values) kept->push_back(*std::move(values));
     call_.Add(values ? &kept->back() : static_cast<const std::vector<Element>*>(nullptr));
-    return {};
   }
 
   // The position of a word among the parameter's.
@@ -142,10 +150,10 @@ class ListedCall final : public GraphCall {
   ops::Call call_;
 };
 
-Status ReadListed(const GraphOperator& op, const Tensors& tensors,
+Status ReadListed(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                   std::unique_ptr<GraphCall>* call) {
   auto made = std::make_unique<ListedCall>(*ops::FindByGraphName(op.type));
-  PORTACL_RETURN_IF_ERROR(made->Read(op, tensors));
+  PORTACL_RETURN_IF_ERROR(made->Read(op, tensors, lists));
   *call = std::move(made);
   return {};
 }
@@ -155,8 +163,11 @@ Status ReadListed(const GraphOperator& op, const Tensors& tensors,
 constexpr GraphRow RowOf(const Signature& signature) {
   GraphRow row{signature.name, signature.inputs(), signature.outputs(), {}, ReadListed};
   size_t count = 0;
+  size_t input = 0;
   for (const Parameter& parameter : signature.parameters) {
-    if (!ops::IsTensor(parameter.kind) && *parameter.name != '\0') {
+    if (ops::IsInput(parameter.kind)) {
+      row.lists[input++] = parameter.kind == Kind::kSizes ? parameter.name : nullptr;
+    } else if (parameter.kind != Kind::kOutput && *parameter.name != '\0') {
       row.attributes[count++] = parameter.name;
     }
   }

@@ -69,11 +69,12 @@ std::string InfoJson() {
   const runtime::SharingCounts calls = runtime::CountsOfSharing();
   return fmt::format(
       R"({{"version":{},"cpu":{},"instruction_sets":{},"threads":{},"thread_pool":{},)"
-      R"("adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
+      R"("adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
       JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
       runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), runtime::AdaptsThreads(),
       calls.shared, calls.alone, calls.lost, JsonString(ops::ProfileName(ops::CurrentProfile())),
-      ops::Strict(), JsonString(ops::ForcedImpl()), operators, functions);
+      JsonString(ops::EditionName(ops::CurrentEdition())), ops::Strict(),
+      JsonString(ops::ForcedImpl()), operators, functions);
 }
 
 }  // namespace portacl::api

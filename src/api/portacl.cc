@@ -136,6 +136,26 @@ const char* portaclGetProfile() {
       [] { return portacl::ops::ProfileName(portacl::ops::CurrentProfile()); });
 }
 
+int32_t portaclSetEdition(const char* name) {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
+    if (name == nullptr) return Refuse("portaclSetEdition", PORTACL_ERROR_NULL, "name is null");
+    const auto edition = portacl::ops::EditionFromName(name);
+    if (!edition) {
+      return Refuse("portaclSetEdition", PORTACL_ERROR_INVALID,
+                    fmt::format("name is \"{}\", but must be one of {}", name,
+                                portacl::ops::EditionChoices()));
+    }
+    portacl::ops::SetEdition(*edition);
+    return PORTACL_OK;
+  });
+}
+
+const char* portaclGetEdition() {
+  return portacl::api::GuardedValue<const char*>(
+      __func__, portacl::ops::EditionName(portacl::ops::Edition::k8),
+      [] { return portacl::ops::EditionName(portacl::ops::CurrentEdition()); });
+}
+
 int32_t portaclSetStrict(int32_t strict) {
   return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     portacl::ops::SetStrict(strict != 0);

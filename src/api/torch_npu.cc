@@ -58,7 +58,7 @@ void JoinTorchNpu() noexcept {
         is_initialized() == 0) {
       return;
     }
-    // In a function's own names: those of the program's __main__ stay as they are.
+    // In a function's own names: the names of the program's __main__ stay as they are.
     const std::string program = fmt::format(R"(exec('''
 import sys
 sys.path.insert(0, folder)

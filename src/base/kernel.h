@@ -1,5 +1,5 @@
 // What a kernel is: a name, a test whether this CPU has it, and a planning step whose plan runs.
-// Kernels are listed best first in ops/<op>_impls.cc, "ref" last.
+// Kernels are listed best first in ops/kernels.cc, "ref" last.
 #ifndef PORTACL_BASE_KERNEL_H_
 #define PORTACL_BASE_KERNEL_H_
 

@@ -67,8 +67,10 @@ Wanted FromEnvironment() {
       return {spdlog::level::warn};
     case '3':
       return {spdlog::level::err};
-    default:
+    case '4':
       return {};
+    default:  // the vendor's level where none is named, if somebody looks
+      return {settings::VendorLogOnStdout() ? spdlog::level::err : spdlog::level::off};
   }
 }
 
@@ -81,11 +83,18 @@ struct SinkLock {
   }
 };
 
-// Both write to stderr under one lock.
+spdlog::sink_ptr SinkOfMessages() {
+  if (settings::VendorLogOnStdout()) {
+    return std::make_shared<spdlog::sinks::stdout_sink<SinkLock>>();
+  }
+  return std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>();
+}
+
+// Both write under one lock.
 class Loggers {
  public:
   explicit Loggers(Wanted wanted)
-      : messages("portacl", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>()),
+      : messages("portacl", SinkOfMessages()),
         calls("portacl_call", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>()) {
     messages.set_pattern("%Y-%m-%d %H:%M:%S.%f [%n] [%l] [%t] %v");
     messages.set_level(wanted.level);

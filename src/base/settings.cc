@@ -176,5 +176,8 @@ bool Guard() { return ReadFlag("PORTACL_GUARD"); }
 
 const char* OpenMpThreads() { return ReadText("OMP_NUM_THREADS"); }
 const char* VendorLogLevel() { return ReadText("ASCEND_GLOBAL_LOG_LEVEL"); }
+bool VendorLogOnStdout() { return ReadFlag("ASCEND_SLOG_PRINT_TO_STDOUT"); }
+const char* VendorVisibleDevices() { return ReadText("ASCEND_RT_VISIBLE_DEVICES"); }
+const char* VendorDevice() { return ReadText("ASCEND_DEVICE_ID"); }
 
 }  // namespace portacl::base::settings

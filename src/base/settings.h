@@ -23,6 +23,7 @@ namespace portacl::base::settings {
 // What is no such value is named on stderr and ignored.
 #define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
   TEXT(Profile, "PORTACL_PROFILE", "what the aclnn API accepts")                                 \
+  TEXT(Edition, "PORTACL_EDITION", "which published pages the aclnn API follows: 8.x, 9.x")      \
   FLAG(Strict, "PORTACL_STRICT", "refuses what is otherwise accepted with a warning")            \
   TEXT(Impl, "PORTACL_IMPL", "forces a kernel (avx2) or one of its paths (avx2:slab)")           \
   INTEGER(NumThreads, "PORTACL_NUM_THREADS", 1, 1024, "threads of the kernels")                  \
@@ -31,6 +32,7 @@ namespace portacl::base::settings {
   BYTES(DeviceMemory, "PORTACL_DEVICE_MEMORY", "memory that a device says it has")               \
   BYTES(PoolBytes, "PORTACL_POOL_BYTES", "freed device memory that is kept for the next blocks") \
   TEXT(GuardText, "PORTACL_GUARD", "device memory faults on host access")                        \
+  FLAG(Lazy, "PORTACL_LAZY", "streams begin their work as late as they may")                     \
   TEXT(Log, "PORTACL_LOG", "the log's level, and whether calls are logged")                      \
   TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \
   PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
@@ -56,8 +58,11 @@ PORTACL_SETTINGS(PORTACL_DECLARE_TEXT, PORTACL_DECLARE_FLAG, PORTACL_DECLARE_INT
 bool Guard();
 
 // Settings of others that the library follows; "" where they are not set.
-const char* OpenMpThreads();   // OMP_NUM_THREADS
-const char* VendorLogLevel();  // ASCEND_GLOBAL_LOG_LEVEL
+const char* OpenMpThreads();         // OMP_NUM_THREADS
+const char* VendorLogLevel();        // ASCEND_GLOBAL_LOG_LEVEL
+bool VendorLogOnStdout();            // ASCEND_SLOG_PRINT_TO_STDOUT
+const char* VendorVisibleDevices();  // ASCEND_RT_VISIBLE_DEVICES
+const char* VendorDevice();          // ASCEND_DEVICE_ID
 
 // How values are read, of a variable of any name: what the functions above are made of.
 const char* ReadText(const char* name);

@@ -1,7 +1,6 @@
 // Plans of the affine grid and of its gradient: the places of points along each axis, kernel
 // choice.
 #include <array>
-#include <utility>
 #include <vector>
 
 #include "ops/affine_grid_params.h"
@@ -9,7 +8,6 @@
 #include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/planned_kernel.h"
-#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -99,11 +97,7 @@ class AffineGridPlan final : public Plan {
 }  // namespace
 
 Status PlanCheckedAffineGrid(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach the places
-  auto made = std::make_shared<AffineGridPlan>(call);
-  PORTACL_RETURN_IF_ERROR(made->Make());
-  *plan = std::move(made);
-  return {};
+  return MakePlanOf<AffineGridPlan>(plan, call);
 }
 
 }  // namespace portacl::ops

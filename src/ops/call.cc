@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace portacl::ops {
 
 #define PORTACL_OPERATOR(Name, name, Checks, Params) \
@@ -26,8 +28,17 @@ template <Kind kKind>
 bool Is(Kind kind) {
   return kind == kKind;
 }
-bool IsInput(Kind kind) { return kind == Kind::kInput || kind == Kind::kGrid; }
+bool IsRead(Kind kind) { return kind == Kind::kInput || kind == Kind::kGrid; }
+bool IsInts(Kind kind) { return kind == Kind::kInts || kind == Kind::kSizes; }
 bool IsScale(Kind kind) { return kind == Kind::kDouble || kind == Kind::kFloat; }
+
+// Zeros where there are fewer, or null.
+std::array<double, 3> FirstOf(const std::vector<float>* values) {
+  std::array<double, 3> first{};
+  if (values == nullptr) return first;
+  std::copy_n(values->begin(), std::min(values->size(), first.size()), first.begin());
+  return first;
+}
 
 const Code& CodeOf(const Call& call) { return kCode[static_cast<size_t>(call.signature().op)]; }
 
@@ -61,13 +72,13 @@ int Call::axes() const {
 }
 
 const base::TensorDesc* Call::input(size_t index) const {
-  return Find<const base::TensorDesc*>(index, IsInput);
+  return Find<const base::TensorDesc*>(index, IsRead);
 }
 const base::TensorDesc* Call::output(size_t index) const {
   return Find<const base::TensorDesc*>(index, Is<Kind::kOutput>);
 }
 const std::vector<int64_t>* Call::ints(size_t index) const {
-  return Find<const std::vector<int64_t>*>(index, Is<Kind::kInts>);
+  return Find<const std::vector<int64_t>*>(index, IsInts);
 }
 const std::vector<float>* Call::floats(size_t index) const {
   return Find<const std::vector<float>*>(index, Is<Kind::kFloats>);
@@ -79,17 +90,19 @@ const char* Call::word(size_t index) const { return Find<const char*>(index, Is<
 int64_t Call::mode(size_t index) const { return Find<int64_t>(index, Is<Kind::kMode>); }
 bool Call::flag(size_t index) const { return Find<int64_t>(index, Is<Kind::kFlag>) != 0; }
 
-const char* Call::input_name(size_t index) const { return NameOf(index, IsInput); }
+const char* Call::input_name(size_t index) const { return NameOf(index, IsRead); }
 const char* Call::output_name(size_t index) const { return NameOf(index, Is<Kind::kOutput>); }
-const char* Call::ints_name(size_t index) const { return NameOf(index, Is<Kind::kInts>); }
+const char* Call::ints_name(size_t index) const { return NameOf(index, IsInts); }
 const char* Call::mode_name(size_t index) const { return NameOf(index, Is<Kind::kMode>); }
+const char* Call::flag_name(size_t index) const { return NameOf(index, Is<Kind::kFlag>); }
 
 std::string_view Call::mode_word(size_t index, size_t value) const {
   return PartOf(parameter(PositionOf(index, Is<Kind::kMode>)), value);
 }
 
 std::string Call::scale_name(size_t axis) const {
-  const size_t list = PositionOf(0, Is<Kind::kScales>);
+  const size_t list =
+      PositionOf(0, [](Kind kind) { return kind == Kind::kScales || kind == Kind::kFloats; });
   if (list != size_) return fmt::format("{}[{}]", parameter(list).name, axis);
   return NameOf(axis, IsScale);
 }
@@ -100,6 +113,7 @@ std::array<double, 3> Call::scales() const {
   for (size_t at = 0; at < size_; ++at) {
     const Kind kind = parameter(at).kind;
     if (kind == Kind::kScales) return std::get<std::array<double, 3>>(arguments_[at]);
+    if (kind == Kind::kFloats) return FirstOf(std::get<const std::vector<float>*>(arguments_[at]));
     if (IsScale(kind)) scales[axis++] = std::get<double>(arguments_[at]);
   }
   return scales;

@@ -40,22 +40,23 @@ class Call {
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
-  // Spatial axes; those of the first tensor where the signature leaves them open, 2 where that is
+  // Spatial axes; the first tensor's if the signature leaves them open, 2 if that tensor is
   // no (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const;
 
-  // The argument number `index` among those of its kind, counted from 0. Null where the signature
+  // The argument number `index` among the arguments of its kind, from 0. Null if the signature
   // has none of that kind, as where the caller gave null.
   const base::TensorDesc* input(size_t index) const;  // kInput and kGrid
   const base::TensorDesc* output(size_t index) const;
-  const std::vector<int64_t>* ints(size_t index) const;
+  const std::vector<int64_t>* ints(size_t index) const;  // kInts and kSizes
   const std::vector<float>* floats(size_t index) const;
   const std::vector<bool>* bools(size_t index) const;
   const char* word(size_t index) const;
   int64_t mode(size_t index) const;  // 0 where there is none
   bool flag(size_t index) const;
+  bool has_flag(size_t index) const { return *flag_name(index) != '\0'; }
   bool antialias() const { return signature_->traits.antialias || flag(1); }
-  // kDouble and kFloat in order, or kScales; 0 where there are fewer.
+  // kDouble and kFloat in order, or kFloats, or kScales; 0 where there are fewer.
   std::array<double, 3> scales() const;
 
   // The names of these in the caller's API, "" where the signature has fewer.
@@ -63,6 +64,7 @@ class Call {
   const char* output_name(size_t index) const;
   const char* ints_name(size_t index) const;
   const char* mode_name(size_t index) const;
+  const char* flag_name(size_t index) const;
   std::string_view mode_word(size_t index, size_t value) const;
   std::string scale_name(size_t axis) const;  // "scalesH", "scales[0]"
 

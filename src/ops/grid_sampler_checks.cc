@@ -1,5 +1,5 @@
 // The checks of grid sampling and of its gradients, of images and volumes, that other operators do
-// not share, and where they stand among those that they do. Not those on memory.
+// not share, and where they stand among the shared ones. Not the checks on memory.
 #include <string_view>
 
 #include "ops/call.h"
@@ -42,6 +42,7 @@ class Checker {
     PORTACL_RETURN_IF_ERROR(shared_.Tensors());
     PORTACL_RETURN_IF_ERROR(shared_.Formats());
     PORTACL_RETURN_IF_ERROR(Modes());
+    if (newest()) PORTACL_RETURN_IF_ERROR(volume() ? NewestOfVolumes() : NewestOfImages());
     PORTACL_RETURN_IF_ERROR(shared_.Lists());
     PORTACL_RETURN_IF_ERROR(Shapes());
     return Warnings();
@@ -55,8 +56,17 @@ class Checker {
   bool extended() const {
     return call_.surface() == Surface::kNative || CurrentProfile() == Profile::kOpen;
   }
-  bool has_cubic() const { return extended() || (forward_ && !volume()); }
-  bool has_reflection() const { return extended() || forward_ || volume(); }
+  // What the newest pages have otherwise, beside the list of operators.
+  bool newest() const { return !extended() && FollowsNewestPages(); }
+  bool has_cubic() const {
+    if (extended() || volume()) return extended();
+    if (!newest()) return forward_;
+    return forward_ ? CurrentProfile() != Profile::kAtlasTraining
+                    : call_.surface() == Surface::kGraph;
+  }
+  bool has_reflection() const {
+    return extended() || forward_ || volume() || (newest() && call_.surface() == Surface::kAclnn);
+  }
 
   // Mode number `index` is 0, 1 or, where the profile has it, 2.
   Status Mode(size_t index, bool all) const {
@@ -79,6 +89,41 @@ class Checker {
     return Mode(1, has_reflection());
   }
 
+  // Cubic interpolation of Atlas A2 and A3.
+  Status NewestOfImages() const {
+    const bool cubic = call_.mode(0) == 2 && forward_ && CurrentProfile() != Profile::kAscend950;
+    const base::DType dtype = input_.desc->dtype;
+    if (!cubic || dtype == base::DType::kFloat || dtype == base::DType::kFloat16) return {};
+    return refusals_.Refuse(Rule::kDType,
+                            "{} has dtype {}, but {} 2 (bicubic) takes FLOAT and FLOAT16",
+                            input_.name, base::DTypeName(dtype), call_.mode_name(0));
+  }
+
+  // Format NDHWC.
+  Status NewestOfVolumes() const {
+    if (call_.surface() != Surface::kAclnn) return {};
+    const TensorDesc& input = *input_.desc;
+    const bool last = input.format == base::Format::kNDHWC;
+    if (!forward_) {
+      for (const NamedTensor& tensor : {grid_, grid_grad_}) {
+        if (tensor.desc->format == base::Format::kNDHWC) continue;
+        return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be NDHWC", tensor.name,
+                                base::FormatName(tensor.desc->format));
+      }
+      if (!last || input.dtype != base::DType::kDouble) return {};
+      return refusals_.Refuse(Rule::kDType, "{} has dtype DOUBLE, which format NDHWC does not take",
+                              input_.name);
+    }
+    if (!last || (input.dtype == base::DType::kFloat && call_.mode(0) == 0 &&
+                  ChannelsFirst(input).shape[1] % 4 == 0)) {
+      return {};
+    }
+    return refusals_.Refuse(Rule::kFormat,
+                            "{} has format NDHWC, dtype {}, {} {} and shape {}, but NDHWC takes "
+                            "FLOAT, mode 0 and C that is a multiple of 4",
+                            input_.name, base::DTypeName(input.dtype), call_.mode_name(0),
+                            call_.mode(0), input.shape.ToString());
+  }
   // The rules of the pages on shapes: ten for an image, as many with an axis more for a volume.
   Status Shapes() const {
     const base::Dims& grid = grid_.desc->shape;
@@ -152,7 +197,7 @@ class Checker {
             Rule::kFormat,
             fmt::format("{} has format NCHW, but the published page lists ND only", tensor.name)));
       }
-      if (tensor.desc->NumElements() == 0) {
+      if (!newest() && tensor.desc->NumElements() == 0) {
         const bool result = tensor.desc == input_grad_.desc || tensor.desc == grid_grad_.desc;
         PORTACL_RETURN_IF_ERROR(refusals_.Warn(
             result ? Rule::kOutput : Rule::kInput,

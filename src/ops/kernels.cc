@@ -1,4 +1,4 @@
-// The only place that names kernels: those of an instruction set first, the reference last.
+// The only place that names kernels: the kernels of an instruction set first, the reference last.
 #include "ops/kernels.h"
 
 #include <memory>

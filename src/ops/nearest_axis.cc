@@ -53,6 +53,8 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Neares
   if (rule == Nearest::kFloor && (out == in || out == 2 * in)) {  // whatever the scale, as PyTorch
     in_float_ = false;
     ratio_ = out == in ? 1.0 : 0.5;
+  } else if (rule == Nearest::kCorners) {
+    ratio_ = out > 1 ? Rounded(Rounded(in - 1) / Rounded(out - 1)) : 0;
   } else if (in_float_) {
     const float ratio = scale > 0 ? static_cast<float>(1.0 / scale)
                                   : static_cast<float>(in) / static_cast<float>(out);
@@ -102,7 +104,7 @@ int64_t DepthOf(const base::Dims& dims, int64_t missing) {
   return dims.rank() == 5 ? dims[2] : missing;
 }
 
-// The scales are those of the axes that there are, in order.
+// The scales belong to the axes that there are, in order.
 NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
                              const std::array<double, 3>& scales, Nearest rule)
     : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0, rule),

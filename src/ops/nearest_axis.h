@@ -12,8 +12,9 @@
 namespace portacl::ops {
 
 // Which element of `in` an output takes: the one whose middle is nearest to the output's (exact),
-// or the one that the output's beginning falls into (PyTorch's "nearest").
-enum class Nearest { kExact, kFloor };
+// the one that the output's beginning falls into (PyTorch's "nearest"), or the nearest one where
+// the middles of the border elements fall together (corners; scales do not count).
+enum class Nearest { kExact, kFloor, kCorners };
 
 // src(o) on one axis: which of the `in` elements the output o belongs to.
 class NearestIndexRule {
@@ -32,7 +33,8 @@ class NearestIndexRule {
   }
   double Position(int64_t o) const {
     const double from = rule_ == Nearest::kExact ? static_cast<double>(o) + 0.5 : Rounded(o);
-    return Rounded(from * ratio_);
+    const double at = Rounded(from * ratio_);
+    return rule_ == Nearest::kCorners ? at + 0.5 : at;
   }
 
   int64_t last_;

@@ -28,6 +28,7 @@ enum class Kind {
   kGrid,    // the same, of sampling points: its axes are no image's
   kOutput,  // a tensor that is written
   kInts,    // [aclIntArray, list of integers, -] extents or sizes
+  kSizes,   // [-, tensor of INT32 or INT64 in host memory, -] kInts, not known while compiled
   kFloats,  // [aclFloatArray, list of floats, -]
   kBools,   // [aclBoolArray, -, -] which outputs are wanted
   kDouble,  // [double, -, -]
@@ -42,12 +43,17 @@ constexpr bool IsTensor(Kind kind) {
   return kind == Kind::kInput || kind == Kind::kGrid || kind == Kind::kOutput;
 }
 
+// Of the graph API: handed over as an input tensor.
+constexpr bool IsInput(Kind kind) {
+  return kind == Kind::kInput || kind == Kind::kGrid || kind == Kind::kSizes;
+}
+
 struct Parameter {
   Kind kind;
   const char* name;  // "" where this function lacks what others of the operator have: it is null
-  // Tensors and kInts: the extents by symbol, "N,C,OH,OW"; the same symbol is the same number, and
-  // O stands before those of the resized side. "*" is L, "H,W" or "D,H,W". kBools: the outputs.
-  // kMode, kWord: the words, "zeros|border".
+  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW"; the same symbol is the same
+  // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
+  // the outputs. kMode, kWord: the words, "zeros|border".
   const char* symbols = "";
   // What an attribute that is not set is, or a pointer that is null; null where there must be one.
   const char* unset = nullptr;
@@ -74,7 +80,7 @@ struct Named {
   std::string_view name;
   int32_t value;
 };
-// The values are those of aclDataType and aclFormat.
+// The values are aclDataType's and aclFormat's.
 inline constexpr Named kDTypeNames[] = {{"FLOAT", 0},   {"FLOAT16", 1}, {"BF16", 27},
                                         {"DOUBLE", 11}, {"UINT8", 4},   {"INT32", 3}};
 inline constexpr Named kFormatNames[] = {{"ND", 2},   {"NCHW", 0},   {"NHWC", 1},
@@ -127,6 +133,7 @@ using FormatWords = Words<kFormatNames>;
 struct DTypesOfProfiles {
   DTypeWords atlas_a2 = {};  // and atlas-a3
   DTypeWords atlas_training = {};
+  DTypeWords ascend_950 = {};
   DTypeWords open = {};
 };
 
@@ -134,7 +141,11 @@ struct Traits {
   int axes = 0;  // spatial ones; 0: as many as the first tensor has
   DTypesOfProfiles dtypes = {};
   FormatWords formats = {};
-  FormatWords open_formats = {};  // in the profile open, where that has more
+  FormatWords open_formats = {};        // in the profile open, where that has more
+  FormatWords ascend_950_formats = {};  // the same of ascend-950
+  // What the newest pages have otherwise; empty: as above.
+  DTypesOfProfiles newest_dtypes = {};
+  FormatWords newest_formats = {};
   bool formats_may_differ = false;
   bool antialias = false;  // of resizing; the native API has a flag
 };
@@ -158,9 +169,7 @@ struct Signature {
     for (const Parameter& parameter : parameters) count += of(parameter.kind) ? 1 : 0;
     return count;
   }
-  constexpr size_t inputs() const {
-    return Count([](Kind kind) { return IsTensor(kind) && kind != Kind::kOutput; });
-  }
+  constexpr size_t inputs() const { return Count(IsInput); }
   constexpr size_t outputs() const {
     return Count([](Kind kind) { return kind == Kind::kOutput; });
   }

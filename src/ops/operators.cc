@@ -8,10 +8,25 @@
 namespace portacl::ops {
 namespace {
 
+const DTypeWords& Of(const DTypesOfProfiles& dtypes, Profile profile) {
+  switch (profile) {
+    case Profile::kAtlasA2:
+    case Profile::kAtlasA3:
+      break;
+    case Profile::kAtlasTraining:
+      return dtypes.atlas_training;
+    case Profile::kAscend950:
+      return dtypes.ascend_950;
+    case Profile::kOpen:
+      return dtypes.open;
+  }
+  return dtypes.atlas_a2;
+}
+
 const DTypeWords& DTypesIn(const Signature& signature, Profile profile) {
-  const DTypesOfProfiles& dtypes = signature.traits.dtypes;
-  if (profile == Profile::kAtlasTraining) return dtypes.atlas_training;
-  return profile == Profile::kOpen ? dtypes.open : dtypes.atlas_a2;
+  const DTypeWords& newest = Of(signature.traits.newest_dtypes, profile);
+  const bool other = CurrentEdition() == Edition::k9 && !newest.empty();
+  return other ? newest : Of(signature.traits.dtypes, profile);
 }
 
 // "FLOAT, FLOAT16 or BF16"
@@ -27,8 +42,8 @@ std::string Choices(const DTypeWords& dtypes) {
 // "atlas-a2, atlas-a3, open"
 std::string ProfilesWith(const Signature& signature) {
   std::string text;
-  for (const Profile profile :
-       {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining, Profile::kOpen}) {
+  for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining,
+                                Profile::kAscend950, Profile::kOpen}) {
     if (DTypesIn(signature, profile).empty()) continue;
     if (!text.empty()) text += ", ";
     text += ProfileName(profile);
@@ -77,8 +92,13 @@ base::Status CheckDType(const Refusals& refusals, const Signature& signature, Su
 
 const FormatWords& FormatsOf(const Signature& signature) {
   const Traits& traits = signature.traits;
-  const bool more = CurrentProfile() == Profile::kOpen && !traits.open_formats.empty();
-  return more ? traits.open_formats : traits.formats;
+  const Profile profile = CurrentProfile();
+  if (profile == Profile::kOpen && !traits.open_formats.empty()) return traits.open_formats;
+  if (profile == Profile::kAscend950 && !traits.ascend_950_formats.empty()) {
+    return traits.ascend_950_formats;
+  }
+  const bool other = FollowsNewestPages() && !traits.newest_formats.empty();
+  return other ? traits.newest_formats : traits.formats;
 }
 
 std::vector<std::string> AvailableImpls() {

@@ -109,6 +109,9 @@ class Plan {
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
 
+  // Of a call that no function of the aclnn API can repeat.
+  void LeaveOutOfTheLog() { logged_ = nullptr; }
+
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
   bool small_ = true;

@@ -1,12 +1,15 @@
-// The kernel that a plan chose, with what it planned.
+// The kernel that a plan chose, with what it planned; the making of such plans.
 #ifndef PORTACL_OPS_PLANNED_KERNEL_H_
 #define PORTACL_OPS_PLANNED_KERNEL_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "ops/plan.h"
 #include "ops/select_kernel.h"
+#include "runtime/fp_env.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ops {
@@ -41,6 +44,16 @@ class PlannedKernel {
   std::unique_ptr<const base::KernelPlan<Params>> plan_;
   std::string label_;
 };
+
+// The plan of a checked call, from what MadePlan's constructor takes.
+template <class MadePlan, class... Arguments>
+base::Status MakePlanOf(std::shared_ptr<const Plan>* plan, const Arguments&... arguments) {
+  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
+  auto made = std::make_shared<MadePlan>(arguments...);
+  PORTACL_RETURN_IF_ERROR(made->Make());
+  *plan = std::move(made);
+  return {};
+}
 
 }  // namespace portacl::ops
 

@@ -117,9 +117,13 @@ Status SharedChecks::Ranks() const {
   });
 }
 
-Status SharedChecks::Tensors() const {
+Status SharedChecks::Arguments() const {
   PORTACL_RETURN_IF_ERROR(Nulls());
-  PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, call_.signature(), call_.surface()));
+  return CheckAvailable(refusals_, call_.signature(), call_.surface());
+}
+
+Status SharedChecks::Tensors() const {
+  PORTACL_RETURN_IF_ERROR(Arguments());
   PORTACL_RETURN_IF_ERROR(DTypes());
   return Ranks();
 }

@@ -15,7 +15,11 @@ class SharedChecks {
  public:
   explicit SharedChecks(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {}
 
-  // A null argument, a profile without the function, dtypes, ranks.
+  // A null argument, a profile without the function.
+  base::Status Arguments() const;
+  base::Status DTypes() const;
+  base::Status Ranks() const;
+  // These three in order.
   base::Status Tensors() const;
   // Formats outside the list, and different ones. The native API has none.
   base::Status Formats() const;
@@ -34,8 +38,6 @@ class SharedChecks {
   base::Status ForTensors(Visit visit) const;
   NamedTensor Reference() const;
   base::Status Nulls() const;
-  base::Status DTypes() const;
-  base::Status Ranks() const;
   base::Status List(const Parameter& parameter, const std::vector<int64_t>& values) const;
   base::Status Mask(const Parameter& parameter, const std::vector<bool>& values) const;
 

@@ -10,8 +10,7 @@
 #include "ops/nearest_plan.h"
 #include "ops/planned_kernel.h"
 #include "ops/resample_axis.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
-#include "ops/upsample_nearest_exact_params.h"
+#include "ops/resize.h"
 #include "ops/upsample_rules.h"
 
 namespace portacl::ops {
@@ -31,6 +30,7 @@ std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
 class ResamplePlan final : public Plan {
  public:
   explicit ResamplePlan(const Call& call) : Plan(call) {
+    if (upsample::FromTopLeft(call)) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const TensorDesc from = ChannelsFirst(*call.input(0));
@@ -77,78 +77,20 @@ class ResamplePlan final : public Plan {
   PlannedKernel<ResampleParams> chosen_;
 };
 
-// Nearest: kernels of nearest-exact on tables of the other rule.
-class UpsampleNearestPlan final : public NearestPlan<UpsampleNearestExactParams> {
- public:
-  explicit UpsampleNearestPlan(const Call& call) : NearestPlan(call, upsample::UsedScales(call)) {
-    AddTensor(call.input_name(0), *call.input(0), false, true);
-    AddTensor(call.output_name(0), *call.output(0), true, true);
-    const TensorDesc input = ChannelsFirst(*call.input(0));
-    const TensorDesc output = ChannelsFirst(*call.output(0));
-    params_.dtype = input.dtype;
-    params_.n = input.shape[0];
-    params_.c = input.shape[1];
-    params_.input_stride = As4D(input.strides, 0);
-    params_.output_stride = As4D(output.strides, 0);
-    params_.input_depth_stride = DepthOf(input.strides, 0);
-    params_.output_depth_stride = DepthOf(output.strides, 0);
-  }
-
-  Status Make() {
-    const auto& kernels = KernelsFor<UpsampleNearestExactParams>();
-    // The reference alone copies bytes.
-    const bool bytes = params_.dtype == base::DType::kUInt8;
-    return Choose(ChannelsFirst(tensor(0).desc).shape, ChannelsFirst(tensor(1).desc).shape,
-                  bytes ? KernelList<UpsampleNearestExactParams>{kernels.back()} : kernels,
-                  Nearest::kFloor);
-  }
-
-  void Run(const Elements& elements, void* workspace) const noexcept override {
-    UpsampleNearestExactParams params = params_;
-    params.input = elements[0];
-    params.output = elements[1];
-    chosen_.Run(params, workspace);
-  }
-};
-
-class UpsampleNearestBackwardPlan final : public NearestPlan<UpsampleNearestExactBackwardParams> {
- public:
-  explicit UpsampleNearestBackwardPlan(const Call& call)
-      : NearestPlan(call, upsample::UsedScales(call)) {
-    AddTensor(call.input_name(0), *call.input(0), false, true);
-    AddTensor(call.output_name(0), *call.output(0), true, true);
-    const TensorDesc grad_output = ChannelsFirst(*call.input(0));
-    const TensorDesc grad_input = ChannelsFirst(*call.output(0));
-    params_.dtype = grad_output.dtype;
-    params_.n = grad_output.shape[0];
-    params_.c = grad_output.shape[1];
-    params_.grad_output_stride = As4D(grad_output.strides, 0);
-    params_.grad_input_stride = As4D(grad_input.strides, 0);
-    params_.grad_output_depth_stride = DepthOf(grad_output.strides, 0);
-    params_.grad_input_depth_stride = DepthOf(grad_input.strides, 0);
-  }
-
-  Status Make() {
-    return Choose(ChannelsFirst(tensor(1).desc).shape, ChannelsFirst(tensor(0).desc).shape,
-                  KernelsFor<UpsampleNearestExactBackwardParams>(), Nearest::kFloor);
-  }
-
-  void Run(const Elements& elements, void* workspace) const noexcept override {
-    UpsampleNearestExactBackwardParams params = params_;
-    params.grad_output = elements[0];
-    params.grad_input = elements[1];
-    chosen_.Run(params, workspace);
-  }
-};
-
 }  // namespace
 
 Status PlanCheckedUpsample(const Call& call, std::shared_ptr<const Plan>* plan) {
+  if (resize::Is(call)) return PlanCheckedUpsample(resize::AsUpsample(call), plan);
   if (upsample::ModeOf(call) != upsample::Mode::kNearest) {
-    return MakeNearestPlan<ResamplePlan>(call, plan);
+    return MakePlanOf<ResamplePlan>(plan, call);
   }
-  return upsample::IsBackward(call) ? MakeNearestPlan<UpsampleNearestBackwardPlan>(call, plan)
-                                    : MakeNearestPlan<UpsampleNearestPlan>(call, plan);
+  const Nearest rule = upsample::NearestRuleOf(call);
+  return PlanNearest(call,
+                     {.rule = rule,
+                      .backward = upsample::IsBackward(call),
+                      .scales = upsample::UsedScales(call),
+                      .logged = rule == Nearest::kFloor},
+                     plan);
 }
 
 }  // namespace portacl::ops

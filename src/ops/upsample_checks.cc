@@ -1,11 +1,13 @@
 // The checks of resizing and of its gradients that other operators do not share, and where they
-// stand among those that they do. Not those on memory.
+// stand among the shared ones. Not the checks on memory.
 #include <array>
 #include <cmath>
 #include <string>
 
 #include "ops/call.h"
+#include "ops/channels_first.h"
 #include "ops/refusal.h"
+#include "ops/resize.h"
 #include "ops/shared_checks.h"
 #include "ops/upsample_rules.h"
 #include "runtime/fp_env.h"
@@ -26,7 +28,7 @@ class Checker {
   explicit Checker(const Call& call)
       : call_(call),
         rules_(upsample::PageRulesOf(call)),
-        scales_(upsample::ScalesOf(call)),
+        scales_(call.scales()),
         backward_(upsample::IsBackward(call)),
         shared_(call),
         refusals_(call.op(), call.surface()) {}
@@ -36,6 +38,7 @@ class Checker {
     sides_ = upsample::SidesOf(call_);
     PORTACL_RETURN_IF_ERROR(DTypesOfThePage());
     PORTACL_RETURN_IF_ERROR(Scales());
+    PORTACL_RETURN_IF_ERROR(Centers());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(Agreement());
     PORTACL_RETURN_IF_ERROR(Ratios());
@@ -87,9 +90,12 @@ class Checker {
     return {};
   }
 
-  std::string ScaleName(int axis) const {
-    if (call_.floats(0) != nullptr) return fmt::format("scales[{}]", axis);
-    return call_.scale_name(static_cast<size_t>(axis));
+  std::string ScaleName(int axis) const { return call_.scale_name(static_cast<size_t>(axis)); }
+
+  Status Centers() const {
+    if (!upsample::AlignCorners(call_) || !upsample::HalfPixelCenters(call_)) return {};
+    return refusals_.Refuse(Rule::kAttribute, "{} and {} are both true, but one at most may be",
+                            call_.flag_name(0), call_.flag_name(2));
   }
 
   Status Extents() const {
@@ -114,7 +120,8 @@ class Checker {
   Status Agreement() const {
     const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
     const std::vector<int64_t> input_size = InputSize();
-    if (!input_size.empty()) PORTACL_RETURN_IF_ERROR(Batch(input_size));
+    const auto spatial = static_cast<size_t>(call_.axes());
+    if (input_size.size() > spatial) PORTACL_RETURN_IF_ERROR(Batch(input_size));
     if (backward_ && output_size != nullptr) {
       PORTACL_RETURN_IF_ERROR(Fits(*output_size, 0, sides_.out, from_name(), from(), Rule::kInput));
     }
@@ -126,15 +133,26 @@ class Checker {
                               to_name(), to().shape.ToString(), from_name(),
                               from().shape.ToString(), axis == 0 ? "N" : "C", read[axis]);
     }
+    if (const TensorDesc* const image = call_.input(1); image != nullptr) {
+      PORTACL_RETURN_IF_ERROR(LikeImage(*image));
+    }
     if (!input_size.empty()) {
-      const std::vector<int64_t> extents(input_size.begin() + 2, input_size.end());
+      const std::vector<int64_t> extents(input_size.end() - static_cast<int64_t>(spatial),
+                                         input_size.end());
       return Fits(extents, 1, sides_.in, to_name(), to(), Rule::kOutput);
     }
     if (backward_ || output_size == nullptr) return {};
     return Fits(*output_size, 0, sides_.out, to_name(), to(), Rule::kOutput);
   }
 
-  // inputSize as (N, C, ...); empty where the call has none.
+  // What a gradient by its image's shape writes.
+  Status LikeImage(const TensorDesc& image) const {
+    if (ChannelsFirst(image).shape == sides_.in) return {};
+    return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {} {}", to_name(),
+                            to().shape.ToString(), call_.input_name(1), image.shape.ToString());
+  }
+
+  // inputSize as (N, C, ...), or its spatial extents alone; empty where the call has none.
   std::vector<int64_t> InputSize() const {
     if (!sized() || call_.ints(1) == nullptr) return {};
     std::vector<int64_t> size = *call_.ints(1);
@@ -159,7 +177,7 @@ class Checker {
     return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
   }
 
-  // The spatial extents of `shape`, of `tensor`, are those that list number `index` says.
+  // The spatial extents of `shape`, of `tensor`, are what list number `index` says.
   Status Fits(const std::vector<int64_t>& extents, size_t index, const Dims& shape,
               const char* name, const TensorDesc& tensor, Rule rule) const {
     for (int axis = 0; axis < call_.axes(); ++axis) {
@@ -266,6 +284,7 @@ class Checker {
 
 Status CheckUpsample(const Call& call) {
   const runtime::FpEnvironment environment;  // of a subnormal scale or NaN the caller's differs
+  if (resize::Is(call)) return resize::Check(call);
   return Checker(call).Run();
 }
 

@@ -1,6 +1,7 @@
 // The checks of nearest-exact upsampling and of its gradient that other operators do not share, and
-// where they stand among those that they do. Not those on memory.
+// where they stand among the shared ones. Not the checks on memory.
 #include <array>
+#include <cmath>
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
@@ -24,14 +25,52 @@ const char* AxisName(int axes, int axis) {
   return axes == 1 ? "L" : kNames[3 - axes + axis];
 }
 
-Status CheckScales(const Call& call, const Refusals& refusals) {
-  const std::array<double, 3> scales = call.scales();
-  for (size_t axis = 0; axis < static_cast<size_t>(call.axes()); ++axis) {
-    if (scales[axis] >= 0) continue;  // false for NaN too
-    return refusals.Refuse(Rule::kAttribute, "{} is {}, but must be 0 (use the sizes) or positive",
-                           call.scale_name(axis), scales[axis]);
+// What the newest pages have otherwise.
+struct NewestRules {
+  bool negative_scales = false;  // count as none
+  bool growth = false;           // the limit is that of output / input, on every axis
+  bool exact_sizes = false;      // outputSize and inputSize are the extents, whatever the scales
+  bool full = false;             // no tensor may be empty
+};
+
+NewestRules NewestRulesOf(const Call& call) {
+  struct Row {
+    const Signature* function;
+    NewestRules rules;
+  };
+  static constexpr Row kRows[] = {
+      {&signatures::aclnnUpsampleNearestExact1dBackward, {.growth = true}},
+      {&signatures::aclnnUpsampleNearestExact3dBackward,
+       {.negative_scales = true, .growth = true, .exact_sizes = true, .full = true}},
+      {&signatures::aclnnUpsampleNearestExact1d, {.negative_scales = true, .full = true}},
+      {&signatures::aclnnUpsampleNearestExact3d, {.negative_scales = true, .full = true}},
+      {&signatures::UpsampleNearestExact3dGrad, {.exact_sizes = true, .full = true}},
+  };
+  if (!FollowsNewestPages()) return {};
+  for (const Row& row : kRows) {
+    if (row.function != &call.signature()) continue;
+    if (CurrentProfile() != Profile::kOpen) return row.rules;
+    return {.negative_scales = row.rules.negative_scales};
   }
   return {};
+}
+
+Status CheckScales(const Call& call, const Refusals& refusals) {
+  const std::array<double, 3> scales = call.scales();
+  const bool negative = NewestRulesOf(call).negative_scales;
+  for (size_t axis = 0; axis < static_cast<size_t>(call.axes()); ++axis) {
+    if (negative ? !std::isnan(scales[axis]) : scales[axis] >= 0) continue;
+    return refusals.Refuse(Rule::kAttribute, "{} is {}, but must be {}", call.scale_name(axis),
+                           scales[axis], negative ? "a number" : "0 (use the sizes) or positive");
+  }
+  return {};
+}
+
+Status CheckFull(const Call& call, const Refusals& refusals) {
+  const TensorDesc& read = *call.input(0);
+  if (!NewestRulesOf(call).full || read.NumElements() != 0) return {};
+  return refusals.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", call.input_name(0),
+                         read.shape.ToString());
 }
 
 struct Side {
@@ -49,6 +88,7 @@ class BackwardChecker {
       : call_(call),
         axes_(call.axes()),
         scales_(call.scales()),
+        newest_(NewestRulesOf(call)),
         shared_(call),
         refusals_(call.op(), call.surface()) {
     const Side read{call.input_name(0), call.input(0), Rule::kInput};
@@ -64,6 +104,7 @@ class BackwardChecker {
     PORTACL_RETURN_IF_ERROR(shared_.Formats());
     PORTACL_RETURN_IF_ERROR(shared_.Lists());
     PORTACL_RETURN_IF_ERROR(CheckScales(call_, refusals_));
+    PORTACL_RETURN_IF_ERROR(CheckFull(call_, refusals_));
     PORTACL_RETURN_IF_ERROR(Agreement());
     PORTACL_RETURN_IF_ERROR(Limits());
     return Warnings();
@@ -72,13 +113,13 @@ class BackwardChecker {
  private:
   bool sized() const { return call_.surface() != Surface::kNative; }
   int rank() const { return axes_ + 2; }
-  const Dims& grad_output() const { return large_.desc->shape; }
-  const Dims& grad_input() const { return small_.desc->shape; }
+  Dims grad_output() const { return ChannelsFirst(*large_.desc).shape; }
+  Dims grad_input() const { return ChannelsFirst(*small_.desc).shape; }
 
   Status Extents() const {
     for (const Side& side : {large_, small_}) {
       for (int axis = 2; axis < rank(); ++axis) {
-        if (side.desc->shape[axis] >= 1) continue;
+        if (ChannelsFirst(*side.desc).shape[axis] >= 1) continue;
         return refusals_.Refuse(side.rule, "{} has shape {}, but {} must be at least 1", side.name,
                                 side.desc->shape.ToString(), AxisName(axes_, axis - 2));
       }
@@ -96,25 +137,26 @@ class BackwardChecker {
     if (!sized()) return {};
     for (int axis = 0; axis < axes_; ++axis) {
       const auto at = static_cast<size_t>(axis);
-      if (scales_[at] > 0) continue;
+      if (scales_[at] > 0 && !newest_.exact_sizes) continue;
       const int64_t size = (*call_.ints(0))[at];
       if (size == grad_output()[axis + 2]) continue;
       return refusals_.Refuse(Rule::kAttribute,
-                              "{}[{}] is {}, but {} has shape {} and {} is 0: it must be {}",
+                              "{}[{}] is {}, but {} has shape {} and {} is {}: it must be {}",
                               call_.ints_name(0), axis, size, large_.name, grad_output().ToString(),
-                              call_.scale_name(at), grad_output()[axis + 2]);
+                              call_.scale_name(at), scales_[at], grad_output()[axis + 2]);
     }
     return {};
   }
 
   // 1D: gradInput at most 50 times gradOutput; 2D: the other way round, per axis; 3D: none.
   Status Limits() const {
-    if (call_.surface() != Surface::kAclnn || axes_ == 3) return {};
+    const bool shrinks = axes_ == 1 && !newest_.growth;
+    if (call_.surface() != Surface::kAclnn || (axes_ == 3 && !newest_.growth)) return {};
     for (int axis = 2; axis < rank() && CurrentProfile() != Profile::kOpen; ++axis) {
       const int64_t in = grad_input()[axis];
       const int64_t out = grad_output()[axis];
-      const int64_t larger = axes_ == 1 ? in : out;
-      const int64_t smaller = axes_ == 1 ? out : in;
+      const int64_t larger = shrinks ? in : out;
+      const int64_t smaller = shrinks ? out : in;
       // larger <= 50 * smaller, without overflow.
       if (larger / kLimit < smaller || (larger / kLimit == smaller && larger % kLimit == 0)) {
         continue;
@@ -135,6 +177,11 @@ class BackwardChecker {
     if (!sized()) return {};
     const Dims size(call_.ints(1)->data(), rank());
     if (size == grad_input()) return {};
+    if (newest_.exact_sizes) {
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, but {} has shape {}: they must be equal",
+                              call_.ints_name(1), size.ToString(), small_.name,
+                              grad_input().ToString());
+    }
     return refusals_.Warn(
         Rule::kAttribute,
         fmt::format("{} is {}, but {} has shape {}, which counts", call_.ints_name(1),
@@ -144,6 +191,7 @@ class BackwardChecker {
   const Call& call_;
   const int axes_;
   const std::array<double, 3> scales_;
+  const NewestRules newest_;
   const SharedChecks shared_;
   const Refusals refusals_;
   Side large_{}, small_{};
@@ -184,6 +232,7 @@ Status CheckUpsampleNearestExact(const Call& call) {
   const Refusals refusals(call.op(), call.surface());
   PORTACL_RETURN_IF_ERROR(SharedChecks(call).All());
   PORTACL_RETURN_IF_ERROR(CheckScales(call, refusals));
+  PORTACL_RETURN_IF_ERROR(CheckFull(call, refusals));
   return CheckForwardShapes(call, refusals);
 }
 

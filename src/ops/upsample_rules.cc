@@ -51,13 +51,6 @@ constexpr PageRow kPages[] = {
     {&signatures::aclnnUpsampleTrilinear3dBackward, {.longest = k20Bits, .reach = Reach::kVolume}},
 };
 
-// Of all axes one rule for scales: 0 where the caller gave none.
-std::array<double, 3> FromFloats(const std::vector<float>& values) {
-  std::array<double, 3> scales{};
-  for (size_t i = 0; i < values.size() && i < 3; ++i) scales[i] = static_cast<double>(values[i]);
-  return scales;
-}
-
 }  // namespace
 
 PageRules PageRulesOf(const Call& call) {
@@ -96,6 +89,15 @@ bool IsBackward(const Call& call) {
 
 bool AlignCorners(const Call& call) { return call.flag(0); }
 bool Antialias(const Call& call) { return call.antialias(); }
+bool HalfPixelCenters(const Call& call) { return call.flag(2); }
+bool FromTopLeft(const Call& call) {
+  return call.has_flag(2) && !HalfPixelCenters(call) && !AlignCorners(call);
+}
+
+Nearest NearestRuleOf(const Call& call) {
+  if (HalfPixelCenters(call)) return Nearest::kExact;
+  return AlignCorners(call) ? Nearest::kCorners : Nearest::kFloor;
+}
 
 Sides SidesOf(const Call& call) {
   const base::Dims read = ChannelsFirst(*call.input(0)).shape;
@@ -103,13 +105,8 @@ Sides SidesOf(const Call& call) {
   return IsBackward(call) ? Sides{written, read} : Sides{read, written};
 }
 
-std::array<double, 3> ScalesOf(const Call& call) {
-  const auto* const listed = call.floats(0);
-  return listed != nullptr ? FromFloats(*listed) : call.scales();
-}
-
 std::array<double, 3> UsedScales(const Call& call) {
-  std::array<double, 3> used = ScalesOf(call);
+  std::array<double, 3> used = call.scales();
   const bool fitting = PageRulesOf(call).fitting_scales;
   const Sides sides = SidesOf(call);
   for (int axis = 0; axis < call.axes(); ++axis) {
@@ -135,6 +132,7 @@ ResampleRule RuleOf(const Call& call, int axis) {
   rule.in = sides.in[axis + 2];
   rule.out = sides.out[axis + 2];
   rule.align_corners = AlignCorners(call);
+  rule.from_top_left = FromTopLeft(call);
   rule.scale = UsedScales(call)[static_cast<size_t>(axis)];
   return rule;
 }

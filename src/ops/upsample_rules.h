@@ -8,6 +8,7 @@
 
 #include "base/tensor_desc.h"
 #include "ops/call.h"
+#include "ops/nearest_axis.h"
 #include "ops/resample_axis.h"
 
 namespace portacl::ops::upsample {
@@ -36,6 +37,12 @@ Mode ModeOf(const Call& call);
 bool IsBackward(const Call& call);
 bool AlignCorners(const Call& call);
 bool Antialias(const Call& call);
+// Of the graph names that have the attribute half_pixel_centers (exact_mode).
+bool HalfPixelCenters(const Call& call);
+// Neither that nor corners: places are counted from the first elements' outer edges.
+bool FromTopLeft(const Call& call);
+
+Nearest NearestRuleOf(const Call& call);
 
 // Extents of the forward function's input and output as (N, C, ...).
 struct Sides {
@@ -44,9 +51,7 @@ struct Sides {
 };
 Sides SidesOf(const Call& call);
 
-// Scales as they were given: 1D: L; 2D: H, W; 3D: D, H, W; 0 where there is none.
-std::array<double, 3> ScalesOf(const Call& call);
-// As the tables take them: 0 where the extents decide.
+// Scales as the tables take them: 1D: L; 2D: H, W; 3D: D, H, W; 0 where the extents decide.
 std::array<double, 3> UsedScales(const Call& call);
 
 // The table of the call's axis number `axis`; negative for one that it lacks.

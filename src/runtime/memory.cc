@@ -18,6 +18,9 @@
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
+#include "runtime/lazy.h"
+#include "runtime/leaks.h"
+#include "runtime/order.h"
 #include "runtime/virtual_memory.h"
 
 namespace portacl::runtime {
@@ -109,6 +112,7 @@ void* Allocate(size_t size, Pages pages, const Context& context, bool host,
   allocation = {size, context.device, host, nullptr, {}, 0};
   void* base = nullptr;
   if (GuardEnabled()) {
+    ReportLeaksAtExit();
     const GuardedMemory memory = GuardAllocate(size, host);
     base = memory.user;
     allocation.kernel_base = memory.kernel;
@@ -176,6 +180,7 @@ base::Status FreeKind(void* address, bool host) {
     }
     allocation = TakeOut(registry, found);
   }
+  if (LazyEnabled()) NoteFree(allocation.kernel_base, allocation.size);
   Release(address, allocation);
   return {};
 }

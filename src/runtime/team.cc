@@ -86,7 +86,7 @@ void Team::SetNumber(int32_t number) {
 }
 
 // Each thread begins in a part of its own: where a pool's threads have the same number every time,
-// as those of OpenMP do, they find in their caches what they had in the loop before, and others'
+// as OpenMP's threads do, they find in their caches what they had in the loop before, and others'
 // loops over the same tensors. Then it helps the parts behind. Ranges get shorter towards the end
 // of a part, so that a late thread keeps nobody waiting.
 //

@@ -8,38 +8,7 @@
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
 #include "aclnn/aclnn_base.h"
-#include "aclnnop/aclnn_affine_grid.h"
-#include "aclnnop/aclnn_grid_sampler2d.h"
-#include "aclnnop/aclnn_grid_sampler2d_backward.h"
-#include "aclnnop/aclnn_grid_sampler3d.h"
-#include "aclnnop/aclnn_grid_sampler3d_backward.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa_grad.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward_v2.h"
-#include "aclnnop/aclnn_upsample_linear_1d.h"
-#include "aclnnop/aclnn_upsample_linear_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_2d.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_3d.h"
-#include "aclnnop/aclnn_upsample_nearest_3d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d_backward.h"
+#include "every_aclnnop.h"
 #include "portacl/portacl.h"
 
 namespace {
@@ -560,6 +529,10 @@ PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize,
                               double, double, double, aclTensor*, uint64_t*, aclOpExecutor**));
 PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackward,
                   aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnResizeGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclFloatArray*, const char*, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnResize, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_SIGNATURE(aclnnAffineGridGetWorkspaceSize,
                   aclnnStatus(const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*,
                               aclOpExecutor**));
@@ -588,12 +561,14 @@ PORTACL_SIGNATURE(portaclPlanAffineGridBackward,
 PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
 PORTACL_SIGNATURE(portaclGetVersion, const char*());
 PORTACL_SIGNATURE(portaclGetInfo, const char*());
+PORTACL_SIGNATURE(portaclGetEdition, const char*());
 PORTACL_SIGNATURE(portaclGetProfile, const char*());
 PORTACL_SIGNATURE(portaclGetImpl, const char*());
 PORTACL_SIGNATURE(portaclPlanGetKernel, const char*(const portaclPlan*));
 PORTACL_SIGNATURE(portaclSetNumThreads, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetNumThreads, int32_t());
 PORTACL_SIGNATURE(portaclSetThreadPool, int32_t(const portaclThreadPool*));
+PORTACL_SIGNATURE(portaclSetEdition, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetProfile, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetStrict, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetStrict, int32_t());

@@ -34,11 +34,6 @@ OpCall NearestOp(const Argument& grad_output, const Argument& grad_input) {
 // ---- results -----------------------------------------------------------------------------------
 
 class AclOp : public AclTestOn<testing::TestWithParam<Way>> {};
-const char* NameOf(Way way) {
-  static constexpr const char* kNames[] = {"CompileAndExecute", "CompileAndExecuteV2", "ExecuteV2",
-                                           "Handle"};
-  return kNames[static_cast<size_t>(way)];
-}
 INSTANTIATE_TEST_SUITE_P(, AclOp,
                          testing::Values(Way::kCompileAndExecute, Way::kCompileAndExecuteV2,
                                          Way::kExecuteV2, Way::kHandle),
@@ -453,6 +448,30 @@ class GraphFixtures {
         {{1, 2, 3, 4}, {1, 2, 2, 2}});
     add("GridSampler3DGrad", {{1, 2, 3, 2, 2}, {1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}},
         {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}});
+    add("UpsampleNearest", {{1, 2, 2, 3}}, {{1, 2, 4, 6}},
+        {{"output_size", Ints{4, 6}}, {"exact_mode", true}});
+    add("ResizeNearestNeighborV2", {{1, 2, 2, 3}}, {{1, 2, 4, 6}});
+    add("ResizeNearestNeighborV2Grad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}});
+    add("ResizeBilinearV2", {{1, 2, 2, 3}}, {{1, 2, 4, 6}});
+    add("ResizeBilinearV2Grad", {{1, 2, 4, 6}, {1, 2, 2, 3}}, {{1, 2, 2, 3}});
+    add("UpsampleBilinear2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}});
+    add("UpsampleLinear1d", {{1, 2, 3}}, {{1, 2, 6}});
+    add("AffineGrid", {{1, 2, 3}}, {{1, 4, 6, 2}});
+    // Each with its sizes in host memory.
+    for (const auto& [type, sizes] : {std::pair("ResizeNearestNeighborV2", &kLarge),
+                                      {"ResizeNearestNeighborV2Grad", &kSmall},
+                                      {"ResizeBilinearV2", &kLarge},
+                                      {"UpsampleBilinear2d", &kLarge},
+                                      {"UpsampleLinear1d", &kLine},
+                                      {"AffineGrid", &kGrid}}) {
+      calls[type].inputs.push_back({{static_cast<int64_t>(sizes->size())},
+                                    ACL_INT32,
+                                    ACL_FORMAT_ND,
+                                    const_cast<int32_t*>(sizes->data()),
+                                    sizes->size() * sizeof(int32_t),
+                                    {},
+                                    Argument::Place::kHost});
+    }
     add("UpsampleNearest3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
         {{"output_size", Ints{2, 4, 6}}});
     add("UpsampleNearest3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
@@ -493,6 +512,10 @@ class GraphFixtures {
     return argument;
   }
 
+  inline static const std::vector<int32_t> kLarge = {4, 6};
+  inline static const std::vector<int32_t> kSmall = {2, 3};
+  inline static const std::vector<int32_t> kLine = {6};
+  inline static const std::vector<int32_t> kGrid = {1, 2, 4, 6};
   static constexpr size_t kSize = 1024;
   mutable std::vector<DeviceMemory> memory_;
 };
@@ -584,6 +607,13 @@ TEST_F(AclOpOnce, AttributesRefuseNullAndDeadHandlesAndBadLists) {
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", -1, ints), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", 2, nullptr), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopSetAttrString(attr.get(), "a", nullptr), ACL_ERROR_INVALID_PARAM);
+  const char* words[] = {"zeros", nullptr};
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 1, words), 0);
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 0, nullptr), 0);
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 1, nullptr), ACL_ERROR_INVALID_PARAM);
+  TakeMessage();
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 2, words), ACL_ERROR_INVALID_PARAM);
+  EXPECT_THAT(TakeMessage(), HasSubstr("values[1]"));
   EXPECT_EQ(aclopSetAttrInt(attr.get(), nullptr, 4), ACL_ERROR_INVALID_PARAM);
   EXPECT_THAT(TakeMessage(), HasSubstr("attrName"));
   EXPECT_EQ(aclopSetAttrInt(nullptr, "a", 4), ACL_ERROR_INVALID_PARAM);

@@ -424,7 +424,7 @@ TEST_F(NativePlan, OutlivesAChangeOfThreadCount) {
 using NativeSettings = NativeTest;
 
 TEST_F(NativeSettings, ProfilesAreTheFourNamesAndNoOther) {
-  for (const char* name : {"atlas-a2", "atlas-a3", "atlas-training", "open"}) {
+  for (const char* name : {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"}) {
     EXPECT_EQ(portaclSetProfile(name), PORTACL_OK);
     EXPECT_STREQ(portaclGetProfile(), name);
   }

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <vector>
 
 namespace portacl::cli_test {
 namespace {
@@ -211,8 +213,45 @@ TEST_F(GoldenTest, TheWorstElementIsThatOfTheStandard) {
   shows({"--ulp", "0"}, "error 2 ULP, allowed 0\n");
   shows({"--ulp", "1"}, "1 of 2 elements not within 1 ULP of golden\n  out[0, 0, 0] is");
   shows({"--binary"}, "error 2 ULP, allowed 0\n");
+  shows({"--ulp", "2"}, "; 2 elements differ from golden's bits\n");  // no word of other bounds
   const std::string worst = fmt::format("error {:.3g}, allowed 0\n", values[0] - right[0]);
   shows({"--rtol", "0"}, worst);
+}
+
+// As a person writes it: the smallest element of inputGrad is moved by parts of its bound.
+TEST_F(GoldenTest, TheLargestErrorIsSaidInPlainNumbers) {
+  MakeGolden();
+  CopyResults();
+  const std::string right = Read("want/one/inputGrad.npy");
+  std::vector<float> values(3 * 64);
+  const size_t begin = right.size() - values.size() * sizeof(float);
+  std::memcpy(values.data(), right.data() + begin, right.size() - begin);
+  const auto size_of = [](float value) { return value == 0 ? HUGE_VALF : std::fabs(value); };
+  const auto smallest = std::min_element(values.begin(), values.end(),
+                                         [&](float a, float b) { return size_of(a) < size_of(b); });
+  const auto move = [&](double distance) {
+    std::string bytes = right;
+    const auto moved = static_cast<float>(*smallest + distance);
+    std::memcpy(&bytes[begin + static_cast<size_t>(smallest - values.begin()) * sizeof moved],
+                &moved, sizeof moved);
+    Write("mine/one/inputGrad.npy", bytes);
+  };
+  const auto part_of_bound = [&](double distance) {
+    move(distance);
+    const auto json = nlohmann::json::parse(Run({"compare", "want", "mine", "--json"}).out);
+    return json.at("cases")[0].at("outputs")[0].at("largest_error_of_bound").get<double>();
+  };
+  const double one = part_of_bound(1e-4);
+  const double slope = part_of_bound(2e-4) - one;
+  const auto says = [&](double part, const std::string& text) {
+    move(1e-4 + 1e-4 * (part - one) / slope);
+    EXPECT_THAT(Run({"compare", "want", "mine"}).out, HasSubstr("the largest error is " + text));
+  };
+  says(0.998, "100 % of what is allowed\n");
+  says(0.8, "80 % of what is allowed\n");
+  says(1.02, "just above what is allowed\n");
+  says(1.2, "1.2 times what is allowed\n");
+  says(250.2, "250 times what is allowed\n");
 }
 
 TEST_F(GoldenTest, ANaNIsBeyondEveryBound) {

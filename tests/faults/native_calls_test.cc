@@ -122,6 +122,8 @@ std::vector<Row> SettingRows() {
        {.bare = true}},
       {"portaclSetProfile", PORTACL_CALL(portaclSetProfile("open")), {.bare = true}},
       {"portaclGetProfile", PORTACL_CALL(Answer(portaclGetProfile())), {.bare = true}},
+      {"portaclSetEdition", PORTACL_CALL(portaclSetEdition("9.x")), {.bare = true}},
+      {"portaclGetEdition", PORTACL_CALL(Answer(portaclGetEdition())), {.bare = true}},
       {"portaclSetStrict", PORTACL_CALL(portaclSetStrict(1)), {.bare = true}},
       {"portaclGetStrict", PORTACL_USE(portaclGetStrict()), {.bare = true}},
       {"portaclSetImpl",

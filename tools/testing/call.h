@@ -47,7 +47,7 @@ class ViewTensor {
   // Stores `values` (rounded once); an element that several indices share keeps the last one.
   void Fill(const std::vector<double>& values);
 
-  // Every element UnwrittenElement(): a kernel's work is to write those of the view.
+  // Every element UnwrittenElement(): a kernel's work is to write the view's elements.
   void FillUnwritten();
   // The first byte of the storage outside the view that is no longer as FillUnwritten() left it.
   std::optional<size_t> FirstWrittenOutside() const;

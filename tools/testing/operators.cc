@@ -95,7 +95,10 @@ void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
 const std::vector<OperatorRow>& Operators() {
   static const std::vector<OperatorRow> rows = [] {
     std::vector<OperatorRow> made;
-    for (const ops::Signature* const function : ops::kAclnnFunctions) AddRows(*function, made);
+    for (const ops::Signature* const function : ops::kAclnnFunctions) {
+      if (*function->case_name == '\0') continue;  // another one under a new name
+      AddRows(*function, made);
+    }
     for (const ops::Signature* const function : ops::kNativeFunctions) {
       const bool known = std::any_of(
           made.begin(), made.end(), [&](const OperatorRow& row) { return row.op == function->op; });

@@ -18,14 +18,14 @@ struct Answer {
   std::string problem;  // a crash, no answer in time; "" where there is an answer
   int32_t status = 0;
   std::string call, message;
-  std::vector<std::vector<std::byte>> outputs;  // those that the mask wants, dense
-  std::vector<FunctionFile> functions;          // those that this process used for the first time
+  std::vector<std::vector<std::byte>> outputs;  // what the mask wants, dense
+  std::vector<FunctionFile> functions;          // what this process used for the first time
 };
 
 class OtherProcess {
  public:
   // Started when the first case comes, and again after each end.
-  // `files`: libraries that are loaded beside those of the folder, which may be "".
+  // `files`: libraries that are loaded beside the folder's, which may be "".
   OtherProcess(std::string library_folder, std::vector<std::string> files,
                double seconds_of_patience);
   ~OtherProcess();

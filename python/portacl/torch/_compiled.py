@@ -149,8 +149,7 @@ def add_rules(names: Sequence[str], backward: Enabled, forward: Enabled) -> None
         if name.startswith("grid_sampler"):  # its backward is whole in any graph
             overload = getattr(aten, name).default
             _add_rule(overload, DispatchKey.AutogradCPU, getattr(ops, name), forward)
-        elif _NAME.fullmatch(name) and "nearest" in name:
-            # PyTorch's formulas of the weighted ones stay until graphs of theirs have been tried.
+        elif _NAME.fullmatch(name):
             _add_resize(name, backward, forward)
         else:
             continue

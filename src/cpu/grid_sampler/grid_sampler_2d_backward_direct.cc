@@ -49,7 +49,7 @@ class DirectGridGrad {
     const T* grad_output;
   };
 
-  // kFetch: the image's rows below those of the points at hand.
+  // kFetch: the image's rows below the rows of the points at hand.
   template <bool kFetch>
   HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
     const Image image = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
@@ -72,7 +72,7 @@ class DirectGridGrad {
     }
   }
 
-  // gridGrad of a vector of points; of those from `last` on the results mean nothing. False, and no
+  // gridGrad of a vector of points; results of points from `last` on mean nothing. False, and no
   // results, where the padding may concern one of them.
   template <bool kFetch>
   HWY_INLINE bool Points(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,

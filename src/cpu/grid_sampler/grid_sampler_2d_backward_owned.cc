@@ -1,5 +1,5 @@
 // inputGrad with few channels, bilinear and nearest: a strip of inputGrad's rows has one owner, who
-// looks at all points of the image, located in vectors, and adds those that touch the strip
+// looks at all points of the image, located in vectors, and adds the points that touch the strip
 // straight to the planes, without lists or barriers. gridGrad, which needs no owner, is computed
 // apart.
 #undef HWY_TARGET_INCLUDE

@@ -36,7 +36,7 @@ inline constexpr int64_t kFetchAhead = 32;
 //     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
 //                                            lists' ends
 //     place[points]                          in_lists: where each point stands in the lists; of two
-//                                            places that of the strip that owns its gridGrad
+//                                            places the one in the strip that owns its gridGrad
 //     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
 //                                            kForeignPoints for each slot that nobody reads; or
 //                                            in the order of the lists

@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // The pass for L lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
-// gradient; for nearest that of inputGrad alone.
+// gradient; for nearest the mask of inputGrad alone.
 template <class F>
 StripPass<F> BilinearPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>

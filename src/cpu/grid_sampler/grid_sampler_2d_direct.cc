@@ -208,7 +208,7 @@ class DirectSampling {
               [&](const Points& points, V grid_x, V grid_y) PORTACL_INLINE_LAMBDA {
                 V x = Unpadded(d, grid_x, geometry.x, geometry.rule);
                 V y = Unpadded(d, grid_y, geometry.y, geometry.rule);
-                // One of them is, or they are infinite.
+                // x or y is NaN, or both are infinite.
                 if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(hn::Add(x, y))))) {
                   return AnyBilinear(points, grid_x, grid_y);
                 }

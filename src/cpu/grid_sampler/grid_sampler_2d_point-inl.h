@@ -125,8 +125,8 @@ HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const Point
   return at;
 }
 
-// One axis of a bilinear point behind pixel `before`: its distances to that (t) and to the next one
-// (u), which are the weights of the next one and of that.
+// One axis of a bilinear point behind pixel `before`: t, its distance to that pixel, is the weight
+// of the next pixel; u, its distance to the next pixel, is the weight of pixel `before`.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void BilinearDistances(D d, V at, V before, V& t, V& u) {
   t = hn::Sub(at, before);
@@ -182,7 +182,7 @@ HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch
 }
 
 // A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
-// outside the image, and those of a NaN, are -1.
+// outside the image, and the taps of a NaN, are -1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
   using F = hn::TFromD<D>;

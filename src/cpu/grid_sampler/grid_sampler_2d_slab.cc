@@ -60,7 +60,7 @@ template <class F, int L>
 struct BicubicSum {
   BicubicGroup<F> group;
 
-  // Weights may be negative: those of taps outside become +0.
+  // Weights may be negative: the weights of taps outside become +0.
   void Prepare(const SlabPoints<F>& points) {
     PrepareBicubic(points, 0, &group);
     for (size_t tap = 0; tap < 16; ++tap) {

@@ -170,7 +170,7 @@ HWY_INLINE V CubicFarSlope(D d, V s) {
   return hn::Add(hn::Mul(linear, s), Constant(d, -6));
 }
 
-// The distances of a coordinate from its four taps, of which the second is `first`.
+// The distances of a coordinate from its four taps; the second tap is `first`.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void CubicDistances(D d, V at, V first, V& far_low, V& near_low, V& near_high,
                                V& far_high) {

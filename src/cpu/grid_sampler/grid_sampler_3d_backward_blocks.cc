@@ -144,7 +144,7 @@ class BlockedVolume {
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
   }
 
-  // Stores what is known of a vector of points; the result is not 0 for those of the task.
+  // Stores what is known of a vector of points; the result is not 0 for points of the task.
   template <class VF, class VI = hn::Vec<IndexTag<PointTag<F>>>>
   HWY_INLINE VI Place(VF x, VF y, VF z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;

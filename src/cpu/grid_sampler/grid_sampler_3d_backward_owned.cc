@@ -1,5 +1,5 @@
 // inputGrad of volumes: a group of channels of a slab of planes has one owner, who looks at all
-// points of the volume, located in vectors, and adds those that touch the slab one after the other.
+// points of the volume, located in vectors, and adds what touches the slab one after the other.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_backward_owned.cc"
 #include "cpu/vector/highway.h"

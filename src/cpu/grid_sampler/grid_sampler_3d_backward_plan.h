@@ -26,7 +26,7 @@ struct GatheredGridGrad {
 };
 
 // gridGrad as above, if it is wanted. inputGrad: a group of channels of a slab of planes has one
-// owner, who looks at all points of the volume and adds those that touch the slab, straight to the
+// owner, who looks at all points of the volume and adds what touches the slab, straight to the
 // tensor. 16-bit types are summed in the workspace:
 //
 //   sums[slots][planes of the largest slab][h][w]    float

@@ -63,7 +63,7 @@ inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
           step(s.d, stride[2]),      step(s.h, stride[3]),      step(s.w, stride[4])};
 }
 
-// Of a volume without gaps, of which less than 2^31 elements exist.
+// Of a volume without gaps and of less than 2^31 elements.
 inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   const auto width = static_cast<int32_t>(s.w);
   const auto plane = static_cast<int32_t>(s.h * s.w);

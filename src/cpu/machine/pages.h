@@ -25,7 +25,7 @@ bool ArePagesMissing(const void* data, int64_t bytes);
 // Linux 5.14.
 void ProvidePages(void* first, void* end);
 
-// Asks for huge pages where pages of the `bytes` at `data`, all of which the caller will write, are
+// Asks for huge pages if pages of the `bytes` at `data`, which the caller will write whole, are
 // missing: one fault for two megabytes. A sixth of the time of small pages, and of no effect where
 // the system gives none.
 void PreferHugePages(void* data, int64_t bytes);

@@ -1,4 +1,4 @@
-// W by transposing: a block of rows becomes columns in a ring, of which W is an outer axis; the
+// W by transposing: a block of rows becomes columns in a ring, where W is an outer axis; the
 // sums are transposed back. Serves any table.
 #if defined(PORTACL_CPU_RESIZE_RESAMPLE_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_RESAMPLE_COLUMNS_INL_H_

@@ -113,7 +113,7 @@ class Resampler {
 
   // ---- W --------------------------------------------------------------------------------------
 
-  // `ahead`: rows of which the same columns are wanted soon, or null. `in_scratch`: more than the
+  // `ahead`: rows whose same columns are wanted soon, or null. `in_scratch`: more than the
   // rows' elements may be read.
   template <class Ti, class To>
   void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch,
@@ -149,7 +149,7 @@ class Resampler {
     }
   }
 
-  // Of rows of F, of which whole vectors may be read.
+  // Of rows of F; whole vectors of a row may be read.
   template <class Ti, class To>
   void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
                   [[maybe_unused]] int64_t rows, [[maybe_unused]] bool in_scratch) const {
@@ -294,7 +294,7 @@ class Resampler {
     }
   }
 
-  // A batch of rows from number `ready` of those used on.
+  // A batch of rows, from the used row number `ready` on.
   int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
     const int64_t rows = std::min(plan_.batch, end - ready);
     std::array<const T*, kMostRows> from, ahead;

@@ -92,7 +92,7 @@ void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_
   AddElements(plan, from, to, w0, first);
   for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
     const int64_t o1 = std::min(o0 + kResampleChunk, end);
-    // Phases [lo, hi): those that the taps need, and at least a vector.
+    // Phases [lo, hi): what the taps need, and at least a vector.
     int64_t lo = std::max<int64_t>(0, o0 - kResampleMargin);
     const int64_t hi = std::min(plan.w.to, std::max(o1 + kResampleMargin, lo + plan.lanes));
     lo = std::min(lo, hi - plan.lanes);

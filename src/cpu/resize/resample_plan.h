@@ -30,7 +30,7 @@ enum class ResamplePath : int32_t {
   kExpand,   // the reverse
 };
 
-// The phases of so many destinations are split at a time, and those of so many more on both sides.
+// The phases of so many destinations are split at a time, and so many more phases on both sides.
 inline constexpr int64_t kResampleChunk = 1024;
 inline constexpr int64_t kResampleMargin = 8;
 inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMargin + 80;
@@ -83,9 +83,9 @@ struct ResampleGroup {
   int64_t to;  // the first destination; the last group of a row overlaps the one before
   int64_t from;
   int64_t all, most;
-  bool run;        // the sources of each follow each other: `index` is that of the first tap
+  bool run;        // the sources of each follow each other: `index` is the first tap's
   int64_t index;   // where the group's vectors of places in the window start, one a tap
-  int64_t weight;  // ... and those of weights
+  int64_t weight;  // ... and the tables of weights
 };
 
 template <class F>
@@ -136,7 +136,7 @@ struct ResampleKernelPlan {
   std::vector<ResampleOuter> outer;
   int64_t planes = 1;
   int64_t inner = 1;  // elements that stand at a column: the channels of a pixel, or 1
-  int64_t input_d = 0, input_h = 0, input_w = 1;  // strides; those of w count columns
+  int64_t input_d = 0, input_h = 0, input_w = 1;  // strides; a stride of w counts columns
   int64_t output_d = 0, output_h = 0, output_w = 1;
   bool pack_input = false;  // the elements of a row are apart
   bool pack_output = false;

@@ -84,14 +84,14 @@ HWY_INLINE void StoreVector(hn::Vec<D> v, D d, T* to, bool stream) {
 // has an address, for all that the compiler knows.
 struct RowBlocks {
   int64_t first;     // where they repeat, a multiple of the period
-  int64_t repeated;  // the end of those that repeat
-  int64_t whole;     // the end of those that do not overlap their neighbour
+  int64_t repeated;  // the end of the vectors that repeat
+  int64_t whole;     // the end of the vectors that do not overlap their neighbour
   int64_t end;
   int64_t period;
-  int64_t source;  // where the sources of the first start, if it is one of those that repeat
+  int64_t source;  // where the sources of the first vector start, if that one repeats
   int64_t last;    // where the row's last one starts
   const int8_t* repeated_index;
-  const int8_t* index;  // of those behind the ones that repeat
+  const int8_t* index;  // of the vectors behind the ones that repeat
   const int64_t* window;
 };
 

@@ -8,10 +8,10 @@
 //   path           when                                  how
 //   x1 ... x4      equal ratio, W contiguous             _ratio-inl.h: de-interleaving loads, adds
 //   permute        at most 4 columns per destination     _permute-inl.h: permutation by index table
-//   wide           more columns per destination          _wide-inl.h: a lane per destination,
-//   blocks
-//                                                        transposed in registers
-//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel
+//   wide           more columns per destination          _wide-inl.h: a lane per destination;
+//                                                        blocks transposed in registers
+//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
+//                                                        pixel by pixel
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
@@ -95,7 +95,7 @@ void SumTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<
   }
 }
 
-// Tile `index` of all planes of destinations: a plane's tiles are those of an image.
+// Tile `index` of all planes of destinations: a plane has the tiles of an image.
 template <class T>
 Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t index) {
   const NearestTile box = plan.tiling.Box(index / p.d.in);

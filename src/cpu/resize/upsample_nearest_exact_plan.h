@@ -58,7 +58,7 @@ struct NearestForwardKernelPlan {
   int64_t repeated = 0;
   int64_t source_elements = 0;  // of a source row
   bool partial = false;         // a row is shorter than a vector
-  std::vector<int64_t> window;  // one entry per index row; 0 for those that repeat
+  std::vector<int64_t> window;  // one entry per index row; 0 for rows that repeat
   std::vector<int8_t> index;    // place in the vector of sources
 
   size_t RowOfBlock(int64_t block) const {

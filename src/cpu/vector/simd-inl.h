@@ -331,7 +331,7 @@ HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p
 inline constexpr size_t kStreamAlignment = 64;
 
 // Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
-// `to` must have kStreamAlignment, or that of two vectors where they are smaller, and the caller
+// `to` must have kStreamAlignment, or two vectors' alignment if they are smaller, and the caller
 // ends its task with hwy::FlushStream().
 template <class D, class T>
 HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stream) {

@@ -14,38 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "aclnnop/aclnn_affine_grid.h"
-#include "aclnnop/aclnn_grid_sampler2d.h"
-#include "aclnnop/aclnn_grid_sampler2d_backward.h"
-#include "aclnnop/aclnn_grid_sampler3d.h"
-#include "aclnnop/aclnn_grid_sampler3d_backward.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa_grad.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward_v2.h"
-#include "aclnnop/aclnn_upsample_linear_1d.h"
-#include "aclnnop/aclnn_upsample_linear_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_2d.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_3d.h"
-#include "aclnnop/aclnn_upsample_nearest_3d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d_backward.h"
+#include "every_aclnnop.h"
 #include "src/ops/operator_list.h"
 #include "support/api/acl_fixture.h"
 
@@ -65,6 +34,7 @@ struct Argument {
   std::vector<float> floats;
   std::vector<bool> bools;
   std::string word;
+  double number = 0;
   bool null = false;
 };
 
@@ -104,7 +74,10 @@ inline std::vector<Argument> GoodArguments(const Signature& function, const Exte
   for (const Parameter& parameter : function.parameters) {
     Argument& argument = arguments.emplace_back();
     argument.ints = ExtentsOf(parameter, extents);
-    argument.floats.assign(PartsOf(parameter), 1);
+    // Scales, 1 of axes that stay as they are.
+    for (size_t i = 0; i < PartsOf(parameter); ++i) {
+      argument.floats.push_back(PartOf(parameter, i) == "1" ? 1 : 2);
+    }
     argument.bools.assign(PartsOf(parameter), true);
     argument.word = PartOf(parameter, 0);
     if (!IsTensor(parameter.kind)) continue;
@@ -145,7 +118,7 @@ class Handles {
     } else if constexpr (std::is_same_v<T, const char*>) {
       return made.word;
     } else {
-      return T{};  // a number: 0
+      return static_cast<T>(made.number);
     }
   }
 
@@ -159,10 +132,12 @@ class Handles {
     BoolArrayHandle bools;
     std::unique_ptr<aclFloatArray, DestroyFloats> floats;
     const char* word = nullptr;
+    double number = 0;
   };
 
   static void Make(Kind kind, const Argument& argument, Made* made) {
     if (IsTensor(kind)) made->tensor = argument.tensor.Make();
+    made->number = argument.number;
     if (kind == Kind::kInts) made->ints = MakeInts(argument.ints);
     if (kind == Kind::kWord) made->word = argument.word.c_str();
     if (kind == Kind::kFloats) {
@@ -228,6 +203,11 @@ class Call {
   }
 
   std::vector<Argument>& arguments() { return arguments_; }
+  Argument& operator[](std::string_view name) {
+    size_t at = 0;
+    while (name != function_.parameters[at].name) ++at;
+    return arguments_[at];
+  }
 
   // Phase 1, and where `stream` is not null phase 2 and the wait for it.
   aclnnStatus Run(aclrtStream stream) const {

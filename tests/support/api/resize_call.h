@@ -6,27 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "aclnnop/aclnn_upsample_bicubic2d_aa.h"
-#include "aclnnop/aclnn_upsample_bicubic2d_aa_grad.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d.h"
-#include "aclnnop/aclnn_upsample_bicubic_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa.h"
-#include "aclnnop/aclnn_upsample_bilinear2d_aa_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward.h"
-#include "aclnnop/aclnn_upsample_bilinear_2d_backward_v2.h"
-#include "aclnnop/aclnn_upsample_linear_1d.h"
-#include "aclnnop/aclnn_upsample_linear_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_1d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_2d.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_2d_v2.h"
-#include "aclnnop/aclnn_upsample_nearest_3d.h"
-#include "aclnnop/aclnn_upsample_nearest_3d_backward.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d.h"
-#include "aclnnop/aclnn_upsample_trilinear_3d_backward.h"
+#include "every_aclnnop.h"
 #include "support/api/acl_fixture.h"
 
 namespace portacl_test {

@@ -1,0 +1,40 @@
+// Calls of the C API, as the timeline's rows of host threads and PORTACL_LOG=trace have them.
+#ifndef PORTACL_RUNTIME_HOST_CALL_H_
+#define PORTACL_RUNTIME_HOST_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/trace.h"
+
+namespace portacl::runtime {
+
+// Made when a call begins. Where nobody wants to see calls it costs one load.
+class HostCall {
+ public:
+  // A static string: the function's name.
+  explicit HostCall(const char* function) noexcept {
+    if (shown_.load(std::memory_order_relaxed) != Shown::kNowhere) Begin(function);
+  }
+  // The call returns `code`.
+  void End(int32_t code) const noexcept {
+    if (log_ || trace_) Show(code);
+  }
+
+ private:
+  enum class Shown : uint8_t { kUnknown, kNowhere, kSomewhere };
+
+  void Begin(const char* function) noexcept;
+  void Show(int32_t code) const noexcept;
+
+  static constinit std::atomic<Shown> shown_;
+
+  const char* function_ = nullptr;
+  bool log_ = false;
+  bool trace_ = false;
+  TraceTime begin_;
+};
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_HOST_CALL_H_
