@@ -241,17 +241,22 @@ TEST_F(GoldenTest, TheLargestErrorIsSaidInPlainNumbers) {
     const auto json = nlohmann::json::parse(Run({"compare", "want", "mine", "--json"}).out);
     return json.at("cases")[0].at("outputs")[0].at("largest_error_of_bound").get<double>();
   };
-  const double one = part_of_bound(1e-4);
-  const double slope = part_of_bound(2e-4) - one;
-  const auto says = [&](double part, const std::string& text) {
-    move(1e-4 + 1e-4 * (part - one) / slope);
+  // The sentence where the error is between two parts of the bound.
+  const auto says = [&](double low, double high, const std::string& text) {
+    double near = 0, far = 1;
+    for (int tries = 0; tries < 60; ++tries) {
+      const double distance = (near + far) / 2;
+      const double part = part_of_bound(distance);
+      if (part >= low && part <= high) break;
+      (part < low ? near : far) = distance;
+    }
     EXPECT_THAT(Run({"compare", "want", "mine"}).out, HasSubstr("the largest error is " + text));
   };
-  says(0.998, "100 % of what is allowed\n");
-  says(0.8, "80 % of what is allowed\n");
-  says(1.02, "just above what is allowed\n");
-  says(1.2, "1.2 times what is allowed\n");
-  says(250.2, "250 times what is allowed\n");
+  says(0.9955, 1, "100 % of what is allowed\n");
+  says(0.796, 0.804, "80 % of what is allowed\n");
+  says(1.0001, 1.049, "just above what is allowed\n");
+  says(1.16, 1.24, "1.2 times what is allowed\n");
+  says(249.6, 250.4, "250 times what is allowed\n");
 }
 
 TEST_F(GoldenTest, ANaNIsBeyondEveryBound) {
