@@ -93,12 +93,12 @@ class Tables {
   static ResampleRule Rule(const ResampleCase& c, size_t from_last) {
     if (c.in.size() < from_last) return {};
     const size_t axis = c.in.size() - from_last;
-    return {c.mode,
-            c.in[axis],
-            c.out[axis],
-            c.align_corners,
-            c.scales.empty() ? 0.0 : c.scales[axis],
-            c.element == Element::kDouble};
+    return {.mode = c.mode,
+            .in = c.in[axis],
+            .out = c.out[axis],
+            .align_corners = c.align_corners,
+            .scale = c.scales.empty() ? 0.0 : c.scales[axis],
+            .in_double = c.element == Element::kDouble};
   }
   static std::array<int64_t, 5> Strides(const Tensor& t) {
     std::array<int64_t, 5> strides = {t.strides()[0], t.strides()[1], 0, 0, 0};
