@@ -144,7 +144,7 @@ TEST(ResampleAxis, IsTheTextbooksMatrix) {
     for (int64_t in = 1; in <= 24; ++in) {
       for (int64_t out = 1; out <= 24; ++out) {
         for (const bool align_corners : {false, true}) {
-          const ResampleRule rule{mode, in, out, align_corners, 0, true};
+          const ResampleRule rule{mode, in, out, align_corners, false, 0, true};
           std::vector<std::vector<double>> rows(static_cast<size_t>(out),
                                                 std::vector<double>(static_cast<size_t>(in)));
           for (const Tap& tap : TapsOf(rule)) {
@@ -170,7 +170,7 @@ TEST(ResampleAxis, ItsTransposeListsTheSameTapsByInput) {
     for (const auto& [in, out, scale] :
          {std::tuple{13, 40, 0.0}, std::tuple{40, 13, 0.0}, std::tuple{7, 7, 0.0},
           std::tuple{5, 300, 9.5}, std::tuple{24, 10, 1e-3}, std::tuple{9, 20, 1e30}}) {
-      ResampleRule rule{mode, in, out, false, scale, false};
+      ResampleRule rule{mode, in, out, false, false, scale, false};
       const std::vector<Tap> forward = TapsOf(rule);
       const ResampleTable backward(rule, true);
       const ResampleAxis& axis = backward.axis();
