@@ -21,7 +21,7 @@
 
 namespace {
 
-// A tensor as a kernel sees it. Strides and offset count elements.
+// A tensor as a kernel sees it, (N, C, H, W). Strides and offset count elements.
 struct View {
   std::vector<int64_t> shape, strides;
   int64_t offset = 0;
@@ -46,17 +46,22 @@ size_t SizeOf(aclDataType dtype) {
 bool Read(const aclTensor* tensor, View& view) {
   int64_t *shape = nullptr, *strides = nullptr;
   uint64_t rank = 0, count = 0;
+  aclFormat format = ACL_FORMAT_ND;
   void* data = nullptr;
   const bool read = aclGetViewShape(tensor, &shape, &rank) == 0 &&
                     aclGetViewStrides(tensor, &strides, &count) == 0 &&
                     aclGetViewOffset(tensor, &view.offset) == 0 &&
                     aclGetDataType(tensor, &view.dtype) == 0 &&
-                    aclGetRawTensorAddr(tensor, &data) == 0;
+                    aclGetFormat(tensor, &format) == 0 && aclGetRawTensorAddr(tensor, &data) == 0;
   const std::unique_ptr<int64_t[]> own_shape(shape), own_strides(strides);  // the caller's to free
   if (!read) return false;
   view.shape.assign(shape, shape + rank);
   view.strides.assign(strides, strides + count);
   view.data = static_cast<char*>(data);
+  if (format == ACL_FORMAT_NHWC && rank == 4) {  // C moves in front of H and W
+    std::rotate(view.shape.begin() + 1, view.shape.end() - 1, view.shape.end());
+    std::rotate(view.strides.begin() + 1, view.strides.end() - 1, view.strides.end());
+  }
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
+#include "ops/operators.h"
 #include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
@@ -116,10 +117,13 @@ class BackwardChecker {
   Dims grad_output() const { return ChannelsFirst(*large_.desc).shape; }
   Dims grad_input() const { return ChannelsFirst(*small_.desc).shape; }
 
+  // Formats are looked at later: one that is not taken moves no axes.
   Status Extents() const {
     for (const Side& side : {large_, small_}) {
+      const bool taken = FormatsOf(call_.signature()).Has(static_cast<int32_t>(side.desc->format));
+      const Dims shape = taken ? ChannelsFirst(*side.desc).shape : side.desc->shape;
       for (int axis = 2; axis < rank(); ++axis) {
-        if (ChannelsFirst(*side.desc).shape[axis] >= 1) continue;
+        if (shape[axis] >= 1) continue;
         return refusals_.Refuse(side.rule, "{} has shape {}, but {} must be at least 1", side.name,
                                 side.desc->shape.ToString(), AxisName(axes_, axis - 2));
       }
