@@ -223,6 +223,44 @@ void Define(nb::module_& m, const Function& function, const Call& call,
         "What portacl's function of this name does, into arrays that there are.");
 }
 
+bool HasAclnnFunction(portacl::ops::Op op) {
+  for (const Signature* const function : portacl::ops::kAclnnFunctions) {
+    if (function->op == op) return true;
+  }
+  return false;
+}
+
+// A row of CaseSignatures(): parameters in order, each with its name, its kind and its symbols.
+void AddCase(nb::dict& made, const char* name, const Signature& signature,
+             const std::vector<const char*>& kinds) {
+  if (*name == '\0' || made.contains(name)) return;
+  nb::list row;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    row.append(nb::make_tuple(parameter.name, kinds[i], parameter.symbols));
+  }
+  made[name] = row;
+}
+
+// What cases call the operators, with their parameters: of the aclnn API, and of portacl.h where
+// the vendor has no function.
+nb::dict CaseSignatures() {
+  nb::dict made;
+#define PORTACL_KIND(Kind, name, ...) #Kind,
+#define PORTACL_ACLNN(function, Name, case_name, traits, ...)  \
+  AddCase(made, case_name, portacl::ops::signatures::function, \
+          {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
+#include "src/ops/operator_list.inc"
+#define PORTACL_NATIVE(function, Name, traits, ...)                                          \
+  if (!HasAclnnFunction(portacl::ops::Op::k##Name)) {                                        \
+    AddCase(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
+            {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});                                  \
+  }
+#include "src/ops/operator_list.inc"
+#undef PORTACL_KIND
+  return made;
+}
+
 // One function for each planning function of portacl.h, with its parameters and the threads of this
 // call (0: what the process has).
 void DefineOperators(nb::module_& m) {
@@ -247,6 +285,9 @@ void DefineOperators(nb::module_& m) {
 #undef PORTACL_DECLARE
 #undef PORTACL_READ
 #undef PORTACL_ARGUMENT
+  m.def("case_signatures", &CaseSignatures,
+        nb::sig("def case_signatures() -> dict[str, list[tuple[str, str, str]]]"),
+        "Name, kind and symbols of the parameters of every operator that cases know.");
   m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
         nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
         "Shape and dtype name of an array; name is what messages call it.");
