@@ -4,6 +4,8 @@ set -euo pipefail
 home=${ASCEND_HOME_PATH:?}
 [ -e "$home/lib64/libportacl-types.o" ] || { echo "SKIPPED: no install tree at $home"; exit 77; }
 command -v gdb >/dev/null || { echo "SKIPPED: no gdb"; exit 77; }
+gdb -nx -batch -iex 'set debuginfod enabled off' -ex run /bin/true </dev/null 2>&1 | grep 'exited normally' >/dev/null ||
+  { echo "SKIPPED: gdb may not run programs here"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${CC:-cc}" -g -std=c11 -I"$home/include" tests/gdb/program.c -o "$folder/program" -L"$home/lib64" \
