@@ -7,14 +7,14 @@ for argument in "$@"; do
   case $argument in
     --short)
       export PORTACL_TEST_SHORT=1 RC_PARAMS="max_success=25 ${RC_PARAMS:-}"
-      if [ "$preset" = asan ]; then preset=asan-narrow; fi
-      # The tools: of one thread, but for calls that the other programs make too.
-      if [ "$preset" = tsan ]; then
-        left_out=(--label-exclude '^(cli|golden)$')
-        for program in base_test runtime_test kernels_test ops_test api_test faults_test campaign; do
-          targets+=(--target "portacl_$program")
-        done
-      fi ;;
+      # Without the command line: a process for every test, whose readers script/fuzz looks at. Without
+      # the tools under tsan: of one thread, but for calls that the other programs make too.
+      programs=(base_test runtime_test kernels_test ops_test api_test faults_test campaign)
+      case $preset in
+        asan) preset=asan-narrow programs+=(golden_test) left_out=(--label-exclude '^cli$') ;;
+        tsan) left_out=(--label-exclude '^(cli|golden)$') ;;
+      esac
+      for program in "${programs[@]}"; do targets+=(--target "portacl_$program"); done ;;
     -h | --help) usage; exit 0 ;;
     *) die "unknown argument '$argument' (--help lists them)" 2 ;;
   esac
