@@ -88,7 +88,10 @@ finally:
 extern "C" {
 
 // Whether host code reaches device memory by other addresses than the program's.
-PORTACL_API int32_t portaclNpuGuarded(void) { return rt::GuardEnabled() ? 1 : 0; }
+PORTACL_API int32_t portaclNpuGuarded(void) {
+  return portacl::api::GuardedValue<int32_t>("portaclNpuGuarded", 0,
+                                             [] { return rt::GuardEnabled() ? 1 : 0; });
+}
 
 // Where host code of the library's side reaches `bytes` of device memory; null, with a message,
 // where they are none.

@@ -56,16 +56,15 @@ void FreeWorkspace(World& w) {
   if (w.made[1] != nullptr) aclrtFree(w.made[1]);
 }
 
-const char* PhaseOneName(const Signature& function) {
-  return (new std::string(std::string(function.name) + "GetWorkspaceSize"))->c_str();
-}
+constexpr const char* kPhaseOneNames[] = {
+#define PORTACL_ACLNN(function, ...) #function "GetWorkspaceSize",
+#include "src/ops/operator_list.inc"
+};
 
 template <size_t... I>
 std::vector<Row> AclnnRows(std::index_sequence<I...> /*indices*/) {
   std::vector<Row> rows;
-  (rows.push_back(
-       {PhaseOneName(*kAclnnFunctions[I]), PhaseOne<I>, Prepare<I>, DropExecutor, {.nulls = 16}}),
-   ...);
+  (rows.push_back({kPhaseOneNames[I], PhaseOne<I>, Prepare<I>, DropExecutor, {.nulls = 16}}), ...);
   (rows.push_back({kAclnnFunctions[I]->name, PhaseTwo<I>, Plan<I>, FreeWorkspace}), ...);
   return rows;
 }
