@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,9 +111,13 @@ void PrintLines(const GuardStack& stack) {
   const auto child = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
   if (child < 0) return;
   if (child == 0) {
+    // This process may hang, and its parent may end before it ends this one.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) signal(number, SIG_DFL);
     Print(DescribeLines(stack));
-    _exit(0);
+    // Before _exit() AddressSanitizer looks for this thread's stack, and hangs: it knows no such
+    // thread.
+    for (;;) syscall(SYS_exit_group, 0);
   }
   for (int tries = 0; tries < 400; ++tries) {
     if (waitpid(child, nullptr, WNOHANG | __WALL) != 0) return;
