@@ -55,7 +55,8 @@ TEST(GuardReportDeathTest, AnOperatorOnFreedMemoryIsNamed) {
 // More threads than one stop at the same memory: one tells, whose report ends the process.
 TEST(GuardReportDeathTest, OneThreadPrints) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer's handler reports before it ends the process, and others meanwhile";
+  GTEST_SKIP()
+      << "the sanitizer's handler reports before it ends the process, and others meanwhile";
 #endif
   EXPECT_GUARD_STOPS(
       {
