@@ -94,7 +94,7 @@ bool IsEndedBySignal(const std::string& folder, int signal) {
   const pid_t child = fork();
   if (child == 0) {
     // On a busy machine the file would be complete before this process is told of it.
-    if (chdir(folder.c_str()) != 0 || setpriority(PRIO_PROCESS, 0, 19) != 0) _exit(99);
+    if (chdir(folder.c_str()) != 0 || setpriority(PRIO_PROCESS, 0, 10) != 0) _exit(99);
     execl(PORTACL_CLI, PORTACL_CLI, "run", "upsample_nearest_exact2d_backward", "--shape",
           "1,1,4,4", "--size", "4096,4096", "--grad-input", "out.npy", nullptr);
     _exit(99);
