@@ -71,8 +71,10 @@ _PASSED_THROUGH = (
 def _add_rule(
     overload: Any, key: DispatchKey, rule: Rule, is_wanted: Enabled, forward: Enabled
 ) -> None:
-    """Ask `rule` first, in tracing, where it is wanted and the tensor is ours; `forward`: whether
-    it then puts in portacl's operator."""
+    """Ask `rule` first, in tracing, where it is wanted and the tensor is ours.
+
+    `forward()`: whether the rule then puts in portacl's operator.
+    """
     before = overload.py_kernels.pop(key, None)
     if before is None and key == DispatchKey.AutogradCPU:
         before = overload.py_kernels.get(DispatchKey.Autograd, partial(_whole, overload))
@@ -109,8 +111,10 @@ def _add_shapes(packet: Any, gradient: Any, row_major: bool) -> None:
 
 
 class _NearestOfImages(torch.autograd.Function):
-    """PyTorch's function with portacl's gradient: PyTorch's own operator for the gradient never
-    reaches a kernel, because Inductor has code for it."""
+    """PyTorch's function with portacl's gradient.
+
+    PyTorch's own operator for the gradient never reaches a kernel: Inductor has code for it.
+    """
 
     @staticmethod
     def forward(ctx: Any, input: torch.Tensor, sizes: Sequence[Any], scales: Sequence[Any]) -> Any:
