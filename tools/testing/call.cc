@@ -280,6 +280,13 @@ std::vector<std::byte> ViewTensor::Dense() const {
   return dense;
 }
 
+void ViewTensor::SetDense(const std::vector<std::byte>& elements) {
+  const size_t size = element_size();
+  ForEachPosition([&](int64_t i, size_t at) {
+    std::memcpy(bytes_.data() + at, elements.data() + static_cast<size_t>(i) * size, size);
+  });
+}
+
 std::vector<double> ViewTensor::Values() const {
   std::vector<double> values(static_cast<size_t>(count_));
   ForEachPosition([&](int64_t i, size_t at) {
@@ -373,7 +380,7 @@ std::vector<ArgumentOutline> OutlineOf(const Case& c) {
   return outlines;
 }
 
-Call MakeCall(const Case& c) {
+Call LayOutCall(const Case& c) {
   Call call{c, c.op, {}};
   for (ArgumentOutline& outline : OutlineOf(c)) {
     const size_t i = call.arguments.size();
@@ -386,8 +393,13 @@ Call MakeCall(const Case& c) {
                                  std::move(outline.strides), outline.offset, Place(c, i));
   }
   ApplyMask(call);
-  for (const size_t i : call.With(Role::kInput)) FillInput(call, i);
   for (const size_t i : call.With(Role::kOutput)) call.arguments[i].tensor.FillUnwritten();
+  return call;
+}
+
+Call MakeCall(const Case& c) {
+  Call call = LayOutCall(c);
+  for (const size_t i : call.With(Role::kInput)) FillInput(call, i);
   return call;
 }
 

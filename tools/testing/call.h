@@ -43,6 +43,7 @@ class ViewTensor {
   // The elements one behind the other. A storage of another size than the view's own is refused by
   // an assertion of the caller's making: both are made from one case.
   std::vector<std::byte> Dense() const;
+  void SetDense(const std::vector<std::byte>& elements);
   std::vector<double> Values() const;
   // Stores `values` (rounded once); an element that several indices share keeps the last one.
   void Fill(const std::vector<double>& values);
@@ -110,6 +111,10 @@ struct ArgumentOutline {
 
 // Throws BadInput where MakeCall does, but for views that leave their storage.
 std::vector<ArgumentOutline> OutlineOf(const Case& c);
+
+// The case's tensors with inputs that hold nothing yet and outputs that nobody has written. Throws
+// as MakeCall does.
+Call LayOutCall(const Case& c);
 
 // Makes the inputs, and outputs that nobody has written. Throws BadInput ("case '...': ...") where
 // a shape is neither given nor follows from others, or a view leaves its storage.

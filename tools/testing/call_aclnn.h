@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/testing/call.h"
+#include "tools/testing/timing.h"
 
 namespace portacl::golden {
 
@@ -33,8 +34,11 @@ class AclnnCaller {
   // Phase 1, and where that succeeds phase 2 and the copies back. Looks at what must not be
   // written: inputs, outputs that the mask leaves out, elements beside an output's view, and what
   // lies before and after each of them and the workspace; outputs come back all the same. Throws
-  // RuntimeFailure where the library lacks what this operator needs.
-  AclnnOutcome Run(Call& call);
+  // RuntimeFailure where the library lacks what this operator needs. With `timing` phase 2 and the
+  // wait for the stream are timed, as often as that says.
+  AclnnOutcome Run(Call& call, Timing* timing = nullptr);
+
+  void* stream() const { return stream_; }
 
  private:
   FindFunction find_, find_own_;

@@ -8,7 +8,6 @@
 #include <array>
 #include <deque>
 #include <iterator>
-#include <memory>
 #include <tuple>
 
 #include "tools/cli_error.h"
@@ -75,33 +74,48 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
 #include "src/ops/operator_list.inc"
 #undef PORTACL_TAKE
   };
-  const auto* const row =
-      std::find_if(std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),
-                   [&](const ops::Signature* function) { return function->op == call.op->op; });
+  const auto* const row = std::find(std::begin(ops::kNativeFunctions),
+                                    std::end(ops::kNativeFunctions), &NativeOf(call.op->op));
   return kMake[row - std::begin(ops::kNativeFunctions)](arguments, plan);
 }
 
-struct DestroyPlan {
-  void operator()(portaclPlan* plan) const { portaclPlanDestroy(plan); }
-};
+void Check(int32_t code, const Call& call) {
+  const Status status(code);
+  cli::ThrowOnStatus(status.code(), call.op->name, status.message());
+}
 
 }  // namespace
 
-std::string KernelOf(const Call& call) {
+NativePlan::NativePlan(const Call& call) {
   portaclPlan* made = nullptr;
-  const int32_t code = MakePlan(call, &made);
-  const std::unique_ptr<portaclPlan, DestroyPlan> plan(made);
-  return code == PORTACL_OK ? portaclPlanGetKernel(made) : "";
+  code_ = MakePlan(call, &made);
+  plan_.reset(made);
 }
 
+std::string NativePlan::kernel() const {
+  return code_ == PORTACL_OK ? portaclPlanGetKernel(plan_.get()) : "";
+}
+
+uint64_t NativePlan::workspace_size() const { return portaclPlanGetWorkspaceSize(plan_.get()); }
+
+int32_t NativePlan::Run() const { return portaclPlanRun(plan_.get(), nullptr, nullptr, 0); }
+
+std::string KernelOf(const Call& call) { return NativePlan(call).kernel(); }
+
 void RunNative(Call& call) {
-  portaclPlan* made = nullptr;
-  int32_t code = MakePlan(call, &made);
-  const std::unique_ptr<portaclPlan, DestroyPlan> plan(made);
-  if (code == PORTACL_OK) code = portaclPlanRun(plan.get(), nullptr, nullptr, 0);
-  const Status status(code);
+  const NativePlan plan(call);
+  const Status status(plan.code() == PORTACL_OK ? plan.Run() : plan.code());
   cli::ThrowOnStatus(status.code(), call.op->name,
                      fmt::format("case '{}': {}", ToString(call.source), status.message()));
+}
+
+void RunNative(Call& call, Timing& timing) {
+  const Stopwatch planning;
+  const NativePlan plan(call);
+  timing.plan_seconds = planning.Seconds();
+  Check(plan.code(), call);
+  timing.workspace_size = plan.workspace_size();
+  timing.Run([&] { Check(plan.Run(), call); });
 }
 
 }  // namespace portacl::golden

@@ -62,6 +62,20 @@ const char* AffinePattern(std::string_view parameter, size_t axes) {
   return axes == 2 ? "N,H,W,2" : "N,D,H,W,3";
 }
 
+// What the native API calls parameter `p` of `function`: what means the same stands in the same
+// order, kind by kind.
+const char* NativeName(const ops::Signature& function, const ops::Parameter& p) {
+  const auto kind_of = [](const ops::Parameter& parameter) {
+    return parameter.kind == ops::Kind::kGrid ? ops::Kind::kInput : parameter.kind;
+  };
+  const auto same = [&](const ops::Parameter& other) { return kind_of(other) == kind_of(p); };
+  auto index = std::count_if(function.parameters.data(), &p, same);
+  for (const ops::Parameter& native : NativeOf(function.op).parameters) {
+    if (same(native) && index-- == 0) return native.name;
+  }
+  return "";
+}
+
 OperatorRow RowOf(const ops::Signature& function, size_t axes) {
   const bool aclnn = function.case_name[0] != '\0';
   OperatorRow row{function.op,
@@ -75,7 +89,8 @@ OperatorRow RowOf(const ops::Signature& function, size_t axes) {
     const Role role = RoleOf(p.kind);
     const bool open_rank = row.family == Family::kAffineGrid && role != Role::kFlag;
     row.parameters.push_back({p.name, role, open_rank ? AffinePattern(p.name, axes) : p.symbols,
-                              p.kind == ops::Kind::kGrid, p.kind == ops::Kind::kFloat});
+                              p.kind == ops::Kind::kGrid, p.kind == ops::Kind::kFloat,
+                              NativeName(function, p)});
   }
   return row;
 }
@@ -91,6 +106,11 @@ void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
 }
 
 }  // namespace
+
+const ops::Signature& NativeOf(ops::Op op) {
+  return **std::find_if(std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),
+                        [op](const ops::Signature* function) { return function->op == op; });
+}
 
 const std::vector<OperatorRow>& Operators() {
   static const std::vector<OperatorRow> rows = [] {

@@ -31,6 +31,8 @@ struct Parameter {
   const char* pattern = "";
   bool is_grid = false;  // a tensor of sampling points
   bool narrow = false;   // kReal: the function takes a float
+  // What portacl's own API calls the same tensor, mode or flag; "" for what that API lacks.
+  const char* native = "";
 };
 
 // What an operator computes, for any number of spatial axes.
@@ -70,6 +72,9 @@ struct PageFacts {
 PageFacts PageFactsOf(const OperatorRow& op);
 
 const std::vector<OperatorRow>& Operators();
+
+// The function of portacl's own API that plans an operator's calls.
+const ops::Signature& NativeOf(ops::Op op);
 
 // By its name or that of its aclnn function; null for any other. The first of several rows.
 const OperatorRow* FindOperator(std::string_view name);

@@ -1,5 +1,5 @@
 // Parsing of portaclGetInfo().
-#include "tools/job/library_info.h"
+#include "tools/library_info.h"
 
 #include <fmt/format.h>
 #include <portacl/portacl.h>
@@ -22,14 +22,13 @@ std::vector<KernelInfo> KernelsOf(const nlohmann::ordered_json& kernels) {
   return list;
 }
 
-std::vector<std::string> AvailableKernels(Operator op) {
+std::vector<std::string> AvailableKernels(const char* op) {
   const auto info = LibraryInfo();
-  const char* name = LibraryName(op);
-  if (!info.contains("operators") || !info["operators"].contains(name)) {
-    throw RuntimeFailure(fmt::format("portaclGetInfo() does not list the kernels of {}", name));
+  if (!info.contains("operators") || !info["operators"].contains(op)) {
+    throw RuntimeFailure(fmt::format("portaclGetInfo() does not list the kernels of {}", op));
   }
   std::vector<std::string> names;
-  for (const KernelInfo& kernel : KernelsOf(info["operators"][name])) {
+  for (const KernelInfo& kernel : KernelsOf(info["operators"][op])) {
     if (kernel.available) names.push_back(kernel.name);
   }
   return names;

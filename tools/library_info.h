@@ -1,12 +1,10 @@
 // What the library says of itself: portaclGetInfo(), parsed.
-#ifndef PORTACL_TOOLS_JOB_LIBRARY_INFO_H_
-#define PORTACL_TOOLS_JOB_LIBRARY_INFO_H_
+#ifndef PORTACL_TOOLS_LIBRARY_INFO_H_
+#define PORTACL_TOOLS_LIBRARY_INFO_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include "tools/job/job.h"
 
 namespace portacl::cli {
 
@@ -21,10 +19,10 @@ nlohmann::ordered_json LibraryInfo();
 // Kernels of an entry of LibraryInfo()["operators"], best first.
 std::vector<KernelInfo> KernelsOf(const nlohmann::ordered_json& kernels);
 
-// Those that an operator has on this machine, best first; ref is the last. Throws RuntimeFailure
-// where the library does not list the operator.
-std::vector<std::string> AvailableKernels(Operator op);
+// Those that an operator of the list has on this machine, best first; ref is the last. Throws
+// RuntimeFailure where the library does not list the operator.
+std::vector<std::string> AvailableKernels(const char* op);
 
 }  // namespace portacl::cli
 
-#endif  // PORTACL_TOOLS_JOB_LIBRARY_INFO_H_
+#endif  // PORTACL_TOOLS_LIBRARY_INFO_H_
