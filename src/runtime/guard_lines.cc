@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
+#include <new>
 
 namespace portacl::runtime {
 namespace {
@@ -46,21 +48,22 @@ bool Take(void* handle, const char* name, Function& function) {
 }
 
 // Of the ways to find debug information that lies apart, the one that never asks a server.
-const Library* Load() {
+std::unique_ptr<const Library> Load() {
   void* const handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return nullptr;
-  static Library library{};
-  const bool whole = Take(handle, "dwfl_begin", library.begin) &&
-                     Take(handle, "dwfl_linux_proc_report", library.report) &&
-                     Take(handle, "dwfl_report_end", library.report_end) &&
-                     Take(handle, "dwfl_addrmodule", library.module) &&
-                     Take(handle, "dwfl_module_addrname", library.name) &&
-                     Take(handle, "dwfl_module_getsrc", library.source) &&
-                     Take(handle, "dwfl_lineinfo", library.line) &&
-                     Take(handle, "dwfl_end", library.end) &&
-                     Take(handle, "dwfl_linux_proc_find_elf", library.callbacks.find_elf) &&
-                     Take(handle, "dwfl_build_id_find_debuginfo", library.callbacks.find_debuginfo);
-  return whole ? &library : nullptr;
+  auto library = std::unique_ptr<Library>(new (std::nothrow) Library{});
+  if (handle == nullptr || library == nullptr) return nullptr;
+  const bool whole =
+      Take(handle, "dwfl_begin", library->begin) &&
+      Take(handle, "dwfl_linux_proc_report", library->report) &&
+      Take(handle, "dwfl_report_end", library->report_end) &&
+      Take(handle, "dwfl_addrmodule", library->module) &&
+      Take(handle, "dwfl_module_addrname", library->name) &&
+      Take(handle, "dwfl_module_getsrc", library->source) &&
+      Take(handle, "dwfl_lineinfo", library->line) && Take(handle, "dwfl_end", library->end) &&
+      Take(handle, "dwfl_linux_proc_find_elf", library->callbacks.find_elf) &&
+      Take(handle, "dwfl_build_id_find_debuginfo", library->callbacks.find_debuginfo);
+  if (!whole) return nullptr;
+  return library;
 }
 
 std::string Demangled(const char* name) {
@@ -74,7 +77,10 @@ std::string Demangled(const char* name) {
 }  // namespace
 
 void FindLineReader() {
-  if (the_library.load() == nullptr) the_library = Load();
+  if (the_library.load() != nullptr) return;
+  std::unique_ptr<const Library> loaded = Load();  // several threads may be here
+  const Library* none = nullptr;
+  if (the_library.compare_exchange_strong(none, loaded.get())) loaded.release();
 }
 
 std::string DescribeLines(const GuardStack& stack) {
