@@ -79,18 +79,22 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
                      Planner planner) {
   if (workspace_size != nullptr) *workspace_size = 0;
   if (executor != nullptr) *executor = nullptr;
-  return GuardedNn(op, [&]() -> int32_t {
-    const Refusals refusals(op, ops::Surface::kAclnn);
-    if (const Status status = refusals.CheckProfile(); !status.ok()) return base::Report(status);
-    const ops::CallTimer timer;
-    std::shared_ptr<const ops::Plan> plan;
-    if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
-    timer.Planned(*plan);
-    const uint64_t size = plan->workspace_size();
-    *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
-    *workspace_size = size;
-    return ACLNN_SUCCESS;
-  });
+  return GuardedNn(
+      op,
+      [&]() -> int32_t {
+        const Refusals refusals(op, ops::Surface::kAclnn);
+        if (const Status status = refusals.CheckProfile(); !status.ok())
+          return base::Report(status);
+        const ops::CallTimer timer;
+        std::shared_ptr<const ops::Plan> plan;
+        if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
+        timer.Planned(*plan);
+        const uint64_t size = plan->workspace_size();
+        *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
+        *workspace_size = size;
+        return ACLNN_SUCCESS;
+      },
+      "GetWorkspaceSize");
 }
 
 namespace {

@@ -84,8 +84,9 @@ int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t oth
 }
 
 template <class Body>
-int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
-  const runtime::HostCall call(function);
+int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other,
+             const char* phase = "") noexcept {
+  const runtime::HostCall call(function, phase);
   const int32_t code = Invoke(function, std::forward<Body>(body), shortage, other);
   call.End(code);
   return code;
@@ -113,12 +114,13 @@ int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that return aclnnStatus.
+// For functions that return aclnnStatus. Messages of both phases of an operator have its name
+// alone; `phase` is what follows it.
 template <class Body>
-int32_t GuardedNn(const char* function, Body&& body) noexcept {
+int32_t GuardedNn(const char* function, Body&& body, const char* phase = "") noexcept {
   const int32_t code =
       internal::Call(function, std::forward<Body>(body),
-                     {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
+                     {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER, phase);
   if (code != 0) LastError() = code;
   return code;
 }

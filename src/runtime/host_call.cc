@@ -22,14 +22,14 @@ bool IsShown(std::string_view function) {
         "aclopCompileAndExecute"}) {
     if (function.starts_with(prefix)) return true;
   }
-  return function.starts_with("aclnn") && !function.ends_with("GetWorkspaceSize");
+  return function.starts_with("aclnn");
 }
 
 }  // namespace
 
 constinit std::atomic<HostCall::Shown> HostCall::shown_{Shown::kUnknown};
 
-void HostCall::Begin(const char* function) noexcept {
+void HostCall::Begin(const char* function, const char* phase) noexcept {
   try {
     log_ = base::LogEnabled(base::LogLevel::kTrace);
     const bool somewhere = log_ || *base::settings::Trace() != '\0';
@@ -37,8 +37,9 @@ void HostCall::Begin(const char* function) noexcept {
   } catch (...) {  // no memory for the log: the next call finds out
     return;
   }
-  trace_ = TraceEnabled() && IsShown(function);
+  trace_ = TraceEnabled() && *phase == '\0' && IsShown(function);
   function_ = function;
+  phase_ = phase;
   if (log_ || trace_) begin_ = std::chrono::steady_clock::now();
 }
 
@@ -50,7 +51,7 @@ void HostCall::Show(int32_t code) const noexcept {
     if (!log_) return;
     const std::chrono::duration<double, std::micro> time = end - begin_;
     base::Log(base::LogLevel::kTrace,
-              fmt::format("{} {}, {:.1f} us", function_, code, time.count()));
+              fmt::format("{}{} {}, {:.1f} us", function_, phase_, code, time.count()));
   } catch (...) {  // a line less; the call is over
   }
 }

@@ -12,9 +12,9 @@ namespace portacl::runtime {
 // Made when a call begins. Where nobody wants to see calls it costs one load.
 class HostCall {
  public:
-  // A static string: the function's name.
-  explicit HostCall(const char* function) noexcept {
-    if (shown_.load(std::memory_order_relaxed) != Shown::kNowhere) Begin(function);
+  // Static strings: the function's name, and what follows it of a phase 1.
+  explicit HostCall(const char* function, const char* phase = "") noexcept {
+    if (shown_.load(std::memory_order_relaxed) != Shown::kNowhere) Begin(function, phase);
   }
   // The call returns `code`.
   void End(int32_t code) const noexcept {
@@ -24,12 +24,13 @@ class HostCall {
  private:
   enum class Shown : uint8_t { kUnknown, kNowhere, kSomewhere };
 
-  void Begin(const char* function) noexcept;
+  void Begin(const char* function, const char* phase) noexcept;
   void Show(int32_t code) const noexcept;
 
   static constinit std::atomic<Shown> shown_;
 
   const char* function_ = nullptr;
+  const char* phase_ = nullptr;
   bool log_ = false;
   bool trace_ = false;
   TraceTime begin_;

@@ -152,7 +152,8 @@ constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
 
-// Destinations of the sources [first, end), at least a vector of these.
+// Destinations of the sources [first, end), at least a vector of these. The last vector overlaps
+// the one before: its results begin no line, so they go through the caches.
 template <size_t P, size_t kTaps, class F, class To>
 HWY_NOINLINE void ExpandSources(const F* weight, const F* from, To* to, int64_t first, int64_t end,
                                 F init, bool stream) {
@@ -180,7 +181,7 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* from, To* to, int64_t 
     }
     Unroll<P / 2>([&](auto j) PORTACL_INLINE_LAMBDA {
       StoreNarrow2(v[2 * j], v[2 * j + 1], d,
-                   to + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes, stream);
+                   to + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes, stream && i == i0);
     });
   }
 }
