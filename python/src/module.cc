@@ -230,9 +230,10 @@ bool HasAclnnFunction(portacl::ops::Op op) {
   return false;
 }
 
-// A row of a table of signatures: parameters in order, each with its name, its kind and its symbols.
+// A row of a table of signatures: parameters in order, each with its name, its kind and its
+// symbols.
 void AddSignature(nb::dict& made, const char* name, const Signature& signature,
-             const std::vector<const char*>& kinds) {
+                  const std::vector<const char*>& kinds) {
   if (*name == '\0' || made.contains(name)) return;
   nb::list row;
   for (size_t i = 0; i < kinds.size(); ++i) {
@@ -247,14 +248,14 @@ void AddSignature(nb::dict& made, const char* name, const Signature& signature,
 nb::dict CaseSignatures() {
   nb::dict made;
 #define PORTACL_KIND(Kind, name, ...) #Kind,
-#define PORTACL_ACLNN(function, Name, case_name, traits, ...)  \
+#define PORTACL_ACLNN(function, Name, case_name, traits, ...)       \
   AddSignature(made, case_name, portacl::ops::signatures::function, \
-          {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
+               {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
 #include "src/ops/operator_list.inc"
-#define PORTACL_NATIVE(function, Name, traits, ...)                                          \
-  if (!HasAclnnFunction(portacl::ops::Op::k##Name)) {                                        \
+#define PORTACL_NATIVE(function, Name, traits, ...)                                               \
+  if (!HasAclnnFunction(portacl::ops::Op::k##Name)) {                                             \
     AddSignature(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
-            {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});                                  \
+                 {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});                                  \
   }
 #include "src/ops/operator_list.inc"
   return made;

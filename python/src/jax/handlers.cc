@@ -195,10 +195,10 @@ void DefineJaxHandlers(nb::module_& m) {
         const auto add = [&](const char* name, auto* handler) {
           handlers[name] = nb::capsule(reinterpret_cast<void*>(handler));
         };
-#define PORTACL_NATIVE(function, Name, ...)                            \
-  if constexpr (IsOfOneArray(portacl::ops::signatures::function)) {    \
-    const std::string op = portacl::ops::RowOf(Op::k##Name).name;      \
-    add(("portacl_" + op).c_str(), LinearHandler<Op::k##Name>);        \
+#define PORTACL_NATIVE(function, Name, ...)                         \
+  if constexpr (IsOfOneArray(portacl::ops::signatures::function)) { \
+    const std::string op = portacl::ops::RowOf(Op::k##Name).name;   \
+    add(("portacl_" + op).c_str(), LinearHandler<Op::k##Name>);     \
   }
 #include "src/ops/operator_list.inc"
         add("portacl_grid_sampler", +kGridSampler);

@@ -1,5 +1,5 @@
-// The record of a function's signature, which may never change again: tests/api/abi_test.cc, and the
-// test of an operator for its own functions.
+// The record of a function's signature, which may never change again: tests/api/abi_test.cc, and
+// the test of an operator for its own functions.
 #ifndef PORTACL_TESTS_SUPPORT_API_ABI_H_
 #define PORTACL_TESTS_SUPPORT_API_ABI_H_
 
