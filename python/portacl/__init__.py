@@ -7,6 +7,7 @@ is imported on its own: ``import portacl.torch; portacl.torch.enable()``.
 Results have the same bits for every number of threads.
 """
 
+from ._listed import FUNCTIONS as _FUNCTIONS
 from ._operators import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
@@ -48,4 +49,7 @@ __all__ = [
     "upsample_nearest_backward",
     "upsample_nearest_exact",
     "upsample_nearest_exact_backward",
+    *_FUNCTIONS,
 ]
+
+globals().update(_FUNCTIONS)

@@ -230,9 +230,10 @@ bool HasAclnnFunction(portacl::ops::Op op) {
   return false;
 }
 
-// A row of CaseSignatures(): parameters in order, each with its name, its kind and its symbols.
-void AddCase(nb::dict& made, const char* name, const Signature& signature,
-             const std::vector<const char*>& kinds) {
+// A row of a table of signatures: parameters in order, each with its name, its kind and its
+// symbols.
+void AddSignature(nb::dict& made, const char* name, const Signature& signature,
+                  const std::vector<const char*>& kinds) {
   if (*name == '\0' || made.contains(name)) return;
   nb::list row;
   for (size_t i = 0; i < kinds.size(); ++i) {
@@ -247,15 +248,25 @@ void AddCase(nb::dict& made, const char* name, const Signature& signature,
 nb::dict CaseSignatures() {
   nb::dict made;
 #define PORTACL_KIND(Kind, name, ...) #Kind,
-#define PORTACL_ACLNN(function, Name, case_name, traits, ...)  \
-  AddCase(made, case_name, portacl::ops::signatures::function, \
-          {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
+#define PORTACL_ACLNN(function, Name, case_name, traits, ...)       \
+  AddSignature(made, case_name, portacl::ops::signatures::function, \
+               {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
 #include "src/ops/operator_list.inc"
-#define PORTACL_NATIVE(function, Name, traits, ...)                                          \
-  if (!HasAclnnFunction(portacl::ops::Op::k##Name)) {                                        \
-    AddCase(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
-            {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});                                  \
+#define PORTACL_NATIVE(function, Name, traits, ...)                                               \
+  if (!HasAclnnFunction(portacl::ops::Op::k##Name)) {                                             \
+    AddSignature(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
+                 {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});                                  \
   }
+#include "src/ops/operator_list.inc"
+  return made;
+}
+
+// The functions of this module that call an operator, which are portacl.h's.
+nb::dict NativeSignatures() {
+  nb::dict made;
+#define PORTACL_NATIVE(function, Name, traits, ...)                                             \
+  AddSignature(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
+               {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
 #include "src/ops/operator_list.inc"
 #undef PORTACL_KIND
   return made;
@@ -288,6 +299,9 @@ void DefineOperators(nb::module_& m) {
   m.def("case_signatures", &CaseSignatures,
         nb::sig("def case_signatures() -> dict[str, list[tuple[str, str, str]]]"),
         "Name, kind and symbols of the parameters of every operator that cases know.");
+  m.def("native_signatures", &NativeSignatures,
+        nb::sig("def native_signatures() -> dict[str, list[tuple[str, str, str]]]"),
+        "The same of every function of this module that calls an operator.");
   m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
         nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
         "Shape and dtype name of an array; name is what messages call it.");

@@ -85,6 +85,22 @@ int32_t Refuse(const char* function, int32_t code, const std::string& text) {
   return portacl::base::Report(Status(code, fmt::format("{}: {}", function, text)));
 }
 
+// The switches that have a name for each of their values.
+template <class Find, class Value>
+int32_t SetByName(const char* function, const char* name, Find from_name, const char* (*choices)(),
+                  void (*set)(Value)) {
+  return portacl::api::GuardedNative(function, [&]() -> int32_t {
+    if (name == nullptr) return Refuse(function, PORTACL_ERROR_NULL, "name is null");
+    const auto value = from_name(name);
+    if (!value) {
+      return Refuse(function, PORTACL_ERROR_INVALID,
+                    fmt::format("name is \"{}\", but must be one of {}", name, choices()));
+    }
+    set(*value);
+    return PORTACL_OK;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -117,17 +133,8 @@ int32_t portaclSetThreadPool(const portaclThreadPool* pool) {
 }
 
 int32_t portaclSetProfile(const char* name) {
-  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
-    if (name == nullptr) return Refuse("portaclSetProfile", PORTACL_ERROR_NULL, "name is null");
-    const auto profile = portacl::ops::ProfileFromName(name);
-    if (!profile) {
-      return Refuse("portaclSetProfile", PORTACL_ERROR_INVALID,
-                    fmt::format("name is \"{}\", but must be one of {}", name,
-                                portacl::ops::ProfileChoices()));
-    }
-    portacl::ops::SetProfile(*profile);
-    return PORTACL_OK;
-  });
+  return SetByName(__func__, name, portacl::ops::ProfileFromName, portacl::ops::ProfileChoices,
+                   portacl::ops::SetProfile);
 }
 
 const char* portaclGetProfile() {
@@ -137,17 +144,8 @@ const char* portaclGetProfile() {
 }
 
 int32_t portaclSetEdition(const char* name) {
-  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
-    if (name == nullptr) return Refuse("portaclSetEdition", PORTACL_ERROR_NULL, "name is null");
-    const auto edition = portacl::ops::EditionFromName(name);
-    if (!edition) {
-      return Refuse("portaclSetEdition", PORTACL_ERROR_INVALID,
-                    fmt::format("name is \"{}\", but must be one of {}", name,
-                                portacl::ops::EditionChoices()));
-    }
-    portacl::ops::SetEdition(*edition);
-    return PORTACL_OK;
-  });
+  return SetByName(__func__, name, portacl::ops::EditionFromName, portacl::ops::EditionChoices,
+                   portacl::ops::SetEdition);
 }
 
 const char* portaclGetEdition() {

@@ -1,4 +1,5 @@
-// The only place that names kernels: the kernels of an instruction set first, the reference last.
+// The only place that names kernels beside the list of operators: the kernels of an instruction set
+// first, the reference last.
 #include "ops/kernels.h"
 
 #include <memory>
@@ -14,12 +15,18 @@
 #include "cpu/resize/upsample_nearest_exact.h"
 #include "cpu/resize/upsample_nearest_exact_backward.h"
 #endif
-#include "ref/affine_grid.h"
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"
 #include "ref/resample.h"
 #include "ref/upsample_nearest_exact.h"
 #include "ref/upsample_nearest_exact_backward.h"
+
+namespace portacl::ref {
+
+#define PORTACL_REFERENCE(Params) extern const base::Kernel<ops::Params> k##Params;
+#include "ops/operator_list.inc"
+
+}  // namespace portacl::ref
 
 namespace portacl::ops {
 namespace {
@@ -57,15 +64,13 @@ PORTACL_KERNEL_LIST(Resample)
 PORTACL_KERNEL_LIST(UpsampleNearestExact)
 PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
 
-// Of the reference alone.
-#define PORTACL_REFERENCE(Name)                                                            \
-  template <>                                                                              \
-  const KernelList<Name##Params>& KernelsFor<Name##Params>() {                             \
-    static constinit base::Immortal<const KernelList<Name##Params>> list;                  \
-    return list.Get(                                                                       \
-        [] { return List(std::span<const base::Kernel<Name##Params>>(), ref::k##Name); }); \
+// Of the reference alone, by the list.
+#define PORTACL_REFERENCE(Params)                                                                  \
+  template <>                                                                                      \
+  const KernelList<Params>& KernelsFor<Params>() {                                                 \
+    static constinit base::Immortal<const KernelList<Params>> list;                                \
+    return list.Get([] { return List(std::span<const base::Kernel<Params>>(), ref::k##Params); }); \
   }
-
-PORTACL_REFERENCE(AffineGrid)
+#include "ops/operator_list.inc"
 
 }  // namespace portacl::ops

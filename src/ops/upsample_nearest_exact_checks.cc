@@ -99,10 +99,12 @@ class BackwardChecker {
     small_ = forward ? read : written;
   }
 
-  Status Run() const {
+  Status Run() {
     PORTACL_RETURN_IF_ERROR(shared_.Tensors());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(shared_.Formats());
+    grad_output_ = ChannelsFirst(*large_.desc).shape;
+    grad_input_ = ChannelsFirst(*small_.desc).shape;
     PORTACL_RETURN_IF_ERROR(shared_.Lists());
     PORTACL_RETURN_IF_ERROR(CheckScales(call_, refusals_));
     PORTACL_RETURN_IF_ERROR(CheckFull(call_, refusals_));
@@ -114,8 +116,6 @@ class BackwardChecker {
  private:
   bool sized() const { return call_.surface() != Surface::kNative; }
   int rank() const { return axes_ + 2; }
-  Dims grad_output() const { return ChannelsFirst(*large_.desc).shape; }
-  Dims grad_input() const { return ChannelsFirst(*small_.desc).shape; }
 
   // Formats are looked at later: one that is not taken moves no axes.
   Status Extents() const {
@@ -133,21 +133,21 @@ class BackwardChecker {
 
   Status Agreement() const {
     for (int axis = 0; axis < 2; ++axis) {
-      if (grad_input()[axis] == grad_output()[axis]) continue;
+      if (grad_input_[axis] == grad_output_[axis]) continue;
       return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but {} {} asks for {} = {}",
-                              small_.name, grad_input().ToString(), large_.name,
-                              grad_output().ToString(), axis == 0 ? "N" : "C", grad_output()[axis]);
+                              small_.name, grad_input_.ToString(), large_.name,
+                              grad_output_.ToString(), axis == 0 ? "N" : "C", grad_output_[axis]);
     }
     if (!sized()) return {};
     for (int axis = 0; axis < axes_; ++axis) {
       const auto at = static_cast<size_t>(axis);
       if (scales_[at] > 0 && !newest_.exact_sizes) continue;
       const int64_t size = (*call_.ints(0))[at];
-      if (size == grad_output()[axis + 2]) continue;
+      if (size == grad_output_[axis + 2]) continue;
       return refusals_.Refuse(Rule::kAttribute,
                               "{}[{}] is {}, but {} has shape {} and {} is {}: it must be {}",
-                              call_.ints_name(0), axis, size, large_.name, grad_output().ToString(),
-                              call_.scale_name(at), scales_[at], grad_output()[axis + 2]);
+                              call_.ints_name(0), axis, size, large_.name, grad_output_.ToString(),
+                              call_.scale_name(at), scales_[at], grad_output_[axis + 2]);
     }
     return {};
   }
@@ -157,8 +157,8 @@ class BackwardChecker {
     const bool shrinks = axes_ == 1 && !newest_.growth;
     if (call_.surface() != Surface::kAclnn || (axes_ == 3 && !newest_.growth)) return {};
     for (int axis = 2; axis < rank() && CurrentProfile() != Profile::kOpen; ++axis) {
-      const int64_t in = grad_input()[axis];
-      const int64_t out = grad_output()[axis];
+      const int64_t in = grad_input_[axis];
+      const int64_t out = grad_output_[axis];
       const int64_t larger = shrinks ? in : out;
       const int64_t smaller = shrinks ? out : in;
       // larger <= 50 * smaller, without overflow.
@@ -172,7 +172,7 @@ class BackwardChecker {
     }
     if (axes_ == 1 && large_.desc->NumElements() == 0) {
       return refusals_.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", large_.name,
-                              grad_output().ToString());
+                              grad_output_.ToString());
     }
     return {};
   }
@@ -180,16 +180,16 @@ class BackwardChecker {
   Status Warnings() const {
     if (!sized()) return {};
     const Dims size(call_.ints(1)->data(), rank());
-    if (size == grad_input()) return {};
+    if (size == grad_input_) return {};
     if (newest_.exact_sizes) {
       return refusals_.Refuse(Rule::kAttribute, "{} is {}, but {} has shape {}: they must be equal",
                               call_.ints_name(1), size.ToString(), small_.name,
-                              grad_input().ToString());
+                              grad_input_.ToString());
     }
     return refusals_.Warn(
         Rule::kAttribute,
         fmt::format("{} is {}, but {} has shape {}, which counts", call_.ints_name(1),
-                    size.ToString(), small_.name, grad_input().ToString()));
+                    size.ToString(), small_.name, grad_input_.ToString()));
   }
 
   const Call& call_;
@@ -199,6 +199,7 @@ class BackwardChecker {
   const SharedChecks shared_;
   const Refusals refusals_;
   Side large_{}, small_{};
+  Dims grad_output_, grad_input_;  // N, C, ... whatever the format says of the order of axes
 };
 
 // out is (N, C) of self and outputSize, whatever the format says of the order of axes.

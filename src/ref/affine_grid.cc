@@ -1,7 +1,5 @@
 // A point of the grid is three fused steps and an addition, rounded once. Its gradient sums each
 // row in 16 lanes (lane = w mod 16) joined by a fixed tree, then the rows in ascending order.
-#include "ref/affine_grid.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +7,8 @@
 #include <cstdint>
 
 #include "base/dispatch.h"
+#include "base/kernel.h"
+#include "ops/affine_grid_params.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ref {
@@ -124,6 +124,8 @@ void RunAnyType(const Params& p) {
 
 }  // namespace
 
-const base::Kernel<Params> kAffineGrid = base::ReferenceOf<Params, RunAnyType>::Make();
+// Declared by the list of operators (PORTACL_REFERENCE).
+extern const base::Kernel<Params> kAffineGridParams;
+const base::Kernel<Params> kAffineGridParams = base::ReferenceOf<Params, RunAnyType>::Make();
 
 }  // namespace portacl::ref

@@ -10,6 +10,7 @@
 #include "aclnn/aclnn_base.h"
 #include "every_aclnnop.h"
 #include "portacl/portacl.h"
+#include "support/api/abi.h"
 
 namespace {
 
@@ -207,9 +208,6 @@ TEST(Abi, ConstantsHaveTheInterfacesValues) {
 }
 
 // ---- signatures --------------------------------------------------------------------------------
-
-#define PORTACL_SIGNATURE(name, ...) \
-  static_assert(std::is_same_v<decltype(name), __VA_ARGS__>, #name " has another signature")
 
 PORTACL_SIGNATURE(aclFloat16ToFloat, float(aclFloat16));
 PORTACL_SIGNATURE(aclFloatToFloat16, aclFloat16(float));

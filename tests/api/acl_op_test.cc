@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 
@@ -12,6 +14,7 @@
 #include "support/api/compare.h"
 #include "support/api/float_state.h"
 #include "support/api/grid_on_device.h"
+#include "support/api/listed_call.h"
 #include "support/api/native.h"
 #include "support/api/nearest_oracle.h"
 #include "support/api/op_call.h"
@@ -421,88 +424,32 @@ TEST_P(AclOp, ARefusedCallWritesNothing) {
 
 // ---- the list ----------------------------------------------------------------------------------
 
-// Small calls on zeros, one for each graph name of the library's list.
-class GraphFixtures {
+// A small call on zeros of each graph name of the library's list: its tensors, and what of its
+// attributes has no default.
+class GraphCalls {
  public:
-  std::map<std::string, OpCall> Calls() const {
-    std::map<std::string, OpCall> calls;
-    const auto add = [&](const char* type, const std::vector<Shape>& inputs,
-                         const std::vector<Shape>& outputs,
-                         std::map<std::string, Attribute> attributes = {}) {
-      OpCall& call = calls[type];
-      call.type = type;
-      for (const Shape& shape : inputs) call.inputs.push_back(At(shape));
-      for (const Shape& shape : outputs) call.outputs.push_back(At(shape));
-      call.attributes = std::move(attributes);
-    };
-    add("UpsampleNearestExact2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
-    add("UpsampleNearestExact3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
-        {{"output_size", Ints{2, 4, 6}}, {"scales_d", 2.0f}});
-    add("UpsampleNearestExact2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    add("UpsampleNearestExact3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
-        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
-    add("GridSampler2D", {{1, 2, 3, 4}, {1, 2, 2, 2}}, {{1, 2, 2, 2}});
-    add("GridSampler3D", {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}}, {{1, 2, 3, 2, 2}});
-    add("GridSampler2DGrad", {{1, 2, 2, 2}, {1, 2, 3, 4}, {1, 2, 2, 2}},
-        {{1, 2, 3, 4}, {1, 2, 2, 2}});
-    add("GridSampler3DGrad", {{1, 2, 3, 2, 2}, {1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}},
-        {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}});
-    add("UpsampleNearest", {{1, 2, 2, 3}}, {{1, 2, 4, 6}},
-        {{"output_size", Ints{4, 6}}, {"exact_mode", true}});
-    add("ResizeNearestNeighborV2", {{1, 2, 2, 3}}, {{1, 2, 4, 6}});
-    add("ResizeNearestNeighborV2Grad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}});
-    add("ResizeBilinearV2", {{1, 2, 2, 3}}, {{1, 2, 4, 6}});
-    add("ResizeBilinearV2Grad", {{1, 2, 4, 6}, {1, 2, 2, 3}}, {{1, 2, 2, 3}});
-    add("UpsampleBilinear2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}});
-    add("UpsampleLinear1d", {{1, 2, 3}}, {{1, 2, 6}});
-    add("AffineGrid", {{1, 2, 3}}, {{1, 4, 6, 2}});
-    // Each with its sizes in host memory.
-    for (const auto& [type, sizes] : {std::pair("ResizeNearestNeighborV2", &kLarge),
-                                      {"ResizeNearestNeighborV2Grad", &kSmall},
-                                      {"ResizeBilinearV2", &kLarge},
-                                      {"UpsampleBilinear2d", &kLarge},
-                                      {"UpsampleLinear1d", &kLine},
-                                      {"AffineGrid", &kGrid}}) {
-      calls[type].inputs.push_back({{static_cast<int64_t>(sizes->size())},
-                                    ACL_INT32,
-                                    ACL_FORMAT_ND,
-                                    const_cast<int32_t*>(sizes->data()),
-                                    sizes->size() * sizeof(int32_t),
-                                    {},
-                                    Argument::Place::kHost});
+  OpCall Of(const listed::Signature& type) {
+    OpCall call;
+    call.type = type.name;
+    for (const listed::Parameter& parameter : type.parameters) {
+      if (*parameter.name == '\0') continue;
+      const Shape extents = listed::ExtentsOf(parameter, listed::kTiny);
+      if (parameter.kind == listed::Kind::kSizes) {
+        call.inputs.push_back(SizesAt(extents));
+      } else if (listed::IsTensor(parameter.kind)) {
+        const bool output = parameter.kind == listed::Kind::kOutput;
+        (output ? call.outputs : call.inputs).push_back(At(extents));
+      } else if (parameter.unset == nullptr) {
+        EXPECT_EQ(parameter.kind, listed::Kind::kInts) << type.name << " " << parameter.name;
+        call.attributes[parameter.name] = extents;
+      }
     }
-    add("UpsampleNearest3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
-        {{"output_size", Ints{2, 4, 6}}});
-    add("UpsampleNearest3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
-        {{"input_size", Ints{1, 2, 1, 2, 3}}});
-    add("UpsampleNearest2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    add("UpsampleTrilinear3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
-        {{"output_size", Ints{2, 4, 6}}});
-    add("ResizeUpsampleTrilinear", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
-        {{"output_size", Ints{2, 4, 6}}});
-    add("UpsampleBilinear2dAA", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
-    add("UpsampleTrilinear3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
-        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
-    add("UpsampleTrilinear3dBackward", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
-        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
-    add("UpsampleBilinear2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    add("UpsampleBilinear2dAABackward", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    add("UpsampleBicubic2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
-    add("UpsampleBicubic2dAA", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
-    add("UpsampleBicubic2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    add("UpsampleBicubic2dAAGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    return calls;
+    return call;
   }
 
  private:
   // A tensor of its own.
-  Argument At(const Shape& shape) const {
+  Argument At(const Shape& shape) {
     memory_.emplace_back(kSize);
     EXPECT_EQ(aclrtMemset(memory_.back().get(), kSize, 0, kSize), ACL_SUCCESS);
     Argument argument;
@@ -511,24 +458,33 @@ class GraphFixtures {
     argument.bytes = kSize;
     return argument;
   }
+  // A list of sizes in host memory.
+  Argument SizesAt(const Shape& values) {
+    std::vector<int32_t>& sizes = sizes_.emplace_back(values.begin(), values.end());
+    Argument argument;
+    argument.shape = {static_cast<int64_t>(sizes.size())};
+    argument.dtype = ACL_INT32;
+    argument.data = sizes.data();
+    argument.bytes = sizes.size() * sizeof(int32_t);
+    argument.place = Argument::Place::kHost;
+    return argument;
+  }
 
-  inline static const std::vector<int32_t> kLarge = {4, 6};
-  inline static const std::vector<int32_t> kSmall = {2, 3};
-  inline static const std::vector<int32_t> kLine = {6};
-  inline static const std::vector<int32_t> kGrid = {1, 2, 4, 6};
-  static constexpr size_t kSize = 1024;
-  mutable std::vector<DeviceMemory> memory_;
+  static constexpr size_t kSize = 4096;
+  std::vector<DeviceMemory> memory_;
+  std::deque<std::vector<int32_t>> sizes_;
 };
 
-TEST_P(AclOp, EveryGraphNameHasAFixtureThatRuns) {
-  const GraphFixtures fixtures;
+TEST_P(AclOp, EveryGraphNameOfTheListRuns) {
   std::vector<std::string> names;
-  for (const auto& [name, call] : fixtures.Calls()) {
-    names.push_back(name);
-    EXPECT_EQ(RunOp(call, GetParam(), stream_), ACL_SUCCESS) << name << ": " << TakeMessage();
+  for (const listed::Signature* const type : portacl::ops::kGraphOperators) {
+    GraphCalls calls;
+    names.emplace_back(type->name);
+    EXPECT_EQ(RunOp(calls.Of(*type), GetParam(), stream_), ACL_SUCCESS)
+        << type->name << ": " << TakeMessage();
   }
-  EXPECT_EQ(names, ListedNames("graph"))
-      << "a name of src/ops/operator_list.inc has no fixture above";
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, ListedNames("graph"));
 }
 
 // ---- attributes and handles --------------------------------------------------------------------

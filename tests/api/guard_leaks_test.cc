@@ -10,6 +10,17 @@
 namespace portacl_test {
 namespace {
 
+// How `program` ends and what it says, with this value of PORTACL_GUARD.
+void ExpectEnd(const char* guard, void (*program)(), int status, const char* said) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_GUARD", guard, 1);
+        program();
+      },
+      testing::ExitedWithCode(status), said);
+}
+
 [[noreturn]] void Leak() {
   aclInit(nullptr);
   const GuardedProgram program;
@@ -30,13 +41,8 @@ namespace {
 }
 
 TEST(GuardLeaksDeathTest, FinalizeReportsLeaks) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("PORTACL_GUARD", "1", 1);
-        Leak();
-      },
-      testing::ExitedWithCode(0),
+  ExpectEnd(
+      "1", Leak, 0,
       "not destroyed at aclFinalize: 2 device allocations \\(1024 bytes\\), 1 host allocations "
       "\\(1000 bytes\\), 1 streams, 1 events, 2 tensors, 1 int arrays, 1 executors, 1 data "
       "buffers\n"
@@ -53,16 +59,10 @@ TEST(GuardLeaksDeathTest, FinalizeReportsLeaks) {
 }
 
 TEST(GuardLeaksDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("PORTACL_GUARD", "1", 1);
-        LeakIntoReset();
-      },
-      testing::ExitedWithCode(0),
-      "aclFinalize: 1 device allocations \\(1000 bytes\\)\n"
-      "  1000 bytes of device memory at 0x[0-9a-f]+ \\(freed by a reset of the device\\), "
-      "allocated at:\n.*portacl_api_test(.|\n)*addr2line -Cfpie [^ ]*portacl_api_test 0x");
+  ExpectEnd("1", LeakIntoReset, 0,
+            "aclFinalize: 1 device allocations \\(1000 bytes\\)\n"
+            "  1000 bytes of device memory at 0x[0-9a-f]+ \\(freed by a reset of the device\\), "
+            "allocated at:\n.*portacl_api_test(.|\n)*addr2line -Cfpie [^ ]*portacl_api_test 0x");
 }
 
 [[noreturn]] void LeakWithoutFinalize() {
@@ -78,42 +78,19 @@ TEST(GuardLeaksDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
 }
 
 TEST(GuardLeaksDeathTest, LeaksAreReportedWithoutFinalize) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("PORTACL_GUARD", "1", 1);
-        LeakWithoutFinalize();
-      },
-      testing::ExitedWithCode(0),
-      "not destroyed at the end of the process, which did not call aclFinalize: 3 device "
-      "allocations \\(1500 bytes\\)");
+  ExpectEnd("1", LeakWithoutFinalize, 0,
+            "not destroyed at the end of the process, which did not call aclFinalize: 3 device "
+            "allocations \\(1500 bytes\\)");
 }
 
 TEST(GuardLeaksDeathTest, LeaksOfOnePlaceAreOneLine) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("PORTACL_GUARD", "1", 1);
-        LeakWithoutFinalize();
-      },
-      testing::ExitedWithCode(0),
-      "\n  3 allocations, 1500 bytes of device memory, allocated at:\n.*portacl_api_test");
+  ExpectEnd("1", LeakWithoutFinalize, 0,
+            "\n  3 allocations, 1500 bytes of device memory, allocated at:\n.*portacl_api_test");
 }
 
 TEST(GuardLeaksDeathTest, AnExitStatusOnRequest) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("PORTACL_GUARD", "exit", 1);
-        LeakWithoutFinalize();
-      },
-      testing::ExitedWithCode(23), "3 allocations");
-  EXPECT_EXIT(
-      {
-        setenv("PORTACL_GUARD", "exit", 1);
-        Leak();
-      },
-      testing::ExitedWithCode(23), "not destroyed at aclFinalize");
+  ExpectEnd("exit", LeakWithoutFinalize, 23, "3 allocations");
+  ExpectEnd("exit", Leak, 23, "not destroyed at aclFinalize");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The choice by the operator's family, and the ULP.
+// The choice by the operator, and the ULP.
 #include "tools/testing/error_bound.h"
 
 #include <algorithm>
@@ -8,18 +8,13 @@
 namespace portacl::golden {
 namespace {
 
+// An operator without its function does not link.
 std::vector<Exact> ExactOf(const Call& call) {
-  switch (call.op->family) {
-    case Family::kNearestExact:
-    case Family::kNearest:
-      return ExactNearest(call);
-    case Family::kLinear:
-    case Family::kCubic:
-      return ExactResample(call);
-    case Family::kSampler:
-      return ExactSampler(call);
-    case Family::kAffineGrid:
-      return ExactAffineGrid(call);
+  switch (call.op->op) {
+#define PORTACL_OPERATOR(Name, name, Checks, Params) \
+  case ops::Op::k##Name:                             \
+    return Exact##Checks(call);
+#include "src/ops/operator_list.inc"
   }
   return {};
 }

@@ -136,4 +136,9 @@ std::vector<Exact> ExactNearest(const Call& call) {
                                       : Backward<float>(values, small, large, matches, dtype)};
 }
 
+std::vector<Exact> ExactUpsampleNearestExact(const Call& call) { return ExactNearest(call); }
+std::vector<Exact> ExactUpsampleNearestExactBackward(const Call& call) {
+  return ExactNearest(call);
+}
+
 }  // namespace portacl::golden

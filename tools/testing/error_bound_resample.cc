@@ -278,7 +278,8 @@ Exact ExactOf(const Call& call) {
 
 }  // namespace
 
-std::vector<Exact> ExactResample(const Call& call) {
+std::vector<Exact> ExactUpsample(const Call& call) {
+  if (!call.op->weighs()) return ExactNearest(call);
   return {call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call) : ExactOf<float>(call)};
 }
 

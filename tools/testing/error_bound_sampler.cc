@@ -239,10 +239,9 @@ std::vector<Exact> ExactOf(const Call& call) {
 
 }  // namespace
 
-std::vector<Exact> ExactSampler(const Call& call) {
-  std::vector<Exact> outputs =
-      call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call) : ExactOf<float>(call);
-  return outputs;
+std::vector<Exact> ExactGridSampler(const Call& call) {
+  return call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call) : ExactOf<float>(call);
 }
+std::vector<Exact> ExactGridSamplerBackward(const Call& call) { return ExactGridSampler(call); }
 
 }  // namespace portacl::golden

@@ -286,6 +286,15 @@ void AddLayouts(const Case& base, std::vector<Case>& cases) {
   }
 }
 
+// Of an operator of no family: each extent short, and at and beside the widths of vectors.
+void AddExtents(const Case& base, std::vector<Case>& cases) {
+  for (const int64_t extent : {1, 2, 3, 7, 8, 9, 16, 17, 33}) {
+    Case c = base;
+    SetShapes(c, [&](const std::string& symbol) { return symbol == "N" ? 1 : extent; });
+    cases.push_back(c);
+  }
+}
+
 }  // namespace
 
 std::vector<Case> Boundaries(const GenerateOptions& options) {
@@ -300,8 +309,10 @@ std::vector<Case> Boundaries(const GenerateOptions& options) {
         AddSamplerModes(base, options, cases);
       } else if (row->resizes()) {
         AddResizing(base, options, cases);
-      } else {
+      } else if (row->family == Family::kAffineGrid) {
         AddAffineGrids(base, cases);
+      } else {
+        AddExtents(base, cases);
       }
       SetPlainShapes(base);
       AddLayouts(base, cases);

@@ -47,6 +47,13 @@ struct Most {
 // Extents for every symbol of the operator's tensors.
 void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
   const int64_t most = c.op->axes > 2 ? sizes.of_volumes : sizes.of_images;
+  if (c.op->family == Family::kOther) {
+    return SetShapes(c, [&](const std::string& symbol) {
+      return symbol == "N"   ? choose.Between(1, 2)
+             : symbol == "C" ? choose.Between(1, 20)
+                             : Sized(choose, most);
+    });
+  }
   const int64_t batch = choose.Between(1, 2), channels = choose.Between(1, 20);
   Shape image = {batch, channels}, points = {batch};
   for (size_t a = 0; a < c.op->axes; ++a) {
@@ -68,6 +75,15 @@ void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
 }
 
 void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
+  if (c.op->family == Family::kOther) {
+    for (size_t i = 0; i < c.arguments.size(); ++i) {
+      const Parameter& p = c.op->parameters[i];
+      const auto words = static_cast<int64_t>(ModeWords(p).size());
+      if (p.role == Role::kFlag) c.arguments[i].integers = {choose.Between(0, 1)};
+      if (p.role == Role::kMode) c.arguments[i].integers = {choose.Between(0, words - 1)};
+    }
+    return;
+  }
   if (!c.op->sampler()) {
     if (const auto flag = c.op->Find("alignCorners")) {
       c.arguments[*flag].integers = {choose.Between(0, 1)};

@@ -99,13 +99,21 @@ void SetPlainShapes(Case& c) {
   static const std::map<std::string, int64_t> kExtents = {{"N", 2},  {"C", 3}, {"D", 5},  {"H", 6},
                                                           {"W", 4},  {"L", 5}, {"OD", 4}, {"OH", 5},
                                                           {"OW", 7}, {"OL", 8}};
+  SetShapes(c, [](const std::string& symbol) { return kExtents.at(symbol); });
+}
+
+void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of) {
+  std::map<std::string, int64_t> extents;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Parameter& row = c.op->parameters[i];
     if (!IsTensor(row.role) && row.role != Role::kInts) continue;
     Shape shape;
     for (const std::string& symbol : Symbols(row)) {
-      const auto found = kExtents.find(symbol);
-      shape.push_back(found != kExtents.end() ? found->second : std::stoll(symbol));
+      const bool number = symbol[0] >= '0' && symbol[0] <= '9';
+      if (!extents.contains(symbol)) {
+        extents[symbol] = number ? std::stoll(symbol) : extent_of(symbol);
+      }
+      shape.push_back(extents[symbol]);
     }
     (IsTensor(row.role) ? c.arguments[i].shape : c.arguments[i].integers) = shape;
   }

@@ -2,6 +2,7 @@
 #ifndef PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
 #define PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ inline ArgumentCase& OutputOf(Case& c) { return c.arguments[c.op->First(Role::kO
 void SetSizes(Case& c, const Shape& small, const Shape& large);
 // A small shape for each tensor.
 void SetPlainShapes(Case& c);
+
+// The same extents for every tensor that has a symbol, from `extent_of` where no number stands.
+void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);
 
 std::vector<Case> Refusals(const GenerateOptions& options);

@@ -74,7 +74,7 @@ class RefusalMaker {
   // operator reads, and all of nearest-exact's gradient.
   bool IsFree(size_t i, size_t axis) const {
     const OperatorRow& op = *base_.op;
-    if (axis < 2 || op.family == Family::kAffineGrid) return false;
+    if (axis < 2 || op.family >= Family::kAffineGrid) return false;
     return !op.strict_sizes() || op.family == Family::kNearestExact ||
            (!op.backward() && i == op.First(Role::kInput));
   }

@@ -35,8 +35,9 @@ struct Parameter {
   const char* native = "";
 };
 
-// What an operator computes, for any number of spatial axes.
-enum class Family { kNearestExact, kNearest, kLinear, kCubic, kSampler, kAffineGrid };
+// What an operator computes, for any number of spatial axes. kOther: maths of its own, of which its
+// signature tells all that cases need.
+enum class Family { kNearestExact, kNearest, kLinear, kCubic, kSampler, kAffineGrid, kOther };
 
 struct OperatorRow {
   ops::Op op;

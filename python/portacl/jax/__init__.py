@@ -21,6 +21,7 @@ from ._functional import (
     upsample_nearest_exact,
     upsample_nearest_exact_backward,
 )
+from ._listed import LISTED as _LISTED
 from ._resize import (
     affine_grid,
     affine_grid_backward,
@@ -47,4 +48,7 @@ __all__ = [
     "upsample_nearest_backward",
     "upsample_nearest_exact",
     "upsample_nearest_exact_backward",
+    *_LISTED,
 ]
+
+globals().update(_LISTED)

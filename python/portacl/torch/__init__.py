@@ -14,10 +14,12 @@ except ModuleNotFoundError as _missing:
 
 from ._functional import affine_grid, grid_sample, interpolate, interpolate_nearest_exact
 from ._host_threads import Threads, lend, threads
+from ._library import LISTED as _LISTED
 from ._override import accelerated, disable, enable, is_enabled
 from ._profile import Report, profile
 
 lend()
+globals().update(_LISTED)
 
 __all__ = [
     "Report",
@@ -32,4 +34,5 @@ __all__ = [
     "is_enabled",
     "profile",
     "threads",
+    *_LISTED,
 ]

@@ -10,8 +10,9 @@ import torch
 from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
+from .. import _core, _listed
 from . import _kernels
-from ._results import memory_format_like
+from ._results import empty, memory_format_like
 
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 _MODES = "int interpolation_mode, int padding_mode, bool align_corners"
@@ -346,6 +347,79 @@ _register_linear(
     _setup_affine_grid,
     partial(_affine_gradient, ops.affine_grid),
 )
+
+
+def _listed_kernel(
+    operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
+) -> torch.Tensor:
+    known = operator.bind([tuple(source.shape)], size)
+    result = empty(operator.shapes(known)[0], source.dtype)
+    chosen = [
+        (*(option or ()), 0.0, 0.0, 0.0)[:3] if p.kind == "Scales" else option
+        for p, option in zip(operator.options, options)
+    ]
+    getattr(_core, operator.name)(source, result, *chosen, torch.get_num_threads())
+    return result
+
+
+def _listed_fake(
+    operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
+) -> torch.Tensor:
+    known = operator.bind([tuple(source.shape)], size)
+    return source.new_empty(operator.shapes(known)[0])
+
+
+def _listed_gradient(
+    transpose: _listed.Operator, function: Any, ctx: Any, grad: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
+    return function(grad, transpose.size_of(ctx.source_size), *ctx.rest), *_nothing(ctx.rest)
+
+
+def define_listed(pair: Sequence[_listed.Operator], names: Sequence[str]) -> None:
+    """Define operators of this library for two that are linear and each other's transpose.
+
+    ``size`` is what of the result's extents the first argument does not tell.
+    """
+    types = {"Flag": "bool", "Scales": "float[]?"}
+    for operator, name in zip(pair, names):
+        options = "".join(f", {types[p.kind]} {p.name}" for p in operator.options)
+        source = operator.inputs[0].name
+        torch.library.define(
+            f"portacl::{name}", f"(Tensor {source}, SymInt[] size{options}) -> Tensor", tags=_TAGS
+        )
+    for operator, name, transpose, other in zip(pair, names, pair[::-1], names[::-1]):
+        _register_linear(
+            name,
+            partial(_listed_kernel, operator),
+            partial(_listed_fake, operator),
+            _setup_resize,
+            partial(_listed_gradient, transpose, getattr(ops, other)),
+        )
+
+
+def listed_function(operator: _listed.Operator, name: str) -> Callable[..., torch.Tensor]:
+    """The differentiable function of one of them."""
+    signature = operator.signature()
+
+    def function(*arguments: Any, **options: Any) -> torch.Tensor:
+        given = signature.bind(*arguments, **options)
+        given.apply_defaults()
+        source, *rest = (given.arguments[p.name] for p in (*operator.inputs, *operator.options))
+        result: torch.Tensor = getattr(ops, name)(source, given.arguments.get("size") or (), *rest)
+        return result
+
+    return _listed.named(function, operator, signature, "portacl.torch")
+
+
+LISTED: dict[str, Callable[..., torch.Tensor]] = {}
+"""Of operators that no module here describes."""
+
+for _operator in _listed.without_functions():
+    _transpose = _listed.partner(_operator)
+    if _transpose is not None and not _operator.name.endswith("_backward"):
+        define_listed((_operator, _transpose), (_operator.name, _transpose.name))
+        for _one in (_operator, _transpose):
+            LISTED[_one.name] = listed_function(_one, _one.name)
 
 
 def operators() -> list[str]:

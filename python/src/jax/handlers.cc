@@ -7,6 +7,7 @@
 #include <exception>
 #include <initializer_list>
 #include <optional>
+#include <string>
 
 #include "../plan_cache.h"
 
@@ -124,6 +125,11 @@ XLA_FFI_Error* LinearHandler(XLA_FFI_CallFrame* frame) {
   return handler->Call(frame);
 }
 
+// Whether an operator has one array and makes one of it.
+constexpr bool IsOfOneArray(const portacl::ops::Signature& signature) {
+  return signature.inputs() == 1 && signature.outputs() == 1;
+}
+
 // Three inputs and the wanted gradients; attributes like the forward operator's.
 auto BindGradients() {
   return ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>();
@@ -189,17 +195,12 @@ void DefineJaxHandlers(nb::module_& m) {
         const auto add = [&](const char* name, auto* handler) {
           handlers[name] = nb::capsule(reinterpret_cast<void*>(handler));
         };
-        add("portacl_upsample_nearest_exact", LinearHandler<Op::kUpsampleNearestExact>);
-        add("portacl_upsample_nearest_exact_backward",
-            LinearHandler<Op::kUpsampleNearestExactBackward>);
-        add("portacl_upsample_nearest", LinearHandler<Op::kUpsampleNearest>);
-        add("portacl_upsample_nearest_backward", LinearHandler<Op::kUpsampleNearestBackward>);
-        add("portacl_upsample_linear", LinearHandler<Op::kUpsampleLinear>);
-        add("portacl_upsample_linear_backward", LinearHandler<Op::kUpsampleLinearBackward>);
-        add("portacl_upsample_cubic", LinearHandler<Op::kUpsampleCubic>);
-        add("portacl_upsample_cubic_backward", LinearHandler<Op::kUpsampleCubicBackward>);
-        add("portacl_affine_grid", LinearHandler<Op::kAffineGrid>);
-        add("portacl_affine_grid_backward", LinearHandler<Op::kAffineGridBackward>);
+#define PORTACL_NATIVE(function, Name, ...)                         \
+  if constexpr (IsOfOneArray(portacl::ops::signatures::function)) { \
+    const std::string op = portacl::ops::RowOf(Op::k##Name).name;   \
+    add(("portacl_" + op).c_str(), LinearHandler<Op::k##Name>);     \
+  }
+#include "src/ops/operator_list.inc"
         add("portacl_grid_sampler", +kGridSampler);
         add("portacl_grid_sampler_backward", +kGridSamplerBackward);
         add("portacl_grid_sampler_input_grad", +kGridSamplerInputGrad);

@@ -47,7 +47,8 @@ inline std::vector<int64_t> ExtentsOf(const Parameter& parameter, const Extents&
   // Those whose rank the list leaves to the operator.
   static const std::map<std::string_view, std::vector<int64_t>> own = {
       {"theta", {1, 2, 3}},     {"size", {1, 2, 4, 5}}, {"out", {1, 4, 5, 2}},
-      {"thetaGrad", {1, 2, 3}}, {"grid", {1, 4, 5, 2}}, {"gridGrad", {1, 4, 5, 2}}};
+      {"thetaGrad", {1, 2, 3}}, {"grid", {1, 4, 5, 2}}, {"gridGrad", {1, 4, 5, 2}},
+      {"y", {1, 4, 5, 2}}};
   if (*parameter.symbols == '\0' && own.contains(parameter.name)) return own.at(parameter.name);
   std::vector<int64_t> shape;
   for (size_t i = 0; i < PartsOf(parameter); ++i) {
