@@ -64,6 +64,8 @@ def enable() -> bool:
     _kernels.take(library, "aten", chosen.composite, "composite")
     _kernels.take(library, "aten", chosen.to_copy, "to copy")
     _kernels.take(library, "aten", chosen.formulas, "autograd")
+    for kind, names in chosen.preferred().items():
+        _kernels.take(library, "aten", names, kind)
     _kernels.take(library, "c10d", chosen.collectives, "collective")
     _compositions.register()
     for space, names in chosen.refused.items():

@@ -53,20 +53,27 @@ _PLUGINS_OWN = frozenset(
 )
 
 
-def _image_operators() -> dict[str, tuple[str, ...]]:
-    """Map operators on images to the aclnn functions, one of which makes them portacl's."""
-    found = {}
+def _image_operators() -> dict[str, str]:
+    """Map operators on images to the aclnn functions that make them portacl's."""
+    found = {"affine_grid_generator": "aclnnAffineGrid"}
     for axes in (2, 3):
-        found[f"grid_sampler_{axes}d"] = (f"aclnnGridSampler{axes}D",)
-        found[f"grid_sampler_{axes}d_backward"] = (f"aclnnGridSampler{axes}DBackward",)
+        found[f"grid_sampler_{axes}d"] = f"aclnnGridSampler{axes}D"
+        found[f"grid_sampler_{axes}d_backward"] = f"aclnnGridSampler{axes}DBackward"
     resizes = {
         **{f"_upsample_nearest_exact{axes}d": f"NearestExact{axes}d" for axes in (1, 2, 3)},
+        **{f"upsample_nearest{axes}d": f"Nearest{axes}d" for axes in (1, 2, 3)},
+        "upsample_linear1d": "Linear1d",
+        "upsample_bilinear2d": "Bilinear2d",
+        "upsample_trilinear3d": "Trilinear3d",
+        "upsample_bicubic2d": "Bicubic2d",
+        "_upsample_bilinear2d_aa": "Bilinear2dAA",
+        "_upsample_bicubic2d_aa": "Bicubic2dAA",
     }
     for name, function in resizes.items():
-        for suffix in ("", ".out", ".vec"):
-            found[name + suffix] = (f"aclnnUpsample{function}",)
-        for suffix in ("", ".grad_input"):
-            found[f"{name}_backward{suffix}"] = (f"aclnnUpsample{function}Backward",)
+        backward = "Grad" if function == "Bicubic2dAA" else "Backward"
+        for suffix, gradient in (("", ""), (".out", ".grad_input")):
+            found[name + suffix] = f"aclnnUpsample{function}"
+            found[f"{name}_backward{gradient}"] = f"aclnnUpsample{function}{backward}"
     return found
 
 
@@ -83,6 +90,14 @@ class Chosen:
     collectives: list[str] = field(default_factory=list)
     portacl: list[str] = field(default_factory=list)
     refused: dict[str, list[str]] = field(default_factory=dict)
+
+    def preferred(self) -> dict[str, list[str]]:
+        """Return portacl's operators by the kernel that they get."""
+        double = {name for name in self.portacl if name.startswith("grid_sampler")}
+        return {
+            "prefer": sorted(set(self.portacl) - double),
+            "prefer with double": sorted(double),
+        }
 
 
 def _registered(key: str, space: str = "aten") -> set[str]:
@@ -132,8 +147,8 @@ def choose(library: ctypes.CDLL | None, composed: list[str]) -> Chosen:
     plugin, cpu = _registered("PrivateUse1"), _registered("CPU")
     portacl = {
         name
-        for name, functions in _image_operators().items()
-        if any(hasattr(library, function) for function in functions)
+        for name, function in _image_operators().items()
+        if name in plugin and hasattr(library, function)
     }
     parts = (_COMPOSITE | {_TO_COPY}) & plugin
     keep = _MEMORY | parts | {_ALLOCATE} | portacl
@@ -168,7 +183,7 @@ def choose(library: ctypes.CDLL | None, composed: list[str]) -> Chosen:
         allocating=[_ALLOCATE],
         formulas=sorted(formulas),
         collectives=sorted(_registered("PrivateUse1", "c10d")),
-        portacl=sorted(portacl & (plugin | cpu)),
+        portacl=sorted(portacl),
         refused=_refused(
             {*composed, *(f"npu::{name}" for name in _PLUGINS_OWN)}
             | {f"aten::{name}" for name in taken | keep | parts}

@@ -38,6 +38,8 @@ def _gather_with_counts(
 
 
 def _reduce(x: Any, eps: float) -> Any:
+    if x.dim() < 2:
+        raise RuntimeError(f"batch_norm_reduce: dim input tensor is {x.dim()}, but must be at least 2")
     wide = x.float()
     return wide.sum(_axes(x)), wide.square().sum(_axes(x))
 
@@ -82,9 +84,10 @@ def _backward_reduce(
     bias_g: bool,
 ) -> Any:
     sum_dy = grad.float().sum(_axes(x))
-    sum_dy_xmu = (grad * (x - _wide(mean, x))).float().sum(_axes(x))
-    grad_weight = (sum_dy_xmu * invstd).to(grad.dtype) if weight_g else None
-    grad_bias = sum_dy.to(grad.dtype) if bias_g else None
+    sum_dy_xmu = (grad.float() * (x.float() - _wide(mean.float(), x))).sum(_axes(x))
+    dtype = grad.dtype if weight is None else weight.dtype
+    grad_weight = (sum_dy_xmu * invstd).to(dtype) if weight_g else None
+    grad_bias = sum_dy.to(dtype) if bias_g else None
     return sum_dy, sum_dy_xmu, grad_weight, grad_bias
 
 

@@ -416,8 +416,8 @@ TEST_F(AffineGrid, RefusalsComeInThePagesOrder) {
   refused(theta_args, std::nullopt, to.args(), "size is null");
   theta_args.dtype = ACL_INT8;
   refused(theta_args, size, to.args(), "dtype INT8");
-  theta_args = from.args(ACL_FORMAT_NCHW);
-  refused(theta_args, size, to.args(), "format NCHW");
+  theta_args = from.args(ACL_FORMAT_NHWC);
+  refused(theta_args, size, to.args(), "format NHWC");
   theta_args = from.args();
   theta_args.shape = {2, 6};
   refused(theta_args, size, to.args(), "must have rank 3");
@@ -425,6 +425,24 @@ TEST_F(AffineGrid, RefusalsComeInThePagesOrder) {
   refused(from.args(), Shape{2, 1, 3, 4, 5}, to.args(), "3, 4");
   refused(from.args(), Shape{2, 1, 4, 6}, to.args(), "asks for (N, H, W, 2)");
   refused(from.args(), Shape{2, 0, 4, 5}, to.args(), "size[1] is 0");
+}
+
+TEST_F(AffineGrid, TakesTheFormatsThatPyTorchsPluginGivesByRank) {
+  Tensor theta(Element::kFloat, {2, 2, 3});
+  Tensor grid(Element::kFloat, {2, 4, 5, 2});
+  const DeviceTensor from(&theta);
+  const DeviceTensor to(&grid);
+  EXPECT_EQ(Plan(from.args(ACL_FORMAT_NCL), Shape{2, 1, 4, 5}, to.args(ACL_FORMAT_NCHW)),
+            ACLNN_SUCCESS)
+      << TakeMessage();
+  Tensor volumes_theta(Element::kFloat, {2, 3, 4});
+  Tensor volumes(Element::kFloat, {2, 4, 5, 6, 3});
+  const DeviceTensor volumes_from(&volumes_theta);
+  const DeviceTensor volumes_to(&volumes);
+  EXPECT_EQ(Plan(volumes_from.args(ACL_FORMAT_NCL), Shape{2, 1, 4, 5, 6},
+                 volumes_to.args(ACL_FORMAT_NCDHW)),
+            ACLNN_SUCCESS)
+      << TakeMessage();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Tensors there and back, without copies: storages change hands.
 #include "borrow.h"
 
+#include <ATen/NamedTensorUtils.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -38,6 +39,12 @@ const at::Tensor& Model(c10::Device device) {
     model = at::empty_strided({0}, {1}, at::TensorOptions().device(device));
   }
   return model;
+}
+
+void CopyNames(const at::Tensor& from, const at::Tensor& to) {
+  if (C10_LIKELY(!from.has_names())) return;
+  at::impl::internal_set_names_inplace(to.unsafeGetTensorImpl(), from.names(),
+                                       /*validate_names=*/false);
 }
 
 }  // namespace
@@ -93,6 +100,7 @@ at::Tensor Borrowed::ToCpu(const at::Tensor& t) {
   if (t.unsafeGetTensorImpl()->is_wrapped_number()) impl->set_wrapped_number(true);
   if (t.is_conj()) impl->_set_conj(true);
   if (t.is_neg()) impl->_set_neg(true);
+  CopyNames(t, result);
   pairs_.push_back({t, result});
   return result;
 }
@@ -131,6 +139,7 @@ at::Tensor Borrowed::OnNpu(Storage storage, const at::Tensor& like) const {
   result.set_(std::move(storage), like.storage_offset(), like.sizes(), like.strides());
   if (like.is_conj()) result._set_conj(true);
   if (like.is_neg()) result._set_neg(true);
+  CopyNames(like, result);
   return result;
 }
 
@@ -166,7 +175,9 @@ Storage Borrowed::NpuStorage(const at::Tensor& t) {
 at::Tensor Borrowed::ToNpu(const at::Tensor& t) {
   if (!t.defined() || t.device().type() != c10::kCPU || !t.has_storage()) return t;
   for (const Pair& pair : pairs_) {
-    if (pair.cpu.is_same(t)) return pair.own;
+    if (!pair.cpu.is_same(t)) continue;
+    CopyNames(t, pair.own);
+    return pair.own;
   }
   if (std::find(hosts_.begin(), hosts_.end(), t.unsafeGetTensorImpl()) != hosts_.end()) return t;
   if (C10_UNLIKELY(t._is_zerotensor())) return at::zeros(t.sizes(), t.options().device(*device_));

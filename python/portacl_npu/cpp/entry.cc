@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives.h"
@@ -22,7 +23,19 @@ struct Silence final : c10::WarningHandler {
 
 template <class Kernel, class... Args>
 torch::CppFunction Boxed(Args... args) {
-  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(args...));
+  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(std::move(args)...));
+}
+
+// Null where the plugin's kernel stays as it is.
+std::optional<torch::CppFunction> PreferredKernel(const char* space, const std::string& name,
+                                                  bool with_double) {
+  const size_t dot = name.find('.');
+  const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
+  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+      (std::string(space) + "::" + name.substr(0, dot)).c_str(), overload.c_str());
+  BoxedKernel plugins = KernelOfPlugin(op);
+  if (!plugins) return std::nullopt;
+  return Boxed<Preferred>(std::move(plugins), with_double);
 }
 
 torch::CppFunction KernelOf(const std::string& kind) {
@@ -49,8 +62,15 @@ void Take(const char* space, const char* names, const std::string& kind) {
       __FILE__, __LINE__);
   for (const char* name = names; *name != '\0';) {
     const char* const end = std::strchr(name, '\n');
-    libraries.back().impl(std::string(name, end).c_str(), KernelOf(kind));
+    const std::string each(name, end);
     name = end + 1;
+    if (kind == "prefer" || kind == "prefer with double") {
+      if (auto kernel = PreferredKernel(space, each, kind != "prefer")) {
+        libraries.back().impl(each.c_str(), std::move(*kernel));
+      }
+      continue;
+    }
+    libraries.back().impl(each.c_str(), KernelOf(kind));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace portacl_npu {
@@ -29,6 +31,15 @@ bool MissesHalf(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
   return text.find("not implemented for 'Half'") != std::string::npos ||
          text.find("not implemented for 'BFloat16'") != std::string::npos;
+}
+
+// Operators whose CPU kernels round every intermediate result to half precision, where a device
+// computes in float, or are a hundred times slower than in float on processors that lack it.
+bool RunsInFloat(const c10::OperatorHandle& op) {
+  static const auto& names = *new std::unordered_set<std::string_view>{
+      "aten::_convolution", "aten::binary_cross_entropy_with_logits", "aten::convolution",
+      "aten::convolution_backward"};
+  return names.count(op.schema().name()) > 0;
 }
 
 class Widened {
@@ -105,11 +116,13 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   }
   const size_t base = stack->size() - static_cast<size_t>(count);
   const Stack arguments(stack->end() - count, stack->end());
-  try {
-    op.redispatchBoxed(kCpu, stack);
-    return;
-  } catch (const c10::Error& error) {
-    if (!MissesHalf(error)) throw;
+  if (!RunsInFloat(op)) {
+    try {
+      op.redispatchBoxed(kCpu, stack);
+      return;
+    } catch (const c10::Error& error) {
+      if (!MissesHalf(error)) throw;
+    }
   }
   Widened widened;
   Stack wide = arguments;

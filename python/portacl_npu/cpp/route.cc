@@ -66,6 +66,18 @@ void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack*
   RunCpuKernel(op, stack);
 }
 
+template <class Handle>
+BoxedKernel RegisteredKernel(const Handle& op) {
+  if constexpr (requires { op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1); }) {
+    return [kernel = op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1)](
+               const c10::OperatorHandle& called, c10::DispatchKeySet keys, Stack* stack) {
+      kernel.callBoxed(called, keys, stack);
+    };
+  } else {
+    return {};
+  }
+}
+
 class Report {
  public:
   Report(const c10::OperatorHandle& op, const IValue* arguments)
@@ -114,6 +126,19 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   Run(op, device, first, stack);
   borrowed.FollowSizes();
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
+}
+
+BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op) { return RegisteredKernel(op); }
+
+void Preferred::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const at::Tensor& first = stack->at(stack->size() - op.schema().arguments().size()).toTensor();
+  const auto type = first.scalar_type();
+  if (type == at::kFloat || type == at::kHalf || type == at::kBFloat16 ||
+      (with_double_ && type == at::kDouble)) {
+    plugins_(op, keys, stack);
+  } else {
+    Routed()(op, keys, stack);
+  }
 }
 
 void StockAutograd::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {

@@ -5,7 +5,9 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace portacl_npu {
 
@@ -24,6 +26,27 @@ class Routed final : public c10::OperatorKernel {
  private:
   const bool with_hosts_;
   const bool allocates_;
+};
+
+using BoxedKernel =
+    std::function<void(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*)>;
+
+// The kernel that the plugin registered for an operator; empty where PyTorch (before 2.9) does not
+// give it out.
+BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op);
+
+// An operator that portacl has: the plugin's kernel, which calls it, for the types that portacl
+// takes, and the CPU's for all others (pictures of uint8, float64).
+class Preferred final : public c10::OperatorKernel {
+ public:
+  Preferred(BoxedKernel plugins, bool with_double)
+      : plugins_(std::move(plugins)), with_double_(with_double) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+
+ private:
+  const BoxedKernel plugins_;
+  const bool with_double_;
 };
 
 // PyTorch's formula for autograd, where the plugin has one for its own backward operators.

@@ -2,8 +2,8 @@
 
     cost.py [--rounds N]
 
-On a busy machine only the ratios mean anything: each round measures both devices in turn, and the
-least of all rounds counts.
+Each round measures both devices in turn, a call for less time than a scheduler's slice, and the least of
+all rounds counts: so a busy machine hardly shows. A step's time is that of all its threads.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from programs import SpatialTransformer, UNet, VisionTransformer
 DEVICES = ("cpu", "npu")
 
 
-def seconds(work, count):
-    """The thread's and its helpers' time for one call of ``work``."""
-    begin = time.perf_counter()
+def seconds(work, count, clock):
+    """The time of one call of ``work``."""
+    begin = clock()
     for _ in range(count):
         work()
-    return (time.perf_counter() - begin) / count
+    return (clock() - begin) / count
 
 
-def least(make, count, rounds):
+def least(make, count, rounds, clock=time.perf_counter):
     """The least time on each device, in microseconds."""
     works = {device: make(device) for device in DEVICES}
     best = dict.fromkeys(DEVICES, float("inf"))
     for work in works.values():
-        seconds(work, max(1, count // 10))
+        seconds(work, count, clock)
     for _ in range(rounds):
         for device, work in works.items():
-            best[device] = min(best[device], seconds(work, count) * 1e6)
+            best[device] = min(best[device], seconds(work, count, clock) * 1e6)
     return best
 
 
@@ -111,11 +111,11 @@ def main():
     torch.set_num_threads(1)
     print("| us, 8x8 | CPU | npu | more |\n| --- | --- | --- | --- |")
     for name, make in calls().items():
-        best = least(make, 1000, rounds)
+        best = least(make, 100, 20 * rounds)
         print(f"| {name} | {best['cpu']:.2f} | {best['npu']:.2f} | {best['npu'] - best['cpu']:.2f} |")
     print("\n| ms, a step | CPU | npu | ratio |\n| --- | --- | --- | --- |")
     for name, make in STEPS.items():
-        best = least(make, 10, rounds)
+        best = least(make, 3, 2 * rounds, time.process_time)
         print(f"| {name} | {best['cpu'] / 1e3:.1f} | {best['npu'] / 1e3:.1f} | "
               f"{best['npu'] / best['cpu']:.2f} |")
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -68,8 +72,32 @@ def test_batch_norm_over_processes_is_that_of_the_whole_batch(both):
     assert ours == pytest.approx(losses, rel=1e-4)
 
 
-def test_a_rank_that_dies_ends_the_others():
+def test_torchrun_ends_where_a_rank_dies():
     begin = time.monotonic()
     done = torchrun("npu", "death")
     assert done.returncode != 0 and "not reached" not in done.stdout
     assert time.monotonic() - begin < 300
+
+
+def test_a_rank_that_dies_is_an_error_in_the_others():
+    """Without torchrun, which would end them itself."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    world = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2",
+             "PORTACL_DEVICES": "2", "OMP_NUM_THREADS": "1"}  # fmt: skip
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(PROGRAM), "npu", "death"], text=True, stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE, env={**os.environ, **world, "RANK": rank, "LOCAL_RANK": rank},
+        )
+        for rank in "01"
+    ]  # fmt: skip
+    try:
+        told = [rank.communicate(timeout=300) for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    assert ranks[1].returncode == 7
+    assert ranks[0].returncode == 1 and "not reached" not in told[0][0]
+    assert "RuntimeError" in told[0][1] and "all_reduce" in told[0][1], told[0][1]

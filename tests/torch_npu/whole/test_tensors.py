@@ -113,6 +113,14 @@ def test_expanded_and_strided_arguments():
     same(lambda a: torch.cumsum(a.flip(0)[:, 1:], 1), torch.randn(3, 4, requires_grad=True))
 
 
+def test_names_of_axes_stay():
+    x = torch.randn(2, 3, names=("N", "C"))
+    ours = x.npu().cummax("C")
+    assert ours.values.names == ("N", "C")
+    assert torch.equal(ours.values.cpu().rename(None), x.cummax("C").values.rename(None))
+    assert x.npu().sigmoid().sum("N").names == ("C",)
+
+
 def test_indices_and_masks():
     def use(x):
         x = x.clone()

@@ -271,3 +271,20 @@ def test_compile_without_a_code_generator(backend):
         return out, model[0].weight.grad
 
     close(run("npu", True), run("cpu", False))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_convolutions_and_losses_in_half_precision_round_once(dtype):
+    x, weight = torch.randn(2, 3, 9, 9).to(dtype), torch.randn(4, 3, 3, 3).to(dtype)
+    exact = F.conv2d(x.double(), weight.double()).to(dtype)
+    assert (F.conv2d(x.npu(), weight.npu()).cpu() == exact).float().mean() > 0.99
+    target, scale = torch.rand(64).to(dtype), torch.rand(64).to(dtype)
+    logits = torch.randn(64).to(dtype)
+    wide = [t.double() for t in (logits, target)]
+    loss = F.binary_cross_entropy_with_logits(
+        logits.npu(), target.npu(), pos_weight=scale.npu(), reduction="none"
+    )
+    expected = F.binary_cross_entropy_with_logits(
+        *wide, pos_weight=scale.double(), reduction="none"
+    )
+    assert (loss.cpu() == expected.to(dtype)).float().mean() > 0.95
