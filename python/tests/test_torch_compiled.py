@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -11,6 +14,7 @@ from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._inductor.decomposition import decompositions  # noqa: E402
 
 import portacl.torch as pt  # noqa: E402
+from portacl.torch import _compiled  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +156,8 @@ def test_integers_stay_with_pytorch():
     assert not [target for target in called if "portacl" in target]
 
 
-def test_caches_know_what_is_in_place():
+def test_caches_know_what_is_in_place_and_by_which_rules():
+    rules = zlib.crc32(Path(_compiled.__file__).read_bytes())
     config = torch.compiler.config
     if not hasattr(config, "cache_key_tag"):
         pytest.skip("this PyTorch has no cache_key_tag")
@@ -160,9 +165,9 @@ def test_caches_know_what_is_in_place():
     try:
         config.cache_key_tag = "mine"
         pt.enable(forward=True)
-        assert config.cache_key_tag == "mine+portacl[backward+forward]"
+        assert config.cache_key_tag == f"mine+portacl[backward+forward+{rules:08x}]"
         pt.enable()
-        assert config.cache_key_tag == "mine+portacl[backward]"
+        assert config.cache_key_tag == f"mine+portacl[backward+{rules:08x}]"
         pt.disable()
         assert config.cache_key_tag == "mine"
     finally:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Optional
 
 import torch
@@ -197,15 +199,19 @@ def add_rules(names: Sequence[str], backward: Enabled, forward: Enabled) -> None
 
 
 _TAG = re.compile(r"\+?portacl\[[^]]*\]")
+_RULES_OF = f"{zlib.crc32(Path(__file__).read_bytes()):08x}"
 
 
 def mark_caches(backward: bool, forward: bool) -> None:
-    """Keep graphs that were compiled with other kernels in place out of PyTorch's caches."""
+    """Keep graphs apart that were compiled with other kernels in place, or by other rules.
+
+    PyTorch keeps them on disk, where they outlive this version of portacl.
+    """
     config = getattr(torch.compiler, "config", None)
     if config is None or not hasattr(config, "cache_key_tag"):
         return
     tag = _TAG.sub("", config.cache_key_tag)
     if backward or forward:
         which = "+".join(n for n, is_in in (("backward", backward), ("forward", forward)) if is_in)
-        tag += f"{'+' if tag else ''}portacl[{which}]"
+        tag += f"{'+' if tag else ''}portacl[{which}+{_RULES_OF}]"
     config.cache_key_tag = tag
