@@ -12,6 +12,7 @@ jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp
 from jax.scipy.ndimage import map_coordinates
+from jax.test_util import check_grads
 
 import portacl
 import portacl.jax as pj
@@ -307,24 +308,42 @@ def test_derivatives_of_second_order_by_differences(interpolation):
             np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_forward_mode_of_every_function():
-    image, grid = scene(np.float64)
-    gradient = RNG.standard_normal((2, 3, 5, 6))
-    functions = [
-        (pj.grid_sampler_2d, (image, grid)),
-        (lambda *a: pj.grid_sampler_2d_backward(*a), (gradient, image, grid)),
-        (lambda *a: pj.grid_sampler_2d_backward(*a, output_mask=(True, False))[0], (gradient, image, grid)),
-        (lambda x: pj.upsample_nearest_exact(x, (9, 4)), (image,)),
-        (lambda g: pj.upsample_nearest_exact_backward(g, (2, 3, 4, 9)), (gradient,)),
-    ]
-    for function, at in functions:
-        along = tuple(RNG.standard_normal(a.shape) for a in at)
-        tangent = jax.jit(lambda *a: jax.jvp(function, a, along)[1])(*at)
-        step = 1e-6
-        up, down = (function(*(a + s * step * d for a, d in zip(at, along))) for s in (1, -1))
-        want = jax.tree.map(lambda u, d: (u - d) / (2 * step), up, down)
-        for got, wanted in zip(jax.tree.leaves(tangent), jax.tree.leaves(want)):
-            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+IMAGE_SHAPE, VOLUME_SHAPE = (2, 2, 4, 5), (1, 2, 3, 4, 3)
+DIFFERENTIABLE = {
+    "affine_grid": (lambda theta: pj.affine_grid(theta, (2, 1, 3, 4)), (2, 2, 3)),
+    "affine_grid_backward": (pj.affine_grid_backward, (2, 3, 4, 2)),
+    "grid_sampler_2d": (pj.grid_sampler_2d, IMAGE_SHAPE, (2, 2, 3, 2)),
+    "grid_sampler_2d_backward": (
+        pj.grid_sampler_2d_backward, (2, 2, 2, 3), IMAGE_SHAPE, (2, 2, 3, 2)
+    ),
+    "grid_sampler_3d": (pj.grid_sampler_3d, VOLUME_SHAPE, (1, 2, 1, 2, 3)),
+    "grid_sampler_3d_backward": (
+        pj.grid_sampler_3d_backward, (1, 2, 2, 1, 2), VOLUME_SHAPE, (1, 2, 1, 2, 3)
+    ),
+    **{
+        f"upsample_{kind}": (lambda x, f=f"upsample_{kind}": getattr(pj, f)(x, (7, 3)), IMAGE_SHAPE)
+        for kind in ("nearest_exact", "nearest", "linear", "cubic")
+    },
+    **{
+        f"upsample_{kind}_backward": (
+            lambda g, f=f"upsample_{kind}_backward": getattr(pj, f)(g, (2, 2, 7, 3)), IMAGE_SHAPE
+        )
+        for kind in ("nearest_exact", "nearest", "linear", "cubic")
+    },
+}  # fmt: skip
+"""Every function, and the shapes of its arguments."""
+
+
+@pytest.mark.parametrize("name", pj.__all__)
+def test_every_function_has_both_modes_and_second_derivatives(name):
+    function, *shapes = DIFFERENTIABLE[name]
+    # Grids inside the image, away from the kinks between pixels.
+    at = [RNG.uniform(-0.83, 0.83, shape) for shape in shapes]
+
+    def loss(*arguments):
+        return sum(jnp.sin(result).sum() for result in jax.tree.leaves(function(*arguments)))
+
+    check_grads(loss, at, order=2, modes=("fwd", "rev"), rtol=1e-4, atol=1e-4)
 
 
 def test_linear_functions_have_transposes():

@@ -122,7 +122,10 @@ def test_a_profiled_program(train, tmp_path):
     done = run_python("-m", "portacl.torch", "--profile=1", "--profile-json", facts, train)
     assert done.returncode == 0, done.stderr
     assert "portacl took 1 of 2 calls; about " in done.stderr
-    rows = {row["operator"]: row for row in json.loads(Path(facts).read_text())["rows"]}
+    assert " of 0 s" not in done.stderr
+    found = json.loads(Path(facts).read_text())
+    rows = {row["operator"]: row for row in found["rows"]}
+    assert found["seconds"] > rows["_upsample_nearest_exact2d_backward"]["seconds"]
     backward = rows["_upsample_nearest_exact2d_backward"]
     assert backward["taken"] and backward["calls"] == backward["compared_calls"] == 1
     assert backward["shapes"] == "1x2x16x16 -> 1x2x8x8" and backward["pytorch_seconds_per_call"] > 0
@@ -145,6 +148,9 @@ def test_profile_books_what_is_taken_and_what_is_not():
             pt.interpolate_nearest_exact(x.detach(), size=3)
             with pytest.raises(RuntimeError, match="do not nest"), pt.profile():
                 pass
+            so_far = report.seconds
+            assert so_far > 0  # also for who asks inside the block
+        assert report.seconds == report.seconds > so_far
         rows = {(row.operator, row.dtype): row for row in report.rows.values()}
         backward = rows["_upsample_nearest_exact2d_backward", "float32"]
         assert (backward.calls, backward.compared, backward.reason) == (4, 2, "")

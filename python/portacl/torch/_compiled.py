@@ -10,12 +10,15 @@ looks at what is in place when it is asked; tensors of other devices and integer
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Optional
 
 import torch
 from torch._C import DispatchKey
+from torch._C._functorch import peek_interpreter_stack
 from torch._decomp.decompositions import upsample_compute_output_size
 
 from ._library import _like, ops
@@ -48,12 +51,13 @@ def _whole(overload: Any, input: torch.Tensor, *rest: Any, **named: Any) -> Any:
     return overload.redispatch(keys, input, *rest, **named)
 
 
-_left = 0
+left_to_graphs: Counter[str] = Counter()
+"""How often each function was traced so far that is then taken apart: nothing calls its kernel."""
 
 
-def left_to_graphs() -> int:
-    """How many functions were traced so far for which PyTorch's formulas stay."""
-    return _left
+def _inductor_takes_apart(overload: Any) -> bool:
+    module = sys.modules.get("torch._inductor.decomposition")
+    return module is not None and overload in module.decompositions
 
 
 _PASSED_THROUGH = (
@@ -64,20 +68,27 @@ _PASSED_THROUGH = (
 )
 
 
-def _add_rule(overload: Any, key: DispatchKey, rule: Rule, is_wanted: Enabled) -> None:
-    """Ask `rule` first, in tracing, where it is wanted and the tensor is ours."""
+def _add_rule(
+    overload: Any, key: DispatchKey, rule: Rule, is_wanted: Enabled, forward: Enabled
+) -> None:
+    """Ask `rule` first, in tracing, where it is wanted and the tensor is ours.
+
+    `forward()`: whether the rule then puts in portacl's operator.
+    """
     before = overload.py_kernels.pop(key, None)
     if before is None and key == DispatchKey.AutogradCPU:
         before = overload.py_kernels.get(DispatchKey.Autograd, partial(_whole, overload))
     if before is None:
         return  # nothing takes the function apart there
+    packet = overload.overloadpacket
+    is_formula = not isinstance(before, partial)
 
     def kernel(input: torch.Tensor, *rest: Any, **named: Any) -> Any:
-        global _left
         ours = input.device.type == "cpu" and input.is_floating_point()
         chosen = rule if ours and is_wanted() else before
-        if chosen is before and key == DispatchKey.AutogradCPU:
-            _left += 1
+        if key == DispatchKey.AutogradCPU and not (ours and forward()):
+            apart = (chosen is before and is_formula) or _inductor_takes_apart(packet.default)
+            left_to_graphs[packet.__name__] += apart
         return chosen(input, *rest, **named)
 
     overload.py_impl(key)(kernel)
@@ -99,6 +110,27 @@ def _add_shapes(packet: Any, gradient: Any, row_major: bool) -> None:
             overload.py_impl(DispatchKey.Meta)(shapes)
 
 
+class _NearestOfImages(torch.autograd.Function):
+    """PyTorch's function with portacl's gradient.
+
+    PyTorch's own operator for the gradient never reaches a kernel: Inductor has code for it.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, input: torch.Tensor, sizes: Sequence[Any], scales: Sequence[Any]) -> Any:
+        ctx.size, ctx.scales = input.shape, _factors(scales)
+        with torch._C._AutoDispatchBelowAutograd():
+            return _whole(aten.upsample_nearest2d.default, input, sizes, *scales)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return ops.upsample_nearest_backward(grad_output, ctx.size, ctx.scales), None, None
+
+
+def _factors(scales: Sequence[Any]) -> Optional[list[float]]:
+    return [scale or 0.0 for scale in scales] if any(scales) else None
+
+
 def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
     stem, axes, antialias = _NAME.fullmatch(name).groups()  # type: ignore[union-attr]
     operator = getattr(ops, _KERNELS[stem])
@@ -110,8 +142,14 @@ def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
     ) -> torch.Tensor:
         if forward():
             own = (bool(modes[0]), antialias is not None) if has_modes else ()
-            factors = [scale or 0.0 for scale in scales] if any(scales) else None
-            result: torch.Tensor = operator(input, sizes, factors, *own)
+            result: torch.Tensor = operator(input, sizes, _factors(scales), *own)
+        elif (
+            name == "upsample_nearest2d"
+            and torch.is_grad_enabled()
+            and input.requires_grad
+            and peek_interpreter_stack() is None  # whose levels take no plain Function
+        ):
+            result = _NearestOfImages.apply(input, sizes, scales)
         else:
             result = _whole(packet.default, input, sizes, *modes, *scales)
         return result
@@ -134,9 +172,10 @@ def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
 
     _add_shapes(packet, getattr(aten, f"{name}_backward"), axes != "2" or "bicubic" in stem)
     for overload, rule in ((packet.vec, from_vector), (packet.default, from_scalars)):
-        _add_rule(overload, DispatchKey.AutogradCPU, rule, lambda: backward() or forward())
+        either = lambda: backward() or forward()  # noqa: E731
+        _add_rule(overload, DispatchKey.AutogradCPU, rule, either, forward)
         # Below autograd PyTorch may take the forward apart, as long as it is PyTorch's.
-        _add_rule(overload, DispatchKey.CompositeImplicitAutograd, rule, forward)
+        _add_rule(overload, DispatchKey.CompositeImplicitAutograd, rule, forward, forward)
 
 
 rules: list[str] = []
@@ -146,9 +185,10 @@ rules: list[str] = []
 def add_rules(names: Sequence[str], backward: Enabled, forward: Enabled) -> None:
     """Rules for PyTorch's functions `names`, as long as `backward()` or `forward()` say so."""
     for name in names:
-        if name.startswith("grid_sampler"):  # its backward is whole in any graph
+        own = name.removesuffix("_generator")
+        if own.startswith(("grid_sampler", "affine_grid")):  # the sampler's gradients stay whole
             overload = getattr(aten, name).default
-            _add_rule(overload, DispatchKey.AutogradCPU, getattr(ops, name), forward)
+            _add_rule(overload, DispatchKey.AutogradCPU, getattr(ops, own), forward, forward)
         elif _NAME.fullmatch(name):
             _add_resize(name, backward, forward)
         else:

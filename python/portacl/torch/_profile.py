@@ -51,10 +51,15 @@ class Report:
 
     sample: int = 0
     rows: dict[tuple[str, ...], Row] = field(default_factory=dict)
-    graphs: int = 0
-    """Functions that compiled graphs computed by formulas of their own: traced, not called."""
-    seconds: float = 0.0
-    """How long the block ran."""
+    graphs: list[str] = field(default_factory=list)
+    """Functions that graphs which were compiled meanwhile compute by PyTorch's formulas."""
+    began: float = field(default_factory=perf_counter)
+    ended: Optional[float] = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the block has run."""
+        return (perf_counter() if self.ended is None else self.ended) - self.began
 
     @property
     def calls(self) -> int:
@@ -101,10 +106,9 @@ class Report:
             right = [cell.rjust(width) for cell, width in zip(line[3:6], widths[3:])]
             text.append("  ".join([*left, *right, line[6]]).rstrip())
         if self.graphs:
-            text.append(
-                f"{self.graphs} functions were compiled into graphs by PyTorch's formulas, whose "
-                f"calls are not seen (forward=True puts portacl's operators in)"
-            )
+            why = "" if _override.is_enabled(forward=True) else " (forward=True is not set)"
+            names = ", ".join(self.graphs)
+            text.append(f"not taken in compiled graphs, where calls are not seen: {names}{why}")
         return "\n".join([*text, self.closing_line()])
 
     def json(self) -> str:
@@ -131,7 +135,7 @@ class Report:
             "taken": self.taken,
             "seconds": self.seconds,
             "saved_seconds": self.saved,
-            "traced_into_graphs": self.graphs,
+            "left_to_graphs": self.graphs,
             "rows": rows,
         }
         return json.dumps(facts, indent=1)
@@ -268,10 +272,10 @@ def profile(sample: int = 0) -> Iterator[Report]:
         if _report is not None:
             raise RuntimeError("a profile runs already: they do not nest")
         _report = report
-    left, began = _compiled.left_to_graphs(), perf_counter()
+    left = _compiled.left_to_graphs.copy()
     try:
         yield report
     finally:
-        report.seconds = perf_counter() - began
-        report.graphs = _compiled.left_to_graphs() - left
+        report.ended = perf_counter()
+        report.graphs = sorted(_compiled.left_to_graphs - left)
         _report = None
