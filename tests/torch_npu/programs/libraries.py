@@ -91,8 +91,10 @@ def language(kind: str) -> list[float]:
 def accelerated(precision: str) -> list[float]:
     """Hugging Face accelerate's loop, with accumulated gradients."""
     from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
     from accelerate.utils import set_seed
 
+    AcceleratorState._reset_state(reset_partial_state=True)  # one precision a process otherwise
     accelerator = Accelerator(
         cpu=device == "cpu", mixed_precision=precision, gradient_accumulation_steps=2
     )

@@ -48,7 +48,8 @@ def both():
 
 @pytest.mark.parametrize("what", ALIKE)
 def test_hccl_gives_what_gloo_gives(both, what):
-    ours, expected = both[0][what], both[1][what]
+    # PyTorch has the older FSDP for devices alone: the newer one does the same steps.
+    ours, expected = both[0][what], both[1]["fsdp2" if what == "fsdp1" else what]
     assert isinstance(ours, list), ours
     assert ours == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
