@@ -18,8 +18,8 @@ RunReport RunCall(golden::Call& call, const std::string& profile, const ops::Sig
                   golden::Timing timing) {
   RunReport report{"native C++ API", "", std::move(timing)};
   if (profile != "native" && *call.op->function == '\0') {
-    throw BadInput(fmt::format("{} is not in the aclnn API: wanted --profile native",
-                               call.op->name));
+    throw BadInput(
+        fmt::format("{} is not in the aclnn API: wanted --profile native", call.op->name));
   }
   if (profile == "native") {
     golden::RunNative(call, report.timing);

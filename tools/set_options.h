@@ -42,8 +42,8 @@ void AddJobs(CLI::App& command, int& jobs);
 // exit code: 2 where a file could not be judged, 1 where one failed.
 // `what` was judged: the report's title; `functions`: where those of a library come from.
 int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
-             const VerdictOutput& output, const std::string& golden_folder,
-             const std::string& what, const std::vector<golden::FunctionFile>& functions = {});
+             const VerdictOutput& output, const std::string& golden_folder, const std::string& what,
+             const std::vector<golden::FunctionFile>& functions = {});
 
 }  // namespace portacl::cli
 
