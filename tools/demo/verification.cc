@@ -6,6 +6,7 @@
 #include "tools/cli_error.h"
 #include "tools/library_info.h"
 #include "tools/run_call.h"
+#include "tools/run_names.h"
 #include "tools/tensor/checksum.h"
 #include "tools/testing/host_tensors.h"
 
@@ -35,7 +36,8 @@ std::string DifferenceFrom(const golden::Call& ref, const golden::Call& call,
     const int64_t at = FirstDifference(expected, actual);
     if (at >= 0) {
       return fmt::format("{}: {}[{}] is {:.9g}, but ref has {:.9g}", who,
-                         call.op->parameters[i].native, at, actual.Get(at), expected.Get(at));
+                         WithSeparator(call.op->parameters[i].native, '_'), at, actual.Get(at),
+                         expected.Get(at));
     }
   }
   return "";
