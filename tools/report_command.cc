@@ -20,12 +20,17 @@ struct ReportCommand {
   int jobs = 0;
 };
 
-int RunReport(const ReportCommand& options) {
+int RunReport(ReportCommand options) {
   golden::CompareSetOptions set;
   set.standard = StandardOf(options.judge);
   set.second = options.judge.second;
   set.jobs = options.jobs;
   set.with_pictures = true;
+  // In either order, as `compare` takes them.
+  if (!options.other.empty() && !golden::IsGoldenSet(options.golden) &&
+      golden::IsGoldenSet(options.other)) {
+    std::swap(options.golden, options.other);
+  }
   const std::vector<golden::StoredCase> cases = golden::ReadManifest(options.golden);
   std::vector<golden::ReportRow> rows;
   {

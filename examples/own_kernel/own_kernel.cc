@@ -1,9 +1,9 @@
 // An aclnn library with one operator of one's own, on portacl's tensors, memory and streams:
 // aclnnUpsampleNearestExact2d for every floating-point type and any strides.
 //
-// `portacl verify` runs it; programs that link libopapi.so run it in portacl's stead. Take it as a
-// template: Check() says what is refused, Sample() is the kernel, the two functions at the end are
-// the interface.
+// `portacl verify` runs it; a program runs it in portacl's stead if it is preloaded or linked first
+// (docs/tutorials/own_kernel.md). Take it as a template: Check() says what is refused, Sample() is
+// the kernel, the two functions at the end are the interface.
 #include <acl/acl.h>
 #include <aclnn/aclnn_base.h>
 // What this header declares is exported, whatever the project's flags are.

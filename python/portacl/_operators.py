@@ -45,7 +45,7 @@ def _output_extents(
     axes = len(shape) - 2
     if output_size is None:
         if 0.0 in factors[:axes]:
-            raise ValueError("output_size and scales are both None: one of them is needed")
+            raise ValueError("output_size and scales are both missing: one of them is needed")
         return scaled(shape[2:], factors, "scales")
     wanted = "one int, or a sequence of ints"
     sizes = [output_size] * axes if is_number(output_size) else output_size

@@ -66,14 +66,16 @@ std::string Text(nb::handle object) {
 
 // The exporter's own refusal, with the parameter's name; it stays visible as the cause.
 [[noreturn]] void ThrowUnreadable(const char* name, nb::python_error& cause) {
-  if (nb::str(nb::getattr(cause.type(), "__module__", nb::str(""))).equal(nb::str("jax.errors"))) {
+  const std::string type = Text(nb::getattr(cause.type(), "__name__", nb::str("")));
+  if (type == "TracerArrayConversionError" || type == "ConcretizationTypeError") {
     nb::raise_from(cause, PyExc_ValueError,
                    "%s is traced by JAX and has no values yet: inside jit, grad and vmap the "
                    "functions are those of portacl.jax",
                    name);
   }
-  nb::raise_from(cause, PyExc_ValueError, "%s cannot be read as an array: %s", name,
-                 Text(cause.value()).c_str());
+  std::string text = Text(cause.value());
+  text.resize(std::min(text.find('\n'), text.size()));  // PyTorch's have a backtrace
+  nb::raise_from(cause, PyExc_ValueError, "%s cannot be read as an array: %s", name, text.c_str());
 }
 
 // The same of the error that is set.
@@ -233,7 +235,12 @@ bool ArrayView::FromCapsule(nb::handle object) {
   try {
     capsule = Export(method);
   } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_BufferError)) ThrowUnreadable(name_, error);
+    if (!error.matches(PyExc_BufferError)) {
+      std::string dtype = Text(nb::getattr(object, "dtype", nb::str("")));
+      dtype.erase(0, dtype.rfind('.') + 1);  // "torch.quint8"
+      if (!dtype.empty() && !Supported(nb::str(dtype.c_str()))) ThrowDType(name_, dtype);
+      ThrowUnreadable(name_, error);
+    }
     refused_.emplace(error);  // perhaps a dtype that DLPack does not know
     return false;
   }

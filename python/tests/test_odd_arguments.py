@@ -152,6 +152,23 @@ def test_exporters_keep_their_own_words(module, name, arguments):
             refused(module, name, odd, ValueError, "my pages are on tape")
 
 
+def odd_exporters():
+    torch = pytest.importorskip("torch")
+    yield torch.quantize_per_tensor(torch.zeros(1, 1, 4), 0.1, 0, torch.quint8), "QUInt"
+    yield torch.nested.nested_tensor([torch.zeros(1, 4), torch.zeros(1, 3)]), "cannot be read"
+    jnp = pytest.importorskip("jax.numpy")
+    yield jnp.zeros((1, 1, 4), jnp.int4), "has dtype int4"
+
+
+def test_exporters_that_refuse_are_told_in_one_line():
+    for odd, words in odd_exporters():
+        with warnings.catch_warnings():  # prototypes warn of themselves
+            warnings.simplefilter("ignore")
+            with pytest.raises((TypeError, ValueError), match=words) as caught:
+                portacl.upsample_nearest_exact(odd, 8)
+        assert "\n" not in str(caught.value) and "traced" not in str(caught.value)
+
+
 # ---- sizes and factors
 
 ODD_SIZES = {

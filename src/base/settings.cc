@@ -172,7 +172,12 @@ bool ReadFlag(const char* name) {
 PORTACL_SETTINGS(PORTACL_READ_TEXT, PORTACL_READ_FLAG, PORTACL_READ_INTEGER, PORTACL_READ_BYTES,
                  PORTACL_READ_NOTHING)
 
-bool Guard() { return ReadFlag("PORTACL_GUARD"); }
+bool Guard() {
+  const std::string_view text = ReadText("PORTACL_GUARD");
+  const bool known = text.empty() || text == "0" || text == "1" || text == "exit";
+  if (!known) Complain("PORTACL_GUARD", "0, 1 or exit");
+  return text == "1" || text == "exit";
+}
 
 const char* OpenMpThreads() { return ReadText("OMP_NUM_THREADS"); }
 const char* VendorLogLevel() { return ReadText("ASCEND_GLOBAL_LOG_LEVEL"); }

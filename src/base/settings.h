@@ -38,6 +38,7 @@ namespace portacl::base::settings {
   PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
   PYTHON(Cache, "PORTACL_CACHE", "the folder of what is built once a machine")                   \
   TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
+  PYTHON(Torch, "PORTACL_TORCH", "1, forward: portacl under PyTorch without an import")          \
   PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")
 
 #define PORTACL_DECLARE_TEXT(function, name, meaning) const char* function();

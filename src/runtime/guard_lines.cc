@@ -16,6 +16,7 @@
 #include <ctime>
 #include <memory>
 #include <new>
+#include <string_view>
 
 namespace portacl::runtime {
 namespace {
@@ -66,7 +67,9 @@ std::unique_ptr<const Library> Load() {
   return library;
 }
 
+// Names of C functions stay: "f" is also how C++ writes float.
 std::string Demangled(const char* name) {
+  if (std::string_view(name).substr(0, 2) != "_Z") return name;
   int status = 0;
   char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   const std::string demangled = text != nullptr ? text : name;

@@ -340,6 +340,7 @@ TEST_F(GoldenTest, AReportOfFailuresEndsWith1) {
   CopyResults();
   EXPECT_EQ(Run({"report", "want", "-o", "golden.html"}).exit_code, 0);
   EXPECT_EQ(Run({"report", "want", "mine", "-o", "good.html"}).exit_code, 0);
+  EXPECT_EQ(Run({"report", "mine", "want", "-o", "turned.html"}).exit_code, 0);
   std::string bytes = Read("mine/one/inputGrad.npy");
   bytes[bytes.size() - 1] ^= 0x40;
   Write("mine/one/inputGrad.npy", bytes);

@@ -276,6 +276,26 @@ TEST_F(VerifyTest, ARuntimeBesideTheLibraryDoesNotAnswerForIt) {
   EXPECT_THAT(outcome.out, HasFunctions(2, PORTACL_FIXTURE_DIR "/own_kernel/libopapi.so"));
 }
 
+// A link to portacl beside a library of one's own is there to be found by it, not to be judged.
+TEST_F(VerifyTest, PortaclBesideAnOwnLibraryDoesNotAnswerForIt) {
+  std::filesystem::create_directories(Path("lib"));
+  std::filesystem::create_symlink(PORTACL_FIXTURE_DIR "/own_kernel/libopapi.so",
+                                  Path("lib/libopapi.so"));
+  Write("cases.txt",
+        std::string(kSevens) + "upsample_nearest_exact1d name=other self=1x1x5 out=1x1x9\n");
+  for (const char* const name : {"libportacl.so", "libopapi_nn.so"}) {
+    std::filesystem::create_symlink(PORTACL_LIBRARY_DIR "/libportacl.so", Path("lib") + "/" + name);
+    const Outcome outcome = Run({"verify", "cases.txt", "--lib-dir", "lib"});
+    EXPECT_EQ(outcome.exit_code, 1) << name << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("FAILED: 1 of 4 cases failed, 1 of them not judged"));
+    EXPECT_THAT(outcome.out, HasSubstr("not from lib")) << name;
+    std::filesystem::remove(Path("lib") + "/" + name);
+  }
+  const Outcome named = Run(
+      {"verify", "cases.txt", "--lib-dir", "lib", "--lib", PORTACL_LIBRARY_DIR "/libportacl.so"});
+  EXPECT_THAT(named.out, HasSubstr("FAILED: 1 of 4 cases failed, 1 of them not judged"));
+}
+
 // A forced family that ref stands in for would pass without having run.
 TEST_F(VerifyTest, KernelsThatPORTACL_IMPL_DoesNotReachAreCounted) {
   Write("cases.txt", kSevens);
@@ -290,6 +310,12 @@ TEST_F(VerifyTest, KernelsThatPORTACL_IMPL_DoesNotReachAreCounted) {
   const Outcome avx2 = Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR, "--binary"},
                            "PORTACL_IMPL=avx2");
   EXPECT_EQ(avx2.exit_code, 0) << avx2.out << avx2.err;
+  Write("cases.txt", "upsample_nearest_exact2d_backward gradOutput=1x3x8x13 out=1x3x8x5\n");
+  const Outcome path =
+      Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR}, "PORTACL_IMPL=avx2:permute");
+  EXPECT_EQ(path.exit_code, 0) << path.out << path.err;
+  EXPECT_EQ(path.err, "") << "the path ran";
+  Write("cases.txt", kSevens);
   const Outcome own = Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/own_kernel"},
                           "PORTACL_IMPL=avx2");
   EXPECT_EQ(own.exit_code, 0) << own.out << own.err;

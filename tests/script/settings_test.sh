@@ -15,6 +15,8 @@ pages = [pathlib.Path("README.md"), *pathlib.Path("docs").glob("*.md"), *pathlib
 text = "\n".join(page.read_text() for page in pages)
 manual = set(re.findall(r'\{"(PORTACL_\w+)"', pathlib.Path("tools/manual/man_page.cc").read_text()))
 found = [f"{name} is in no page" for name in sorted(listed) if f"`{name}" not in text]
+rows = set(re.findall(r"^\| `(PORTACL_\w+)", pathlib.Path("README.md").read_text(), re.M))
+found += [f"README has a row for {name}, which is no setting" for name in sorted(rows - listed)]
 found += [f"the manual names {name}, which is no setting" for name in sorted(manual - listed)]
 for source in pathlib.Path("src").rglob("*.cc"):
     if "getenv(" in source.read_text() and source.name != "settings.cc":

@@ -116,15 +116,19 @@ class Library {
   }
 
   // A link in the folder to a file elsewhere counts where its name is that of a library of
-  // operators. What lies in the folder counts, but for a runtime's file beside such libraries.
+  // operators. What lies in the folder counts, but for a runtime's file beside such libraries. So
+  // does portacl's, but beside another library: it would answer for what that one lacks.
   bool IsOwn(const std::string& file) const {
-    bool others = false, runtime = false;
+    const std::string portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
+    bool others = false, runtime = false, own = false;
     for (const Loaded& library : loaded_) {
-      others = others || library.own;
+      others = others || (library.own && library.file != portacl);
       if (library.file != file) continue;
-      if (library.own) return true;
-      runtime = true;
+      own = own || library.own;
+      runtime = runtime || !library.own;
     }
+    if (file == portacl && others) return false;
+    if (own) return true;
     if (runtime) return !others;
     return !folder_.empty() && fs::path(file).parent_path() == RealPath(folder_);
   }

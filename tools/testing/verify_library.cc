@@ -102,12 +102,12 @@ class ForcedImpl {
     ForEachCase(cases.size(), options.jobs, {}, [&](size_t i) {
       if (cases[i].expect != 0) return;
       const std::string kernel = KernelOf(MakeCall(cases[i]));
-      if (kernel.substr(0, kernel.find(':')) != impl_) ++others;
+      const bool path = impl_.find(':') != std::string::npos;
+      if ((path ? kernel : kernel.substr(0, kernel.find(':'))) != impl_) ++others;
     });
     if (others > 0) {
-      note_ =
-          fmt::format("PORTACL_IMPL={}: {} of {} cases are not served by it, another kernel ran",
-                      impl_, others.load(), cases.size());
+      note_ = fmt::format("PORTACL_IMPL={}: {} of {} cases are not served by it, ref is or none",
+                          impl_, others.load(), cases.size());
     }
     static_cast<void>(portaclSetImpl("ref"));
   }
