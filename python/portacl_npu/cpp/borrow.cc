@@ -1,7 +1,10 @@
 // Tensors there and back, without copies: storages change hands.
 #include "borrow.h"
 
+#if __has_include(<ATen/NamedTensorUtils.h>)  // older PyTorch has names of axes
 #include <ATen/NamedTensorUtils.h>
+#define PORTACL_NAMED_AXES
+#endif
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -41,10 +44,12 @@ const at::Tensor& Model(c10::Device device) {
   return model;
 }
 
-void CopyNames(const at::Tensor& from, const at::Tensor& to) {
+void CopyNames([[maybe_unused]] const at::Tensor& from, [[maybe_unused]] const at::Tensor& to) {
+#ifdef PORTACL_NAMED_AXES
   if (C10_LIKELY(!from.has_names())) return;
   at::impl::internal_set_names_inplace(to.unsafeGetTensorImpl(), from.names(),
                                        /*validate_names=*/false);
+#endif
 }
 
 }  // namespace
