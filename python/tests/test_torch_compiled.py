@@ -214,7 +214,10 @@ def test_nearest_under_transforms_in_graphs():
         torch.testing.assert_close(torch.compile(transform)(x), transform(x))
 
 
-def test_profile_names_what_graphs_compute_by_formulas():
+def test_profile_names_what_graphs_compute_by_formulas(monkeypatch, tmp_path):
+    # Where CI is set, Inductor takes a call of a function that has a formula for an error.
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     both = lambda x: F.interpolate(F.interpolate(x, 9), 12, mode="bilinear")  # noqa: E731
     pictures = lambda x: F.interpolate(x, 9)  # noqa: E731
     x = torch.randn(1, 2, 8, 8)

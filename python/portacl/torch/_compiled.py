@@ -62,6 +62,18 @@ def _inductor_takes_apart(overload: Any) -> bool:
     return module is not None and overload in module.decompositions
 
 
+def _let_inductor_call(overload: Any) -> None:
+    """Register the call that Inductor makes of a function it has no rule for.
+
+    Without that it asks whether PyTorch has a formula, and takes one for an error where the variable
+    CI is set, as on GitHub's runners.
+    """
+    lowering = sys.modules.get("torch._inductor.lowering")
+    if lowering is None or overload in lowering.lowerings or _inductor_takes_apart(overload):
+        return
+    lowering.make_fallback(overload, warn=False)
+
+
 _PASSED_THROUGH = (
     DispatchKey.PythonDispatcher,  # where the rules are
     DispatchKey.PythonTLSSnapshot,
@@ -91,6 +103,8 @@ def _add_rule(
         if key == DispatchKey.AutogradCPU and not (ours and forward()):
             apart = (chosen is before and is_formula) or _inductor_takes_apart(packet.default)
             left_to_graphs[packet.__name__] += apart
+            if not apart:
+                _let_inductor_call(overload)
         return chosen(input, *rest, **named)
 
     overload.py_impl(key)(kernel)
