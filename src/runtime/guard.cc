@@ -117,7 +117,7 @@ bool GuardEnabled() {
     FindLineReader();
   }
   return enabled.Get([] {
-    const bool wanted = GuardWantsExit() || base::settings::Guard();
+    const bool wanted = base::settings::Guard();
     if (wanted) InstallFaultHandler();
     return wanted;
   });

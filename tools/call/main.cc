@@ -120,8 +120,9 @@ class Library {
   // does portacl's, but beside another library: it would answer for what that one lacks.
   bool IsOwn(const std::string& file) const {
     const std::string portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
-    bool others = false, runtime = false, own = false;
+    bool operators = false, others = false, runtime = false, own = false;
     for (const Loaded& library : loaded_) {
+      operators = operators || library.own;
       others = others || (library.own && library.file != portacl);
       if (library.file != file) continue;
       own = own || library.own;
@@ -129,7 +130,7 @@ class Library {
     }
     if (file == portacl && others) return false;
     if (own) return true;
-    if (runtime) return !others;
+    if (runtime) return !operators;
     return !folder_.empty() && fs::path(file).parent_path() == RealPath(folder_);
   }
 
