@@ -196,7 +196,7 @@ def _resize(records: list[Record]) -> str:
     lines = [f"### Resizing inside PyTorch ({threads})", "", _line(head), _line(["---"] * len(head))]
     for name, row in _groups(records, lambda r: r["case"]["name"]).items():
         case = next(iter(row.values()))["case"]
-        shape = "x".join(map(str, case["input"])) + " -> " + "x".join(map(str, case["output"]))
+        shape = " \N{RIGHTWARDS ARROW} ".join("x".join(map(str, case[k])) for k in ("input", "output"))
         cells = [
             _joined(row, counts, lambda r: _milliseconds(r, "torch")),
             _joined(row, counts, lambda r: _milliseconds(r, "portacl")),

@@ -22,8 +22,6 @@ from .timing import Protocol
 Record = dict[str, Any]
 aten = torch.ops.aten
 LINEAR = ("linear1d", "bilinear2d", "trilinear3d")  # by the number of extents
-NEAREST = ("nearest1d", "nearest2d", "nearest3d")
-EXACT = ("_nearest_exact1d", "_nearest_exact2d", "_nearest_exact3d")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Case:
 
 def _cases() -> list[Case]:
     bf16, f16 = torch.bfloat16, torch.float16
-    unet, half, seg8 = (1, 64, 128, 128), (256, 256), (1, 150, 32, 32)
+    unet, half = (1, 64, 128, 128), (256, 256)
     picture, photo = (4, 3, 256, 256), (4, 3, 1024, 1024)
     cases = [
         Case("unet", "linear", unet, half),
@@ -66,7 +64,7 @@ def _cases() -> list[Case]:
         Case("unet_odd", "linear", (2, 48, 75, 67), (150, 134)),
         Case("segmentation_21_x4", "linear", (2, 21, 128, 128), (512, 512)),
         Case("segmentation_150_x4", "linear", (1, 150, 64, 64), (256, 256)),
-        Case("segmentation_150_x8", "linear", seg8, half),
+        Case("segmentation_150_x8", "linear", (1, 150, 32, 32), half),
         Case("segmentation_21_x8_odd", "linear", (2, 21, 41, 55), (328, 440)),
         Case("pyramid", "linear", (4, 256, 25, 25), (50, 50)),
         Case("pyramid_general", "linear", (2, 256, 25, 34), (50, 67)),
@@ -147,8 +145,8 @@ def calls(case: Case) -> dict[str, Call]:
     name = {
         "linear": "_upsample_bilinear2d_aa" if case.antialias else f"upsample_{LINEAR[axes - 1]}",
         "cubic": "_upsample_bicubic2d_aa" if case.antialias else "upsample_bicubic2d",
-        "nearest": f"upsample_{NEAREST[axes - 1]}",
-        "nearest-exact": f"_upsample{EXACT[axes - 1]}",
+        "nearest": f"upsample_nearest{axes}d",
+        "nearest-exact": f"_upsample_nearest_exact{axes}d",
     }[case.mode]
     forward, backward = getattr(aten, name), getattr(aten, f"{name}_backward")
     corners = () if "nearest" in case.mode else (case.align_corners,)
