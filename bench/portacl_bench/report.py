@@ -193,10 +193,12 @@ def _resize(records: list[Record]) -> str:
     counts = results.thread_counts(records)
     threads = " / ".join(f"T{count}" for count in counts)
     head = ["name", "shape", "PyTorch, ms", "portacl, ms", "of a copy", "**PyTorch / portacl**"]
-    lines = [f"### Resizing inside PyTorch ({threads})", "", _line(head), _line(["---"] * len(head))]
+    lines = [f"### Resizing inside PyTorch ({threads})", ""]
+    lines += [_line(head), _line(["---"] * len(head))]
     for name, row in _groups(records, lambda r: r["case"]["name"]).items():
         case = next(iter(row.values()))["case"]
-        shape = " \N{RIGHTWARDS ARROW} ".join("x".join(map(str, case[k])) for k in ("input", "output"))
+        sizes = ("x".join(map(str, case[side])) for side in ("input", "output"))
+        shape = " \N{RIGHTWARDS ARROW} ".join(sizes)
         cells = [
             _joined(row, counts, lambda r: _milliseconds(r, "torch")),
             _joined(row, counts, lambda r: _milliseconds(r, "portacl")),
@@ -211,7 +213,9 @@ def _resize(records: list[Record]) -> str:
             chosen = [
                 r for r in records if r["case"]["group"] == group and r["direction"] == direction
             ]
-            ratios = [[results.ratio(r, "torch") for r in chosen if r["threads"] == n] for n in counts]
+            ratios = [
+                [results.ratio(r, "torch") for r in chosen if r["threads"] == n] for n in counts
+            ]
             cells.append(
                 " / ".join(
                     f"{_number(results.geometric_mean(r))} ({_number(min(filter(None, r)))})"

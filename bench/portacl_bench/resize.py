@@ -1,4 +1,4 @@
-"""Suite `resize`: F.interpolate's operators and their gradients, with and without portacl's kernels.
+"""Suite `resize`: F.interpolate's operators and gradients, with and without portacl's kernels.
 
 Shapes of networks that resize: decoders, segmentation heads, feature pyramids, position tables of
 vision transformers, super-resolution, diffusion, brains, audio; odd sizes beside powers of two.
@@ -162,8 +162,8 @@ def run(options: Any, threads: int) -> list[Record]:
     protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
     records = []
     for case in load(options.filter):
-        size = torch.empty((), dtype=case.dtype).element_size()
-        bytes_ = size * math.prod(case.input[:2]) * sum(map(math.prod, (case.input[2:], case.output)))
+        pixels = math.prod(case.input[2:]) + math.prod(case.output)
+        bytes_ = case.dtype.itemsize * math.prod(case.input[:2]) * pixels
         source, target = torch.ones(2, bytes_ // 2, dtype=torch.uint8)
         copy = in_torch.measure(lambda t=target, s=source: t.copy_(s), protocol)["torch"]
         for direction, call in calls(case).items():
