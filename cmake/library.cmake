@@ -42,6 +42,9 @@ foreach(layer IN LISTS PORTACL_LAYERS)
   add_library(portacl_${layer}_objects OBJECT ${sources})
   target_link_libraries(portacl_${layer}_objects PRIVATE portacl_strict_warnings
                                                  PUBLIC portacl_internal)
+  if(layer MATCHES "^(api|companion|ops|runtime)$")
+    portacl_precompile(portacl_${layer}_objects ${PORTACL_STANDARD_HEADERS})
+  endif()
   target_sources(portacl_objects INTERFACE $<TARGET_OBJECTS:portacl_${layer}_objects>)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)
 endforeach()
@@ -67,7 +70,7 @@ set_source_files_properties(
 # Why: see the file. Its own marks tell the sanitizer where loops begin and end.
 if(PORTACL_SANITIZE MATCHES "thread")
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/thread_pools.cc" PROPERTIES
-    COMPILE_OPTIONS "-fno-sanitize=thread;-DPORTACL_TSAN=1")
+    COMPILE_OPTIONS "-fno-sanitize=thread;-DPORTACL_TSAN=1" SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(PORTACL_NARROW_ONLY AND TARGET portacl_cpu_objects)
   target_compile_definitions(portacl_cpu_objects PRIVATE PORTACL_NARROW_ONLY=1)

@@ -5,6 +5,7 @@ option(PORTACL_TESTS "Build the tests (GoogleTest, RapidCheck)" ${PROJECT_IS_TOP
 option(PORTACL_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_BENCH "Build the benchmarks where Google Benchmark is installed" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_PYTHON "Build the Python extension (nanobind); pyproject.toml sets it" OFF)
+option(PORTACL_PRECOMPILE "Parse the headers of others once for each of the larger targets" ON)
 option(PORTACL_WERROR "Warnings are errors (for developers and CI)" OFF)
 option(PORTACL_COVERAGE "Instrument for gcov" OFF)
 option(PORTACL_FUZZ "Build the fuzz targets of tests/fuzz (clang; with PORTACL_SANITIZE)" OFF)
@@ -20,5 +21,7 @@ find_program(PORTACL_CCACHE ccache)
 mark_as_advanced(PORTACL_CCACHE)
 if(PORTACL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER "${PORTACL_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${PORTACL_CCACHE}")
+  # Without these two ccache refuses all that a precompiled header stands before.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      "${PORTACL_CCACHE}")
 endif()
