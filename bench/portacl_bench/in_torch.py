@@ -6,7 +6,6 @@ PyTorch's runs between the calls, outside the measured time: its threads are awa
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import time
 from collections.abc import Callable
@@ -43,15 +42,20 @@ def run(options: Any, threads: int) -> list[Record]:
     records = []
     for case in chosen:
         for direction, call in calls(case).items():
-            record = {
-                "case": dataclasses.replace(case, name=f"{case.name} {direction}").to_json(),
-                "threads": threads,
-                "load": machine.load(),
-                "pool": pt.threads().pool,
-                "peers": {name: t.to_json() for name, t in measure(call, protocol).items()},
-            }
-            records.append(record)
+            records.append(record(case, direction, call, threads, protocol))
     return records
+
+
+def record(case: Any, direction: str, call: Call, threads: int, protocol: Protocol) -> Record:
+    """What a row of the results says of `call`, which is one direction of `case`."""
+    return {
+        "case": case.to_json() | {"name": f"{case.name} {direction}"},
+        "direction": direction,
+        "threads": threads,
+        "load": machine.load(),
+        "pool": pt.threads().pool,
+        "peers": {name: times.to_json() for name, times in measure(call, protocol).items()},
+    }
 
 
 def calls(case: Case) -> dict[str, Call]:

@@ -13,9 +13,7 @@ from typing import Any
 
 import torch
 
-import portacl.torch as pt
-
-from . import in_torch, machine
+from . import in_torch
 from .in_torch import Call
 from .timing import Protocol
 
@@ -167,16 +165,7 @@ def run(options: Any, threads: int) -> list[Record]:
         source, target = torch.ones(2, bytes_ // 2, dtype=torch.uint8)
         copy = in_torch.measure(lambda t=target, s=source: t.copy_(s), protocol)["torch"]
         for direction, call in calls(case).items():
-            peers = in_torch.measure(call, protocol)
-            records.append(
-                {
-                    "case": case.to_json() | {"name": f"{case.name} {direction}"},
-                    "direction": direction,
-                    "threads": threads,
-                    "load": machine.load(),
-                    "pool": pt.threads().pool,
-                    "peers": {"copy": copy.to_json()}
-                    | {name: times.to_json() for name, times in peers.items()},
-                }
-            )
+            row = in_torch.record(case, direction, call, threads, protocol)
+            row["peers"] = {"copy": copy.to_json()} | row["peers"]
+            records.append(row)
     return records
