@@ -3,6 +3,7 @@ option(PORTACL_SCALAR "Only the scalar kernels of src/ref: no Highway, any CPU" 
 option(PORTACL_TESTS "Build the tests (GoogleTest, RapidCheck)" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_BENCH "Build the benchmarks where Google Benchmark is installed" ${PROJECT_IS_TOP_LEVEL})
+option(PORTACL_SIMULATION "Simulate threads that are not there, for bench/scaling.py" OFF)
 option(PORTACL_PYTHON "Build the Python extension (nanobind); pyproject.toml sets it" OFF)
 option(PORTACL_WERROR "Warnings are errors (for developers and CI)" OFF)
 option(PORTACL_COVERAGE "Instrument for gcov" OFF)

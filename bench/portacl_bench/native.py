@@ -89,6 +89,10 @@ def _prototypes(lib: ctypes.CDLL) -> None:
             flag,
             [POINTER(_Tensor)] * 5 + [c_int32] * 3 + [POINTER(pointer)],
         ),
+        "portaclPlanGridSampler3DBackward": (
+            flag,
+            [POINTER(_Tensor)] * 5 + [c_int32] * 3 + [POINTER(pointer)],
+        ),
         "portaclPlanGetWorkspaceSize": (size, [pointer]),
         "portaclPlanGetKernel": (c_char_p, [pointer]),
         "portaclPlanRun": (flag, [pointer, POINTER(pointer), pointer, size]),
@@ -245,7 +249,8 @@ class PlannedCall:
         case = problem.case
         views = [self._view(t) for t in self._keep]
         if case.is_grid:
-            status = lib.c.portaclPlanGridSampler2DBackward(
+            plan = getattr(lib.c, f"portaclPlanGridSampler{len(case.output)}DBackward")
+            status = plan(
                 *views,
                 INTERPOLATION[case.interpolation],
                 PADDING[case.padding],

@@ -9,6 +9,7 @@
 
 #include "runtime/call.h"
 #include "runtime/fp_env.h"
+#include "runtime/simulation.h"
 #include "runtime/team.h"
 #include "runtime/thread_policy.h"
 #include "runtime/thread_pools.h"
@@ -40,14 +41,14 @@ void internal::ParallelForRange(int64_t count, int64_t grain, RangeFunction func
   if (count <= 0) return;
   LoopBody loop = {count, std::max<int64_t>(1, grain), function, context};
   if (count <= loop.grain) return RunInPlace(loop);
-  if (Team::RunOnLed(loop)) return;
+  if (Team::RunOnLed(loop) || RunSimulated(loop)) return;
   if (RunsInPlace()) return RunInPlace(loop);
   OpenCall* const call = open_call;
   if (call != nullptr) ++call->loops;
   CallKind* const kind = call != nullptr ? call->kind : &KindOf(KeyOfLoop(loop));
   const auto body = [](void* of_loop) {
     const LoopBody& only = *static_cast<LoopBody*>(of_loop);
-    if (!Team::RunOnLed(only)) RunInPlace(only);
+    if (!Team::RunOnLed(only) && !RunSimulated(only)) RunInPlace(only);
   };
   RunRegion(kind, (count - 1) / loop.grain + 1, body, &loop);
 }

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/loop_parts.h"
+
 namespace portacl::runtime {
 
 struct LoopBody {
@@ -52,7 +54,6 @@ class Team {
   struct alignas(64) Part {  // a cache line
     std::atomic<uint64_t> next{0};
   };
-  static constexpr int32_t kMaxParts = 16;
   static constexpr uint32_t kNoneLeft = ~uint32_t{0};
   static constexpr int32_t kClosed = -1;
 
@@ -81,7 +82,7 @@ class Team {
 
   alignas(64) std::atomic<int32_t> number_{0};  // the newest loop's, or kClosed
   alignas(64) std::atomic<int32_t> open_{0};    // its units that are not done
-  std::array<Part, kMaxParts> parts_;
+  std::array<Part, LoopParts::kMost> parts_;
 };
 
 }  // namespace portacl::runtime

@@ -1,0 +1,42 @@
+// How a loop is cut: into parts, one for each thread to begin in, of which ranges are taken.
+#ifndef PORTACL_RUNTIME_LOOP_PARTS_H_
+#define PORTACL_RUNTIME_LOOP_PARTS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace portacl::runtime {
+
+// Ranges are made of units of `unit` indices, so that 32 bits count them.
+struct LoopParts {
+  static constexpr int32_t kMost = 16;
+  static constexpr int64_t kMostUnits = int64_t{1} << 30;
+
+  LoopParts(int64_t indices, int64_t grain, int32_t threads)
+      : count(indices),
+        unit(std::max(std::max<int64_t>(1, grain), indices / kMostUnits + 1)),
+        units((indices - 1) / unit + 1),
+        parts(static_cast<int32_t>(std::min<int64_t>({threads, units, kMost}))) {}
+  LoopParts(int64_t indices, int64_t one_unit, int64_t all_units, int32_t num_parts)
+      : count(indices), unit(one_unit), units(all_units), parts(num_parts) {}
+
+  // The first unit of a part. Without an overflow: a product of the two might have one.
+  int64_t BeginOf(int32_t part) const {
+    return units / parts * part + std::min<int64_t>(part, units % parts);
+  }
+  int64_t IndexOf(uint32_t the_unit) const { return the_unit == units ? count : the_unit * unit; }
+
+  // Ranges get shorter towards the end of a part, so that a late thread keeps nobody waiting.
+  static uint32_t EndOfRange(uint32_t first, uint32_t end) {
+    return first + std::max<uint32_t>(1, (end - first) / 4);
+  }
+
+  int64_t count;
+  int64_t unit;
+  int64_t units;
+  int32_t parts;
+};
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_LOOP_PARTS_H_
