@@ -8,7 +8,7 @@ read it at their start. Needs PyTorch (script/setup --torch) and a build (script
   bench/compare.py --quick                            a few shapes of every class
   bench/compare.py --filter grid.*random --threads 1
   bench/compare.py --suite shapes sizes copy tiny --json r.json --markdown r.md --plots docs/images
-  bench/compare.py --suite torch steps busy           inside PyTorch; needs the Python package too:
+  bench/compare.py --suite torch resize steps busy    inside PyTorch; needs the Python package too:
                                                       build/python (script/test) or an installed one
   bench/compare.py --from r.json --plots docs/images  draws again without measuring
 """
@@ -51,9 +51,10 @@ SUITES = {
     "torch": "operators called through PyTorch with and without portacl.torch.enable()",
     "steps": "whole training steps, likewise",
     "busy": "operators and a step likewise, beside busy processes",
+    "resize": "F.interpolate's operators through PyTorch, likewise",
 }
 # In a process of their own: no other peers, no settings of OpenMP.
-INSIDE_PYTORCH = ("torch", "steps", "busy")
+INSIDE_PYTORCH = ("torch", "steps", "busy", "resize")
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -7,7 +7,7 @@ install(TARGETS portacl EXPORT portaclTargets
 install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY "${PORTACL_GENERATED_INCLUDE}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET portacl_cli)
-  install(TARGETS portacl_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS portacl_cli portacl_npu_smi RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(TARGETS portacl_call RUNTIME DESTINATION libexec/portacl)
   set(manual "${PROJECT_BINARY_DIR}/manual")
   install(FILES "${manual}/portacl.man" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
@@ -19,33 +19,37 @@ if(TARGET portacl_cli)
 endif()
 
 # What is installed, without tests and benchmarks.
-add_custom_target(portacl_product DEPENDS portacl)
+add_custom_target(portacl_product DEPENDS portacl portacl_gdb_types)
 if(TARGET portacl_cli)
-  add_dependencies(portacl_product portacl_cli portacl_manual)
+  add_dependencies(portacl_product portacl_cli portacl_npu_smi portacl_manual)
 endif()
 
-# Names that vendor programs link or load. They are symbolic links to one file, so a program that
-# loads several of them still gets one library with one state. The first line has functions of its
-# own here; torch_npu names those of the second, and programs for newer toolkits those of the third.
-# No regular file may be called libopapi_*.so: torch_npu opens such a file as a library of operators.
-set(PORTACL_COMPAT_NAMES
-    ascendcl nnopbase opapi acl_op_compiler
-    hccl ge_runner graph acl_tdt_channel
-    opapi_cv opapi_nn opapi_math)
-set(compat_dir "${PROJECT_BINARY_DIR}/compat")
-file(MAKE_DIRECTORY "${compat_dir}")
-foreach(name IN LISTS PORTACL_COMPAT_NAMES)
-  file(CREATE_LINK libportacl.so "${compat_dir}/lib${name}.so" SYMBOLIC)
-  install(FILES "${compat_dir}/lib${name}.so" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+# What stands for the vendor's toolkit: its folders, its names of libraries, its files of versions.
+set(tree_links ${PORTACL_TREE_LINKS})
+if(NOT PORTACL_VENDOR_TREE)
+  set(tree_links ${PORTACL_PLAIN_LINKS})
+endif()
+foreach(pair IN LISTS PORTACL_TREE_LINKS)
+  portacl_tree_link("${pair}" path target)
+  get_filename_component(folder "${path}" DIRECTORY)
+  file(MAKE_DIRECTORY "${PORTACL_TREE_BUILD}/${folder}")
+  file(CREATE_LINK "${target}" "${PORTACL_TREE_BUILD}/${path}" SYMBOLIC)
+  if(pair IN_LIST tree_links)
+    install(FILES "${PORTACL_TREE_BUILD}/${path}" DESTINATION "./${folder}")
+  endif()
 endforeach()
+if(PORTACL_VENDOR_TREE)
+  install(DIRECTORY DESTINATION opp)
+  install(DIRECTORY DESTINATION toolkit)
+  install(DIRECTORY "${PORTACL_TREE_BUILD}/files/" DESTINATION .)
+  install(FILES cmake/setenv.bash DESTINATION bin)
+endif()
 
-# Folders that programs for the vendor's toolkit look for: the operators' (nothing is kept there) and
-# those of its parts, where some builds look for the libraries.
-install(DIRECTORY DESTINATION opp)
-file(CREATE_LINK "../${CMAKE_INSTALL_LIBDIR}" "${compat_dir}/lib64" SYMBOLIC)
-foreach(part IN ITEMS runtime compiler)
-  install(FILES "${compat_dir}/lib64" DESTINATION ${part})
-endforeach()
+portacl_install_gdb("${CMAKE_INSTALL_LIBDIR}" "libportacl.so.${PROJECT_VERSION}")
+
+# The package for whole torch_npu programs, which the library finds beside itself.
+install(DIRECTORY python/portacl_npu DESTINATION python
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.cc" PATTERN "*.h")
 
 # Shells that cannot name the file they source fall back to the folder known here.
 set(PORTACL_HOME_FALLBACK "${CMAKE_INSTALL_PREFIX}")

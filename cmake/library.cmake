@@ -15,10 +15,13 @@ configure_file(cmake/version.h.in "${PORTACL_GENERATED_INCLUDE}/portacl/version.
 # aclnnop/level2/<header>: the older place of each operator's header.
 file(GLOB operator_headers RELATIVE "${PROJECT_SOURCE_DIR}/include" CONFIGURE_DEPENDS
      "${PROJECT_SOURCE_DIR}/include/aclnnop/*.h")
+set(every_header "// Every header of aclnnop/.\n")
 foreach(PORTACL_HEADER IN LISTS operator_headers)
   get_filename_component(name "${PORTACL_HEADER}" NAME)
   configure_file(cmake/level2.h.in "${PORTACL_GENERATED_INCLUDE}/aclnnop/level2/${name}" @ONLY)
+  string(APPEND every_header "#include \"${PORTACL_HEADER}\"  // IWYU pragma: export\n")
 endforeach()
+file(CONFIGURE OUTPUT "${PORTACL_GENERATED_PRIVATE}/every_aclnnop.h" CONTENT "${every_header}" @ONLY)
 
 # What every internal source sees.
 add_library(portacl_internal INTERFACE)
@@ -43,9 +46,13 @@ foreach(layer IN LISTS PORTACL_LAYERS)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)
 endforeach()
 
+<<<<<<< HEAD
 if(PORTACL_SIMULATION)
   target_compile_definitions(portacl_runtime_objects PRIVATE PORTACL_SIMULATION=1)
 endif()
+=======
+target_include_directories(portacl_api_objects PRIVATE "${PORTACL_GENERATED_PRIVATE}")
+>>>>>>> main
 
 # Plain loops, for the compiler to vectorise.
 target_compile_options(portacl_companion_objects PRIVATE $<$<CONFIG:Release>:-O3>)
@@ -67,7 +74,8 @@ set_source_files_properties(
 if(PORTACL_SANITIZE MATCHES "thread")
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/thread_pools.cc" PROPERTIES
     COMPILE_OPTIONS "-fno-sanitize=thread;-DPORTACL_TSAN=1")
-  # Who shares what with whom is the same for every instruction set: half of the kernels' time to compile.
+endif()
+if(PORTACL_NARROW_ONLY AND TARGET portacl_cpu_objects)
   target_compile_definitions(portacl_cpu_objects PRIVATE PORTACL_NARROW_ONLY=1)
 endif()
 
@@ -81,7 +89,8 @@ target_link_options(portacl PRIVATE
   -Wl,-z,nodelete)  # streams' threads run its code: dlclose must not take that away
 # Indirect branch tracking: all code that is compiled here begins its functions with the landing mark,
 # but the _init and _fini of the C library's start files do not: an empty function takes their place.
-if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+# The system's archive of the C++ library is compiled without such marks.
+if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE AND NOT PORTACL_LINK_ROOT AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_link_options(portacl PRIVATE
     -Wl,-z,ibt -Wl,-init=portacl_no_init -Wl,-fini=portacl_no_init)
 endif()

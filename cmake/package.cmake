@@ -62,6 +62,9 @@ install_debian(libportacl-dev FILES "${PROJECT_BINARY_DIR}/portaclConfig.cmake"
 
 set(CMAKE_INSTALL_INCLUDEDIR include)
 set(CMAKE_INSTALL_LIBDIR "${debian_lib}")
+# Where gdb loads such files from unasked.
+portacl_install_gdb("share/gdb/auto-load/usr/${debian_lib}" "libportacl.so.${PROJECT_VERSION}"
+                    COMPONENT deb-libportacl-dev EXCLUDE_FROM_ALL)
 file(RELATIVE_PATH PORTACL_PC_PREFIX "/${debian_lib}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" PORTACL_PC_PREFIX "${PORTACL_PC_PREFIX}")
 configure_file(cmake/portacl.pc.in "${debian_build}/portacl.pc" @ONLY)
@@ -71,14 +74,20 @@ install_debian(libportacl-dev FILES "${debian_build}/portacl.pc"
 install_debian(libportacl-dev DIRECTORY include/acl include/aclnn include/aclnnop
                "${PORTACL_GENERATED_INCLUDE}/aclnnop" DESTINATION "${ascend}/include")
 install_debian_link(libportacl-dev "${ascend}/include" portacl include/portacl)
-foreach(name IN LISTS PORTACL_COMPAT_NAMES ITEMS portacl)
-  install_debian_link(libportacl-dev "${ascend}/lib64" lib${name}.so
-                      "${debian_lib}/libportacl.so.${PROJECT_VERSION_MAJOR}")
+install_debian_link(libportacl-dev "${ascend}/lib64" libportacl.so
+                    "${debian_lib}/libportacl.so.${PROJECT_VERSION_MAJOR}")
+foreach(pair IN LISTS PORTACL_TREE_LINKS)
+  portacl_tree_link("${pair}" path target)
+  get_filename_component(folder "${path}" DIRECTORY)
+  install_debian(libportacl-dev FILES "${PORTACL_TREE_BUILD}/${path}" DESTINATION "${ascend}/${folder}")
 endforeach()
 install_debian(libportacl-dev DIRECTORY DESTINATION "${ascend}/opp")
-foreach(part IN ITEMS runtime compiler)
-  install_debian_link(libportacl-dev "${ascend}/${part}" lib64 "${ascend}/lib64")
-endforeach()
+install_debian(libportacl-dev DIRECTORY DESTINATION "${ascend}/toolkit")
+install_debian(libportacl-dev DIRECTORY "${PORTACL_TREE_BUILD}/files/" DESTINATION "${ascend}")
+install_debian(libportacl-dev FILES cmake/setenv.bash DESTINATION "${ascend}/bin")
+install(DIRECTORY python/portacl_npu DESTINATION "${ascend}/python"
+        COMPONENT deb-libportacl-dev EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.cc" PATTERN "*.h")
 set(CMAKE_INSTALL_LIBDIR lib64)
 set(PORTACL_HOME_FALLBACK "/usr/${ascend}")
 configure_file(cmake/set_env.sh.in "${debian_build}/set_env.sh" @ONLY)
@@ -86,6 +95,8 @@ install_debian(libportacl-dev FILES "${debian_build}/set_env.sh" DESTINATION "${
 set(debian_packages libportacl0 libportacl-dev)
 
 if(TARGET portacl_cli)
+  install_debian(libportacl-dev TARGETS portacl_npu_smi RUNTIME DESTINATION "${ascend}/bin")
+  install_debian_without_rpath(libportacl-dev "${ascend}/bin/npu-smi")
   list(APPEND debian_packages portacl)
   install_debian(portacl TARGETS portacl_cli RUNTIME DESTINATION bin)
   install_debian_without_rpath(portacl bin/portacl)

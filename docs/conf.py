@@ -84,7 +84,18 @@ def adjust_page(app, page, template, context, doctree):
         context["body"] = context["body"].replace(' download=""', "")
 
 
+def list_headers(app, page, source):
+    """Puts the headers of aclnnop, each with its functions, behind the page's own text."""
+    if page != "api/aclnn":
+        return
+    for header in sorted((root / "include/aclnnop").glob("*.h")):
+        if "docs/ops/companion.md" in header.read_text():
+            continue
+        source[0] += f"\n## aclnnop/{header.name}\n\n```{{doxygenfile}} {header.name}\n```\n"
+
+
 def setup(app):
+    app.connect("source-read", list_headers)
     app.connect("html-page-context", adjust_page)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
 

@@ -59,6 +59,73 @@ def cell(axes, x, y, width, text, color, height=1.0):
     axes.text(x + width / 2, y + height / 2, text, ha="center", va="center")
 
 
+# ---- resampling ----------------------------------------------------------------------------------
+
+
+def triangle(s):
+    return max(0.0, 1 - abs(s))
+
+
+def keys(s, a):
+    s = abs(s)
+    if s <= 1:
+        return ((a + 2) * s - (a + 3)) * s * s + 1
+    return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a if s < 2 else 0.0
+
+
+def draw_taps(axes, ratio, o, half_width, weight, title):
+    """A row of inputs, the output's middle, and a bar of each tap's weight."""
+    centre = ratio * (o + 0.5)
+    weights = {i: weight((i + 0.5 - centre) / max(ratio if half_width > 2 else 1, 1))
+               for i in range(10) if abs(i + 0.5 - centre) < half_width}  # fmt: skip
+    total = sum(weights.values())
+    for i in range(10):
+        cell(axes, i, -0.55, 1, str(i), TINTS[0] if i in weights else "white", 0.5)
+    for i, w in weights.items():
+        axes.add_patch(Rectangle((i + 0.2, 0), 0.6, 1.6 * w / total, facecolor=BLUE))
+    axes.axhline(0, color="#555555", linewidth=0.8)
+    axes.axvline(centre, ymin=0.22, ymax=0.84, color=ORANGE)
+    axes.text(centre, 1.75, f"output {o}", ha="center", color=ORANGE)
+    axes.set(xlim=(-0.1, 10.1), ylim=(-0.65, 2.1))
+    axes.set_title(title)
+    axes.axis("off")
+
+
+def resample_taps(folder, narrow):
+    figure, axes = panels(narrow, 4, (13.5, 2.9), (4.4, 9.6))
+    draw_taps(axes[0], 0.7, 5, 1, triangle, "linear: two taps")
+    draw_taps(axes[1], 0.7, 5, 2, lambda s: keys(s, -0.75), "cubic: four")
+    draw_taps(axes[2], 2.4, 1, 2.4, triangle, "antialiased: a window")
+    draw_taps(axes[3], 2.4, 1, 4.8, lambda s: keys(s, -0.5), "antialiased cubic")
+    save(figure, folder, "resample-taps.svg", narrow)
+
+
+def resample_order(folder, narrow):
+    """Which axis is summed when, from what is read to what is written."""
+    figure, axes = panels(narrow, 2, (12.5, 2.4), (4.4, 4.8))
+    for panel, title, steps in zip(
+        axes,
+        ("forward", "gradient"),
+        (("input", "W", "H", "D", "output"), ("gradOutput", "D", "H", "W", "gradInput")),
+    ):
+        x = 0.0
+        for number, step in enumerate(steps):
+            ends = number in (0, len(steps) - 1)
+            width = 3.0 if ends else 1.0
+            cell(panel, x, 0, width, step, TINTS[0] if ends else TINTS[1])
+            if not ends:
+                panel.text(x + 0.5, -0.45, f"sum {number}", ha="center", color=GREY)
+            x += width + 0.7
+            if number + 1 < len(steps):
+                panel.add_patch(FancyArrowPatch((x - 0.68, 0.5), (x - 0.02, 0.5), color=BLUE,
+                                                arrowstyle="-|>", mutation_scale=11))  # fmt: skip
+        panel.text(x - 2.2, -0.45, "rounded once", ha="center", color=GREY)
+        panel.set_title(title)
+        panel.set(xlim=(-0.1, x), ylim=(-0.8, 1.3))
+        panel.axis("off")
+    save(figure, folder, "resample-order.svg", narrow)
+
+
 # ---- nearest-exact -------------------------------------------------------------------------------
 
 
@@ -454,7 +521,7 @@ PHASES = (
          "aclTensor* becomes dtype, shape, strides, address", "TensorDesc"),
         (2, "xxx_checks.cc: check, xxx.cc: plan",
          "all rules in one function; index tables;\n"
-         "xxx_impls.cc names the first kernel that serves", "Params"),
+         "kernels.cc names the first kernel that serves", "Params"),
         (4, "Kernel::plan", "path, tiles, workspace; reads no element", ""),
     )),
     (9.25, "phase 2: runs", "right", (
@@ -545,6 +612,8 @@ def main():
     for narrow in (False, True):
         nearest_exact_sources(folder, narrow)
         nearest_exact_order(folder, narrow)
+        resample_taps(folder, narrow)
+        resample_order(folder, narrow)
         grid_sampler_coordinates(folder, narrow)
         grid_sampler_taps(folder, narrow)
         grid_sampler_3d_taps(folder, narrow)

@@ -6,7 +6,7 @@ NAME-narrow, on a telephone:
     portacl demo DIR
     python docs/draw_gallery.py DIR [OUT]
 
-rotation.jpg and lens.jpg are laid out from DIR; those of CUTS are there already (images/ORIGIN.md),
+rotation.jpg, lens.jpg and resizing.jpg are laid out from DIR; those of CUTS are there already (images/ORIGIN.md),
 and only their narrow versions are cut from them. Needs Pillow and matplotlib's fonts
 (script/requirements/base.txt).
 """
@@ -39,6 +39,14 @@ PICTURES = {
         ("lens-inputGrad.png", "inputGrad at the start"),
         ("lens-straightened.png", "straightened in 40 steps"),
         ("lens-loss.png", "loss over the steps"),
+    )),
+    "resizing.jpg": (3, (
+        ("resizing-chart.png", "test chart"),
+        ("resizing-chart-bilinear.png", "bilinear, by 4"),
+        ("resizing-chart-bilinear-antialias.png", "bilinear, antialias, by 4"),
+        ("resizing-enlarged-nearest.png", "nearest, × 8"),
+        ("resizing-enlarged-bilinear.png", "bilinear, × 8"),
+        ("resizing-enlarged-bicubic.png", "bicubic, × 8"),
     )),
 }  # fmt: skip
 

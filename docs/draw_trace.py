@@ -35,7 +35,8 @@ def read(path):
     for event in events:
         if event["ph"] == "M" and event["name"] == "thread_name":
             names[event["pid"], event["tid"]] = event["args"]["name"]
-    return [event for event in events if event["ph"] == "X"], names
+    spans = [event for event in events if event["ph"] == "X" and event["cat"] != "host"]
+    return spans, names
 
 
 def draw(spans, names, renamed, output, width):

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
@@ -95,8 +96,19 @@ std::string CompareJson(const Comparison& result) {
   return JsonText(json);
 }
 
-// A folder of golden results and one of the same layout: A is golden there.
-int RunCompareFolders(const CompareOptions& options) {
+// A folder of results and a golden one, which is G as it is with files; where A alone is a golden
+// folder, it is A.
+int RunCompareFolders(CompareOptions options) {
+  const bool second = golden::IsGoldenSet(options.golden);
+  if (!second && IsFolder(options.golden)) {
+    if (!golden::IsGoldenSet(options.actual)) {
+      throw BadInput(
+          fmt::format("{}: no manifest.json in it, nor in {}: neither is a golden folder",
+                      options.actual, options.golden));
+    }
+  }
+  if (!second) std::swap(options.actual, options.golden);
+
   if (!options.dtype.empty() || !options.shape.empty()) {
     throw BadInput("--dtype and --shape belong to files; a golden folder knows its own");
   }
@@ -105,14 +117,14 @@ int RunCompareFolders(const CompareOptions& options) {
   set.second = options.judge.second;
   set.jobs = options.jobs;
   set.with_pictures = !options.output.report.empty();
-  const std::vector<golden::StoredCase> cases = golden::ReadManifest(options.actual);
+  const std::vector<golden::StoredCase> cases = golden::ReadManifest(options.golden);
   std::vector<golden::ReportRow> rows;
   {
     Progress progress(static_cast<int>(cases.size()));
     set.on_case_done = [&](int done) { progress.Show(done, "cases"); };
-    rows = golden::CompareSets(cases, options.golden, set);
+    rows = golden::CompareSets(cases, options.actual, set);
   }
-  return Conclude(rows, set.standard, options.output, options.actual, options.golden);
+  return Conclude(rows, set.standard, options.output, options.golden, options.actual);
 }
 
 // As the same files in a golden folder, whose bound is 0: for the standards that need none.
@@ -183,12 +195,12 @@ void AddCompareCommand(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CompareOptions>();
   compare
       ->add_option("A", options->actual,
-                   "the golden folder; or the result as a file (.npy, .bin, .png, .jpg)")
+                   "the results to judge: a folder, or a file (.npy, .bin, .png, .jpg)")
       ->required()
       ->type_name("FOLDER|FILE");
   compare
       ->add_option("G", options->golden,
-                   "the folder with the results; or the reference, of any dtype")
+                   "what they must be: a golden folder, or a file of any dtype")
       ->required()
       ->type_name("FOLDER|FILE");
   compare->add_option("--dtype", options->dtype, "element type of .bin files")
@@ -200,6 +212,7 @@ void AddCompareCommand(CLI::App& app, Action& action) {
   AddVerdictOutput(*compare, options->output);
   AddReportFile(*compare, options->output);
   compare->footer(
+      "Of two folders the golden one is G, or A where only that has a manifest.json.\n\n"
       "Two files without a standard: MERE is the mean of |A - G| / (|G| + 1e-7), MARE the "
       "largest.\n"
       "Passed: MERE < T and MARE < 10 T, where T is 2^-13 (float32), 2^-10 (float16), 2^-7\n"

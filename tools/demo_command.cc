@@ -11,6 +11,7 @@
 #include "tools/demo/scene.h"
 #include "tools/demo/verification.h"
 #include "tools/terminal.h"
+#include "tools/testing/host_tensors.h"
 
 namespace portacl::cli {
 namespace {
@@ -28,7 +29,8 @@ struct VerifiedCase {
 
 std::vector<DemoScene> PlayScenes(Progress& progress) {
   using Play = DemoScene (*)();
-  constexpr Play kScenes[] = {UpsampleScene, RotationScene, LensScene, ModesScene, DataTypesScene};
+  constexpr Play kScenes[] = {UpsampleScene, RotationScene,  LensScene,
+                              ModesScene,    DataTypesScene, ResizingScene};
   std::vector<DemoScene> scenes;
   for (const Play play : kScenes) {
     progress.Show(static_cast<int>(scenes.size()), "scenes");
@@ -47,8 +49,8 @@ std::vector<VerifiedCase> VerifyCases(const std::vector<DemoScene>& scenes) {
       for (const DataType dtype : kAllDataTypes) {
         progress.Show(static_cast<int>(verified.size()),
                       fmt::format("{}, {}", demo_case.name, DataTypeName(dtype)));
-        Job job = demo_case.make(dtype);
-        verified.push_back({demo_case.name, dtype, VerifyAgainstRef(job)});
+        verified.push_back(
+            {demo_case.name, dtype, VerifyAgainstRef(golden::InDType(demo_case.call, dtype))});
       }
     }
   }
@@ -177,7 +179,7 @@ int RunDemo(const DemoOptions& options) {
   MakeFolder(options.folder);
   std::vector<DemoScene> scenes;
   {
-    Progress progress(5);
+    Progress progress(6);
     scenes = PlayScenes(progress);
   }
   const std::vector<VerifiedCase> cases = VerifyCases(scenes);

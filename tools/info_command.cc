@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
-#include "tools/job/library_info.h"
+#include "tools/library_info.h"
+#include "tools/run_names.h"
 #include "tools/terminal.h"
 
 namespace portacl::cli {
@@ -39,15 +39,16 @@ void CheckProfile() {
 std::string ImplText(const Json& info) {
   std::string forced = info.value("impl", "");
   if (forced.empty()) return "the best available";
+  const std::string family = forced.substr(0, forced.find(':'));  // without its path
   for (const Json& kernels : info.value("operators", Json::object())) {
     for (const Json& kernel : kernels) {
-      if (kernel.value("name", "") == forced && kernel.value("available", false)) return forced;
+      if (kernel.value("name", "") == family && kernel.value("available", false)) return forced;
     }
   }
   return forced + " (not on this machine)";
 }
 
-// "avx512, avx2, ref"; those that this CPU cannot run in brackets.
+// "avx512, avx2, ref"; what this CPU cannot run in brackets.
 std::string KernelList(const Json& kernels) {
   std::string list;
   for (const KernelInfo& kernel : KernelsOf(kernels)) {
@@ -70,16 +71,9 @@ std::string InfoText(const Json& info) {
   if (!info.contains("operators")) return text;
   Table operators({kLeft, kLeft, kLeft});
   operators.AddHeading({"operator", "also called", "kernels (in brackets: not here)"});
-  std::set<std::string> shown;
-  for (const OperatorNaming& naming : OperatorNamings()) {
-    const Json kernels = info["operators"].value(naming.library, Json::array());
-    operators.AddRow({naming.name, naming.alias, KernelList(kernels)});
-    shown.insert(naming.library);
-  }
-  for (const auto& [name, kernels] : info["operators"].items()) {
-    if (!shown.contains(name)) {
-      operators.AddRow({name, "(for programs, not for run)", KernelList(kernels)});
-    }
+  for (const RunName& name : RunNames()) {
+    const Json kernels = info["operators"].value(name.library, Json::array());
+    operators.AddRow({name.name, name.alias == name.name ? "" : name.alias, KernelList(kernels)});
   }
   return text + "\n" + operators.Text() + "\n" + AnyRankText() + "\n";
 }
@@ -87,11 +81,11 @@ std::string InfoText(const Json& info) {
 // The library's own object, and the names that `portacl run` takes.
 Json InfoJson() {
   Json info = LibraryInfo();
-  for (const OperatorNaming& naming : OperatorNamings()) {
-    info["names"].push_back({{"name", naming.name},
-                             {"also", naming.alias},
-                             {"any_rank", naming.any_rank},
-                             {"operator", naming.library}});
+  for (const RunName& name : RunNames()) {
+    info["names"].push_back({{"name", name.name},
+                             {"also", name.alias},
+                             {"any_rank", name.any_rank},
+                             {"operator", name.library}});
   }
   return info;
 }

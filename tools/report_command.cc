@@ -20,12 +20,17 @@ struct ReportCommand {
   int jobs = 0;
 };
 
-int RunReport(const ReportCommand& options) {
+int RunReport(ReportCommand options) {
   golden::CompareSetOptions set;
   set.standard = StandardOf(options.judge);
   set.second = options.judge.second;
   set.jobs = options.jobs;
   set.with_pictures = true;
+  // In either order, as `compare` takes them.
+  if (!options.other.empty() && !golden::IsGoldenSet(options.golden) &&
+      golden::IsGoldenSet(options.other)) {
+    std::swap(options.golden, options.other);
+  }
   const std::vector<golden::StoredCase> cases = golden::ReadManifest(options.golden);
   std::vector<golden::ReportRow> rows;
   {
@@ -38,8 +43,11 @@ int RunReport(const ReportCommand& options) {
   WriteReport(options.file, rows,
               judged ? fmt::format("{} against {}", options.other, options.golden) : options.golden,
               golden::StandardText(set.standard), judged);
-  Print(fmt::format("report: {} cases in {}\n", rows.size(), options.file));
-  return kExitOk;
+  size_t failed = 0;
+  for (const golden::ReportRow& row : rows) failed += row.verdict.passed() ? 0 : 1;
+  Print(fmt::format("report: {} cases in {}{}\n", rows.size(), options.file,
+                    failed > 0 ? fmt::format(", {} of them failed", failed) : ""));
+  return failed > 0 ? kExitCheckFailed : kExitOk;
 }
 
 }  // namespace

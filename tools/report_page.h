@@ -11,7 +11,8 @@ namespace portacl::cli {
 
 // One file without anything from outside: tools/data/report.html with the data in it.
 void WriteReport(const std::string& path, const std::vector<golden::ReportRow>& rows,
-                 const std::string& title, const std::string& standard, bool judged);
+                 const std::string& title, const std::string& standard, bool judged,
+                 const std::vector<golden::FunctionFile>& functions = {});
 
 }  // namespace portacl::cli
 

@@ -7,42 +7,56 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <system_error>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
 #include "tools/file/tensor_io.h"
-#include "tools/job/library_info.h"
+#include "tools/library_info.h"
 #include "tools/parse.h"
+#include "tools/run_call.h"
 #include "tools/run_options.h"
 #include "tools/tensor/checksum.h"
 #include "tools/terminal.h"
+#include "tools/testing/host_tensors.h"
 
 namespace portacl::cli {
 namespace {
 
-// An input with the file in --save-inputs that it goes to.
-struct SavedInput {
-  NamedTensor input;
-  std::string file;  // empty: not written
+// A tensor of the call with its file.
+struct Shown {
+  size_t index = 0;   // among the call's arguments
+  std::string name;   // as in options: "grad_output"
+  std::string file;   // empty: not written
+  std::string note;   // how to read the picture
+  bool flow = false;  // as a picture: directions
 };
 
-// Named as in the aclnn signature; .bin where NumPy has no such dtype.
-std::vector<SavedInput> SavedInputs(const RunOptions& options, const Job& job) {
-  std::vector<SavedInput> saved;
-  for (const NamedTensor& input : Inputs(job)) {
-    saved.push_back({input, ""});
-    if (options.inputs_folder.empty()) continue;
-    const std::string name = input.name;
-    const char* const extension = input.tensor->dtype() == DataType::kBFloat16 ? "bin" : "npy";
-    saved.back().file = fmt::format("{}/{}.{}", options.inputs_folder,
-                                    name == "grad_output" ? "gradOutput" : name, extension);
+std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
+  std::vector<Shown> shown;
+  for (const size_t i : call.With(role)) {
+    if (!call.arguments[i].wanted) continue;
+    shown.push_back({i, WithSeparator(call.op->parameters[i].native, '_'), "", "", false});
   }
-  return saved;
+  return shown;
 }
 
-void SaveInputs(const RunOptions& options, const std::vector<SavedInput>& inputs) {
+// Named as in the aclnn signature; .bin where NumPy has no such dtype.
+std::vector<Shown> SavedInputs(const RunOptions& options, const golden::Call& call) {
+  std::vector<Shown> inputs = ShownOf(call, golden::Role::kInput);
+  if (options.inputs_folder.empty()) return inputs;
+  for (Shown& input : inputs) {
+    const char* const extension = call.source.dtype == DataType::kBFloat16 ? "bin" : "npy";
+    input.file = fmt::format("{}/{}.{}", options.inputs_folder,
+                             call.op->parameters[input.index].native, extension);
+  }
+  return inputs;
+}
+
+void SaveInputs(const RunOptions& options, const golden::Call& call,
+                const std::vector<Shown>& inputs) {
   if (options.inputs_folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(options.inputs_folder, error);
@@ -51,30 +65,19 @@ void SaveInputs(const RunOptions& options, const std::vector<SavedInput>& inputs
     throw BadInput(fmt::format("--save-inputs {}: cannot be made: {}", options.inputs_folder,
                                error ? error.message() : "a file has its name"));
   }
-  for (const SavedInput& saved : inputs) {
-    SaveTensor(saved.file, *saved.input.tensor, PictureStyle::kValues, std::nullopt);
+  for (const Shown& input : inputs) {
+    SaveTensor(input.file, golden::HostCopy(call.arguments[input.index].tensor),
+               PictureStyle::kValues, std::nullopt);
   }
 }
 
-// A result with the file it goes to.
-struct Result {
-  std::string name;
-  const HostTensor* tensor;
-  std::string file;  // empty: not written
-  PictureStyle style = PictureStyle::kValues;
-  std::string note;  // how to read the picture
-};
-
-std::vector<Result> Results(const RunOptions& options, const Job& job) {
-  std::vector<Result> results;
-  for (const NamedTensor& output : Outputs(job)) {
-    const std::string name = output.name;
-    const bool grid = name == "grid_grad";
-    results.push_back({name, output.tensor,
-                       grid                   ? options.grid_grad_file
-                       : name == "input_grad" ? options.input_grad_file
-                                              : options.grad_input_file,
-                       grid ? PictureStyle::kFlow : PictureStyle::kValues, ""});
+std::vector<Shown> Results(const RunOptions& options, const golden::Call& call) {
+  std::vector<Shown> results = ShownOf(call, golden::Role::kOutput);
+  for (Shown& result : results) {
+    const std::string native = call.op->parameters[result.index].native;
+    result.file = options.TensorText(native);
+    result.flow = native == "gridGrad";
+    if (!result.file.empty()) CheckOutputPath(result.file, call.source.dtype);
   }
   return results;
 }
@@ -88,94 +91,125 @@ std::optional<ValueRange> ParseRange(const std::string& text) {
   return range;
 }
 
-std::string ModeText(const Job& job) {
-  if (IsUpsample(job.op)) {
-    return job.scales.empty() ? "scale from the sizes"
-                              : fmt::format("scale {}", fmt::join(job.scales, ","));
-  }
-  return fmt::format("{}, {} padding, align_corners {}", InterpolationName(job.interpolation),
-                     PaddingName(job.padding), job.align_corners ? "on" : "off");
+std::string ModeWord(const golden::Call& call, size_t i) {
+  const std::vector<std::string> words = golden::ModeWords(call.op->parameters[i]);
+  return words.at(static_cast<size_t>(call.arguments[i].integers.at(0)));
 }
 
-std::string Report(const RunOptions& options, const Job& job, const RunReport& report,
-                   const std::vector<SavedInput>& inputs, const std::vector<Result>& results) {
+// The call's modes, flags and scales: "bilinear, zeros padding, align_corners off".
+std::string ModeText(const golden::Call& call, const std::vector<double>& scales) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const golden::Parameter& p = call.op->parameters[i];
+    const std::string name = WithSeparator(p.native, '_');
+    if (p.role == golden::Role::kMode) {
+      words.push_back(ModeWord(call, i) + (name == "interpolation" ? "" : " " + name));
+    } else if (p.role == golden::Role::kFlag) {
+      words.push_back(name + (call.arguments[i].integers.at(0) != 0 ? " on" : " off"));
+    }
+  }
+  if (call.op->resizes()) {
+    words.push_back(scales.empty() ? "scale from the sizes"
+                                   : fmt::format("scale {}", fmt::join(scales, ",")));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// What was run, for both kinds of report.
+struct RunFacts {
+  const RunOptions& options;
+  const RunTask& task;
+  const RunReport& report;
+  const std::vector<Shown>& inputs;
+  const std::vector<Shown>& results;
+
+  HostTensor Tensor(const Shown& shown) const {
+    return golden::HostCopy(task.call.arguments[shown.index].tensor);
+  }
+  std::vector<double> scales() const {
+    std::vector<double> given;
+    for (const size_t i : task.call.With(golden::Role::kReal)) {
+      if (task.call.source.arguments[i].real) given.push_back(task.call.arguments[i].real);
+    }
+    return given;
+  }
+};
+
+std::string Report(const RunFacts& run) {
   using enum Table::Align;
+  const golden::Timing& timing = run.report.timing;
   Table facts({kLeft, kLeft});
-  facts.AddRow({"operator", OperatorName(job.op)});
-  facts.AddRow({"mode", ModeText(job)});
-  facts.AddRow({"path", fmt::format("{}, through {}", report.kernel, report.api)});
-  facts.AddRow({"profile", options.profile});
+  facts.AddRow({"operator", run.task.choice.name()});
+  facts.AddRow({"mode", ModeText(run.task.call, run.scales())});
+  facts.AddRow({"path", fmt::format("{}, through {}", run.report.kernel, run.report.api)});
+  facts.AddRow({"profile", run.options.profile});
   facts.AddRow({"threads", std::to_string(portaclGetNumThreads())});
-  facts.AddRow({"workspace", fmt::format("{} bytes", report.workspace_size)});
-  const size_t runs = report.seconds.size();
+  facts.AddRow({"workspace", fmt::format("{} bytes", timing.workspace_size)});
+  const size_t runs = timing.seconds.size();
   facts.AddRow(
-      {"time", runs == 1 ? SecondsText(report.best()) + ", the first run (--repeat for more)"
-                         : fmt::format("{} best, {} median of {} runs", SecondsText(report.best()),
-                                       SecondsText(report.median()), runs)});
+      {"time", runs == 1 ? SecondsText(timing.best()) + ", the first run (--repeat for more)"
+                         : fmt::format("{} best, {} median of {} runs", SecondsText(timing.best()),
+                                       SecondsText(timing.median()), runs)});
   facts.AddRow({"bandwidth", fmt::format("{:.3g} GB/s, each tensor counted once",
-                                         BytesMoved(job) / report.best() / 1e9)});
+                                         BytesMoved(run.task.call) / timing.best() / 1e9)});
   Table tensors({kLeft, kLeft, kLeft, kLeft, kLeft});
   tensors.AddHeading({"tensor", "dtype", "shape", "checksum", "file"});
-  const auto add = [&](const std::string& name, const HostTensor& tensor, const std::string& file) {
-    tensors.AddRow(
-        {name, DataTypeName(tensor.dtype()), ToString(tensor.shape()), ChecksumText(tensor), file});
-  };
-  for (const SavedInput& saved : inputs) add(saved.input.name, *saved.input.tensor, saved.file);
-  for (const Result& result : results) {
-    add(result.name, *result.tensor,
-        result.note.empty() ? result.file : fmt::format("{} ({})", result.file, result.note));
+  for (const std::vector<Shown>* const list : {&run.inputs, &run.results}) {
+    for (const Shown& shown : *list) {
+      const HostTensor tensor = run.Tensor(shown);
+      tensors.AddRow(
+          {shown.name, DataTypeName(tensor.dtype()), ToString(tensor.shape()), ChecksumText(tensor),
+           shown.note.empty() ? shown.file : fmt::format("{} ({})", shown.file, shown.note)});
+    }
   }
   return facts.Text() + "\n" + tensors.Text();
 }
 
-nlohmann::ordered_json TensorJson(const std::string& name, const HostTensor& tensor,
-                                  const std::string& file) {
-  nlohmann::ordered_json json = {{"name", name},
-                                 {"dtype", DataTypeName(tensor.dtype())},
-                                 {"shape", tensor.shape()},
-                                 {"checksum", ChecksumText(tensor)}};
-  if (!file.empty()) json["file"] = file;
-  return json;
+nlohmann::ordered_json TensorsJson(const RunFacts& run, const std::vector<Shown>& list) {
+  auto array = nlohmann::ordered_json::array();
+  for (const Shown& shown : list) {
+    const HostTensor tensor = run.Tensor(shown);
+    array.push_back({{"name", shown.name},
+                     {"dtype", DataTypeName(tensor.dtype())},
+                     {"shape", tensor.shape()},
+                     {"checksum", ChecksumText(tensor)}});
+    if (!shown.file.empty()) array.back()["file"] = shown.file;
+  }
+  return array;
 }
 
-nlohmann::ordered_json ReportJson(const RunOptions& options, const Job& job,
-                                  const RunReport& report, const std::vector<SavedInput>& inputs,
-                                  const std::vector<Result>& results) {
+nlohmann::ordered_json ReportJson(const RunFacts& run) {
+  const golden::Call& call = run.task.call;
+  const golden::Timing& timing = run.report.timing;
   nlohmann::ordered_json json;
-  json["operator"] = OperatorName(job.op);
-  json["profile"] = options.profile;
-  json["api"] = report.api;
-  json["path"] = report.kernel;
+  json["operator"] = run.task.choice.name();
+  json["profile"] = run.options.profile;
+  json["api"] = run.report.api;
+  json["path"] = run.report.kernel;
   json["threads"] = portaclGetNumThreads();
-  if (IsUpsample(job.op)) {
-    json["scales"] = job.scales;
-  } else {
-    json["interpolation"] = InterpolationName(job.interpolation);
-    json["padding"] = PaddingName(job.padding);
-    json["align_corners"] = job.align_corners;
+  if (call.op->resizes()) json["scales"] = run.scales();
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const golden::Parameter& p = call.op->parameters[i];
+    const std::string name = WithSeparator(p.native, '_');
+    if (p.role == golden::Role::kMode) json[name] = ModeWord(call, i);
+    if (p.role == golden::Role::kFlag) json[name] = call.arguments[i].integers.at(0) != 0;
   }
-  json["workspace_bytes"] = report.workspace_size;
-  json["time_s"] = {{"best", report.best()},
-                    {"median", report.median()},
-                    {"plan", report.plan_seconds},
-                    {"runs", report.seconds}};
-  json["bytes"] = BytesMoved(job);
-  json["gb_per_s"] = BytesMoved(job) / report.best() / 1e9;
-  json["inputs"] = nlohmann::ordered_json::array();
-  json["outputs"] = nlohmann::ordered_json::array();
-  for (const SavedInput& saved : inputs) {
-    json["inputs"].push_back(TensorJson(saved.input.name, *saved.input.tensor, saved.file));
-  }
-  for (const Result& result : results) {
-    json["outputs"].push_back(TensorJson(result.name, *result.tensor, result.file));
-  }
+  json["workspace_bytes"] = timing.workspace_size;
+  json["time_s"] = {{"best", timing.best()},
+                    {"median", timing.median()},
+                    {"plan", timing.plan_seconds},
+                    {"runs", timing.seconds}};
+  json["bytes"] = BytesMoved(call);
+  json["gb_per_s"] = BytesMoved(call) / timing.best() / 1e9;
+  json["inputs"] = TensorsJson(run, run.inputs);
+  json["outputs"] = TensorsJson(run, run.results);
   return json;
 }
 
 // That of the option, of the environment, or what the operator's name stands for.
 std::string ProfileOf(const RunOptions& options) {
-  static constexpr std::string_view kProfiles[] = {"native", "atlas-a2", "atlas-a3",
-                                                   "atlas-training", "open"};
+  static constexpr std::string_view kProfiles[] = {"native",         "atlas-a2",   "atlas-a3",
+                                                   "atlas-training", "ascend-950", "open"};
   std::string profile = options.profile;
   const char* source = "--profile";
   if (const char* variable = std::getenv("PORTACL_PROFILE");
@@ -197,9 +231,9 @@ void ApplySettings(const RunOptions& options) {
 }
 
 // Here and not by the library's own refusal, which cannot know of the option.
-void ApplyImpl(const RunOptions& options, Operator op) {
+void ApplyImpl(const RunOptions& options, ops::Op op) {
   if (options.impl.empty()) return;
-  const std::vector<std::string> here = AvailableKernels(op);
+  const std::vector<std::string> here = AvailableKernels(ops::RowOf(op).name);
   if (std::find(here.begin(), here.end(), options.impl) == here.end()) {
     throw BadInput(fmt::format("--impl: '{}' is not one of {}, which {} has on this machine",
                                options.impl, fmt::join(here, ", "), options.op));
@@ -211,68 +245,125 @@ int Run(RunOptions options) {
   const std::optional<ValueRange> range = ParseRange(options.range);
   options.profile = ProfileOf(options);
   ApplySettings(options);
-  Job job = BuildJob(options);
-  ApplyImpl(options, job.op);
-  std::vector<Result> results = Results(options, job);
-  for (const Result& result : results) {
-    if (!result.file.empty()) CheckOutputPath(result.file, result.tensor->dtype());
-  }
-  const std::vector<SavedInput> inputs = SavedInputs(options, job);
-  RunSettings settings{options.profile, options.repeat, {}};
+  RunTask task = BuildRun(options);
+  ApplyImpl(options, task.choice.row->op);
+  std::vector<Shown> results = Results(options, task.call);
+  const std::vector<Shown> inputs = SavedInputs(options, task.call);
   RunReport report;
   {
     Progress progress(options.repeat);
-    settings.on_run_done = [&](int done) { progress.Show(done, "runs"); };
-    report = RunJob(job, settings);
+    golden::Timing timing;
+    timing.repeat = options.repeat;
+    timing.on_run_done = [&](int done) { progress.Show(done, "runs"); };
+    report = RunCall(task.call, options.profile, task.choice.graph, std::move(timing));
   }
-  SaveInputs(options, inputs);
-  for (Result& result : results) {
-    if (!result.file.empty()) {
-      result.note = SaveTensor(result.file, *result.tensor, result.style, range);
+  SaveInputs(options, task.call, inputs);
+  for (Shown& result : results) {
+    if (result.file.empty()) continue;
+    result.note =
+        SaveTensor(result.file, golden::HostCopy(task.call.arguments[result.index].tensor),
+                   result.flow ? PictureStyle::kFlow : PictureStyle::kValues, range);
+  }
+  const RunFacts facts{options, task, report, inputs, results};
+  Print(options.json ? JsonText(ReportJson(facts)) : Report(facts));
+  return kExitOk;
+}
+
+// ---- the options, from the parameters of portacl's own API -------------------------------------
+
+struct TensorHelp {
+  const char* native;
+  const char* type;  // of its option
+  const char* help;
+};
+constexpr TensorHelp kTensorHelp[] = {
+    {"gradOutput", "FILE|ones|random:SEED", "gradient of the forward result (default: ones)"},
+    {"input", "FILE|ones|random:SEED", "the picture that is sampled or resized"},
+    {"grid", "FILE|identity|rotate:DEGREES|lens:STRENGTH|random:SEED",
+     "grid sampler: the points, x first, -1..1 across the picture; affine_grid: write them"},
+    {"theta", "FILE|ones|random:SEED", "affine_grid: the matrices, (N, 2, 3) or (N, 3, 4)"},
+    {"gradInput", "FILE", "resizing: write the gradient"},
+    {"inputGrad", "FILE", "grid sampler: write the picture's gradient"},
+    {"gridGrad", "FILE",
+     "grid sampler: write the points' gradient (as a picture: colour = direction); "
+     "affine_grid_backward: read it (default: ones)"},
+    {"output", "FILE", "write the result of a forward function"},
+    {"thetaGrad", "FILE", "affine_grid_backward: write the matrices' gradient"}};
+
+// An operator of the list whose tensors have names that the table lacks has options all the same.
+TensorHelp HelpOf(const ops::Parameter& parameter) {
+  for (const TensorHelp& known : kTensorHelp) {
+    if (std::string_view(known.native) == parameter.name) return known;
+  }
+  return parameter.kind == ops::Kind::kOutput
+             ? TensorHelp{parameter.name, "FILE", "write this result"}
+             : TensorHelp{parameter.name, "FILE|ones|random:SEED", "this input"};
+}
+
+// Calls visit(parameter) for each parameter of a native function, those of one name once.
+template <class Visit>
+void ForEachNativeParameter(Visit visit) {
+  std::set<std::string> seen;
+  for (const ops::Signature* const function : ops::kNativeFunctions) {
+    for (const ops::Parameter& parameter : function->parameters) {
+      if (seen.insert(parameter.name).second) visit(parameter);
     }
   }
-  Print(options.json ? JsonText(ReportJson(options, job, report, inputs, results))
-                     : Report(options, job, report, inputs, results));
-  return kExitOk;
+}
+
+void AddTensorOptions(CLI::App& run, RunOptions& options, bool results, const std::string& group) {
+  ForEachNativeParameter([&](const ops::Parameter& parameter) {
+    if (!ops::IsTensor(parameter.kind) || (parameter.kind == ops::Kind::kOutput) != results) return;
+    const TensorHelp help = HelpOf(parameter);
+    run.add_option(OptionName(parameter.name), options.tensors[parameter.name], help.help)
+        ->type_name(help.type)
+        ->group(group);
+  });
 }
 
 void AddInputOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Inputs (FILE: .npy, .bin with --dtype and --shape, .png, .jpg)";
+  AddTensorOptions(run, options, false, group);
   const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
     run.add_option(name, value, help)->type_name(type)->group(group);
   };
-  add("--grad-output", options.grad_output, "gradient of the forward result (default: ones)",
-      "FILE|ones|random:SEED");
-  add("--input", options.input, "grid sampler: the picture that was sampled",
-      "FILE|ones|random:SEED");
-  add("--grid", options.grid, "grid sampler: the points, x first, -1..1 across the picture",
-      "FILE|identity|rotate:DEGREES|lens:STRENGTH|random:SEED");
   add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
       "float32|float16|bfloat16|float64");
   add("--shape", options.shape,
-      "of --input (grid sampler) or --grad-output (upsample) where no file tells", "N,C,[D,][H,]W");
+      "of --input or, where there is none, of the first input, if no file tells", "N,C,[D,][H,]W");
+}
+
+const char* FlagHelp(std::string_view native) {
+  return native == "alignCorners"
+             ? "-1 and 1 are the centres of the corner pixels, not the picture's edges"
+         : native == "antialias" ? "upsample_linear, upsample_cubic: weigh all pixels when reducing"
+                                 : "";
 }
 
 void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option("--size", options.size,
-                 "upsample: of grad_input; grid sampler: of a made grid (default: the input's)")
+                 "of what is resized to, or of grad_input; of a made grid (default: the input's)")
       ->type_name("[D,][H,]W")
       ->group(group);
-  run.add_option("--scale", options.scale,
-                 "upsample: grad_output extent / grad_input extent; gives the size where --size "
-                 "is absent")
+  run.add_option(
+         "--scale", options.scale,
+         "resizing: large extent / small extent as the operator takes it (forward: output / "
+         "input); gives the size where --size is absent")
       ->type_name("S|SH,SW|SD,SH,SW")
       ->group(group);
-  run.add_option("--interpolation", options.interpolation, "default: bilinear")
-      ->type_name("bilinear|nearest|bicubic")
-      ->group(group);
-  run.add_option("--padding", options.padding, "default: zeros")
-      ->type_name("zeros|border|reflection")
-      ->group(group);
-  run.add_flag("--align-corners", options.align_corners,
-               "-1 and 1 are the centres of the corner pixels, not the picture's edges")
-      ->group(group);
+  ForEachNativeParameter([&](const ops::Parameter& parameter) {
+    if (parameter.kind == ops::Kind::kMode) {
+      run.add_option(OptionName(parameter.name), options.modes[parameter.name],
+                     fmt::format("default: {}", ops::PartOf(parameter, 0)))
+          ->type_name(parameter.symbols)
+          ->group(group);
+    } else if (parameter.kind == ops::Kind::kFlag) {
+      run.add_flag(OptionName(parameter.name), options.flags[parameter.name],
+                   FlagHelp(parameter.name))
+          ->group(group);
+    }
+  });
   run.add_option("--mask", options.mask, "which of input_grad,grid_grad to compute (default: 1,1)")
       ->type_name("1,0")
       ->group(group);
@@ -280,14 +371,10 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
 
 void AddResultOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Results (FILE: .npy, .bin, .png, .jpg)";
+  AddTensorOptions(run, options, true, group);
   const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
     run.add_option(name, value, help)->type_name(type)->group(group);
   };
-  add("--grad-input", options.grad_input_file, "upsample: write the result", "FILE");
-  add("--input-grad", options.input_grad_file, "grid sampler: write the picture's gradient",
-      "FILE");
-  add("--grid-grad", options.grid_grad_file,
-      "grid sampler: write the points' gradient (as a picture: colour = direction)", "FILE");
   add("--save-inputs", options.inputs_folder,
       "write every input: gradOutput.npy, input.npy, grid.npy (bfloat16: .bin)", "DIR");
   add("--range", options.range, "values that become black and white in pictures", "LOW,HIGH");
@@ -299,7 +386,7 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
   run.add_option("--profile", options.profile,
                  "native: the C++ API; otherwise the aclnn C API under this profile (default: "
                  "PORTACL_PROFILE; else native, for the vendor's names atlas-a2)")
-      ->type_name("native|atlas-a2|atlas-a3|atlas-training|open")
+      ->type_name("native|atlas-a2|atlas-a3|atlas-training|ascend-950|open")
       ->group(group);
   run.add_option("--impl", options.impl, "force one kernel (portacl info lists them)")
       ->type_name("NAME")
@@ -326,7 +413,8 @@ void AddRunCommand(CLI::App& app, Action& action) {
   AddModeOptions(*run, *options);
   AddResultOptions(*run, *options);
   AddExecutionOptions(*run, *options);
-  run->footer("Operators (either name):\n" + OperatorNames() +
+  run->footer("Operators (portacl info: their aclnn and graph names):\n" +
+              Wrapped(golden::OperatorNames()) + "\n\n" + AnyRankText() +
               "\n\nExample: how much each pixel of a photograph counts in its turned copy, and "
               "where the\npoints should move, as numbers and as a picture:\n"
               "  portacl run grid_sampler_2d_backward --input photo.png --grid rotate:15 \\\n"

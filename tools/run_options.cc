@@ -1,11 +1,13 @@
-// From the options of `portacl run` to a job: files, made data, shapes, and what does not fit.
+// From the options of `portacl run` to a call: files, made data, shapes, and what does not fit.
 #include "tools/run_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "tools/cli_error.h"
@@ -13,23 +15,104 @@
 #include "tools/file/tensor_io.h"
 #include "tools/parse.h"
 #include "tools/tensor/grids.h"
+#include "tools/testing/generate_parts.h"
+#include "tools/testing/host_tensors.h"
 
 namespace portacl::cli {
 namespace {
 
-struct GivenOption {
-  const char* name;
-  bool given;
-};
+using golden::OperatorRow;
+using golden::Parameter;
+using golden::Role;
 
-// Throws for an option that the operator has no use for: it would be ignored in silence.
-void Refuse(const RunOptions& options, std::initializer_list<GivenOption> list) {
-  for (const GivenOption& option : list) {
-    if (option.given) {
-      throw BadInput(fmt::format("{} does not apply to {}", option.name, options.op));
+// ---- which options apply -----------------------------------------------------------------------
+
+bool IsGradient(const Parameter& p) {
+  return std::string_view(p.native).starts_with("grad") ||
+         std::string_view(p.native).ends_with("Grad");
+}
+
+// The parameters of a row with a role.
+std::vector<Parameter> With(const OperatorRow& row, Role role) {
+  std::vector<Parameter> found;
+  std::copy_if(row.parameters.begin(), row.parameters.end(), std::back_inserter(found),
+               [role](const Parameter& p) { return p.role == role; });
+  return found;
+}
+
+bool IsNumber(const std::string& symbol) { return std::isdigit(symbol[0]) != 0; }
+
+// The extents of the outputs that no input has, which --size gives: "OH", "OW".
+std::vector<std::string> SizeSymbols(const OperatorRow& row) {
+  std::vector<std::string> known, symbols;
+  for (const Parameter& input : With(row, Role::kInput)) {
+    for (const std::string& symbol : golden::Symbols(input)) known.push_back(symbol);
+  }
+  for (const Parameter& output : With(row, Role::kOutput)) {
+    for (const std::string& symbol : golden::Symbols(output)) {
+      if (IsNumber(symbol) || std::find(known.begin(), known.end(), symbol) != known.end())
+        continue;
+      symbols.push_back(symbol);
     }
   }
+  return symbols;
 }
+
+bool HasGrid(const OperatorRow& row) {
+  return std::any_of(row.parameters.begin(), row.parameters.end(),
+                     [](const Parameter& p) { return p.is_grid; });
+}
+
+bool TakesScales(const RunChoice& choice) {
+  const auto& parameters = choice.signature().parameters;
+  return choice.row->resizes() &&
+         std::any_of(parameters.begin(), parameters.end(), [](const ops::Parameter& p) {
+           return p.kind == ops::Kind::kDouble || p.kind == ops::Kind::kFloat ||
+                  p.kind == ops::Kind::kFloats || p.kind == ops::Kind::kScales;
+         });
+}
+
+// Throws for an option that the operator has no use for: it would be ignored in silence.
+void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
+  const OperatorRow& row = *choice.row;
+  const auto check = [&](const std::string& option, bool given, bool applies) {
+    if (given && !applies) {
+      throw BadInput(fmt::format("{} does not apply to {}", option, options.op));
+    }
+  };
+  const auto has = [&](const std::string& native) {
+    return std::any_of(row.parameters.begin(), row.parameters.end(),
+                       [&](const Parameter& p) { return native == p.native; });
+  };
+  check("--scale", !options.scale.empty(), TakesScales(choice));
+  check("--size", !options.size.empty(), HasGrid(row) || !SizeSymbols(row).empty());
+  check("--mask", !options.mask.empty(),
+        choice.graph == nullptr && !With(row, Role::kMask).empty());
+  for (const auto& [native, text] : options.tensors) {
+    check(OptionName(native), !text.empty(), has(native));
+  }
+  for (const auto& [native, text] : options.modes) {
+    check(OptionName(native), !text.empty(), has(native));
+  }
+  for (const auto& [native, given] : options.flags) {
+    // antialias: the other names say themselves which function they are.
+    const bool chooses = native == "antialias" && options.op == ops::RowOf(row.op).name &&
+                         !FindRunChoices(options.op, true).empty();
+    check(OptionName(native), given, has(native) || chooses);
+  }
+}
+
+void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
+  for (const Parameter& input : With(row, Role::kInput)) {
+    if (IsGradient(input) || !options.TensorText(input.native).empty()) continue;
+    throw BadInput(fmt::format("{} is needed: a file, {}", OptionName(input.native),
+                               input.is_grid
+                                   ? "identity, rotate:DEGREES, lens:STRENGTH or random:SEED"
+                                   : "ones or random:SEED"));
+  }
+}
+
+// ---- numbers and words -------------------------------------------------------------------------
 
 std::optional<DataType> WantedDataType(const RunOptions& options) {
   if (options.dtype.empty()) return std::nullopt;
@@ -45,17 +128,94 @@ std::optional<Shape> WantedShape(const RunOptions& options) {
   return ParseShape(options.shape, "--shape");
 }
 
-// ---- upsample ----------------------------------------------------------------------------------
+[[noreturn]] void FailOnCount(const char* option, size_t count, const RunOptions& options,
+                              size_t axes) {
+  throw BadInput(fmt::format("{}: {} values, but {} has {} spatial {}", option, count, options.op,
+                             axes, axes == 1 ? "axis" : "axes"));
+}
 
 std::vector<double> Scales(const RunOptions& options, size_t axes) {
   if (options.scale.empty()) return {};
   std::vector<double> scales = ParseScales(options.scale, "--scale");
   if (scales.size() == 1) scales.resize(axes, scales[0]);
-  if (scales.size() != axes) {
-    throw BadInput(fmt::format("--scale: {} values, but {} has {} spatial {}", scales.size(),
-                               options.op, axes, axes == 1 ? "axis" : "axes"));
-  }
+  if (scales.size() != axes) FailOnCount("--scale", scales.size(), options, axes);
   return scales;
+}
+
+int64_t ParseMode(const RunOptions& options, const Parameter& mode) {
+  const auto given = options.modes.find(mode.native);
+  if (given == options.modes.end() || given->second.empty()) return 0;
+  const std::vector<std::string> words = golden::ModeWords(mode);
+  const auto found = std::find(words.begin(), words.end(), given->second);
+  if (found == words.end()) {
+    throw BadInput(fmt::format("{}: '{}' is not one of {}", OptionName(mode.native), given->second,
+                               fmt::join(words, ", ")));
+  }
+  return found - words.begin();
+}
+
+// 0 or 1 for each output; 1 where the mask is not given.
+std::vector<int64_t> ParseMask(const std::string& text, size_t outputs) {
+  if (text.empty()) return std::vector<int64_t>(outputs, 1);
+  std::vector<int64_t> mask;
+  for (const std::string& word : Split(text, ',')) {
+    if (word == "0" || word == "1") mask.push_back(word == "1" ? 1 : 0);
+  }
+  if (mask.size() == outputs && text.size() == 2 * outputs - 1) return mask;
+  throw BadInput(
+      fmt::format("--mask: '{}' is not 0 or 1 for each result with a comma, as in 1,0", text));
+}
+
+// ---- files of results --------------------------------------------------------------------------
+
+// Whether two paths name one file, also where it does not exist yet.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  const auto resolve = [](const std::string& path) {
+    std::error_code ignored;  // an empty path then; writing the file will say why
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  return a == b || (resolve(a) == resolve(b) && !resolve(a).empty());
+}
+
+// Only of results that are made, and one for each.
+void CheckResultFiles(const RunOptions& options, const OperatorRow& row) {
+  const std::vector<Parameter> outputs = With(row, Role::kOutput);
+  const std::vector<int64_t> mask = ParseMask(options.mask, outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string file = options.TensorText(outputs[i].native);
+    if (file.empty()) continue;
+    if (mask.at(i) == 0) {
+      throw BadInput(fmt::format("{}: the mask leaves {} out", OptionName(outputs[i].native),
+                                 outputs[i].native));
+    }
+    for (size_t k = 0; k < i; ++k) {
+      const std::string other = options.TensorText(outputs[k].native);
+      if (other.empty() || !IsSameFile(file, other)) continue;
+      throw BadInput(fmt::format("{} and {} are the same file {}", OptionName(outputs[k].native),
+                                 OptionName(outputs[i].native), file));
+    }
+  }
+}
+
+// ---- tensors -----------------------------------------------------------------------------------
+
+// Whether a shape has the rank and the fixed extents of a parameter.
+bool Fits(const Parameter& parameter, const Shape& shape) {
+  const std::vector<std::string> symbols = golden::Symbols(parameter);
+  if (symbols.size() != shape.size()) return false;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (IsNumber(symbols[i]) && symbols[i] != std::to_string(shape[i])) return false;
+  }
+  return true;
+}
+
+// "[N, C, H, W]": of resizing there is one tensor that has extents to tell.
+std::string ShapeText(const OperatorRow& row, const Parameter& parameter) {
+  std::vector<std::string> symbols = golden::Symbols(parameter);
+  for (std::string& symbol : symbols) {
+    if (row.resizes() && symbol.size() > 1) symbol.erase(0, 1);
+  }
+  return fmt::format("[{}]", fmt::join(symbols, ", "));
 }
 
 // The smallest extent that the forward function enlarges to at least `out_extent`:
@@ -71,209 +231,205 @@ int64_t InputExtent(int64_t out_extent, double scale) {
   return std::max<int64_t>(static_cast<int64_t>(std::ceil(ratio)), 1);
 }
 
-// The one among `choices` whose rank the tensor has, or nothing and what is wanted of its shape.
-std::optional<Operator> OperatorOfRank(const std::vector<Operator>& choices, const Shape& shape,
-                                       std::string* wanted) {
-  static constexpr const char* kShapes[] = {"[N, C, L]", "[N, C, H, W]", "[N, C, D, H, W]"};
-  for (const Operator op : choices) {
-    if (shape.size() == SpatialAxes(op) + 2) return op;
-    *wanted += wanted->empty() ? "" : " or ";
-    *wanted += kShapes[SpatialAxes(op) - 1];
-  }
-  return std::nullopt;
+int64_t OutputExtent(int64_t in_extent, double scale) {
+  const double extent = std::floor(static_cast<double>(in_extent) * scale);
+  constexpr double kMost = 1e15;
+  if (extent > kMost) throw BadInput("--scale: the result would be too large");
+  return std::max<int64_t>(static_cast<int64_t>(extent), 1);
 }
 
-Shape UpsampleResultShape(const RunOptions& options, const Job& job, size_t axes) {
-  const Shape& from = job.grad_output.shape();
-  Shape shape = from;
-  if (!options.size.empty()) {
-    const Shape size = ParseShape(options.size, "--size");
-    if (size.size() != axes) {
-      throw BadInput(fmt::format("--size: {} values, but {} has {} spatial {}", size.size(),
-                                 options.op, axes, axes == 1 ? "axis" : "axes"));
+// Loads a call's inputs one by one; what is known of extents goes on from each to the next.
+class TaskBuilder {
+ public:
+  TaskBuilder(const RunOptions& options, std::vector<RunChoice> choices)
+      : options_(options), choices_(std::move(choices)), choice_(choices_.front()) {}
+
+  RunTask Build() {
+    std::vector<HostTensor> inputs(With(*choice_.row, Role::kInput).size());
+    bool first = true;
+    for (const bool gradients : {false, true}) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (IsGradient(Input(i)) != gradients) continue;
+        inputs[i] = first ? LoadFirst(i) : Load(Input(i));
+        first = false;
+        Bind(Input(i), inputs[i].shape());
+      }
     }
-    std::copy(size.begin(), size.end(), shape.begin() + 2);
-  } else if (!job.scales.empty()) {
-    for (size_t i = 0; i < axes; ++i) shape[i + 2] = InputExtent(from[i + 2], job.scales[i]);
-  } else {
-    throw BadInput("the size of the result is not known; give --size, --scale or both");
+    golden::Case c = MakeCase();
+    c.dtype = dtype_;
+    return {choice_, golden::CallOn(std::move(c), inputs)};
   }
-  return shape;
-}
 
-void BuildUpsample(const RunOptions& options, const std::vector<Operator>& choices, Job& job) {
-  Refuse(options, {{"--input", !options.input.empty()},
-                   {"--grid", !options.grid.empty()},
-                   {"--interpolation", !options.interpolation.empty()},
-                   {"--padding", !options.padding.empty()},
-                   {"--align-corners", options.align_corners},
-                   {"--mask", !options.mask.empty()},
-                   {"--input-grad", !options.input_grad_file.empty()},
-                   {"--grid-grad", !options.grid_grad_file.empty()}});
-  job.grad_output =
-      LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
-                  WantedDataType(options), WantedShape(options)});
-  std::string wanted;
-  const std::optional<Operator> op = OperatorOfRank(choices, job.grad_output.shape(), &wanted);
-  if (!op) {
-    throw BadInput(fmt::format("--grad-output: {} takes {}, but the shape is {}", options.op,
-                               wanted, ToString(job.grad_output.shape())));
+ private:
+  const OperatorRow& row() const { return *choice_.row; }
+  Parameter Input(size_t i) const { return With(row(), Role::kInput).at(i); }
+
+  std::string SourceOf(const Parameter& input) const {
+    const std::string text = options_.TensorText(input.native);
+    return text.empty() ? "ones" : text;
   }
-  job.op = *op;
-  const size_t axes = SpatialAxes(job.op);
-  job.scales = Scales(options, axes);
-  job.grad_input =
-      HostTensor(job.grad_output.dtype(), UpsampleResultShape(options, job, axes), "grad_input");
-}
 
-// ---- grid sampler ------------------------------------------------------------------------------
-
-Interpolation ParseInterpolation(const std::string& word) {
-  if (word.empty()) return Interpolation::kBilinear;
-  for (const Interpolation mode : kInterpolations) {
-    if (word == InterpolationName(mode)) return mode;
+  // The tensor of which the options may say dtype and shape; its rank chooses the operator.
+  HostTensor LoadFirst(size_t i) {
+    const std::string option = OptionName(Input(i).native);
+    HostTensor tensor =
+        LoadTensor({option, SourceOf(Input(i)), WantedDataType(options_), WantedShape(options_)});
+    std::vector<std::string> wanted;
+    for (const RunChoice& choice : choices_) {
+      const Parameter parameter = With(*choice.row, Role::kInput).at(i);
+      if (Fits(parameter, tensor.shape())) {
+        choice_ = choice;
+        dtype_ = tensor.dtype();
+        return tensor;
+      }
+      wanted.push_back(ShapeText(*choice.row, parameter));
+    }
+    throw BadInput(fmt::format("{}: {} takes {}, but the shape is {}", option, options_.op,
+                               fmt::join(wanted, " or "), ToString(tensor.shape())));
   }
-  throw BadInput(
-      fmt::format("--interpolation: '{}' is not one of bilinear, nearest, bicubic", word));
-}
 
-Padding ParsePadding(const std::string& word) {
-  if (word.empty()) return Padding::kZeros;
-  for (const Padding mode : kPaddings) {
-    if (word == PaddingName(mode)) return mode;
+  HostTensor Load(const Parameter& input) {
+    if (!input.is_grid) {
+      return LoadTensor({OptionName(input.native), SourceOf(input), dtype_, ShapeOf(input)});
+    }
+    HostTensor grid = LoadGrid();
+    if (Fits(input, grid.shape())) return grid;
+    throw BadInput(fmt::format("--grid: wanted {}, but the shape is {}", ShapeText(row(), input),
+                               ToString(grid.shape())));
   }
-  throw BadInput(fmt::format("--padding: '{}' is not one of zeros, border, reflection", word));
-}
 
-struct Mask {
-  bool input_grad = true, grid_grad = true;
+  HostTensor LoadGrid() const {
+    const size_t axes = row().axes;
+    const bool align_corners = Flag("alignCorners");
+    const std::vector<std::string> spatial =
+        axes == 2 ? std::vector<std::string>{"H", "W"} : std::vector<std::string>{"D", "H", "W"};
+    Shape points = {extents_.at("N")};
+    for (const std::string& symbol : spatial) points.push_back(extents_.at(symbol));
+    const bool sized = !options_.size.empty();
+    if (sized) {
+      const Shape size = ParseShape(options_.size, "--size");
+      if (size.size() != axes) {
+        throw BadInput(axes == 2 ? "--size: wanted OH,OW" : "--size: wanted OD,OH,OW");
+      }
+      std::copy(size.begin(), size.end(), points.begin() + 1);
+    }
+    const std::string source = options_.TensorText("grid");
+    if (const std::optional<GridSpec> spec = ParseGridSpec(source)) {
+      if (axes == 3) return MakeVolumeGrid(*spec, points, align_corners, dtype_);
+      const GridFrame frame{points[0],        points[1],        points[2],
+                            extents_.at("H"), extents_.at("W"), align_corners};
+      return MakeGrid(*spec, frame, dtype_);
+    }
+    const std::string extension = Extension(source);
+    const bool raw = extension == "bin";
+    if (!raw && extension != "npy") {
+      throw BadInput(fmt::format(
+          "--grid {}: wanted identity, rotate:DEGREES, lens:STRENGTH, random:SEED or a .npy or "
+          ".bin file",
+          source));
+    }
+    std::optional<Shape> shape;
+    if (sized || raw) {
+      shape = points;
+      shape->push_back(static_cast<int64_t>(axes));
+    }
+    return LoadTensor({"--grid", source, dtype_, shape});
+  }
+
+  void Bind(const Parameter& parameter, const Shape& shape) {
+    const std::vector<std::string> symbols = golden::Symbols(parameter);
+    for (size_t i = 0; i < symbols.size(); ++i) extents_.emplace(symbols[i], shape[i]);
+  }
+
+  Shape ShapeOf(const Parameter& parameter) const {
+    Shape shape;
+    for (const std::string& symbol : golden::Symbols(parameter)) {
+      shape.push_back(IsNumber(symbol) ? std::stoll(symbol) : extents_.at(symbol));
+    }
+    return shape;
+  }
+
+  bool Flag(const std::string& native) const {
+    const auto found = options_.flags.find(native);
+    return found != options_.flags.end() && found->second;
+  }
+
+  // What the inputs leave open of the results' extents.
+  void BindSize(const std::vector<double>& scales) {
+    const std::vector<std::string> symbols = SizeSymbols(row());
+    if (symbols.empty()) return;
+    if (!options_.size.empty()) {
+      const Shape size = ParseShape(options_.size, "--size");
+      if (size.size() != symbols.size()) {
+        FailOnCount("--size", size.size(), options_, symbols.size());
+      }
+      for (size_t i = 0; i < size.size(); ++i) extents_[symbols[i]] = size[i];
+    } else if (!scales.empty()) {
+      const std::vector<std::string> known = golden::Symbols(Input(0));
+      for (size_t i = 0; i < symbols.size(); ++i) {
+        const int64_t from = extents_.at(known.at(i + 2));
+        extents_[symbols[i]] =
+            row().backward() ? InputExtent(from, scales[i]) : OutputExtent(from, scales[i]);
+      }
+    } else {
+      throw BadInput(fmt::format("the size of the result is not known; give --size{}",
+                                 TakesScales(choice_) ? ", --scale or both" : ""));
+    }
+  }
+
+  golden::Case MakeCase() {
+    const std::vector<double> scales = Scales(options_, row().axes);
+    BindSize(scales);
+    golden::GenerateOptions generate;
+    if (options_.profile != "native") generate.profile = options_.profile;
+    golden::Case c = golden::EmptyCase(row(), generate);  // with formats that the function takes
+    size_t axis = 0;
+    for (size_t i = 0; i < c.arguments.size(); ++i) {
+      const Parameter& parameter = row().parameters[i];
+      golden::ArgumentCase& argument = c.arguments[i];
+      if (parameter.role == Role::kOutput) {
+        argument.shape = ShapeOf(parameter);
+        CountBytes(*argument.shape, ElementSize(dtype_), WithSeparator(parameter.native, '_'));
+      } else if (parameter.role == Role::kReal && axis < scales.size()) {
+        argument.real = scales[axis++];
+      } else if (parameter.role == Role::kMode) {
+        argument.integers = {ParseMode(options_, parameter)};
+      } else if (parameter.role == Role::kFlag) {
+        argument.integers = {Flag(parameter.native) ? 1 : 0};
+      } else if (parameter.role == Role::kMask) {
+        argument.integers = ParseMask(options_.mask, With(row(), Role::kOutput).size());
+      }
+    }
+    return c;
+  }
+
+  const RunOptions& options_;
+  const std::vector<RunChoice> choices_;
+  RunChoice choice_;
+  DataType dtype_ = DataType::kFloat32;
+  std::map<std::string, int64_t> extents_;  // by symbol
 };
-
-Mask ParseMask(const std::string& text) {
-  if (text.empty() || text == "1,1") return {};
-  if (text == "1,0") return {true, false};
-  if (text == "0,1") return {false, true};
-  if (text == "0,0") return {false, false};
-  throw BadInput(fmt::format("--mask: '{}' is not two of 0 and 1 with a comma, as in 1,0", text));
-}
-
-HostTensor LoadGrid(const RunOptions& options, const Job& job) {
-  const size_t axes = SpatialAxes(job.op);
-  const Shape& input = job.input.shape();
-  Shape points = {input[0]};
-  points.insert(points.end(), input.begin() + 2, input.end());
-  const bool sized = !options.size.empty();
-  if (sized) {
-    const Shape size = ParseShape(options.size, "--size");
-    if (size.size() != axes) {
-      throw BadInput(axes == 2 ? "--size: wanted OH,OW" : "--size: wanted OD,OH,OW");
-    }
-    std::copy(size.begin(), size.end(), points.begin() + 1);
-  }
-  if (const std::optional<GridSpec> spec = ParseGridSpec(options.grid)) {
-    if (axes == 3) return MakeVolumeGrid(*spec, points, job.align_corners, job.input.dtype());
-    const GridFrame frame{points[0], points[1], points[2], input[2], input[3], job.align_corners};
-    return MakeGrid(*spec, frame, job.input.dtype());
-  }
-  const std::string extension = Extension(options.grid);
-  const bool raw = extension == "bin";
-  if (!raw && extension != "npy") {
-    throw BadInput(fmt::format(
-        "--grid {}: wanted identity, rotate:DEGREES, lens:STRENGTH, random:SEED or a .npy or .bin "
-        "file",
-        options.grid));
-  }
-  std::optional<Shape> shape;
-  if (sized || raw) {
-    shape = points;
-    shape->push_back(static_cast<int64_t>(axes));
-  }
-  return LoadTensor({"--grid", options.grid, job.input.dtype(), shape});
-}
-
-// Whether two paths name one file, also where it does not exist yet.
-bool IsSameFile(const std::string& a, const std::string& b) {
-  const auto resolve = [](const std::string& path) {
-    std::error_code ignored;  // an empty path then; writing the file will say why
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
-  };
-  return a == b || (resolve(a) == resolve(b) && !resolve(a).empty());
-}
-
-// The files of the results: only of results that are made, and one for each.
-void CheckResultFiles(const RunOptions& options, const Mask& mask) {
-  const std::string& input_grad = options.input_grad_file;
-  const std::string& grid_grad = options.grid_grad_file;
-  if (!mask.input_grad && !input_grad.empty()) {
-    throw BadInput("--input-grad: the mask leaves inputGrad out");
-  }
-  if (!mask.grid_grad && !grid_grad.empty()) {
-    throw BadInput("--grid-grad: the mask leaves gridGrad out");
-  }
-  if (!input_grad.empty() && !grid_grad.empty() && IsSameFile(input_grad, grid_grad)) {
-    throw BadInput(fmt::format("--input-grad and --grid-grad are the same file {}", grid_grad));
-  }
-}
-
-void BuildGridSampler(const RunOptions& options, const std::vector<Operator>& choices, Job& job) {
-  Refuse(options,
-         {{"--scale", !options.scale.empty()}, {"--grad-input", !options.grad_input_file.empty()}});
-  if (options.input.empty()) throw BadInput("--input is needed: a file, ones or random:SEED");
-  if (options.grid.empty()) {
-    throw BadInput(
-        "--grid is needed: a file, identity, rotate:DEGREES, lens:STRENGTH or random:SEED");
-  }
-  job.interpolation = ParseInterpolation(options.interpolation);
-  job.padding = ParsePadding(options.padding);
-  job.align_corners = options.align_corners;
-  if (IsGraph(job.op)) Refuse(options, {{"--mask", !options.mask.empty()}});
-  const Mask mask = ParseMask(options.mask);
-  CheckResultFiles(options, mask);
-  job.input = LoadTensor({"--input", options.input, WantedDataType(options), WantedShape(options)});
-  std::string wanted;
-  const std::optional<Operator> op = OperatorOfRank(choices, job.input.shape(), &wanted);
-  if (!op) {
-    throw BadInput(fmt::format("--input: wanted {}, but the shape is {}", wanted,
-                               ToString(job.input.shape())));
-  }
-  job.op = *op;
-  const size_t axes = SpatialAxes(job.op);
-  job.grid = LoadGrid(options, job);
-  const Shape& points = job.grid.shape();
-  if (points.size() != axes + 2 || points.back() != static_cast<int64_t>(axes)) {
-    throw BadInput(fmt::format("--grid: wanted {}, but the shape is {}",
-                               axes == 2 ? "[N, OH, OW, 2]" : "[N, OD, OH, OW, 3]",
-                               ToString(points)));
-  }
-  Shape results = {points[0], job.input.extent(1)};
-  results.insert(results.end(), points.begin() + 1, points.end() - 1);
-  job.grad_output =
-      LoadTensor({"--grad-output", options.grad_output.empty() ? "ones" : options.grad_output,
-                  job.input.dtype(), results});
-  if (mask.input_grad) {
-    job.input_grad = HostTensor(job.input.dtype(), job.input.shape(), "input_grad");
-  }
-  if (mask.grid_grad) job.grid_grad = HostTensor(job.grid.dtype(), points, "grid_grad");
-}
 
 }  // namespace
 
-Job BuildJob(const RunOptions& options) {
-  const std::vector<Operator> choices = ParseOperator(options.op);
+std::string OptionName(const std::string& native) { return "--" + WithSeparator(native, '-'); }
+
+RunTask BuildRun(const RunOptions& options) {
+  std::vector<RunChoice> choices = FindRunChoices(options.op, false);
   if (choices.empty()) {
-    throw BadInput(
-        fmt::format("unknown operator '{}'; there are {}, and their aclnn names (forward "
-                    "functions: C++ and Python)",
-                    options.op, OperatorList()));
+    throw BadInput(fmt::format("unknown operator '{}'; there are {}", options.op,
+                               fmt::join(RunWords(), ", ")));
   }
-  Job job;
-  job.op = choices.front();
-  if (IsUpsample(job.op)) {
-    BuildUpsample(options, choices, job);
-  } else {
-    BuildGridSampler(options, choices, job);
+  RefuseUnused(options, choices.front());
+  const auto antialias = options.flags.find("antialias");
+  if (antialias != options.flags.end() && antialias->second) {
+    choices = FindRunChoices(options.op, true);
   }
-  return job;
+  const OperatorRow& row = *choices.front().row;
+  CheckNeeded(options, row);
+  for (const Parameter& mode : With(row, Role::kMode)) ParseMode(options, mode);
+  CheckResultFiles(options, row);
+  return TaskBuilder(options, std::move(choices)).Build();
 }
 
 }  // namespace portacl::cli

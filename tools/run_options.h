@@ -1,23 +1,25 @@
-// What the user wrote after `portacl run`.
+// What the user wrote after `portacl run`, and the call that it means.
 #ifndef PORTACL_TOOLS_RUN_OPTIONS_H_
 #define PORTACL_TOOLS_RUN_OPTIONS_H_
 
+#include <map>
 #include <string>
 
-#include "tools/job/job.h"
+#include "tools/run_names.h"
+#include "tools/testing/call.h"
 
 namespace portacl::cli {
 
-// Texts as given; empty where the option is absent.
+// Texts as given; empty where the option is absent. Tensors, modes and flags are by their names in
+// portacl's own API: "gradOutput" for --grad-output.
 struct RunOptions {
   std::string op;
 
-  std::string grad_output, input, grid;  // sources
-  std::string dtype, shape, size, scale;
-  std::string interpolation, padding, mask;
-  bool align_corners = false;
+  std::map<std::string, std::string> tensors;  // a source, or the file for a result
+  std::map<std::string, std::string> modes;
+  std::map<std::string, bool> flags;
+  std::string dtype, shape, size, scale, mask;
 
-  std::string grad_input_file, input_grad_file, grid_grad_file;  // results
   std::string range;
   std::string inputs_folder;
 
@@ -26,11 +28,25 @@ struct RunOptions {
   int threads = 0;  // 0: the library's default
   int repeat = 1;
   bool json = false;
+
+  // Of the option for a tensor; "" where it is absent.
+  std::string TensorText(const std::string& native) const {
+    const auto found = tensors.find(native);
+    return found == tensors.end() ? "" : found->second;
+  }
+};
+
+struct RunTask {
+  RunChoice choice;
+  golden::Call call;
 };
 
 // Loads or makes every input and gives the results their shapes. Throws BadInput for options that
 // contradict each other or the files.
-Job BuildJob(const RunOptions& options);
+RunTask BuildRun(const RunOptions& options);
+
+// "--grad-output" for "gradOutput".
+std::string OptionName(const std::string& native);
 
 }  // namespace portacl::cli
 

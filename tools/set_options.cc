@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli_error.h"
@@ -12,6 +14,7 @@
 #include "tools/report_page.h"
 #include "tools/terminal.h"
 #include "tools/testing/case_list.h"
+#include "tools/testing/common_traits.h"
 #include "tools/testing/junit.h"
 #include "tools/testing/verdict_json.h"
 
@@ -31,10 +34,13 @@ double AtLeastZero(const std::string& text, const char* option) {
 std::string FailureText(const CaseVerdict& verdict) {
   std::string text = fmt::format("{} {}\n", Styled("FAILED", Style::kBad), verdict.c.name);
   if (!verdict.error.empty()) text += fmt::format("  {}\n", verdict.error);
+  if (!verdict.error.empty() && verdict.outputs.empty() && verdict.c.expect == 0) {
+    text += "  its outputs are not judged\n";
+  }
   for (const OutputVerdict& output : verdict.outputs) {
     if (output.passed) continue;
     text += fmt::format("  {}: {}\n", output.parameter, output.reason);
-    if (output.nan_mismatch > 0 || output.infinity_mismatch > 0) {
+    if (output.nan_mismatch + output.infinity_mismatch > 0) {
       text += fmt::format("  {}: NaN on one side only: {}, infinities that differ: {}\n",
                           output.parameter, output.nan_mismatch, output.infinity_mismatch);
     }
@@ -45,6 +51,22 @@ std::string FailureText(const CaseVerdict& verdict) {
   return text + fmt::format("  --case '{}'\n", golden::ToString(verdict.c));
 }
 
+// Two digits that count, or all before the point.
+std::string PlainNumber(double value) {
+  if (value > 0 && value < 0.01) return "below 0.01";
+  return value < 9.95 || value >= 1e9 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+}
+
+// How far the worst element is off.
+std::string LargestErrorText(double excess) {
+  if (std::isinf(excess)) return "the largest error is beyond every bound";
+  if (excess > 1 && excess < 1.05) return "the largest error is just above what is allowed";
+  return excess <= 1
+             ? fmt::format("the largest error is {} % of what is allowed",
+                           PlainNumber(100 * excess))
+             : fmt::format("the largest error is {} times what is allowed", PlainNumber(excess));
+}
+
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                         const golden::StandardOptions& standard) {
   size_t failed = 0, unjudged = 0, outputs = 0, right = 0;
@@ -53,7 +75,8 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
   for (const CaseVerdict& verdict : verdicts) {
     failed += verdict.passed() ? 0 : 1;
     // A refusal's verdict is its error.
-    unjudged += !verdict.error.empty() && verdict.c.expect == 0 ? 1 : 0;
+    const bool judged = verdict.error.empty() || verdict.c.expect != 0 || !verdict.outputs.empty();
+    unjudged += judged ? 0 : 1;
     outputs += verdict.outputs.size();
     for (const OutputVerdict& output : verdict.outputs) {
       right += output.passed ? 1 : 0;
@@ -61,15 +84,28 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
       different += output.different_bits;
     }
   }
-  std::string text = failed == 0 ? Styled("ok", Style::kGood) : Styled("FAILED", Style::kBad);
-  text += fmt::format(": {} of {} cases", verdicts.size() - failed, verdicts.size());
-  if (unjudged > 0) text += fmt::format(" ({} not judged)", unjudged);
+  std::string text = failed == 0
+                         ? fmt::format("{}: {} of {} cases passed", Styled("ok", Style::kGood),
+                                       verdicts.size(), verdicts.size())
+                         : fmt::format("{}: {} of {} cases failed", Styled("FAILED", Style::kBad),
+                                       failed, verdicts.size());
+  if (unjudged > 0) text += fmt::format(", {} of them not judged", unjudged);
   if (outputs == 0) return text + "\n";
-  return text + fmt::format(
-                    ", {} of {} outputs {}; {} elements differ from golden's bits, the largest "
-                    "error is {:.2g} {} its bound\n",
-                    right, outputs, golden::StandardText(standard), different, excess,
-                    excess > 1 ? "times" : "of");
+  text += fmt::format("; {} of {} outputs are {}; {} elements differ from golden's bits", right,
+                      outputs, golden::StandardText(standard), different);
+  if (standard.standard == Standard::kBound) text += ", " + LargestErrorText(excess);
+  return text + "\n";
+}
+
+// "functions: 2 in /lib/libopapi.so, 14 in /usr/lib/libportacl.so"; "" for none.
+std::string FunctionsText(const std::vector<golden::FunctionFile>& functions) {
+  std::map<std::string, int> files;
+  for (const golden::FunctionFile& function : functions) ++files[function.file];
+  std::string text;
+  for (const auto& [file, count] : files) {
+    text += fmt::format("{}{} in {}", text.empty() ? "functions: " : ", ", count, file);
+  }
+  return text.empty() ? text : text + "\n";
 }
 
 }  // namespace
@@ -97,8 +133,9 @@ void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
   add("--atol", options.atol, "the same", "X");
   add("--ulp", options.ulp, "at most N representable numbers from golden", "N");
   add("--standard", options.standard,
-      "stat: MERE and MARE; dual: the error at most --factor times that of --second",
-      "bound|binary|stat|dual");
+      "stat: MERE and MARE; mixed: the vendor's mixed tolerance; dual: the error at most --factor "
+      "times that of --second",
+      "bound|binary|stat|mixed|dual");
   add("--second", options.second, "dual: the folder of a second library's results", "FOLDER");
   add("--factor", options.factor, "dual: default 2", "X");
 }
@@ -128,11 +165,12 @@ golden::StandardOptions StandardOf(const JudgeOptions& options) {
         {"bound", Standard::kBound},
         {"binary", Standard::kBinary},
         {"stat", Standard::kStat},
+        {"mixed", Standard::kMixed},
         {"dual", Standard::kDual}};
     const auto word = std::find_if(kWords.begin(), kWords.end(),
                                    [&](const auto& w) { return w.first == options.standard; });
     if (word == kWords.end()) {
-      throw BadInput(fmt::format("--standard: '{}' is not one of bound, binary, stat, dual",
+      throw BadInput(fmt::format("--standard: '{}' is not one of bound, binary, stat, mixed, dual",
                                  options.standard));
     }
     standard.standard = word->second;
@@ -166,15 +204,15 @@ void AddJobs(CLI::App& command, int& jobs) {
 }
 
 int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
-             const VerdictOutput& output, const std::string& golden_folder,
-             const std::string& what) {
+             const VerdictOutput& output, const std::string& golden_folder, const std::string& what,
+             const std::vector<golden::FunctionFile>& functions) {
   std::vector<CaseVerdict> verdicts;
   verdicts.reserve(rows.size());
   for (const golden::ReportRow& row : rows) verdicts.push_back(row.verdict);
   if (!output.report.empty()) {
-    WriteReport(output.report, rows, what, golden::StandardText(standard), true);
+    WriteReport(output.report, rows, what, golden::StandardText(standard), true, functions);
   }
-  if (!output.junit.empty()) golden::WriteJUnit(output.junit, verdicts);
+  if (!output.junit.empty()) golden::WriteJUnit(output.junit, verdicts, functions);
   int code = kExitOk;
   std::string text;
   constexpr size_t kMostShown = 20;
@@ -186,9 +224,10 @@ int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardO
   }
   if (failed > kMostShown) text += fmt::format("... and {} more\n", failed - kMostShown);
   if (output.json) {
-    Print(JsonText(golden::VerdictsJson(verdicts, standard, golden_folder)));
+    Print(JsonText(golden::VerdictsJson(verdicts, standard, golden_folder, functions)));
   } else {
-    Print(text + SummaryText(verdicts, standard));
+    for (const std::string& sentence : golden::CommonTraits(verdicts)) text += sentence + "\n";
+    Print(text + SummaryText(verdicts, standard) + FunctionsText(functions));
   }
   if (code == kExitBadInput) {
     for (const CaseVerdict& verdict : verdicts) {

@@ -40,10 +40,10 @@ void AddJobs(CLI::App& command, int& jobs);
 
 // Prints the verdicts (failures in full, then a summary), writes what is asked for, and returns the
 // exit code: 2 where a file could not be judged, 1 where one failed.
-// `what` was judged: the report's title.
+// `what` was judged: the report's title; `functions`: where those of a library come from.
 int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
-             const VerdictOutput& output, const std::string& golden_folder,
-             const std::string& what);
+             const VerdictOutput& output, const std::string& golden_folder, const std::string& what,
+             const std::vector<golden::FunctionFile>& functions = {});
 
 }  // namespace portacl::cli
 

@@ -18,6 +18,7 @@ namespace {
 struct VerifyCommand {
   CaseSource source;
   std::string library, outputs;
+  std::vector<std::string> files;
   JudgeOptions judge;
   VerdictOutput output;
   double timeout = 60;
@@ -25,13 +26,16 @@ struct VerifyCommand {
 };
 
 int RunVerify(const VerifyCommand& options) {
-  if (options.library.empty() == options.outputs.empty()) {
-    throw BadInput("wanted either --lib-dir (a library to run) or --outputs (files it wrote)");
+  const bool library = !options.library.empty() || !options.files.empty();
+  if (library == !options.outputs.empty()) {
+    throw BadInput(
+        "wanted either --lib-dir or --lib (a library to run) or --outputs (files it wrote)");
   }
-  const std::string& folder = options.library.empty() ? options.outputs : options.library;
-  if (!IsFolder(folder)) throw BadInput(folder + ": no such folder");
+  const std::string& folder = library ? options.library : options.outputs;
+  if (!folder.empty() && !IsFolder(folder)) throw BadInput(folder + ": no such folder");
   golden::VerifyOptions verify;
   verify.library_folder = options.library;
+  verify.library_files = options.files;
   verify.outputs = options.outputs;
   verify.standard = StandardOf(options.judge);
   if (verify.standard.standard == golden::Standard::kDual) {
@@ -41,13 +45,15 @@ int RunVerify(const VerifyCommand& options) {
   verify.jobs = options.jobs;
   verify.with_pictures = !options.output.report.empty();
   const std::vector<golden::Case> cases = CasesOf(options.source);
-  std::vector<golden::ReportRow> rows;
+  golden::Verification result;
   {
     Progress progress(static_cast<int>(cases.size()));
     verify.on_case_done = [&](int done) { progress.Show(done, "cases"); };
-    rows = golden::VerifyLibrary(cases, verify);
+    result = golden::VerifyLibrary(cases, verify);
   }
-  return Conclude(rows, verify.standard, options.output, "", folder);
+  if (!result.note.empty()) fmt::print(stderr, "portacl: {}\n", result.note);
+  return Conclude(result.rows, verify.standard, options.output, "",
+                  folder.empty() ? options.files[0] : folder, result.functions);
 }
 
 }  // namespace
@@ -58,6 +64,10 @@ void AddVerifyCommand(CLI::App& app, Action& action) {
   AddCaseSource(*command, options->source);
   command->add_option("--lib-dir", options->library, "folder with the library (libopapi.so, ...)")
       ->type_name("FOLDER");
+  command
+      ->add_option("--lib", options->files,
+                   "a library by its file, whatever its name; may be given several times")
+      ->type_name("FILE");
   command
       ->add_option("--outputs", options->outputs,
                    "instead: folder of results that were written elsewhere")
@@ -70,7 +80,9 @@ void AddVerifyCommand(CLI::App& app, Action& action) {
   AddVerdictOutput(*command, options->output);
   AddReportFile(*command, options->output);
   command->footer(
-      "The library runs in processes of its own: a crash or a hang costs one case.\n\n"
+      "The library runs in processes of its own: a crash or a hang costs one case. Only functions\n"
+      "that lie in FOLDER, or in a FILE, are judged, not those of a library that it is linked "
+      "to.\n\n"
       "Example: portacl itself, on 1000 small cases\n"
       "  portacl cases generate smoke --count 1000 -o smoke.json\n"
       "  portacl verify smoke.json --lib-dir $ASCEND_HOME_PATH/lib64 --report report.html");

@@ -27,9 +27,10 @@ from .cases import GRID, NEAREST, Case
 
 Record = dict[str, Any]
 KERNELS: dict[str, Callable[[], None]] = {"torch": pt.disable, "portacl": pt.enable}
-WARM_UP = 2
-CALLS = 40  # of each kernels' at most, by neighbours and case
+WARM_UP = 0.5  # seconds: what the runtime learnt beside other neighbours ends in that time
+CALLS = 200  # of each kernels' at most, by neighbours and case
 BURN = "import os, sys; os.nice(int(sys.argv[1])); x = 1.0\nwhile True: x = x * 1.0000001 + 1e-9"
+LEAST = 5
 AWAKE = 0.3  # seconds until a neighbour is busy
 BATCHES = 8  # of an epoch
 
@@ -114,15 +115,17 @@ def measure(call: Callable[[], Any], seconds: float, most: int) -> dict[str, lis
     gc.collect()
     gc.disable()
     try:
-        end = time.perf_counter() + len(KERNELS) * seconds
-        for i in range(WARM_UP + most):
+        begin = time.perf_counter()
+        warm, end = begin + WARM_UP, begin + WARM_UP + len(KERNELS) * seconds
+        while len(times["portacl"]) < most:
+            timed = times["portacl"] or time.perf_counter() > warm
             for name, choose in KERNELS.items():
                 choose()
                 start = time.perf_counter_ns()
                 call()
-                if i >= WARM_UP:
+                if timed:
                     times[name].append((time.perf_counter_ns() - start) * 1e-9)
-            if i >= WARM_UP + 4 and time.perf_counter() > end:
+            if len(times["portacl"]) >= LEAST and time.perf_counter() > end:
                 break
     finally:
         gc.enable()

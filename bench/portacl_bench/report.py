@@ -18,6 +18,8 @@ def markdown(result: Record) -> str:
         parts += [_operator(result, cases.NEAREST), _operator(result, cases.GRID)]
     if result.get("torch"):
         parts.append(_inside(result["torch"]))
+    if result.get("resize"):
+        parts.append(_resize(result["resize"]))
     if result.get("steps"):
         parts.append(_steps(result["steps"]))
     if result.get("busy"):
@@ -183,6 +185,44 @@ def _inside(records: list[Record]) -> str:
                     f"- {direction}, T{count}: geometric mean {_number(mean)}; slowest row "
                     f"{_number(worst)} ({name}); slower than PyTorch: {slower} of {len(chosen)}."
                 )
+    return "\n".join(lines)
+
+
+def _resize(records: list[Record]) -> str:
+    """F.interpolate's operators: every row, and a line for each group and direction."""
+    counts = results.thread_counts(records)
+    threads = " / ".join(f"T{count}" for count in counts)
+    head = ["name", "shape", "PyTorch, ms", "portacl, ms", "of a copy", "**PyTorch / portacl**"]
+    lines = [f"### Resizing inside PyTorch ({threads})", ""]
+    lines += [_line(head), _line(["---"] * len(head))]
+    for name, row in _groups(records, lambda r: r["case"]["name"]).items():
+        case = next(iter(row.values()))["case"]
+        sizes = ("x".join(map(str, case[side])) for side in ("input", "output"))
+        shape = " \N{RIGHTWARDS ARROW} ".join(sizes)
+        cells = [
+            _joined(row, counts, lambda r: _milliseconds(r, "torch")),
+            _joined(row, counts, lambda r: _milliseconds(r, "portacl")),
+            _joined(row, counts, lambda r: _percent(results.ratio(r, "copy"))),
+            _joined(row, counts, lambda r: _number(results.ratio(r, "torch"))),
+        ]
+        lines.append(_line([name, f"{shape}, {case['group']}", *cells]))
+    lines += ["", _line(["mean (slowest row)", "forward", "backward"]), _line(["---"] * 3)]
+    for group in dict.fromkeys(r["case"]["group"] for r in records):
+        cells = []
+        for direction in ("forward", "backward"):
+            chosen = [
+                r for r in records if r["case"]["group"] == group and r["direction"] == direction
+            ]
+            ratios = [
+                [results.ratio(r, "torch") for r in chosen if r["threads"] == n] for n in counts
+            ]
+            cells.append(
+                " / ".join(
+                    f"{_number(results.geometric_mean(r))} ({_number(min(filter(None, r)))})"
+                    for r in ratios
+                )
+            )
+        lines.append(_line([group, *cells]))
     return "\n".join(lines)
 
 

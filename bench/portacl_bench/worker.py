@@ -151,7 +151,7 @@ def run_inside(options: argparse.Namespace, threads: int) -> Record:
     """The suites that measure PyTorch's own functions, with and without portacl's kernels."""
     import portacl  # noqa: PLC0415 (the Python package)
 
-    from . import busy, in_torch, steps  # noqa: PLC0415
+    from . import busy, in_torch, resize, steps  # noqa: PLC0415
 
     result: Record = {
         "version": JSON_VERSION,
@@ -161,7 +161,12 @@ def run_inside(options: argparse.Namespace, threads: int) -> Record:
         "protocol": dataclasses.asdict(timing.Protocol(repeat=options.repeat)),
         "load_before": machine.load(),
     }
-    suites = {"torch": in_torch.run, "steps": steps.run, "busy": busy.run}
+    suites = {
+        "torch": in_torch.run,
+        "steps": steps.run,
+        "busy": busy.run,
+        "resize": resize.run,
+    }
     for suite in options.suite:
         result[suite] = suites[suite](options, threads)
     result["load_after"] = machine.load()

@@ -107,6 +107,10 @@ PORTACL_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName
 PORTACL_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues,
                                           const uint8_t* values);
 
+/** Sets an attribute that is a list of texts, which are copied. */
+PORTACL_API aclError aclopSetAttrListString(aclopAttr* attr, const char* attrName, int numValues,
+                                            const char** values);
+
 /** Sets an attribute that is a data type: a kind of its own, not an integer. */
 PORTACL_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName,
                                           aclDataType attrValue);

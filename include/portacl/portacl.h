@@ -85,10 +85,19 @@ typedef struct portaclThreadPool {
  *  work; the pool before is not used after this returns. */
 PORTACL_API int32_t portaclSetThreadPool(const portaclThreadPool* pool);
 
-/** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training" or "open".
+/** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training", "ascend-950" or
+ *  "open".
  *  Process-wide; the environment variable PORTACL_PROFILE gives the first value. */
 PORTACL_API int32_t portaclSetProfile(const char* name);
 PORTACL_API const char* portaclGetProfile(void);
+
+/** Which published pages the profiles follow: "8.x" (default), those that the first operators were
+ *  written from, or "9.x", the newest; docs/compatibility.md has the differences. ascend-950
+ * follows the newest always. Process-wide; the environment variable PORTACL_EDITION gives the first
+ * value.
+ */
+PORTACL_API int32_t portaclSetEdition(const char* name);
+PORTACL_API const char* portaclGetEdition(void);
 
 /** 1 turns each warning of the aclnn API into PORTACL_ERROR_INVALID (environment:
  *  PORTACL_STRICT). */
@@ -97,7 +106,12 @@ PORTACL_API int32_t portaclGetStrict(void);
 
 /** Forces one kernel family by the name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
  *  null or "" chooses the best again (environment: PORTACL_IMPL). A name that is unknown or that
- *  this CPU cannot run is refused when the next plan is made. */
+ *  this CPU cannot run is refused when the next plan is made.
+ *
+ *  A family may be followed by one of its paths ("avx2:slab", as portaclPlanGetKernel has them),
+ *  to measure or test that path alone. Each plan is then made by this path or refused: with
+ *  PORTACL_ERROR_INVALID and the list of paths if the operator has no such path, with
+ *  PORTACL_ERROR_NO_KERNEL if the path does not serve the call. */
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 
@@ -180,6 +194,66 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
                                              const portaclTensor* output, int32_t interpolation,
                                              int32_t padding, int32_t alignCorners,
                                              portaclPlan** plan);
+
+/** Plans resizing by linear interpolation along every spatial axis: linear, bilinear, trilinear.
+ *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+ *  @param output same rank and dtype, same N and C, the other spatial extents.
+ *  @param alignCorners 0: -0.5 and extent - 0.5, the outer edges, fall together; else the middles
+ * of the first and last elements do.
+ *  @param antialias not 0: an axis that shrinks averages over as many elements as one output
+ * covers.
+ *  @param scales null, or one value per spatial axis: output extent / input extent as the ratio of
+ *         coordinates; 0 means "use the sizes". Not used with alignCorners.
+ *  @param plan receives the plan, null on failure. */
+PORTACL_API int32_t portaclPlanUpsampleLinear(const portaclTensor* input,
+                                              const portaclTensor* output, int32_t alignCorners,
+                                              int32_t antialias, const double* scales,
+                                              portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleLinear: its exact transpose. Shapes as there: gradInput
+ *  like input, gradOutput like output. */
+PORTACL_API int32_t portaclPlanUpsampleLinearBackward(const portaclTensor* gradOutput,
+                                                      const portaclTensor* gradInput,
+                                                      int32_t alignCorners, int32_t antialias,
+                                                      const double* scales, portaclPlan** plan);
+
+/** Plans resizing by cubic convolution (A = -0.75; antialiased: -0.5); parameters as for
+ *  portaclPlanUpsampleLinear. */
+PORTACL_API int32_t portaclPlanUpsampleCubic(const portaclTensor* input,
+                                             const portaclTensor* output, int32_t alignCorners,
+                                             int32_t antialias, const double* scales,
+                                             portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleCubic: its exact transpose. */
+PORTACL_API int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOutput,
+                                                     const portaclTensor* gradInput,
+                                                     int32_t alignCorners, int32_t antialias,
+                                                     const double* scales, portaclPlan** plan);
+
+/** Plans resizing by the element that an output begins in (PyTorch's "nearest"), with one index
+ * rule for both directions; shapes and scales as for portaclPlanUpsampleNearestExact. */
+PORTACL_API int32_t portaclPlanUpsampleNearest(const portaclTensor* input,
+                                               const portaclTensor* output, const double* scales,
+                                               portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleNearest. */
+PORTACL_API int32_t portaclPlanUpsampleNearestBackward(const portaclTensor* gradOutput,
+                                                       const portaclTensor* gradInput,
+                                                       const double* scales, portaclPlan** plan);
+
+/** Plans the grid of points that affine maps give, for grid sampling.
+ *  @param theta (N, 2, 3), or (N, 3, 4) for volumes.
+ *  @param grid  (N, H, W, 2) or (N, D, H, W, 3), x first: theta times (x, y (, z), 1).
+ *  @param alignCorners not 0: -1 and 1 are the middles of the border elements, not their outer
+ * edges.
+ */
+PORTACL_API int32_t portaclPlanAffineGrid(const portaclTensor* theta, const portaclTensor* grid,
+                                          int32_t alignCorners, portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanAffineGrid with respect to theta. */
+PORTACL_API int32_t portaclPlanAffineGridBackward(const portaclTensor* gridGrad,
+                                                  const portaclTensor* thetaGrad,
+                                                  int32_t alignCorners, portaclPlan** plan);
 
 /** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
 PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
@@ -385,6 +459,45 @@ class Plan {
         static_cast<int32_t>(padding), align_corners ? 1 : 0, Reset()));
   }
 
+  Status upsample_linear(const Tensor& input, const Tensor& output, bool align_corners = false,
+                         bool antialias = false, const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleLinear, input, output, align_corners, antialias, scales);
+  }
+  Status upsample_linear_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                  bool align_corners = false, bool antialias = false,
+                                  const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleLinearBackward, grad_output, grad_input, align_corners,
+                  antialias, scales);
+  }
+  Status upsample_cubic(const Tensor& input, const Tensor& output, bool align_corners = false,
+                        bool antialias = false, const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleCubic, input, output, align_corners, antialias, scales);
+  }
+  Status upsample_cubic_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                 bool align_corners = false, bool antialias = false,
+                                 const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleCubicBackward, grad_output, grad_input, align_corners,
+                  antialias, scales);
+  }
+  Status upsample_nearest(const Tensor& input, const Tensor& output,
+                          const double* scales = nullptr) {
+    return Status(portaclPlanUpsampleNearest(input.c_tensor(), output.c_tensor(), scales, Reset()));
+  }
+  Status upsample_nearest_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                   const double* scales = nullptr) {
+    return Status(portaclPlanUpsampleNearestBackward(grad_output.c_tensor(), grad_input.c_tensor(),
+                                                     scales, Reset()));
+  }
+  Status affine_grid(const Tensor& theta, const Tensor& grid, bool align_corners = false) {
+    return Status(
+        portaclPlanAffineGrid(theta.c_tensor(), grid.c_tensor(), align_corners ? 1 : 0, Reset()));
+  }
+  Status affine_grid_backward(const Tensor& grid_grad, const Tensor& theta_grad,
+                              bool align_corners = false) {
+    return Status(portaclPlanAffineGridBackward(grid_grad.c_tensor(), theta_grad.c_tensor(),
+                                                align_corners ? 1 : 0, Reset()));
+  }
+
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
   /// Runs on other addresses and scratch memory; see portaclPlanRun.
@@ -395,6 +508,13 @@ class Plan {
   const char* kernel() const { return portaclPlanGetKernel(plan_); }
 
  private:
+  Status Resize(int32_t (*plan)(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
+                                const double*, portaclPlan**),
+                const Tensor& from, const Tensor& to, bool align_corners, bool antialias,
+                const double* scales) {
+    return Status(plan(from.c_tensor(), to.c_tensor(), align_corners ? 1 : 0, antialias ? 1 : 0,
+                       scales, Reset()));
+  }
   portaclPlan** Reset() {
     portaclPlanDestroy(std::exchange(plan_, nullptr));
     return &plan_;

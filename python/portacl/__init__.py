@@ -1,4 +1,4 @@
-"""Gradients of grid sampling and nearest-exact resizing for NumPy, PyTorch, JAX and DLPack arrays.
+"""Grid sampling, resizing and their gradients for NumPy, PyTorch, JAX and DLPack arrays.
 
 The functions here take arrays of any kind in this machine's memory and return the same kind; they
 take no part in automatic differentiation. For PyTorch's autograd there is ``portacl.torch``, which
@@ -7,6 +7,7 @@ is imported on its own: ``import portacl.torch; portacl.torch.enable()``.
 Results have the same bits for every number of threads.
 """
 
+from ._listed import FUNCTIONS as _FUNCTIONS
 from ._operators import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
@@ -17,9 +18,21 @@ from ._operators import (
 )
 from ._sdk import sdk_path
 from ._settings import __version__, get_num_threads, info, set_num_threads
+from ._upsample import (
+    affine_grid,
+    affine_grid_backward,
+    upsample_cubic,
+    upsample_cubic_backward,
+    upsample_linear,
+    upsample_linear_backward,
+    upsample_nearest,
+    upsample_nearest_backward,
+)
 
 __all__ = [
     "__version__",
+    "affine_grid",
+    "affine_grid_backward",
     "get_num_threads",
     "grid_sampler_2d",
     "grid_sampler_2d_backward",
@@ -28,6 +41,15 @@ __all__ = [
     "info",
     "sdk_path",
     "set_num_threads",
+    "upsample_cubic",
+    "upsample_cubic_backward",
+    "upsample_linear",
+    "upsample_linear_backward",
+    "upsample_nearest",
+    "upsample_nearest_backward",
     "upsample_nearest_exact",
     "upsample_nearest_exact_backward",
+    *_FUNCTIONS,
 ]
+
+globals().update(_FUNCTIONS)

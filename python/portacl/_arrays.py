@@ -87,15 +87,34 @@ def check_tensor(torch: Any, tensor: Any, name: str) -> None:
         )
 
 
+def check_array(array: Any, name: str) -> None:
+    """Refuse what NumPy or the binding would take for something else.
+
+    Raises:
+        TypeError: None, or an array whose mask would be ignored.
+
+    """
+    if array is None:
+        raise TypeError(
+            f"{name} is None, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, whose mask would be ignored: pass {name}.filled(value), or "
+            f"{name}.data"
+        )
+
+
 def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
     """Shape and dtype name of an input.
 
     Raises:
-        TypeError: no array, or a dtype other than float16, bfloat16, float32, float64.
+        TypeError: no array, a masked one, or a dtype other than float16, bfloat16, float32, float64.
         ValueError: not in this machine's memory, rank 0 or above 5, or a PyTorch tensor whose
             gradient would silently be lost.
 
     """
+    check_array(array, name)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         check_tensor(torch, array, name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from math import floor
-from operator import index
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Tuple, Union
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
+from ._numbers import choose, extents, factors, flags, is_number, scaled
 
 Interpolation = Literal["bilinear", "nearest", "bicubic"]
 Padding = Literal["zeros", "border", "reflection"]
@@ -18,34 +17,14 @@ INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 
 
-def _choose(choices: dict[str, int], name: str, value: str) -> int:
-    try:
-        return choices[value]
-    except (KeyError, TypeError):
-        names = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} is {value!r}, but must be one of {names}") from None
+_choose = choose
+_extents = extents
 
 
 def _axis_scales(scales: Scales, axes: int) -> tuple[float, float, float]:
     """One factor per spatial axis, 0 where the sizes decide and behind the last axis."""
-    if scales is None:
-        return (0.0, 0.0, 0.0)
-    values = [scales] * axes if isinstance(scales, (int, float)) else list(scales)
-    if len(values) != axes:
-        raise ValueError(f"scales has {len(values)} values, but there are {axes} spatial axes")
-    try:
-        factors = [0.0 if value is None else float(value) for value in values]
-    except OverflowError:
-        raise ValueError("scales has a value that is no float64") from None
-    first, second, third = (*factors, 0.0, 0.0)[:3]
+    first, second, third = (*factors("scales", scales, axes), 0.0, 0.0)[:3]
     return (first, second, third)
-
-
-def _extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
-    try:
-        return tuple(index(value) for value in values)
-    except TypeError:
-        raise TypeError(f"{name} is {values!r}; wanted {wanted}") from None
 
 
 def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
@@ -66,12 +45,12 @@ def _output_extents(
     axes = len(shape) - 2
     if output_size is None:
         if 0.0 in factors[:axes]:
-            raise ValueError("output_size and scales are both None: one of them is needed")
-        spatial = tuple(floor(e * f) for e, f in zip(shape[2:], factors))
-    else:
-        sizes = [output_size] * axes if isinstance(output_size, int) else output_size
-        spatial = _extents("output_size", sizes, "one int, or a sequence of ints")
-    if len(spatial) != axes or min(spatial) < 0:
+            raise ValueError("output_size and scales are both missing: one of them is needed")
+        return scaled(shape[2:], factors, "scales")
+    wanted = "one int, or a sequence of ints"
+    sizes = [output_size] * axes if is_number(output_size) else output_size
+    spatial = extents("output_size", sizes, wanted)  # type: ignore[arg-type]
+    if len(spatial) != axes:
         raise ValueError(f"output_size is {list(spatial)}, but {axes} extents are needed")
     return spatial
 
@@ -101,23 +80,9 @@ def upsample_nearest_exact_backward(
             or ``grad_output``.
 
     """
-    shape, dtype = describe(grad_output, "grad_output")
-    axes = _spatial_axes(shape, "grad_output")
-    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
-    if len(wanted) != len(shape) or min(wanted) < 0:
-        raise ValueError(
-            f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
-            f"{len(shape)} extents of at least 0"
-        )
-    factors = _axis_scales(scales, axes)
-    kind = kind_of(grad_output)
-    if out is not None:
-        _check_result(out, wanted)
-        _core.upsample_nearest_exact_backward(grad_output, out, factors)
-        return out
-    result = kind.empty(wanted, dtype)
-    _core.upsample_nearest_exact_backward(grad_output, result, factors)
-    return kind.finish(result)
+    return _resize_backward(
+        _core.upsample_nearest_exact_backward, grad_output, input_size, scales, out
+    )
 
 
 def upsample_nearest_exact(
@@ -147,18 +112,7 @@ def upsample_nearest_exact(
             or ``input``.
 
     """
-    shape, dtype = describe(input, "input")
-    axes = _spatial_axes(shape, "input")
-    factors = _axis_scales(scales, axes)
-    wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
-    kind = kind_of(input)
-    if out is not None:
-        _check_result(out, wanted)
-        _core.upsample_nearest_exact(input, out, factors)
-        return out
-    result = kind.empty(wanted, dtype)
-    _core.upsample_nearest_exact(input, result, factors)
-    return kind.finish(result)
+    return _resize(_core.upsample_nearest_exact, input, output_size, scales, out)
 
 
 def grid_sampler_2d_backward(
@@ -318,6 +272,59 @@ def grid_sampler_3d(
     )
 
 
+def _resize_backward(
+    function: Callable[..., None],
+    grad_output: Any,
+    input_size: Sequence[int],
+    scales: Scales,
+    out: Any,
+    *modes: bool,
+) -> Any:
+    shape, dtype = describe(grad_output, "grad_output")
+    axes = _spatial_axes(shape, "grad_output")
+    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
+    if len(wanted) != len(shape):
+        raise ValueError(
+            f"input_size is {list(wanted)}, but grad_output of shape {list(shape)} needs "
+            f"{len(shape)} extents"
+        )
+    arguments = (*modes, _axis_scales(scales, axes))
+    return _into(function, grad_output, wanted, dtype, arguments, out)
+
+
+def _resize(
+    function: Callable[..., None],
+    input: Any,
+    output_size: int | Sequence[int] | None,
+    scales: Scales,
+    out: Any,
+    *modes: bool,
+) -> Any:
+    shape, dtype = describe(input, "input")
+    factors = _axis_scales(scales, _spatial_axes(shape, "input"))
+    wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
+    return _into(function, input, wanted, dtype, (*modes, factors), out)
+
+
+def _into(
+    function: Callable[..., None],
+    source: Any,
+    wanted: tuple[int, ...],
+    dtype: str,
+    arguments: tuple[Any, ...],
+    out: Any,
+) -> Any:
+    """Run a function of one array and its result; the result is ``out`` or a new array."""
+    kind = kind_of(source)
+    if out is not None:
+        _check_result(out, wanted)
+        function(source, out, *arguments)
+        return out
+    result = kind.empty(wanted, dtype)
+    function(source, result, *arguments)
+    return kind.finish(result)
+
+
 _Modes = Tuple[Interpolation, Padding, bool]
 
 
@@ -342,9 +349,9 @@ def _sample_backward(
     input_shape, dtype = describe(input, "input")
     grid_shape, _ = describe(grid, "grid")
     chosen = _choose_modes(modes)
-    mask = [bool(wanted) for wanted in output_mask]
-    if len(mask) != 2:
-        raise ValueError(f"output_mask has {len(mask)} values, but must have 2")
+    mask = flags("output_mask", output_mask, 2)
+    if out is not None and not isinstance(out, (tuple, list)):
+        raise TypeError(f"out is a {type(out).__name__}; wanted (input_grad, grid_grad)")
     if out is not None and len(out) != 2:
         raise ValueError(f"out has {len(out)} arrays, but must have 2 (None for a masked one)")
     kind = kind_of(grad_output)

@@ -13,6 +13,21 @@ POOLED_BYTES = _core.POOLED_BYTES
 """Results of at least this size come from the pool."""
 
 
+def result_bytes(shape: Sequence[int], item_bytes: int) -> int:
+    """Bytes of a result.
+
+    Raises:
+        ValueError: an extent is negative, or they are more than an address space has.
+
+    """
+    if min(shape, default=0) < 0:
+        raise ValueError(f"a result of shape {list(shape)} has a negative extent")
+    nbytes = prod(shape) * item_bytes
+    if max(nbytes, *shape) > sys.maxsize:
+        raise ValueError(f"a result of shape {list(shape)} has more bytes than 64 bits can count")
+    return nbytes
+
+
 def pooled_block(shape: Sequence[int], item_bytes: int) -> _core.Block | None:
     """Memory from the pool for a result, or None where it is small or the pool is off.
 
@@ -21,11 +36,7 @@ def pooled_block(shape: Sequence[int], item_bytes: int) -> _core.Block | None:
         MemoryError: there is no memory for it.
 
     """
-    if min(shape, default=0) < 0:
-        raise ValueError(f"a result of shape {list(shape)} has a negative extent")
-    nbytes = prod(shape) * item_bytes
-    if max(nbytes, *shape) > sys.maxsize:
-        raise ValueError(f"a result of shape {list(shape)} has more bytes than 64 bits can count")
+    nbytes = result_bytes(shape, item_bytes)
     if nbytes < POOLED_BYTES or _core.pool_limit() == 0:
         return None
     return _core.Block(nbytes)
@@ -45,6 +56,6 @@ def empty_tensor(torch: Any, shape: Sequence[int], dtype: Any) -> Any:
     if block is not None:
         return torch.frombuffer(block, dtype=dtype).view(shape)
     try:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device="cpu")
     except RuntimeError:  # how PyTorch's allocator says that there is no memory
         raise no_memory(shape, dtype.itemsize) from None

@@ -3,6 +3,7 @@
 The package holds the library once, under the name that programs load (wheels hold no symbolic
 links). The names that programs link, ``libascendcl.so`` and its kin, are symbolic links to that one
 file, made in a folder of the user's cache, so that a process never gets a second copy of it.
+``sdk/vendor_tree.txt`` is the list of all links, which the build wrote: ``PATH=TARGET`` lines.
 """
 
 from __future__ import annotations
@@ -14,20 +15,6 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _LIBRARY = "libportacl.so.0"
-_LINK_NAMES = (
-    "libportacl.so",
-    "libascendcl.so",
-    "libnnopbase.so",
-    "libopapi.so",
-    "libacl_op_compiler.so",
-    "libhccl.so",
-    "libge_runner.so",
-    "libgraph.so",
-    "libacl_tdt_channel.so",
-    "libopapi_cv.so",
-    "libopapi_nn.so",
-    "libopapi_math.so",
-)
 
 
 def _cache_root() -> Path:
@@ -51,8 +38,8 @@ def sdk_path() -> Path:
     """Make the folder that programs use as ``ASCEND_HOME_PATH``, and return it.
 
     It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files,
-    the folders ``opp``, ``runtime`` and ``compiler``, which some programs look for, and the files
-    by which CMake's ``find_package(portacl)`` and pkg-config find it.
+    the folders and files of the vendor's toolkit that programs look for, and the files by which
+    CMake's ``find_package(portacl)`` and pkg-config find it.
     It lies in ``PORTACL_CACHE``, else in ``$XDG_CACHE_HOME/portacl``, else in
     ``~/.cache/portacl``; deleting it does no harm.
 
@@ -71,12 +58,17 @@ def sdk_path() -> Path:
     home = root / "portacl" / "sdk"
     libraries = home / "lib64"
     libraries.mkdir(parents=True, exist_ok=True)
-    for name in (_LIBRARY, *_LINK_NAMES):
+    for name in (_LIBRARY, "libportacl.so"):
         _link(files / "lib64" / _LIBRARY, libraries / name)
-    (home / "opp").mkdir(exist_ok=True)
-    for part in ("runtime", "compiler"):
-        (home / part).mkdir(exist_ok=True)
-        _link(Path("../lib64"), home / part / "lib64")
+    for folder in ("opp", "toolkit"):
+        (home / folder).mkdir(exist_ok=True)
+    for line in (files / "vendor_tree.txt").read_text("utf-8").splitlines():
+        path, _, target = line.partition("=")
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        _link(Path(target), home / path)
+    for info in (files / "version.cfg", *files.rglob("*.info")):
+        (home / info.relative_to(files)).parent.mkdir(exist_ok=True)
+        _link(info, home / info.relative_to(files))
     for entry in ("include", "bin", "share"):
         _link(files / entry, home / entry)
     # A folder, not a link to one: the .pc file finds the libraries by its own place.

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -37,6 +38,11 @@ const DType& FindDType(int32_t code) {
   return kDTypes[0];
 }
 
+bool Supported(const nb::object& name) {
+  return std::any_of(kDTypes.begin(), kDTypes.end(),
+                     [&](const DType& dtype) { return name.equal(nb::str(dtype.name)); });
+}
+
 template <class... Args>
 [[noreturn]] void ThrowValueError(const char* format, Args... args) {
   PyErr_Format(PyExc_ValueError, format, args...);
@@ -49,18 +55,33 @@ template <class... Args>
   throw nb::python_error();
 }
 
-// The exporter's own refusal, with the parameter's name; it stays visible as the cause. Takes the
-// error that is set.
-[[noreturn]] void ThrowUnreadable(const char* name) {
-  nb::python_error cause;
-  if (nb::str(nb::getattr(cause.type(), "__module__", nb::str(""))).equal(nb::str("jax.errors"))) {
+// str(object); never null, as nb::str's own text is where an exception is pending.
+std::string Text(nb::handle object) {
+  const nb::object text = nb::steal(PyObject_Str(object.ptr()));
+  const char* characters = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
+  if (characters != nullptr) return characters;
+  PyErr_Clear();
+  return "(without a name)";
+}
+
+// The exporter's own refusal, with the parameter's name; it stays visible as the cause.
+[[noreturn]] void ThrowUnreadable(const char* name, nb::python_error& cause) {
+  const std::string type = Text(nb::getattr(cause.type(), "__name__", nb::str("")));
+  if (type == "TracerArrayConversionError" || type == "ConcretizationTypeError") {
     nb::raise_from(cause, PyExc_ValueError,
                    "%s is traced by JAX and has no values yet: inside jit, grad and vmap the "
                    "functions are those of portacl.jax",
                    name);
   }
-  const std::string text = nb::str(cause.value()).c_str();
+  std::string text = Text(cause.value());
+  text.resize(std::min(text.find('\n'), text.size()));  // PyTorch's have a backtrace
   nb::raise_from(cause, PyExc_ValueError, "%s cannot be read as an array: %s", name, text.c_str());
+}
+
+// The same of the error that is set.
+[[noreturn]] void ThrowUnreadable(const char* name) {
+  nb::python_error cause;
+  ThrowUnreadable(name, cause);
 }
 
 [[noreturn]] void ThrowDType(const char* name, const std::string& got) {
@@ -71,9 +92,20 @@ template <class... Args>
 std::string Describe(dlpack::DataType type) {
   static constexpr std::array<const char*, 7> kCodes = {"int",    "uint",    "float", "opaque",
                                                         "bfloat", "complex", "bool"};
-  const std::string code = type.code < kCodes.size() ? kCodes[type.code] : "unknown";
-  return code + std::to_string(type.bits) +
-         (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
+  // Whole names: the exponent's and the mantissa's bits say more than the size.
+  static constexpr std::array<const char*, 11> kNarrow = {
+      "float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
+      "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
+      "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
+  const size_t narrow = type.code - kCodes.size();
+  std::string name;
+  if (type.code < kCodes.size()) {
+    name = kCodes[type.code] + std::to_string(type.bits);
+  } else {
+    name = narrow < kNarrow.size() ? kNarrow[narrow]
+                                   : "number " + std::to_string(type.code) + " of DLPack";
+  }
+  return name + (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
 }
 
 // What `call` returns, which runs an array's own Python code. Where the interpreter ends meanwhile
@@ -128,6 +160,7 @@ const dlpack::ExchangeApi* FindExchangeApi(nb::handle type) {
 ArrayView::ArrayView(nb::handle object, const char* name, Access access) : name_(name) {
   if (!FromExchangeApi(object) && !FromBuffer(object) && !FromCapsule(object) &&
       !FromNumpyBfloat16(object)) {
+    if (refused_) ThrowUnreadable(name_, *refused_);
     ThrowTypeError("%s is a %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
                    name_, nb::str(object.type().attr("__name__")).c_str());
   }
@@ -168,14 +201,16 @@ bool ArrayView::FromBuffer(nb::handle object) {
     }
   }
   const nb::object dtype = nb::getattr(object, "dtype", nb::none());
-  ThrowDType(name_, dtype.is_none() ? std::string(format) : nb::str(dtype).c_str());
+  ThrowDType(name_, dtype.is_none() ? std::string(format) : Text(dtype));
 }
 
 bool ArrayView::FromNumpyBfloat16(nb::handle object) {
   if (!PyObject_CheckBuffer(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
-  const nb::object name = nb::getattr(object.attr("dtype"), "name", nb::none());
+  const nb::object dtype = object.attr("dtype");
+  const nb::object name = nb::getattr(dtype, "name", nb::none());
   if (!name.equal(nb::str("bfloat16"))) {
-    ThrowDType(name_, nb::str(object.attr("dtype")).c_str());
+    if (refused_ && Supported(name)) ThrowUnreadable(name_, *refused_);
+    ThrowDType(name_, Text(dtype));
   }
   const nb::object bits = object.attr("view")("uint16");
   if (PyObject_GetBuffer(bits.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
@@ -200,9 +235,14 @@ bool ArrayView::FromCapsule(nb::handle object) {
   try {
     capsule = Export(method);
   } catch (nb::python_error& error) {
-    if (error.matches(PyExc_BufferError)) return false;  // a dtype that DLPack does not know
-    error.restore();
-    ThrowUnreadable(name_);
+    if (!error.matches(PyExc_BufferError)) {
+      std::string dtype = Text(nb::getattr(object, "dtype", nb::str("")));
+      dtype.erase(0, dtype.rfind('.') + 1);  // "torch.quint8"
+      if (!dtype.empty() && !Supported(nb::str(dtype.c_str()))) ThrowDType(name_, dtype);
+      ThrowUnreadable(name_, error);
+    }
+    refused_.emplace(error);  // perhaps a dtype that DLPack does not know
+    return false;
   }
   // The capsule is never marked as used: its own destructor frees what it holds.
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <portacl/portacl.h>
 
+#include <optional>
 #include <string>
 
 namespace portacl_python {
@@ -41,7 +42,8 @@ class ArrayView {
   const char* name_;
   bool read_only_ = false;
   nanobind::object owner_;
-  Py_buffer buffer_{};  // its obj is null where it is not in use
+  std::optional<nanobind::python_error> refused_;  // an exporter's own BufferError
+  Py_buffer buffer_{};                             // its obj is null where it is not in use
 };
 
 }  // namespace portacl_python

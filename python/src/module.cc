@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -26,7 +27,32 @@ namespace nb = nanobind;
 namespace portacl_python {
 namespace {
 
-using Scales = std::array<double, 3>;
+using portacl::ops::Parameter;
+using portacl::ops::Signature;
+
+// "gradOutput" as Python has it: "grad_output".
+std::string PythonName(std::string_view name) {
+  std::string made;
+  for (const char c : name) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    if (capital) made += '_';
+    made += static_cast<char>(capital ? c - 'A' + 'a' : c);
+  }
+  return made;
+}
+
+// A planning function of portacl.h with the names of its parameters in Python.
+struct Function {
+  explicit Function(const Signature& of) : signature(of) {
+    for (const Parameter& parameter : of.parameters) names.push_back(PythonName(parameter.name));
+  }
+  // A result that the caller may not leave out is "out" in messages.
+  const char* name_of_result(size_t at) const {
+    return signature.parameters[at].unset == nullptr ? "out" : names[at].c_str();
+  }
+  const Signature& signature;
+  std::vector<std::string> names;
+};
 
 // Throws the Python exception that fits a code, with the library's message.
 void Check(int32_t code) {
@@ -70,64 +96,66 @@ void Run(const Call& call, int32_t threads) {
   Check(code);
 }
 
-void UpsampleNearestExact(nb::handle input, nb::handle output, Scales scales, int32_t threads) {
-  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
-  const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
-  Call call{Op::kUpsampleNearestExact};
-  call.tensors = {&input_view.tensor(), &output_view.tensor()};
-  call.scales = scales;
-  Run(call, threads);
-}
+// The parameters of a function one behind the other, for nanobind.
+class ArgumentNames {
+ public:
+  explicit ArgumentNames(const Function& function) : function_(function) {}
+  auto Input() { return Next(); }
+  auto Grid() { return Next(); }
+  auto Output() { return Next().none(); }
+  auto Mode() { return Next(); }
+  auto Flag() { return Next(); }
+  auto Scales() { return Next(); }
 
-void UpsampleNearestExactBackward(nb::handle grad_output, nb::handle grad_input, Scales scales,
-                                  int32_t threads) {
-  const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
-  const ArrayView grad_input_view(grad_input, "out", ArrayView::Access::kWrite);
-  Call call{Op::kUpsampleNearestExactBackward};
-  call.tensors = {&grad_output_view.tensor(), &grad_input_view.tensor()};
-  call.scales = scales;
-  Run(call, threads);
-}
+ private:
+  nb::arg Next() { return nb::arg(function_.names[at_++].c_str()); }
 
-// Of images or, where `op` says so, of volumes.
-template <Op op>
-void GridSampler(nb::handle input, nb::handle grid, nb::handle output, int32_t interpolation,
-                 int32_t padding, bool align_corners, int32_t threads) {
-  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
-  const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
-  const ArrayView output_view(output, "out", ArrayView::Access::kWrite);
-  Call call{op};
-  call.tensors = {&input_view.tensor(), &grid_view.tensor(), &output_view.tensor()};
-  call.interpolation = interpolation;
-  call.padding = padding;
-  call.align_corners = align_corners;
-  Run(call, threads);
-}
+  const Function& function_;
+  size_t at_ = 0;
+};
 
-template <Op op>
-void GridSamplerBackward(nb::handle grad_output, nb::handle input, nb::handle grid,
-                         nb::handle input_grad, nb::handle grid_grad, int32_t interpolation,
-                         int32_t padding, bool align_corners, int32_t threads) {
-  const ArrayView grad_output_view(grad_output, "grad_output", ArrayView::Access::kRead);
-  const ArrayView input_view(input, "input", ArrayView::Access::kRead);
-  const ArrayView grid_view(grid, "grid", ArrayView::Access::kRead);
-  std::optional<ArrayView> input_grad_view;
-  std::optional<ArrayView> grid_grad_view;
-  Call call{op};
-  call.tensors = {&grad_output_view.tensor(), &input_view.tensor(), &grid_view.tensor()};
-  if (!input_grad.is_none()) {
-    input_grad_view.emplace(input_grad, "input_grad", ArrayView::Access::kWrite);
-    call.tensors[3] = &input_grad_view->tensor();
+// The arrays and numbers of one call, in the order of the parameters.
+class CallReader {
+ public:
+  explicit CallReader(const Function& function)
+      : function_(function), call_{function.signature.op} {}
+
+  void Input(nb::handle array) {
+    Add(array, function_.names[at_].c_str(), ArrayView::Access::kRead);
   }
-  if (!grid_grad.is_none()) {
-    grid_grad_view.emplace(grid_grad, "grid_grad", ArrayView::Access::kWrite);
-    call.tensors[4] = &grid_grad_view->tensor();
+  void Grid(nb::handle array) { Input(array); }
+  void Output(nb::handle array) {
+    Add(array, function_.name_of_result(at_), ArrayView::Access::kWrite);
   }
-  call.interpolation = interpolation;
-  call.padding = padding;
-  call.align_corners = align_corners;
-  Run(call, threads);
-}
+  void Mode(int32_t value) {
+    (mode_++ == 0 ? call_.interpolation : call_.padding) = value;
+    ++at_;
+  }
+  void Flag(bool value) {
+    (flag_++ == 0 ? call_.align_corners : call_.antialias) = value;
+    ++at_;
+  }
+  void Scales(const std::array<double, 3>& scales) {
+    call_.scales = scales;
+    ++at_;
+  }
+  void Run(int32_t threads) const { portacl_python::Run(call_, threads); }
+
+ private:
+  void Add(nb::handle array, const char* name, ArrayView::Access access) {
+    if (!array.is_none() || function_.signature.parameters[at_].unset == nullptr) {
+      views_[tensor_].emplace(array, name, access);
+      call_.tensors[tensor_] = &views_[tensor_]->tensor();
+    }
+    ++tensor_;
+    ++at_;
+  }
+
+  const Function& function_;
+  Call call_;
+  std::array<std::optional<ArrayView>, kMaxTensors> views_;
+  size_t at_ = 0, tensor_ = 0, mode_ = 0, flag_ = 0;
+};
 
 nb::tuple Describe(nb::handle array, const char* name) {
   const ArrayView view(array, name, ArrayView::Access::kRead);
@@ -180,29 +208,100 @@ void SetImpl(const std::string& name) {
   ClearPlans();
 }
 
+// A parameter's type by its kind.
+using Input = nb::handle;
+using Grid = nb::handle;
+using Output = nb::handle;
+using Mode = int32_t;
+using Flag = bool;
+using Scales = std::array<double, 3>;
+
+template <class Call, class... Arguments>
+void Define(nb::module_& m, const Function& function, const Call& call,
+            const Arguments&... arguments) {
+  m.def(RowOf(function.signature.op).name, call, arguments...,
+        "What portacl's function of this name does, into arrays that there are.");
+}
+
+bool HasAclnnFunction(portacl::ops::Op op) {
+  for (const Signature* const function : portacl::ops::kAclnnFunctions) {
+    if (function->op == op) return true;
+  }
+  return false;
+}
+
+// A row of a table of signatures: parameters in order, each with its name, its kind and its
+// symbols.
+void AddSignature(nb::dict& made, const char* name, const Signature& signature,
+                  const std::vector<const char*>& kinds) {
+  if (*name == '\0' || made.contains(name)) return;
+  nb::list row;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    row.append(nb::make_tuple(parameter.name, kinds[i], parameter.symbols));
+  }
+  made[name] = row;
+}
+
+// What cases call the operators, with their parameters: of the aclnn API, and of portacl.h where
+// the vendor has no function.
+nb::dict CaseSignatures() {
+  nb::dict made;
+#define PORTACL_KIND(Kind, name, ...) #Kind,
+#define PORTACL_ACLNN(function, Name, case_name, traits, ...)       \
+  AddSignature(made, case_name, portacl::ops::signatures::function, \
+               {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
+#include "src/ops/operator_list.inc"
+#define PORTACL_NATIVE(function, Name, traits, ...)                                               \
+  if (!HasAclnnFunction(portacl::ops::Op::k##Name)) {                                             \
+    AddSignature(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
+                 {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});                                  \
+  }
+#include "src/ops/operator_list.inc"
+  return made;
+}
+
+// The functions of this module that call an operator, which are portacl.h's.
+nb::dict NativeSignatures() {
+  nb::dict made;
+#define PORTACL_NATIVE(function, Name, traits, ...)                                             \
+  AddSignature(made, RowOf(portacl::ops::Op::k##Name).name, portacl::ops::signatures::function, \
+               {PORTACL_FOR_EACH(PORTACL_KIND, __VA_ARGS__)});
+#include "src/ops/operator_list.inc"
+#undef PORTACL_KIND
+  return made;
+}
+
+// One function for each planning function of portacl.h, with its parameters and the threads of this
+// call (0: what the process has).
 void DefineOperators(nb::module_& m) {
-  const auto threads_argument = nb::arg("threads") = 0;  // of this call; 0: what the process has
-  m.def("upsample_nearest_exact", &UpsampleNearestExact, nb::arg("input"), nb::arg("output"),
-        nb::arg("scales"), threads_argument,
-        "output[n, c, o] = input[n, c, src(o)]; a scale of 0: from the sizes.");
-  m.def("upsample_nearest_exact_backward", &UpsampleNearestExactBackward, nb::arg("grad_output"),
-        nb::arg("grad_input"), nb::arg("scales"), threads_argument,
-        "grad_input[n, c, src(o)] = sum of grad_output[n, c, o]; a scale of 0: from the sizes.");
-  const auto forward = [&](const char* name, auto* function) {
-    m.def(name, function, nb::arg("input"), nb::arg("grid"), nb::arg("output"),
-          nb::arg("interpolation"), nb::arg("padding"), nb::arg("align_corners"), threads_argument,
-          "Samples input at the points of grid into output.");
-  };
-  forward("grid_sampler_2d", &GridSampler<Op::kGridSampler2D>);
-  forward("grid_sampler_3d", &GridSampler<Op::kGridSampler3D>);
-  const auto backward = [&](const char* name, auto* function) {
-    m.def(name, function, nb::arg("grad_output"), nb::arg("input"), nb::arg("grid"),
-          nb::arg("input_grad").none(), nb::arg("grid_grad").none(), nb::arg("interpolation"),
-          nb::arg("padding"), nb::arg("align_corners"), threads_argument,
-          "Gradients of sampling; None for one that is not wanted.");
-  };
-  backward("grid_sampler_2d_backward", &GridSamplerBackward<Op::kGridSampler2DBackward>);
-  backward("grid_sampler_3d_backward", &GridSamplerBackward<Op::kGridSampler3DBackward>);
+#define PORTACL_DECLARE(Kind, name, ...) Kind name,
+#define PORTACL_READ(Kind, name, ...) reader.Kind(name);
+#define PORTACL_ARGUMENT(Kind, name, ...) names.Kind(),
+// The elements of a braced list are evaluated from the left to the right.
+#define PORTACL_NATIVE(native, Name, traits, ...)                                            \
+  {                                                                                          \
+    static const Function function(portacl::ops::signatures::native);                        \
+    const auto call = [](PORTACL_FOR_EACH(PORTACL_DECLARE, __VA_ARGS__) int32_t threads) {   \
+      CallReader reader(function);                                                           \
+      PORTACL_FOR_EACH(PORTACL_READ, __VA_ARGS__)                                            \
+      reader.Run(threads);                                                                   \
+    };                                                                                       \
+    ArgumentNames names(function);                                                           \
+    std::apply(                                                                              \
+        [&](const auto&... arguments) { Define(m, function, call, arguments...); },          \
+        std::tuple{PORTACL_FOR_EACH(PORTACL_ARGUMENT, __VA_ARGS__) nb::arg("threads") = 0}); \
+  }
+#include "src/ops/operator_list.inc"
+#undef PORTACL_DECLARE
+#undef PORTACL_READ
+#undef PORTACL_ARGUMENT
+  m.def("case_signatures", &CaseSignatures,
+        nb::sig("def case_signatures() -> dict[str, list[tuple[str, str, str]]]"),
+        "Name, kind and symbols of the parameters of every operator that cases know.");
+  m.def("native_signatures", &NativeSignatures,
+        nb::sig("def native_signatures() -> dict[str, list[tuple[str, str, str]]]"),
+        "The same of every function of this module that calls an operator.");
   m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
         nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
         "Shape and dtype name of an array; name is what messages call it.");

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -25,7 +26,7 @@ class Key {
   explicit Key(const Call& call) {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
     Add(Pack(call.interpolation, call.padding));
-    Add(call.align_corners ? 1 : 0);
+    Add(Pack(call.align_corners ? 1 : 0, call.antialias ? 1 : 0));
     for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
     for (const portaclTensor* tensor : call.tensors) {
       if (tensor == nullptr) {
@@ -127,25 +128,34 @@ class PlanCache {
   std::vector<Entry> entries_;
 };
 
+// Gives a call's arguments one behind the other, in the order of the planning function.
+class Arguments {
+ public:
+  explicit Arguments(const Call& call) : call_(call) {}
+  const portaclTensor* Input() { return call_.tensors[tensor_++]; }
+  const portaclTensor* Grid() { return Input(); }
+  const portaclTensor* Output() { return Input(); }
+  int32_t Mode() { return mode_++ == 0 ? call_.interpolation : call_.padding; }
+  int32_t Flag() { return (flag_++ == 0 ? call_.align_corners : call_.antialias) ? 1 : 0; }
+  const double* Scales() const { return call_.scales.data(); }
+
+ private:
+  const Call& call_;
+  size_t tensor_ = 0;
+  size_t mode_ = 0;
+  size_t flag_ = 0;
+};
+
 int32_t MakePlan(const Call& call, portaclPlan** plan) {
-  const auto& t = call.tensors;
+  Arguments from(call);
   switch (call.op) {
-    case Op::kUpsampleNearestExact:
-      return portaclPlanUpsampleNearestExact(t[0], t[1], call.scales.data(), plan);
-    case Op::kUpsampleNearestExactBackward:
-      return portaclPlanUpsampleNearestExactBackward(t[0], t[1], call.scales.data(), plan);
-    case Op::kGridSampler2D:
-      return portaclPlanGridSampler2D(t[0], t[1], t[2], call.interpolation, call.padding,
-                                      call.align_corners ? 1 : 0, plan);
-    case Op::kGridSampler2DBackward:
-      return portaclPlanGridSampler2DBackward(t[0], t[1], t[2], t[3], t[4], call.interpolation,
-                                              call.padding, call.align_corners ? 1 : 0, plan);
-    case Op::kGridSampler3D:
-      return portaclPlanGridSampler3D(t[0], t[1], t[2], call.interpolation, call.padding,
-                                      call.align_corners ? 1 : 0, plan);
-    case Op::kGridSampler3DBackward:
-      return portaclPlanGridSampler3DBackward(t[0], t[1], t[2], t[3], t[4], call.interpolation,
-                                              call.padding, call.align_corners ? 1 : 0, plan);
+#define PORTACL_TAKE(Kind, ...) from.Kind(),
+// The elements of a braced list are evaluated from the left to the right.
+#define PORTACL_NATIVE(function, Name, traits, ...) \
+  case Op::k##Name:                                 \
+    return std::apply(function, std::tuple{PORTACL_FOR_EACH(PORTACL_TAKE, __VA_ARGS__) plan});
+#include "src/ops/operator_list.inc"
+#undef PORTACL_TAKE
   }
   return PORTACL_ERROR_INTERNAL;
 }

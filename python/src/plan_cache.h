@@ -11,18 +11,13 @@
 #include <mutex>
 #include <vector>
 
+#include "src/ops/operator_list.h"
+
 namespace portacl_python {
 
 inline constexpr int kMaxTensors = 5;
 
-enum class Op : int32_t {
-  kUpsampleNearestExact,
-  kUpsampleNearestExactBackward,
-  kGridSampler2D,
-  kGridSampler2DBackward,
-  kGridSampler3D,
-  kGridSampler3DBackward,
-};
+using portacl::ops::Op;
 
 // One call of the native API: its tensors in the order of the planning function's parameters.
 struct Call {
@@ -32,6 +27,7 @@ struct Call {
   int32_t interpolation = PORTACL_BILINEAR;
   int32_t padding = PORTACL_ZEROS;
   bool align_corners = false;
+  bool antialias = false;
 };
 
 // Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then

@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "host_threads.h"
 #include "result_pool.h"
 
 namespace portacl_python::torch_abi {
@@ -36,6 +37,12 @@ void AskForNumbers() {
   cpu = f.cpu();
 }
 
+const DType* FindDType(int32_t torch) {
+  const auto* const found = std::find_if(dtypes.begin(), dtypes.end(),
+                                         [&](const DType& type) { return type.torch == torch; });
+  return found == dtypes.end() ? nullptr : found;
+}
+
 DType DTypeOf(int32_t portacl) {
   for (const DType& type : dtypes) {
     if (type.portacl == portacl) return type;
@@ -55,7 +62,9 @@ portaclTensor Describe(const Extents& shape, int32_t dtype, bool channels_last) 
     if (__builtin_mul_overflow(next, std::max<int64_t>(shape[axis], 1), &next)) next = 0;
   };
   if (channels_last) {
-    for (const size_t axis : {1, 3, 2, 0}) step(axis);
+    step(1);
+    for (size_t axis = shape.size() - 1; axis > 1; --axis) step(axis);
+    step(0);
   } else {
     for (size_t axis = shape.size(); axis-- > 0;) step(axis);
   }
@@ -170,6 +179,19 @@ void Check(Error error) {
   if (error != 0) throw std::runtime_error(functions.get_error());
 }
 
+bool HasKnownDType(Value tensor) {
+  int32_t dtype = 0;
+  Check(functions.get_dtype(reinterpret_cast<Handle>(tensor), &dtype));
+  return FindDType(dtype) != nullptr;
+}
+
+void Run(const Call& call) {
+  uint32_t threads = 1;
+  Check(functions.get_num_threads(&threads));
+  const ThreadsOfCall of_call(static_cast<int32_t>(threads));
+  if (RunCall(call) != PORTACL_OK) throw std::runtime_error(portaclGetErrorMessage());
+}
+
 std::string ToText(const Extents& values) {
   std::string text = "[";
   for (const int64_t value : values) {
@@ -235,9 +257,8 @@ void Tensor::Read(const char* name) {
   if (rank < 3 || rank > 5) {
     refuse("has rank " + std::to_string(rank) + ", but must have 3, 4 or 5");
   }
-  const auto* const known = std::find_if(dtypes.begin(), dtypes.end(),
-                                         [&](const DType& type) { return type.torch == dtype; });
-  if (known == dtypes.end()) refuse("must have dtype float16, bfloat16, float32 or float64");
+  const DType* const known = FindDType(dtype);
+  if (known == nullptr) refuse("must have dtype float16, bfloat16, float32 or float64");
   Check(f.get_shape(handle_, &shape));
   Check(f.get_strides(handle_, &strides));
   view_.dtype = known->portacl;

@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "plan_cache.h"
+
 namespace portacl_python::torch_abi {
 
 // An argument or result: a number in its lowest bytes, or a handle that its receiver owns.
@@ -85,8 +87,15 @@ class Library {
   void* loaded_;
 };
 
+// Whether a tensor argument, which stays on the stack, has one of portacl's element types.
+bool HasKnownDType(Value tensor);
+
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
+
+// Runs a call on as many threads as PyTorch would use; throws std::runtime_error where it is
+// refused.
+void Run(const Call& call);
 
 // A few numbers: the extents of a tensor, a mask. In place, because small calls are all overhead.
 class Extents {

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "host_threads.h"
 #include "plan_cache.h"
 #include "torch_abi.h"
+#include "torch_resize.h"
 #include "torch_stock.h"
 
 namespace portacl_python {
@@ -17,21 +17,12 @@ namespace {
 
 using torch_abi::CheckLength;
 using torch_abi::Extents;
+using torch_abi::Run;
 using torch_abi::TakeList;
-using torch_abi::TakeScale;
 using torch_abi::Tensor;
 using torch_abi::ToBool;
 using torch_abi::Torch;
-using torch_abi::ToText;
 using torch_abi::Value;
-
-// On as many threads as PyTorch would use.
-void Run(const Call& call) {
-  uint32_t threads = 1;
-  torch_abi::Check(Torch().get_num_threads(&threads));
-  const ThreadsOfCall of_call(static_cast<int32_t>(threads));
-  if (RunCall(call) != PORTACL_OK) throw std::runtime_error(portaclGetErrorMessage());
-}
 
 int32_t ToInt32(Value value, const char* name) {
   const auto number = static_cast<int64_t>(value);
@@ -97,46 +88,9 @@ void GridSamplerBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*result
   stack[1] = grid_grad.Release();
 }
 
-// The memory format that PyTorch gives gradients of resized images: channels_last where the strides
-// ascend in the order C, W, H, N, dense or not. Of lines and volumes it makes them row-major.
-bool IsLikeChannelsLast(const portaclTensor& t) {
-  if (t.rank != 4 || t.strides[1] == 0) return false;
-  int64_t least = 0;
-  for (const int axis : {1, 3, 2, 0}) {
-    if (t.shape[axis] == 0 || t.strides[axis] < least) return false;
-    // N, 1, 1, 1: ambiguous, counts as row-major.
-    if (axis == 0 && least == t.strides[1]) return false;
-    least = t.strides[axis] * std::max<int64_t>(t.shape[axis], 1);
-  }
-  return true;
-}
-
-void CheckSizes(const Extents& grad_output, const Extents& input, const Extents& output) {
-  Extents wanted(input.begin(), input.begin() + std::min<size_t>(2, input.size()));
-  for (const int64_t extent : output) wanted.Append(extent);
-  if (grad_output == wanted && input.size() == wanted.size()) return;
-  throw std::runtime_error("grad_output has shape " + ToText(grad_output) + ", but input_size " +
-                           ToText(input) + " and output_size " + ToText(output) + " ask for " +
-                           ToText(wanted));
-}
-
-// (Tensor grad_output, SymInt[] output_size, SymInt[] input_size, float? scale, ...) -> Tensor
-template <int kAxes>
-void UpsampleNearestExactBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  Tensor grad_output(stack[0]);
-  const Extents output_size = TakeList(stack[1]);
-  const Extents input_size = TakeList(stack[2]);
-  Call call{Op::kUpsampleNearestExactBackward};
-  for (int axis = 0; axis < kAxes; ++axis) call.scales.at(axis) = TakeScale(stack[3 + axis]);
-  CheckLength(output_size, 0);
-  CheckLength(input_size, 0);
-  grad_output.Read("grad_output");
-  CheckSizes(grad_output.shape(), input_size, output_size);
-  Tensor grad_input =
-      Tensor::Empty(input_size, grad_output.view().dtype, IsLikeChannelsLast(grad_output.view()));
-  call.tensors = {&grad_output.view(), &grad_input.view()};
-  Run(call);
-  stack[0] = grad_input.Release();
+// (Tensor theta, SymInt[] size, bool align_corners) -> Tensor
+void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+  torch_resize::AffineGrid(stack);
 }
 
 struct Entry {
@@ -144,6 +98,7 @@ struct Entry {
   torch_abi::Kernel kernel;
   torch_abi::Kernel stock;
 };
+// Those of torch_resize::kRows follow.
 constexpr std::array kEntries = {
     Entry{"grid_sampler_2d", GridSampler<Op::kGridSampler2D>, torch_stock::GridSampler2D},
     Entry{"grid_sampler_2d_backward", GridSamplerBackward<Op::kGridSampler2DBackward>,
@@ -151,22 +106,32 @@ constexpr std::array kEntries = {
     Entry{"grid_sampler_3d", GridSampler<Op::kGridSampler3D>, torch_stock::GridSampler3D},
     Entry{"grid_sampler_3d_backward", GridSamplerBackward<Op::kGridSampler3DBackward>,
           torch_stock::GridSampler3DBackward},
-    Entry{"_upsample_nearest_exact1d_backward", UpsampleNearestExactBackward<1>,
-          torch_stock::UpsampleNearestExact1DBackward},
-    Entry{"_upsample_nearest_exact2d_backward", UpsampleNearestExactBackward<2>,
-          torch_stock::UpsampleNearestExact2DBackward},
-    Entry{"_upsample_nearest_exact3d_backward", UpsampleNearestExactBackward<3>,
-          torch_stock::UpsampleNearestExact3DBackward},
+    Entry{"affine_grid_generator", AffineGrid, torch_stock::AffineGrid},
 };
+constexpr size_t kKernels = kEntries.size() + torch_resize::kRows.size();
 
-constinit std::array<std::atomic<bool>, kEntries.size()> stands_aside{};
+constexpr const char* NameOf(size_t index) {
+  return index < kEntries.size() ? kEntries[index].name
+                                 : torch_resize::kRows[index - kEntries.size()].name;
+}
+
+constinit std::array<std::atomic<bool>, kKernels> stands_aside{};
 
 // What PyTorch calls.
 template <size_t kIndex>
 void Dispatch(Value* stack, uint64_t arguments, uint64_t results) {
-  constexpr Entry kEntry = kEntries[kIndex];
   const bool aside = stands_aside[kIndex].load(std::memory_order_relaxed);
-  (aside ? kEntry.stock : kEntry.kernel)(stack, arguments, results);
+  if constexpr (kIndex < kEntries.size()) {
+    constexpr Entry kEntry = kEntries[kIndex];
+    (aside ? kEntry.stock : kEntry.kernel)(stack, arguments, results);
+  } else {
+    constexpr size_t kRow = kIndex - kEntries.size();
+    if (aside || !torch_resize::Serves(stack)) {
+      torch_stock::Resize(kRow, stack);
+    } else {
+      torch_resize::Call(torch_resize::kRows[kRow], stack);
+    }
+  }
 }
 
 template <size_t... kIndices>
@@ -174,7 +139,7 @@ constexpr std::array<torch_abi::Kernel, sizeof...(kIndices)> DispatchersOf(
     std::index_sequence<kIndices...> /*indices*/) {
   return {Dispatch<kIndices>...};
 }
-constexpr auto kDispatchers = DispatchersOf(std::make_index_sequence<kEntries.size()>());
+constexpr auto kDispatchers = DispatchersOf(std::make_index_sequence<kKernels>());
 
 bool Contains(const std::vector<std::string>& names, const char* name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -188,8 +153,8 @@ bool FindStockKernels(const std::string& library) { return torch_stock::Find(lib
 
 TorchKernels::TorchKernels(const std::vector<std::string>& names) {
   torch_abi::Check(Torch().new_library("aten", "CPU", __FILE__, __LINE__, &library_));
-  for (size_t i = 0; i < kEntries.size(); ++i) {
-    const char* const name = kEntries[i].name;
+  for (size_t i = 0; i < kKernels; ++i) {
+    const char* const name = NameOf(i);
     if (!Contains(names, name)) continue;
     if (Torch().implement(library_, name, kDispatchers[i], torch_abi::kVersion) != 0) {
       Torch().delete_library(library_);
@@ -203,8 +168,8 @@ TorchKernels::TorchKernels(const std::vector<std::string>& names) {
 TorchKernels::~TorchKernels() { Torch().delete_library(library_); }
 
 void TorchKernels::StandAside(bool aside) {
-  for (size_t i = 0; i < kEntries.size(); ++i) {
-    if (Contains(names_, kEntries[i].name)) {
+  for (size_t i = 0; i < kKernels; ++i) {
+    if (Contains(names_, NameOf(i))) {
       stands_aside[i].store(aside, std::memory_order_relaxed);
     }
   }

@@ -4,8 +4,11 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
+
+#include "torch_resize.h"
 
 namespace portacl_python::torch_stock {
 namespace {
@@ -41,10 +44,8 @@ struct Functions {
   Sampler grid_sampler_3d;
   SamplerBackward grid_sampler_2d_backward;
   SamplerBackward grid_sampler_3d_backward;
-  // Of grad_output, the output's and the input's size.
-  AtTensor (*resize_1d_backward)(Handle, ArrayRef, ArrayRef, Scale);
-  AtTensor (*resize_2d_backward)(Handle, ArrayRef, ArrayRef, Scale, Scale);
-  AtTensor (*resize_3d_backward)(Handle, ArrayRef, ArrayRef, Scale, Scale, Scale);
+  AtTensor (*affine_grid)(Handle, ArrayRef, bool);  // of theta and the images' size
+  std::array<void*, torch_resize::kRows.size()> resize;
 };
 Functions functions = {};  // set once, before a kernel that uses it stands aside
 
@@ -88,17 +89,29 @@ Scale TakeOptional(Value argument) {
   return torch_abi::TakeScale(argument);
 }
 
-// (Tensor grad_output, SymInt[] output_size, SymInt[] input_size, float? scale, ...) -> Tensor
-template <size_t... kAxes, class Function>
-void CallResizeBackward(std::index_sequence<kAxes...> /*axes*/, Function function, Value* stack) {
-  const Tensor grad_output(stack[0]);
-  const Extents output_size = TakeList(stack[1]);
-  const Extents input_size = TakeList(stack[2]);
-  const std::array<Scale, sizeof...(kAxes)> scales = {TakeOptional(stack[3 + kAxes])...};
-  Tensor grad_input = Tensor::Undefined();
-  Take(function(grad_output.handle(), RefTo(output_size), RefTo(input_size), scales[kAxes]...),
-       &grad_input);
-  stack[0] = grad_input.Release();
+// Calls function(tensor, sizes..., [align_corners,] scales...).
+template <class... Arguments>
+void CallResize(void* function, const Tensor& from, const std::array<Scale, 3>& scales, int axes,
+                Tensor* to, Arguments... arguments) {
+  const auto call = [&](auto... scale) {
+    using Function = AtTensor (*)(Handle, Arguments..., decltype(scale)...);
+    Take(reinterpret_cast<Function>(function)(from.handle(), arguments..., scale...), to);
+  };
+  if (axes == 1) return call(scales[0]);
+  if (axes == 2) return call(scales[0], scales[1]);
+  call(scales[0], scales[1], scales[2]);
+}
+
+// The name of at::cpu::<name>(Tensor const&, ArrayRef<long>, ..., std::optional<double>, ...).
+std::string LinkerName(const torch_resize::Row& row) {
+  const std::string name = row.name;
+  std::string text =
+      "_ZN2at3cpu" + std::to_string(name.size()) + name + "ERKNS_6TensorEN3c108ArrayRefIlEE";
+  if (row.backward) text += "S6_";
+  if (row.has_align_corners) text += "b";
+  text += "St8optionalIdE";
+  for (int axis = 1; axis < row.axes; ++axis) text += "S8_";
+  return text;
 }
 
 }  // namespace
@@ -115,17 +128,12 @@ bool Find(const std::string& library) {
       find("_ZN2at3cpu24grid_sampler_3d_backwardERKNS_6TensorES3_S3_llbSt5arrayIbLm2EE",
            &f.grid_sampler_3d_backward) &&
       find(
-          "_ZN2at3cpu34_upsample_nearest_exact1d_backwardERKNS_6TensorEN3c108ArrayRefIlEES6_"
-          "St8optionalIdE",
-          &f.resize_1d_backward) &&
-      find(
-          "_ZN2at3cpu34_upsample_nearest_exact2d_backwardERKNS_6TensorEN3c108ArrayRefIlEES6_"
-          "St8optionalIdES8_",
-          &f.resize_2d_backward) &&
-      find(
-          "_ZN2at3cpu34_upsample_nearest_exact3d_backwardERKNS_6TensorEN3c108ArrayRefIlEES6_"
-          "St8optionalIdES8_S8_",
-          &f.resize_3d_backward);
+          "_ZN2at25compositeexplicitautograd21affine_grid_generatorERKNS_6TensorEN3c108ArrayRef"
+          "IlEEb",
+          &f.affine_grid);
+  for (size_t i = 0; found && i < f.resize.size(); ++i) {
+    if (!find(LinkerName(torch_resize::kRows[i]).c_str(), &f.resize[i])) return false;
+  }
   if (found) functions = f;
   return found;
 }
@@ -146,16 +154,39 @@ void GridSampler3DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*resu
   CallSamplerBackward(functions.grid_sampler_3d_backward, stack);
 }
 
-void UpsampleNearestExact1DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  CallResizeBackward(std::make_index_sequence<1>(), functions.resize_1d_backward, stack);
+void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+  const Tensor theta(stack[0]);
+  const Extents size = TakeList(stack[1]);
+  Tensor grid = Tensor::Undefined();
+  Take(functions.affine_grid(theta.handle(), RefTo(size), ToBool(stack[2])), &grid);
+  stack[0] = grid.Release();
 }
 
-void UpsampleNearestExact2DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  CallResizeBackward(std::make_index_sequence<2>(), functions.resize_2d_backward, stack);
-}
-
-void UpsampleNearestExact3DBackward(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
-  CallResizeBackward(std::make_index_sequence<3>(), functions.resize_3d_backward, stack);
+void Resize(size_t index, Value* stack) {
+  const torch_resize::Row& row = torch_resize::kRows[index];
+  void* const function = functions.resize[index];
+  const Value* next = stack;
+  const Tensor from(*next++);
+  const Extents output_size = TakeList(*next++);
+  const Extents input_size = row.backward ? TakeList(*next++) : Extents();
+  const bool align_corners = row.has_align_corners && ToBool(*next++);
+  std::array<Scale, 3> scales;
+  for (int axis = 0; axis < row.axes; ++axis)
+    scales[static_cast<size_t>(axis)] = TakeOptional(*next++);
+  Tensor to = Tensor::Undefined();
+  const auto call = [&](auto... arguments) {
+    CallResize(function, from, scales, row.axes, &to, arguments...);
+  };
+  if (row.backward && row.has_align_corners) {
+    call(RefTo(output_size), RefTo(input_size), align_corners);
+  } else if (row.backward) {
+    call(RefTo(output_size), RefTo(input_size));
+  } else if (row.has_align_corners) {
+    call(RefTo(output_size), align_corners);
+  } else {
+    call(RefTo(output_size));
+  }
+  stack[0] = to.Release();
 }
 
 }  // namespace portacl_python::torch_stock

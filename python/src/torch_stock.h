@@ -3,6 +3,7 @@
 #ifndef PORTACL_PYTHON_TORCH_STOCK_H_
 #define PORTACL_PYTHON_TORCH_STOCK_H_
 
+#include <cstddef>
 #include <string>
 
 #include "torch_abi.h"
@@ -17,9 +18,10 @@ void GridSampler2D(torch_abi::Value* stack, uint64_t arguments, uint64_t results
 void GridSampler3D(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
 void GridSampler2DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
 void GridSampler3DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
-void UpsampleNearestExact1DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
-void UpsampleNearestExact2DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
-void UpsampleNearestExact3DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+void AffineGrid(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
+
+// Of a row of torch_resize::kRows.
+void Resize(size_t row, torch_abi::Value* stack);
 
 }  // namespace portacl_python::torch_stock
 

@@ -26,9 +26,10 @@ def test_threads_of_another_kind(threads):
 @pytest.mark.parametrize("extent", [2**62, 2**63, 2**64 - 1, 2**100])
 def test_extents_out_of_range(extent):
     shape = (1, 1, extent, 4)
-    with pytest.raises(ValueError, match="more bytes than 64 bits can count"):
+    words = "more bytes than 64 bits can count" if extent < 2**63 else "0 to 2..63 - 1"
+    with pytest.raises(ValueError, match=words):
         portacl.upsample_nearest_exact_backward(IMAGE, shape)
-    with pytest.raises(ValueError, match="more bytes than 64 bits can count"):
+    with pytest.raises(ValueError, match=words):
         portacl.upsample_nearest_exact(IMAGE, (extent, 4))
 
 

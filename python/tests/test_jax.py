@@ -12,6 +12,7 @@ jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp
 from jax.scipy.ndimage import map_coordinates
+from jax.test_util import check_grads
 
 import portacl
 import portacl.jax as pj
@@ -248,3 +249,179 @@ def test_the_guide_runs(capsys):
 def test_what_the_library_refuses_at_run_time_has_its_message():
     with pytest.raises(Exception, match="input"):
         jax.block_until_ready(pj.upsample_nearest_exact(np.ones((1, 1, 0, 3), np.float32), (2, 2)))
+
+
+# ---- derivatives beyond the first in reverse mode
+
+
+@pytest.mark.parametrize(
+    ("axes", "interpolation", "padding", "align"),
+    [(2, *modes) for modes in MODES[1::2] + MODES[4::6]]
+    + [(3, "bilinear", "reflection", False), (3, "bicubic", "zeros", True)],
+)
+def test_formulas_are_those_of_the_kernels(axes, interpolation, padding, align):
+    """Values, gradients and tangents; grids on pixels, borders and folds of reflection included."""
+    from portacl.jax import _formulas, _grid_sampler
+
+    image, grid = scene(np.float64, **(VOLUMES if axes == 3 else {}))
+    corners = [-1.0, 1.0, 0.0, -3.0, 2.5, 1 / 3]
+    grid.reshape(-1)[: len(corners) * axes] = np.repeat(corners, axes)
+    names = {"interpolation": interpolation, "padding": padding, "align_corners": align}
+    modes = _formulas.Modes(
+        axes,
+        {"bilinear": 0, "nearest": 1, "bicubic": 2}[interpolation],
+        {"zeros": 0, "border": 1, "reflection": 2}[padding],
+        align,
+    )
+    values = sampler(axes, pj)(image, grid, **names)
+    formula = jax.jit(lambda i, g: _formulas._sample(i, g, modes))
+    np.testing.assert_allclose(formula(image, grid), values, rtol=1e-9, atol=1e-11)
+    weights = jnp.asarray(RNG.standard_normal(values.shape))
+    both = jax.jit(_formulas.backward(modes, (True, True)))(weights, image, grid)
+    for got, want in zip(both, sampler(axes, pj, "_backward")(weights, image, grid, **names)):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
+    directions = [jnp.asarray(RNG.standard_normal(a.shape)) for a in (image, grid)]
+    tangent = _grid_sampler.tangent(jnp.asarray(image), jnp.asarray(grid), directions, modes)
+    want = jax.jit(_formulas.tangent(modes, (True, True)))(image, grid, *directions)[0]
+    np.testing.assert_allclose(tangent, want, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
+def test_derivatives_of_second_order_by_differences(interpolation):
+    image, grid = scene(np.float64, n=1, c=2, size=(5, 6), points=(2, 3))
+
+    def loss(image, grid):
+        return (pj.grid_sampler_2d(image, grid, interpolation=interpolation) ** 3).sum()
+
+    slope = jax.jit(lambda i, g: jax.grad(loss, (0, 1))(i, g))
+    along = [RNG.standard_normal(a.shape) for a in (image, grid)]
+    step = 1e-6
+    moved = [slope(*(a + s * step * d for a, d in zip((image, grid), along))) for s in (1, -1)]
+    want = [(up - down) / (2 * step) for up, down in zip(*moved)]
+    forward_over_reverse = jax.jvp(slope, (image, grid), tuple(along))[1]
+    inner = lambda i, g: sum((s * d).sum() for s, d in zip(slope(i, g), along))  # noqa: E731
+    reverse_over_reverse = jax.grad(inner, (0, 1))(image, grid)
+    of_tangent = lambda i, g: jax.jvp(loss, (i, g), tuple(along))[1]  # noqa: E731
+    reverse_over_forward = jax.grad(of_tangent, (0, 1))(image, grid)
+    for found in (forward_over_reverse, reverse_over_reverse, reverse_over_forward):
+        for got, wanted in zip(found, want):
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+IMAGE_SHAPE, VOLUME_SHAPE = (2, 2, 4, 5), (1, 2, 3, 4, 3)
+DIFFERENTIABLE = {
+    "affine_grid": (lambda theta: pj.affine_grid(theta, (2, 1, 3, 4)), (2, 2, 3)),
+    "affine_grid_backward": (pj.affine_grid_backward, (2, 3, 4, 2)),
+    "grid_sampler_2d": (pj.grid_sampler_2d, IMAGE_SHAPE, (2, 2, 3, 2)),
+    "grid_sampler_2d_backward": (
+        pj.grid_sampler_2d_backward, (2, 2, 2, 3), IMAGE_SHAPE, (2, 2, 3, 2)
+    ),
+    "grid_sampler_3d": (pj.grid_sampler_3d, VOLUME_SHAPE, (1, 2, 1, 2, 3)),
+    "grid_sampler_3d_backward": (
+        pj.grid_sampler_3d_backward, (1, 2, 2, 1, 2), VOLUME_SHAPE, (1, 2, 1, 2, 3)
+    ),
+    **{
+        f"upsample_{kind}": (lambda x, f=f"upsample_{kind}": getattr(pj, f)(x, (7, 3)), IMAGE_SHAPE)
+        for kind in ("nearest_exact", "nearest", "linear", "cubic")
+    },
+    **{
+        f"upsample_{kind}_backward": (
+            lambda g, f=f"upsample_{kind}_backward": getattr(pj, f)(g, (2, 2, 7, 3)), IMAGE_SHAPE
+        )
+        for kind in ("nearest_exact", "nearest", "linear", "cubic")
+    },
+}  # fmt: skip
+"""Every function, and the shapes of its arguments."""
+
+
+@pytest.mark.parametrize("name", pj.__all__)
+def test_every_function_has_both_modes_and_second_derivatives(name):
+    function, *shapes = DIFFERENTIABLE[name]
+    # Grids inside the image, away from the kinks between pixels.
+    at = [RNG.uniform(-0.83, 0.83, shape) for shape in shapes]
+
+    def loss(*arguments):
+        return sum(jnp.sin(result).sum() for result in jax.tree.leaves(function(*arguments)))
+
+    check_grads(loss, at, order=2, modes=("fwd", "rev"), rtol=1e-4, atol=1e-4)
+
+
+def test_linear_functions_have_transposes():
+    image, grid = scene(np.float64)
+    weights = RNG.standard_normal((2, 3, 5, 6))
+    (back,) = jax.linear_transpose(lambda x: pj.grid_sampler_2d(x, grid), image)(weights)
+    assert (back == portacl.grid_sampler_2d_backward(weights, image, grid)[0]).all()
+    of_grid = lambda x: pj.grid_sampler_2d_backward(weights, x, grid)[1]  # noqa: E731
+    directions = RNG.standard_normal(grid.shape)
+    (back,) = jax.linear_transpose(
+        lambda x: pj.grid_sampler_2d_backward(weights, x, grid, output_mask=(False, True))[1], image
+    )(directions)
+    np.testing.assert_allclose((back * image).sum(), (of_grid(image) * directions).sum())
+
+
+def test_names_of_pytorch_and_channels_last():
+    image, grid = scene()
+    want = pj.grid_sampler_2d(image, grid, interpolation="nearest", padding="border")
+    assert (pj.grid_sampler_2d(image, grid, mode="nearest", padding_mode="border") == want).all()
+    last = np.moveaxis(image, 1, -1)
+    for name in ("NHWC", "channels_last"):
+        got = pj.grid_sampler_2d(
+            last, grid, mode="nearest", padding_mode="border", data_format=name
+        )
+        assert (got == jnp.moveaxis(want, 1, -1)).all()
+        gradients = pj.grid_sampler_2d_backward(jnp.ones_like(got), last, grid, data_format=name)
+        assert [g.shape for g in gradients] == [last.shape, grid.shape]
+        up = pj.upsample_nearest_exact(last, (9, 4), data_format=name)
+        assert (jnp.moveaxis(up, -1, 1) == pj.upsample_nearest_exact(image, (9, 4))).all()
+        down = pj.upsample_nearest_exact_backward(up, last.shape, data_format=name)
+        assert down.shape == last.shape
+    for call, words in (
+        (lambda: pj.grid_sampler_2d(image, grid, padding_mode="wrap"), "padding_mode is 'wrap'"),
+        (lambda: pj.grid_sampler_2d(image, grid, padding="border", padding_mode="zeros"), "two names"),
+        (lambda: pj.grid_sampler_2d(last, grid, data_format="NDHWC"), "has 4 axes"),
+        (lambda: pj.upsample_nearest_exact(last, 3, data_format="HWC"), "data_format is 'HWC'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+FAMILY = [
+    ("upsample_nearest", {}),
+    ("upsample_linear", {"align_corners": True}),
+    ("upsample_linear", {"antialias": True}),
+    ("upsample_cubic", {}),
+    ("upsample_cubic", {"antialias": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "modes"), FAMILY)
+@pytest.mark.parametrize("size", [(7,), (7, 5)])
+def test_the_resize_family_has_the_bits_of_the_array_functions(name, modes, size):
+    x = RNG.standard_normal((2, 3, *size)).astype(np.float32)
+    to = tuple(n + 4 if i else n - 3 for i, n in enumerate(size))
+    resize = lambda x: getattr(pj, name)(x, to, **modes)  # noqa: E731
+    y, pull = jax.vjp(jax.jit(resize), x)
+    assert (np.asarray(y) == getattr(portacl, name)(x, to, **modes)).all()
+    want = getattr(portacl, f"{name}_backward")(np.asarray(y), x.shape, **modes)
+    assert (np.asarray(pull(y)[0]) == want).all()
+    assert (getattr(pj, f"{name}_backward")(y, x.shape, **modes) == want).all()
+    assert (jax.jvp(resize, (x,), (x,))[1] == y).all()
+    many = jax.vmap(resize)(jnp.stack([x, -x]))
+    assert (many[0] == y).all() and (many[1] == resize(-x)).all()
+    last = getattr(pj, name)(jnp.moveaxis(x, 1, -1), to, **modes, data_format="channels_last")
+    assert (jnp.moveaxis(last, -1, 1) == y).all()
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_affine_grids_have_the_bits_of_the_array_functions(axes):
+    theta = RNG.standard_normal((2, axes, axes + 1)).astype(np.float32)
+    size = (2, 1, *(4, 5, 3)[:axes])
+    make = lambda theta: pj.affine_grid(theta, size)  # noqa: E731
+    grid, pull = jax.vjp(jax.jit(make), theta)
+    assert (np.asarray(grid) == portacl.affine_grid(theta, size)).all()
+    want = portacl.affine_grid_backward(np.asarray(grid))
+    assert (np.asarray(pull(grid)[0]) == want).all()
+    assert (pj.affine_grid_backward(grid) == want).all()
+    assert (jax.vmap(make)(jnp.stack([theta, 2 * theta]))[0] == grid).all()
+    with pytest.raises(ValueError, match="size is .*, but they must be"):
+        pj.affine_grid(theta, (3, *size[1:]))

@@ -26,9 +26,12 @@ def test_sdk_path(tmp_path, monkeypatch):
     assert (home / "set_env.sh").is_file()
     assert (home / "include" / "aclnnop" / "level2").is_dir()
     assert (home / "opp").is_dir()
-    for part in ("runtime", "compiler"):
-        assert (home / part / "lib64" / "libascendcl.so").exists()
-    for name in ("ascendcl", "nnopbase", "opapi", "acl_op_compiler", "portacl", "hccl", "graph"):
+    for part in ("runtime", "compiler", "acllib"):
+        assert (home / part / "lib64" / "stub" / "libascendcl.so").exists()
+        assert (home / part / "include" / "acl" / "acl.h").exists()
+    for file in ("version.cfg", "runtime/version.info", "bin/setenv.bash"):
+        assert (home / file).is_file()
+    for name in ("ascendcl", "nnopbase", "opapi", "acl_op_compiler", "portacl", "hccl", "c_sec"):
         ctypes.CDLL(str(home / "lib64" / f"lib{name}.so"))
     maps = Path("/proc/self/maps").read_text().splitlines()
     assert len({line.split()[-1] for line in maps if "libportacl" in line}) == 1

@@ -167,7 +167,7 @@ def test_refusals():
             pt.grid_sample(*wrong)
     with pytest.raises(ValueError, match=r"must be 3 \(x, y, z\)"):
         pt.grid_sample(x, grid[..., :2])
-    with pytest.raises(ValueError, match="3 spatial axes"):
+    with pytest.raises(ValueError, match="size needs a value for each of 3 axes"):
         pt.interpolate_nearest_exact(x, (4, 4))
 
 

@@ -88,6 +88,27 @@ debian_root() {
 # all_tests_but FILE: the GoogleTest filter that leaves out the patterns in a file.
 all_tests_but() { printf -- '-%s' "$(grep -v -e '^#' -e '^$' "$1" | paste -sd:)"; }
 
+# run_ctest FOLDER [OPTION...]: all tests of a build. Those that failed come once more at the end, 60 lines of
+# each: a log that is cut in its middle still says what failed.
+run_ctest() {
+  local folder=$1 status=0
+  shift
+  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error "$@" || status=$?
+  if [ $status -ne 0 ]; then
+    say "tests that failed"
+    awk '/^\[ RUN  /{n = 0}
+      /^\[  FAILED  \].* ms\)$/ {for (i = 0; i < n; ++i) print line[i]; print; n = 60}
+      n < 60 {line[n++] = $0}' \
+      "$folder/Testing/Temporary/LastTest.log"
+    awk '/^[0-9]+\/[0-9]+ Testing: / {n = said = 0}
+      {line[n++] = $0}
+      /^\[  FAILED  \].* ms\)$/ {said = 1}
+      /^Test Failed\./ && !said {print line[0]; for (i = n > 60 ? n - 60 : 1; i < n; ++i) print line[i]}' \
+      "$folder/Testing/Temporary/LastTest.log"
+  fi
+  return $status
+}
+
 # stage NAME COMMAND...: runs it in the foreground, output untouched, and prints its time.
 stage() {
   local name=$1 began=$SECONDS status=0

@@ -2,18 +2,23 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 preset=$(basename -- "$0")
-left_out=()
+left_out=() targets=()
 for argument in "$@"; do
   case $argument in
     --short)
       export PORTACL_TEST_SHORT=1 RC_PARAMS="max_success=25 ${RC_PARAMS:-}"
-      # A process for every test, of one thread but for calls that the other programs make too.
-      if [ "$preset" = tsan ]; then left_out=(--label-exclude '^cli$'); fi ;;
+      # Without the command line: a process for every test, whose readers script/fuzz looks at. Without
+      # the tools under tsan: of one thread, but for calls that the other programs make too.
+      programs=(base_test runtime_test kernels_test ops_test api_test faults_test campaign)
+      case $preset in
+        asan) preset=asan-narrow programs+=(golden_test) left_out=(--label-exclude '^cli$') ;;
+        tsan) left_out=(--label-exclude '^(cli|golden)$') ;;
+      esac
+      for program in "${programs[@]}"; do targets+=(--target "portacl_$program"); done ;;
     -h | --help) usage; exit 0 ;;
     *) die "unknown argument '$argument' (--help lists them)" 2 ;;
   esac
 done
 script/setup
-script/build "$preset"
-ctest --test-dir "build/$preset" --parallel "$jobs" --output-on-failure --no-tests=error \
-  "${left_out[@]}"
+script/build "$preset" "${targets[@]}"
+run_ctest "build/$preset" "${left_out[@]}"

@@ -8,6 +8,7 @@
 #include "api/handles.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
+#include "api/torch_npu.h"
 #include "base/error_message.h"
 #include "base/fork.h"
 #include "portacl/version.h"
@@ -65,7 +66,7 @@ void RegisterLeakCounters() {
 extern "C" {
 
 aclError aclInit(const char* configPath) {
-  return Guarded("aclInit", [&]() -> Status {
+  const aclError code = Guarded("aclInit", [&]() -> Status {
     const auto lock = LockLife();
     if (life == Life::kInitialized) {
       return rt::Error(ACL_ERROR_REPEAT_INITIALIZE, "called a second time without aclFinalize");
@@ -75,6 +76,8 @@ aclError aclInit(const char* configPath) {
     life = Life::kInitialized;
     return {};
   });
+  if (code == ACL_SUCCESS) portacl::api::JoinTorchNpu();
+  return code;
 }
 
 aclError aclFinalize() {

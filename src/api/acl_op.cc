@@ -11,6 +11,7 @@
 
 #include "acl/acl_op_compiler.h"
 #include "api/acl_op_handles.h"
+#include "api/acl_op_lists.h"
 #include "api/acl_op_memory.h"
 #include "api/acl_op_registry.h"
 #include "api/shim.h"
@@ -84,7 +85,7 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
   const Refusals refusals((*row)->type, Surface::kGraph);
   PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
   // Before a word on the arguments. Check() asks again, for handles made under another profile.
-  if (const ops::OperatorRow* const listed = ops::FindByGraphName(type); listed != nullptr) {
+  if (const ops::Signature* const listed = ops::FindByGraphName(type); listed != nullptr) {
     PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, Surface::kGraph));
   }
   op->type = type;
@@ -138,7 +139,7 @@ Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
 // What a call keeps until the stream has done its work.
 struct Kept {
   std::unique_ptr<runtime::Scratch> workspace;
-  std::vector<std::shared_ptr<void>> inputs;  // copies of those on the host
+  std::vector<std::shared_ptr<void>> inputs;  // copies of the inputs on the host
 };
 
 // The address of a tensor of `bytes` bytes in a buffer; inputs on the host are copied now.
@@ -196,11 +197,14 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
   return {};
 }
 
-// Reads a call of an operator and checks everything but its data.
-Status ReadCall(const GraphOperator& op, const GraphRow& row, Tensors* tensors,
-                std::unique_ptr<GraphCall>* call) {
+// Reads a call of an operator and checks everything but its data: without `inputs`, lists in host
+// memory are not looked at.
+Status ReadCall(const GraphOperator& op, const GraphRow& row, const aclDataBuffer* const inputs[],
+                Tensors* tensors, std::unique_ptr<GraphCall>* call) {
   PORTACL_RETURN_IF_ERROR(MakeTensors(op, tensors));
-  PORTACL_RETURN_IF_ERROR(row.read(op, *tensors, call));
+  HostLists lists;
+  PORTACL_RETURN_IF_ERROR(ReadHostLists(op, row, inputs, &lists));
+  PORTACL_RETURN_IF_ERROR(row.read(op, *tensors, lists, call));
   return (*call)->Check();
 }
 
@@ -209,7 +213,7 @@ Status Execute(const GraphOperator& op, const GraphRow& row, const aclDataBuffer
   const ops::CallTimer timer;
   Tensors tensors;
   std::unique_ptr<GraphCall> call;
-  PORTACL_RETURN_IF_ERROR(ReadCall(op, row, &tensors, &call));
+  PORTACL_RETURN_IF_ERROR(ReadCall(op, row, inputs, &tensors, &call));
   const auto kept = std::make_shared<Kept>();
   PORTACL_RETURN_IF_ERROR(
       AttachBuffers(op, kInputs, inputs, row.inputs, tensors.data(), kept.get()));
@@ -261,7 +265,7 @@ Status Prepare(const char* type, int num_inputs, const aclTensorDesc* const inpu
       ReadOperator(type, num_inputs, input_desc, num_outputs, output_desc, attr, op, &row));
   Tensors tensors;
   std::unique_ptr<GraphCall> call;
-  return ReadCall(*op, *row, &tensors, &call);
+  return ReadCall(*op, *row, nullptr, &tensors, &call);
 }
 
 }  // namespace

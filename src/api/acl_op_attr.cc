@@ -102,6 +102,16 @@ aclError aclopSetAttrString(aclopAttr* attr, const char* attrName, const char* a
     return {};
   });
 }
+aclError aclopSetAttrListString(aclopAttr* attr, const char* attrName, int numValues,
+                                const char** values) {
+  for (int i = 0; values != nullptr && i < numValues; ++i) {
+    if (values[i] != nullptr) continue;
+    return Set(__func__, attr, attrName, [i](AttributeValue*) -> Status {
+      return {ACL_ERROR_INVALID_PARAM, "values[" + std::to_string(i) + "] is null"};
+    });
+  }
+  return Set(__func__, attr, attrName, List<std::string>(numValues, values));
+}
 aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValues,
                              const int64_t* values) {
   return Set(__func__, attr, attrName, List<int64_t>(numValues, values));

@@ -129,13 +129,13 @@ constexpr const char* kCompanionNames[] = {PORTACL_COMPANION_OPERATORS(PORTACL_C
 
 }  // namespace
 
-Status ReadIdentity(const GraphOperator& /*op*/, const Tensors& tensors,
+Status ReadIdentity(const GraphOperator& /*op*/, const Tensors& tensors, const HostLists& /*lists*/,
                     std::unique_ptr<GraphCall>* call) {
   *call = std::make_unique<Copy>(kIdentity, "x", "y", tensors);
   return {};
 }
 
-Status ReadTransData(const GraphOperator& op, const Tensors& tensors,
+Status ReadTransData(const GraphOperator& op, const Tensors& tensors, const HostLists& /*lists*/,
                      std::unique_ptr<GraphCall>* call) {
   PORTACL_RETURN_IF_ERROR(CheckFormatAttribute(op, "src_format", op.inputs[0]));
   PORTACL_RETURN_IF_ERROR(CheckFormatAttribute(op, "dst_format", op.outputs[0]));

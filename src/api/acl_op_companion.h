@@ -13,11 +13,10 @@ namespace portacl::api {
 
 inline constexpr const char* kIdentity = "Identity";
 inline constexpr const char* kTransData = "TransData";
-inline constexpr size_t kCompanionGraphNames = 2;
 
-base::Status ReadIdentity(const GraphOperator& op, const Tensors& tensors,
+base::Status ReadIdentity(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                           std::unique_ptr<GraphCall>* call);
-base::Status ReadTransData(const GraphOperator& op, const Tensors& tensors,
+base::Status ReadTransData(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                            std::unique_ptr<GraphCall>* call);
 
 // "Add, Adds, ...": the companion operators of the aclnn API.

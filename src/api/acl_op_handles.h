@@ -17,9 +17,9 @@ namespace portacl::api {
 // A data type is no integer: an operator that wants the one refuses the other.
 enum class DataTypeAttribute : int32_t {};
 
-using AttributeValue =
-    std::variant<bool, int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                 std::vector<bool>, DataTypeAttribute, std::vector<std::vector<int64_t>>>;
+using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vector<int64_t>,
+                                    std::vector<float>, std::vector<bool>, DataTypeAttribute,
+                                    std::vector<std::vector<int64_t>>, std::vector<std::string>>;
 
 }  // namespace portacl::api
 

@@ -1,227 +1,182 @@
 // The rows of the operators by graph name and the reading of their attributes.
 #include "api/acl_op_registry.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "acl/acl_base.h"
 #include "api/acl_op_companion.h"
-#include "ops/grid_sampler.h"
-#include "ops/grid_sampler_backward.h"
-#include "ops/grid_sampler_modes.h"
+#include "ops/call.h"
+#include "ops/operator_list.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
-#include "ops/upsample_nearest_exact.h"
-#include "ops/upsample_nearest_exact_backward.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::api {
 namespace {
 
 using base::Status;
+using ops::Kind;
+using ops::Parameter;
 using ops::Refusals;
 using ops::Rule;
+using ops::Signature;
 using ops::Surface;
 
-constexpr const char* kNearest2D = ops::GraphName("UpsampleNearestExact2d");
-constexpr const char* kNearest3D = ops::GraphName("UpsampleNearestExact3d");
-constexpr const char* kNearest2DBackward = ops::GraphName("UpsampleNearestExact2dGrad");
-constexpr const char* kNearest3DBackward = ops::GraphName("UpsampleNearestExact3dGrad");
-constexpr const char* kGridSampler2D = ops::GraphName("GridSampler2D");
-constexpr const char* kGridSampler3D = ops::GraphName("GridSampler3D");
-constexpr const char* kGridSampler2DBackward = ops::GraphName("GridSampler2DGrad");
-constexpr const char* kGridSampler3DBackward = ops::GraphName("GridSampler3DGrad");
-
-// ---- attributes --------------------------------------------------------------------------------
-
-// Stores attribute `name` in *value where it is set; refuses one of another type.
-template <class T>
-Status ReadAttribute(const GraphOperator& op, const char* name, const char* type, bool required,
-                     T* value) {
-  const Refusals refusals(op.type.c_str(), Surface::kGraph);
-  const auto found = op.attributes.values.find(name);
-  if (found == op.attributes.values.end()) {
-    if (!required) return {};
-    return refusals.Refuse(Rule::kAttribute, "attribute {} is missing; it must be a {}", name,
-                           type);
-  }
-  const T* typed = std::get_if<T>(found->second.get());
-  if (typed == nullptr) {
-    return refusals.Refuse(Rule::kAttribute, "attribute {} must be a {}", name, type);
-  }
-  *value = *typed;
-  return {};
-}
-
-// Stores the position of a word attribute among `words` in *mode; unset keeps *mode.
-Status ReadMode(const GraphOperator& op, const char* name, const ops::ModeNames& words,
-                int64_t* mode) {
-  std::string word = words[static_cast<size_t>(*mode)];
-  PORTACL_RETURN_IF_ERROR(ReadAttribute(op, name, "string", false, &word));
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (word != words[i]) continue;
-    *mode = static_cast<int64_t>(i);
-    return {};
-  }
-  return Refusals(op.type.c_str(), Surface::kGraph)
-      .Refuse(Rule::kAttribute, "attribute {} is \"{}\", but must be {}, {} or {}", name, word,
-              words[0], words[1], words[2]);
-}
-
-// ---- the operators -----------------------------------------------------------------------------
-
-// A scale that is not set is 0.
-template <int kSpatial>
-Status ReadScales(const GraphOperator& op, std::array<double, 3>* scales) {
-  constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
-  const runtime::FpEnvironment environment;  // a subnormal one stays above 0
-  for (size_t axis = 0; axis < kSpatial; ++axis) {
-    float scale = 0;
-    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, kNames[3 - kSpatial + axis], "float", false, &scale));
-    (*scales)[axis] = static_cast<double>(scale);
-  }
-  return {};
-}
-
-template <int kSpatial>
-class Nearest final : public GraphCall {
+// A call of an operator of src/ops, read by its signature: inputs, attributes, outputs. A list that
+// is not set is null, any other attribute its default.
+class ListedCall final : public GraphCall {
  public:
-  Status Read(const GraphOperator& op, const Tensors& tensors) {
-    constexpr const char* kSize = kSpatial == 2 ? "list of 2 integers" : "list of 3 integers";
-    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "output_size", kSize, true, &output_size_));
-    PORTACL_RETURN_IF_ERROR(ReadScales<kSpatial>(op, &call_.scales));
-    call_.op = kSpatial == 2 ? kNearest2D : kNearest3D;
-    call_.surface = Surface::kGraph;
-    call_.spatial = kSpatial;
-    call_.input = tensors.data();
-    call_.output = &tensors[1];
-    call_.output_size = &output_size_;
+  explicit ListedCall(const Signature& signature)
+      : signature_(signature),
+        refusals_(signature.name, Surface::kGraph),
+        call_(signature, Surface::kGraph, signature.name) {}
+
+  Status Read(const GraphOperator& op, const Tensors& tensors, const HostLists& lists) {
+    const runtime::FpEnvironment environment;  // a subnormal number stays above 0
+    size_t input = 0;
+    size_t output = signature_.inputs();
+    for (const Parameter& parameter : signature_.parameters) {
+      if (parameter.kind == Kind::kSizes) {
+        AddList(lists[input++], &ints_);
+      } else if (ops::IsTensor(parameter.kind)) {
+        call_.Add(&tensors[parameter.kind == Kind::kOutput ? output++ : input++]);
+      } else {
+        PORTACL_RETURN_IF_ERROR(ReadAttribute(op.attributes, parameter));
+      }
+    }
     return {};
   }
-  Status Check() const override { return CheckUpsampleNearestExact(call_); }
+  Status Check() const override { return ops::Check(call_); }
   Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
-    return PlanCheckedUpsampleNearestExact(call_, plan);
+    return PlanChecked(call_, plan);
   }
 
  private:
-  std::vector<int64_t> output_size_;
-  ops::UpsampleNearestExactCall call_;
-};
-
-template <int kSpatial>
-class NearestBackward final : public GraphCall {
- public:
-  Status Read(const GraphOperator& op, const Tensors& tensors) {
-    constexpr const char* kOut = kSpatial == 2 ? "list of 2 integers" : "list of 3 integers";
-    constexpr const char* kIn = kSpatial == 2 ? "list of 4 integers" : "list of 5 integers";
-    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "output_size", kOut, true, &output_size_));
-    PORTACL_RETURN_IF_ERROR(ReadAttribute(op, "input_size", kIn, true, &input_size_));
-    PORTACL_RETURN_IF_ERROR(ReadScales<kSpatial>(op, &call_.scales));
-    call_.op = kSpatial == 2 ? kNearest2DBackward : kNearest3DBackward;
-    call_.surface = Surface::kGraph;
-    call_.spatial = kSpatial;
-    call_.grad_output = tensors.data();
-    call_.grad_input = &tensors[1];
-    call_.output_size = &output_size_;
-    call_.input_size = &input_size_;
+  // Stores the attribute in *value where it is set; refuses one of another type.
+  template <class T>
+  Status Get(const aclopAttr& attributes, const Parameter& parameter, const std::string& type,
+             std::optional<T>* value) const {
+    const auto found = attributes.values.find(parameter.name);
+    if (found == attributes.values.end()) {
+      if (parameter.unset != nullptr) return {};
+      return refusals_.Refuse(Rule::kAttribute, "attribute {} is missing; it must be a {}",
+                              parameter.name, type);
+    }
+    const T* typed = std::get_if<T>(found->second.get());
+    if (typed == nullptr) {
+      return refusals_.Refuse(Rule::kAttribute, "attribute {} must be a {}", parameter.name, type);
+    }
+    *value = *typed;
     return {};
   }
-  Status Check() const override { return CheckUpsampleNearestExactBackward(call_); }
-  Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
-    return PlanCheckedUpsampleNearestExactBackward(call_, plan);
-  }
 
- private:
-  std::vector<int64_t> output_size_;
-  std::vector<int64_t> input_size_;
-  ops::UpsampleNearestExactBackwardCall call_;
-};
-
-// What all grid samplers have, into the call of any.
-template <class Call>
-Status ReadGridSampler(const GraphOperator& op, Call* call) {
-  call->surface = Surface::kGraph;
-  PORTACL_RETURN_IF_ERROR(
-      ReadMode(op, "interpolation_mode", ops::kInterpolationNames, &call->interpolation));
-  PORTACL_RETURN_IF_ERROR(ReadMode(op, "padding_mode", ops::kPaddingNames, &call->padding));
-  return ReadAttribute(op, "align_corners", "bool", false, &call->align_corners);
-}
-
-template <int kSpatial>
-class GridSampler final : public GraphCall {
- public:
-  Status Read(const GraphOperator& op, const Tensors& tensors) {
-    call_.op = kSpatial == 2 ? kGridSampler2D : kGridSampler3D;
-    call_.spatial = kSpatial;
-    PORTACL_RETURN_IF_ERROR(ReadGridSampler(op, &call_));
-    call_.input = tensors.data();
-    call_.grid = &tensors[1];
-    call_.output = &tensors[2];
+  template <class Element>
+  Status ReadList(const aclopAttr& attributes, const Parameter& parameter, const char* elements,
+                  std::deque<std::vector<Element>>* kept) {
+    std::optional<std::vector<Element>> values;
+    if (*parameter.name != '\0') {
+      const std::string type = fmt::format("list of {} {}", PartsOf(parameter), elements);
+      PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, type, &values));
+    }
+    AddList(std::move(values), kept);
     return {};
   }
-  Status Check() const override { return CheckGridSampler(call_); }
-  Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
-    return PlanCheckedGridSampler(call_, plan);
+
+  template <class Element>
+  void AddList(std::optional<std::vector<Element>> values, std::deque<std::vector<Element>>* kept) {
+    if (values) kept->push_back(*std::move(values));
+    call_.Add(values ? &kept->back() : static_cast<const std::vector<Element>*>(nullptr));
   }
 
- private:
-  ops::GridSamplerCall call_;
+  // The position of a word among the parameter's.
+  Status ReadWord(const aclopAttr& attributes, const Parameter& parameter, size_t* position) {
+    std::optional<std::string> set;
+    PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, "string", &set));
+    const std::string word = set ? *set : parameter.unset;
+    std::string choices;
+    for (size_t i = 0; i < PartsOf(parameter); ++i) {
+      if (word == PartOf(parameter, i)) {
+        *position = i;
+        return {};
+      }
+      if (i > 0) choices += i + 1 == PartsOf(parameter) ? " or " : ", ";
+      choices += PartOf(parameter, i);
+    }
+    return refusals_.Refuse(Rule::kAttribute, "attribute {} is \"{}\", but must be {}",
+                            parameter.name, word, choices);
+  }
+
+  Status ReadAttribute(const aclopAttr& attributes, const Parameter& parameter) {
+    switch (parameter.kind) {
+      case Kind::kInts:
+        return ReadList(attributes, parameter, "integers", &ints_);
+      case Kind::kFloats:
+        return ReadList(attributes, parameter, "floats", &floats_);
+      case Kind::kFloat: {
+        std::optional<float> value;
+        PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, "float", &value));
+        call_.Add(value ? double{*value} : std::strtod(parameter.unset, nullptr));
+        return {};
+      }
+      case Kind::kFlag: {
+        std::optional<bool> value;
+        PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, "bool", &value));
+        call_.Add(int64_t{value.value_or(std::string_view(parameter.unset) == "true") ? 1 : 0});
+        return {};
+      }
+      case Kind::kMode: {
+        size_t position = 0;
+        PORTACL_RETURN_IF_ERROR(ReadWord(attributes, parameter, &position));
+        call_.Add(static_cast<int64_t>(position));
+        return {};
+      }
+      default:
+        return refusals_.Refuse(Rule::kOther, "attribute {} is of a kind that graph operators lack",
+                                parameter.name);
+    }
+  }
+
+  const Signature& signature_;
+  const Refusals refusals_;
+  std::deque<std::vector<int64_t>> ints_;
+  std::deque<std::vector<float>> floats_;
+  ops::Call call_;
 };
 
-template <int kSpatial>
-class GridSamplerBackward final : public GraphCall {
- public:
-  Status Read(const GraphOperator& op, const Tensors& tensors) {
-    call_.op = kSpatial == 2 ? kGridSampler2DBackward : kGridSampler3DBackward;
-    call_.spatial = kSpatial;
-    PORTACL_RETURN_IF_ERROR(ReadGridSampler(op, &call_));
-    call_.grad_output = tensors.data();
-    call_.input = &tensors[1];
-    call_.grid = &tensors[2];
-    call_.output_mask = &both_;
-    call_.input_grad = &tensors[3];
-    call_.grid_grad = &tensors[4];
-    return {};
-  }
-  Status Check() const override { return CheckGridSamplerBackward(call_); }
-  Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
-    return PlanCheckedGridSamplerBackward(call_, plan);
-  }
-
- private:
-  const std::vector<bool> both_ = {true, true};
-  ops::GridSamplerBackwardCall call_;
-};
-
-template <class Call>
-Status Read(const GraphOperator& op, const Tensors& tensors, std::unique_ptr<GraphCall>* call) {
-  auto made = std::make_unique<Call>();
-  PORTACL_RETURN_IF_ERROR(made->Read(op, tensors));
+Status ReadListed(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
+                  std::unique_ptr<GraphCall>* call) {
+  auto made = std::make_unique<ListedCall>(*ops::FindByGraphName(op.type));
+  PORTACL_RETURN_IF_ERROR(made->Read(op, tensors, lists));
   *call = std::move(made);
   return {};
 }
 
-constexpr std::array<const char*, 5> kGridSamplerAttributes = {"interpolation_mode", "padding_mode",
-                                                               "align_corners"};
+// ---- the rows ----------------------------------------------------------------------------------
+
+constexpr GraphRow RowOf(const Signature& signature) {
+  GraphRow row{signature.name, signature.inputs(), signature.outputs(), {}, ReadListed};
+  size_t count = 0;
+  size_t input = 0;
+  for (const Parameter& parameter : signature.parameters) {
+    if (ops::IsInput(parameter.kind)) {
+      row.lists[input++] = parameter.kind == Kind::kSizes ? parameter.name : nullptr;
+    } else if (parameter.kind != Kind::kOutput && *parameter.name != '\0') {
+      row.attributes[count++] = parameter.name;
+    }
+  }
+  return row;
+}
 
 constexpr GraphRow kRows[] = {
-    {kNearest2DBackward,
-     1,
-     1,
-     {"output_size", "input_size", "scales_h", "scales_w"},
-     Read<NearestBackward<2>>},
-    {kNearest3DBackward,
-     1,
-     1,
-     {"output_size", "input_size", "scales_d", "scales_h", "scales_w"},
-     Read<NearestBackward<3>>},
-    {kNearest2D, 1, 1, {"output_size", "scales_h", "scales_w"}, Read<Nearest<2>>},
-    {kNearest3D, 1, 1, {"output_size", "scales_d", "scales_h", "scales_w"}, Read<Nearest<3>>},
-    {kGridSampler2D, 2, 1, kGridSamplerAttributes, Read<GridSampler<2>>},
-    {kGridSampler3D, 2, 1, kGridSamplerAttributes, Read<GridSampler<3>>},
-    {kGridSampler2DBackward, 3, 2, kGridSamplerAttributes, Read<GridSamplerBackward<2>>},
-    {kGridSampler3DBackward, 3, 2, kGridSamplerAttributes, Read<GridSamplerBackward<3>>},
+#define PORTACL_GRAPH(type, ...) RowOf(ops::signatures::type),
+#include "ops/operator_list.inc"
     {kIdentity, 1, 1, {}, ReadIdentity},
     {kTransData,
      1,
@@ -229,8 +184,6 @@ constexpr GraphRow kRows[] = {
      {"src_format", "dst_format", "src_subformat", "dst_subformat", "groups"},
      ReadTransData},
 };
-static_assert(std::size(kRows) == ops::kGraphNames + kCompanionGraphNames,
-              "a graph name of ops/operators.h has no row");
 
 }  // namespace
 

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "api/acl_op_handles.h"
@@ -16,6 +18,10 @@ namespace portacl::api {
 
 // A call's tensors, inputs then outputs, in the order of the operator's signature.
 using Tensors = std::vector<base::TensorDesc>;
+
+// For each input: the integers in it, where the operator takes it as a list. None: not known while
+// the call is compiled, or no list.
+using HostLists = std::vector<std::optional<std::vector<int64_t>>>;
 
 // One call of an operator by name. It keeps to the tensors it was read with.
 class GraphCall {
@@ -31,10 +37,11 @@ struct GraphRow {
   const char* type;  // the graph name
   size_t inputs;
   size_t outputs;
-  std::array<const char*, 5> attributes;  // names, null where there are fewer
-  // Reads the attributes; refuses those that are missing or of another type.
-  base::Status (*read)(const GraphOperator& op, const Tensors& tensors,
+  std::array<const char*, 12> attributes;  // names, null where there are fewer
+  // Reads the attributes; refuses an attribute that is missing or of another type.
+  base::Status (*read)(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                        std::unique_ptr<GraphCall>* call);
+  std::array<const char*, 5> lists = {};  // names of the inputs that are lists, null elsewhere
 };
 
 // Refuses a type that is null or unknown.

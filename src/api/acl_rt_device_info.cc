@@ -141,6 +141,8 @@ const char* aclrtGetSocName() {
       return "Ascend910_9391";
     case Profile::kAtlasTraining:
       return "Ascend910A";
+    case Profile::kAscend950:
+      return "Ascend950PR";
   }
   return "Ascend910B1";
 }

@@ -1,4 +1,4 @@
-// acl_rt_device.h: faults of a device, of which there are none, and aborted work.
+// acl_rt_device.h: faults of a device, which never happen, and aborted work.
 #include <cstddef>
 #include <cstdint>
 

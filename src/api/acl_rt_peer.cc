@@ -12,7 +12,7 @@ using portacl::base::Status;
 
 namespace {
 
-// Both devices of a pair, of which the first may be left to the current context.
+// Both devices of a pair. The first may be left to the current context.
 Status CheckPeer(int32_t peer, uint32_t flags) {
   if (flags != 0) return rt::InvalidParam("flags is {}, wanted 0", flags);
   rt::Context* context = nullptr;

@@ -4,6 +4,7 @@
 
 #include "acl/acl_rt.h"
 #include "api/shim.h"
+#include "ops/settings.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 
@@ -28,7 +29,11 @@ Status CheckOption(int32_t opt) {
 
 Status SetOption(Params& params, int32_t opt, int64_t value) {
   PORTACL_RETURN_IF_ERROR(CheckOption(opt));
-  if (value != 0 && value != 1) return rt::InvalidParam("value is {}, wanted 0 or 1", value);
+  // Level 3 of determinism is of the newest pages; results are deterministic at each.
+  const bool levels = opt == RawValue(ACL_OPT_DETERMINISTIC) && portacl::ops::FollowsNewestPages();
+  if (value != 0 && value != 1 && !(levels && value == 3)) {
+    return rt::InvalidParam("value is {}, wanted 0 or 1{}", value, levels ? " or 3" : "");
+  }
   params[static_cast<size_t>(opt)].store(value);
   return {};
 }

@@ -42,6 +42,10 @@ const std::vector<int64_t>* Arguments::Ints(const char* name, const aclIntArray*
   const auto found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
+const std::vector<float>* Arguments::Floats(const char* name, const aclFloatArray* handle) {
+  const auto found = Find(name, handle);
+  return found == nullptr ? nullptr : &found->values;
+}
 const std::vector<bool>* Arguments::Bools(const char* name, const aclBoolArray* handle) {
   const auto found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
@@ -63,22 +67,34 @@ std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor*
 
 Status Arguments::status() const { return null_ ? Status() : invalid_; }
 
+Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor,
+                            std::shared_ptr<const ops::Plan>* plan) {
+  call_.has_workspace_size = has_workspace_size;
+  call_.has_executor = has_executor;
+  if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
+  return MakePlan(call_, plan);
+}
+
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
                      Planner planner) {
   if (workspace_size != nullptr) *workspace_size = 0;
   if (executor != nullptr) *executor = nullptr;
-  return GuardedNn(op, [&]() -> int32_t {
-    const Refusals refusals(op, ops::Surface::kAclnn);
-    if (const Status status = refusals.CheckProfile(); !status.ok()) return base::Report(status);
-    const ops::CallTimer timer;
-    std::shared_ptr<const ops::Plan> plan;
-    if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
-    timer.Planned(*plan);
-    const uint64_t size = plan->workspace_size();
-    *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
-    *workspace_size = size;
-    return ACLNN_SUCCESS;
-  });
+  return GuardedNn(
+      op,
+      [&]() -> int32_t {
+        const Refusals refusals(op, ops::Surface::kAclnn);
+        if (const Status status = refusals.CheckProfile(); !status.ok())
+          return base::Report(status);
+        const ops::CallTimer timer;
+        std::shared_ptr<const ops::Plan> plan;
+        if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
+        timer.Planned(*plan);
+        const uint64_t size = plan->workspace_size();
+        *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
+        *workspace_size = size;
+        return ACLNN_SUCCESS;
+      },
+      "GetWorkspaceSize");
 }
 
 namespace {

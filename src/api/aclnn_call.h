@@ -11,6 +11,7 @@
 #include "aclnn/acl_meta.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
 #include "ops/plan.h"
 
 namespace portacl::api {
@@ -23,6 +24,7 @@ class Arguments {
   explicit Arguments(const char* op) : op_(op) {}
   const base::TensorDesc* Tensor(const char* name, const aclTensor* handle);
   const std::vector<int64_t>* Ints(const char* name, const aclIntArray* handle);
+  const std::vector<float>* Floats(const char* name, const aclFloatArray* handle);
   const std::vector<bool>* Bools(const char* name, const aclBoolArray* handle);
   const aclScalar* Scalar(const char* name, const aclScalar* handle);
   const std::vector<const aclTensor*>* Tensors(const char* name, const aclTensorList* handle);
@@ -39,6 +41,34 @@ class Arguments {
   bool null_ = false;
   base::Status invalid_;
   std::vector<std::shared_ptr<void>> alive_;
+};
+
+// Makes a call of an operator of src/ops from the arguments of phase 1, in their order.
+class ArgumentReader {
+ public:
+  explicit ArgumentReader(const ops::Signature& signature)
+      : arguments_(signature.name), call_(signature, ops::Surface::kAclnn, signature.name) {}
+  ArgumentReader(const ArgumentReader&) = delete;
+  ArgumentReader& operator=(const ArgumentReader&) = delete;
+
+  void Add(const aclTensor* tensor) { call_.Add(arguments_.Tensor(name(), tensor)); }
+  void Add(const aclIntArray* values) { call_.Add(arguments_.Ints(name(), values)); }
+  void Add(const aclFloatArray* values) { call_.Add(arguments_.Floats(name(), values)); }
+  void Add(const aclBoolArray* values) { call_.Add(arguments_.Bools(name(), values)); }
+  void Add(const char* word) { call_.Add(word); }
+  void Add(double value) { call_.Add(value); }
+  void Add(float value) { call_.Add(double{value}); }
+  void Add(int64_t value) { call_.Add(value); }
+  void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
+
+  base::Status Plan(bool has_workspace_size, bool has_executor,
+                    std::shared_ptr<const ops::Plan>* plan);
+
+ private:
+  const char* name() const { return call_.parameter(call_.size()).name; }
+
+  Arguments arguments_;
+  ops::Call call_;
 };
 
 // A reference to a function that plans; it is called before PhaseOne returns. (A std::function may
@@ -65,24 +95,17 @@ class Planner {
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
                      Planner planner);
 
-// Phase 1 of an operator of src/ops: `read(arguments, call)` fills in its parameters, `plan` checks
-// and plans.
-template <class Call, class Read>
-aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
-                     base::Status (*plan)(const Call&, std::shared_ptr<const ops::Plan>*),
-                     const Read& read) {
+// Phase 1 of an operator of src/ops. `read(reader)` gives the reader each argument in the order of
+// the signature.
+template <class Read>
+aclnnStatus PhaseOne(const ops::Signature& signature, uint64_t* workspace_size,
+                     aclOpExecutor** executor, const Read& read) {
   const auto planner = [&](std::shared_ptr<const ops::Plan>* made) -> base::Status {
-    Arguments arguments(op);
-    Call call;
-    call.op = op;
-    call.surface = ops::Surface::kAclnn;
-    read(arguments, call);
-    call.has_workspace_size = workspace_size != nullptr;
-    call.has_executor = executor != nullptr;
-    if (call.has_workspace_size && call.has_executor) PORTACL_RETURN_IF_ERROR(arguments.status());
-    return plan(call, made);
+    ArgumentReader reader(signature);
+    read(reader);
+    return reader.Plan(workspace_size != nullptr, executor != nullptr, made);
   };
-  return PhaseOne(op, workspace_size, executor, planner);
+  return PhaseOne(signature.name, workspace_size, executor, planner);
 }
 
 // Phase 2: enqueues a run of an executor that phase 1 of `op` made. A one-shot executor is freed

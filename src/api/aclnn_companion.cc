@@ -163,7 +163,7 @@ class Reader {
     return {name, nullptr, &scalars_.back()};
   }
 
-  // A scalar operand or factor of a call on lists is that of every member.
+  // A scalar operand or factor of a call on lists holds for every member.
   Status CheckLists() const {
     const portacl::ops::Refusals refusals(call_.op, portacl::ops::Surface::kAclnn);
     const auto null = [&](const char* name) {

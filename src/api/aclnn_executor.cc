@@ -1,12 +1,14 @@
 // aclnn/acl_meta.h: executors that run again, with other addresses.
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "aclnn/acl_meta.h"
 #include "aclnn/aclnn_base.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
 #include "api/with_handle.h"
+#include "base/tensor_desc.h"
 
 using portacl::api::Destroy;
 using portacl::api::Handles;
@@ -36,6 +38,12 @@ aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t 
     if (object == nullptr) return Invalid("tensor is not a live handle");
     const int slot = index < inputs ? plan.input(static_cast<int>(index))
                                     : plan.output(static_cast<int>(index - inputs));
+    const portacl::ops::TensorSlot& planned = plan.tensor(slot);
+    const std::string difference = portacl::base::LayoutDifference(planned.desc, object->desc);
+    if (!difference.empty()) {
+      return Invalid("tensor has another layout than {} had in phase 1: {}", planned.name,
+                     difference);
+    }
     PORTACL_RETURN_IF_ERROR(found.SetAddress(slot, addr));
     object->desc.data = addr;
     return {};

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <fstream>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "base/json_text.h"
@@ -32,7 +32,7 @@ std::string CpuName() {
   return "unknown";
 }
 
-std::string Kernels(const ops::OperatorRow& op, std::set<std::string>* sets) {
+std::string Kernels(ops::Op op, std::set<std::string>* sets) {
   std::string list;
   for (const ops::KernelState& kernel : KernelsOf(op)) {
     list += fmt::format(R"({}{{"name":{},"available":{}}})", list.empty() ? "" : ",",
@@ -42,13 +42,13 @@ std::string Kernels(const ops::OperatorRow& op, std::set<std::string>* sets) {
   return "[" + list + "]";
 }
 
-template <size_t kNames>
-std::vector<std::string> Given(const std::array<const char*, kNames>& names) {
-  std::vector<std::string> given;
-  for (const char* const name : names) {
-    if (name != nullptr) given.emplace_back(name);
+// The names by which one API calls an operator.
+std::vector<std::string> NamesOf(ops::Op op, std::span<const ops::Signature* const> functions) {
+  std::vector<std::string> names;
+  for (const ops::Signature* const function : functions) {
+    if (function->op == op) names.emplace_back(function->name);
   }
-  return given;
+  return names;
 }
 
 }  // namespace
@@ -60,19 +60,21 @@ std::string InfoJson() {
   for (const ops::OperatorRow& op : ops::kOperators) {
     const char* const comma = operators.empty() ? "" : ",";
     const std::string name = JsonString(op.name);
-    operators += fmt::format("{}{}:{}", comma, name, Kernels(op, &instruction_sets));
+    operators += fmt::format("{}{}:{}", comma, name, Kernels(op.op, &instruction_sets));
     functions += fmt::format(R"({}{}:{{"native":{},"aclnn":{},"graph":{}}})", comma, name,
-                             JsonStrings(Given(std::array{op.native})),
-                             JsonStrings(Given(op.aclnn)), JsonStrings(Given(op.graph)));
+                             JsonStrings(NamesOf(op.op, ops::kNativeFunctions)),
+                             JsonStrings(NamesOf(op.op, ops::kAclnnFunctions)),
+                             JsonStrings(NamesOf(op.op, ops::kGraphOperators)));
   }
   const runtime::SharingCounts calls = runtime::CountsOfSharing();
   return fmt::format(
       R"({{"version":{},"cpu":{},"instruction_sets":{},"threads":{},"thread_pool":{},)"
-      R"("adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
+      R"("adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
       JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
       runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), runtime::AdaptsThreads(),
       calls.shared, calls.alone, calls.lost, JsonString(ops::ProfileName(ops::CurrentProfile())),
-      ops::Strict(), JsonString(ops::ForcedImpl()), operators, functions);
+      JsonString(ops::EditionName(ops::CurrentEdition())), ops::Strict(),
+      JsonString(ops::ForcedImpl()), operators, functions);
 }
 
 }  // namespace portacl::api

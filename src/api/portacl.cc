@@ -12,24 +12,17 @@
 
 #include "aclnn/aclnn_base.h"
 #include "api/info.h"
+#include "api/native_plan.h"
 #include "api/shim.h"
 #include "base/error_message.h"
 #include "base/per_thread.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
-#include "ops/grid_sampler.h"
-#include "ops/grid_sampler_backward.h"
 #include "ops/settings.h"
-#include "ops/upsample_nearest_exact.h"
-#include "ops/upsample_nearest_exact_backward.h"
 #include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
 #include "runtime/parallel.h"
 #include "runtime/scratch.h"
-
-struct portaclPlan {
-  std::shared_ptr<const portacl::ops::Plan> plan;
-};
 
 namespace {
 
@@ -42,132 +35,6 @@ static_assert(PORTACL_ERROR_NO_KERNEL == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
 
 using portacl::base::Status;
 using portacl::base::TensorDesc;
-
-// The tensors of one call as the operators' checks want them.
-class Tensors {
- public:
-  explicit Tensors(const char* op) : op_(op) {}
-
-  // Null stays null; the operator decides whether that is an error.
-  const TensorDesc* Read(const char* name, const portaclTensor* tensor) {
-    if (tensor == nullptr) return nullptr;
-    TensorDesc& desc = descs_[count_++];
-    if (tensor->rank < 1 || tensor->rank > PORTACL_MAX_RANK) {
-      Fail(
-          "{}: {} has rank {}, but must have 1 to {} (a C++ view gets rank -1 where shape and "
-          "strides differ in length)",
-          op_, name, tensor->rank, static_cast<int>(PORTACL_MAX_RANK));
-      return &desc;
-    }
-    desc.dtype = static_cast<portacl::base::DType>(tensor->dtype);
-    desc.shape = portacl::base::Dims(tensor->shape, tensor->rank);
-    desc.strides = portacl::base::Dims(tensor->strides, tensor->rank);
-    desc.has_storage = false;
-    desc.data = tensor->data;
-    for (int i = 0; i < tensor->rank; ++i) {
-      if (tensor->shape[i] < 0) {
-        Fail("{}: {} has shape {}, but extents must be at least 0", op_, name,
-             desc.shape.ToString());
-      }
-    }
-    if (status_.ok() && desc.NumElements() < 0) {
-      Fail("{}: {} has shape {}, whose number of elements exceeds 64 bits", op_, name,
-           desc.shape.ToString());
-    }
-    return &desc;
-  }
-
-  const Status& status() const { return status_; }
-
- private:
-  template <class... Args>
-  void Fail(fmt::format_string<Args...> text, Args&&... args) {
-    if (status_.ok()) {
-      status_ = Status(PORTACL_ERROR_INVALID, fmt::format(text, std::forward<Args>(args)...));
-    }
-  }
-
-  const char* op_;
-  size_t count_ = 0;
-  std::array<TensorDesc, portacl::ops::kMaxTensors> descs_;
-  Status status_;
-};
-
-using MadePlan = std::shared_ptr<const portacl::ops::Plan>;
-
-// Plans with make(&plan) and hands the plan to the caller.
-template <class Make>
-int32_t MakePlan(const char* op, portaclPlan** plan, Make&& make) {
-  if (plan != nullptr) *plan = nullptr;
-  return portacl::api::GuardedNative(op, [&]() -> int32_t {
-    if (plan == nullptr) {
-      return portacl::base::Report(Status(PORTACL_ERROR_NULL, fmt::format("{}: plan is null", op)));
-    }
-    const portacl::ops::CallTimer timer;
-    MadePlan made;
-    if (const Status status = make(&made); !status.ok()) return portacl::base::Report(status);
-    timer.Planned(*made);
-    *plan = new portaclPlan{std::move(made)};
-    return PORTACL_OK;
-  });
-}
-
-// One value per spatial axis of an operator, zeros for null.
-std::array<double, 3> ReadScales(const double* scales, int spatial) {
-  std::array<double, 3> read{};
-  if (scales != nullptr) std::copy_n(scales, spatial, read.begin());
-  return read;
-}
-
-struct GridSamplerModes {
-  int32_t interpolation, padding, align_corners;
-};
-
-// What the calls of all grid samplers have beside tensors.
-template <class Call>
-Call GridSamplerCallOf(const char* op, int spatial, const GridSamplerModes& modes) {
-  Call call;
-  call.op = op;
-  call.spatial = spatial;
-  call.interpolation = modes.interpolation;
-  call.padding = modes.padding;
-  call.align_corners = modes.align_corners != 0;
-  return call;
-}
-
-// `tensors`: gradOutput, input, grid, inputGrad, gridGrad.
-int32_t PlanGridSamplerBackward(const char* op, int spatial,
-                                const std::array<const portaclTensor*, 5>& tensors,
-                                const GridSamplerModes& modes, portaclPlan** plan) {
-  return MakePlan(op, plan, [&](MadePlan* made) -> Status {
-    Tensors reader(op);
-    const std::vector<bool> mask = {tensors[3] != nullptr, tensors[4] != nullptr};
-    auto call = GridSamplerCallOf<portacl::ops::GridSamplerBackwardCall>(op, spatial, modes);
-    call.grad_output = reader.Read("gradOutput", tensors[0]);
-    call.input = reader.Read("input", tensors[1]);
-    call.grid = reader.Read("grid", tensors[2]);
-    call.input_grad = reader.Read("inputGrad", tensors[3]);
-    call.grid_grad = reader.Read("gridGrad", tensors[4]);
-    call.output_mask = &mask;
-    PORTACL_RETURN_IF_ERROR(reader.status());
-    return PlanGridSamplerBackward(call, made);
-  });
-}
-
-// `tensors`: input, grid, output.
-int32_t PlanGridSampler(const char* op, int spatial,
-                        const std::array<const portaclTensor*, 3>& tensors,
-                        const GridSamplerModes& modes, portaclPlan** plan) {
-  return MakePlan(op, plan, [&](MadePlan* made) -> Status {
-    Tensors reader(op);
-    auto call = GridSamplerCallOf<portacl::ops::GridSamplerCall>(op, spatial, modes);
-    call.input = reader.Read("input", tensors[0]);
-    call.grid = reader.Read("grid", tensors[1]);
-    call.output = reader.Read("output", tensors[2]);
-    PORTACL_RETURN_IF_ERROR(reader.status());
-    return PlanGridSampler(call, made);
-  });
-}
 
 // Where a run's tensors are: the planned addresses, replaced by the given ones.
 portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* tensors) {
@@ -218,6 +85,22 @@ int32_t Refuse(const char* function, int32_t code, const std::string& text) {
   return portacl::base::Report(Status(code, fmt::format("{}: {}", function, text)));
 }
 
+// The switches that have a name for each of their values.
+template <class Find, class Value>
+int32_t SetByName(const char* function, const char* name, Find from_name, const char* (*choices)(),
+                  void (*set)(Value)) {
+  return portacl::api::GuardedNative(function, [&]() -> int32_t {
+    if (name == nullptr) return Refuse(function, PORTACL_ERROR_NULL, "name is null");
+    const auto value = from_name(name);
+    if (!value) {
+      return Refuse(function, PORTACL_ERROR_INVALID,
+                    fmt::format("name is \"{}\", but must be one of {}", name, choices()));
+    }
+    set(*value);
+    return PORTACL_OK;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -250,23 +133,25 @@ int32_t portaclSetThreadPool(const portaclThreadPool* pool) {
 }
 
 int32_t portaclSetProfile(const char* name) {
-  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
-    if (name == nullptr) return Refuse("portaclSetProfile", PORTACL_ERROR_NULL, "name is null");
-    const auto profile = portacl::ops::ProfileFromName(name);
-    if (!profile) {
-      return Refuse("portaclSetProfile", PORTACL_ERROR_INVALID,
-                    fmt::format("name is \"{}\", but must be one of {}", name,
-                                portacl::ops::ProfileChoices()));
-    }
-    portacl::ops::SetProfile(*profile);
-    return PORTACL_OK;
-  });
+  return SetByName(__func__, name, portacl::ops::ProfileFromName, portacl::ops::ProfileChoices,
+                   portacl::ops::SetProfile);
 }
 
 const char* portaclGetProfile() {
   return portacl::api::GuardedValue<const char*>(
       __func__, portacl::ops::ProfileName(portacl::ops::Profile::kAtlasA2),
       [] { return portacl::ops::ProfileName(portacl::ops::CurrentProfile()); });
+}
+
+int32_t portaclSetEdition(const char* name) {
+  return SetByName(__func__, name, portacl::ops::EditionFromName, portacl::ops::EditionChoices,
+                   portacl::ops::SetEdition);
+}
+
+const char* portaclGetEdition() {
+  return portacl::api::GuardedValue<const char*>(
+      __func__, portacl::ops::EditionName(portacl::ops::Edition::k8),
+      [] { return portacl::ops::EditionName(portacl::ops::CurrentEdition()); });
 }
 
 int32_t portaclSetStrict(int32_t strict) {
@@ -291,74 +176,6 @@ int32_t portaclSetImpl(const char* name) {
 const char* portaclGetImpl() {
   return portacl::api::GuardedValue<const char*>(
       __func__, "", [] { return KeepText<ImplText>(portacl::ops::ForcedImpl()); });
-}
-
-int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor* gradOutput,
-                                                const portaclTensor* gradInput,
-                                                const double* scales, portaclPlan** plan) {
-  constexpr const char* kOp = "portacl::upsample_nearest_exact_backward";
-  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
-    Tensors tensors(kOp);
-    portacl::ops::UpsampleNearestExactBackwardCall call;
-    call.op = kOp;
-    call.grad_output = tensors.Read("gradOutput", gradOutput);
-    call.grad_input = tensors.Read("gradInput", gradInput);
-    call.spatial = portacl::ops::SpatialOf(call.grad_output);
-    call.scales = ReadScales(scales, call.spatial);
-    PORTACL_RETURN_IF_ERROR(tensors.status());
-    return PlanUpsampleNearestExactBackward(call, made);
-  });
-}
-
-int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input, const portaclTensor* output,
-                                        const double* scales, portaclPlan** plan) {
-  constexpr const char* kOp = "portacl::upsample_nearest_exact";
-  return MakePlan(kOp, plan, [&](MadePlan* made) -> Status {
-    Tensors tensors(kOp);
-    portacl::ops::UpsampleNearestExactCall call;
-    call.input = tensors.Read("input", input);
-    call.output = tensors.Read("output", output);
-    call.spatial = portacl::ops::SpatialOf(call.input);
-    call.scales = ReadScales(scales, call.spatial);
-    PORTACL_RETURN_IF_ERROR(tensors.status());
-    return PlanUpsampleNearestExact(call, made);
-  });
-}
-
-int32_t portaclPlanGridSampler2DBackward(const portaclTensor* gradOutput,
-                                         const portaclTensor* input, const portaclTensor* grid,
-                                         const portaclTensor* inputGrad,
-                                         const portaclTensor* gridGrad, int32_t interpolation,
-                                         int32_t padding, int32_t alignCorners,
-                                         portaclPlan** plan) {
-  return PlanGridSamplerBackward("portacl::grid_sampler_2d_backward", 2,
-                                 {gradOutput, input, grid, inputGrad, gridGrad},
-                                 {interpolation, padding, alignCorners}, plan);
-}
-
-int32_t portaclPlanGridSampler3DBackward(const portaclTensor* gradOutput,
-                                         const portaclTensor* input, const portaclTensor* grid,
-                                         const portaclTensor* inputGrad,
-                                         const portaclTensor* gridGrad, int32_t interpolation,
-                                         int32_t padding, int32_t alignCorners,
-                                         portaclPlan** plan) {
-  return PlanGridSamplerBackward("portacl::grid_sampler_3d_backward", 3,
-                                 {gradOutput, input, grid, inputGrad, gridGrad},
-                                 {interpolation, padding, alignCorners}, plan);
-}
-
-int32_t portaclPlanGridSampler2D(const portaclTensor* input, const portaclTensor* grid,
-                                 const portaclTensor* output, int32_t interpolation,
-                                 int32_t padding, int32_t alignCorners, portaclPlan** plan) {
-  return PlanGridSampler("portacl::grid_sampler_2d", 2, {input, grid, output},
-                         {interpolation, padding, alignCorners}, plan);
-}
-
-int32_t portaclPlanGridSampler3D(const portaclTensor* input, const portaclTensor* grid,
-                                 const portaclTensor* output, int32_t interpolation,
-                                 int32_t padding, int32_t alignCorners, portaclPlan** plan) {
-  return PlanGridSampler("portacl::grid_sampler_3d", 3, {input, grid, output},
-                         {interpolation, padding, alignCorners}, plan);
 }
 
 uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan) {

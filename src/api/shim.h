@@ -17,6 +17,7 @@
 #include "aclnn/aclnn_base.h"
 #include "base/error_message.h"
 #include "base/status.h"
+#include "runtime/host_call.h"
 
 namespace portacl::api {
 
@@ -56,7 +57,7 @@ struct Shortage {
 // A body returns a Status, whose message is completed with the function's name here, or a code,
 // whose message the body has kept itself.
 template <class Body>
-int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
+int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
   try {
     if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
       const base::Status status = std::forward<Body>(body)();
@@ -82,6 +83,15 @@ int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other
   return other;
 }
 
+template <class Body>
+int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other,
+             const char* phase = "") noexcept {
+  const runtime::HostCall call(function, phase);
+  const int32_t code = Invoke(function, std::forward<Body>(body), shortage, other);
+  call.End(code);
+  return code;
+}
+
 }  // namespace internal
 
 // For functions that return aclError.
@@ -94,7 +104,7 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For those of them that give memory, whose documents promise a code of their own.
+// For functions that give memory, whose documents promise a code of their own.
 template <class Body>
 int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   const int32_t code = internal::Call(
@@ -104,12 +114,13 @@ int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that return aclnnStatus.
+// For functions that return aclnnStatus. Messages of both phases of an operator have its name
+// alone; `phase` is what follows it.
 template <class Body>
-int32_t GuardedNn(const char* function, Body&& body) noexcept {
+int32_t GuardedNn(const char* function, Body&& body, const char* phase = "") noexcept {
   const int32_t code =
       internal::Call(function, std::forward<Body>(body),
-                     {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
+                     {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER, phase);
   if (code != 0) LastError() = code;
   return code;
 }

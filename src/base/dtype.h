@@ -1,4 +1,4 @@
-// Element types and formats. The values are those of aclDataType and aclFormat, so that handles
+// Element types and formats. The values are aclDataType's and aclFormat's, so that handles
 // and descriptors need no translation; any int32 may arrive from a caller and is kept as it is.
 #ifndef PORTACL_BASE_DTYPE_H_
 #define PORTACL_BASE_DTYPE_H_

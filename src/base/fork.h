@@ -74,7 +74,7 @@ class ForkSafe final : public Mutex, private internal::ForkLock {
  private:
   void LockForFork() override { this->lock(); }
   void UnlockInParent() override { this->unlock(); }
-  // The child's one thread is another one than that which took the lock, and may not unlock it.
+  // The child's one thread is not the thread that took the lock, and may not unlock it.
   void RenewInChild() override { new (static_cast<Mutex*>(this)) Mutex; }
 };
 

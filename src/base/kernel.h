@@ -1,32 +1,142 @@
-// What a kernel is: a name, a test whether this CPU has it, a planning step and the run.
-// Kernels are listed best first in ops/<op>_impls.cc, "ref" last.
+// What a kernel is: a name, a test whether this CPU has it, and a planning step whose plan runs.
+// Kernels are listed best first in ops/kernels.cc, "ref" last.
 #ifndef PORTACL_BASE_KERNEL_H_
 #define PORTACL_BASE_KERNEL_H_
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 namespace portacl::base {
 
-// What a kernel decided for one set of parameters, once, in the plan. The run only reads it.
-struct KernelPlan {
-  const char* path = "";        // static string shown to users behind the kernel's name, e.g. "x2"
-  int32_t path_id = 0;          // the kernel's own choice of code path
-  uint64_t workspace_size = 0;  // bytes, start aligned to 64; independent of grid values
-  std::shared_ptr<const void> table;  // the kernel's own: what it found out, made in the plan
+// What a kernel decided for one set of parameters, once. A run only reads it.
+template <class Params>
+class KernelPlan {
+ public:
+  virtual ~KernelPlan() = default;
+  KernelPlan(const KernelPlan&) = delete;
+  KernelPlan& operator=(const KernelPlan&) = delete;
+
+  // Computes; allocates nothing, throws nothing, reads nothing outside the views, writes nothing
+  // outside the output views and the workspace. May run many times with different addresses.
+  virtual void Run(const Params& params, void* workspace) const noexcept = 0;
+
+  // One of the kernel's paths, e.g. "x2"; "" where it has none to choose from.
+  const char* path() const { return path_; }
+  // Bytes, start aligned to 64; independent of grid values.
+  uint64_t workspace_size() const { return workspace_size_; }
+
+ protected:
+  KernelPlan(const char* path, uint64_t workspace_size)
+      : path_(path), workspace_size_(workspace_size) {}
+
+ private:
+  const char* path_;
+  uint64_t workspace_size_;
 };
 
 template <class Params>
 struct Kernel {
   const char* name;     // what PORTACL_IMPL and `portacl info` call it: "avx512", "avx2", "ref"
   bool (*available)();  // this CPU can run it
-  // Fills `plan`; false where this kernel does not serve the parameters (the next in the list is
-  // asked). Sees shapes, strides and dtypes; never dereferences the tensors' addresses.
-  bool (*plan)(const Params& params, KernelPlan* plan);
-  // Computes; allocates nothing, throws nothing, reads nothing outside the views, writes nothing
-  // outside the output views and the workspace. May run many times with different addresses.
-  void (*run)(const Params& params, const KernelPlan& plan, void* workspace);
+  std::span<const char* const> paths;  // ways to compute that may be asked for by name
+  // Null where the kernel does not serve the parameters (the next in the list is asked), or where
+  // `path`, if it is not "", does not. Sees shapes, strides and dtypes; never dereferences the
+  // tensors' addresses.
+  std::unique_ptr<const KernelPlan<Params>> (*plan)(const Params& params, std::string_view path);
 };
+
+// The plan of a kernel as its author writes it: the path, and what that one has found out, which is
+// one of Ways. A kernel with paths derives its own and hides kPaths by their names.
+template <class... Ways>
+struct PathPlan {
+  static constexpr std::array<const char*, 0> kPaths{};
+  const char* path = "";
+  uint64_t workspace_size = 0;
+  std::variant<Ways...> way{};
+};
+
+// A kernel of two functions,
+//
+//   std::optional<Plan> MakePlan(const Params& params, std::string_view path);
+//   void RunPlan(const Params& params, const Plan& plan, void* workspace);
+//
+// whose Plan derives from a PathPlan.
+template <auto kMakePlan, auto kRunPlan, class = decltype(kMakePlan)>
+class KernelOf;
+
+template <auto kMakePlan, auto kRunPlan, class Plan, class Params>
+class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::string_view)> {
+ public:
+  static constexpr Kernel<Params> Make(const char* name, bool (*available)()) {
+    return {name, available, Plan::kPaths, MakePlan};
+  }
+
+ private:
+  class Made final : public KernelPlan<Params> {
+   public:
+    explicit Made(Plan plan)
+        : KernelPlan<Params>(plan.path, plan.workspace_size), plan_(std::move(plan)) {}
+    void Run(const Params& params, void* workspace) const noexcept override {
+      kRunPlan(params, plan_, workspace);
+    }
+
+   private:
+    Plan plan_;
+  };
+
+  static std::unique_ptr<const KernelPlan<Params>> MakePlan(const Params& params,
+                                                            std::string_view path) {
+    const auto& paths = Plan::kPaths;
+    if (!path.empty() && std::find(paths.begin(), paths.end(), path) == paths.end()) return nullptr;
+    std::optional<Plan> plan = kMakePlan(params, path);
+    if (!plan) return nullptr;
+    return std::make_unique<const Made>(*std::move(plan));
+  }
+};
+
+inline bool OnEveryCpu() { return true; }
+
+// The kernel "ref" of a function that needs no plan.
+template <class Params, void (*kRun)(const Params&)>
+class ReferenceOf {
+  using Plan = PathPlan<std::monostate>;
+  static std::optional<Plan> MakePlan(const Params&, std::string_view) { return Plan{}; }
+  static void RunPlan(const Params& params, const Plan&, void*) { kRun(params); }
+
+ public:
+  static constexpr Kernel<Params> Make() {
+    return KernelOf<&MakePlan, &RunPlan>::Make("ref", OnEveryCpu);
+  }
+};
+
+// A path of a kernel: its plan, if the path serves the parameters and, unless it was asked for by
+// name (`forced`), is worth taking.
+template <class Params, class Plan>
+struct PathRow {
+  const char* path;
+  std::optional<Plan> (*plan)(const Params& params, bool forced);
+};
+
+// The plan of the first path that has one, or of the path that was asked for.
+template <class Params, class Plan, size_t kCount>
+std::optional<Plan> FirstPath(const std::array<PathRow<Params, Plan>, kCount>& rows,
+                              const Params& params, std::string_view path) {
+  for (const auto& row : rows) {
+    if (!path.empty() && path != row.path) continue;
+    if (std::optional<Plan> plan = row.plan(params, !path.empty())) {
+      plan->path = row.path;
+      return plan;
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace portacl::base
 

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/fork.h"
+#include "base/settings.h"
 
 namespace portacl::base {
 namespace {
@@ -54,24 +55,23 @@ Wanted ReadOwn(std::string_view text) {
 }
 
 Wanted FromEnvironment() {
-  if (const char* own = std::getenv("PORTACL_LOG"); own != nullptr && *own != '\0') {
+  if (const char* const own = settings::Log(); *own != '\0') {
     return ReadOwn(own);
   }
-  if (const char* vendor = std::getenv("ASCEND_GLOBAL_LOG_LEVEL")) {
-    switch (*vendor) {
-      case '0':
-        return {spdlog::level::debug};
-      case '1':
-        return {spdlog::level::info};
-      case '2':
-        return {spdlog::level::warn};
-      case '3':
-        return {spdlog::level::err};
-      default:
-        break;
-    }
+  switch (*settings::VendorLogLevel()) {
+    case '0':
+      return {spdlog::level::debug};
+    case '1':
+      return {spdlog::level::info};
+    case '2':
+      return {spdlog::level::warn};
+    case '3':
+      return {spdlog::level::err};
+    case '4':
+      return {};
+    default:  // the vendor's level where none is named, if somebody looks
+      return {settings::VendorLogOnStdout() ? spdlog::level::err : spdlog::level::off};
   }
-  return {};
 }
 
 // The lock of spdlog's sink, as one of this library's.
@@ -83,11 +83,18 @@ struct SinkLock {
   }
 };
 
-// Both write to stderr under one lock.
+spdlog::sink_ptr SinkOfMessages() {
+  if (settings::VendorLogOnStdout()) {
+    return std::make_shared<spdlog::sinks::stdout_sink<SinkLock>>();
+  }
+  return std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>();
+}
+
+// Both write under one lock.
 class Loggers {
  public:
   explicit Loggers(Wanted wanted)
-      : messages("portacl", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>()),
+      : messages("portacl", SinkOfMessages()),
         calls("portacl_call", std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>()) {
     messages.set_pattern("%Y-%m-%d %H:%M:%S.%f [%n] [%l] [%t] %v");
     messages.set_level(wanted.level);

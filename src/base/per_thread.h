@@ -31,7 +31,7 @@ class PerThread {
   static T* Find() noexcept { return object_; }
 
  private:
-  // A key for all threads, whose destructor ends the objects of those that end.
+  // A key for all threads, whose destructor ends the objects of threads that end.
   static bool HaveKey() noexcept {
     const internal::CreationLock lock;
     if (!have_key_) have_key_ = pthread_key_create(&key_, &End) == 0;

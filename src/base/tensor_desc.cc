@@ -1,6 +1,8 @@
 // Geometry of strided views.
 #include "base/tensor_desc.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -99,6 +101,22 @@ ElementRange ReachOf(const TensorDesc& tensor) {
     if (!CheckedAdd(*end, extent, end)) return {};
   }
   return range;
+}
+
+std::string LayoutDifference(const TensorDesc& a, const TensorDesc& b) {
+  if (a.dtype != b.dtype) {
+    return fmt::format("data type {}, wanted {}", DTypeName(b.dtype), DTypeName(a.dtype));
+  }
+  if (a.shape != b.shape) {
+    return fmt::format("shape {}, wanted {}", b.shape.ToString(), a.shape.ToString());
+  }
+  if (a.NumElements() == 0) return "";
+  for (int i = 0; i < a.shape.rank(); ++i) {
+    if (a.shape[i] == 1 || a.strides[i] == b.strides[i]) continue;
+    return fmt::format("strides {}, wanted {}", b.strides.ToString(), a.strides.ToString());
+  }
+  if (a.offset != b.offset) return fmt::format("offset {}, wanted {}", b.offset, a.offset);
+  return "";
 }
 
 bool OverlapsItself(const TensorDesc& tensor) {

@@ -65,6 +65,10 @@ struct ElementRange {
 };
 ElementRange ReachOf(const TensorDesc& tensor);
 
+// What `b` has otherwise than `a`, as "strides [6, 1], wanted [1, 2]"; "" for views of one element
+// type whose elements lie at the same places. A stride along an extent of 1 says nothing.
+std::string LayoutDifference(const TensorDesc& a, const TensorDesc& b);
+
 // True where the view has two indices for one element. Conservative: disjoint means that, sorted by
 // |stride|, each stride exceeds the sum of the smaller (extent - 1) * |stride|.
 bool OverlapsItself(const TensorDesc& tensor);

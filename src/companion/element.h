@@ -26,15 +26,15 @@ bool IsFloating(base::DType dtype);
 Compute ComputeOf(base::DType dtype);
 
 // Converts `count` elements that lie `stride` bytes apart, from or to a dense row of the compute
-// type. A floating-point value becomes an integer by truncation, saturated to INT64, of which the
-// other types keep the low bits (UINT64 has its own upper end); NaN becomes 0. BOOL is "not 0".
+// type. A floating-point value becomes an integer by truncation, saturated to INT64; the
+// other types keep its low bits (UINT64 has its own upper end); NaN becomes 0. BOOL is "not 0".
 // FLOAT16 and BF16 are rounded once, also from DOUBLE, INT64 and UINT64.
 using Loader = void (*)(const void* from, int64_t stride, int64_t count, void* to);
 using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t count);
 Loader LoaderOf(base::DType from, Compute to);
 Storer StorerOf(Compute from, base::DType to);
 
-// The integer type of a type's size, of 16 bytes that of a half: as such, bits are copied as they
+// The integer type of a type's size; for 16 bytes, of 8: as such, bits are copied as they
 // are, a signalling NaN too.
 base::DType BitsOf(base::DType dtype);
 

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/checked.h"
 #include "base/log.h"
-#include "ops/grid_sampler_modes.h"
 
 namespace portacl::ops {
 namespace {
@@ -54,39 +55,73 @@ std::string TensorWord(const char* name, const base::TensorDesc& desc) {
                      Joined(desc.strides), OffsetOf(desc));
 }
 
-}  // namespace
-
-void LogCall(const Plan& plan, double microseconds) {
-  const CallWords words = plan.Words();
-  if (*words.op == '\0') return;
-  std::string tensors;
-  for (int i = 0; i < plan.num_tensors(); ++i) {
-    const base::TensorDesc& desc = plan.tensor(i).desc;
-    if (desc.shape.rank() == 0) continue;  // an output that the caller left out
-    tensors += tensors.empty() ? "" : " ";
-    tensors += TensorWord(words.tensors[static_cast<size_t>(i)], desc);
+// "1x0": which outputs are wanted.
+std::string MaskWord(const Plan& plan) {
+  std::string word;
+  for (int i = 0; i < plan.num_outputs(); ++i) {
+    word += word.empty() ? "" : "x";
+    word += plan.tensor(plan.output(i)).active ? "1" : "0";
   }
-  const bool backward = std::string_view(words.op).ends_with("_backward");
-  base::LogCall(fmt::format("{},{},{},{},{},{},{},{:.3f}", kHead, plan.op(), words.op,
-                            backward ? "backward" : "forward", plan.kernel(), tensors,
-                            words.arguments, microseconds));
+  return word;
 }
 
-std::string ScaleWords(int spatial, const std::array<double, 3>& scales) {
-  constexpr const char* kNames[] = {"scalesD", "scalesH", "scalesW"};
+// The value of the parameter that is number `index` of its kind; empty for what the log has none
+// of.
+std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index) {
+  const LoggedNumbers& numbers = plan.logged_numbers();
+  switch (parameter.kind) {
+    case Kind::kDouble:
+    case Kind::kFloat:
+      return fmt::format("{}", numbers.scales[index]);
+    case Kind::kMode:
+      return std::string(PartOf(parameter, static_cast<size_t>(numbers.modes[index])));
+    case Kind::kFlag:
+      return numbers.flag ? "1" : "0";
+    case Kind::kBools:
+      return MaskWord(plan);
+    default:
+      return "";
+  }
+}
+
+// "scalesH:0 scalesW:2".
+std::string ArgumentWords(const Plan& plan) {
   std::string words;
-  for (int axis = 0; axis < spatial; ++axis) {
-    words += fmt::format("{}{}:{}", axis > 0 ? " " : "",
-                         spatial == 1 ? "scales" : kNames[3 - spatial + axis],
-                         scales[static_cast<size_t>(axis)]);
+  std::array<size_t, 16> seen{};
+  for (const Parameter& parameter : plan.logged()->parameters) {
+    const size_t index = seen[static_cast<size_t>(parameter.kind)]++;
+    const std::string value = ValueWord(plan, parameter, index);
+    if (value.empty()) continue;
+    words += fmt::format("{}{}:{}", words.empty() ? "" : " ", parameter.name, value);
   }
   return words;
 }
 
-std::string ModeWords(Interpolation interpolation, Padding padding, bool align_corners) {
-  return fmt::format("interpolationMode:{} paddingMode:{} alignCorners:{}",
-                     kInterpolationNames[static_cast<size_t>(interpolation)],
-                     kPaddingNames[static_cast<size_t>(padding)], align_corners ? 1 : 0);
+// The tensors in the order of the plan, inputs first, by their names in the aclnn API.
+std::string TensorWords(const Plan& plan) {
+  std::string words;
+  int at = 0;
+  for (const bool outputs : {false, true}) {
+    for (const Parameter& parameter : plan.logged()->parameters) {
+      if (!IsTensor(parameter.kind) || (parameter.kind == Kind::kOutput) != outputs) continue;
+      const base::TensorDesc& desc = plan.tensor(at++).desc;
+      if (desc.shape.rank() == 0) continue;  // an output that the caller left out
+      words += words.empty() ? "" : " ";
+      words += TensorWord(parameter.name, desc);
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void LogCall(const Plan& plan, double microseconds) {
+  if (plan.logged() == nullptr) return;
+  const char* const op = plan.logged()->case_name;
+  const bool backward = std::string_view(op).ends_with("_backward");
+  base::LogCall(fmt::format("{},{},{},{},{},{},{},{:.3f}", kHead, plan.op(), op,
+                            backward ? "backward" : "forward", plan.kernel(), TensorWords(plan),
+                            ArgumentWords(plan), microseconds));
 }
 
 }  // namespace portacl::ops

@@ -16,7 +16,7 @@ namespace {
 
 using base::Status;
 
-// Replaces the elements' addresses by those that kernels may touch: others in guard mode.
+// Replaces the elements' addresses by what kernels may touch: other addresses in guard mode.
 Status ResolveElements(const Plan& plan, Elements* elements) {
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);
@@ -34,6 +34,25 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
   return {};
 }
 
+// What the checker of orders wants to know of a plan's resolved elements.
+void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work) {
+  for (int i = 0; i < plan.num_tensors(); ++i) {
+    const TensorSlot& slot = plan.tensor(i);
+    auto* const first = static_cast<char*>(elements[static_cast<size_t>(i)]);
+    if (first == nullptr || !slot.has_elements()) continue;
+    const bool updated = slot.output && plan.num_inputs() > 0 && plan.input(0) == i;
+    const base::ElementRange reach = base::ReachOf(slot.desc);
+    const int64_t size = base::DTypeSize(slot.desc.dtype);
+    const int64_t count = reach.highest - reach.lowest + 1;
+    runtime::MemoryAccess access{
+        slot.name, reinterpret_cast<uintptr_t>(first + reach.lowest * size),
+        static_cast<size_t>(count * size), slot.output, count == slot.desc.NumElements()};
+    work->accesses.push_back(access);
+    access.write = false;
+    if (updated) work->accesses.push_back(access);
+  }
+}
+
 // Enqueues a plan of a list as one piece of work.
 Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   const Refusals refusals = plan->refusals();
@@ -48,6 +67,9 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   work.name = plan->op();
   work.small = plan->small();
   if (runtime::TraceEnabled()) work.detail = plan->Describe();
+  for (size_t i = 0; runtime::AccessesWanted() && i < elements.size(); ++i) {
+    AddAccesses(*parts[i], elements[i], &work);
+  }
   work.run = [plan = std::move(plan), elements = std::move(elements)]() -> Status {
     const runtime::FpEnvironment environment;
     const CallTimer timer;
@@ -121,6 +143,13 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, vo
   work.name = plan->op();
   work.small = plan->small();
   if (runtime::TraceEnabled()) work.detail = plan->Describe();
+  if (runtime::AccessesWanted()) {
+    AddAccesses(*plan, elements, &work);
+    if (scratch != nullptr && plan->workspace_size() > 0) {
+      work.accesses.push_back({"workspace", reinterpret_cast<uintptr_t>(scratch),
+                               static_cast<size_t>(plan->workspace_size()), true});
+    }
+  }
   work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
     const runtime::FpEnvironment environment;
     const CallTimer timer;

@@ -21,8 +21,8 @@ struct GridSampler2DBackwardParams {
   void* input_grad = nullptr;                   // (n, c, h, w); not touched unless wanted
   void* grid_grad = nullptr;                    // (n, oh, ow, 2); not touched unless wanted
   std::array<int64_t, 4> grad_output_stride{};  // Inputs that no gradient reads, or that are
-  std::array<int64_t, 4> input_stride{};        // empty, may be null: their strides are 0, by
-  std::array<int64_t, 4> grid_stride{};         // which kernels step from them all the same.
+  std::array<int64_t, 4> input_stride{};        // empty, may be null: their strides are 0, and
+  std::array<int64_t, 4> grid_stride{};         // kernels step by 0 from null.
   std::array<int64_t, 4> input_grad_stride{};
   std::array<int64_t, 4> grid_grad_stride{};
 };

@@ -1,4 +1,4 @@
-// Parameters of the grid sampler kernels on volumes, forward and backward: those of images with
+// Parameters of the grid sampler kernels on volumes, forward and backward: the images' ones with
 // one axis more.
 #ifndef PORTACL_OPS_GRID_SAMPLER_3D_PARAMS_H_
 #define PORTACL_OPS_GRID_SAMPLER_3D_PARAMS_H_

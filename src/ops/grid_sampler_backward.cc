@@ -1,16 +1,14 @@
 // Plans of the grid sampler's gradients: kernel choice, tensors and workspace.
-#include "ops/grid_sampler_backward.h"
-
-#include <fmt/format.h>
-
 #include <array>
+#include <memory>
 #include <utility>
 
-#include "ops/call_log.h"
+#include "ops/call.h"
 #include "ops/channels_first.h"
-#include "ops/grid_sampler_2d_backward_impls.h"
-#include "ops/grid_sampler_3d_backward_impls.h"
-#include "ops/grid_sampler_checks.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_plan.h"
+#include "ops/kernels.h"
+#include "ops/plan.h"
 #include "ops/planned_kernel.h"
 #include "runtime/fp_env.h"
 
@@ -19,32 +17,31 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-using Call = GridSamplerBackwardCall;
-
-const auto& ImplsFor(const GridSampler2DBackwardParams&) { return GridSampler2DBackwardImpls(); }
-const auto& ImplsFor(const GridSampler3DBackwardParams&) { return GridSampler3DBackwardImpls(); }
 
 template <class Params>
 class GridSamplerBackwardPlan final : public Plan {
  public:
-  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call.op, call.surface) {
-    const TensorDesc input = ChannelsFirst(*call.input);
-    params_.shape = ShapeOf<decltype(params_.shape)>(input, *call.grid, call.interpolation,
-                                                     call.padding, call.align_corners);
-    params_.want_input_grad = (*call.output_mask)[0];
-    params_.want_grid_grad = (*call.output_mask)[1];
+  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call) {
+    const TensorDesc& grad_output = *call.input(0);
+    const TensorDesc input = ChannelsFirst(*call.input(1));
+    const TensorDesc& grid = *call.input(2);
+    params_.shape = ShapeOf<decltype(params_.shape)>(call, input, grid);
+    params_.want_input_grad = IsWanted(call, 0);
+    params_.want_grid_grad = IsWanted(call, 1);
     if (ReadsImage() && input.NumElements() > 0) SetStrides(input, &params_.input_stride);
-    if (ReadsPoints() && call.grad_output->NumElements() > 0) {
-      SetStrides(ChannelsFirst(*call.grad_output), &params_.grad_output_stride);
+    if (ReadsPoints() && grad_output.NumElements() > 0) {
+      SetStrides(ChannelsFirst(grad_output), &params_.grad_output_stride);
     }
-    if (ReadsPoints() && call.grid->NumElements() > 0) {
-      SetStrides(*call.grid, &params_.grid_stride);
-    }
+    if (ReadsPoints() && grid.NumElements() > 0) SetStrides(grid, &params_.grid_stride);
     if (params_.want_input_grad) {
-      SetStrides(ChannelsFirst(*call.input_grad), &params_.input_grad_stride);
+      SetStrides(ChannelsFirst(*call.output(0)), &params_.input_grad_stride);
     }
-    if (params_.want_grid_grad) SetStrides(*call.grid_grad, &params_.grid_grad_stride);
-    AddTensors(call);
+    if (params_.want_grid_grad) SetStrides(*call.output(1), &params_.grid_grad_stride);
+    AddTensor(call.input_name(0), grad_output, false, ReadsPoints());
+    AddTensor(call.input_name(1), *call.input(1), false, ReadsImage());
+    AddTensor(call.input_name(2), grid, false, ReadsPoints());
+    AddResult(call, 0, params_.want_input_grad);
+    AddResult(call, 1, params_.want_grid_grad);
   }
 
   Status Make() {
@@ -53,7 +50,7 @@ class GridSamplerBackwardPlan final : public Plan {
     const bool fills_input_grad = params_.want_input_grad && s.n > 0 && s.c > 0;
     const bool fills_grid_grad = params_.want_grid_grad && tensor(2).desc.NumElements() > 0;
     if (!fills_input_grad && !fills_grid_grad) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), ImplsFor(params_), params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<Params>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -72,15 +69,6 @@ class GridSamplerBackwardPlan final : public Plan {
     chosen_.Run(params, workspace);
   }
 
-  CallWords Words() const override {
-    const auto& s = params_.shape;
-    return {
-        kVolume<Params> ? "grid_sampler_3d_backward" : "grid_sampler_2d_backward",
-        {"gradOutput", "input", "grid", "inputGrad", "gridGrad"},
-        fmt::format("{} outputMask:{}x{}", ModeWords(s.interpolation, s.padding, s.align_corners),
-                    params_.want_input_grad ? 1 : 0, params_.want_grid_grad ? 1 : 0)};
-  }
-
  private:
   // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run may
   // have no address of an input that it does not read or that is empty: its strides are 0 then, by
@@ -90,16 +78,16 @@ class GridSamplerBackwardPlan final : public Plan {
   }
   bool ReadsPoints() const { return params_.want_input_grad || ReadsImage(); }
 
-  void AddTensors(const Call& call) {
-    const GridSamplerNames names = GridSamplerNamesOf(call);
-    const TensorDesc none;
-    AddTensor(names.grad_output, *call.grad_output, false, ReadsPoints());
-    AddTensor(names.input, *call.input, false, ReadsImage());
-    AddTensor(names.grid, *call.grid, false, ReadsPoints());
-    AddTensor(names.input_grad, call.input_grad != nullptr ? *call.input_grad : none, true,
-              params_.want_input_grad);
-    AddTensor(names.grid_grad, call.grid_grad != nullptr ? *call.grid_grad : none, true,
-              params_.want_grid_grad);
+  // The aclnn API has a mask; the native one passes null for a gradient that is not wanted, and by
+  // name both are.
+  static bool IsWanted(const Call& call, size_t gradient) {
+    const std::vector<bool>* const mask = call.bools(0);
+    return mask != nullptr ? (*mask)[gradient] : call.output(gradient) != nullptr;
+  }
+
+  void AddResult(const Call& call, size_t gradient, bool wanted) {
+    const TensorDesc* const given = call.output(gradient);
+    AddTensor(call.output_name(gradient), given != nullptr ? *given : TensorDesc(), true, wanted);
   }
 
   Params params_;
@@ -116,15 +104,10 @@ Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
 
 }  // namespace
 
-Status PlanGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  PORTACL_RETURN_IF_ERROR(CheckGridSamplerBackward(call));
-  return PlanCheckedGridSamplerBackward(call, plan);
-}
-
 Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  return call.spatial == 3 ? PlanAs<GridSampler3DBackwardParams>(call, plan)
-                           : PlanAs<GridSampler2DBackwardParams>(call, plan);
+  return call.axes() == 3 ? PlanAs<GridSampler3DBackwardParams>(call, plan)
+                          : PlanAs<GridSampler2DBackwardParams>(call, plan);
 }
 
 }  // namespace portacl::ops

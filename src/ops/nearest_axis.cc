@@ -48,9 +48,14 @@ int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,
 
 }  // namespace
 
-NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale)
-    : last_(in - 1), in_float_(in <= kFloatIndices) {
-  if (in_float_) {
+NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Nearest rule)
+    : last_(in - 1), rule_(rule), in_float_(in <= kFloatIndices) {
+  if (rule == Nearest::kFloor && (out == in || out == 2 * in)) {  // whatever the scale, as PyTorch
+    in_float_ = false;
+    ratio_ = out == in ? 1.0 : 0.5;
+  } else if (rule == Nearest::kCorners) {
+    ratio_ = out > 1 ? Rounded(Rounded(in - 1) / Rounded(out - 1)) : 0;
+  } else if (in_float_) {
     const float ratio = scale > 0 ? static_cast<float>(1.0 / scale)
                                   : static_cast<float>(in) / static_cast<float>(out);
     ratio_ = static_cast<double>(ratio);
@@ -66,8 +71,8 @@ int64_t NearestIndexRule::operator()(int64_t o) const {
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
 }
 
-NearestTable::NearestTable(int64_t in, int64_t out, double scale) {
-  const NearestIndexRule rule(in, out, scale);
+NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind) {
+  const NearestIndexRule rule(in, out, scale, kind);
   const double outputs_per_input =
       scale > 0 ? scale : static_cast<double>(out) / static_cast<double>(in);
   begin_.resize(static_cast<size_t>(in) + 1);
@@ -99,12 +104,13 @@ int64_t DepthOf(const base::Dims& dims, int64_t missing) {
   return dims.rank() == 5 ? dims[2] : missing;
 }
 
-// The scales are those of the axes that there are, in order.
+// The scales belong to the axes that there are, in order.
 NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
-                             const std::array<double, 3>& scales)
-    : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0),
+                             const std::array<double, 3>& scales, Nearest rule)
+    : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0, rule),
       h_(As4D(small, 1)[2], As4D(large, 1)[2],
-         small.rank() == 3 ? 0.0 : scales[static_cast<size_t>(small.rank() - 4)]),
-      w_(As4D(small, 1)[3], As4D(large, 1)[3], scales[static_cast<size_t>(small.rank() - 3)]) {}
+         small.rank() == 3 ? 0.0 : scales[static_cast<size_t>(small.rank() - 4)], rule),
+      w_(As4D(small, 1)[3], As4D(large, 1)[3], scales[static_cast<size_t>(small.rank() - 3)],
+         rule) {}
 
 }  // namespace portacl::ops

@@ -11,23 +11,34 @@
 
 namespace portacl::ops {
 
+// Which element of `in` an output takes: the one whose middle is nearest to the output's (exact),
+// the one that the output's beginning falls into (PyTorch's "nearest"), or the nearest one where
+// the middles of the border elements fall together (corners; scales do not count).
+enum class Nearest { kExact, kFloor, kCorners };
+
 // src(o) on one axis: which of the `in` elements the output o belongs to.
 class NearestIndexRule {
  public:
   // `scale`: gradOutput extent / gradInput extent as the caller gave it, 0 to use the extents.
   // Extents at least 1, scale not negative and not NaN.
-  NearestIndexRule(int64_t in, int64_t out, double scale);
+  NearestIndexRule(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact);
   int64_t operator()(int64_t o) const;
   // Whether (*this)(o) >= i, for 0 <= i < in.
   bool Reaches(int64_t o, int64_t i) const { return Position(o) >= static_cast<double>(i); }
 
  private:
+  template <class T>
+  double Rounded(T value) const {
+    return in_float_ ? static_cast<double>(static_cast<float>(value)) : static_cast<double>(value);
+  }
   double Position(int64_t o) const {
-    const double at = (static_cast<double>(o) + 0.5) * ratio_;
-    return in_float_ ? static_cast<double>(static_cast<float>(at)) : at;
+    const double from = rule_ == Nearest::kExact ? static_cast<double>(o) + 0.5 : Rounded(o);
+    const double at = Rounded(from * ratio_);
+    return rule_ == Nearest::kCorners ? at + 0.5 : at;
   }
 
   int64_t last_;
+  Nearest rule_;
   double ratio_;  // `in` elements per output
   bool in_float_;
 };
@@ -35,7 +46,7 @@ class NearestIndexRule {
 // Owns the table that a NearestAxis points to.
 class NearestTable {
  public:
-  NearestTable(int64_t in, int64_t out, double scale);
+  NearestTable(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact);
   NearestTable(const NearestTable&) = delete;
   NearestTable& operator=(const NearestTable&) = delete;
   const NearestAxis& axis() const { return axis_; }
@@ -54,7 +65,7 @@ int64_t DepthOf(const base::Dims& dims, int64_t missing);
 class NearestTables {
  public:
   NearestTables(const base::Dims& small, const base::Dims& large,
-                const std::array<double, 3>& scales);
+                const std::array<double, 3>& scales, Nearest rule = Nearest::kExact);
   const NearestAxis& d() const { return d_.axis(); }
   const NearestAxis& h() const { return h_.axis(); }
   const NearestAxis& w() const { return w_.axis(); }

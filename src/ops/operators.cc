@@ -3,45 +3,48 @@
 
 #include <algorithm>
 
-#include "ops/grid_sampler_2d_backward_impls.h"
-#include "ops/grid_sampler_2d_impls.h"
-#include "ops/grid_sampler_3d_backward_impls.h"
-#include "ops/grid_sampler_3d_impls.h"
-#include "ops/select_kernel.h"
-#include "ops/upsample_nearest_exact_backward_impls.h"
-#include "ops/upsample_nearest_exact_impls.h"
+#include "ops/kernels.h"
 
 namespace portacl::ops {
 namespace {
 
-bool Has(const DTypes& dtypes, base::DType dtype) {
-  return dtype != base::DType::kUndefined &&
-         std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+const DTypeWords& Of(const DTypesOfProfiles& dtypes, Profile profile) {
+  switch (profile) {
+    case Profile::kAtlasA2:
+    case Profile::kAtlasA3:
+      break;
+    case Profile::kAtlasTraining:
+      return dtypes.atlas_training;
+    case Profile::kAscend950:
+      return dtypes.ascend_950;
+    case Profile::kOpen:
+      return dtypes.open;
+  }
+  return dtypes.atlas_a2;
 }
 
-const DTypes& DTypesIn(const OperatorRow& op, Profile profile) {
-  if (profile == Profile::kAtlasTraining) return op.training_dtypes;
-  return profile == Profile::kOpen ? op.open_dtypes : op.dtypes;
+const DTypeWords& DTypesIn(const Signature& signature, Profile profile) {
+  const DTypeWords& newest = Of(signature.traits.newest_dtypes, profile);
+  const bool other = CurrentEdition() == Edition::k9 && !newest.empty();
+  return other ? newest : Of(signature.traits.dtypes, profile);
 }
 
 // "FLOAT, FLOAT16 or BF16"
-std::string Choices(const DTypes& dtypes) {
+std::string Choices(const DTypeWords& dtypes) {
   std::string text;
-  const auto* const undefined = std::find(dtypes.begin(), dtypes.end(), base::DType::kUndefined);
-  const auto count = static_cast<size_t>(std::distance(dtypes.begin(), undefined));
-  for (size_t i = 0; i < count; ++i) {
-    if (i > 0) text += i + 1 == count ? " or " : ", ";
-    text += base::DTypeName(dtypes[i]);
+  for (const int32_t& dtype : dtypes) {
+    if (!text.empty()) text += &dtype + 1 == dtypes.end() ? " or " : ", ";
+    text += base::DTypeName(static_cast<base::DType>(dtype));
   }
   return text;
 }
 
 // "atlas-a2, atlas-a3, open"
-std::string ProfilesWith(const OperatorRow& op) {
+std::string ProfilesWith(const Signature& signature) {
   std::string text;
-  for (const Profile profile :
-       {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining, Profile::kOpen}) {
-    if (DTypesIn(op, profile) == kNoDTypes) continue;
+  for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining,
+                                Profile::kAscend950, Profile::kOpen}) {
+    if (DTypesIn(signature, profile).empty()) continue;
     if (!text.empty()) text += ", ";
     text += ProfileName(profile);
   }
@@ -49,38 +52,37 @@ std::string ProfilesWith(const OperatorRow& op) {
 }
 
 template <class Params>
-std::vector<KernelState> StatesOf(const KernelList<Params>& kernels) {
+std::vector<KernelState> StatesOf() {
   std::vector<KernelState> states;
-  for (const auto* kernel : kernels) states.push_back({kernel->name, kernel->available()});
+  for (const auto* kernel : KernelsFor<Params>())
+    states.push_back({kernel->name, kernel->available()});
   return states;
 }
 
 }  // namespace
 
-const OperatorRow* FindByGraphName(std::string_view name) {
-  for (const OperatorRow& op : kOperators) {
-    for (const char* const listed : op.graph) {
-      if (listed != nullptr && listed == name) return &op;
-    }
+const Signature* FindByGraphName(std::string_view name) {
+  for (const Signature* const listed : kGraphOperators) {
+    if (name == listed->name) return listed;
   }
   return nullptr;
 }
 
-const DTypes& DTypesOf(const OperatorRow& op, Surface surface) {
-  return surface == Surface::kNative ? kAllDTypes : DTypesIn(op, CurrentProfile());
+const DTypeWords& DTypesOf(const Signature& signature, Surface surface) {
+  return DTypesIn(signature, surface == Surface::kNative ? Profile::kOpen : CurrentProfile());
 }
 
-base::Status CheckAvailable(const Refusals& refusals, const OperatorRow& op, Surface surface) {
-  if (DTypesOf(op, surface) != kNoDTypes) return {};
+base::Status CheckAvailable(const Refusals& refusals, const Signature& signature, Surface surface) {
+  if (!DTypesOf(signature, surface).empty()) return {};
   return refusals.Refuse(Rule::kUnknownOperator,
                          "the profile {} does not have this operator; these have it: {}",
-                         ProfileName(CurrentProfile()), ProfilesWith(op));
+                         ProfileName(CurrentProfile()), ProfilesWith(signature));
 }
 
-base::Status CheckDType(const Refusals& refusals, const OperatorRow& op, Surface surface,
+base::Status CheckDType(const Refusals& refusals, const Signature& signature, Surface surface,
                         const char* tensor, base::DType dtype) {
-  const DTypes& dtypes = DTypesOf(op, surface);
-  if (Has(dtypes, dtype)) return {};
+  const DTypeWords& dtypes = DTypesOf(signature, surface);
+  if (dtypes.Has(static_cast<int32_t>(dtype))) return {};
   return refusals.Refuse(Rule::kDType, "{} has dtype {}, but must be {}{}", tensor,
                          base::DTypeName(dtype), Choices(dtypes),
                          surface == Surface::kNative
@@ -88,10 +90,21 @@ base::Status CheckDType(const Refusals& refusals, const OperatorRow& op, Surface
                              : fmt::format(" (profile {})", ProfileName(CurrentProfile())));
 }
 
+const FormatWords& FormatsOf(const Signature& signature) {
+  const Traits& traits = signature.traits;
+  const Profile profile = CurrentProfile();
+  if (profile == Profile::kOpen && !traits.open_formats.empty()) return traits.open_formats;
+  if (profile == Profile::kAscend950 && !traits.ascend_950_formats.empty()) {
+    return traits.ascend_950_formats;
+  }
+  const bool other = FollowsNewestPages() && !traits.newest_formats.empty();
+  return other ? traits.newest_formats : traits.formats;
+}
+
 std::vector<std::string> AvailableImpls() {
   std::vector<std::string> names;
   for (const OperatorRow& op : kOperators) {
-    for (const KernelState& kernel : KernelsOf(op)) {
+    for (const KernelState& kernel : KernelsOf(op.op)) {
       const bool listed = std::find(names.begin(), names.end(), kernel.name) != names.end();
       if (kernel.available && !listed) names.push_back(kernel.name);
     }
@@ -99,23 +112,13 @@ std::vector<std::string> AvailableImpls() {
   return names;
 }
 
-// Without a default: an operator without its line does not compile.
-std::vector<KernelState> KernelsOf(const OperatorRow& op) {
-  switch (op.op) {
-    case Op::kUpsampleNearestExactBackward:
-      return StatesOf(UpsampleNearestExactBackwardImpls());
-    case Op::kUpsampleNearestExact:
-      return StatesOf(UpsampleNearestExactImpls());
-    case Op::kGridSampler2DBackward:
-      return StatesOf(GridSampler2DBackwardImpls());
-    case Op::kGridSampler2D:
-      return StatesOf(GridSampler2DImpls());
-    case Op::kGridSampler3DBackward:
-      return StatesOf(GridSampler3DBackwardImpls());
-    case Op::kGridSampler3D:
-      return StatesOf(GridSampler3DImpls());
-  }
-  return {};
+std::vector<KernelState> KernelsOf(Op op) {
+  using States = std::vector<KernelState> (*)();
+  static constexpr States kStates[] = {
+#define PORTACL_OPERATOR(Name, name, Checks, Params) StatesOf<Params>,
+#include "ops/operator_list.inc"
+  };
+  return kStates[static_cast<size_t>(op)]();
 }
 
 }  // namespace portacl::ops

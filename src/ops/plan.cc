@@ -25,7 +25,19 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
   return span;
 }
 
+// Whose name a log of calls has; one of the affine grid's is of any rank.
+const Signature* LoggedFunction(const Call& call) {
+  const Op op = call.signature().op;
+  const Signature* const function = AclnnOf(op, call.axes(), call.antialias());
+  return function != nullptr ? function : AclnnOf(op, 0);
+}
+
 }  // namespace
+
+Plan::Plan(const Call& call)
+    : refusals_(call.op(), call.surface()),
+      logged_(LoggedFunction(call)),
+      logged_numbers_{call.scales(), {call.mode(0), call.mode(1)}, call.flag(0)} {}
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
   const bool nonempty = active && desc.NumElements() != 0;

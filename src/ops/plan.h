@@ -12,6 +12,7 @@
 #include "base/kernel.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "ops/call.h"
 #include "ops/refusal.h"
 
 namespace portacl::ops {
@@ -42,11 +43,11 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
-// A call as the log of calls has it (call_log.h), in the words of the operator's aclnn signature.
-struct CallWords {
-  const char* op = "";  // "grid_sampler_2d_backward"; empty: the log leaves such calls out
-  std::array<const char*, kMaxTensors> tensors{};
-  std::string arguments;  // what it was asked for beside tensors: "scalesH:0 scalesW:2"
+// What a call was asked for beside tensors, for the log of calls.
+struct LoggedNumbers {
+  std::array<double, 3> scales{};
+  std::array<int64_t, 2> modes{};
+  bool flag = false;
 };
 
 class Plan {
@@ -66,7 +67,10 @@ class Plan {
   // from and into the addresses that it was planned with. They need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
-  virtual CallWords Words() const { return {}; }
+  // The function of the aclnn API by whose words the log has this call, whatever API it came
+  // through; null: the log leaves it out.
+  const Signature* logged() const { return logged_; }
+  const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
 
   const char* op() const { return refusals_.op(); }
   // How a failure of this call is coded and worded.
@@ -100,9 +104,13 @@ class Plan {
 
  protected:
   Plan(const char* op, Surface surface) : refusals_(op, surface) {}
+  explicit Plan(const Call& call);
   void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
+
+  // Of a call that no function of the aclnn API can repeat.
+  void LeaveOutOfTheLog() { logged_ = nullptr; }
 
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
@@ -119,6 +127,8 @@ class Plan {
   uint64_t Kind() const;
 
   const Refusals refusals_;
+  const Signature* logged_ = nullptr;
+  LoggedNumbers logged_numbers_;
   int num_tensors_ = 0;
   int num_inputs_ = 0;
   std::array<TensorSlot, kMaxTensors> tensors_;

@@ -84,12 +84,17 @@ class Refusals {
     return {RuntimeCodeOf(status.code(), surface_), fmt::format("{}: {}", op_, status.message())};
   }
 
-  // Refused while PORTACL_PROFILE holds an unknown name.
+  // Refused while PORTACL_PROFILE or PORTACL_EDITION holds an unknown name.
   base::Status CheckProfile() const {
-    const std::string wrong = UnknownProfile();
-    if (wrong.empty()) return {};
-    return Refuse(Rule::kOther, "PORTACL_PROFILE is \"{}\", but must be one of {}", wrong,
-                  ProfileChoices());
+    if (const std::string wrong = UnknownProfile(); !wrong.empty()) {
+      return Refuse(Rule::kOther, "PORTACL_PROFILE is \"{}\", but must be one of {}", wrong,
+                    ProfileChoices());
+    }
+    if (const std::string wrong = UnknownEdition(); !wrong.empty()) {
+      return Refuse(Rule::kOther, "PORTACL_EDITION is \"{}\", but must be one of {}", wrong,
+                    EditionChoices());
+    }
+    return {};
   }
 
   // For what the documents state as a fact but not as an error: a refusal in strict mode, else a

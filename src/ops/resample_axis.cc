@@ -58,14 +58,16 @@ struct Place {
 
 template <class T>
 Place<T> PlaceOf(const ResampleRule& rule, T ratio, bool cubic, int64_t o) {
-  T x = rule.align_corners ? ratio * static_cast<T>(o)
-                           : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
+  T x = rule.align_corners || rule.from_top_left ? ratio * static_cast<T>(o)
+                                                 : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
   if (!cubic && x < 0) x = 0;
-  // PyTorch takes the floor of a float, of doubles too.
-  const double floor = IsHuge(rule) ? std::floor(static_cast<double>(x))
-                                    : static_cast<double>(std::floor(static_cast<float>(x)));
-  // Compared before the conversion: the ratio may be infinite.
-  const auto index = static_cast<int64_t>(std::min(floor, static_cast<double>(rule.in - 1)));
+  // PyTorch takes the floor of a float, of doubles too. The float is at least -0.5: no call of the
+  // C library's. Compared before the conversion: the ratio may be infinite.
+  const double at =
+      IsHuge(rule) ? static_cast<double>(x) : static_cast<double>(static_cast<float>(x));
+  const int64_t index = at >= static_cast<double>(rule.in - 1)
+                            ? rule.in - 1
+                            : static_cast<int64_t>(at) - (at < 0 ? 1 : 0);
   return {index, std::clamp<T>(x - static_cast<T>(index), 0, 1)};
 }
 
@@ -136,7 +138,7 @@ void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
 
 // ---- the transpose ------------------------------------------------------------------------------
 
-// Makes of the taps of `out` outputs those of `in` inputs.
+// Makes the taps of `in` inputs of the taps of `out` outputs.
 template <class F>
 void Transpose(int64_t in, std::vector<int64_t>* start, std::vector<int64_t>* source,
                std::vector<F>* weight) {

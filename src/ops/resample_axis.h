@@ -18,6 +18,7 @@ struct ResampleRule {
   int64_t in = 1;  // extents of at least 1
   int64_t out = 1;
   bool align_corners = false;
+  bool from_top_left = false;  // output o lies at ratio * o: TensorFlow's oldest rule
   double scale = 0;        // outputs per input as the caller gave it; 0 or less: from the extents
   bool in_double = false;  // compute and weigh in double: for double tensors
 

@@ -1,5 +1,5 @@
 // Chooses the kernel of a plan: the first in the operator's list that this CPU has and that serves
-// the parameters, or the forced one.
+// the parameters, or the forced one, by the forced path.
 #ifndef PORTACL_OPS_SELECT_KERNEL_H_
 #define PORTACL_OPS_SELECT_KERNEL_H_
 
@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,41 +25,70 @@ using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "re
 // The names of the kernels that this CPU can run, of any operator. In operators.cc.
 std::vector<std::string> AvailableImpls();
 
-// `*chosen` runs with `plan`. A forced family falls to "ref" for parameters that it does not serve,
-// and for operators that it lacks.
+// What PORTACL_IMPL or portaclSetImpl asks for: "avx2" or "avx2:slab"; empty where they do not.
+struct ForcedKernel {
+  std::string name;
+  std::string path;
+};
+inline ForcedKernel SplitForced(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return {text, {}};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// Why a call is refused that `forced` asks a certain path of `kernel` for (null: the operator has
+// no such kernel here).
+template <class Params>
+base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
+                        const base::Kernel<Params>* kernel) {
+  const auto paths = kernel == nullptr ? std::span<const char* const>{} : kernel->paths;
+  if (std::find(paths.begin(), paths.end(), forced.path) != paths.end()) {
+    return refusals.Refuse(Rule::kNoKernel,
+                           "the path \"{}:{}\" was asked for (PORTACL_IMPL or portaclSetImpl), but "
+                           "it does not serve this call; \"{}\" alone chooses a path that does",
+                           forced.name, forced.path, forced.name);
+  }
+  return refusals.Refuse(Rule::kOther,
+                         "the path \"{}:{}\" was asked for (PORTACL_IMPL or portaclSetImpl), but "
+                         "this operator's paths of \"{}\" are: {}",
+                         forced.name, forced.path, forced.name,
+                         paths.empty() ? "none" : fmt::format("{}", fmt::join(paths, ", ")));
+}
+
+// The plan of the kernel chosen, and what it is called. A forced kernel alone falls to "ref" for
+// parameters that it does not serve, and for operators that it lacks; a forced path does not.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
-                          const Params& params, const base::Kernel<Params>** chosen,
-                          base::KernelPlan* plan) {
-  const std::string forced = ForcedImpl();
-  if (!forced.empty()) {
+                          const Params& params,
+                          std::unique_ptr<const base::KernelPlan<Params>>* plan,
+                          std::string* label) {
+  const ForcedKernel forced = SplitForced(ForcedImpl());
+  if (!forced.name.empty() || !forced.path.empty()) {
     const std::vector<std::string> names = AvailableImpls();
-    if (std::find(names.begin(), names.end(), forced) == names.end()) {
+    if (std::find(names.begin(), names.end(), forced.name) == names.end()) {
       return refusals.Refuse(Rule::kOther,
                              "the implementation \"{}\" was asked for (PORTACL_IMPL or "
                              "portaclSetImpl), but this machine has: {}",
-                             forced, fmt::join(names, ", "));
+                             forced.name, fmt::join(names, ", "));
     }
   }
+  const base::Kernel<Params>* named = nullptr;
   for (const auto* kernel : kernels) {
-    const bool wanted =
-        forced.empty() || forced == kernel->name || std::strcmp(kernel->name, "ref") == 0;
+    const bool is_named = forced.name == kernel->name;
+    if (is_named) named = kernel;
+    const bool wanted = forced.path.empty() ? forced.name.empty() || is_named ||
+                                                  std::strcmp(kernel->name, "ref") == 0
+                                            : is_named;
     if (!wanted || !kernel->available()) continue;
-    *plan = base::KernelPlan{};
-    if (kernel->plan(params, plan)) {
-      *chosen = kernel;
-      return {};
-    }
+    *plan = kernel->plan(params, forced.path);
+    if (*plan == nullptr) continue;
+    const char* const path = (*plan)->path();
+    *label = *path == '\0' ? std::string(kernel->name) : fmt::format("{}:{}", kernel->name, path);
+    return {};
   }
+  if (!forced.path.empty()) return RefusePath(refusals, forced, named);
   return refusals.Refuse(Rule::kNoKernel,
                          "no kernel here can do this shape; the workspace would exceed 64 bits");
-}
-
-// "avx512:x2", or the name alone where the plan has no path of its own.
-template <class Params>
-std::string KernelLabel(const base::Kernel<Params>& kernel, const base::KernelPlan& plan) {
-  return *plan.path == '\0' ? std::string(kernel.name)
-                            : fmt::format("{}:{}", kernel.name, plan.path);
 }
 
 }  // namespace portacl::ops

@@ -1,5 +1,6 @@
-// Process-wide settings: profile, strict switch, forced implementation. Read from the environment
-// once (PORTACL_PROFILE, PORTACL_STRICT, PORTACL_IMPL), changed by functions for later calls.
+// Process-wide settings: profile, edition, strict switch, forced implementation. Read from the
+// environment once (PORTACL_PROFILE, PORTACL_EDITION, PORTACL_STRICT, PORTACL_IMPL), changed by
+// functions for later calls.
 #ifndef PORTACL_OPS_SETTINGS_H_
 #define PORTACL_OPS_SETTINGS_H_
 
@@ -10,16 +11,30 @@
 namespace portacl::ops {
 
 // What the aclnn and graph APIs accept.
-enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kOpen };
+enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kAscend950, kOpen };
 
 Profile CurrentProfile();
 std::optional<Profile> ProfileFromName(std::string_view name);
 const char* ProfileName(Profile profile);
 void SetProfile(Profile profile);
-// "atlas-a2, atlas-a3, atlas-training, open"
+// "atlas-a2, atlas-a3, atlas-training, ascend-950, open"
 const char* ProfileChoices();
 // What PORTACL_PROFILE holds where that is no profile (the default one is used then), else "".
 std::string UnknownProfile();
+
+// Whose pages count: those that the first operators were written from (8.x), or the newest (9.x).
+enum class Edition { k8, k9 };
+
+Edition CurrentEdition();
+std::optional<Edition> EditionFromName(std::string_view name);
+const char* EditionName(Edition edition);
+void SetEdition(Edition edition);
+// "8.x, 9.x"
+const char* EditionChoices();
+std::string UnknownEdition();
+
+// Whether a call follows the newest pages: in their edition, and in ascend-950, which no other has.
+bool FollowsNewestPages();
 
 bool Strict();
 void SetStrict(bool strict);

@@ -1,219 +1,166 @@
-// The checks of nearest-exact upsampling and of its gradient, but for those on memory.
-#include "ops/upsample_nearest_exact_checks.h"
+// The checks of nearest-exact upsampling and of its gradient that other operators do not share, and
+// where they stand among the shared ones. Not the checks on memory.
+#include <array>
+#include <cmath>
 
-#include <utility>
-#include <vector>
-
+#include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/operators.h"
 #include "ops/refusal.h"
+#include "ops/settings.h"
+#include "ops/shared_checks.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::ops {
-namespace nearest {
-namespace {
-
-constexpr std::array<const char*, 3> kNativeScales = {"scales[0]", "scales[1]", "scales[2]"};
-
-std::array<const char*, 3> ScaleNames(const char* d, const char* h, const char* w, int spatial) {
-  if (spatial == 3) return {d, h, w};
-  return {h, w, ""};
-}
-
-std::array<const char*, 3> AclnnScaleNames(int spatial) {
-  if (spatial == 1) return {"scales", "", ""};
-  return ScaleNames("scalesD", "scalesH", "scalesW", spatial);
-}
-
-}  // namespace
-
-BackwardNames NamesOf(const UpsampleNearestExactBackwardCall& call) {
-  switch (call.surface) {
-    case Surface::kGraph:
-      return {"grad_output", "output_size", "input_size", "grad_input",
-              ScaleNames("scales_d", "scales_h", "scales_w", call.spatial)};
-    case Surface::kNative:
-      if (call.forward) return {"output", "", "", "input", kNativeScales};
-      return {"gradOutput", "", "", "gradInput", kNativeScales};
-    case Surface::kAclnn:
-      break;
-  }
-  return {"gradOutput", "outputSize", "inputSize", "out", AclnnScaleNames(call.spatial)};
-}
-
-ForwardNames NamesOf(const UpsampleNearestExactCall& call) {
-  if (call.surface == Surface::kAclnn) {
-    return {"self", "out", "outputSize", AclnnScaleNames(call.spatial)};
-  }
-  if (call.spatial == 3) return {"x", "y", "output_size", {"scales_d", "scales_h", "scales_w"}};
-  return {"x", "y", "output_size", {"scales_h", "scales_w", ""}};
-}
-
-}  // namespace nearest
-
 namespace {
 
 using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-constexpr const char* kLayouts[] = {"(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"};
 constexpr int64_t kLimit = 50;  // the documents' largest ratio of extents
 
-// The checks of one call, a function for each group of rows of the documents' table, in its order.
+// "L"; "H" or "W"; "D", "H" or "W": axis 0, 1, ... of an operator of `axes` axes.
+const char* AxisName(int axes, int axis) {
+  constexpr const char* kNames[] = {"D", "H", "W"};
+  return axes == 1 ? "L" : kNames[3 - axes + axis];
+}
+
+// What the newest pages have otherwise.
+struct NewestRules {
+  bool negative_scales = false;  // count as none
+  bool growth = false;           // the limit is that of output / input, on every axis
+  bool exact_sizes = false;      // outputSize and inputSize are the extents, whatever the scales
+  bool full = false;             // no tensor may be empty
+};
+
+NewestRules NewestRulesOf(const Call& call) {
+  struct Row {
+    const Signature* function;
+    NewestRules rules;
+  };
+  static constexpr Row kRows[] = {
+      {&signatures::aclnnUpsampleNearestExact1dBackward, {.growth = true}},
+      {&signatures::aclnnUpsampleNearestExact3dBackward,
+       {.negative_scales = true, .growth = true, .exact_sizes = true, .full = true}},
+      {&signatures::aclnnUpsampleNearestExact1d, {.negative_scales = true, .full = true}},
+      {&signatures::aclnnUpsampleNearestExact3d, {.negative_scales = true, .full = true}},
+      {&signatures::UpsampleNearestExact3dGrad, {.exact_sizes = true, .full = true}},
+  };
+  if (!FollowsNewestPages()) return {};
+  for (const Row& row : kRows) {
+    if (row.function != &call.signature()) continue;
+    if (CurrentProfile() != Profile::kOpen) return row.rules;
+    return {.negative_scales = row.rules.negative_scales};
+  }
+  return {};
+}
+
+Status CheckScales(const Call& call, const Refusals& refusals) {
+  const std::array<double, 3> scales = call.scales();
+  const bool negative = NewestRulesOf(call).negative_scales;
+  for (size_t axis = 0; axis < static_cast<size_t>(call.axes()); ++axis) {
+    if (negative ? !std::isnan(scales[axis]) : scales[axis] >= 0) continue;
+    return refusals.Refuse(Rule::kAttribute, "{} is {}, but must be {}", call.scale_name(axis),
+                           scales[axis], negative ? "a number" : "0 (use the sizes) or positive");
+  }
+  return {};
+}
+
+Status CheckFull(const Call& call, const Refusals& refusals) {
+  const TensorDesc& read = *call.input(0);
+  if (!NewestRulesOf(call).full || read.NumElements() != 0) return {};
+  return refusals.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", call.input_name(0),
+                         read.shape.ToString());
+}
+
+struct Side {
+  const char* name;
+  const TensorDesc* desc;
+  Rule rule;  // broken where it does not fit
+};
+
+// The checks of the gradient, a function for each group of rows of the documents' table, in its
+// order. The forward function of the native API has the same rules, with its output for gradOutput
+// and its input for gradInput.
 class BackwardChecker {
  public:
-  explicit BackwardChecker(const UpsampleNearestExactBackwardCall& call)
-      : call_(call), names_(nearest::NamesOf(call)), refusals_(call.op, call.surface) {}
+  explicit BackwardChecker(const Call& call)
+      : call_(call),
+        axes_(call.axes()),
+        scales_(call.scales()),
+        newest_(NewestRulesOf(call)),
+        shared_(call),
+        refusals_(call.op(), call.surface()) {
+    const Side read{call.input_name(0), call.input(0), Rule::kInput};
+    const Side written{call.output_name(0), call.output(0), Rule::kOutput};
+    const bool forward = call.signature().op == Op::kUpsampleNearestExact;
+    large_ = forward ? written : read;
+    small_ = forward ? read : written;
+  }
 
-  Status Run() const {
-    PORTACL_RETURN_IF_ERROR(Nulls());
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
-    PORTACL_RETURN_IF_ERROR(DTypes());
-    PORTACL_RETURN_IF_ERROR(Shapes());
-    PORTACL_RETURN_IF_ERROR(Formats());
-    PORTACL_RETURN_IF_ERROR(Sizes());
-    PORTACL_RETURN_IF_ERROR(Scales());
+  Status Run() {
+    PORTACL_RETURN_IF_ERROR(shared_.Tensors());
+    PORTACL_RETURN_IF_ERROR(Extents());
+    PORTACL_RETURN_IF_ERROR(shared_.Formats());
+    grad_output_ = ChannelsFirst(*large_.desc).shape;
+    grad_input_ = ChannelsFirst(*small_.desc).shape;
+    PORTACL_RETURN_IF_ERROR(shared_.Lists());
+    PORTACL_RETURN_IF_ERROR(CheckScales(call_, refusals_));
+    PORTACL_RETURN_IF_ERROR(CheckFull(call_, refusals_));
     PORTACL_RETURN_IF_ERROR(Agreement());
     PORTACL_RETURN_IF_ERROR(Limits());
     return Warnings();
   }
 
  private:
-  bool sized() const { return call_.surface != Surface::kNative; }
-  int rank() const { return call_.spatial + 2; }
-  const base::TensorDesc& grad_output() const { return *call_.grad_output; }
-  const base::TensorDesc& grad_input() const { return *call_.grad_input; }
+  bool sized() const { return call_.surface() != Surface::kNative; }
+  int rank() const { return axes_ + 2; }
 
-  Status Nulls() const {
-    const std::pair<const char*, bool> given[] = {
-        {names_.grad_output, call_.grad_output != nullptr},
-        {names_.output_size, call_.output_size != nullptr || !sized()},
-        {names_.input_size, call_.input_size != nullptr || !sized()},
-        {names_.grad_input, call_.grad_input != nullptr},
-        {"workspaceSize", call_.has_workspace_size},
-        {"executor", call_.has_executor},
-    };
-    for (const auto& [name, present] : given) {
-      if (!present) return refusals_.Refuse(Rule::kNull, "{} is null", name);
-    }
-    return {};
-  }
-
-  Status DTypes() const {
-    PORTACL_RETURN_IF_ERROR(
-        CheckDType(refusals_, op_, call_.surface, names_.grad_output, grad_output().dtype));
-    PORTACL_RETURN_IF_ERROR(
-        CheckDType(refusals_, op_, call_.surface, names_.grad_input, grad_input().dtype));
-    if (grad_output().dtype == grad_input().dtype) return {};
-    return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
-                            names_.grad_output, base::DTypeName(grad_output().dtype),
-                            names_.grad_input, base::DTypeName(grad_input().dtype));
-  }
-
-  Status Shapes() const {
-    for (const bool is_output : {false, true}) {
-      const base::TensorDesc& tensor = is_output ? grad_input() : grad_output();
-      if (tensor.shape.rank() == rank()) continue;
-      return refusals_.Refuse(is_output ? Rule::kOutput : Rule::kInput,
-                              "{} has shape {} of rank {}, but must have rank {} {}",
-                              is_output ? names_.grad_input : names_.grad_output,
-                              tensor.shape.ToString(), tensor.shape.rank(), rank(),
-                              kLayouts[call_.spatial - 1]);
-    }
-    for (const bool is_output : {false, true}) {
-      const base::TensorDesc& tensor = is_output ? grad_input() : grad_output();
+  // Formats are looked at later: one that is not taken moves no axes.
+  Status Extents() const {
+    for (const Side& side : {large_, small_}) {
+      const bool taken = FormatsOf(call_.signature()).Has(static_cast<int32_t>(side.desc->format));
+      const Dims shape = taken ? ChannelsFirst(*side.desc).shape : side.desc->shape;
       for (int axis = 2; axis < rank(); ++axis) {
-        if (tensor.shape[axis] >= 1) continue;
-        return refusals_.Refuse(is_output ? Rule::kOutput : Rule::kInput,
-                                "{} has shape {}, but {} must be at least 1",
-                                is_output ? names_.grad_input : names_.grad_output,
-                                tensor.shape.ToString(), AxisName(call_.spatial, axis - 2));
+        if (shape[axis] >= 1) continue;
+        return refusals_.Refuse(side.rule, "{} has shape {}, but {} must be at least 1", side.name,
+                                side.desc->shape.ToString(), AxisName(axes_, axis - 2));
       }
-    }
-    return {};
-  }
-
-  Status Formats() const {
-    if (!sized()) return {};
-    constexpr base::Format kFormats[] = {base::Format::kNCL, base::Format::kNCHW,
-                                         base::Format::kNCDHW};
-    const base::Format own = kFormats[call_.spatial - 1];
-    for (const bool is_output : {false, true}) {
-      const base::Format format = (is_output ? grad_input() : grad_output()).format;
-      if (format == own || format == base::Format::kND) continue;
-      return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {} or ND",
-                              is_output ? names_.grad_input : names_.grad_output,
-                              base::FormatName(format), base::FormatName(own));
-    }
-    if (grad_output().format == grad_input().format) return {};
-    return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
-                            names_.grad_output, base::FormatName(grad_output().format),
-                            names_.grad_input, base::FormatName(grad_input().format));
-  }
-
-  // `values` must have `count` elements, the spatial ones (the last) at least 1, none negative.
-  Status Size(const char* name, const std::vector<int64_t>& values, int count) const {
-    if (values.size() != static_cast<size_t>(count)) {
-      return refusals_.Refuse(Rule::kAttribute, "{} has {} elements, but must have {}", name,
-                              values.size(), count);
-    }
-    for (int i = 0; i < count; ++i) {
-      const bool spatial = i >= count - call_.spatial;
-      if (values[static_cast<size_t>(i)] >= (spatial ? 1 : 0)) continue;
-      return refusals_.Refuse(Rule::kAttribute, "{}[{}] is {}, but must be at least {}", name, i,
-                              values[static_cast<size_t>(i)], spatial ? 1 : 0);
-    }
-    return {};
-  }
-
-  Status Sizes() const {
-    if (!sized()) return {};
-    PORTACL_RETURN_IF_ERROR(Size(names_.output_size, *call_.output_size, call_.spatial));
-    return Size(names_.input_size, *call_.input_size, call_.spatial + 2);
-  }
-
-  Status Scales() const {
-    for (int axis = 0; axis < call_.spatial; ++axis) {
-      const double scale = call_.scales[static_cast<size_t>(axis)];
-      if (scale >= 0) continue;  // false for NaN too
-      return refusals_.Refuse(Rule::kAttribute,
-                              "{} is {}, but must be 0 (use the sizes) or positive",
-                              names_.scale[static_cast<size_t>(axis)], scale);
     }
     return {};
   }
 
   Status Agreement() const {
     for (int axis = 0; axis < 2; ++axis) {
-      if (grad_input().shape[axis] == grad_output().shape[axis]) continue;
+      if (grad_input_[axis] == grad_output_[axis]) continue;
       return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but {} {} asks for {} = {}",
-                              names_.grad_input, grad_input().shape.ToString(), names_.grad_output,
-                              grad_output().shape.ToString(), axis == 0 ? "N" : "C",
-                              grad_output().shape[axis]);
+                              small_.name, grad_input_.ToString(), large_.name,
+                              grad_output_.ToString(), axis == 0 ? "N" : "C", grad_output_[axis]);
     }
     if (!sized()) return {};
-    for (int axis = 0; axis < call_.spatial; ++axis) {
+    for (int axis = 0; axis < axes_; ++axis) {
       const auto at = static_cast<size_t>(axis);
-      if (call_.scales[at] > 0) continue;
-      const int64_t size = (*call_.output_size)[at];
-      if (size == grad_output().shape[axis + 2]) continue;
-      return refusals_.Refuse(
-          Rule::kAttribute, "{}[{}] is {}, but {} has shape {} and {} is 0: it must be {}",
-          names_.output_size, axis, size, names_.grad_output, grad_output().shape.ToString(),
-          names_.scale[at], grad_output().shape[axis + 2]);
+      if (scales_[at] > 0 && !newest_.exact_sizes) continue;
+      const int64_t size = (*call_.ints(0))[at];
+      if (size == grad_output_[axis + 2]) continue;
+      return refusals_.Refuse(Rule::kAttribute,
+                              "{}[{}] is {}, but {} has shape {} and {} is {}: it must be {}",
+                              call_.ints_name(0), axis, size, large_.name, grad_output_.ToString(),
+                              call_.scale_name(at), scales_[at], grad_output_[axis + 2]);
     }
     return {};
   }
 
   // 1D: gradInput at most 50 times gradOutput; 2D: the other way round, per axis; 3D: none.
   Status Limits() const {
-    if (call_.surface != Surface::kAclnn || call_.spatial == 3) return {};
+    const bool shrinks = axes_ == 1 && !newest_.growth;
+    if (call_.surface() != Surface::kAclnn || (axes_ == 3 && !newest_.growth)) return {};
     for (int axis = 2; axis < rank() && CurrentProfile() != Profile::kOpen; ++axis) {
-      const int64_t in = grad_input().shape[axis];
-      const int64_t out = grad_output().shape[axis];
-      const int64_t larger = call_.spatial == 1 ? in : out;
-      const int64_t smaller = call_.spatial == 1 ? out : in;
+      const int64_t in = grad_input_[axis];
+      const int64_t out = grad_output_[axis];
+      const int64_t larger = shrinks ? in : out;
+      const int64_t smaller = shrinks ? out : in;
       // larger <= 50 * smaller, without overflow.
       if (larger / kLimit < smaller || (larger / kLimit == smaller && larger % kLimit == 0)) {
         continue;
@@ -221,180 +168,77 @@ class BackwardChecker {
       return refusals_.Refuse(
           Rule::kOther,
           "{} of {} is {} and of {} {}: {} / {} must be at most {} (profile open has no limit)",
-          AxisName(call_.spatial, axis - 2), names_.grad_output, out, names_.grad_input, in, larger,
-          smaller, kLimit);
+          AxisName(axes_, axis - 2), large_.name, out, small_.name, in, larger, smaller, kLimit);
     }
-    if (call_.spatial == 1 && grad_output().NumElements() == 0) {
-      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but must not be empty",
-                              names_.grad_output, grad_output().shape.ToString());
+    if (axes_ == 1 && large_.desc->NumElements() == 0) {
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", large_.name,
+                              grad_output_.ToString());
     }
     return {};
   }
 
   Status Warnings() const {
     if (!sized()) return {};
-    const base::Dims size(call_.input_size->data(), rank());
-    if (size == grad_input().shape) return {};
+    const Dims size(call_.ints(1)->data(), rank());
+    if (size == grad_input_) return {};
+    if (newest_.exact_sizes) {
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, but {} has shape {}: they must be equal",
+                              call_.ints_name(1), size.ToString(), small_.name,
+                              grad_input_.ToString());
+    }
     return refusals_.Warn(
         Rule::kAttribute,
-        fmt::format("{} is {}, but {} has shape {}, which counts", names_.input_size,
-                    size.ToString(), names_.grad_input, grad_input().shape.ToString()));
+        fmt::format("{} is {}, but {} has shape {}, which counts", call_.ints_name(1),
+                    size.ToString(), small_.name, grad_input_.ToString()));
   }
 
-  static constexpr const OperatorRow& op_ = RowOf(Op::kUpsampleNearestExactBackward);
-  const UpsampleNearestExactBackwardCall& call_;
-  const nearest::BackwardNames names_;
+  const Call& call_;
+  const int axes_;
+  const std::array<double, 3> scales_;
+  const NewestRules newest_;
+  const SharedChecks shared_;
   const Refusals refusals_;
+  Side large_{}, small_{};
+  Dims grad_output_, grad_input_;  // N, C, ... whatever the format says of the order of axes
 };
 
-// The checks of an aclnn or graph call, a function for each group of rows of the page's table.
-class ForwardChecker {
- public:
-  explicit ForwardChecker(const UpsampleNearestExactCall& call)
-      : call_(call), names_(nearest::NamesOf(call)), refusals_(call.op, call.surface) {}
-
-  Status Run() const {
-    PORTACL_RETURN_IF_ERROR(Nulls());
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals_, op_, call_.surface));
-    PORTACL_RETURN_IF_ERROR(Tensors());
-    PORTACL_RETURN_IF_ERROR(Sizes());
-    return Shapes();
+// out is (N, C) of self and outputSize, whatever the format says of the order of axes.
+Status CheckForwardShapes(const Call& call, const Refusals& refusals) {
+  const TensorDesc& input = *call.input(0);
+  const TensorDesc& output = *call.output(0);
+  const std::vector<int64_t>& size = *call.ints(0);
+  const Dims in = ChannelsFirst(input).shape;
+  Dims wanted = in;
+  for (int axis = 0; axis < call.axes(); ++axis) {
+    if (in[axis + 2] < 1) {
+      return refusals.Refuse(Rule::kInput, "{} has shape {}, but {} must be at least 1",
+                             call.input_name(0), input.shape.ToString(),
+                             AxisName(call.axes(), axis));
+    }
+    wanted[axis + 2] = size[static_cast<size_t>(axis)];
   }
-
- private:
-  Status Nulls() const {
-    const std::pair<const char*, bool> given[] = {
-        {names_.input, call_.input != nullptr},
-        {names_.output_size, call_.output_size != nullptr},
-        {names_.output, call_.output != nullptr},
-        {"workspaceSize", call_.has_workspace_size},
-        {"executor", call_.has_executor},
-    };
-    for (const auto& [name, present] : given) {
-      if (!present) return refusals_.Refuse(Rule::kNull, "{} is null", name);
-    }
-    return {};
-  }
-
-  // Data types, then ranks, then formats.
-  Status Tensors() const {
-    const std::pair<const char*, const TensorDesc*> both[] = {{names_.input, call_.input},
-                                                              {names_.output, call_.output}};
-    for (const auto& [name, tensor] : both) {
-      PORTACL_RETURN_IF_ERROR(CheckDType(refusals_, op_, call_.surface, name, tensor->dtype));
-    }
-    if (call_.input->dtype != call_.output->dtype) {
-      return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
-                              names_.output, base::DTypeName(call_.output->dtype), names_.input,
-                              base::DTypeName(call_.input->dtype));
-    }
-    for (const auto& [name, tensor] : both) {
-      if (tensor->shape.rank() == call_.spatial + 2) continue;
-      return refusals_.Refuse(tensor == call_.input ? Rule::kInput : Rule::kOutput,
-                              "{} has shape {} of rank {}, but must have rank {}", name,
-                              tensor->shape.ToString(), tensor->shape.rank(), call_.spatial + 2);
-    }
-    return Formats();
-  }
-
-  Status Formats() const {
-    using base::Format;
-    constexpr std::array<Format, 2> kFormats[] = {{Format::kNCL, Format::kNCL},
-                                                  {Format::kNCHW, Format::kNHWC},
-                                                  {Format::kNCDHW, Format::kNCDHW}};
-    constexpr const char* kNames[] = {"NCL", "NCHW, NHWC", "NCDHW"};
-    const Format format = call_.input->format;
-    const auto& [first, last] = kFormats[call_.spatial - 1];
-    if (format != Format::kND && format != first && format != last) {
-      return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {} or ND", names_.input,
-                              base::FormatName(format), kNames[call_.spatial - 1]);
-    }
-    if (call_.output->format == format) return {};
-    return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
-                            names_.output, base::FormatName(call_.output->format), names_.input,
-                            base::FormatName(format));
-  }
-
-  Status Sizes() const {
-    const std::vector<int64_t>& size = *call_.output_size;
-    const auto axes = static_cast<size_t>(call_.spatial);
-    if (size.size() != axes) {
-      return refusals_.Refuse(Rule::kAttribute, "{} has {} elements, but must have {}",
-                              names_.output_size, size.size(), axes);
-    }
-    for (size_t axis = 0; axis < axes; ++axis) {
-      if (size[axis] >= 1) continue;
-      return refusals_.Refuse(Rule::kAttribute, "{}[{}] is {}, but must be at least 1",
-                              names_.output_size, axis, size[axis]);
-    }
-    for (size_t axis = 0; axis < axes; ++axis) {
-      if (call_.scales[axis] >= 0) continue;  // false for NaN too
-      return refusals_.Refuse(Rule::kAttribute,
-                              "{} is {}, but must be 0 (use the sizes) or positive",
-                              names_.scale[axis], call_.scales[axis]);
-    }
-    return {};
-  }
-
-  Status Shapes() const {
-    const Dims in = ChannelsFirst(*call_.input).shape;
-    Dims wanted = in;
-    for (int axis = 0; axis < call_.spatial; ++axis) {
-      if (in[axis + 2] < 1) {
-        return refusals_.Refuse(Rule::kInput, "{} has shape {}, but {} must be at least 1",
-                                names_.input, call_.input->shape.ToString(),
-                                AxisName(call_.spatial, axis));
-      }
-      wanted[axis + 2] = (*call_.output_size)[static_cast<size_t>(axis)];
-    }
-    if (ChannelsFirst(*call_.output).shape == wanted) return {};
-    return refusals_.Refuse(
-        Rule::kOutput, "{} has shape {}, but {} {} and {} {} ask for N, C and extents {}",
-        names_.output, call_.output->shape.ToString(), names_.input, call_.input->shape.ToString(),
-        names_.output_size, Dims(call_.output_size->data(), call_.spatial).ToString(),
-        wanted.ToString());
-  }
-
-  static constexpr const OperatorRow& op_ = RowOf(Op::kUpsampleNearestExact);
-  const UpsampleNearestExactCall& call_;
-  const nearest::ForwardNames names_;
-  const Refusals refusals_;
-};
-
-// The native API's rules are the backward function's, with gradOutput and gradInput played by
-// output and input.
-Status CheckNative(const UpsampleNearestExactCall& call) {
-  UpsampleNearestExactBackwardCall backward;
-  backward.op = call.op;
-  backward.surface = Surface::kNative;
-  backward.spatial = SpatialOf(call.input);
-  backward.grad_output = call.output;
-  backward.grad_input = call.input;
-  backward.scales = call.scales;
-  backward.forward = true;
-  return CheckUpsampleNearestExactBackward(backward);
+  if (ChannelsFirst(output).shape == wanted) return {};
+  return refusals.Refuse(
+      Rule::kOutput, "{} has shape {}, but {} {} and {} {} ask for N, C and extents {}",
+      call.output_name(0), output.shape.ToString(), call.input_name(0), input.shape.ToString(),
+      call.ints_name(0), Dims(size.data(), call.axes()).ToString(), wanted.ToString());
 }
 
 }  // namespace
 
-int SpatialOf(const base::TensorDesc* tensor) {
-  const int rank = tensor == nullptr ? 4 : tensor->shape.rank();
-  return rank == 3 || rank == 5 ? rank - 2 : 2;
-}
-
-const char* AxisName(int spatial, int axis) {
-  constexpr const char* kNames[] = {"D", "H", "W"};
-  return spatial == 1 ? "L" : kNames[3 - spatial + axis];
-}
-
-Status CheckUpsampleNearestExactBackward(const UpsampleNearestExactBackwardCall& call) {
+Status CheckUpsampleNearestExactBackward(const Call& call) {
   const runtime::FpEnvironment environment;  // of a subnormal scale or NaN the caller's differs
   return BackwardChecker(call).Run();
 }
 
-Status CheckUpsampleNearestExact(const UpsampleNearestExactCall& call) {
+Status CheckUpsampleNearestExact(const Call& call) {
   const runtime::FpEnvironment environment;
-  return call.surface == Surface::kNative ? CheckNative(call) : ForwardChecker(call).Run();
+  if (call.surface() == Surface::kNative) return BackwardChecker(call).Run();
+  const Refusals refusals(call.op(), call.surface());
+  PORTACL_RETURN_IF_ERROR(SharedChecks(call).All());
+  PORTACL_RETURN_IF_ERROR(CheckScales(call, refusals));
+  PORTACL_RETURN_IF_ERROR(CheckFull(call, refusals));
+  return CheckForwardShapes(call, refusals);
 }
 
 }  // namespace portacl::ops

@@ -39,7 +39,7 @@ void SamplePoint(const Params& p, int64_t n, const Place& at) {
 }
 
 template <class Params>
-void Run(const Params& p, const base::KernelPlan&, void*) {
+void Run(const Params& p) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     ForPoints(p, [&](int64_t n, const Place& at) { SamplePoint<T>(p, n, at); });
@@ -47,12 +47,7 @@ void Run(const Params& p, const base::KernelPlan&, void*) {
 }
 
 template <class Params>
-constexpr base::Kernel<Params> kKernel = {
-    "ref",
-    [] { return true; },
-    [](const Params&, base::KernelPlan*) { return true; },
-    Run<Params>,
-};
+constexpr base::Kernel<Params> kKernel = base::ReferenceOf<Params, Run<Params>>::Make();
 
 }  // namespace
 

@@ -211,10 +211,12 @@ void RunGridGrad(const Params& p) {
 
 // ---- the kernels -------------------------------------------------------------------------------
 
-// Workspace: one volume of sums in the compute type per thread; their number is the plan's table.
+using Plan = base::PathPlan<int>;  // how many threads sum volumes
+
+// Workspace: one volume of sums in the compute type for each of these threads.
 template <class Params>
-bool Plan(const Params& p, base::KernelPlan* plan) {
-  if (!p.want_input_grad) return true;
+std::optional<Plan> MakePlan(const Params& p, std::string_view) {
+  if (!p.want_input_grad) return Plan{};
   const auto& s = p.shape;
   // Below some microseconds of work one thread is faster.
   const int64_t work = s.c * PlanesOf(s) * s.oh * s.ow;
@@ -223,27 +225,25 @@ bool Plan(const Params& p, base::KernelPlan* plan) {
   const uint64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
   uint64_t bytes = element * static_cast<uint64_t>(slots);
   for (const int64_t extent : {DepthOf(s), s.h, s.w}) {
-    if (!base::CheckedMul(bytes, static_cast<uint64_t>(extent), &bytes)) return false;
+    if (!base::CheckedMul(bytes, static_cast<uint64_t>(extent), &bytes)) return std::nullopt;
   }
-  plan->workspace_size = bytes;
-  plan->table = std::make_shared<const int>(slots);
-  return true;
+  return Plan{.workspace_size = bytes, .way = slots};
 }
 
 template <class Params>
-void Run(const Params& p, const base::KernelPlan& plan, void* workspace) {
+void Run(const Params& p, const Plan& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.want_input_grad) {
-      RunInputGrad<T>(p, *static_cast<const int*>(plan.table.get()),
-                      static_cast<Compute<T>*>(workspace));
+      RunInputGrad<T>(p, std::get<int>(plan.way), static_cast<Compute<T>*>(workspace));
     }
     if (p.want_grid_grad) RunGridGrad<T>(p);
   });
 }
 
 template <class Params>
-constexpr base::Kernel<Params> kKernel = {"ref", [] { return true; }, Plan<Params>, Run<Params>};
+constexpr base::Kernel<Params> kKernel =
+    base::KernelOf<&MakePlan<Params>, &Run<Params>>::Make("ref", base::OnEveryCpu);
 
 }  // namespace
 

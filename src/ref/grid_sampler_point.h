@@ -259,7 +259,7 @@ inline int64_t DepthOf(const ops::GridSampler3DShape& shape) { return shape.d; }
 inline int64_t PlanesOf(const ops::GridSampler2DShape&) { return 1; }
 inline int64_t PlanesOf(const ops::GridSampler3DShape& shape) { return shape.od; }
 
-// The place of a point among those of its image: plane, row, column.
+// The place of a point among the points of its image: plane, row, column.
 struct Place {
   int64_t d, h, w;
 };

@@ -30,15 +30,13 @@ void Run(const Params& p) {
   });
 }
 
+void RunAnyType(const Params& p) {
+  if (p.dtype == base::DType::kUInt8) return Run<uint8_t>(p);
+  base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
+}
+
 }  // namespace
 
-const base::Kernel<Params> kUpsampleNearestExact = {
-    "ref",
-    [] { return true; },
-    [](const Params&, base::KernelPlan*) { return true; },
-    [](const Params& p, const base::KernelPlan&, void*) {
-      base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
-    },
-};
+const base::Kernel<Params> kUpsampleNearestExact = base::ReferenceOf<Params, RunAnyType>::Make();
 
 }  // namespace portacl::ref

@@ -31,15 +31,13 @@ void Run(const Params& p) {
   });
 }
 
+void RunAnyType(const Params& p) {
+  base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
+}
+
 }  // namespace
 
-const base::Kernel<Params> kUpsampleNearestExactBackward = {
-    "ref",
-    [] { return true; },
-    [](const Params&, base::KernelPlan*) { return true; },
-    [](const Params& p, const base::KernelPlan&, void*) {
-      base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
-    },
-};
+const base::Kernel<Params> kUpsampleNearestExactBackward =
+    base::ReferenceOf<Params, RunAnyType>::Make();
 
 }  // namespace portacl::ref

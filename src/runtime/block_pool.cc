@@ -13,7 +13,7 @@
 
 #include "base/fork.h"
 #include "base/once.h"
-#include "runtime/environment.h"
+#include "base/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PORTACL_ASAN 1
@@ -132,9 +132,8 @@ size_t PhysicalMemory() {
 
 size_t PoolLimit() {
   static constinit base::Once<size_t> limit;
-  return limit.Get([] {
-    return EnvironmentBytes("PORTACL_POOL_BYTES", std::min(PhysicalMemory() / 8, size_t{1} << 30));
-  });
+  return limit.Get(
+      [] { return base::settings::PoolBytes(std::min(PhysicalMemory() / 8, size_t{1} << 30)); });
 }
 
 size_t PooledBytes() {

@@ -15,6 +15,8 @@
 #include "base/fork.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/lazy.h"
+#include "runtime/order.h"
 
 namespace portacl::runtime {
 namespace {
@@ -229,7 +231,11 @@ base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block
   deliver.work.name = "callback";
   deliver.work.category = "callback";
   deliver.work.small = true;
-  deliver.work.run = [subscription, callback] { return Deliver(*subscription, *callback); };
+  deliver.visible = true;
+  deliver.work.run = [subscription, callback, order = LazyEnabled() ? ClockOf(*stream) : nullptr] {
+    if (order != nullptr) NoteSynchronized(order);
+    return Deliver(*subscription, *callback);
+  };
   if (!block) return stream->Enqueue(std::move(deliver));
   Task wait;
   wait.work.name = "callback wait";

@@ -443,6 +443,7 @@ base::Status ReplayGraph(void* handle, void* stream_handle) {
     Task& task = tasks.emplace_back();
     task.work = std::move(step.work);
     task.ready = std::move(step.ready);
+    NoteWork(*stream, task.work);
   }
   return stream->EnqueueAll(std::move(tasks));
 }

@@ -9,15 +9,13 @@
 #include "base/per_thread.h"
 #include "runtime/callback.h"
 #include "runtime/capture.h"
-#include "runtime/environment.h"
+#include "runtime/device_number.h"
 #include "runtime/error.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
 
 namespace portacl::runtime {
 namespace {
-
-constexpr int64_t kMaxDevices = 64;
 
 struct Device {
   int32_t set_count = 0;
@@ -49,8 +47,7 @@ void StartAfreshInChild() {
 Runtime& TheRuntime() {
   return the_runtime.Get([] {
     auto made = std::make_unique<Runtime>();
-    const int64_t devices = EnvironmentInteger("PORTACL_DEVICES", 1, kMaxDevices, 1);
-    made->devices.resize(static_cast<size_t>(devices));
+    made->devices.resize(static_cast<size_t>(DevicesOfEnvironment()));
     base::RunInForkedChildren(&StartAfreshInChild);
     return made.release();
   });
@@ -371,6 +368,13 @@ base::Status SynchronizeDevice(SteadyTime deadline) {
     }
   }
   return first;
+}
+
+void DemandAllStreams() {
+  for (const auto& context : TheRuntime().contexts.Snapshot()) {
+    if (!IsOfThisProcess(*context)) continue;
+    for (const auto& stream : StreamsOf(*context)) stream->DemandAll();
+  }
 }
 
 size_t CountUserStreams() { return TheRuntime().streams.size(); }

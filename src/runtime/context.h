@@ -25,7 +25,7 @@ struct Context {
   std::array<std::atomic<int64_t>, kSysParams> sys_params{};
 };
 
-// PORTACL_DEVICES, 1 to 64; 1 where it is not set or not such a number.
+// See device_number.h. 0 where no device is visible.
 int32_t DeviceCount();
 base::Status CheckDevice(int32_t device);
 
@@ -66,6 +66,9 @@ base::Status DestroyStream(void* handle, bool drop);
 // Waits for all streams of the current device, in all its contexts. ACL_ERROR_RT_WAIT_TIMEOUT after
 // the deadline.
 base::Status SynchronizeDevice(SteadyTime deadline);
+
+// For lazy mode: all that is enqueued anywhere may begin.
+void DemandAllStreams();
 
 // What the caller created and has not destroyed.
 size_t CountUserStreams();

@@ -13,7 +13,9 @@
 #include "runtime/capture.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/lazy.h"
 #include "runtime/memory.h"
+#include "runtime/order.h"
 #include "runtime/parallel.h"
 #include "runtime/scratch.h"
 #include "runtime/stream.h"
@@ -195,6 +197,21 @@ void RunFill(const FillJob& job) {
   });
 }
 
+// Pageable and pinned host memory too: two streams may copy into one place.
+std::vector<MemoryAccess> AccessesOf(const CopyJob& job) {
+  if (job.width == 0 || job.height == 0) return {};
+  const auto access = [&](const char* name, const void* address, size_t pitch, bool write) {
+    return MemoryAccess{name, reinterpret_cast<uintptr_t>(address),
+                        (job.height - 1) * pitch + job.width, write, job.height == 1};
+  };
+  return {access("src", job.src, job.src_pitch, false),
+          access("dst", job.dst, job.dst_pitch, true)};
+}
+
+std::vector<MemoryAccess> AccessesOf(const FillJob& job) {
+  return {{"devPtr", reinterpret_cast<uintptr_t>(job.dst), job.count, true}};
+}
+
 Work MakeWork(const char* name, const char* category, size_t bytes, const char* kind) {
   Work work;
   work.name = name;
@@ -222,6 +239,7 @@ base::Status Copy(const CopyRequest& request) {
   CopyJob job;
   PORTACL_RETURN_IF_ERROR(RefuseUnsafeCall());
   PORTACL_RETURN_IF_ERROR(Check(request, &job));
+  if (LazyEnabled()) NoteHostAccess("a copy", AccessesOf(job));
   RunCopy(job);
   return {};
 }
@@ -247,6 +265,9 @@ base::Status MakeCopyWork(const CopyRequest& request, Work* work) {
     job.src = fetch.dst;
     job.src_pitch = job.width;
   }
+  if (AccessesWanted()) work->accesses = AccessesOf(job);
+  if (buffer != nullptr)
+    std::erase_if(work->accesses, [](const auto& access) { return !access.write; });
   work->run = [job, buffer = std::move(buffer)] {
     RunCopy(job);
     return base::Status();
@@ -274,6 +295,7 @@ base::Status Fill(const FillRequest& request) {
   FillJob job;
   PORTACL_RETURN_IF_ERROR(RefuseUnsafeCall());
   PORTACL_RETURN_IF_ERROR(Check(request, &job));
+  if (LazyEnabled()) NoteHostAccess("a fill", AccessesOf(job));
   RunFill(job);
   return {};
 }
@@ -282,6 +304,7 @@ base::Status FillAsync(const FillRequest& request, void* stream) {
   FillJob job;
   PORTACL_RETURN_IF_ERROR(Check(request, &job));
   Work work = MakeWork("memset", "memset", job.count, "");
+  if (AccessesWanted()) work.accesses = AccessesOf(job);
   work.run = [job] {
     RunFill(job);
     return base::Status();

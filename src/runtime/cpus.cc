@@ -77,7 +77,7 @@ double QuotaOfVersion1(const Group& group) {
   return Ratio(std::strtod(quota.text(), nullptr), std::strtod(period.text(), nullptr));
 }
 
-// The smallest of a group's quota and of those above it. In a container the path may be the host's,
+// The smallest of a group's quota and all above it. In a container the path may be the host's,
 // which is not there: what is mounted at the top is the container's own then.
 template <class QuotaOf>
 double SmallestUpwards(Group group, const QuotaOf& quota_of) {

@@ -13,6 +13,9 @@
 #include "runtime/capture.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/lazy.h"
+#include "runtime/order.h"
+#include "runtime/trace.h"
 
 namespace portacl::runtime {
 namespace {
@@ -21,7 +24,14 @@ namespace {
 constexpr uint32_t kAllFlags =
     ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_IPC;
 
+// Of no other event of this process.
+uint64_t NextEventNumber() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 struct Event {
+  const uint64_t number = NextEventNumber();
   const Context* context = nullptr;  // compared only
   uint32_t process = 0;              // see ProcessNumber()
   uint32_t flags = 0;
@@ -106,6 +116,10 @@ base::Status FindBoth(void* event_handle, void* stream_handle, std::shared_ptr<E
   return FindEvent(event_handle, event);
 }
 
+void NameOnTimeline(const Event& event, Work& work) {
+  if (TraceEnabled()) work.detail = fmt::format("event {}", event.number);
+}
+
 // For what the host asks of an event: a captured record never completes.
 base::Status RefuseCaptured(Event& event, std::string_view name = "event") {
   if (!IsCapturing(event.captured())) return {};
@@ -177,8 +191,10 @@ base::Status RecordEvent(void* handle, void* stream_handle) {
   Task task;
   task.work.name = "event record";
   task.work.category = "event";
+  NameOnTimeline(*event, task.work);
   task.work.small = true;
   task.opens = std::make_shared<Gate>();
+  if (LazyEnabled()) task.opens->SetOrder(ClockOf(*stream));
   NewRecord record(*event, task.opens);
   PORTACL_RETURN_IF_ERROR(stream->Enqueue(std::move(task)));
   record.Enqueued();
@@ -195,10 +211,12 @@ base::Status StreamWaitEvent(void* stream_handle, void* handle) {
     return WaitInCapture(stream, captured);
   }
   std::shared_ptr<Gate> gate = event->latest();
+  if (gate != nullptr && LazyEnabled()) NoteWait(*stream, gate->order());
   if (gate == nullptr || gate->is_open()) return {};
   Task task;
   task.work.name = "event wait";
   task.work.category = "event";
+  NameOnTimeline(*event, task.work);
   task.after = std::move(gate);
   task.held = event->waits;
   return stream->Enqueue(std::move(task));
@@ -215,6 +233,7 @@ base::Status ResetEvent(void* handle, void* stream_handle) {
   Task task;
   task.work.name = "event reset";
   task.work.category = "event";
+  NameOnTimeline(*event, task.work);
   task.work.small = true;
   task.work.run = [event, gate = event->latest()] {
     event->Forget(gate);
@@ -229,6 +248,8 @@ base::Status QueryEventRecorded(void* handle, bool* complete) {
   PORTACL_RETURN_IF_ERROR(RefuseCaptured(*event));
   const std::shared_ptr<Gate> gate = event->latest();
   *complete = gate != nullptr && gate->is_open();
+  if (*complete && LazyEnabled()) NoteSynchronized(gate->order());
+  if (gate != nullptr && !*complete) gate->Demand();
   return {};
 }
 
@@ -236,6 +257,7 @@ base::Status QueryEventWaited(void* handle, bool* complete) {
   std::shared_ptr<Event> event;
   PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
   *complete = event->waits.use_count() == 1;
+  if (!*complete && LazyEnabled()) DemandAllStreams();  // the event does not know which wait
   return {};
 }
 
@@ -244,7 +266,11 @@ base::Status SynchronizeEvent(void* handle, SteadyTime deadline) {
   PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
   PORTACL_RETURN_IF_ERROR(RefuseCaptured(*event));
   const std::shared_ptr<Gate> gate = event->latest();
-  if (gate == nullptr || gate->WaitUntil(deadline)) return {};
+  if (gate == nullptr) return {};
+  if (gate->WaitUntil(deadline)) {
+    if (LazyEnabled()) NoteSynchronized(gate->order());
+    return {};
+  }
   return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "event {} is not complete after the timeout", handle);
 }
 

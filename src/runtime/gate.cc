@@ -25,8 +25,27 @@ void Gate::Open() {
   }
 }
 
+bool Gate::SetOwner(std::weak_ptr<GateOwner> owner, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  owner_ = std::move(owner);
+  number_ = number;
+  return demanded_;
+}
+
+void Gate::Demand() {
+  if (is_open()) return;
+  std::shared_ptr<GateOwner> owner;
+  {
+    const std::lock_guard lock(mutex_);
+    demanded_ = true;
+    owner = owner_.lock();
+  }
+  if (owner != nullptr) owner->Demand(number_);
+}
+
 bool Gate::WaitUntil(SteadyTime deadline) {
   if (is_open()) return true;
+  Demand();
   std::unique_lock lock(mutex_);
   const auto open = [this] { return open_.load(std::memory_order_relaxed); };
   // No wait_until(max): some standard libraries overflow when they convert it.

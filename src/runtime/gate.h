@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace portacl::runtime {
@@ -25,6 +26,16 @@ class GateListener {
   virtual void OnGateOpen() = 0;
 };
 
+// Whose work opens a gate. In lazy mode (lazy.h) that begins only when somebody wants it.
+class GateOwner {
+ public:
+  virtual ~GateOwner() = default;
+  // Lets work number 1 to `number` begin.
+  virtual void Demand(uint64_t number) = 0;
+};
+
+struct OrderClock;
+
 class Gate {
  public:
   bool is_open() const { return open_.load(std::memory_order_acquire); }
@@ -34,6 +45,15 @@ class Gate {
 
   // Later calls do nothing.
   void Open();
+
+  // Whose work number `number` opens the gate; true where somebody has demanded it already.
+  bool SetOwner(std::weak_ptr<GateOwner> owner, uint64_t number);
+  // Has the owner begin; nothing for an open gate and outside of lazy mode.
+  void Demand();
+
+  // What has happened before the gate opens (order.h); set before others have the gate.
+  void SetOrder(std::shared_ptr<const OrderClock> order) { order_ = std::move(order); }
+  const std::shared_ptr<const OrderClock>& order() const { return order_; }
 
   // False when the deadline came first.
   bool WaitUntil(SteadyTime deadline);
@@ -47,6 +67,10 @@ class Gate {
   std::mutex mutex_;
   std::condition_variable opened_;
   std::vector<std::weak_ptr<GateListener>> listeners_;
+  std::weak_ptr<GateOwner> owner_;
+  uint64_t number_ = 0;
+  bool demanded_ = false;
+  std::shared_ptr<const OrderClock> order_;
 };
 
 }  // namespace portacl::runtime

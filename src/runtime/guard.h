@@ -20,6 +20,14 @@ namespace portacl::runtime {
 // Read from the environment once; the first call installs the fault handler.
 bool GuardEnabled();
 
+// PORTACL_GUARD=exit: a process in which something was reported ends with this status.
+inline constexpr int kGuardExitStatus = 23;
+bool GuardWantsExit();
+
+// Something was reported that does not stop the program.
+void NoteMisuse();
+bool MisuseWasNoted();
+
 struct GuardedMemory {
   void* user = nullptr;    // what the caller gets; null: no memory
   void* kernel = nullptr;  // the same for host memory, which the caller may touch

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "runtime/guard_lines.h"
+
 namespace portacl::runtime {
 namespace {
 
@@ -110,6 +112,7 @@ void PrintStack(const char* title, const GuardStack& stack) {
   if (stack.count <= 0) return;
   PrintLine("  {}:", title);
   backtrace_symbols_fd(stack.frames.data(), stack.count, STDERR_FILENO);
+  PrintLines(stack);
   WriteCommands(stack, "  ", Print);
 }
 
@@ -120,6 +123,7 @@ std::string DescribeStack(const GuardStack& stack) {
     text += fmt::format("    {}\n", names[i]);
   }
   std::free(names);
+  text += DescribeLines(stack);
   WriteCommands(stack, "    ", [&text](std::string_view part) { text += part; });
   return text;
 }

@@ -2,7 +2,9 @@
 #include "runtime/leaks.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -77,11 +79,16 @@ std::string DescribeLeaks() {
   return text;
 }
 
-void ReportLeaks() {
+namespace {
+
+constinit std::atomic<pid_t> watched{0};  // the process whose end is watched; 0: none
+
+void Report(const char* when) {
   const std::string leaks = DescribeLeaks();
   if (leaks.empty()) return;
-  const std::string message = fmt::format("not destroyed at aclFinalize: {}", leaks);
+  const std::string message = fmt::format("not destroyed at {}: {}", when, leaks);
   if (GuardEnabled()) {
+    NoteMisuse();
     const std::string text =
         fmt::format("portacl guard: {}\n{}", message, DescribeLiveAllocations());
     std::fputs(text.c_str(), stderr);  // which may be closed: fmt::print throws then
@@ -89,5 +96,23 @@ void ReportLeaks() {
     base::Log(base::LogLevel::kWarn, message);
   }
 }
+
+// After the program's static objects, which may free what they own. A child of fork() that has
+// not used the library itself owns nothing.
+[[gnu::destructor]] void AtTheEnd() {
+  if (watched == getpid()) Report("the end of the process, which did not call aclFinalize");
+  if (!MisuseWasNoted() || !GuardWantsExit()) return;
+  std::fflush(nullptr);
+  _exit(kGuardExitStatus);
+}
+
+}  // namespace
+
+void ReportLeaks() {
+  watched = 0;
+  Report("aclFinalize");
+}
+
+void ReportLeaksAtExit() { watched = getpid(); }
 
 }  // namespace portacl::runtime

@@ -23,6 +23,10 @@ std::string DescribeLeaks();
 // otherwise logs a warning.
 void ReportLeaks();
 
+// Has what this process leaves reported at its end, unless aclFinalize comes before. Called by what
+// makes memory in guard mode.
+void ReportLeaksAtExit();
+
 }  // namespace portacl::runtime
 
 #endif  // PORTACL_RUNTIME_LEAKS_H_

@@ -13,11 +13,14 @@
 #include "acl/acl_rt.h"
 #include "base/fork.h"
 #include "base/once.h"
+#include "base/settings.h"
 #include "runtime/block_pool.h"
 #include "runtime/context.h"
-#include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
+#include "runtime/lazy.h"
+#include "runtime/leaks.h"
+#include "runtime/order.h"
 #include "runtime/virtual_memory.h"
 
 namespace portacl::runtime {
@@ -56,7 +59,7 @@ Registry& TheRegistry() {
 
 size_t DeviceMemory() {
   static constinit base::Once<size_t> bytes;
-  return bytes.Get([] { return EnvironmentBytes("PORTACL_DEVICE_MEMORY", PhysicalMemory()); });
+  return bytes.Get([] { return base::settings::DeviceMemory(PhysicalMemory()); });
 }
 
 Pages PagesOf(uint32_t policy) {
@@ -109,6 +112,7 @@ void* Allocate(size_t size, Pages pages, const Context& context, bool host,
   allocation = {size, context.device, host, nullptr, {}, 0};
   void* base = nullptr;
   if (GuardEnabled()) {
+    ReportLeaksAtExit();
     const GuardedMemory memory = GuardAllocate(size, host);
     base = memory.user;
     allocation.kernel_base = memory.kernel;
@@ -176,6 +180,7 @@ base::Status FreeKind(void* address, bool host) {
     }
     allocation = TakeOut(registry, found);
   }
+  if (LazyEnabled()) NoteFree(allocation.kernel_base, allocation.size);
   Release(address, allocation);
   return {};
 }

@@ -2,13 +2,31 @@
 #ifndef PORTACL_RUNTIME_STREAM_H_
 #define PORTACL_RUNTIME_STREAM_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
 namespace portacl::runtime {
+
+// Memory that work reads or writes, as kernels reach it.
+struct MemoryAccess {
+  const char* name = "";  // static string: the tensor's, "dst", ...
+  uintptr_t begin = 0;
+  size_t bytes = 0;
+  bool write = false;
+  bool dense = true;  // every byte of it
+};
+
+struct GuardStack;
+
+// Whether anybody looks at Work::accesses.
+bool AccessesWanted();
 
 struct Work {
   const char* name = "";  // static string, for traces and messages
@@ -19,13 +37,16 @@ struct Work {
   // locks and thread-local state it would share.
   bool own_thread = false;
   // Runs at most once, in the stream's order, inside an FpEnvironment; where the stream is
-  // captured, once in each replay, of which several may run at a time. It is destroyed without
+  // captured, once in each replay; several replays may run at a time. It is destroyed without
   // having run where the stream is aborted or stops on an earlier failure. A failed status is
   // reported where the stream is synchronised.
   std::function<base::Status()> run;
   const char* category = "kernel";  // static string, for traces
   // For traces, e.g. shapes, dtype and kernel path; only worth building where TraceEnabled().
   std::string detail = {};
+  // For guard mode and the checker of orders; only worth building where AccessesWanted().
+  std::vector<MemoryAccess> accesses = {};
+  std::shared_ptr<const GuardStack> launched = nullptr;  // in guard mode, by Launch()
 };
 
 // Puts work on a stream; null is the default stream of the thread's current context. Fails where
@@ -33,7 +54,7 @@ struct Work {
 // (_STREAM_CONTEXT), or where the thread has no context (_CONTEXT_NULL).
 base::Status Launch(void* stream, Work work);
 
-// The same for several, of which all are put there or none.
+// The same for several tasks: all are put there or none.
 base::Status LaunchAll(void* stream, std::list<Work> works);
 
 }  // namespace portacl::runtime

@@ -3,12 +3,17 @@
 
 #include <chrono>
 #include <exception>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "runtime/error.h"
 #include "runtime/fp_env.h"
+#include "runtime/lazy.h"
+#include "runtime/order.h"
 #include "runtime/parallel.h"
+#include "runtime/running_work.h"
 #include "runtime/trace.h"
 
 namespace portacl::runtime {
@@ -60,6 +65,17 @@ Stream::~Stream() {
   if (worker_.joinable()) static_cast<void>(Close(/*drop=*/true));
 }
 
+Stream::Stream(const Context* context, int32_t device, int32_t id)
+    : context_(context),
+      device_(device),
+      id_(id),
+      demanded_(LazyEnabled() ? 0 : std::numeric_limits<uint64_t>::max()) {}
+
+uint64_t Stream::NextNumber() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool Stream::InTask() { return running_stream != nullptr; }
 
 base::Status Stream::RefuseFromOwnTask() const {
@@ -67,13 +83,18 @@ base::Status Stream::RefuseFromOwnTask() const {
   return InvalidParam("called from a task of stream {} itself, it would wait for its own end", id_);
 }
 
+// The queue holds the newest tasks.
+bool Stream::HeadDemanded() const {
+  return !queue_.empty() && enqueued_ - queue_.size() < demanded_;
+}
+
 bool Stream::HeadReady() const {
-  if (queue_.empty()) return false;
+  if (!HeadDemanded()) return false;
   const Task& head = queue_.front();
   return (head.after == nullptr || head.after->is_open()) && (!head.ready || head.ready());
 }
 
-bool Stream::HeadPolls() const { return !queue_.empty() && queue_.front().ready != nullptr; }
+bool Stream::HeadPolls() const { return HeadDemanded() && queue_.front().ready != nullptr; }
 
 base::Status Stream::SetRecorder(const std::shared_ptr<Recorder>& recorder) {
   const Lock lock(mutex_);
@@ -129,10 +150,17 @@ void Stream::WakeWaiters() {
 }
 
 base::Status Stream::Enqueue(Task task) {
+  task.enqueued = TraceHere();
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
   if (recorder_ != nullptr) return recorder_->Add(*this, std::move(task));
   if (task.after != nullptr && task.after->is_open()) task.after.reset();
+  if (LazyEnabled()) {
+    std::list<Task> alone;
+    alone.push_back(std::move(task));
+    EnqueueLazily(std::move(alone), lock);
+    return {};
+  }
   const bool idle = queue_.empty() && !busy_;  // a condition counts at its turn, not before
   if (idle && task.ready && task.ready()) task.ready = nullptr;
   const bool here = task.work.small && !task.work.own_thread && !task.ready;
@@ -155,12 +183,17 @@ base::Status Stream::Enqueue(Task task) {
 }
 
 base::Status Stream::EnqueueAll(std::list<Task> tasks) {
+  for (Task& task : tasks) task.enqueued = TraceHere();
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
   if (recorder_ != nullptr) {
     for (Task& task : tasks) {
       PORTACL_RETURN_IF_ERROR(recorder_->Add(*this, std::move(task)));
     }
+    return {};
+  }
+  if (LazyEnabled()) {
+    EnqueueLazily(std::move(tasks), lock);
     return {};
   }
   StartWorker();
@@ -178,8 +211,9 @@ base::Status Stream::EnqueueAll(std::list<Task> tasks) {
 base::Status Stream::Synchronize(SteadyTime deadline, int32_t timeout_code) {
   PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
   PORTACL_RETURN_IF_ERROR(RefuseWhileRecording());
+  const SharedClock order = LazyEnabled() ? ClockOf(*this) : nullptr;
   Lock lock(mutex_);
-  const uint64_t target = enqueued_;
+  const uint64_t target = DemandAll(lock);
   if (deadline == SteadyTime::max()) Help(target, lock);
   if (done_ < target) {
     const auto over = [&] { return done_ >= target; };
@@ -196,14 +230,20 @@ base::Status Stream::Synchronize(SteadyTime deadline, int32_t timeout_code) {
                    target - done_);
     }
   }
+  if (order != nullptr) NoteSynchronized(order);
   if (error_.ok()) return {};
   dropping_ = false;
   return std::exchange(error_, base::Status());
 }
 
 bool Stream::IsIdle() {
-  const Lock lock(mutex_);
-  return done_ == enqueued_;
+  const SharedClock order = LazyEnabled() ? ClockOf(*this) : nullptr;
+  Lock lock(mutex_);
+  const bool idle = done_ == enqueued_;
+  if (!idle) DemandAll(lock);
+  lock.unlock();
+  if (idle && order != nullptr) NoteSynchronized(order);
+  return idle;
 }
 
 base::Status Stream::Abort() {
@@ -217,7 +257,11 @@ base::Status Stream::Close(bool drop) {
   PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
   LoseRecorder();
   Lock lock(mutex_);
-  if (drop) DropQueue(lock);
+  if (drop) {
+    DropQueue(lock);
+  } else {
+    DemandAll(lock);
+  }
   ++done_waiters_;
   done_changed_.wait(lock, [this] { return done_ == enqueued_; });
   --done_waiters_;
@@ -227,6 +271,7 @@ base::Status Stream::Close(bool drop) {
   lock.unlock();
   WakeWorker();
   if (worker.joinable()) worker.join();
+  if (LazyEnabled()) NoteClosed(*this);
   return {};
 }
 
@@ -252,7 +297,7 @@ void Stream::OnGateOpen() {
 void Stream::Help(uint64_t target, Lock& lock) {
   bool helped = false;
   const auto can_help = [&] {
-    if (done_ >= target || busy_ || queue_.empty()) return false;
+    if (done_ >= target || busy_ || !HeadDemanded()) return false;
     const Task& head = queue_.front();
     return head.after == nullptr && !head.ready && !head.work.own_thread;
   };
@@ -294,8 +339,11 @@ void Stream::Execute(Task task, Lock& lock) {
 base::Status Stream::Run(Task& task) const {
   const RunningOn running(this);
   const FpEnvironment environment;
+  std::optional<RunningWork> known;
+  if (!task.work.accesses.empty()) known.emplace(task.work, id_);
   if (!TraceEnabled()) return CallGuarded(task.work);
   const TraceTime begin = std::chrono::steady_clock::now();
+  AddTraceArrow(task.enqueued, {device_, id_}, begin);
   base::Status status = CallGuarded(task.work);
   AddTraceSpan({device_, id_}, {task.work.category, task.work.name, task.work.detail, begin,
                                 std::chrono::steady_clock::now()});
@@ -322,16 +370,21 @@ void Stream::DropQueue(Lock& lock) {
   if (done_waiters_ > 0) WakeWaiters();
 }
 
-// Until the head may run or the worker ends. Nobody tells when a polled condition becomes true; a
-// task that was dropped meanwhile is not asked again, as it left the queue under the lock.
-void Stream::WaitForHead(Lock& lock) {
-  const auto wake = [this] { return worker_ends_ || (!busy_ && HeadReady()); };
-  const auto wake_or_poll = [&] { return wake() || HeadPolls(); };
-  while (!wake()) {
-    if (HeadPolls()) {
+// Until the condition holds. Nobody tells when a polled condition of a task becomes true, nor when
+// it is time for what is visible.
+template <class Condition>
+void Stream::WorkerWaits(Lock& lock, const Condition& condition) {
+  std::shared_ptr<Gate> demanded;
+  while (!condition()) {
+    if (LazyEnabled() && DemandAwaited(lock, demanded)) continue;
+    if (visible_ > demanded_ && std::chrono::steady_clock::now() >= visible_from_) {
+      MakeVisible(lock);
+    } else if (HeadPolls()) {
       work_ready_.wait_for(lock, kPollInterval);
+    } else if (visible_ > demanded_) {
+      work_ready_.wait_until(lock, visible_from_);
     } else {
-      work_ready_.wait(lock, wake_or_poll);
+      work_ready_.wait(lock);
     }
   }
 }
@@ -342,10 +395,10 @@ void Stream::WorkerMain() {
   for (;;) {
     const bool traced = TraceEnabled();
     // A wait for an event is on the timeline from its turn to the event.
-    const auto turn = [this] { return worker_ends_ || (!busy_ && !queue_.empty()); };
-    if (traced) work_ready_.wait(lock, turn);
+    if (traced) WorkerWaits(lock, [this] { return worker_ends_ || (!busy_ && HeadDemanded()); });
     const TraceTime begin = traced ? std::chrono::steady_clock::now() : TraceTime();
-    WaitForHead(lock);
+    // A task that was dropped meanwhile is not asked again: it left the queue under the lock.
+    WorkerWaits(lock, [this] { return worker_ends_ || (!busy_ && HeadReady()); });
     if (worker_ends_) return;
     Task task = std::move(queue_.front());
     queue_.pop_front();

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "runtime/gate.h"
 #include "runtime/stream.h"
+#include "runtime/trace.h"
 
 namespace portacl::runtime {
 
@@ -28,6 +29,10 @@ struct Task {
   std::function<bool()> ready = {};            // may be empty; asked until it is true
   std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
   std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
+  // Somebody may wait for it by other means than a synchronise: a host function, a callback, a
+  // number in memory. In lazy mode it begins after a while even where nobody synchronises.
+  bool visible = false;
+  TraceOrigin enqueued = {};  // for the timeline
 };
 
 class Stream;
@@ -61,23 +66,26 @@ struct StreamTags {
   std::array<std::atomic<uint32_t>, 2> core_limits{};  // by aclrtDevResLimitType; 0: none
 };
 
-class Stream final : public GateListener, public std::enable_shared_from_this<Stream> {
+class Stream final : public GateListener,
+                     public GateOwner,
+                     public std::enable_shared_from_this<Stream> {
  public:
   // The context owns the stream's table entry and closes it before it goes.
-  Stream(const Context* context, int32_t device, int32_t id)
-      : context_(context), device_(device), id_(id) {}
+  Stream(const Context* context, int32_t device, int32_t id);
   ~Stream() override;
 
   const Context* context() const { return context_; }
   int32_t device() const { return device_; }
   int32_t id() const { return id_; }
+  // Of no other stream of this process, ever.
+  uint64_t number() const { return number_; }
   StreamTags& tags() { return tags_; }
 
   // True on a thread that runs a task of any stream now, or a callback that a stream waits for.
   static bool InTask();
 
   // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error where no thread can be
-  // made. A stream with a recorder hands the task to that instead.
+  // made. A stream with a recorder hands the task to the recorder instead.
   base::Status Enqueue(Task task);
 
   // All of them or none, one behind the other. A recorder gets them one by one.
@@ -98,8 +106,13 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   // this stream, it would wait for itself: refused.
   base::Status Synchronize(SteadyTime deadline, int32_t timeout_code);
 
-  // True when nothing is enqueued or running.
+  // True when nothing is enqueued or running. In lazy mode what is enqueued begins then.
   bool IsIdle();
+
+  // Lets tasks 1 to `number` begin, and what they wait for on other streams when it is their turn;
+  // for lazy mode.
+  void Demand(uint64_t number) override;
+  void DemandAll();
 
   // Called from a task of this stream, Synchronize(), Abort() and Close() would wait for
   // themselves.
@@ -124,13 +137,20 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  static uint64_t NextNumber();
   void LoseRecorder();
   bool HeadReady() const;
+  bool HeadPolls() const;
+  bool HeadDemanded() const;
+  void EnqueueLazily(std::list<Task> tasks, Lock& lock);
+  uint64_t DemandAll(Lock& lock);
+  void MakeVisible(Lock& lock);
+  bool DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded);
+  template <class Condition>
+  void WorkerWaits(Lock& lock, const Condition& condition);
   void StartWorker();
   void WakeWorker();
   void WakeWaiters();
-  bool HeadPolls() const;
-  void WaitForHead(Lock& lock);
   void Help(uint64_t target, Lock& lock);
   void Execute(Task task, Lock& lock);
   base::Status Run(Task& task) const;
@@ -140,6 +160,7 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   const Context* const context_;
   const int32_t device_;
   const int32_t id_;
+  const uint64_t number_ = NextNumber();
   StreamTags tags_;
 
   std::mutex mutex_;
@@ -150,6 +171,9 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   uint64_t enqueued_ = 0;  // tasks ever accepted
   uint64_t done_ = 0;      // of these, over; a task counts only when all before it are over
   uint64_t started_ = 0;   // of these, begun on some thread
+  uint64_t demanded_;      // of these, such as may begin: all of them but in lazy mode
+  uint64_t visible_ = 0;   // the last of these that is visible, and when it may begin at the latest
+  SteadyTime visible_from_;
   int done_waiters_ = 0;
   std::atomic<uint64_t> wake_ups_{0};
   bool busy_ = false;  // a task is running, on whatever thread
@@ -160,6 +184,9 @@ class Stream final : public GateListener, public std::enable_shared_from_this<St
   base::Status error_;     // first failure since the last synchronisation
   std::thread worker_;     // started by the first task that needs it
 };
+
+// What guard and lazy mode keep of work that is about to be enqueued; nothing without them.
+void NoteWork(Stream& stream, Work& work);
 
 }  // namespace portacl::runtime
 

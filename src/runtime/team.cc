@@ -76,7 +76,7 @@ void Team::SetNumber(int32_t number) {
 }
 
 // Each thread begins in a part of its own: where a pool's threads have the same number every time,
-// as those of OpenMP do, they find in their caches what they had in the loop before, and others'
+// as OpenMP's threads do, they find in their caches what they had in the loop before, and others'
 // loops over the same tensors. Then it helps the parts behind. Returns the units that it has done.
 int32_t Team::TakeAll(int32_t number, int32_t index) {
   const LoopParts cut(count_.load(std::memory_order_acquire), unit_.load(std::memory_order_acquire),

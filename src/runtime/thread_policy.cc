@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 
-#include "runtime/environment.h"
+#include "base/settings.h"
 
 namespace portacl::runtime {
 namespace {
@@ -75,7 +75,7 @@ void ForgetKinds() {
 bool AdaptsThreads() {
   Switch now = adapts.load(std::memory_order_relaxed);
   if (now == Switch::kUnread) {
-    now = EnvironmentInteger("PORTACL_ADAPT_THREADS", 0, 1, 1) == 0 ? Switch::kOff : Switch::kOn;
+    now = base::settings::AdaptThreads(1) == 0 ? Switch::kOff : Switch::kOn;
     adapts.store(now, std::memory_order_relaxed);
   }
   return now == Switch::kOn;

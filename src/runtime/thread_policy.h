@@ -64,7 +64,7 @@ bool AdaptsThreads();
 struct SharingCounts {
   int64_t shared = 0;  // calls that entered a pool
   int64_t alone = 0;   // calls that the policy kept on their callers
-  int64_t lost = 0;    // of the shared: those that waited for more than they saved
+  int64_t lost = 0;    // of the shared: calls that waited for more than they saved
 };
 SharingCounts CountsOfSharing();
 

@@ -20,9 +20,9 @@
 #include <string>
 #include <utility>
 
+#include "base/settings.h"
 #include "portacl/portacl.h"
 #include "runtime/cpus.h"
-#include "runtime/environment.h"
 #include "runtime/fp_env.h"
 #include "runtime/parallel.h"
 #include "runtime/simulation.h"
@@ -59,15 +59,13 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 #endif
 }
 
-int AskedFor() {
-  return static_cast<int>(EnvironmentInteger("PORTACL_NUM_THREADS", 1, kMaxThreads, 0));
-}
+int AskedFor() { return static_cast<int>(base::settings::NumThreads(0)); }
 
 // The CPUs of this process, or fewer where launchers that start several processes on a machine
 // (torchrun) say so: OMP_NUM_THREADS, whose first number counts in a list of levels.
 int UsualThreads() {
   int threads = UsableCpus();
-  const int64_t openmp = std::strtoll(EnvironmentText("OMP_NUM_THREADS"), nullptr, 10);
+  const int64_t openmp = std::strtoll(base::settings::OpenMpThreads(), nullptr, 10);
   if (openmp >= 1 && openmp < threads) threads = static_cast<int>(openmp);
   return std::min(threads, kMaxThreads);
 }
@@ -116,6 +114,8 @@ struct State {
   std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
   std::atomic<int> usual{1};         // threads where nobody asked
   Arena* arena = nullptr;            // has room for the largest number ever prepared
+  bool ready = false;                // oneTBB has made what it makes once a process
+  bool broken = false;               // that has failed
   bool lent = false;                 // whether `host` counts
   HostPool host;
 };
@@ -259,8 +259,22 @@ void TraceLoss(int64_t nanoseconds, const Gain& gain, int64_t rest) noexcept {
 bool ArenaSuffices() {
   const SharedState shared;
   const int threads = ThreadsHere();
-  return threads == 1 || (OnHost() && state.host.run != nullptr) ||
+  return threads == 1 || state.broken || (OnHost() && state.host.run != nullptr) ||
          (state.arena != nullptr && state.arena->threads >= threads);
+}
+
+// What oneTBB makes once a process. If memory fails in it, its one-time locks stay locked, and
+// whoever comes next waits for ever: such a process computes on its calling threads from then on.
+void PrepareOneTbb() {
+  if (state.ready) return;
+  state.broken = true;
+  tbb::task_arena first(1);
+  first.initialize();
+  first.execute([] {
+    tbb::parallel_for(tbb::blocked_range<int>(0, 2, 1), [](const tbb::blocked_range<int>&) {});
+  });
+  state.broken = false;
+  state.ready = true;
 }
 
 // Without an arena, and so on the calling thread, where the system gives no thread: oneTBB may ask
@@ -268,14 +282,15 @@ bool ArenaSuffices() {
 void PrepareArena(int threads) {
   {
     const SharedState shared;
-    if (state.arena != nullptr && state.arena->threads >= threads) return;
+    if (state.broken || (state.arena != nullptr && state.arena->threads >= threads)) return;
   }
   const std::unique_lock lock(state.mutex);
-  if (state.arena != nullptr && state.arena->threads >= threads) return;
+  if (state.broken || (state.arena != nullptr && state.arena->threads >= threads)) return;
   // First away with the old one: the smallest control of the process counts.
   delete state.arena;
   state.arena = nullptr;
   try {
+    PrepareOneTbb();
     state.arena = new Arena(threads);
   } catch (const std::runtime_error&) {  // no thread; std::bad_alloc is another one
   }

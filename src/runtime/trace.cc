@@ -21,7 +21,7 @@
 #include "base/fork.h"
 #include "base/json_text.h"
 #include "base/once.h"
-#include "runtime/environment.h"
+#include "base/settings.h"
 
 namespace portacl::runtime {
 namespace {
@@ -77,6 +77,13 @@ class TraceFile {
     if (pending_.size() > kBufferBytes || span.end - flushed_ > kMaxAge) Flush();
   }
 
+  void AddArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) {
+    const std::lock_guard lock(mutex_);
+    ++arrows_;
+    AddArrowEnd("s", 0, from.thread, from.at);
+    AddArrowEnd("f", row.device + 1, row.stream, at);
+  }
+
   void FlushNow() {
     const std::lock_guard lock(mutex_);
     Flush();
@@ -93,6 +100,13 @@ class TraceFile {
     pending_ += kSeparator.substr(first_ ? 1 : 0);
     first_ = false;
     pending_ += event;
+  }
+
+  void AddArrowEnd(std::string_view end, int64_t process, int64_t thread, TraceTime at) {
+    NameRow(process, thread);
+    AddEvent(fmt::format(
+        R"({{"ph":"{}","bp":"e","cat":"enqueue","name":"enqueue","id":{},"pid":{},"tid":{},"ts":{:.3f}}})",
+        end, arrows_, process, thread, Microseconds(at - start_)));
   }
 
   void NameRow(int64_t process, int64_t thread) {
@@ -146,13 +160,14 @@ class TraceFile {
   std::atomic<bool> full_ = false;
   TraceTime flushed_;
   std::set<std::pair<int64_t, int64_t>> named_;
+  uint64_t arrows_ = 0;
 };
 
 // Null where no trace is wanted. Never destroyed, as base::Immortal's objects (base/fork.h).
 TraceFile* TheFile() {
   static constinit base::Once<TraceFile*> file;
   return file.Get([]() -> TraceFile* {
-    const char* const path = EnvironmentText("PORTACL_TRACE");
+    const char* const path = base::settings::Trace();
     if (*path == '\0') return nullptr;
     auto made = std::make_unique<TraceFile>(path);
     if (!made->usable()) return nullptr;
@@ -176,6 +191,20 @@ void AddTraceSpan(const TraceRow& row, const TraceSpan& span) noexcept {
     TraceFile* const file = TheFile();
     if (file != nullptr && file->usable()) file->Add(row, span);
   } catch (...) {  // a span less on the timeline, and the work is done
+  }
+}
+
+TraceOrigin TraceHere() noexcept {
+  if (!TraceEnabled()) return {};
+  return {syscall(SYS_gettid), std::chrono::steady_clock::now()};
+}
+
+void AddTraceArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) noexcept {
+  if (from.thread == 0) return;
+  try {
+    TraceFile* const file = TheFile();
+    if (file != nullptr && file->usable()) file->AddArrow(from, row, at);
+  } catch (...) {  // an arrow less
   }
 }
 

@@ -30,6 +30,16 @@ bool TraceEnabled() noexcept;
 
 void AddTraceSpan(const TraceRow& row, const TraceSpan& span) noexcept;
 
+// Where an arrow of the timeline begins: a moment of a host thread.
+struct TraceOrigin {
+  int64_t thread = 0;  // 0: nothing is traced
+  TraceTime at;
+};
+TraceOrigin TraceHere() noexcept;
+
+// From there to a span that begins at `at`.
+void AddTraceArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) noexcept;
+
 // Writes out what is still buffered. The file is complete JSON after every write, so a process may
 // end in any way; what was added since the last write is lost where exit handlers do not run.
 void FlushTrace();

@@ -7,7 +7,9 @@
 
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/lazy.h"
 #include "runtime/memory.h"
+#include "runtime/order.h"
 #include "runtime/stream_queue.h"
 
 namespace portacl::runtime {
@@ -69,6 +71,8 @@ base::Status WriteValue(void* address, uint64_t value, void* stream_handle) {
     std::atomic_ref<uint64_t>(*number).store(value, std::memory_order_release);
     return base::Status();
   };
+  task.visible = true;
+  if (LazyEnabled()) NoteSignal(*stream, number);
   return stream->Enqueue(std::move(task));
 }
 
@@ -84,6 +88,7 @@ base::Status WaitForValue(void* address, uint64_t value, ValueTest test, void* s
   task.ready = [number, value, test] {
     return Holds(test, std::atomic_ref<uint64_t>(*number).load(std::memory_order_acquire), value);
   };
+  if (LazyEnabled()) NoteWaitForNumber(*stream, number);
   return stream->Enqueue(std::move(task));
 }
 

@@ -22,6 +22,8 @@
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
+#include "runtime/lazy.h"
+#include "runtime/order.h"
 
 namespace portacl::runtime {
 namespace {
@@ -72,7 +74,7 @@ struct Range {
 
 using Ranges = std::map<uintptr_t, Range>;
 
-// Its lock is held while memory is unbooked, and never with that of a table of handles.
+// Its lock is held while memory is unbooked, and never with the lock of a table of handles.
 struct Table {
   base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kHandles};
   Ranges ranges;
@@ -234,7 +236,7 @@ base::Status OutOfMemory(size_t size, int32_t device) {
                "Failed to allocate {} bytes of physical memory of device {}", size, device);
 }
 
-// Physical memory is a file, of which a process and a machine may have so many open. `error`:
+// Physical memory is a file. A process and a machine may have so many files open. `error`:
 // errno.
 base::Status NoFile(size_t size, int32_t device, int error) {
   if (error != EMFILE && error != ENFILE) return OutOfMemory(size, device);
@@ -400,15 +402,19 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
 base::Status UnmapMemory(void* address) {
   const uintptr_t start = ToAddress(address);
   Table& table = TheTable();
-  const std::unique_lock lock(table.mutex);
+  std::unique_lock lock(table.mutex);
   const auto range = Around(table.ranges, start);
   if (range != table.ranges.end()) {
     const auto piece = range->second.pieces.find(start);
     if (piece != range->second.pieces.end()) {
+      const void* const kernel = ToPointer(range->second.kernel + (start - range->first));
+      const size_t size = piece->second.size;
       if (!UnmapPiece(range->first, range->second, *piece)) {
         return Error(ACL_ERROR_BAD_ALLOC, "out of memory: the mapping at {} stays", address);
       }
       Forget(range->second, piece);
+      lock.unlock();
+      if (LazyEnabled()) NoteFree(kernel, size);
       return {};
     }
   }

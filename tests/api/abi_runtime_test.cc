@@ -38,6 +38,7 @@ PORTACL_SIGNATURE(aclsysGetCANNVersion,
                   aclError(aclCANNPackageName name, aclCANNPackageVersion* version));
 PORTACL_SIGNATURE(aclopSetAttrDataType,
                   aclError(aclopAttr* attr, const char* attrName, aclDataType attrValue));
+PORTACL_SIGNATURE(aclopSetAttrListString, aclError(aclopAttr*, const char*, int, const char**));
 PORTACL_SIGNATURE(aclopSetAttrListListInt,
                   aclError(aclopAttr* attr, const char* attrName, int numLists,
                            const int* numValues, const int64_t* const values[]));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The exported symbols are those of abi_symbols.txt and of the library's own list of operators
-# (src/ops/operators.h) and no other; each is found by dlsym through every compatibility name; the
+# (src/ops/operator_list.inc) and no other; each is found by dlsym through every compatibility name; the
 # library's name and dependencies are as documented.
 set -euo pipefail
 home=${ASCEND_HOME_PATH:?}

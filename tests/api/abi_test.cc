@@ -8,17 +8,9 @@
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
 #include "aclnn/aclnn_base.h"
-#include "aclnnop/aclnn_grid_sampler2d.h"
-#include "aclnnop/aclnn_grid_sampler2d_backward.h"
-#include "aclnnop/aclnn_grid_sampler3d.h"
-#include "aclnnop/aclnn_grid_sampler3d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
+#include "every_aclnnop.h"
 #include "portacl/portacl.h"
+#include "support/api/abi.h"
 
 namespace {
 
@@ -216,9 +208,6 @@ TEST(Abi, ConstantsHaveTheInterfacesValues) {
 }
 
 // ---- signatures --------------------------------------------------------------------------------
-
-#define PORTACL_SIGNATURE(name, ...) \
-  static_assert(std::is_same_v<decltype(name), __VA_ARGS__>, #name " has another signature")
 
 PORTACL_SIGNATURE(aclFloat16ToFloat, float(aclFloat16));
 PORTACL_SIGNATURE(aclFloatToFloat16, aclFloat16(float));
@@ -434,15 +423,150 @@ PORTACL_SIGNATURE(aclnnGridSampler3DGetWorkspaceSize,
                   aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool,
                               aclTensor*, uint64_t*, aclOpExecutor**));
 PORTACL_SIGNATURE(aclnnGridSampler3D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest1dV2GetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, float, aclTensor*, uint64_t*,
+                              aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest1dV2,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest1dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, aclTensor*, uint64_t*,
+                              aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest1d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest2dV2GetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, float, float, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest2dV2,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest2dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, aclTensor*, uint64_t*,
+                              aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest2d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest3dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, double, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest3d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest1dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest1dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest2dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
+                              double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest2dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleNearest3dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleNearest3dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleLinear1dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleLinear1d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleLinear1dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleLinear1dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackwardV2GetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackwardV2,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAAGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAA,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAABackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAABackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAAGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAA,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAAGradGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAAGrad,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, double,
+                              aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleTrilinear3d,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
+                              double, double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackward,
+                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnResizeGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclFloatArray*, const char*, aclTensor*,
+                              uint64_t*, aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnResize, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(aclnnAffineGridGetWorkspaceSize,
+                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*,
+                              aclOpExecutor**));
+PORTACL_SIGNATURE(aclnnAffineGrid, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_SIGNATURE(portaclPlanUpsampleLinear,
+                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
+                          const double*, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanUpsampleLinearBackward,
+                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
+                          const double*, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanUpsampleCubic,
+                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
+                          const double*, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanUpsampleCubicBackward,
+                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
+                          const double*, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanUpsampleNearest, int32_t(const portaclTensor*, const portaclTensor*,
+                                                      const double*, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanAffineGrid,
+                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanUpsampleNearestBackward,
+                  int32_t(const portaclTensor*, const portaclTensor*, const double*,
+                          portaclPlan**));
+PORTACL_SIGNATURE(portaclPlanAffineGridBackward,
+                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
 PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
 PORTACL_SIGNATURE(portaclGetVersion, const char*());
 PORTACL_SIGNATURE(portaclGetInfo, const char*());
+PORTACL_SIGNATURE(portaclGetEdition, const char*());
 PORTACL_SIGNATURE(portaclGetProfile, const char*());
 PORTACL_SIGNATURE(portaclGetImpl, const char*());
 PORTACL_SIGNATURE(portaclPlanGetKernel, const char*(const portaclPlan*));
 PORTACL_SIGNATURE(portaclSetNumThreads, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetNumThreads, int32_t());
 PORTACL_SIGNATURE(portaclSetThreadPool, int32_t(const portaclThreadPool*));
+PORTACL_SIGNATURE(portaclSetEdition, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetProfile, int32_t(const char*));
 PORTACL_SIGNATURE(portaclSetStrict, int32_t(int32_t));
 PORTACL_SIGNATURE(portaclGetStrict, int32_t());

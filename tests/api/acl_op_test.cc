@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 
@@ -12,6 +14,7 @@
 #include "support/api/compare.h"
 #include "support/api/float_state.h"
 #include "support/api/grid_on_device.h"
+#include "support/api/listed_call.h"
 #include "support/api/native.h"
 #include "support/api/nearest_oracle.h"
 #include "support/api/op_call.h"
@@ -34,11 +37,6 @@ OpCall NearestOp(const Argument& grad_output, const Argument& grad_input) {
 // ---- results -----------------------------------------------------------------------------------
 
 class AclOp : public AclTestOn<testing::TestWithParam<Way>> {};
-const char* NameOf(Way way) {
-  static constexpr const char* kNames[] = {"CompileAndExecute", "CompileAndExecuteV2", "ExecuteV2",
-                                           "Handle"};
-  return kNames[static_cast<size_t>(way)];
-}
 INSTANTIATE_TEST_SUITE_P(, AclOp,
                          testing::Values(Way::kCompileAndExecute, Way::kCompileAndExecuteV2,
                                          Way::kExecuteV2, Way::kHandle),
@@ -181,8 +179,8 @@ std::vector<Row> NearestRows() {
   return {
       {"UnknownOperator",
        ACL_ERROR_OP_NOT_FOUND,
-       [](OpCall* c) { c->type = "UpsampleNearest3dGrad"; },
-       {"UpsampleNearest3dGrad"}},
+       [](OpCall* c) { c->type = "UpsampleNearest4dGrad"; },
+       {"UpsampleNearest4dGrad"}},
       {"NullOperator", ACL_ERROR_INVALID_PARAM, [](OpCall* c) { c->null_type = true; }, {"opType"}},
       {"NoInput", ACL_ERROR_OP_INPUT_NOT_MATCH, [](OpCall* c) { c->inputs.clear(); }, {"0 input"}},
       {"TwoInputs",
@@ -426,39 +424,32 @@ TEST_P(AclOp, ARefusedCallWritesNothing) {
 
 // ---- the list ----------------------------------------------------------------------------------
 
-// Small calls on zeros, one for each graph name of the library's list.
-class GraphFixtures {
+// A small call on zeros of each graph name of the library's list: its tensors, and what of its
+// attributes has no default.
+class GraphCalls {
  public:
-  std::map<std::string, OpCall> Calls() const {
-    std::map<std::string, OpCall> calls;
-    const auto add = [&](const char* type, const std::vector<Shape>& inputs,
-                         const std::vector<Shape>& outputs,
-                         std::map<std::string, Attribute> attributes = {}) {
-      OpCall& call = calls[type];
-      call.type = type;
-      for (const Shape& shape : inputs) call.inputs.push_back(At(shape));
-      for (const Shape& shape : outputs) call.outputs.push_back(At(shape));
-      call.attributes = std::move(attributes);
-    };
-    add("UpsampleNearestExact2d", {{1, 2, 2, 3}}, {{1, 2, 4, 6}}, {{"output_size", Ints{4, 6}}});
-    add("UpsampleNearestExact3d", {{1, 2, 1, 2, 3}}, {{1, 2, 2, 4, 6}},
-        {{"output_size", Ints{2, 4, 6}}, {"scales_d", 2.0f}});
-    add("UpsampleNearestExact2dGrad", {{1, 2, 4, 6}}, {{1, 2, 2, 3}},
-        {{"output_size", Ints{4, 6}}, {"input_size", Ints{1, 2, 2, 3}}});
-    add("UpsampleNearestExact3dGrad", {{1, 2, 2, 4, 6}}, {{1, 2, 1, 2, 3}},
-        {{"output_size", Ints{2, 4, 6}}, {"input_size", Ints{1, 2, 1, 2, 3}}});
-    add("GridSampler2D", {{1, 2, 3, 4}, {1, 2, 2, 2}}, {{1, 2, 2, 2}});
-    add("GridSampler3D", {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}}, {{1, 2, 3, 2, 2}});
-    add("GridSampler2DGrad", {{1, 2, 2, 2}, {1, 2, 3, 4}, {1, 2, 2, 2}},
-        {{1, 2, 3, 4}, {1, 2, 2, 2}});
-    add("GridSampler3DGrad", {{1, 2, 3, 2, 2}, {1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}},
-        {{1, 2, 2, 3, 4}, {1, 3, 2, 2, 3}});
-    return calls;
+  OpCall Of(const listed::Signature& type) {
+    OpCall call;
+    call.type = type.name;
+    for (const listed::Parameter& parameter : type.parameters) {
+      if (*parameter.name == '\0') continue;
+      const Shape extents = listed::ExtentsOf(parameter, listed::kTiny);
+      if (parameter.kind == listed::Kind::kSizes) {
+        call.inputs.push_back(SizesAt(extents));
+      } else if (listed::IsTensor(parameter.kind)) {
+        const bool output = parameter.kind == listed::Kind::kOutput;
+        (output ? call.outputs : call.inputs).push_back(At(extents));
+      } else if (parameter.unset == nullptr) {
+        EXPECT_EQ(parameter.kind, listed::Kind::kInts) << type.name << " " << parameter.name;
+        call.attributes[parameter.name] = extents;
+      }
+    }
+    return call;
   }
 
  private:
   // A tensor of its own.
-  Argument At(const Shape& shape) const {
+  Argument At(const Shape& shape) {
     memory_.emplace_back(kSize);
     EXPECT_EQ(aclrtMemset(memory_.back().get(), kSize, 0, kSize), ACL_SUCCESS);
     Argument argument;
@@ -467,19 +458,33 @@ class GraphFixtures {
     argument.bytes = kSize;
     return argument;
   }
+  // A list of sizes in host memory.
+  Argument SizesAt(const Shape& values) {
+    std::vector<int32_t>& sizes = sizes_.emplace_back(values.begin(), values.end());
+    Argument argument;
+    argument.shape = {static_cast<int64_t>(sizes.size())};
+    argument.dtype = ACL_INT32;
+    argument.data = sizes.data();
+    argument.bytes = sizes.size() * sizeof(int32_t);
+    argument.place = Argument::Place::kHost;
+    return argument;
+  }
 
-  static constexpr size_t kSize = 1024;
-  mutable std::vector<DeviceMemory> memory_;
+  static constexpr size_t kSize = 4096;
+  std::vector<DeviceMemory> memory_;
+  std::deque<std::vector<int32_t>> sizes_;
 };
 
-TEST_P(AclOp, EveryGraphNameHasAFixtureThatRuns) {
-  const GraphFixtures fixtures;
+TEST_P(AclOp, EveryGraphNameOfTheListRuns) {
   std::vector<std::string> names;
-  for (const auto& [name, call] : fixtures.Calls()) {
-    names.push_back(name);
-    EXPECT_EQ(RunOp(call, GetParam(), stream_), ACL_SUCCESS) << name << ": " << TakeMessage();
+  for (const listed::Signature* const type : portacl::ops::kGraphOperators) {
+    GraphCalls calls;
+    names.emplace_back(type->name);
+    EXPECT_EQ(RunOp(calls.Of(*type), GetParam(), stream_), ACL_SUCCESS)
+        << type->name << ": " << TakeMessage();
   }
-  EXPECT_EQ(names, ListedNames("graph")) << "a name of src/ops/operators.h has no fixture above";
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, ListedNames("graph"));
 }
 
 // ---- attributes and handles --------------------------------------------------------------------
@@ -558,6 +563,13 @@ TEST_F(AclOpOnce, AttributesRefuseNullAndDeadHandlesAndBadLists) {
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", -1, ints), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopSetAttrListInt(attr.get(), "a", 2, nullptr), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclopSetAttrString(attr.get(), "a", nullptr), ACL_ERROR_INVALID_PARAM);
+  const char* words[] = {"zeros", nullptr};
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 1, words), 0);
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 0, nullptr), 0);
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 1, nullptr), ACL_ERROR_INVALID_PARAM);
+  TakeMessage();
+  EXPECT_EQ(aclopSetAttrListString(attr.get(), "e", 2, words), ACL_ERROR_INVALID_PARAM);
+  EXPECT_THAT(TakeMessage(), HasSubstr("values[1]"));
   EXPECT_EQ(aclopSetAttrInt(attr.get(), nullptr, 4), ACL_ERROR_INVALID_PARAM);
   EXPECT_THAT(TakeMessage(), HasSubstr("attrName"));
   EXPECT_EQ(aclopSetAttrInt(nullptr, "a", 4), ACL_ERROR_INVALID_PARAM);

@@ -34,7 +34,7 @@ check() {
   shift
   while [ "$1" != -- ]; do variables+=("$1"); shift; done
   shift
-  line=$(env -u PORTACL_PROFILE -u PORTACL_STRICT -u PORTACL_IMPL "${variables[@]}" \
+  line=$(env -u PORTACL_PROFILE -u PORTACL_EDITION -u PORTACL_STRICT -u PORTACL_IMPL "${variables[@]}" \
     "$folder/program" "$@")
   [[ $line =~ $pattern ]] || { echo "${variables[*]} $*: '$line' does not match '$pattern'"; exit 1; }
 }
@@ -49,5 +49,10 @@ check '^0 atlas-a2 0 ' PORTACL_STRICT=0 --
 check '^0 atlas-a2 0 ' PORTACL_STRICT=off --
 check '^0 open 0 ' PORTACL_PROFILE=open PORTACL_IMPL=ref -- limit
 check '^161002 open 0 .*"nonsense".*ref' PORTACL_PROFILE=open PORTACL_IMPL=nonsense -- limit
-check '^161002 atlas-a2 0 .*PORTACL_PROFILE is "atlas-a9".*atlas-training, open' PORTACL_PROFILE=atlas-a9 -- limit
+check '^161002 atlas-a2 0 .*PORTACL_PROFILE is "atlas-a9".*atlas-training, ascend-950, open' PORTACL_PROFILE=atlas-a9 -- limit
+# The newest page has the limit of gradOutput's extent, not of out's.
+check '^0 atlas-a2 0 ' PORTACL_EDITION=9.x -- limit
+check '^161002 atlas-a2 0 .*at most 50' PORTACL_EDITION=8.x -- limit
+check '^161002 atlas-a2 0 .*PORTACL_EDITION is "7".*8.x, 9.x' PORTACL_EDITION=7 -- limit
+check '^161002 ascend-950 0 .*does not have this operator' PORTACL_PROFILE=ascend-950 -- limit
 echo "ok"

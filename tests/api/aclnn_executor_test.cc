@@ -234,6 +234,18 @@ TEST_F(AclnnExecutor, AddressUpdatesAreCheckedLikeTheAddressesOfPhase1) {
   const TensorHandle output = call_.input_grad.Make();
   aclOpExecutor* const executor = planned.executor;
   const DeviceMemory small(16);
+  // As `input`, but for one thing each.
+  const auto other = [&](aclDataType dtype, bool turn, int64_t offset) {
+    const std::vector<int64_t>& shape = case_.input.shape();
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+    if (turn) std::swap(strides[2], strides[3]);
+    const int64_t storage = 1 << 20;
+    return TensorHandle(aclCreateTensor(shape.data(), shape.size(), dtype, strides.data(), offset,
+                                        ACL_FORMAT_ND, &storage, 1, input_.address()));
+  };
+  const TensorHandle turned = other(ACL_FLOAT, true, 0), shifted = other(ACL_FLOAT, false, 1),
+                     half = other(ACL_FLOAT16, false, 0);
   struct Case {
     std::function<aclnnStatus()> update;
     aclnnStatus code;
@@ -254,6 +266,14 @@ TEST_F(AclnnExecutor, AddressUpdatesAreCheckedLikeTheAddressesOfPhase1) {
        ACLNN_ERR_PARAM_NULLPTR, "null"},
       {[&] { return aclSetInputTensorAddr(executor, 1, input.get(), small.get()); },
        ACLNN_ERR_PARAM_INVALID, "input"},
+      {[&] { return aclSetInputTensorAddr(executor, 0, input.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "another layout than gradOutput had in phase 1: shape"},
+      {[&] { return aclSetInputTensorAddr(executor, 1, turned.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "another layout than input had in phase 1: strides"},
+      {[&] { return aclSetTensorAddr(executor, 1, shifted.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "another layout than input had in phase 1: offset 1, wanted 0"},
+      {[&] { return aclSetOutputTensorAddr(executor, 0, half.get(), input_.address()); },
+       ACLNN_ERR_PARAM_INVALID, "another layout than inputGrad had in phase 1: data type"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(c.update(), c.code) << c.part;

@@ -22,7 +22,8 @@ for file in "$library" "$program"; do
     expect "$file" "shadow stack mark" 'x86 feature: .*SHSTK' readelf --wide --notes
   fi
 done
-if [ "$(uname -m)" = x86_64 ]; then
+# Debian's archive of the C++ library, which wheels have inside, is compiled without the mark.
+if [ "$(uname -m)" = x86_64 ] && readelf --dynamic "$library" | grep -q 'NEEDED.*libstdc++'; then
   expect "$library" "indirect branch mark" 'x86 feature: .*IBT' readelf --wide --notes
 fi
 expect "$program" "position-independent code" 'Type: +DYN' readelf --file-header

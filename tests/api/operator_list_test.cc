@@ -1,138 +1,113 @@
-// The library's own list of operators (portaclGetInfo), name by name: a fixture for each, which
-// runs its smallest good call; the part of phase 2 that all share; the profiles.
+// The list of operators, function by function: the smallest good call runs, and what all functions
+// refuse is refused for each parameter with its name; the part of phase 2 that all share; the
+// profiles. An operator's own test has what is its own.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "support/api/acl_fixture.h"
-#include "support/api/forward_call.h"
-#include "support/api/grid_on_device.h"
+#include "support/api/listed_call.h"
 #include "support/api/native.h"
 
 namespace portacl_test {
 namespace {
 
-using PhaseTwo = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+using listed::Argument;
+using listed::IsTensor;
+using listed::Kind;
+using listed::Parameter;
+using portacl::ops::kAclnnFunctions;
+using testing::HasSubstr;
+using testing::StartsWith;
 
-// ---- fixtures ----------------------------------------------------------------------------------
+class OperatorList : public AclTest {
+ protected:
+  using Spoil = std::function<void(Argument& argument)>;
 
-// Runs a small call of the operator on a stream to its end.
-using Fixture = std::function<aclnnStatus(aclrtStream)>;
-
-aclnnStatus RunNearestBackward(const Shape& large, const Shape& small, aclrtStream stream) {
-  Tensor grad_output(Element::kFloat, large);
-  Tensor out(Element::kFloat, small);
-  const DeviceTensor from(&grad_output);
-  const DeviceTensor to(&out);
-  return Execute(NearestCall::For(from.args(), to.args()), stream);
-}
-
-aclnnStatus RunGridBackward(GridCase c, aclrtStream stream) {
-  Random random(7);
-  c.Fill(GridKind::kRandom, random);
-  const GridOnDevice device(&c);
-  GridCall call;
-  call.volume = c.input.shape().size() == 5;
-  call.grad_output = device.grad_output.args();
-  call.input = device.input.args();
-  call.grid = device.grid.args();
-  call.input_grad = device.to_input.args();
-  call.grid_grad = device.to_grid.args();
-  return Execute(call, stream);
-}
-
-aclnnStatus RunNearest(const Shape& small, const Shape& large, aclrtStream stream) {
-  Tensor self(Element::kFloat, small);
-  Tensor out(Element::kFloat, large);
-  const DeviceTensor from(&self);
-  const DeviceTensor to(&out);
-  return Execute(NearestForwardCall::For(from.args(), to.args()), stream);
-}
-
-aclnnStatus RunGrid(const Shape& image, const Shape& points, const Shape& output,
-                    aclrtStream stream) {
-  Tensor from(Element::kFloat, image);
-  Tensor at(Element::kFloat, points);
-  Tensor out(Element::kFloat, output);
-  const DeviceTensor input(&from);
-  const DeviceTensor grid(&at);
-  const DeviceTensor to(&out);
-  GridForwardCall call;
-  call.volume = image.size() == 5;
-  call.input = input.args();
-  call.grid = grid.args();
-  call.out = to.args();
-  return Execute(call, stream);
-}
-
-const std::map<std::string, Fixture>& AclnnFixtures() {
-  static const std::map<std::string, Fixture> fixtures = {
-      {"aclnnUpsampleNearestExact1d",
-       [](aclrtStream stream) {
-         return RunNearest({1, 2, 3}, {1, 2, 6}, stream);
-       }},
-      {"aclnnUpsampleNearestExact2d",
-       [](aclrtStream stream) {
-         return RunNearest({1, 2, 2, 3}, {1, 2, 4, 6}, stream);
-       }},
-      {"aclnnUpsampleNearestExact3d",
-       [](aclrtStream stream) {
-         return RunNearest({1, 2, 2, 2, 3}, {1, 2, 3, 4, 6}, stream);
-       }},
-      {"aclnnGridSampler2D",
-       [](aclrtStream stream) {
-         return RunGrid({1, 2, 3, 4}, {1, 2, 3, 2}, {1, 2, 2, 3}, stream);
-       }},
-      {"aclnnGridSampler3D",
-       [](aclrtStream stream) {
-         return RunGrid({1, 2, 2, 3, 4}, {1, 3, 2, 3, 3}, {1, 2, 3, 2, 3}, stream);
-       }},
-      {"aclnnUpsampleNearestExact1dBackward",
-       [](aclrtStream stream) {
-         return RunNearestBackward({1, 2, 6}, {1, 2, 3}, stream);
-       }},
-      {"aclnnUpsampleNearestExact2dBackward",
-       [](aclrtStream stream) {
-         return RunNearestBackward({1, 2, 4, 6}, {1, 2, 2, 3}, stream);
-       }},
-      {"aclnnUpsampleNearestExact3dBackward",
-       [](aclrtStream stream) {
-         return RunNearestBackward({1, 2, 3, 4, 6}, {1, 2, 2, 2, 3}, stream);
-       }},
-      {"aclnnGridSampler2DBackward",
-       [](aclrtStream stream) {
-         return RunGridBackward(GridCase(Element::kFloat, 1, 2, 3, 4, 2, 3), stream);
-       }},
-      {"aclnnGridSampler3DBackward",
-       [](aclrtStream stream) {
-         return RunGridBackward(GridCase(Element::kFloat, 1, 2, {2, 3, 4}, {3, 2, 3}), stream);
-       }},
-  };
-  return fixtures;
-}
-
-// ---- tests -------------------------------------------------------------------------------------
-
-class OperatorList : public AclTest {};
-
-TEST_F(OperatorList, EveryAclnnFunctionHasAFixtureThatRuns) {
-  std::vector<std::string> fixtures;
-  for (const auto& [name, run] : AclnnFixtures()) {
-    fixtures.push_back(name);
-    EXPECT_EQ(run(stream_), ACLNN_SUCCESS) << name << ": " << TakeMessage();
+  // Spoils each argument for whose kind `of` holds, one at a time: the call is refused, and the
+  // message begins with the function and the parameter's name and has `words`. `sized`: only where
+  // the list tells the parameter's extents.
+  static void EachIsRefused(bool (*of)(Kind), const Spoil& spoil, aclnnStatus code,
+                            const std::string& words, bool sized = false) {
+    int spoiled = 0;
+    for (const auto* const function : kAclnnFunctions) {
+      for (size_t at = 0; at < function->parameters.size(); ++at) {
+        const Parameter& parameter = function->parameters[at];
+        if (!of(parameter.kind) || (sized && *parameter.symbols == '\0')) continue;
+        listed::Call call(*function);
+        spoil(call.arguments()[at]);
+        const std::string where = std::string(function->name) + " " + parameter.name;
+        EXPECT_EQ(call.Run(nullptr), code) << where;
+        EXPECT_THAT(TakeMessage(),
+                    testing::AllOf(StartsWith(std::string(function->name) + ": " + parameter.name),
+                                   HasSubstr(words)));
+        ++spoiled;
+      }
+    }
+    EXPECT_GT(spoiled, 0);
   }
-  EXPECT_EQ(fixtures, ListedNames("aclnn")) << "a name of src/ops/operators.h has no fixture above";
+};
+
+TEST_F(OperatorList, TheSmallestGoodCallOfEveryFunctionRuns) {
+  std::vector<std::string> names;
+  for (const auto* const function : kAclnnFunctions) {
+    names.emplace_back(function->name);
+    EXPECT_EQ(listed::Call(*function).Run(stream_), ACLNN_SUCCESS)
+        << function->name << ": " << TakeMessage();
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, ListedNames("aclnn")) << "the library was built from another list";
+}
+
+TEST_F(OperatorList, EveryNullIsRefusedByName) {
+  const auto is_pointer = [](Kind kind) {
+    return IsTensor(kind) || kind == Kind::kInts || kind == Kind::kFloats || kind == Kind::kBools ||
+           kind == Kind::kWord;
+  };
+  EachIsRefused(
+      is_pointer, [](Argument& argument) { argument.null = true; }, ACLNN_ERR_PARAM_NULLPTR,
+      "is null");
+}
+
+TEST_F(OperatorList, EveryTensorOfAnotherDtypeIsRefused) {
+  EachIsRefused(
+      IsTensor, [](Argument& argument) { argument.tensor.dtype = ACL_INT16; },
+      ACLNN_ERR_PARAM_INVALID, "has dtype INT16, but must be FLOAT");
+}
+
+TEST_F(OperatorList, EveryTensorOfAnotherRankIsRefused) {
+  EachIsRefused(
+      IsTensor, [](Argument& argument) { argument.tensor.shape.push_back(1); },
+      ACLNN_ERR_PARAM_INVALID, "but must have rank", true);
+}
+
+TEST_F(OperatorList, EveryTensorOfAnUnlistedFormatIsRefused) {
+  EachIsRefused(
+      IsTensor, [](Argument& argument) { argument.tensor.format = ACL_FORMAT_FRACTAL_Z; },
+      ACLNN_ERR_PARAM_INVALID, "has format FRACTAL_Z, but must be ");
+}
+
+TEST_F(OperatorList, EveryListOfAnotherLengthOrWithANegativeElementIsRefused) {
+  const auto is_ints = [](Kind kind) { return kind == Kind::kInts; };
+  EachIsRefused(
+      is_ints, [](Argument& argument) { argument.ints.push_back(1); }, ACLNN_ERR_PARAM_INVALID,
+      "elements, but must have", true);
+  EachIsRefused(
+      is_ints, [](Argument& argument) { argument.ints.back() = -1; }, ACLNN_ERR_PARAM_INVALID,
+      "] is -1, but must be at least 1", true);
+  EachIsRefused([](Kind kind) { return kind == Kind::kBools; },
+                [](Argument& argument) { argument.bools.push_back(true); }, ACLNN_ERR_PARAM_INVALID,
+                "elements, but must have");
 }
 
 TEST_F(OperatorList, PhaseTwoWithoutAnExecutorAnswers) {
   for (const std::string& name : ListedNames("aclnn")) {
-    const auto phase_two = reinterpret_cast<PhaseTwo>(dlsym(RTLD_DEFAULT, name.c_str()));
+    const auto phase_two = reinterpret_cast<listed::PhaseTwo>(dlsym(RTLD_DEFAULT, name.c_str()));
     ASSERT_NE(phase_two, nullptr) << name;
     EXPECT_EQ(phase_two(nullptr, 0, nullptr, stream_), ACLNN_ERR_PARAM_NULLPTR) << name;
     EXPECT_EQ(TakeMessage(), name + ": executor is null");
@@ -141,11 +116,20 @@ TEST_F(OperatorList, PhaseTwoWithoutAnExecutorAnswers) {
 
 TEST_F(OperatorList, AProfileWithoutAnOperatorSaysWhichHaveIt) {
   portaclSetProfile("atlas-training");
-  for (const auto& [name, run] : AclnnFixtures()) {
-    const bool nearest = name.find("UpsampleNearestExact") != std::string::npos;
-    EXPECT_EQ(run(stream_), nearest ? ACLNN_ERR_PARAM_INVALID : ACLNN_SUCCESS) << name;
-    if (!nearest) continue;
-    EXPECT_THAT(TakeMessage(), testing::HasSubstr("atlas-a2, atlas-a3, open"));
+  for (const auto* const function : kAclnnFunctions) {
+    const auto& dtypes = function->traits.dtypes;
+    listed::Call call(*function);
+    for (Argument& argument : call.arguments()) {
+      if (!dtypes.atlas_training.empty()) {
+        argument.tensor.dtype = static_cast<aclDataType>(*dtypes.atlas_training.begin());
+      }
+    }
+    const bool has = !dtypes.atlas_training.empty();
+    EXPECT_EQ(call.Run(stream_), has ? ACLNN_SUCCESS : ACLNN_ERR_PARAM_INVALID) << function->name;
+    if (!has) {
+      EXPECT_THAT(TakeMessage(),
+                  testing::AllOf(HasSubstr("atlas-a2, atlas-a3, "), HasSubstr("open")));
+    }
   }
 }
 

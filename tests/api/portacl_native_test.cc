@@ -424,7 +424,7 @@ TEST_F(NativePlan, OutlivesAChangeOfThreadCount) {
 using NativeSettings = NativeTest;
 
 TEST_F(NativeSettings, ProfilesAreTheFourNamesAndNoOther) {
-  for (const char* name : {"atlas-a2", "atlas-a3", "atlas-training", "open"}) {
+  for (const char* name : {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"}) {
     EXPECT_EQ(portaclSetProfile(name), PORTACL_OK);
     EXPECT_STREQ(portaclGetProfile(), name);
   }
@@ -479,6 +479,33 @@ TEST_F(NativeSettings, EveryListedImplementationCanBeForced) {
     EXPECT_THAT(std::string(plan.kernel()),
                 testing::AnyOf(testing::StartsWith(impl), testing::StartsWith("ref")));
   }
+}
+
+TEST_F(NativeSettings, APathIsForcedOrTheCallIsRefusedWithTheChoices) {
+  Tensor small(Element::kFloat, {1, 32, 64, 64});
+  Tensor large = Tensor(Element::kFloat, {1, 32, 128, 128}).Fill(1.0);
+  for (const std::string& impl : AvailableImpls()) {
+    const auto plan_by = [&](const std::string& name, portacl::Plan* plan) {
+      EXPECT_EQ(portaclSetImpl(name.c_str()), PORTACL_OK);
+      return plan->upsample_nearest_exact_backward(View(large), View(small));
+    };
+    portacl::Plan plan;
+    if (impl == "ref") {
+      ExpectStatus(plan_by("ref:x2", &plan), PORTACL_ERROR_INVALID, {"ref:x2", "none"});
+      continue;
+    }
+    for (const char* path : {":x2", ":permute", ":wide"}) {
+      ASSERT_TRUE(Succeeds(plan_by(impl + path, &plan)));
+      EXPECT_EQ(plan.kernel(), impl + path);
+      EXPECT_TRUE(Succeeds(plan.run()));
+    }
+    ExpectStatus(plan_by(impl + ":x3", &plan), PORTACL_ERROR_NO_KERNEL, {impl + ":x3", "serve"});
+    ExpectStatus(plan_by(impl + ":slab", &plan), PORTACL_ERROR_INVALID,
+                 {impl + ":slab", "x1, x2, x3, x4, permute, wide, channels_last, packed"});
+  }
+  EXPECT_EQ(portaclSetImpl("sse:x2"), PORTACL_OK);
+  ExpectStatus(portacl::upsample_nearest_exact_backward(View(large), View(small)),
+               PORTACL_ERROR_INVALID, {"\"sse\"", "ref"});
 }
 
 TEST_F(NativeSettings, InfoDescribesTheLibraryAsItRuns) {

@@ -343,6 +343,36 @@ void CheckOneDevice() {
   EXPECT_EQ(count, 1u);
 }
 
+void CheckDeviceCount(uint32_t wanted) {
+  uint32_t count = 99;
+  ASSERT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  EXPECT_EQ(count, wanted);
+  for (uint32_t device = 0; device < wanted; ++device) {
+    EXPECT_EQ(aclrtSetDevice(static_cast<int32_t>(device)), ACL_SUCCESS);
+  }
+  EXPECT_NE(aclrtSetDevice(static_cast<int32_t>(wanted)), ACL_SUCCESS);
+}
+
+TEST(RuntimeDeviceChild, VisibleDevicesAreThoseOfTheList) {
+  const auto variables = [](const char* devices, const char* visible) {
+    return Environment{{"PORTACL_DEVICES", devices}, {"ASCEND_RT_VISIBLE_DEVICES", visible}};
+  };
+  PORTACL_IN_CHILD(variables("8", "6,7"), CheckDeviceCount(2));
+  PORTACL_IN_CHILD(variables("2", "0,2,1"), CheckDeviceCount(1));
+  PORTACL_IN_CHILD(variables("2", "-1"), CheckDeviceCount(0));
+  PORTACL_IN_CHILD(variables("2", ""), CheckDeviceCount(2));
+  PORTACL_IN_CHILD((Environment{{"ASCEND_RT_VISIBLE_DEVICES", "5"}}), CheckDeviceCount(1));
+}
+
+TEST(RuntimeDeviceChild, AProgramsDeviceExistsWhereNobodyNamesANumber) {
+  PORTACL_IN_CHILD((Environment{{"ASCEND_DEVICE_ID", "3"}}), CheckDeviceCount(4));
+  PORTACL_IN_CHILD((Environment{{"ASCEND_DEVICE_ID", "x"}}), CheckDeviceCount(1));
+  PORTACL_IN_CHILD((Environment{{"ASCEND_DEVICE_ID", "3"}, {"PORTACL_DEVICES", "2"}}),
+                   CheckDeviceCount(2));
+  PORTACL_IN_CHILD((Environment{{"ASCEND_DEVICE_ID", "3"}, {"ASCEND_RT_VISIBLE_DEVICES", "0,1"}}),
+                   CheckDeviceCount(2));
+}
+
 TEST(RuntimeDeviceChild, AnUnusableNumberOfDevicesMeansOne) {
   PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "3x"}}), CheckOneDevice());
   PORTACL_IN_CHILD((Environment{{"PORTACL_DEVICES", "0"}}), CheckOneDevice());

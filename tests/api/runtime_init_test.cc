@@ -255,5 +255,26 @@ TEST(RuntimeBaseDeathTest, TheApplicationsLogGoesToStderr) {
       testing::ExitedWithCode(0), text);
 }
 
+// The parent sees stderr only: what went to stdout is told there.
+void LogToStdoutAndExit(const char* level) {
+  setenv("ASCEND_SLOG_PRINT_TO_STDOUT", "1", 1);
+  if (level != nullptr) setenv("ASCEND_GLOBAL_LOG_LEVEL", level, 1);
+  testing::internal::CaptureStdout();
+  ACL_APP_LOG(ACL_WARNING, "a warning");
+  ACL_APP_LOG(ACL_ERROR, "an error");
+  std::fprintf(stderr, "stdout: %s", testing::internal::GetCapturedStdout().c_str());
+  std::exit(0);
+}
+
+TEST(RuntimeBaseDeathTest, TheLogGoesToStdoutWhereTheVendorsWould) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto both = testing::ContainsRegex("stdout: .*a warning(.|\n)*an error");
+  const auto error = testing::AllOf(testing::ContainsRegex("stdout: .*an error"),
+                                    testing::Not(testing::HasSubstr("a warning")));
+  EXPECT_EXIT(LogToStdoutAndExit("2"), testing::ExitedWithCode(0), both);
+  EXPECT_EXIT(LogToStdoutAndExit(nullptr), testing::ExitedWithCode(0), error);
+  EXPECT_EXIT(LogToStdoutAndExit("4"), testing::ExitedWithCode(0), testing::Not(both));
+}
+
 }  // namespace
 }  // namespace portacl_test

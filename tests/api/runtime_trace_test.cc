@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -100,8 +102,8 @@ void CheckProgramsTrace(const std::string& path) {
   for (const json& event : trace["traceEvents"]) {
     const auto name = event["name"].get<std::string>();
     if (event["ph"] == "M") row_names.insert(event["args"]["name"].get<std::string>());
-    if (event["ph"] != "X") continue;
-    if (event["pid"] != 0) rows.insert(event["tid"].get<int>());
+    if (event["ph"] != "X" || event["pid"] == 0) continue;  // calls of the host are below
+    rows.insert(event["tid"].get<int>());
     begin.emplace(name, event["ts"].get<double>());
     end[name] = event["ts"].get<double>() + event["dur"].get<double>();
     if (name == "copy") {
@@ -109,6 +111,21 @@ void CheckProgramsTrace(const std::string& path) {
     }
   }
   EXPECT_EQ(rows.size(), 2u) << "a row per stream";
+  for (const char* const call :
+       {"aclrtMalloc", "aclrtMemcpyAsync", "aclrtSynchronizeDevice", "aclrtFree"}) {
+    EXPECT_GE(counts[call], 1) << call;
+  }
+  std::map<int, std::set<std::string>> arrows;
+  for (const json& event : trace["traceEvents"]) {
+    const auto kind = event["ph"].get<std::string>();
+    if (kind == "s" || kind == "f") arrows[event["id"].get<int>()].insert(kind);
+    if (event["name"] == "event record" || event["name"] == "event wait") {
+      EXPECT_EQ(event["args"]["detail"], "event 1");
+    }
+  }
+  const auto whole = std::count_if(arrows.begin(), arrows.end(),
+                                   [](const auto& arrow) { return arrow.second.size() == 2; });
+  EXPECT_GE(whole, 7) << "from each call that enqueues to what it enqueued";
   EXPECT_TRUE(row_names.contains("device 0"));
   EXPECT_GE(end["host function"] - begin["host function"], 5000) << "microseconds";
   EXPECT_GE(begin["memset"], end["host function"]) << "the event orders the streams";
@@ -185,6 +202,8 @@ TEST(RuntimeTraceChild, HasThePlanAndTheRunOfEachOperatorCall) {
     }
     ASSERT_EQ(spans["plan"].size(), 1u);
     ASSERT_EQ(spans["kernel"].size(), 1u);
+    const bool two_phases = std::string_view(row.op).starts_with("aclnn");
+    EXPECT_EQ(spans["host"].size(), two_phases ? 1u : 0u) << "phase 2; phase 1 is the plan";
     const json& plan = spans["plan"][0];
     const json& run = spans["kernel"][0];
     EXPECT_EQ(plan["pid"], 0) << "the host";
@@ -216,6 +235,23 @@ TEST(RuntimeTraceChild, TheDebugLogHasThePlanAndTheRunOfEachOperatorCall) {
       "kernel aclnnUpsampleNearestExact2dBackward FLOAT .* us\n(.|\n)*"
       "plan UpsampleNearestExact2dGrad(.|\n)*kernel UpsampleNearestExact2dGrad(.|\n)*"
       "plan portacl::(.|\n)*kernel portacl::");
+}
+
+// Those of the runtime and of operators, with their codes.
+TEST(RuntimeTraceChild, TheTraceLogHasTheCallsOfTheApi) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("PORTACL_LOG", "trace", 1);
+        RunOperators();
+        aclrtSetDevice(-1);
+        ExitWithResult();
+      },
+      testing::ExitedWithCode(0),
+      "\\[trace\\] .*aclrtSetDevice 0, [0-9.]+ us\n(.|\n)*"
+      "\\[trace\\] .*aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize 0, [0-9.]+ us\n(.|\n)*"
+      "\\[trace\\] .*aclnnUpsampleNearestExact2dBackward 0, [0-9.]+ us\n(.|\n)*"
+      "aclrtSetDevice 107001, ");
 }
 
 // A host's pool that takes its time to let the caller go.

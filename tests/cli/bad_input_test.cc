@@ -38,7 +38,9 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run"}, {}, "operator");
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
   Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
-  Expect({"run", "conv2d"}, {}, "there are upsample_nearest_exact_backward, grid_sampler_backward");
+  Expect(
+      {"run", "conv2d"}, {},
+      "there are upsample_nearest_exact_backward, upsample_nearest_exact, grid_sampler_backward");
   Expect({"run", "conv2d"}, {}, "grid_sampler_2d_backward");
   Expect({"info", "--frobnicate"}, {}, "unknown option '--frobnicate' (portacl help info");
   Expect({"--verison"}, {}, "unknown option '--verison'; did you mean --version?");

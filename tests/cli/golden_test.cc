@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <vector>
 
 namespace portacl::cli_test {
 namespace {
@@ -176,7 +178,8 @@ TEST_F(GoldenTest, AnErrorWhereNoneIsAllowedIsSummedUpAsInfinite) {
   std::memcpy(&bytes[at], &one, sizeof one);
   Write("mine/one/inputGrad.npy", bytes);
   EXPECT_THAT(Run({"compare", "want", "mine"}).out,
-              HasSubstr("the largest error is inf times its bound"));
+              HasSubstr("; 1 elements differ from golden's bits, "
+                        "the largest error is beyond every bound\n"));
 }
 
 TEST_F(GoldenTest, ResultsMayBeRawOrNumbered) {
@@ -210,8 +213,50 @@ TEST_F(GoldenTest, TheWorstElementIsThatOfTheStandard) {
   shows({"--ulp", "0"}, "error 2 ULP, allowed 0\n");
   shows({"--ulp", "1"}, "1 of 2 elements not within 1 ULP of golden\n  out[0, 0, 0] is");
   shows({"--binary"}, "error 2 ULP, allowed 0\n");
+  shows({"--ulp", "2"}, "; 2 elements differ from golden's bits\n");  // no word of other bounds
   const std::string worst = fmt::format("error {:.3g}, allowed 0\n", values[0] - right[0]);
   shows({"--rtol", "0"}, worst);
+}
+
+// As a person writes it: the smallest element of inputGrad is moved by parts of its bound.
+TEST_F(GoldenTest, TheLargestErrorIsSaidInPlainNumbers) {
+  MakeGolden();
+  CopyResults();
+  const std::string right = Read("want/one/inputGrad.npy");
+  std::vector<float> values(3 * 64);
+  const size_t begin = right.size() - values.size() * sizeof(float);
+  std::memcpy(values.data(), right.data() + begin, right.size() - begin);
+  const auto size_of = [](float value) { return value == 0 ? HUGE_VALF : std::fabs(value); };
+  const auto smallest = std::min_element(values.begin(), values.end(),
+                                         [&](float a, float b) { return size_of(a) < size_of(b); });
+  const auto move = [&](double distance) {
+    std::string bytes = right;
+    const auto moved = static_cast<float>(*smallest + distance);
+    std::memcpy(&bytes[begin + static_cast<size_t>(smallest - values.begin()) * sizeof moved],
+                &moved, sizeof moved);
+    Write("mine/one/inputGrad.npy", bytes);
+  };
+  const auto part_of_bound = [&](double distance) {
+    move(distance);
+    const auto json = nlohmann::json::parse(Run({"compare", "want", "mine", "--json"}).out);
+    return json.at("cases")[0].at("outputs")[0].at("largest_error_of_bound").get<double>();
+  };
+  // The sentence where the error is between two parts of the bound.
+  const auto says = [&](double low, double high, const std::string& text) {
+    double near = 0, far = 1;
+    for (int tries = 0; tries < 60; ++tries) {
+      const double distance = (near + far) / 2;
+      const double part = part_of_bound(distance);
+      if (part >= low && part <= high) break;
+      (part < low ? near : far) = distance;
+    }
+    EXPECT_THAT(Run({"compare", "want", "mine"}).out, HasSubstr("the largest error is " + text));
+  };
+  says(0.9955, 1, "100 % of what is allowed\n");
+  says(0.796, 0.804, "80 % of what is allowed\n");
+  says(1.0001, 1.049, "just above what is allowed\n");
+  says(1.16, 1.24, "1.2 times what is allowed\n");
+  says(249.6, 250.4, "250 times what is allowed\n");
 }
 
 TEST_F(GoldenTest, ANaNIsBeyondEveryBound) {
@@ -233,7 +278,7 @@ TEST_F(GoldenTest, CasesWithoutResultsAreCountedApart) {
   MakeGolden();
   fs::create_directories(Path("mine"));
   EXPECT_THAT(Run({"compare", "want", "mine"}).out,
-              HasSubstr("FAILED: 0 of 1 cases (1 not judged)\n"));
+              HasSubstr("FAILED: 1 of 1 cases failed, 1 of them not judged\n"));
 }
 
 // A line for each way in which a folder can be wrong; exit code 2.
@@ -268,6 +313,43 @@ TEST_F(GoldenTest, WrongFoldersAreNamed) {
   expect("mine/one/gridGrad.bin: 2 bytes, but [1, 5, 7, 2] float32 elements need 280");
 }
 
+// Behind the results, as with files, or before them: as long as one of the two is a golden folder.
+TEST_F(GoldenTest, TheGoldenFolderMayStandAtEitherPlace) {
+  MakeGolden();
+  CopyResults();
+  std::string bytes = Read("mine/one/inputGrad.npy");
+  bytes[bytes.size() - 1] ^= 0x40;
+  Write("mine/one/inputGrad.npy", bytes);
+  const auto file = [&](const std::string& a, const std::string& g, const char* key) {
+    const Outcome outcome = Run({"compare", a, g, "--json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    return nlohmann::json::parse(outcome.out).at("cases")[0].at("outputs")[0].at(key);
+  };
+  EXPECT_EQ(file("mine", "want", "actual_file"), "mine/one/inputGrad.npy");
+  EXPECT_EQ(file("want", "mine", "actual_file"), "mine/one/inputGrad.npy");
+  EXPECT_EQ(file("mine", "want", "golden_file"), "want/one/inputGrad.npy");
+  // Two of them: the second counts.
+  fs::copy(Path("want"), Path("again"), fs::copy_options::recursive);
+  EXPECT_EQ(Run({"compare", "want", "again"}).exit_code, 0);
+  const nlohmann::json both = RunJson({"compare", "want", "again"});
+  EXPECT_EQ(both.at("cases")[0].at("outputs")[0].at("golden_file"), "again/one/inputGrad.npy");
+}
+
+TEST_F(GoldenTest, AReportOfFailuresEndsWith1) {
+  MakeGolden();
+  CopyResults();
+  EXPECT_EQ(Run({"report", "want", "-o", "golden.html"}).exit_code, 0);
+  EXPECT_EQ(Run({"report", "want", "mine", "-o", "good.html"}).exit_code, 0);
+  EXPECT_EQ(Run({"report", "mine", "want", "-o", "turned.html"}).exit_code, 0);
+  std::string bytes = Read("mine/one/inputGrad.npy");
+  bytes[bytes.size() - 1] ^= 0x40;
+  Write("mine/one/inputGrad.npy", bytes);
+  const Outcome outcome = Run({"report", "want", "mine", "-o", "bad.html"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("1 of them failed"));
+  EXPECT_THAT(Read("bad.html"), HasSubstr("portacl report"));
+}
+
 TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
   MakeGolden();
   ExpectBadInput(Run({"compare", "wnat", "want"}),
@@ -298,7 +380,9 @@ TEST_F(GoldenTest, WrongGoldenFoldersAreNamed) {
                  "want/one/gridGrad.npy: is not the file of the manifest");
   ExpectBadInput(Run({"compare", "nowhere", "want"}), "nowhere");
   fs::create_directories(Path("empty"));
-  ExpectBadInput(Run({"compare", "empty", "want"}), "empty: no manifest.json in it");
+  ExpectBadInput(Run({"compare", "empty", "empty"}), "empty: no manifest.json in it");
+  fs::create_directories(Path("other"));
+  ExpectBadInput(Run({"compare", "empty", "other"}), "neither is a golden folder");
   ExpectBadInput(Run({"compare", "want", "nowhere"}), "nowhere: no such folder");
 }
 

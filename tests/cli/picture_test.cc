@@ -69,6 +69,7 @@ struct PngSpec {
   std::string rows;     // each with its filter byte, here 0
   std::string palette;  // RGB triples
   bool interlaced = false;
+  std::string exif = {};
 };
 
 std::string BigEndian(uint32_t value) {
@@ -106,6 +107,7 @@ std::string PngFile(const PngSpec& spec) {
                   static_cast<char>(spec.interlaced ? 1 : 0)};
   return "\x89PNG\r\n\x1A\n" + PngChunk("IHDR", header) +
          (spec.palette.empty() ? "" : PngChunk("PLTE", spec.palette)) +
+         (spec.exif.empty() ? "" : PngChunk("eXIf", spec.exif)) +
          PngChunk("IDAT", ZlibStored(spec.rows)) + PngChunk("IEND", "");
 }
 
@@ -134,6 +136,69 @@ TEST_F(PictureTest, EveryKindOfPngIsRead) {
   // Two pixels in two passes, each a row of its own.
   EXPECT_THAT(values({2, 1, 8, kGrey, zero + "\x33" + zero + "\xFF", "", true}),
               ElementsAre(0.2f, 1));
+}
+
+// Exif data with one entry, in either byte order.
+std::string Exif(char orientation, bool little) {
+  using namespace std::string_literals;
+  return little
+             ? "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0"s + orientation + "\0\0\0\0\0\0\0"s
+             : "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"s + orientation + "\0\0\0\0\0\0"s;
+}
+
+// Telephones store what the sensor saw and note how they were held.
+TEST_F(PictureTest, APhotographIsTurnedAsItsExifDataSay) {
+  // Stored: 1 2 3
+  //         4 5 6
+  const std::string rows = std::string("\0\1\2\3\0\4\5\6", 8);
+  const std::pair<const char*, std::vector<int>> seen[] = {
+      {"2,3", {1, 2, 3, 4, 5, 6}}, {"2,3", {3, 2, 1, 6, 5, 4}}, {"2,3", {6, 5, 4, 3, 2, 1}},
+      {"2,3", {4, 5, 6, 1, 2, 3}}, {"3,2", {1, 4, 2, 5, 3, 6}}, {"3,2", {4, 1, 5, 2, 6, 3}},
+      {"3,2", {6, 3, 5, 2, 4, 1}}, {"3,2", {3, 6, 2, 5, 1, 4}}};
+  for (size_t i = 0; i < std::size(seen); ++i) {
+    for (const bool little : {true, false}) {
+      PngSpec spec{3, 2, 8, kGrey, rows, ""};
+      spec.exif = Exif(static_cast<char>(i + 1), little);
+      Write("in.png", PngFile(spec));
+      ASSERT_EQ(Run({"run", "upsample_nearest_exact_backward", "--grad-output", "in.png", "--size",
+                     seen[i].first, "--grad-input", "out.npy"})
+                    .exit_code,
+                0)
+          << i;
+      std::vector<int> levels;
+      for (const float value : Elements<float>(Read("out.npy"))) {
+        levels.push_back(static_cast<int>(std::lround(value * 255)));
+      }
+      EXPECT_EQ(levels, seen[i].second) << "orientation " << i + 1;
+    }
+  }
+  ASSERT_EQ(PassThrough(photo_, "plain.jpg").exit_code, 0);
+  ASSERT_EQ(PassThrough("plain.jpg", "plain.npy").exit_code, 0);
+  const std::string body = std::string("Exif\0\0", 6) + Exif(3, false), jpeg = Read("plain.jpg");
+  Write("turned.jpg", jpeg.substr(0, 2) + "\xFF\xE1" + std::string(1, '\0') +
+                          static_cast<char>(body.size() + 2) + body + jpeg.substr(2));
+  ASSERT_EQ(PassThrough("turned.jpg", "turned.npy").exit_code, 0);
+  const std::vector<float> plain = Elements<float>(Read("plain.npy")),
+                           turned = Elements<float>(Read("turned.npy"));
+  ASSERT_EQ(plain.size(), turned.size());
+  const size_t plane = plain.size() / 3;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    ASSERT_EQ(turned[i], plain[i / plane * plane + plane - 1 - i % plane]) << i;
+  }
+}
+
+TEST_F(PictureTest, DamagedExifDataTurnNothing) {
+  const std::string rows = std::string("\0\1\2", 3), good = Exif(3, true);
+  for (size_t size = 4; size < good.size(); ++size) {
+    PngSpec spec{2, 1, 8, kGrey, rows, ""};
+    spec.exif = size + 1 == good.size() ? Exif(9, true) : good.substr(0, size);
+    Write("in.png", PngFile(spec));
+    EXPECT_EQ(Run({"run", "upsample_nearest_exact_backward", "--grad-output", "in.png", "--size",
+                   "1,2", "--grad-input", "out.npy"})
+                  .exit_code,
+              0)
+        << size;
+  }
 }
 
 TEST_F(PictureTest, AClaimOfManyPixelsIsRefusedBeforeMemoryIsTaken) {

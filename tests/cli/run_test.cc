@@ -131,6 +131,109 @@ TEST_F(RunTest, GraphNamesGiveTheBitsOfTheirAclnnFunctions) {
                  "--mask does not apply to GridSampler2DGrad");
 }
 
+// What a call of an operator of images, lines or volumes needs, by the name of its kernels.
+std::vector<std::string> OptionsFor(const std::string& op, size_t axes) {
+  static const std::string kSmall[] = {"4", "4,3", "2,4,3"}, kLarge[] = {"9", "9,6", "3,9,6"};
+  const std::string small = kSmall[axes - 1], large = kLarge[axes - 1];
+  const bool backward = op.ends_with("_backward");
+  if (op == "affine_grid") return {"--theta", "random:1", "--shape", "2,2,3", "--size", "4,3"};
+  if (op == "affine_grid_backward") return {"--grid-grad", "random:1", "--shape", "2,4,3,2"};
+  if (op.starts_with("grid_sampler")) {
+    std::vector<std::string> options = {"--input", "random:1", "--shape", "2,3," + large,
+                                        "--grid",  "random:2", "--size",  small};
+    if (backward) options.insert(options.end(), {"--grad-output", "random:3"});
+    return options;
+  }
+  if (backward) return {"--grad-output", "random:1", "--shape", "2,3," + large, "--size", small};
+  return {"--input", "random:1", "--shape", "2,3," + small, "--size", large};
+}
+
+TEST_F(RunTest, EveryNameGivesTheSameBitsThroughItsOwnApiAndThroughTheNativeOne) {
+  size_t graphs = 0, functions = 0;
+  const auto info = RunJson({"info"});
+  for (const auto& entry : info.at("names")) {
+    const std::string name = entry.at("name"), op = entry.at("operator");
+    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    const size_t axes = has("1d") ? 1 : has("3d") || has("3D") || has("rilinear") ? 3 : 2;
+    const auto report = [&](const std::string& profile) {
+      std::vector<std::string> arguments = {"run", name, "--profile", profile};
+      const std::vector<std::string> options = OptionsFor(op, axes);
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      return RunJson(arguments);
+    };
+    const auto native = report("native");
+    EXPECT_EQ(native.value("operator", ""), name);
+    if (entry.at("also") == "") continue;  // the aclnn API lacks it
+    const auto own = report("open");
+    EXPECT_EQ(own.at("outputs"), native.at("outputs")) << name;
+    const std::string api = own.at("api"), also = entry.at("also");
+    EXPECT_TRUE(api.ends_with(also)) << name << ": " << api;
+    ++(api == also ? functions : graphs);
+  }
+  EXPECT_GE(functions, 30u);
+  EXPECT_GE(graphs, 25u);
+}
+
+TEST_F(RunTest, ForwardFunctionsGiveWhatIsDocumented) {
+  Write("i.npy", NpyFile("<f8", "(1, 1, 2, 2)", Bytes<double>({1, 2, 3, 4})));
+  const auto of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "run");
+    arguments.insert(arguments.end(), {"--output", "o.npy"});
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Elements<double>(Read("o.npy"));
+  };
+  EXPECT_THAT(of({"upsample_nearest", "--input", "i.npy", "--size", "2,4"}),
+              ElementsAre(1, 1, 2, 2, 3, 3, 4, 4));
+  EXPECT_THAT(of({"upsample_linear", "--input", "i.npy", "--size", "2,3", "--align-corners"}),
+              ElementsAre(1, 1.5, 2, 3, 3.5, 4));
+  EXPECT_THAT(of({"grid_sampler", "--input", "i.npy", "--grid", "rotate:180", "--interpolation",
+                  "nearest"}),
+              ElementsAre(4, 3, 2, 1));
+  Write("t.npy", NpyFile("<f8", "(1, 2, 3)", Bytes<double>({1, 0, 0, 0, 1, 0})));
+  RunJson({"run", "affine_grid", "--theta", "t.npy", "--size", "2,2", "--grid", "g.npy"});
+  EXPECT_THAT(Elements<double>(Read("g.npy")),
+              ElementsAre(-0.5, -0.5, 0.5, -0.5, -0.5, 0.5, 0.5, 0.5));
+}
+
+TEST_F(RunTest, ScaleAloneGivesTheSizeOfAForwardFunction) {
+  const auto shape = [&](const std::string& scale) {
+    return TensorNamed(RunJson({"run", "upsample_nearest_exact2d", "--input", "ones", "--shape",
+                                "1,1,5,4", "--scale", scale}),
+                       "output")
+        .at("shape")
+        .dump();
+  };
+  EXPECT_EQ(shape("2"), "[1,1,10,8]");
+  EXPECT_EQ(shape("1.5"), "[1,1,7,6]");
+  EXPECT_EQ(shape("0.1"), "[1,1,1,1]");
+}
+
+TEST_F(RunTest, AntialiasChoosesTheFunctionOfANameWithoutARank) {
+  const auto run = [&](const std::string& op, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"run",     op,        "--input", "random:1",
+                                          "--shape", "1,1,8,8", "--size",  "3,3"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunJson(arguments);
+  };
+  const auto plain = run("upsample_linear", {}), smooth = run("upsample_linear", {"--antialias"});
+  EXPECT_EQ(plain.value("operator", ""), "upsample_bilinear2d");
+  EXPECT_EQ(smooth.value("operator", ""), "upsample_bilinear2d_aa");
+  EXPECT_EQ(smooth.at("outputs"), run("upsample_bilinear2d_aa", {}).at("outputs"));
+  EXPECT_NE(smooth.at("outputs"), plain.at("outputs"));
+  for (const char* const op : {"upsample_bilinear2d", "upsample_nearest"}) {
+    ExpectBadInput(
+        Run({"run", op, "--input", "ones", "--shape", "1,1,8,8", "--size", "3,3", "--antialias"}),
+        "--antialias does not apply");
+  }
+}
+
+TEST_F(RunTest, AnOperatorThatTheAclnnApiLacksSaysSo) {
+  ExpectBadInput(Run({"run", "affine_grid_backward", "--grid-grad", "ones", "--shape", "1,2,2,2",
+                      "--profile", "open"}),
+                 "affine_grid_backward is not in the aclnn API");
+}
+
 TEST_F(RunTest, TheDefaultProfileIsThatOfTheEnvironmentOrOfTheName) {
   WriteCounting();
   const auto profile = [&](const std::string& op, const std::string& prefix) {

@@ -16,7 +16,7 @@ while IFS= read -r line; do
   status=0
   bash -c "$line" >output 2>&1 || status=$?
   case $line in
-    "portacl compare want mine") verdicts+="$status " ;;
+    "portacl compare mine want") verdicts+="$status " ;;
     *) [ "$status" -eq 0 ] || { echo "$line"; cat output; exit 1; } ;;
   esac
 done <commands

@@ -1,4 +1,4 @@
-// Rows for both phases of every operator, and for executors.
+// Rows for both phases of every companion operator, and for executors.
 #include "aclnnop/aclnn_abs.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_bitwise_and_scalar.h"
@@ -11,10 +11,6 @@
 #include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_foreach_add_list_v2.h"
 #include "aclnnop/aclnn_foreach_mul_scalar_v2.h"
-#include "aclnnop/aclnn_grid_sampler2d.h"
-#include "aclnnop/aclnn_grid_sampler2d_backward.h"
-#include "aclnnop/aclnn_grid_sampler3d.h"
-#include "aclnnop/aclnn_grid_sampler3d_backward.h"
 #include "aclnnop/aclnn_gt_scalar.h"
 #include "aclnnop/aclnn_isfinite.h"
 #include "aclnnop/aclnn_lt_scalar.h"
@@ -32,12 +28,6 @@
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "aclnnop/aclnn_stack.h"
 #include "aclnnop/aclnn_sub.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact1d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact2d_backward.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d.h"
-#include "aclnnop/aclnn_upsample_nearest_exact3d_backward.h"
 #include "aclnnop/aclnn_zero.h"
 #include "faults/calls.h"
 
@@ -77,10 +67,6 @@ struct Arguments {
     int64_t integer = 2;
     return dtype == ACL_FLOAT ? aclCreateScalar(&real, dtype) : aclCreateScalar(&integer, dtype);
   }
-  aclBoolArray* Both() {
-    const bool both[] = {true, true};
-    return aclCreateBoolArray(both, 2);
-  }
 
   World& world;
   size_t used = 0;
@@ -95,30 +81,9 @@ struct Arguments {
   aclTensor* int_out = Make({2, 300}, ACL_INT32);
   aclTensor* all_out = Make({600});
   aclTensor* stacked = Make({1, 2, 300});
-  aclTensor* large = Make({1, 4, 40, 40});
-  aclTensor* image = Make({1, 4, 40, 40});
-  aclTensor* image_out = Make({1, 4, 40, 40});
-  aclTensor* small = Make({1, 4, 20, 20});
-  aclTensor* points = Make({1, 40, 40, 2});
-  aclTensor* points_out = Make({1, 40, 40, 2});
-  aclTensor* volume = Make({1, 2, 4, 12, 12});
-  aclTensor* volume_in = Make({1, 2, 4, 12, 12});
-  aclTensor* volume_out = Make({1, 2, 4, 12, 12});
-  aclTensor* small_volume = Make({1, 2, 2, 6, 6});
-  aclTensor* places = Make({1, 4, 12, 12, 3});
-  aclTensor* places_out = Make({1, 4, 12, 12, 3});
-  aclTensor* line = Make({1, 4, 40});
-  aclTensor* short_line = Make({1, 4, 20});
   aclScalar* two = Scalar(ACL_FLOAT);
   aclScalar* whole_two = Scalar(ACL_INT64);
   aclIntArray* axes = Numbers({1});
-  aclIntArray* planar = Numbers({40, 40});
-  aclIntArray* planar_in = Numbers({1, 4, 20, 20});
-  aclIntArray* spatial = Numbers({4, 12, 12});
-  aclIntArray* spatial_in = Numbers({1, 2, 2, 6, 6});
-  aclIntArray* linear = Numbers({40});
-  aclIntArray* linear_in = Numbers({1, 4, 20});
-  aclBoolArray* mask = Both();
   aclTensor* rows = Make({2});
   aclTensorList* xs = List(Make({2, 300}));
   aclTensorList* ys = List(Make({2, 300}));
@@ -167,12 +132,6 @@ constexpr Operator kOperators[] = {
     PORTACL_OPERATOR(aclnnInplaceFillScalar, a.x, a.two),
     PORTACL_OPERATOR(aclnnForeachAddListV2, a.xs, a.ys, a.two, a.outs),
     PORTACL_OPERATOR(aclnnForeachMulScalarV2, a.xs, a.two, a.outs),
-    PORTACL_OPERATOR(aclnnGridSampler2D, a.image, a.points, 0, 0, false, a.image_out),
-    PORTACL_OPERATOR(aclnnGridSampler2DBackward, a.large, a.image, a.points, 0, 0, false, a.mask,
-                     a.image_out, a.points_out),
-    PORTACL_OPERATOR(aclnnGridSampler3D, a.volume, a.places, 0, 0, false, a.volume_out),
-    PORTACL_OPERATOR(aclnnGridSampler3DBackward, a.volume, a.volume_in, a.places, 0, 0, false,
-                     a.mask, a.volume_out, a.places_out),
     PORTACL_OPERATOR(aclnnGtScalar, a.x, a.two, a.flags_out),
     PORTACL_OPERATOR(aclnnIsFinite, a.x, a.flags_out),
     PORTACL_OPERATOR(aclnnLtScalar, a.x, a.two, a.flags_out),
@@ -197,15 +156,6 @@ constexpr Operator kOperators[] = {
     PORTACL_OPERATOR(aclnnInplaceSub, a.x, a.y, a.two),
     PORTACL_OPERATOR(aclnnInplaceSubs, a.x, a.two, a.two),
     PORTACL_OPERATOR(aclnnInplaceZero, a.x),
-    PORTACL_OPERATOR(aclnnUpsampleNearestExact1d, a.short_line, a.linear, 0, a.line),
-    PORTACL_OPERATOR(aclnnUpsampleNearestExact2d, a.small, a.planar, 0, 0, a.large),
-    PORTACL_OPERATOR(aclnnUpsampleNearestExact1dBackward, a.line, a.linear, a.linear_in, 0,
-                     a.short_line),
-    PORTACL_OPERATOR(aclnnUpsampleNearestExact2dBackward, a.large, a.planar, a.planar_in, 0, 0,
-                     a.small),
-    PORTACL_OPERATOR(aclnnUpsampleNearestExact3d, a.small_volume, a.spatial, 0, 0, 0, a.volume_out),
-    PORTACL_OPERATOR(aclnnUpsampleNearestExact3dBackward, a.volume, a.spatial, a.spatial_in, 0, 0,
-                     0, a.small_volume),
 };
 constexpr size_t kOperatorCount = std::size(kOperators);
 

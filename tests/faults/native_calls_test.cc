@@ -1,5 +1,13 @@
-// Rows for portacl's own API.
+// Rows for portacl's own API but for the planning functions, which are in listed_calls_test.cc.
 #include "faults/calls.h"
+
+// What the package portacl_npu alone asks of the library: in no header.
+extern "C" {
+int32_t portaclNpuGuarded(void);
+void* portaclNpuHostAddress(const void* address, size_t bytes);
+int32_t portaclNpuWatched(void);
+void portaclNpuReportCall(const char* name, const char* tensors, double microseconds);
+}
 
 namespace portacl_test {
 namespace {
@@ -38,11 +46,6 @@ int64_t PlanNearestBackward(World& w, portaclPlan** plan) {
   const portaclTensor to = Small(w);
   return portaclPlanUpsampleNearestExactBackward(&from, &to, nullptr, plan);
 }
-int64_t PlanNearest(World& w, portaclPlan** plan) {
-  const portaclTensor from = Small(w);
-  const portaclTensor to = Image(w, 0);
-  return portaclPlanUpsampleNearestExact(&from, &to, nullptr, plan);
-}
 int64_t PlanGridBackward(World& w, portaclPlan** plan) {
   const portaclTensor grad_output = Image(w, 0);
   const portaclTensor input = Image(w, 1);
@@ -69,13 +72,6 @@ int64_t PlanVolumeBackward(World& w, portaclPlan** plan) {
   return portaclPlanGridSampler3DBackward(&grad_output, &input, &grid, &input_grad, &grid_grad,
                                           PORTACL_BILINEAR, PORTACL_ZEROS, 0, plan);
 }
-int64_t PlanVolume(World& w, portaclPlan** plan) {
-  const portaclTensor input = Volume(w, 0);
-  const portaclTensor grid = Places(w, 0);
-  const portaclTensor output = Volume(w, 1);
-  return portaclPlanGridSampler3D(&input, &grid, &output, PORTACL_BICUBIC, PORTACL_REFLECTION, 1,
-                                  plan);
-}
 
 // The plan of one of the above in made[0].
 template <int64_t (*Plan)(World&, portaclPlan**)>
@@ -84,41 +80,13 @@ void MakePlan(World& w) {
   Plan(w, &plan);
   w.made[0] = plan;
 }
-template <int64_t (*Plan)(World&, portaclPlan**)>
-int64_t CallPlan(World& w) {
-  return Plan(w, w.Out<portaclPlan*>());
-}
-const Step kEndNew = PORTACL_DO(portaclPlanDestroy(w.Get<portaclPlan*>()));
 const Step kEnd = PORTACL_DO(portaclPlanDestroy(w.Made<portaclPlan>()));
 const Step kGrid = MakePlan<PlanGridBackward>;
 
 int64_t Run(World& w) { return portaclPlanRun(w.Made<portaclPlan>(), nullptr, nullptr, 0); }
 
 std::vector<Row> PlanRows() {
-  constexpr size_t kNulls = sizeof(portaclPlan*);
   return {
-      {"portaclPlanUpsampleNearestExactBackward",
-       CallPlan<PlanNearestBackward>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanUpsampleNearestExact",
-       CallPlan<PlanNearest>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanGridSampler2DBackward",
-       CallPlan<PlanGridBackward>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanGridSampler2D", CallPlan<PlanGrid>, nullptr, kEndNew, {.nulls = kNulls}},
-      {"portaclPlanGridSampler3DBackward",
-       CallPlan<PlanVolumeBackward>,
-       nullptr,
-       kEndNew,
-       {.nulls = kNulls}},
-      {"portaclPlanGridSampler3D", CallPlan<PlanVolume>, nullptr, kEndNew, {.nulls = kNulls}},
       {"portaclPlanGetWorkspaceSize",
        PORTACL_USE(portaclPlanGetWorkspaceSize(w.Made<portaclPlan>())), kGrid, kEnd},
       {"portaclPlanGetKernel", PORTACL_CALL(Answer(portaclPlanGetKernel(w.Made<portaclPlan>()))),
@@ -135,6 +103,10 @@ int32_t OneThread(void*) { return 1; }
 
 std::vector<Row> SettingRows() {
   return {
+      {"portaclNpuGuarded", PORTACL_USE(portaclNpuGuarded()), {.bare = true}},
+      {"portaclNpuHostAddress", PORTACL_CALL(Answer(portaclNpuHostAddress(w.device, 4)))},
+      {"portaclNpuWatched", PORTACL_USE(portaclNpuWatched()), {.bare = true}},
+      {"portaclNpuReportCall", PORTACL_USE(portaclNpuReportCall("an operator", "a tensor", 1))},
       {"portaclGetErrorMessage", PORTACL_CALL(Answer(portaclGetErrorMessage())), {.bare = true}},
       {"portaclGetVersion", PORTACL_CALL(Answer(portaclGetVersion())), {.bare = true}},
       {"portaclGetInfo", PORTACL_CALL(Answer(portaclGetInfo())), {.bare = true}},
@@ -150,6 +122,8 @@ std::vector<Row> SettingRows() {
        {.bare = true}},
       {"portaclSetProfile", PORTACL_CALL(portaclSetProfile("open")), {.bare = true}},
       {"portaclGetProfile", PORTACL_CALL(Answer(portaclGetProfile())), {.bare = true}},
+      {"portaclSetEdition", PORTACL_CALL(portaclSetEdition("9.x")), {.bare = true}},
+      {"portaclGetEdition", PORTACL_CALL(Answer(portaclGetEdition())), {.bare = true}},
       {"portaclSetStrict", PORTACL_CALL(portaclSetStrict(1)), {.bare = true}},
       {"portaclGetStrict", PORTACL_USE(portaclGetStrict()), {.bare = true}},
       {"portaclSetImpl",

@@ -18,6 +18,10 @@ int64_t SetFloats(World& w) {
   const float values[] = {1, 2};
   return aclopSetAttrListFloat(w.Made<aclopAttr>(), kName, 2, values);
 }
+int64_t SetStrings(World& w) {
+  const char* values[] = {"zeros", "a value that is too long for a small string"};
+  return aclopSetAttrListString(w.Made<aclopAttr>(), kName, 2, values);
+}
 int64_t SetBools(World& w) {
   const uint8_t values[] = {1, 0};
   return aclopSetAttrListBool(w.Made<aclopAttr>(), kName, 2, values);
@@ -47,6 +51,7 @@ std::vector<Row> AttributeRows() {
       PORTACL_SET(aclopSetAttrDataType, ACL_FLOAT),
       {"aclopSetAttrListFloat", SetFloats, kAttr, kEndAttr},
       {"aclopSetAttrListBool", SetBools, kAttr, kEndAttr},
+      {"aclopSetAttrListString", SetStrings, kAttr, kEndAttr},
       {"aclopSetAttrListListInt", SetLists, kAttr, kEndAttr},
   };
 }

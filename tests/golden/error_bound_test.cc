@@ -64,9 +64,9 @@ TEST(Exact, NearestSumsAreWithinOneRoundingOfTheOrderedOnes) {
   GenerateOptions options;
   options.count = 600;
   for (const Case& c : GenerateCases("random", options)) {
-    if (c.op->family != Family::kNearestBackward) continue;
+    if (c.op->family != Family::kNearestExact || !c.op->backward()) continue;
     const Call call = MakeCall(c);
-    const std::vector<double> scales = call.reals();
+    const std::vector<double> scales = call.scales();
     const portacl_test::Tensor ordered = portacl_test::NearestBackward(
         AsTestTensor(call.tensor("gradOutput")), call.tensor("out").shape(), scales);
     const Exact exact = ExactOutputs(call)[0];

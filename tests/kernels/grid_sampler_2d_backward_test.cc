@@ -1,5 +1,5 @@
 // The vectorised kernels of the grid sampler's gradients equal the reference bit by bit: on every
-// instruction set of the machine, for every mode, type, layout, mask and number of threads.
+// instruction set of the machine, for every path, mode, type, layout, mask and number of threads.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -31,11 +31,11 @@ std::string ToString(const Dims& d) {
 
 class GridSamplerBackwardKernels : public KernelTest {
  protected:
-  static void ExpectSameBits(const GridCase& c, const GridMode& mode, Mask mask,
+  static void ExpectSameBits(const Paths& paths, const GridCase& c, const GridMode& mode, Mask mask,
                              Layout layout = Layout::kContiguous,
                              const std::vector<int>& threads = {1, 2}) {
     ExpectSameGradients(GridSampler2DBackwardKernels(), kGridSampler2DBackward, c, mode, mask,
-                        layout, threads);
+                        layout, threads, paths);
     // Short calls with few channels take other vectors, by the CPU's vendor.
     if (c.grad_output.size() >= 1024) return;
     const auto before = portacl::cpu::vendor_for_tests;
@@ -43,8 +43,12 @@ class GridSamplerBackwardKernels : public KernelTest {
                                          ? portacl::cpu::Vendor::kOther
                                          : portacl::cpu::Vendor::kAmd;
     ExpectSameGradients(GridSampler2DBackwardKernels(), kGridSampler2DBackward, c, mode, mask,
-                        layout, {threads.front()});
+                        layout, {threads.front()}, paths);
     portacl::cpu::vendor_for_tests = before;
+  }
+
+  static void ExpectRan(const Paths& paths, int times = 1) {
+    portacl_test::ExpectRan(GridSampler2DBackwardKernels(), paths, times);
   }
 };
 
@@ -57,6 +61,7 @@ TEST_F(GridSamplerBackwardKernels, AreListedBestFirstAndServeOrdinaryCalls) {
     Tensor input_grad(Element::kFloat, c.input.shape());
     EXPECT_TRUE(
         RunGridBackward(kernel, c.grad_output, c.input, c.grid, GridMode{}, &input_grad, nullptr));
+    EXPECT_EQ(paths_run[std::string(kernel.name) + ":slab"], 1);
   }
 }
 
@@ -66,24 +71,26 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceInEveryModeAndType) {
     for (const GridMode& mode : AllGridModes()) {
       for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth}) {
         GridCase c(element, 1, 19, 37, 21, 13, 17);
-        ExpectSameBits(c.Fill(kind, random), mode, {true, true});
+        ExpectSameBits(kServing, c.Fill(kind, random), mode, {true, true});
         if (HasFailure()) return;
       }
     }
   }
+  ExpectRan({"slab", "scatter"}, 40);
 }
 
-// 1 to 17 channels: every block width, alone and behind a whole block.
+// 1 to 37 channels: every block width, alone and behind a whole block.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForEveryChannelCount) {
   Random random(3);
   for (int64_t channels = 1; channels <= 37; ++channels) {
     for (const Element element : kElements) {
       SCOPED_TRACE(channels);
       GridCase c(element, 2, channels, 9, 18, 7, 11);
-      ExpectSameBits(c.Fill(GridKind::kRandom, random), GridMode{}, {true, true});
+      ExpectSameBits(kServing, c.Fill(GridKind::kRandom, random), GridMode{}, {true, true});
       if (HasFailure()) return;
     }
   }
+  ExpectRan({"slab", "owned", "padded", "planar", "packed"});
 }
 
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryLayoutAndMask) {
@@ -94,13 +101,14 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryLayoutAndMask) {
         for (const int64_t channels : {1, 2, 3, 16, 21}) {
           GridCase c(element, 2, channels, 17, 19, 6, 23, layout);
           c.Fill(GridKind::kSmooth, random);
-          ExpectSameBits(c, GridMode{}, mask,
+          ExpectSameBits(kServing, c, GridMode{}, mask,
                          layout == Layout::kExpanded ? Layout::kContiguous : layout);
           if (HasFailure()) return;
         }
       }
     }
   }
+  ExpectRan({"slab", "direct", "owned", "padded", "planar", "packed"}, 10);
 }
 
 // gridGrad alone of few channels goes point by point in the lanes of vectors: point counts around
@@ -121,12 +129,13 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
           mode.align_corners = random.Coin();
           SCOPED_TRACE("channels " + std::to_string(channels) + ", points " +
                        std::to_string(points) + ", reach " + std::to_string(reach));
-          ExpectSameBits(c, mode, {false, true}, PickOf(random, kOutputLayouts), {1, 3});
+          ExpectSameBits(kServing, c, mode, {false, true}, PickOf(random, kOutputLayouts), {1, 3});
           if (HasFailure()) return;
         }
       }
     }
   }
+  ExpectRan({"direct", "slab", "padded", "planar"}, 40);
 }
 
 // Three or four channels on an image that fits the cache, an image per thread: packed cells. Point
@@ -154,7 +163,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnPackedCells) {
           mode.align_corners = random.Coin();
           SCOPED_TRACE("channels " + std::to_string(channels) + ", points " +
                        std::to_string(points) + ", reach " + std::to_string(reach));
-          ExpectSameBits(c, mode, {true, random.Coin()}, PickOf(random, kOutputLayouts), {1, 3});
+          ExpectSameBits({"packed"}, c, mode, {true, random.Coin()}, PickOf(random, kOutputLayouts),
+                         {1, 3});
           if (HasFailure()) return;
         }
       }
@@ -192,9 +202,10 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStripsOfOwners) {
       c.grid.Set(random.Integer(0, c.grid.size() - 1),
                  strange[static_cast<size_t>(i) % strange.size()]);
     }
-    ExpectSameBits(c, mode, {true, random.Coin()}, layout, {1, 2, 3, 8});
+    ExpectSameBits(kServing, c, mode, {true, random.Coin()}, layout, {1, 2, 3, 8});
     if (HasFailure()) return;
   }
+  ExpectRan({"owned", "scatter"}, ByRunLength(60, 20));
 }
 
 // From 512 KiB of sums for a block on, gridGrad's are kept in the order of the strips' lists of
@@ -216,8 +227,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithManyPointsInLists) {
         mode.interpolation = interpolation;
         mode.padding = static_cast<int>(random.Integer(0, 2));
         mode.align_corners = random.Coin();
-        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous, {1, 2, 3});
-        ExpectSameBits(c, mode, {false, true}, Layout::kContiguous, {3});
+        ExpectSameBits({"slab"}, c, mode, {true, true}, Layout::kContiguous, {1, 2, 3});
+        ExpectSameBits({"slab"}, c, mode, {false, true}, Layout::kContiguous, {3});
         if (HasFailure()) return;
       }
     }
@@ -245,12 +256,13 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryShapeClass) {
         mode.interpolation = interpolation;
         mode.padding = static_cast<int>(random.Integer(0, 2));
         mode.align_corners = random.Coin();
-        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous,
+        ExpectSameBits(kServing, c, mode, {true, true}, Layout::kContiguous,
                        ShortRun() ? std::vector<int>{1, 3} : std::vector<int>{1, 2, 3, 7});
         if (HasFailure()) return;
       }
     }
   }
+  ExpectRan({"slab", "scatter", "owned", "padded", "planar", "packed"}, 10);
 }
 
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
@@ -280,12 +292,13 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) 
           }
         }
         SCOPED_TRACE(channels);
-        ExpectSameBits(c, mode, {true, true});
-        ExpectSameBits(c, mode, {false, true});
+        ExpectSameBits(kServing, c, mode, {true, true});
+        ExpectSameBits(kServing, c, mode, {false, true});
         if (HasFailure()) return;
       }
     }
   }
+  ExpectRan({"slab", "scatter", "direct", "owned", "padded", "planar", "packed"}, 20);
 }
 
 // Few of them on a smooth grid whose image has several strips: lists of groups hold points that
@@ -309,7 +322,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGri
           c.grid.Set(at, random.Coin() ? far : strange[which]);
         }
         SCOPED_TRACE(channels);
-        ExpectSameBits(c, mode, {true, true}, Layout::kContiguous, {1, 3});
+        ExpectSameBits({"slab"}, c, mode, {true, true}, Layout::kContiguous, {1, 3});
         if (HasFailure()) return;
       }
     }
@@ -339,10 +352,11 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceBeyondTheCaches) {
     GridMode mode = modes[static_cast<size_t>(round) % modes.size()];
     if (random.Coin()) mode.interpolation = 0;
     const int64_t mask = random.Coin() ? 3 : random.Integer(1, 2);
-    ExpectSameBits(c, mode, {(mask & 1) != 0, (mask & 2) != 0}, layout,
+    ExpectSameBits(kServing, c, mode, {(mask & 1) != 0, (mask & 2) != 0}, layout,
                    {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
+  ExpectRan({"slab", "padded", "planar"}, ByRunLength(40, 10));
 }
 
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
@@ -351,8 +365,10 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
   Random random(seed);
   const auto modes = AllGridModes();
   for (int64_t round = 0; round < ByRunLength(120, 30); ++round) {
-    const Dims d = {random.Integer(1, 3),  random.Integer(1, 50), random.Integer(1, 70),
-                    random.Integer(1, 70), random.Integer(1, 15), random.Integer(1, 40)};
+    const int64_t channels = random.Coin() ? random.Integer(1, 4) : random.Integer(1, 50);
+    const Dims d = {random.Integer(1, 3),  channels,
+                    random.Integer(1, 70), random.Integer(1, 70),
+                    random.Integer(1, 15), random.Integer(1, 40)};
     SCOPED_TRACE("round " + std::to_string(round) + " " + ToString(d));
     const auto element = PickOf(random, kElements);
     const Layout layout = PickOf(random, kInputLayouts);
@@ -363,11 +379,13 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
         random.Coin() ? portacl::cpu::Vendor::kAmd : portacl::cpu::Vendor::kOther;
     portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
     ExpectSameBits(
-        c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
+        kServing, c,
+        modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
         {(mask & 1) != 0, (mask & 2) != 0}, PickOf(random, kOutputLayouts),
         {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
+  ExpectRan({"slab"}, ByRunLength(100, 25));
 }
 
 }  // namespace

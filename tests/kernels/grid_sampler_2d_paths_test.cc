@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/dtype.h"
@@ -52,9 +53,8 @@ portacl::ops::GridSampler2DBackwardParams BackwardParams(const GridSampler2DShap
 }
 
 std::string BackwardPath(const portacl::ops::GridSampler2DBackwardParams& p) {
-  portacl::base::KernelPlan plan;
-  if (!portacl::cpu::PlanGridSampler2DBackwardKernel(p, &plan)) return "none";
-  return plan.path;
+  const auto plan = portacl::cpu::PlanGridSampler2DBackward(p, "");
+  return plan ? plan->path : "none";
 }
 
 std::string BackwardPath(const GridSampler2DShape& s, Mask mask) {
@@ -107,11 +107,11 @@ TEST_F(GridSamplerPaths, DirectNeedsDenseRowsAndOffsetsOf32Bits) {
 
 TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
   for (const int64_t points : {1, 16, 17, 5000, 1 << 20}) {
-    portacl::base::KernelPlan plan;
     const auto params = BackwardParams(ShapeOf(3, 2, 50, 60, 1, points), kGridGrad);
-    ASSERT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(params, &plan));
-    EXPECT_EQ(plan.workspace_size, 0u);
-    const auto& g = *static_cast<const portacl::cpu::PointChunks*>(plan.table.get());
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->workspace_size, 0u);
+    const auto& g = std::get<portacl::cpu::PointChunks>(plan->way);
     EXPECT_EQ(g.chunk_points % int64_t{portacl::cpu::kGroup}, 0);
     EXPECT_GE(g.chunks * g.chunk_points, points);
     EXPECT_LT((g.chunks - 1) * g.chunk_points, points);
@@ -153,12 +153,11 @@ TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
     EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 100, 120, 90, 100), mask), "slab");  // two threads
     EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 61, 83, 61, 83), mask), "packed");   // too small to share
     EXPECT_EQ(BackwardPath(ShapeOf(2, 3, 100, 120, 3, 100), mask), "slab");   // few points
-    portacl::base::KernelPlan plan;
-    ASSERT_TRUE(
-        portacl::cpu::PlanGridSampler2DBackwardKernel(BackwardParams(pictures, mask), &plan));
-    const auto& g = *static_cast<const portacl::cpu::PackedGeometry*>(plan.table.get());
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(pictures, mask), "");
+    ASSERT_TRUE(plan);
+    const auto& g = std::get<portacl::cpu::PackedGeometry>(plan->way);
     EXPECT_GE(g.image, (100 + 3) * (120 + 2) * (mask.grid_grad ? 8 : 4));
-    EXPECT_EQ(plan.workspace_size, static_cast<uint64_t>(2 * g.image * 4));
+    EXPECT_EQ(plan->workspace_size, static_cast<uint64_t>(2 * g.image * 4));
   }
   // Where a cell has sums alone it is half as long.
   const GridSampler2DShape large = ShapeOf(2, 3, 180, 200, 90, 100);
@@ -181,11 +180,10 @@ TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
 TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
   const auto strips = [](const GridSampler2DShape& shape, int threads) -> int64_t {
     portacl::runtime::SetNumThreads(threads);
-    portacl::base::KernelPlan plan;
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(BackwardParams(shape, kBoth), &plan));
-    if (std::string(plan.path) != "scatter") return 0;
-    EXPECT_EQ(plan.workspace_size, 0u);
-    return static_cast<const portacl::cpu::ScatterGeometry*>(plan.table.get())->strips;
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(shape, kBoth), "");
+    if (std::string(plan->path) != "scatter") return 0;
+    EXPECT_EQ(plan->workspace_size, 0u);
+    return std::get<portacl::cpu::ScatterGeometry>(plan->way).strips;
   };
   GridSampler2DShape one = ShapeOf(1, 4, 90, 100, 90, 100);
   one.interpolation = Interpolation::kNearest;
@@ -229,10 +227,9 @@ TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
 TEST_F(GridSamplerPaths, WritePastTheCachesBeyondTheLastLevel) {
   const auto streams = [](int64_t last_level_bytes) {
     portacl::cpu::last_level_cache_bytes_for_tests = last_level_bytes;
-    portacl::base::KernelPlan plan;
     const auto params = BackwardParams(ShapeOf(2, 16, 64, 64, 64, 64), kBoth);
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(params, &plan));
-    return static_cast<const portacl::cpu::BackwardGeometry*>(plan.table.get())->stream;
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
+    return std::get<portacl::cpu::SlabGeometry>(plan->way).stream;
   };
   EXPECT_TRUE(streams(int64_t{1} << 20));
   EXPECT_FALSE(streams(int64_t{64} << 20));
@@ -241,10 +238,9 @@ TEST_F(GridSamplerPaths, WritePastTheCachesBeyondTheLastLevel) {
 TEST_F(GridSamplerPaths, LinesLeaveTheCachesOnAmdOnly) {
   const auto evicts = [](portacl::cpu::Vendor vendor, int64_t images) {
     portacl::cpu::vendor_for_tests = vendor;
-    portacl::base::KernelPlan plan;
     const auto params = BackwardParams(ShapeOf(images, 64, 128, 128, 128, 128), kBoth);
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DBackwardKernel(params, &plan));
-    return static_cast<const portacl::cpu::BackwardGeometry*>(plan.table.get())->evict;
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
+    return std::get<portacl::cpu::SlabGeometry>(plan->way).evict;
   };
   EXPECT_TRUE(evicts(portacl::cpu::Vendor::kAmd, 1));
   EXPECT_FALSE(evicts(portacl::cpu::Vendor::kOther, 1));
@@ -259,10 +255,9 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
     p.input_stride = {channels * 9000, 9000, 100, pixel_stride};
     p.grid_stride = {18000, 200, 2, 1};
     p.output_stride = {channels * 9000, 9000, 100, 1};
-    portacl::base::KernelPlan plan;
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DKernel(p, &plan));
-    EXPECT_EQ(plan.workspace_size == 0, std::string(plan.path) == "direct");
-    return std::string(plan.path);
+    const auto plan = portacl::cpu::PlanGridSampler2D(p, "");
+    EXPECT_EQ(plan->workspace_size == 0, std::string(plan->path) == "direct");
+    return std::string(plan->path);
   };
   EXPECT_EQ(path(Interpolation::kBilinear, 8, 1), "direct");
   EXPECT_EQ(path(Interpolation::kBilinear, 9, 1), "slab");
@@ -280,12 +275,34 @@ TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
     p.input_stride = {channels * 64, 64, 8, 1};
     p.grid_stride = {128, 16, 2, 1};
     p.output_stride = {channels * 64, 64, 8, 1};
-    portacl::base::KernelPlan plan;
-    EXPECT_TRUE(portacl::cpu::PlanGridSampler2DKernel(p, &plan));
-    return std::string(plan.path);
+    return std::string(portacl::cpu::PlanGridSampler2D(p, "")->path);
   };
   EXPECT_EQ(path(127), "direct");
   EXPECT_EQ(path(128), "slab");
+}
+
+// What a path needs, whatever it would cost: asked for by name it serves exactly these calls.
+TEST_F(GridSamplerPaths, AreTakenWhereTheyAreAskedForAndServe) {
+  const auto serving = [](const portacl::ops::GridSampler2DBackwardParams& p) {
+    std::string names;
+    for (const char* const path : portacl::cpu::GridSampler2DBackwardPlan::kPaths) {
+      const auto plan = portacl::cpu::PlanGridSampler2DBackward(p, path);
+      if (!plan) continue;
+      EXPECT_STREQ(plan->path, path);
+      names += std::string(names.empty() ? "" : " ") + path;
+    }
+    return names;
+  };
+  const GridSampler2DShape one = ShapeOf(3, 1, 90, 100, 9, 10);
+  EXPECT_EQ(serving(BackwardParams(one, kBoth)), "owned padded planar packed slab");
+  EXPECT_EQ(serving(BackwardParams(one, kGridGrad)), "direct padded planar slab");
+  EXPECT_EQ(serving(BackwardParams(ShapeOf(1, 4, 900, 1000, 9, 10), kInputGrad)), "packed slab");
+  GridSampler2DShape nearest = ShapeOf(1, 40, 90, 100, 9, 10);
+  nearest.interpolation = Interpolation::kNearest;
+  EXPECT_EQ(serving(BackwardParams(nearest, kBoth)), "scatter slab");
+  auto spread = BackwardParams(one, kBoth);
+  spread.input_stride[3] = spread.input_grad_stride[3] = 2;
+  EXPECT_EQ(serving(spread), "padded packed slab");
 }
 
 }  // namespace

@@ -25,16 +25,20 @@ using portacl::ref::kGridSampler2D;
 
 class GridSamplerKernels : public KernelTest {
  protected:
-  static void ExpectSameBits(const GridCase& c, const GridMode& mode,
+  static void ExpectSameBits(const Paths& paths, const GridCase& c, const GridMode& mode,
                              Layout layout = Layout::kContiguous,
                              const std::vector<int>& threads = {1, 2}) {
     const auto expect_same = [&](Vendor vendor, const std::vector<int>& counts) {
       portacl::cpu::vendor_for_tests = vendor;
-      ExpectSameSamples(GridSampler2DKernels(), kGridSampler2D, c, mode, layout, counts);
+      ExpectSameSamples(GridSampler2DKernels(), kGridSampler2D, c, mode, layout, counts, paths);
     };
     expect_same(Vendor::kAmd, threads);
     expect_same(Vendor::kOther,
                 {threads.front()});  // short calls take other vectors, on one thread
+  }
+
+  static void ExpectRan(const Paths& paths, int times) {
+    portacl_test::ExpectRan(GridSampler2DKernels(), paths, times);
   }
 };
 
@@ -44,7 +48,7 @@ TEST_F(GridSamplerKernels, EqualTheReferenceInEveryModeAndType) {
     for (const GridMode& mode : AllGridModes()) {
       for (const GridKind kind : {GridKind::kRandom, GridKind::kSmooth, GridKind::kOneCell}) {
         GridCase c(element, 1, 19, 37, 21, 13, 17);
-        ExpectSameBits(c.Fill(kind, random), mode);
+        ExpectSameBits({"direct", "slab"}, c.Fill(kind, random), mode);
         if (HasFailure()) return;
       }
     }
@@ -56,7 +60,7 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForEveryChannelCount) {
   for (int64_t channels = 1; channels <= 37; ++channels) {
     for (const Element element : kElements) {
       GridCase c(element, 3, channels, 9, 18, 7, 11);
-      ExpectSameBits(c.Fill(GridKind::kRandom, random), GridMode{});
+      ExpectSameBits({"direct", "slab"}, c.Fill(GridKind::kRandom, random), GridMode{});
       if (HasFailure()) return;
     }
   }
@@ -68,12 +72,13 @@ TEST_F(GridSamplerKernels, EqualTheReferenceOnEveryLayout) {
     for (const Element element : kElements) {
       for (const int64_t channels : {1, 3, 16, 21}) {
         GridCase c(element, 2, channels, 17, 19, 6, 23, layout);
-        ExpectSameBits(c.Fill(GridKind::kSmooth, random), GridMode{},
+        ExpectSameBits(kServing, c.Fill(GridKind::kSmooth, random), GridMode{},
                        layout == Layout::kExpanded ? Layout::kContiguous : layout);
         if (HasFailure()) return;
       }
     }
   }
+  ExpectRan({"direct", "slab"}, 40);
 }
 
 TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
@@ -85,7 +90,7 @@ TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
           random.Integer(0, static_cast<int64_t>(strange.size()) - 1))];
     };
     for (const GridMode& mode : AllGridModes()) {
-      for (const int64_t channels : {1, 3, 16, 48}) {  // 48: never tiny, which would be direct
+      for (const int64_t channels : {1, 3, 16, 48}) {
         // Of few channels, small images with many points are framed; others have edges.
         const bool framed = random.Coin();
         const int64_t h = framed ? 11 : 31;
@@ -103,7 +108,7 @@ TEST_F(GridSamplerKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
           c.input.Set(random.Integer(0, c.input.size() - 1),
                       random.Coin() ? pick() : -1e-45 * random.Unit());
         }
-        ExpectSameBits(c, mode);
+        ExpectSameBits({"direct", "slab"}, c, mode);
         if (HasFailure()) return;
       }
     }
@@ -124,12 +129,13 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForFewChannels) {
                      random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts));
           c.Fill(GridKind::kRandom, random);
           c.grid.FillUniform(random, -reach, reach);
-          ExpectSameBits(c, mode, PickOf(random, kOutputLayouts), {1, 3});
+          ExpectSameBits(kServing, c, mode, PickOf(random, kOutputLayouts), {1, 3});
           if (HasFailure()) return;
         }
       }
     }
   }
+  ExpectRan({"direct", "slab"}, 200);
 }
 
 // Points along lines share a few rows: from flat lines to steep ones, close and wide, in images
@@ -152,7 +158,7 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForPointsCloseTogether) {
           const double at = size / 3 + (is_y ? slope : step) * along + noise * random.Unit();
           return (2 * at + 1) / size - 1;
         });
-        ExpectSameBits(c, mode);
+        ExpectSameBits({"direct"}, c, mode);
         if (HasFailure()) return;
       }
     }
@@ -167,7 +173,7 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForLargeMaps) {
       GridCase c(element, 1, 1, height, height < 50 ? 44 : 64, 33, 65);
       for (const GridKind kind : {GridKind::kSmooth, GridKind::kRandom}) {
         for (const GridMode& mode : {GridMode{}, GridMode{.padding = kBorder}}) {
-          ExpectSameBits(c.Fill(kind, random), mode);
+          ExpectSameBits({"direct"}, c.Fill(kind, random), mode);
           if (HasFailure()) return;
         }
       }
@@ -187,10 +193,12 @@ TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
                random.Integer(1, 70), random.Integer(1, 15), random.Integer(1, 40), layout);
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     ExpectSameBits(
-        c, modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
+        kServing, c,
+        modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],
         PickOf(random, kOutputLayouts), {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
+  ExpectRan({"direct", "slab"}, 5);
 }
 
 // Rows so far apart that the last one's offset in bytes has no 32 bits; of the memory only the rows
@@ -211,7 +219,7 @@ TEST_F(GridSamplerKernels, RowsMayLieGigabytesApart) {
   c.Fill(GridKind::kRandom, random);
   for (const GridMode& mode : AllGridModes()) {
     ExpectSameSamplesOf(GridSampler2DKernels(), kGridSampler2D, c, mode, image,
-                        std::array<int64_t, 4>{2 * kRow, 2 * kRow, kRow, 1});
+                        std::array<int64_t, 4>{2 * kRow, 2 * kRow, kRow, 1}, {"direct"});
   }
   munmap(memory, kBytes);
 }

@@ -37,16 +37,17 @@ Layout OutputLayout(Layout layout) {
 
 class GridSampler3DKernelsTest : public KernelTest {
  protected:
+  // By all paths that serve the call.
   static void ExpectSameSamples(const GridCase& c, const GridMode& mode, Layout layout,
                                 const std::vector<int>& threads) {
     portacl_test::ExpectSameSamples(GridSampler3DKernels(), kGridSampler3D, c, mode, layout,
-                                    threads);
+                                    threads, kServing);
   }
 
   static void ExpectSameGradients(const GridCase& c, const GridMode& mode, Mask mask, Layout layout,
                                   const std::vector<int>& threads) {
     portacl_test::ExpectSameGradients(GridSampler3DBackwardKernels(), kGridSampler3DBackward, c,
-                                      mode, mask, layout, threads);
+                                      mode, mask, layout, threads, kServing);
   }
 
   // Both functions.
@@ -55,6 +56,12 @@ class GridSampler3DKernelsTest : public KernelTest {
                              const std::vector<int>& threads = {1, 2}) {
     ExpectSameSamples(c, mode, layout, threads);
     ExpectSameGradients(c, mode, kBoth, layout, threads);
+  }
+
+  // Paths of the function and of its gradients.
+  static void ExpectRan(const Paths& samples, const Paths& gradients, int times) {
+    portacl_test::ExpectRan(GridSampler3DKernels(), samples, times);
+    portacl_test::ExpectRan(GridSampler3DBackwardKernels(), gradients, times);
   }
 };
 
@@ -69,6 +76,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceInEveryModeAndType) {
       }
     }
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 50);
 }
 
 // Every width of a block of channels, alone and behind whole blocks.
@@ -81,6 +89,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForEveryChannelCount) {
       if (HasFailure()) return;
     }
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 50);
 }
 
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnEveryLayoutAndMask) {
@@ -102,6 +111,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnEveryLayoutAndMask) {
       }
     }
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "direct", "owned"}, 20);
 }
 
 // Groups of points inside the volume, at its faces and beyond; volumes of one element on some axes.
@@ -122,6 +132,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAroundTheFacesAndVectorLengths
       }
     }
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 20);
 }
 
 // Voxels' centres, faces, folds of the reflection, what is not a coordinate, and values whose
@@ -150,6 +161,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
       }
     }
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 50);
 }
 
 // Points along lines share a few rows of one plane or two: from level lines to steep ones, in
@@ -190,6 +202,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForPointsCloseTogether) {
       }
     }
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "direct", "owned"}, 20);
 }
 
 // Enough points to be shared by threads: owners of slabs of planes, more of them than planes, and
@@ -215,6 +228,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
                         {1, 2, static_cast<int>(random.Integer(3, 20))});
     if (HasFailure()) return;
   }
+  ExpectRan({}, {"owned"}, 5);
 }
 
 // A point that is clipped to the first plane has a tap of weight 0 in the second, where an infinite
@@ -236,6 +250,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForInfinitePointsBeyondTheFirs
       if (HasFailure()) return;
     }
   }
+  ExpectRan({}, {"blocks", "owned"}, 20);
 }
 
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
@@ -255,6 +270,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
                    {1, static_cast<int>(random.Integer(2, 7))});
     if (HasFailure()) return;
   }
+  ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 10);
 }
 
 // A volume of `channels`, all of whose planes lie `plane` elements apart and whose channels
@@ -275,7 +291,8 @@ void ExpectSameFarSamples(int64_t channels, int64_t plane, int64_t channel) {
   c.Fill(GridKind::kRandom, random);
   for (const GridMode& mode : AllGridModes()) {
     ExpectSameSamplesOf(GridSampler3DKernels(), kGridSampler3D, c, mode, volume,
-                        std::array<int64_t, 5>{channels * channel, channel, plane, 64, 1});
+                        std::array<int64_t, 5>{channels * channel, channel, plane, 64, 1},
+                        {"direct"});
   }
   munmap(memory, bytes);
 }
@@ -295,14 +312,13 @@ TEST_F(GridSampler3DKernelsTest, RefuseEmptyCallsAndExtentsBeyondExactFloats) {
   GridCase c(Element::kFloat, 1, 1, {2, 2, 2}, {1, 1, 1});
   portacl::ops::GridSampler3DBackwardParams good;
   good.shape = GridShape(c.input, c.grid, GridMode{});
-  portacl::base::KernelPlan plan;
   for (const auto& kernel : GridSampler3DBackwardKernels()) {
-    EXPECT_TRUE(kernel.plan(good, &plan));
+    EXPECT_NE(kernel.plan(good, ""), nullptr);
     for (int64_t portacl::ops::GridSampler3DShape::*extent :
          {&portacl::ops::GridSampler3DShape::od, &portacl::ops::GridSampler3DShape::d}) {
       auto refused = good;
       refused.shape.*extent = extent == &portacl::ops::GridSampler3DShape::od ? 0 : (1 << 24) + 1;
-      EXPECT_FALSE(kernel.plan(refused, &plan));
+      EXPECT_EQ(kernel.plan(refused, ""), nullptr);
     }
   }
 }
@@ -318,23 +334,24 @@ TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLan
       {{0, 1, int64_t{1} << 31, 32, 16}, {0, 1, int64_t{3} << 29, int64_t{1} << 30, 16}}};
   for (const std::array<int64_t, 5>& stride : kFar) {
     params.input_stride = stride;
-    portacl::base::KernelPlan plan;
     for (const auto& kernel : GridSampler3DBackwardKernels()) {
-      EXPECT_TRUE(kernel.plan(params, &plan));
-      EXPECT_STREQ(plan.path, "blocks");
+      const auto plan = kernel.plan(params, "");
+      ASSERT_NE(plan, nullptr);
+      EXPECT_STREQ(plan->path(), "blocks");
       auto gathered = params;
       gathered.shape.c = 15;
-      EXPECT_FALSE(kernel.plan(gathered, &plan));
+      EXPECT_EQ(kernel.plan(gathered, ""), nullptr);
     }
     portacl::ops::GridSampler3DParams sampled;
     sampled.shape = params.shape;
     sampled.input_stride = stride;
     for (const auto& kernel : GridSampler3DKernels()) {
-      EXPECT_TRUE(kernel.plan(sampled, &plan));
-      EXPECT_STREQ(plan.path, "blocks");
+      const auto plan = kernel.plan(sampled, "");
+      ASSERT_NE(plan, nullptr);
+      EXPECT_STREQ(plan->path(), "blocks");
       auto gathered = sampled;
       gathered.shape.c = 15;
-      EXPECT_FALSE(kernel.plan(gathered, &plan));
+      EXPECT_EQ(kernel.plan(gathered, ""), nullptr);
     }
   }
 }
@@ -353,6 +370,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceWhereThreadsTakeWholeVolumes) 
       if (HasFailure()) return;
     }
   }
+  ExpectRan({"blocks"}, {"blocks"}, 20);
 }
 
 // How many volumes `threads` have in work at a time, as the workspace shows: with channels in the
@@ -367,14 +385,11 @@ int VolumesAtATime(int64_t n, int64_t extent, int threads) {
   const uint64_t voxels = points * 16 * sizeof(float);
   const uint64_t totals = (points + 15) / 16 * 16 * 4 * sizeof(float);
   portacl::runtime::SetNumThreads(threads);
-  portacl::base::KernelPlan plan;
-  EXPECT_TRUE(GridSampler3DKernels().front().plan(sampling, &plan));
-  EXPECT_STREQ(plan.path, "blocks");
-  const uint64_t slots = plan.workspace_size / voxels;
-  EXPECT_EQ(plan.workspace_size, slots * voxels);
-  EXPECT_TRUE(GridSampler3DBackwardKernels().front().plan(gradients, &plan));
-  EXPECT_STREQ(plan.path, "blocks");
-  EXPECT_EQ(plan.workspace_size, slots * (2 * voxels + totals));
+  const auto sampled = GridSampler3DKernels().front().plan(sampling, "blocks");
+  const uint64_t slots = sampled->workspace_size() / voxels;
+  EXPECT_EQ(sampled->workspace_size(), slots * voxels);
+  const auto summed = GridSampler3DBackwardKernels().front().plan(gradients, "blocks");
+  EXPECT_EQ(summed->workspace_size(), slots * (2 * voxels + totals));
   portacl::runtime::SetNumThreads(0);
   return static_cast<int>(slots);
 }

@@ -91,9 +91,10 @@ TEST(Pages, OnlyDenseTensorsHaveBytes) {
   EXPECT_EQ(DenseBytes({0, 3, 4, 5}, {60, 20, 5, 1}, 4), 0);
 }
 
-// Runs every kernel of the list into new pages and into pages that are there.
+// Runs every kernel of the list, by one path, into new pages and into pages that are there.
 template <class Kernels, class Params>
-void CheckNewMemory(const Kernels& kernels, const Params& params, void* Params::*result) {
+void CheckNewMemory(const Kernels& kernels, const char* path, const Params& params,
+                    void* Params::*result) {
   for (const auto& kernel : kernels) {
     if (!kernel.available()) continue;
     for (const int64_t last_level_cache : {0, 1 << 16}) {  // through the caches, past them
@@ -104,9 +105,9 @@ void CheckNewMemory(const Kernels& kernels, const Params& params, void* Params::
       Params mine = params;
       for (const FreshMemory* memory : {&fresh, &touched}) {
         mine.*result = memory->data();
-        base::KernelPlan plan;
-        ASSERT_TRUE(kernel.plan(mine, &plan));
-        kernel.run(mine, plan, nullptr);
+        const auto plan = kernel.plan(mine, path);
+        ASSERT_NE(plan, nullptr) << path;
+        plan->Run(mine, nullptr);
       }
       EXPECT_EQ(std::memcmp(fresh.data(), touched.data(), kBytes), 0) << kernel.name;
     }
@@ -138,8 +139,8 @@ TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
         .grad_input = nullptr,
         .grad_output_stride = strides(64, 2 * kSmall),
         .grad_input_stride = strides(64, kSmall)};
-    CheckNewMemory(UpsampleNearestExactBackwardKernels(), backward,
-                   &ops::UpsampleNearestExactBackwardParams::grad_input);
+    CheckNewMemory(UpsampleNearestExactBackwardKernels(), channels_last ? "channels_last" : "x2",
+                   backward, &ops::UpsampleNearestExactBackwardParams::grad_input);
     const ops::UpsampleNearestExactParams forward = {.dtype = base::DType::kFloat,
                                                      .n = 1,
                                                      .c = 16,
@@ -150,8 +151,8 @@ TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
                                                      .output = nullptr,
                                                      .input_stride = strides(16, kSmall),
                                                      .output_stride = strides(16, 2 * kSmall)};
-    CheckNewMemory(UpsampleNearestExactKernels(), forward,
-                   &ops::UpsampleNearestExactParams::output);
+    CheckNewMemory(UpsampleNearestExactKernels(), channels_last ? "channels_last" : "permute",
+                   forward, &ops::UpsampleNearestExactParams::output);
   }
 }
 

@@ -50,6 +50,12 @@ Shape ShapeOf(const VolumeCase& c, const Extents& e) { return {c.n, c.c, e[0], e
 
 class UpsampleNearestExact3DKernels : public KernelTest {
  protected:
+  // Paths of the function and of its gradient.
+  static void ExpectRan(const Paths& forward, const Paths& backward) {
+    portacl_test::ExpectRan(UpsampleNearestExactKernels(), forward, 10);
+    portacl_test::ExpectRan(UpsampleNearestExactBackwardKernels(), backward, 10);
+  }
+
   static void ExpectSameBytes(const VolumeCase& c, Random& random) {
     SCOPED_TRACE(ToString(c));
     Tensor small(c.element, ShapeOf(c, c.small), c.from);
@@ -62,15 +68,21 @@ class UpsampleNearestExact3DKernels : public KernelTest {
     ASSERT_TRUE(RunNearestBackward(kUpsampleNearestExactBackward, large, c.scales, &want_small));
     for (const auto& kernel : UpsampleNearestExactKernels()) {
       if (!kernel.available()) continue;
-      Tensor got(c.element, large.shape(), c.to);
-      ASSERT_TRUE(RunNearest(kernel, small, c.scales, &got)) << kernel.name;
-      EXPECT_TRUE(SameAs(want_large, got)) << kernel.name;
+      ForPaths(kernel, kServing, [&](const auto&, auto path) {
+        Tensor got(c.element, large.shape(), c.to);
+        if (!RunNearest(kernel, small, c.scales, &got, path)) return false;
+        EXPECT_TRUE(SameAs(want_large, got)) << kernel.name << ":" << path;
+        return true;
+      });
     }
     for (const auto& kernel : UpsampleNearestExactBackwardKernels()) {
       if (!kernel.available()) continue;
-      Tensor got(c.element, small.shape(), c.to);
-      ASSERT_TRUE(RunNearestBackward(kernel, large, c.scales, &got)) << kernel.name;
-      EXPECT_TRUE(SameAs(want_small, got)) << kernel.name;
+      ForPaths(kernel, kServing, [&](const auto&, auto path) {
+        Tensor got(c.element, small.shape(), c.to);
+        if (!RunNearestBackward(kernel, large, c.scales, &got, path)) return false;
+        EXPECT_TRUE(SameAs(want_small, got)) << kernel.name << ":" << path;
+        return true;
+      });
     }
   }
 };
@@ -93,6 +105,7 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceForEveryRatio) {
       }
     }
   }
+  ExpectRan({"copy", "permute", "elements"}, {"x1", "x2", "x3", "x4", "permute", "wide"});
 }
 
 TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnEveryLayout) {
@@ -110,6 +123,8 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnEveryLayout) {
       }
     }
   }
+  ExpectRan({"permute", "channels_last", "elements"},
+            {"permute", "wide", "channels_last", "packed"});
 }
 
 // Large enough for several tiles and threads; past the caches, where results are streamed.
@@ -168,6 +183,7 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnRandomCalls) {
     ExpectSameBytes(c, random);
     if (HasFailure()) return;
   }
+  ExpectRan({"permute", "elements"}, {"permute", "wide", "packed"});
 }
 
 }  // namespace

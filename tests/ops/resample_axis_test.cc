@@ -144,7 +144,11 @@ TEST(ResampleAxis, IsTheTextbooksMatrix) {
     for (int64_t in = 1; in <= 24; ++in) {
       for (int64_t out = 1; out <= 24; ++out) {
         for (const bool align_corners : {false, true}) {
-          const ResampleRule rule{mode, in, out, align_corners, 0, true};
+          const ResampleRule rule{.mode = mode,
+                                  .in = in,
+                                  .out = out,
+                                  .align_corners = align_corners,
+                                  .in_double = true};
           std::vector<std::vector<double>> rows(static_cast<size_t>(out),
                                                 std::vector<double>(static_cast<size_t>(in)));
           for (const Tap& tap : TapsOf(rule)) {
@@ -170,7 +174,7 @@ TEST(ResampleAxis, ItsTransposeListsTheSameTapsByInput) {
     for (const auto& [in, out, scale] :
          {std::tuple{13, 40, 0.0}, std::tuple{40, 13, 0.0}, std::tuple{7, 7, 0.0},
           std::tuple{5, 300, 9.5}, std::tuple{24, 10, 1e-3}, std::tuple{9, 20, 1e30}}) {
-      ResampleRule rule{mode, in, out, false, scale, false};
+      ResampleRule rule{.mode = mode, .in = in, .out = out, .scale = scale};
       const std::vector<Tap> forward = TapsOf(rule);
       const ResampleTable backward(rule, true);
       const ResampleAxis& axis = backward.axis();
@@ -194,7 +198,7 @@ TEST(ResampleAxis, ItsTransposeListsTheSameTapsByInput) {
 TEST(ResampleAxis, EqualExtentsAreAnIdentityButInCubic) {
   for (const double scale : {0.0, 0.5, 3.0}) {
     for (const auto& [name, mode] : kModes) {
-      const ResampleTable table({mode, 9, 9, false, scale, false}, false);
+      const ResampleTable table({.mode = mode, .in = 9, .out = 9, .scale = scale}, false);
       EXPECT_EQ(table.axis().identity, mode != ResampleMode::kCubic) << name;
       if (mode == ResampleMode::kCubic) {
         EXPECT_EQ(table.axis().most, 4);
@@ -209,7 +213,8 @@ TEST(ResampleAxis, StaysInsideTheImageForAnyScale) {
   for (const auto& [name, mode] : kModes) {
     for (const bool in_double : {false, true}) {
       for (const double scale : {kLeast, 1e-300, 1e-40, 1e-20, 1e-3, 1e3, 1e20, 1e40, 1e300}) {
-        const ResampleTable table({mode, 50, 60, false, scale, in_double}, false);
+        const ResampleTable table(
+            {.mode = mode, .in = 50, .out = 60, .scale = scale, .in_double = in_double}, false);
         for (const Tap& tap : TapsOf(table.axis(), in_double)) {
           ASSERT_GE(tap.source, 0) << name << " " << scale;
           ASSERT_LT(tap.source, 50) << name << " " << scale;

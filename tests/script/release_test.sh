@@ -10,7 +10,7 @@ repository=$folder/repository
 mkdir -p "$repository/script/checks" "$repository/script/lib" "$repository/packaging/conda"
 cp "$source/script/release" "$repository/script/"
 cp "$source/script/checks/"{deb,wheel} "$repository/script/checks/"
-cp "$source/script/lib/common.sh" "$repository/script/lib/"
+cp "$source/script/lib/"{arm64,common}.sh "$repository/script/lib/"
 cp "$source/packaging/conda/recipe.yaml" "$repository/packaging/conda/"
 cd "$repository"
 # In a hook git names the caller's repository in variables.
@@ -103,12 +103,12 @@ called() {  # called LINES ARGUMENTS...: what the release's checks and the sdist
 page=https://example.org/portacl
 called "wheel links=
 sdist links=
-deb links=" v1.2.3 --any-python --skip-apt
-PORTACL_REPOSITORY_URL=$page.git/ called "wheel --complete links=$page
+deb links=" v1.2.3 --any-python --skip-arm64 --skip-apt
+PORTACL_REPOSITORY_URL=$page.git/ called "wheel --complete --arm64 links=$page
 sdist links=$page
 deb links=$page" v1.2.3 --skip-apt
 if [ "$(id -u)" -eq 0 ]; then
-  called "wheel links=
+  called "wheel --arm64 links=
 sdist links=
 deb --complete links=" v1.2.3 --any-python
 else

@@ -22,7 +22,7 @@ for component in components.values():
     assert component["version"][0].isdigit() and component["licenses"], component
 # What cmake/dependencies.cmake, tools and python look for.
 wanted = {"fmt", "spdlog", "nlohmann-json", "CLI11", "stb_truetype", "highway", "oneTBB", "libpng",
-          "libjpeg-turbo", "nanobind", "robin-map", "XLA", "Roboto"}
+          "libjpeg-turbo", "zlib", "nanobind", "robin-map", "XLA", "Roboto"}
 # One row of the table of licences for each.
 with open(sys.argv[2], encoding="utf-8") as file:
     table = file.read().split("\n\n")[2].splitlines()[1:]

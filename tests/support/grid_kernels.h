@@ -1,5 +1,6 @@
 // What the kernel tests of grid sampling do alike on images and on volumes: every kernel of this
-// machine against the reference, bit for bit, with each number of threads.
+// machine against the reference, bit for bit, by each path that a test means and with each number
+// of threads.
 #ifndef PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_
 #define PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_
 
@@ -7,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/kernel.h"
@@ -25,11 +27,12 @@ struct Mask {
 };
 inline constexpr Mask kBoth = {true, true};
 
-// Calls check() for every kernel of this machine and each number of threads, with a trace of them.
+// Calls check(kernel, path) for every kernel of this machine, each number of threads and the paths
+// that the test means, with a trace of them; check() is false where the path does not serve.
 template <class Params, class Check>
 void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const GridCase& c,
                 const GridMode& mode, Layout layout, const std::vector<int>& threads,
-                const Check& check) {
+                const Paths& paths, const Check& check) {
   for (const auto& kernel : kernels) {
     if (!kernel.available()) continue;
     for (const int count : threads) {
@@ -37,7 +40,7 @@ void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const Gr
                    NameOf(mode) + ", " + NameOf(c.input.element()) + ", " + NameOf(layout) +
                    ", input " + ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape()));
       portacl::runtime::SetNumThreads(count);
-      check(kernel);
+      ForPaths(kernel, paths, check);
     }
   }
 }
@@ -46,15 +49,17 @@ void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const Gr
 template <class Params>
 void ExpectSameSamples(std::span<const portacl::base::Kernel<Params>> kernels,
                        const portacl::base::Kernel<Params>& reference, const GridCase& c,
-                       const GridMode& mode, Layout layout, const std::vector<int>& threads) {
+                       const GridMode& mode, Layout layout, const std::vector<int>& threads,
+                       const Paths& paths) {
   const Element element = c.input.element();
   Tensor want(element, c.grad_output.shape(), layout);
   ASSERT_TRUE(RunGridSampler(reference, c.input, c.grid, mode, &want));
   ASSERT_TRUE(want.GuardsIntact());
-  ForKernels(kernels, c, mode, layout, threads, [&](const auto& kernel) {
+  ForKernels(kernels, c, mode, layout, threads, paths, [&](const auto& kernel, auto path) {
     Tensor got(element, c.grad_output.shape(), layout);
-    ASSERT_TRUE(RunGridSampler(kernel, c.input, c.grid, mode, &got));
-    EXPECT_TRUE(SameAs(want, got));
+    if (!RunGridSampler(kernel, c.input, c.grid, mode, &got, path)) return false;
+    EXPECT_TRUE(SameAs(want, got)) << path;
+    return true;
   });
 }
 
@@ -63,23 +68,25 @@ template <class Params>
 void ExpectSameGradients(std::span<const portacl::base::Kernel<Params>> kernels,
                          const portacl::base::Kernel<Params>& reference, const GridCase& c,
                          const GridMode& mode, Mask mask, Layout layout,
-                         const std::vector<int>& threads) {
+                         const std::vector<int>& threads, const Paths& paths) {
   const Element element = c.input.element();
-  const auto run = [&](const auto& kernel, Tensor* input_grad, Tensor* grid_grad) {
+  const auto run = [&](const auto& kernel, std::string_view path, Tensor* input_grad,
+                       Tensor* grid_grad) {
     return RunGridBackward(kernel, c.grad_output, c.input, c.grid, mode,
                            mask.input_grad ? input_grad : nullptr,
-                           mask.grid_grad ? grid_grad : nullptr);
+                           mask.grid_grad ? grid_grad : nullptr, path);
   };
   Tensor want_input(element, c.input.shape(), layout);
   Tensor want_grid(element, c.grid.shape(), layout);
-  ASSERT_TRUE(run(reference, &want_input, &want_grid));
+  ASSERT_TRUE(run(reference, "", &want_input, &want_grid));
   ASSERT_TRUE(want_input.GuardsIntact() && want_grid.GuardsIntact());
-  ForKernels(kernels, c, mode, layout, threads, [&](const auto& kernel) {
+  ForKernels(kernels, c, mode, layout, threads, paths, [&](const auto& kernel, auto path) {
     Tensor input_grad(element, c.input.shape(), layout);
     Tensor grid_grad(element, c.grid.shape(), layout);
-    ASSERT_TRUE(run(kernel, &input_grad, &grid_grad));
-    EXPECT_TRUE(SameAs(want_input, input_grad));
-    EXPECT_TRUE(SameAs(want_grid, grid_grad));
+    if (!run(kernel, path, &input_grad, &grid_grad)) return false;
+    EXPECT_TRUE(SameAs(want_input, input_grad)) << path;
+    EXPECT_TRUE(SameAs(want_grid, grid_grad)) << path;
+    return true;
   });
 }
 
@@ -87,8 +94,9 @@ void ExpectSameGradients(std::span<const portacl::base::Kernel<Params>> kernels,
 template <class Params, class Strides>
 void ExpectSameSamplesOf(std::span<const portacl::base::Kernel<Params>> kernels,
                          const portacl::base::Kernel<Params>& reference, const GridCase& c,
-                         const GridMode& mode, const void* input, const Strides& input_stride) {
-  const auto run = [&](const auto& kernel, Tensor* output) {
+                         const GridMode& mode, const void* input, const Strides& input_stride,
+                         const Paths& paths) {
+  const auto run = [&](const auto& kernel, std::string_view path, Tensor* output) {
     Params params;
     params.shape = GridShape(c.input, c.grid, mode);
     params.input = input;
@@ -97,14 +105,15 @@ void ExpectSameSamplesOf(std::span<const portacl::base::Kernel<Params>> kernels,
     params.output = output->first();
     SetStrides(c.grid, &params.grid_stride);
     SetStrides(*output, &params.output_stride);
-    return RunKernel(kernel, params);
+    return RunKernel(kernel, params, path);
   };
   Tensor want(c.input.element(), c.grad_output.shape());
-  ASSERT_TRUE(run(reference, &want));
-  ForKernels(kernels, c, mode, Layout::kContiguous, {1}, [&](const auto& kernel) {
+  ASSERT_TRUE(run(reference, "", &want));
+  ForKernels(kernels, c, mode, Layout::kContiguous, {1}, paths, [&](const auto& kernel, auto path) {
     Tensor got(c.input.element(), c.grad_output.shape());
-    ASSERT_TRUE(run(kernel, &got));
-    EXPECT_TRUE(SameAs(want, got));
+    if (!run(kernel, path, &got)) return false;
+    EXPECT_TRUE(SameAs(want, got)) << path;
+    return true;
   });
 }
 

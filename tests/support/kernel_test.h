@@ -14,6 +14,7 @@
 #include "support/api/pick.h"
 #include "support/api/random.h"
 #include "support/api/tensor.h"
+#include "support/kernel_paths.h"
 
 namespace portacl_test {
 
@@ -27,6 +28,7 @@ inline testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
 
 class KernelTest : public testing::Test {
  protected:
+  KernelTest() { paths_run.clear(); }
   ~KernelTest() override {
     portacl::runtime::SetNumThreads(0);
     portacl::cpu::last_level_cache_bytes_for_tests = 0;

@@ -17,11 +17,13 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/kernel.h"
 #include "runtime/parallel.h"
 #include "support/api/random.h"
+#include "support/kernel_paths.h"
 #include "support/nearest_case.h"
 
 namespace portacl::test {
@@ -41,17 +43,18 @@ inline bool RegistersHave2048Bits() {
 #endif
 }
 
-// The destination's bytes after a run, starting from a pattern; empty where not served.
+// The destination's bytes after a run by a path, or by the kernel's own choice if it is "",
+// starting from a pattern; empty where that does not serve. `taken`: the path.
 template <class Params>
 std::vector<unsigned char> RunNearestKernel(const base::Kernel<Params>& kernel,
                                             const Params& params, GuardedTensor& to,
-                                            std::string* path) {
-  base::KernelPlan plan;
-  if (!kernel.plan(params, &plan)) return {};
-  *path = plan.path;
-  EXPECT_EQ(plan.workspace_size, 0u);
+                                            std::string_view path, std::string* taken) {
+  const auto plan = portacl_test::PlanPath(kernel, params, path);
+  if (plan == nullptr) return {};
+  *taken = plan->path();
+  EXPECT_EQ(plan->workspace_size(), 0u);
   to.FillBytes(0x5A);
-  kernel.run(params, plan, nullptr);
+  plan->Run(params, nullptr);
   return to.CanonicalBytes();
 }
 
@@ -71,7 +74,8 @@ typename Direction::Params NearestParams(const NearestCase& c, const NearestTabl
   return params;
 }
 
-// Runs every available kernel; returns the path of the first.
+// Runs every available kernel by each path that serves the case; returns the path that the first
+// one chooses.
 template <class Direction>
 std::string CheckNearest(const NearestCase& c) {
   const NearestTable h(c.h_in, c.h_out, c.h_scale), w(c.w_in, c.w_out, c.w_scale);
@@ -83,24 +87,35 @@ std::string CheckNearest(const NearestCase& c) {
   from.FillRandom(rng, c.finite);
   const auto params = NearestParams<Direction>(c, h, w, from, to);
   std::string path, first_path;
-  const auto wanted = RunNearestKernel(Direction::Reference(), params, to, &path);
+  const auto wanted = RunNearestKernel(Direction::Reference(), params, to, "", &path);
   for (const auto& kernel : Direction::Kernels()) {
     if (!kernel.available()) continue;
-    const auto got = RunNearestKernel(kernel, params, to, &path);
-    if (first_path.empty()) first_path = path;
-    EXPECT_EQ(got.size(), wanted.size()) << kernel.name << " does not serve " << c;
-    EXPECT_TRUE(got == wanted) << kernel.name << " path " << path << ": " << c;
+    const auto chosen = kernel.plan(params, "");
+    EXPECT_NE(chosen, nullptr) << kernel.name << " does not serve " << c;
+    if (chosen == nullptr) continue;
+    if (first_path.empty()) first_path = chosen->path();
+    bool by_chosen = false;
+    for (const std::string_view asked : kernel.paths) {
+      const auto got = RunNearestKernel(kernel, params, to, asked, &path);
+      by_chosen = by_chosen || (!got.empty() && path == chosen->path());
+      EXPECT_TRUE(got.empty() || got == wanted) << kernel.name << " path " << path << ": " << c;
+    }
+    EXPECT_TRUE(by_chosen) << kernel.name << ":" << chosen->path() << " does not serve " << c;
   }
   return first_path;
 }
 
 template <class Direction>
 void CheckNearestOnRandomCases(uint64_t default_seed) {
+  portacl_test::paths_run.clear();
   const uint64_t seed = Seed(default_seed);
   std::mt19937_64 rng(seed);
   for (int i = 0; i < Repetitions(6000); ++i) {
     CheckNearest<Direction>(RandomNearestCase(rng, 20000));
     if (testing::Test::HasFailure()) FAIL() << "case " << i << " of PORTACL_TEST_SEED=" << seed;
+  }
+  for (const auto& kernel : Direction::Kernels()) {
+    portacl_test::ExpectRan(Direction::Kernels(), {kernel.paths.begin(), kernel.paths.end()});
   }
 }
 

@@ -1,11 +1,14 @@
-// Runs a kernel directly on test tensors: plan, workspace with guards, run.
+// Runs a kernel directly on test tensors, by one of its paths: plan, workspace with guards, run.
 #ifndef PORTACL_TESTS_SUPPORT_RUN_KERNEL_H_
 #define PORTACL_TESTS_SUPPORT_RUN_KERNEL_H_
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
@@ -18,6 +21,7 @@
 #include "ops/upsample_nearest_exact_params.h"
 #include "support/api/grid_oracle.h"
 #include "support/api/tensor.h"
+#include "support/kernel_paths.h"
 
 namespace portacl_test {
 
@@ -35,23 +39,27 @@ inline int64_t DepthOf(const Shape& values, int64_t missing) {
   return values.size() == 5 ? values[2] : missing;
 }
 
-// False where the kernel does not serve the parameters or wrote outside its workspace.
+// By the path, or the kernel's own choice if it is "". False where that does not serve the
+// parameters.
 template <class Params>
-[[nodiscard]] bool RunKernel(const portacl::base::Kernel<Params>& kernel, const Params& params) {
-  portacl::base::KernelPlan plan;
-  if (!kernel.plan(params, &plan)) return false;
+[[nodiscard]] bool RunKernel(const portacl::base::Kernel<Params>& kernel, const Params& params,
+                             std::string_view path = "") {
+  const auto plan = PlanPath(kernel, params, path);
+  if (plan == nullptr) return false;
   constexpr size_t kAlign = 64;
   constexpr std::byte kGuard{0xA7};
-  const auto size = static_cast<size_t>(plan.workspace_size);
+  const auto size = static_cast<size_t>(plan->workspace_size());
   std::vector<std::byte> memory(size + 3 * kAlign, kGuard);
   const auto start = reinterpret_cast<uintptr_t>(memory.data());
   std::byte* workspace = memory.data() + (kAlign - start % kAlign) + kAlign;
-  kernel.run(params, plan, workspace);
+  plan->Run(params, workspace);
   const auto untouched = [&](const std::byte* from, const std::byte* to) {
     return std::all_of(from, to, [&](std::byte value) { return value == kGuard; });
   };
-  return untouched(memory.data(), workspace) &&
-         untouched(workspace + size, memory.data() + memory.size());
+  EXPECT_TRUE(untouched(memory.data(), workspace) &&
+              untouched(workspace + size, memory.data() + memory.size()))
+      << kernel.name << ":" << plan->path() << " wrote outside its workspace";
+  return true;
 }
 
 // The index tables of a nearest-exact call.
@@ -75,7 +83,8 @@ class NearestAxes {
 
 [[nodiscard]] inline bool RunNearestBackward(
     const portacl::base::Kernel<portacl::ops::UpsampleNearestExactBackwardParams>& kernel,
-    const Tensor& grad_output, const std::vector<double>& scales, Tensor* grad_input) {
+    const Tensor& grad_output, const std::vector<double>& scales, Tensor* grad_input,
+    std::string_view path = "") {
   const NearestAxes axes(grad_input->shape(), grad_output.shape(), scales);
   portacl::ops::UpsampleNearestExactBackwardParams params;
   params.dtype = ToDType(grad_output.element());
@@ -90,12 +99,13 @@ class NearestAxes {
   params.grad_input_stride = As4D(grad_input->strides(), 0);
   params.grad_output_depth_stride = DepthOf(grad_output.strides(), 0);
   params.grad_input_depth_stride = DepthOf(grad_input->strides(), 0);
-  return RunKernel(kernel, params);
+  return RunKernel(kernel, params, path);
 }
 
 [[nodiscard]] inline bool RunNearest(
     const portacl::base::Kernel<portacl::ops::UpsampleNearestExactParams>& kernel,
-    const Tensor& input, const std::vector<double>& scales, Tensor* output) {
+    const Tensor& input, const std::vector<double>& scales, Tensor* output,
+    std::string_view path = "") {
   const NearestAxes axes(input.shape(), output->shape(), scales);
   portacl::ops::UpsampleNearestExactParams params;
   params.dtype = ToDType(input.element());
@@ -110,7 +120,7 @@ class NearestAxes {
   params.output_stride = As4D(output->strides(), 0);
   params.input_depth_stride = DepthOf(input.strides(), 0);
   params.output_depth_stride = DepthOf(output->strides(), 0);
-  return RunKernel(kernel, params);
+  return RunKernel(kernel, params, path);
 }
 
 inline portacl::ops::GridSampler3DShape GridShape(const Tensor& input, const Tensor& grid,
@@ -142,7 +152,7 @@ template <class Params>
 [[nodiscard]] bool RunGridBackward(const portacl::base::Kernel<Params>& kernel,
                                    const Tensor& grad_output, const Tensor& input,
                                    const Tensor& grid, const GridMode& mode, Tensor* input_grad,
-                                   Tensor* grid_grad) {
+                                   Tensor* grid_grad, std::string_view path = "") {
   Params params;
   params.shape = GridShape(input, grid, mode);
   params.want_input_grad = input_grad != nullptr;
@@ -161,12 +171,13 @@ template <class Params>
     params.grid_grad = grid_grad->first();
     SetStrides(*grid_grad, &params.grid_grad_stride);
   }
-  return RunKernel(kernel, params);
+  return RunKernel(kernel, params, path);
 }
 
 template <class Params>
 [[nodiscard]] bool RunGridSampler(const portacl::base::Kernel<Params>& kernel, const Tensor& input,
-                                  const Tensor& grid, const GridMode& mode, Tensor* output) {
+                                  const Tensor& grid, const GridMode& mode, Tensor* output,
+                                  std::string_view path = "") {
   Params params;
   params.shape = GridShape(input, grid, mode);
   params.input = input.first();
@@ -175,7 +186,7 @@ template <class Params>
   SetStrides(input, &params.input_stride);
   SetStrides(grid, &params.grid_stride);
   SetStrides(*output, &params.output_stride);
-  return RunKernel(kernel, params);
+  return RunKernel(kernel, params, path);
 }
 
 }  // namespace portacl_test

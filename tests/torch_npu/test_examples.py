@@ -29,3 +29,10 @@ def test_an_example_trains_as_on_the_cpu(name, result, good, tmp_path):
     apart = float(re.search(r"npu against cpu: (\S+) apart", output)[1])
     assert apart <= 1e-6, output
     assert good(float(re.search(result, output)[1])), output
+
+
+def test_the_whole_program_learns_where_to_look(tmp_path):
+    output = run("spatial_transformer.py", tmp_path / "picture.png")
+    # Roundings of two samplers, through max pooling and Adam: later steps are as far apart as any two machines'.
+    assert float(re.search(r"npu against cpu: (\S+) apart", output)[1]) <= 1e-2, output
+    assert float(re.search(r"right in the test ([\d.]+)", output)[1]) > 95, output

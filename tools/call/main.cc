@@ -1,12 +1,13 @@
-// `portacl-call FOLDER`: runs cases through the aclnn library that lies in a folder, for `portacl
-// verify`. A program of its own, which is not linked to libportacl.so: so nothing but that library
-// is loaded, and a crash costs one case.
+// `portacl-call FOLDER [FILE...]`: runs cases through the aclnn library that lies in a folder, and
+// those that are named, for `portacl verify`. A program of its own, which is not linked to
+// libportacl.so: so nothing but those libraries is loaded, and a crash costs one case.
 //
 // Protocol. Standard input: a case's string, one a line. Standard output, for each: int32 status,
 // then texts (uint32 length, bytes) for the call that failed ("" where none did: the message says
-// what is wrong, or there is none) and its message, uint32 number of
-// outputs, and each output's elements (uint64 length, bytes), dense. At the start one text: "" or
-// why the library cannot be used.
+// what is wrong, or there is none) and its message, uint32 number of outputs, and each output's
+// elements (uint64 length, bytes), dense; uint32 number of functions that are called for the first
+// time, and two texts for each: its name and its file. At the start one text: "" or why the library
+// cannot be used.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,48 +20,131 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tools/cli_error.h"
 #include "tools/testing/call_aclnn.h"
 
 namespace portacl::golden {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Runtime first: the others may need it.
-constexpr const char* kNames[] = {"libascendcl.so",   "libnnopbase.so", "libopapi.so",
-                                  "libopapi_cv.so",   "libopapi_nn.so", "libopapi_math.so",
-                                  "libcust_opapi.so", "libportacl.so"};
+constexpr const char* kRuntimeNames[] = {"libascendcl.so", "libnnopbase.so"};
+constexpr const char* kOperatorNames[] = {"libopapi.so",      "libopapi_cv.so",   "libopapi_nn.so",
+                                          "libopapi_math.so", "libcust_opapi.so", "libportacl.so"};
+
+// The file itself, whatever links lead to it.
+std::string RealPath(const fs::path& path) {
+  std::error_code ignored;
+  return fs::weakly_canonical(path, ignored).string();
+}
+
+// The file that has the code at an address.
+std::string FileOf(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? RealPath(info.dli_fname) : "";
+}
 
 class Library {
  public:
+  Library(std::string folder, const std::vector<std::string>& files)
+      : folder_(std::move(folder)), files_(files) {}
+
   // "" or what is wrong.
-  std::string Load(const std::string& folder) {
-    for (const char* const name : kNames) {
-      const std::filesystem::path path = std::filesystem::path(folder) / name;
-      std::error_code ignored;
-      if (!std::filesystem::exists(path, ignored)) continue;
-      void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-      if (handle == nullptr) {
-        const std::string error = dlerror();  // begins with the path, or with that of a dependency
-        return error.rfind(path.string(), 0) == 0 ? error : path.string() + ": " + error;
-      }
-      handles_.push_back(handle);
+  std::string Load() {
+    if (!folder_.empty()) {
+      for (const char* const name : kRuntimeNames) LoadInFolder(name, /*own=*/false);
+      for (const char* const name : kOperatorNames) LoadInFolder(name, /*own=*/true);
     }
-    if (!handles_.empty()) return "";
-    return fmt::format("{}: no aclnn library in it (looked for {})", folder,
-                       fmt::join(kNames, ", "));
+    for (const std::string& file : files_) LoadFile(file, /*own=*/true);
+    if (!problem_.empty() || !loaded_.empty()) return problem_;
+    return fmt::format("{}: no aclnn library in it (looked for {}, {})", folder_,
+                       fmt::join(kRuntimeNames, ", "), fmt::join(kOperatorNames, ", "));
   }
 
-  void* Find(const char* name) const {
-    for (void* const handle : handles_) {
-      if (void* const address = dlsym(handle, name)) return address;
+  void* Find(const char* name) {
+    for (const Loaded& library : loaded_) {
+      if (void* const address = dlsym(library.handle, name)) return Note(name, address);
     }
     return nullptr;
   }
 
+  // dlsym() looks into what a library is linked to as well, libportacl.so for one, which would then
+  // be judged by itself.
+  void* FindOwn(const char* name) {
+    std::string elsewhere;
+    for (const Loaded& library : loaded_) {
+      void* const address = dlsym(library.handle, name);
+      if (address == nullptr) continue;
+      if (IsOwn(FileOf(address))) return Note(name, address);
+      elsewhere = FileOf(address);
+    }
+    if (elsewhere.empty()) throw cli::RuntimeFailure(fmt::format("the library has no {}", name));
+    throw cli::RuntimeFailure(fmt::format("{} comes from {}, not from {}", name, elsewhere,
+                                          folder_.empty() ? files_.at(0) : folder_));
+  }
+
+  // Name and file of what was found since the last call.
+  std::vector<std::pair<std::string, std::string>> TakeNews() { return std::exchange(news_, {}); }
+
  private:
-  std::vector<void*> handles_;
+  struct Loaded {
+    void* handle;
+    std::string file;
+    bool own;  // may hold the functions under test
+  };
+
+  void LoadInFolder(const char* name, bool own) {
+    const fs::path path = fs::path(folder_) / name;
+    std::error_code ignored;
+    if (fs::exists(path, ignored)) LoadFile(path, own);
+  }
+
+  void LoadFile(const fs::path& path, bool own) {
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (handle != nullptr) {
+      loaded_.push_back({handle, RealPath(path), own});
+    } else if (problem_.empty()) {
+      const std::string error = dlerror();  // begins with the path, or with that of a dependency
+      problem_ = error.rfind(path.string(), 0) == 0 ? error : path.string() + ": " + error;
+    }
+  }
+
+  // A link in the folder to a file elsewhere counts where its name is that of a library of
+  // operators. What lies in the folder counts, but for a runtime's file beside such libraries. So
+  // does portacl's, but beside another library: it would answer for what that one lacks.
+  bool IsOwn(const std::string& file) const {
+    const std::string portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
+    bool operators = false, others = false, runtime = false, own = false;
+    for (const Loaded& library : loaded_) {
+      operators = operators || library.own;
+      others = others || (library.own && library.file != portacl);
+      if (library.file != file) continue;
+      own = own || library.own;
+      runtime = runtime || !library.own;
+    }
+    if (file == portacl && others) return false;
+    if (own) return true;
+    if (runtime) return !operators;
+    return !folder_.empty() && fs::path(file).parent_path() == RealPath(folder_);
+  }
+
+  void* Note(const std::string& name, void* address) {
+    if (known_.insert(name).second) news_.emplace_back(name, FileOf(address));
+    return address;
+  }
+
+  std::string folder_;
+  std::vector<std::string> files_;
+  std::string problem_;
+  std::vector<Loaded> loaded_;
+  std::set<std::string> known_;
+  std::vector<std::pair<std::string, std::string>> news_;
 };
 
 // What the parent reads: the standard output that this process began with.
@@ -92,7 +176,7 @@ class Answer {
   std::string text_;
 };
 
-void RunLine(AclnnCaller& caller, const std::string& line, Answer& answer) {
+void RunLine(AclnnCaller& caller, Library& library, const std::string& line, Answer& answer) {
   Call call = MakeCall(ParseCase(line));
   AclnnOutcome outcome;
   try {
@@ -115,28 +199,38 @@ void RunLine(AclnnCaller& caller, const std::string& line, Answer& answer) {
     answer.Number(static_cast<uint64_t>(dense.size()));
     answer.Bytes(dense.data(), dense.size());
   }
+  const auto news = library.TakeNews();
+  answer.Number(static_cast<uint32_t>(news.size()));
+  for (const auto& [name, file] : news) {
+    answer.Text(name);
+    answer.Text(file);
+  }
   answer.Send();
 }
 
-int Main(const std::string& folder) {
+int Main(const std::string& folder, const std::vector<std::string>& files) {
   // The library may print; that must not be taken for an answer.
   const int answers = dup(STDOUT_FILENO);
   if (answers < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 3;
   Answer answer(answers);
-  Library library;
+  Library library(folder, files);
   std::unique_ptr<AclnnCaller> caller;
-  std::string problem = library.Load(folder);
+  std::string problem = library.Load();
   try {
     if (problem.empty()) {
-      caller = std::make_unique<AclnnCaller>([&](const char* name) { return library.Find(name); });
+      caller =
+          std::make_unique<AclnnCaller>([&](const char* name) { return library.Find(name); },
+                                        [&](const char* name) { return library.FindOwn(name); });
     }
   } catch (const std::exception& error) {
-    problem = fmt::format("{}: {}", folder, error.what());
+    problem = fmt::format("{}: {}", folder.empty() ? files.at(0) : folder, error.what());
   }
   answer.Text(problem);
   answer.Send();
   if (!problem.empty()) return 2;
-  for (std::string line; std::getline(std::cin, line);) RunLine(*caller, line, answer);
+  for (std::string line; std::getline(std::cin, line);) {
+    RunLine(*caller, library, line, answer);
+  }
   return 0;
 }
 
@@ -144,9 +238,10 @@ int Main(const std::string& folder) {
 }  // namespace portacl::golden
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: portacl-call FOLDER (it is started by `portacl verify`)\n", stderr);
+  if (argc < 2) {
+    std::fputs("usage: portacl-call FOLDER [FILE...] (it is started by `portacl verify`)\n",
+               stderr);
     return 2;
   }
-  return portacl::golden::Main(argv[1]);
+  return portacl::golden::Main(argv[1], {argv + 2, argv + argc});
 }

@@ -7,6 +7,7 @@
 #include "tools/demo/forward.h"
 #include "tools/demo/scene.h"
 #include "tools/tensor/tensor_math.h"
+#include "tools/testing/host_tensors.h"
 
 namespace portacl::cli {
 namespace {
@@ -15,11 +16,8 @@ constexpr GridFrame kFrame = {1, 256, 256, 256, 256, false};
 
 // The gradient of the photograph's brightness through a rotation, in one dtype. Every dtype starts
 // from the same inputs, rounded to it.
-HostTensor Gradient(const Job& job, DataType dtype) {
-  Job converted = ConvertJob(job, dtype);
-  converted.grid_grad = HostTensor();
-  RunJob(converted, {});
-  return std::move(converted.input_grad);
+HostTensor Gradient(const Call& call, DataType dtype) {
+  return TensorOf(Ran(golden::InDType(call, dtype)), "inputGrad");
 }
 
 // Largest error over the three channels per pixel, in units of the dtype's epsilon times `most`.
@@ -42,8 +40,8 @@ DemoScene DataTypesScene() {
   const HostTensor photo = Photograph("chelsea.png");
   const HostTensor grid =
       GridFrom(kFrame, [](GridPoint p) { return Rotate(kFrame, p, 20 * std::numbers::pi / 180); });
-  const Job job = SampleGradientJob(photo, photo, grid);
-  const HostTensor exact = Gradient(job, DataType::kFloat64);
+  const Call call = SampleGradients(photo, photo, grid);
+  const HostTensor exact = Gradient(call, DataType::kFloat64);
   const double most = LargestMagnitude(exact);
 
   constexpr double kScale = 64;  // dark end of the maps, in ε × most
@@ -59,7 +57,7 @@ DemoScene DataTypesScene() {
   std::vector<Panel> row = {
       {"inputGrad, float64", LargestText(exact), GradientImage(exact), "dtypes-float64.png"}};
   for (const DataType dtype : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16}) {
-    const HostTensor gradient = Gradient(job, dtype);
+    const HostTensor gradient = Gradient(call, dtype);
     const HostTensor map = ErrorMap(gradient, exact, most);
     const double largest = LargestMagnitude(map);
     row.push_back({fmt::format("error of {}", DataTypeName(dtype)),
@@ -73,7 +71,7 @@ DemoScene DataTypesScene() {
     }
   }
   scene.section.rows = {std::move(row)};
-  scene.cases = {MakeCase("rotate 20°, gradOutput = photo", job)};
+  scene.cases = {{"rotate 20°, gradOutput = photo", call}};
   return scene;
 }
 

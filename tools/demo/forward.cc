@@ -9,7 +9,9 @@
 #include "tools/cli_error.h"
 #include "tools/data/embedded.h"
 #include "tools/picture/cell_picture.h"
+#include "tools/run_call.h"
 #include "tools/tensor/tensor_math.h"
+#include "tools/testing/host_tensors.h"
 
 namespace portacl::cli {
 namespace {
@@ -18,12 +20,11 @@ void Check(const Status& status, const char* call) {
   ThrowOnStatus(status.code(), call, status.message());
 }
 
-HostTensor ConvertOrEmpty(const HostTensor& tensor, DataType dtype) {
-  return tensor.empty() ? HostTensor() : tensor.ConvertedTo(dtype, "input");
-}
-
-HostTensor LikeOrEmpty(const HostTensor& tensor, DataType dtype) {
-  return tensor.empty() ? HostTensor() : HostTensor(dtype, tensor.shape(), "result");
+golden::Case CaseOf(const char* op) {
+  golden::Case c;
+  c.op = golden::FindOperator(op);
+  c.arguments.resize(c.op->parameters.size());
+  return c;
 }
 
 }  // namespace
@@ -37,16 +38,19 @@ HostTensor Sample(const HostTensor& input, const HostTensor& grid) {
   return output;
 }
 
-Job SampleGradientJob(const HostTensor& grad_output, const HostTensor& input,
-                      const HostTensor& grid) {
-  Job job;
-  job.op = Operator::kGridSampler2dBackward;
-  job.grad_output = Copy(grad_output);
-  job.input = Copy(input);
-  job.grid = Copy(grid);
-  job.input_grad = HostTensor(input.dtype(), input.shape(), "input_grad");
-  job.grid_grad = HostTensor(grid.dtype(), grid.shape(), "grid_grad");
-  return job;
+Call SampleGradients(const HostTensor& grad_output, const HostTensor& input, const HostTensor& grid,
+                     const SamplingModes& modes) {
+  golden::Case c = CaseOf("grid_sampler_2d_backward");
+  const auto set = [&](const char* parameter, std::vector<int64_t> integers) {
+    c.arguments[*c.op->Find(parameter)].integers = std::move(integers);
+  };
+  set("interpolationMode", {static_cast<int64_t>(modes.interpolation)});
+  set("paddingMode", {static_cast<int64_t>(modes.padding)});
+  set("outputMask", {1, modes.input_grad_only ? 0 : 1});
+  std::vector<HostTensor> inputs;
+  for (const HostTensor* const tensor : {&grad_output, &input, &grid})
+    inputs.push_back(Copy(*tensor));
+  return golden::CallOn(std::move(c), inputs);
 }
 
 HostTensor Enlarge(const HostTensor& input, int64_t height, int64_t width) {
@@ -55,35 +59,26 @@ HostTensor Enlarge(const HostTensor& input, int64_t height, int64_t width) {
   return output;
 }
 
-Job EnlargeGradientJob(const HostTensor& grad_output, int64_t height, int64_t width) {
-  Job job;
-  job.op = Operator::kUpsampleNearestExact2dBackward;
-  job.grad_output = Copy(grad_output);
-  job.grad_input =
-      HostTensor(grad_output.dtype(), {grad_output.extent(0), grad_output.extent(1), height, width},
-                 "grad_input");
-  return job;
+Call EnlargeGradient(const HostTensor& grad_output, const Shape& extents) {
+  golden::Case c = CaseOf(extents.size() == 1 ? "upsample_nearest_exact1d_backward"
+                                              : "upsample_nearest_exact2d_backward");
+  Shape shape = {grad_output.extent(0), grad_output.extent(1)};
+  shape.insert(shape.end(), extents.begin(), extents.end());
+  c.arguments[c.op->First(golden::Role::kOutput)].shape = shape;
+  std::vector<HostTensor> inputs;
+  inputs.push_back(Copy(grad_output));
+  return golden::CallOn(std::move(c), inputs);
 }
 
-Job ConvertJob(const Job& job, DataType dtype) {
-  Job result;
-  result.op = job.op;
-  result.grad_output = job.grad_output.ConvertedTo(dtype, "grad_output");
-  result.grad_input = LikeOrEmpty(job.grad_input, dtype);
-  result.scales = job.scales;
-  result.input = ConvertOrEmpty(job.input, dtype);
-  result.grid = ConvertOrEmpty(job.grid, dtype);
-  result.input_grad = LikeOrEmpty(job.input_grad, dtype);
-  result.grid_grad = LikeOrEmpty(job.grid_grad, dtype);
-  result.interpolation = job.interpolation;
-  result.padding = job.padding;
-  result.align_corners = job.align_corners;
-  return result;
+Call Ran(Call call) {
+  RunCall(call, "native");
+  return call;
 }
 
-DemoCase MakeCase(const std::string& name, const Job& job) {
-  const auto shared = std::make_shared<Job>(ConvertJob(job, job.grad_output.dtype()));
-  return {name, [shared](DataType dtype) { return ConvertJob(*shared, dtype); }};
+HostTensor TensorOf(const Call& call, std::string_view native) {
+  size_t i = 0;
+  while (native != call.op->parameters.at(i).native) ++i;
+  return golden::HostCopy(call.arguments[i].tensor);
 }
 
 HostTensor GridFrom(const GridFrame& frame, const std::function<GridPoint(GridPoint)>& map,

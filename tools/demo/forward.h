@@ -16,21 +16,24 @@ HostTensor Photograph(const char* file);
 // Sampling with bilinear interpolation and zeros padding, in the input's dtype.
 HostTensor Sample(const HostTensor& input, const HostTensor& grid);
 
-// A job for the gradients of Sample.
-Job SampleGradientJob(const HostTensor& grad_output, const HostTensor& input,
-                      const HostTensor& grid);
+// The gradients of Sample, or of sampling in other modes.
+struct SamplingModes {
+  Interpolation interpolation = Interpolation::kBilinear;
+  Padding padding = Padding::kZeros;
+  bool input_grad_only = false;
+};
+Call SampleGradients(const HostTensor& grad_output, const HostTensor& input, const HostTensor& grid,
+                     const SamplingModes& modes = {});
 
 // Enlarging with nearest-exact to height x width.
 HostTensor Enlarge(const HostTensor& input, int64_t height, int64_t width);
 
-// A job for the gradient of Enlarge, from a gradOutput to height x width.
-Job EnlargeGradientJob(const HostTensor& grad_output, int64_t height, int64_t width);
+// The gradient of Enlarge for an input of these spatial extents; of one in 1D where there is one.
+Call EnlargeGradient(const HostTensor& grad_output, const Shape& extents);
 
-// The same job with every input rounded to another dtype.
-Job ConvertJob(const Job& job, DataType dtype);
-
-// DemoCase whose inputs are those of `job`, which is copied.
-DemoCase MakeCase(const std::string& name, const Job& job);
+// A call that has been run by the C++ API, and one of its tensors by its name there.
+Call Ran(Call call);
+HostTensor TensorOf(const Call& call, std::string_view native);
 
 // (1, OH, OW, 2) in float32 (or another dtype) from a function of the identity grid's points.
 HostTensor GridFrom(const GridFrame& frame, const std::function<GridPoint(GridPoint)>& map,

@@ -24,16 +24,16 @@ HostTensor LensGrid(double strength) {
 
 // How much of all points' weight each pixel of `shape` gets: inputGrad of ones.
 HostTensor PixelWeights(const HostTensor& target, const Shape& shape, const HostTensor& grid) {
-  Job job = SampleGradientJob(Constant(DataType::kFloat32, target.shape(), 1),
-                              Constant(DataType::kFloat32, shape, 0), grid);
-  job.grid_grad = HostTensor();
-  RunJob(job, {});
-  return std::move(job.input_grad);
+  SamplingModes modes;
+  modes.input_grad_only = true;
+  return TensorOf(Ran(SampleGradients(Constant(DataType::kFloat32, target.shape(), 1),
+                                      Constant(DataType::kFloat32, shape, 0), grid, modes)),
+                  "inputGrad");
 }
 
 // A descent on the pixels of a guess, with the guesses that the sheet shows.
 struct Descent {
-  Job first;  // the gradients at the grey start
+  Call first;  // the gradients at the grey start
   std::vector<double> losses;
   HostTensor after_1, after_5, final;
 };
@@ -45,12 +45,11 @@ Descent Straighten(const HostTensor& target, const Shape& shape, const HostTenso
   for (int step = 0; step <= kSteps; ++step) {
     const HostTensor error = Difference(Sample(guess, grid), target);
     descent.losses.push_back(Dot(error, error) / 2);
-    Job job = SampleGradientJob(error, guess, grid);
-    RunJob(job, {});
+    Call call = Ran(SampleGradients(error, guess, grid));
     if (step == 1) descent.after_1 = Copy(guess);
     if (step == 5) descent.after_5 = Copy(guess);
-    if (step < kSteps) DescendWeighted(guess, job.input_grad, weights);
-    if (step == 0) descent.first = std::move(job);
+    if (step < kSteps) DescendWeighted(guess, TensorOf(call, "inputGrad"), weights);
+    if (step == 0) descent.first = std::move(call);
   }
   descent.final = std::move(guess);
   return descent;
@@ -80,9 +79,10 @@ DemoScene LensScene() {
   const Descent descent = Straighten(target, photo.shape(), grid);
   // gridGrad where the strength is guessed wrong.
   const HostTensor wrong_grid = LensGrid(kWrongStrength);
-  Job wrong = SampleGradientJob(Difference(Sample(photo, wrong_grid), target), photo, wrong_grid);
-  RunJob(wrong, {});
-  const double reference = FlowReference(wrong.grid_grad);
+  const Call wrong =
+      Ran(SampleGradients(Difference(Sample(photo, wrong_grid), target), photo, wrong_grid));
+  const HostTensor wrong_grid_grad = TensorOf(wrong, "gridGrad");
+  const double reference = FlowReference(wrong_grid_grad);
 
   DemoScene scene;
   scene.section.title = "3  Bending a picture (grid sampler, bilinear): inputGrad undoes a lens";
@@ -95,8 +95,9 @@ DemoScene LensScene() {
   scene.section.rows = {
       {{"target: what the lens saw", "384 × 384 pixels; black lies outside the photograph",
         PhotoImage(target), "lens-target.png"},
-       {"inputGrad at the grey start", "mid-grey is 0, " + LargestText(descent.first.input_grad),
-        GradientImage(descent.first.input_grad), "lens-inputGrad.png"},
+       {"inputGrad at the grey start",
+        "mid-grey is 0, " + LargestText(TensorOf(descent.first, "inputGrad")),
+        GradientImage(TensorOf(descent.first, "inputGrad")), "lens-inputGrad.png"},
        GuessPanel("1 step", descent.after_1, ""),
        GuessPanel("5 steps", descent.after_5, ""),
        GuessPanel(fmt::format("{} steps", kSteps), descent.final, "lens-straightened.png")},
@@ -107,12 +108,11 @@ DemoScene LensScene() {
         TensorToImage(AbsoluteDifference(descent.final, photo), {0, 1.0 / 32}, "error"), ""},
        {"gridGrad at a wrong strength",
         "0.25 instead of 0.3; colours as in section 2, rim " + fmt::format("{:.3g}", reference),
-        FlowPicture(wrong.grid_grad, reference), "lens-gridGrad.png"},
+        FlowPicture(wrong_grid_grad, reference), "lens-gridGrad.png"},
        {"loss over the steps",
         fmt::format("from {:.0f} to {:.3g}", descent.losses.front(), descent.losses.back()),
         DrawLossPlot(curve, PanelWidth(2), "loss = ½ \u2211 error²"), "lens-loss.png", 2}}};
-  scene.cases = {MakeCase("lens 0.3, bilinear zeros", descent.first),
-                 MakeCase("lens 0.25, bilinear zeros", wrong)};
+  scene.cases = {{"lens 0.3, bilinear zeros", descent.first}, {"lens 0.25, bilinear zeros", wrong}};
   const double left = descent.losses.back() / descent.losses.front();
   scene.checks = {{"the lens is undone",
                    fmt::format("loss {:.4g} became {:.3g} in {} steps", descent.losses.front(),

@@ -94,12 +94,10 @@ DemoScene ModesScene() {
       "the last picture).";
   std::vector<Panel> row;
   for (const Mode& mode : kModes) {
-    Job job = SampleGradientJob(Constant(DataType::kFloat32, photo.shape(), 1), photo, grid);
-    job.interpolation = mode.interpolation;
-    job.padding = mode.padding;
-    RunJob(job, {});
-    row.push_back(ModePanel(mode, Coverage(job.input_grad), grid));
-    scene.cases.push_back(MakeCase(fmt::format("wide view, {}", mode.name), job));
+    const Call call = Ran(SampleGradients(Constant(DataType::kFloat32, photo.shape(), 1), photo,
+                                          grid, {mode.interpolation, mode.padding}));
+    row.push_back(ModePanel(mode, Coverage(TensorOf(call, "inputGrad")), grid));
+    scene.cases.push_back({fmt::format("wide view, {}", mode.name), call});
   }
   scene.section.rows = {std::move(row)};
   return scene;

@@ -30,7 +30,7 @@ struct Evaluation {
   double loss = 0;
   double slope = 0;  // d loss / d angle
   HostTensor error;  // gradOutput
-  Job job;
+  Call call;
 };
 
 double Loss(const HostTensor& photo, const HostTensor& target, double angle) {
@@ -52,9 +52,8 @@ Evaluation Evaluate(const HostTensor& photo, const HostTensor& target, double an
   const HostTensor grid = TurnedGrid(angle, photo.dtype());
   e.error = Difference(Sample(photo, grid), target);
   e.loss = Dot(e.error, e.error) / 2;
-  e.job = SampleGradientJob(e.error, photo, grid);
-  RunJob(e.job, {});
-  e.slope = SlopeFrom(e.job.grid_grad, angle);
+  e.call = Ran(SampleGradients(e.error, photo, grid));
+  e.slope = SlopeFrom(TensorOf(e.call, "gridGrad"), angle);
   return e;
 }
 
@@ -142,7 +141,9 @@ DemoScene RotationScene() {
   const HostTensor target = Sample(photo, TurnedGrid(kTrueAngle, DataType::kFloat32));
   const std::vector<Evaluation> path = FindAngle(photo, target);
   const Evaluation &start = path.front(), &end = path.back();
-  const double reference = FlowReference(start.job.grid_grad);
+  const HostTensor grid_grad = TensorOf(start.call, "gridGrad");
+  const HostTensor input_grad = TensorOf(start.call, "inputGrad");
+  const double reference = FlowReference(grid_grad);
 
   DemoScene scene;
   scene.section.title = "2  Turning a picture (grid sampler, bilinear): gridGrad finds the angle";
@@ -158,15 +159,15 @@ DemoScene RotationScene() {
        {"gradOutput = sampled − target", "the error at 0°; mid-grey is 0",
         TensorToImage(start.error, {-1, 1}, "error"), ""},
        {"gridGrad at 0°", "colour: direction in which a point's error grows",
-        FlowPicture(start.job.grid_grad, reference), "rotation-gridGrad.png"},
+        FlowPicture(grid_grad, reference), "rotation-gridGrad.png"},
        LegendPanel(reference)},
-      {{"inputGrad at 0°", "the error on the input's pixels; " + LargestText(start.job.input_grad),
-        GradientImage(start.job.input_grad), "rotation-inputGrad.png"},
+      {{"inputGrad at 0°", "the error on the input's pixels; " + LargestText(input_grad),
+        GradientImage(input_grad), "rotation-inputGrad.png"},
        ErrorPanel(path[std::min<size_t>(2, path.size() - 1)], std::min<size_t>(2, path.size() - 1)),
        ErrorPanel(end, path.size() - 1),
        PlotPanel(path)}};
-  scene.cases = {MakeCase("rotate 0°, bilinear zeros", start.job),
-                 MakeCase("rotate 3°, bilinear zeros", path[1].job)};
+  scene.cases = {{"rotate 0°, bilinear zeros", start.call},
+                 {"rotate 3°, bilinear zeros", path[1].call}};
   const double miss = std::fabs(end.angle - kTrueAngle) / kDegree;
   scene.checks = {
       SlopeCheck(photo, target),

@@ -3,19 +3,21 @@
 #ifndef PORTACL_TOOLS_DEMO_SCENE_H_
 #define PORTACL_TOOLS_DEMO_SCENE_H_
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "tools/job/job.h"
 #include "tools/picture/contact_sheet.h"
+#include "tools/tensor/host_tensor.h"
+#include "tools/testing/call.h"
 
 namespace portacl::cli {
 
-// An operator call of a scene. `make` gives it in any dtype: inputs rounded once from float32.
+using golden::Call;
+
+// An operator call of a scene, whose inputs are rounded to each dtype.
 struct DemoCase {
   std::string name;
-  std::function<Job(DataType)> make;
+  Call call;
 };
 
 // A fact that must hold, besides the bits.
@@ -45,6 +47,9 @@ DemoScene ModesScene();
 
 // The gradients in four dtypes and their distance from float64.
 DemoScene DataTypesScene();
+
+// Enlarging and reducing by every kernel, aliasing, and their gradients.
+DemoScene ResizingScene();
 
 }  // namespace portacl::cli
 

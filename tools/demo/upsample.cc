@@ -18,30 +18,27 @@ constexpr int64_t kSide = 256;
 struct Enlargement {
   int64_t side;
   std::string factor;
-  Job job;
+  Call call;
+  HostTensor gradient;
   HostTensor copies;  // how many pixels each small pixel was copied to
   HostTensor after_step;
 };
 
 Enlargement MakeEnlargement(const HostTensor& error, int64_t side, const std::string& factor) {
-  Enlargement e{side, factor, EnlargeGradientJob(error, side, side), {}, {}};
-  RunJob(e.job, {});
-  Job count = EnlargeGradientJob(Constant(DataType::kFloat32, error.shape(), 1), side, side);
-  RunJob(count, {});
-  e.copies = std::move(count.grad_input);
-  e.after_step = Constant(DataType::kFloat32, e.job.grad_input.shape(), 0.5);
-  DescendWeighted(e.after_step, e.job.grad_input, e.copies);
+  Enlargement e{side, factor, Ran(EnlargeGradient(error, {side, side})), {}, {}, {}};
+  e.gradient = TensorOf(e.call, "gradInput");
+  const HostTensor ones = Constant(DataType::kFloat32, error.shape(), 1);
+  e.copies = TensorOf(Ran(EnlargeGradient(ones, {side, side})), "gradInput");
+  e.after_step = Constant(DataType::kFloat32, e.gradient.shape(), 0.5);
+  DescendWeighted(e.after_step, e.gradient, e.copies);
   return e;
 }
 
 // Every row of every channel is a signal of its own.
-Job RowsJob(const HostTensor& error, int64_t length) {
-  Job job;
-  job.op = Operator::kUpsampleNearestExact1dBackward;
-  job.grad_output = HostTensor(error.dtype(), {3, kSide, kSide}, "rows");
-  for (int64_t i = 0; i < error.count(); ++i) job.grad_output.Set(i, error.Get(i));
-  job.grad_input = HostTensor(error.dtype(), {3, kSide, length}, "grad_input");
-  return job;
+Call RowsGradient(const HostTensor& error, int64_t length) {
+  HostTensor rows(error.dtype(), {3, kSide, kSide}, "rows");
+  for (int64_t i = 0; i < error.count(); ++i) rows.Set(i, error.Get(i));
+  return EnlargeGradient(rows, {length});
 }
 
 // <enlarge(x), g> = <x, gradient(g)> in double: the backward function is the adjoint.
@@ -51,9 +48,8 @@ DemoCheck AdjointCheck(const HostTensor& photo) {
   Random random(1);
   for (int64_t i = 0; i < x.count(); ++i) x.Set(i, random.NextSigned());
   const HostTensor g = photo.ConvertedTo(DataType::kFloat64, "g");
-  Job job = EnlargeGradientJob(g, kSmall, kSmall);
-  RunJob(job, {});
-  const double left = Dot(Enlarge(x, kSide, kSide), g), right = Dot(x, job.grad_input);
+  const HostTensor gradient = TensorOf(Ran(EnlargeGradient(g, {kSmall, kSmall})), "gradInput");
+  const double left = Dot(Enlarge(x, kSide, kSide), g), right = Dot(x, gradient);
   const double error = std::fabs(left - right) / std::fabs(left);
   return {"enlarging and its gradient are adjoint",
           fmt::format("<enlarge(x), g> = {:.12g}, <x, gradient(g)> = {:.12g}", left, right),
@@ -62,8 +58,8 @@ DemoCheck AdjointCheck(const HostTensor& photo) {
 
 Panel GradientPanel(const Enlargement& e) {
   return {fmt::format("gradInput, {}", e.factor),
-          fmt::format("{0} × {0} pixels; {1}", e.side, LargestText(e.job.grad_input)),
-          GradientImage(e.job.grad_input), fmt::format("upsample-{}-gradInput.png", e.side)};
+          fmt::format("{0} × {0} pixels; {1}", e.side, LargestText(e.gradient)),
+          GradientImage(e.gradient), fmt::format("upsample-{}-gradInput.png", e.side)};
 }
 
 Panel StepPanel(const Enlargement& e, const std::string& caption) {
@@ -79,8 +75,8 @@ DemoScene UpsampleScene() {
   const Enlargement twice = MakeEnlargement(error, 128, "× 2");
   const Enlargement four = MakeEnlargement(error, 64, "× 4");
   const Enlargement fraction = MakeEnlargement(error, 160, "× 1.6");
-  Job rows = RowsJob(error, 64);
-  RunJob(rows, {});
+  const Call rows = Ran(RowsGradient(error, 64));
+  const HostTensor rows_gradient = TensorOf(rows, "gradInput");
 
   DemoScene scene;
   scene.section.title = "1  Enlarging a picture (nearest-exact): the gradient of every small pixel";
@@ -97,16 +93,18 @@ DemoScene UpsampleScene() {
        GradientPanel(four),
        GradientPanel(fraction)},
       {{"gradInput in 1D, × 4",
-        "each row by itself: 256 values become 64; " + LargestText(rows.grad_input),
-        GradientImage(rows.grad_input), "upsample-1d-gradInput.png"},
+        "each row by itself: 256 values become 64; " + LargestText(rows_gradient),
+        GradientImage(rows_gradient), "upsample-1d-gradInput.png"},
        {"copies of each pixel, × 1.6",
         "the first 12 × 12 small pixels: each is copied to 1, 2 or 4 pixels",
         CellPicture(fraction.copies, {0, 0, 12}, 5, true), "upsample-160-copies.png"},
        StepPanel(twice, "each pixel is the mean of 2 × 2 pixels"),
        StepPanel(four, "each pixel is the mean of 4 × 4 pixels"),
        StepPanel(fraction, "divided by each pixel's own copies, the plaid is gone")}};
-  scene.cases = {MakeCase("upsample 2D ×2", twice.job), MakeCase("upsample 2D ×4", four.job),
-                 MakeCase("upsample 2D ×1.6", fraction.job), MakeCase("upsample 1D ×4", rows)};
+  scene.cases = {{"upsample 2D ×2", twice.call},
+                 {"upsample 2D ×4", four.call},
+                 {"upsample 2D ×1.6", fraction.call},
+                 {"upsample 1D ×4", rows}};
   scene.checks = {AdjointCheck(photo)};
   return scene;
 }

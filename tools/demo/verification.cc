@@ -1,11 +1,14 @@
-// Runs of one job in every way, and the first bit that differs.
+// Runs of one call in every way, and the first bit that differs.
 #include "tools/demo/verification.h"
 
 #include <fmt/format.h>
 
 #include "tools/cli_error.h"
-#include "tools/job/library_info.h"
+#include "tools/library_info.h"
+#include "tools/run_call.h"
+#include "tools/run_names.h"
 #include "tools/tensor/checksum.h"
+#include "tools/testing/host_tensors.h"
 
 namespace portacl::cli {
 namespace {
@@ -23,80 +26,64 @@ class ForcedImpl {
   ForcedImpl& operator=(const ForcedImpl&) = delete;
 };
 
-HostTensor Copied(const HostTensor& tensor) {
-  return tensor.empty() ? HostTensor() : tensor.ConvertedTo(tensor.dtype(), "copy");
-}
-
-// The job's inputs and options with results of its own.
-Job CopyOf(const Job& job) {
-  Job copy;
-  copy.op = job.op;
-  copy.grad_output = Copied(job.grad_output);
-  copy.grad_input = Copied(job.grad_input);
-  copy.scales = job.scales;
-  copy.input = Copied(job.input);
-  copy.grid = Copied(job.grid);
-  copy.input_grad = Copied(job.input_grad);
-  copy.grid_grad = Copied(job.grid_grad);
-  copy.interpolation = job.interpolation;
-  copy.padding = job.padding;
-  copy.align_corners = job.align_corners;
-  return copy;
-}
-
-// "" or where the results of `job` differ from those of `ref`.
-std::string DifferenceFrom(const Job& ref, const Job& job, const std::string& who) {
-  const std::vector<NamedTensor> expected = Outputs(ref), actual = Outputs(job);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const int64_t at = FirstDifference(*expected[i].tensor, *actual[i].tensor);
+// "" or where the results of `call` differ from those of `ref`.
+std::string DifferenceFrom(const golden::Call& ref, const golden::Call& call,
+                           const std::string& who) {
+  for (const size_t i : ref.With(golden::Role::kOutput)) {
+    if (!ref.arguments[i].wanted) continue;
+    const HostTensor expected = golden::HostCopy(ref.arguments[i].tensor);
+    const HostTensor actual = golden::HostCopy(call.arguments[i].tensor);
+    const int64_t at = FirstDifference(expected, actual);
     if (at >= 0) {
-      return fmt::format("{}: {}[{}] is {:.9g}, but ref has {:.9g}", who, actual[i].name, at,
-                         actual[i].tensor->Get(at), expected[i].tensor->Get(at));
+      return fmt::format("{}: {}[{}] is {:.9g}, but ref has {:.9g}", who,
+                         WithSeparator(call.op->parameters[i].native, '_'), at, actual.Get(at),
+                         expected.Get(at));
     }
   }
   return "";
 }
 
-// The aclnn API takes double for the grid sampler only.
-bool AclTakes(const Job& job) {
-  return !IsUpsample(job.op) || job.grad_output.dtype() != DataType::kFloat64;
-}
-
-// Runs again in some other way and notes whether the bits agree.
-void CompareRun(const Job& ref, Job& again, const RunSettings& settings, const std::string& who,
+// Runs again in some other way, with results of its own, and notes whether the bits agree.
+void CompareRun(const golden::Call& ref, const std::string& profile, const std::string& who,
                 Verification& result) {
-  RunJob(again, settings);
+  golden::Call again = ref;
+  for (const size_t i : again.With(golden::Role::kOutput)) {
+    again.arguments[i].tensor.FillUnwritten();
+  }
+  RunCall(again, profile);
   result.compared.push_back(who);
   if (result.problem.empty()) result.problem = DifferenceFrom(ref, again, who);
 }
 
 }  // namespace
 
-Verification VerifyAgainstRef(Job& job) {
-  Verification result;
-  const RunReport report = RunJob(job, {"native", kTimedRuns, {}});
-  result.kernel = report.kernel;
-  result.seconds = report.best();
-  result.gb_per_s = BytesMoved(job) / report.best() / 1e9;
-  result.checksum = ChecksumText(*Outputs(job).front().tensor);
-
-  Job ref = CopyOf(job);
+Verification VerifyAgainstRef(golden::Call call) {
+  golden::Call ref = call;
   {
     const ForcedImpl forced("ref");
-    RunJob(ref, {});
+    RunCall(ref, "native");
   }
-  result.problem = DifferenceFrom(ref, job, report.kernel);
-  Job again = CopyOf(job);
-  for (const std::string& family : AvailableKernels(job.op)) {
+  golden::Timing timing;
+  timing.repeat = kTimedRuns;
+  const RunReport report = RunCall(call, "native", nullptr, std::move(timing));
+  Verification result;
+  result.kernel = report.kernel;
+  result.seconds = report.timing.best();
+  result.gb_per_s = BytesMoved(call) / report.timing.best() / 1e9;
+  result.checksum =
+      ChecksumText(golden::HostCopy(call.arguments[call.op->First(golden::Role::kOutput)].tensor));
+  result.problem = DifferenceFrom(ref, call, report.kernel);
+  for (const std::string& family : AvailableKernels(ops::RowOf(call.op->op).name)) {
     if (family == "ref") continue;
     const ForcedImpl forced(family);
-    CompareRun(ref, again, {}, family, result);
+    CompareRun(ref, "native", family, result);
   }
   const int threads = portaclGetNumThreads();
   static_cast<void>(portaclSetNumThreads(1));
-  CompareRun(ref, again, {}, "1 thread", result);
+  CompareRun(ref, "native", "1 thread", result);
   static_cast<void>(portaclSetNumThreads(threads));
-  if (AclTakes(job)) CompareRun(ref, again, {"open", 1, {}}, "aclnn", result);
+  const bool aclnn = call.op->traits->dtypes.open.Has(static_cast<int32_t>(call.source.dtype));
+  if (aclnn) CompareRun(ref, "open", "aclnn", result);
   return result;
 }
 

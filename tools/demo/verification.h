@@ -1,4 +1,4 @@
-// Runs a job with every kernel family, with one thread and through the aclnn API, and compares the
+// Runs a call with every kernel family, with one thread and through the aclnn API, and compares the
 // bits with those of the reference kernels.
 #ifndef PORTACL_TOOLS_DEMO_VERIFICATION_H_
 #define PORTACL_TOOLS_DEMO_VERIFICATION_H_
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/job/job.h"
+#include "tools/testing/call.h"
 
 namespace portacl::cli {
 
@@ -20,8 +20,7 @@ struct Verification {
   std::string problem;                // the first difference; "" where all bits agree
 };
 
-// Leaves the results of the library's own choice in `job`.
-Verification VerifyAgainstRef(Job& job);
+Verification VerifyAgainstRef(golden::Call call);
 
 }  // namespace portacl::cli
 

@@ -30,6 +30,7 @@ constexpr Meaning kEnvironment[] = {
      "0: a call uses all its threads, also where waiting for them costs more than they save"},
     {"PORTACL_IMPL", "force one kernel; --impl wins"},
     {"PORTACL_PROFILE", "which product's rules the aclnn API follows; --profile wins"},
+    {"PORTACL_EDITION", "8.x or 9.x: which edition of the vendor's pages it follows"},
     {"PORTACL_STRICT", "1: refuse what the aclnn API otherwise accepts with a warning"},
     {"PORTACL_LOG",
      "trace, debug, info, warn, err or off: the log on standard error; calls: a line for each "

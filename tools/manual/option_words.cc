@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tools/job/job.h"
 #include "tools/parse.h"
+#include "tools/run_names.h"
 #include "tools/testing/operators.h"
 
 namespace portacl::cli {
@@ -35,7 +35,7 @@ OptionWords WordsOf(const CLI::Option& option) {
     } else if (part == "FOLDER") {
       result.folders = true;
     } else if (part == "OPERATOR") {
-      result.words = OperatorWords();
+      result.words = RunWords();
     } else if (part == "CASE_OPERATOR") {
       result.words = CaseOperatorWords();
     } else if (IsWord(part)) {

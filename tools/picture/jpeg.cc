@@ -3,9 +3,11 @@
 #include <turbojpeg.h>
 
 #include <memory>
+#include <utility>
 
 #include "tools/cli_error.h"
 #include "tools/picture/codec.h"
+#include "tools/picture/exif.h"
 
 namespace portacl::cli {
 namespace {
@@ -56,7 +58,7 @@ Samples DecodeJpeg(std::span<const unsigned char> file, const std::string& name)
                     samples.height, grey ? TJPF_GRAY : TJPF_RGB, kFlags) != 0) {
     refuse();
   }
-  return samples;
+  return Upright(std::move(samples), JpegOrientation(file));
 }
 
 std::string EncodeJpeg(const void* pixels, int width, int height, const std::string& name) {

@@ -6,9 +6,11 @@
 #include <bit>
 #include <csetjmp>
 #include <cstdio>
+#include <utility>
 
 #include "tools/cli_error.h"
 #include "tools/picture/codec.h"
+#include "tools/picture/exif.h"
 
 namespace portacl::cli {
 namespace {
@@ -98,7 +100,10 @@ Samples DecodePng(std::span<const unsigned char> file, const std::string& name) 
   std::vector<unsigned char*> rows(static_cast<size_t>(samples.height));
   for (size_t y = 0; y < rows.size(); ++y) rows[y] = samples.bytes.data() + y * row_bytes;
   if (!ReadRows(reader, rows.data())) Refuse(name, reader);
-  return samples;
+  png_uint_32 exif_size = 0;
+  unsigned char* exif = nullptr;
+  if (png_get_eXIf_1(reader.png, reader.info, &exif_size, &exif) == 0) return samples;
+  return Upright(std::move(samples), ExifOrientation({exif, exif_size}));
 }
 
 std::string EncodePng(const void* pixels, int width, int height, const std::string& name) {

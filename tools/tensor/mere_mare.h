@@ -23,7 +23,7 @@ struct Comparison {
 double ComparisonThreshold(DataType dtype);
 
 // Compares `actual` with `golden` (which may have another dtype, but not another shape); the
-// threshold is that of `actual`. Equal values, equal infinities and a NaN on both sides count as
+// threshold is the one of `actual`. Equal values, equal infinities and a NaN on both sides count as
 // error 0; any other pair with a NaN or infinity fails. No elements: passed.
 Comparison Compare(const HostTensor& actual, const HostTensor& golden);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -16,6 +18,18 @@ using cli::BadInput;
 
 bool IsNumber(const std::string& symbol) { return symbol[0] >= '0' && symbol[0] <= '9'; }
 
+// Of parameter i, in the order of its format.
+std::vector<std::string> SymbolsOf(const Case& c, size_t i) {
+  const Parameter& row = c.op->parameters[i];
+  std::vector<std::string> symbols = Symbols(row);
+  const bool moved = IsTensor(row.role) ? IsChannelsLast(c, i)
+                                        : PageFactsOf(*c.op).input_size_channels_last &&
+                                              std::string_view(row.name) == "inputSize" &&
+                                              IsChannelsLast(c, c.op->First(Role::kInput));
+  if (moved) std::rotate(symbols.begin() + 1, symbols.begin() + 2, symbols.end());
+  return symbols;
+}
+
 // Extents by symbol: from the shapes that the case gives, the first that has a symbol decides.
 class Extents {
  public:
@@ -25,17 +39,18 @@ class Extents {
         const Parameter& row = c.op->parameters[i];
         const auto& given = tensors ? c.arguments[i].shape : c.arguments[i].integers;
         const bool has_symbols = tensors ? IsTensor(row.role) : row.role == Role::kInts;
-        if (given && has_symbols) Bind(row, *given);
+        if (given && has_symbols) Bind(i, *given);
       }
     }
     if (c.expect == 0) CheckOutputSize();
   }
 
-  // What `given` says, or the pattern's extents.
-  Shape Of(const Parameter& row, const std::optional<Shape>& given) const {
+  // What `given` says, or the extents of parameter i by its pattern.
+  Shape Of(size_t i, const std::optional<Shape>& given) const {
     if (given) return *given;
+    const Parameter& row = case_.op->parameters[i];
     Shape shape;
-    for (const std::string& symbol : Symbols(row)) {
+    for (const std::string& symbol : SymbolsOf(case_, i)) {
       const auto found = bound_.find(symbol);
       if (!IsNumber(symbol) && found == bound_.end()) Fail(row, symbol);
       shape.push_back(IsNumber(symbol) ? std::stoll(symbol) : found->second);
@@ -44,8 +59,9 @@ class Extents {
   }
 
  private:
-  void Bind(const Parameter& row, const Shape& shape) {
-    const std::vector<std::string> symbols = Symbols(row);
+  void Bind(size_t parameter, const Shape& shape) {
+    const Parameter& row = case_.op->parameters[parameter];
+    const std::vector<std::string> symbols = SymbolsOf(case_, parameter);
     if (symbols.size() != shape.size()) {
       if (case_.expect != 0) return;  // a wrong rank may be what is to be refused
       throw BadInput(fmt::format("case '{}': field {} has {} extents, but {} is {}",
@@ -56,35 +72,27 @@ class Extents {
     }
   }
 
-  // The operators refuse an outputSize that is not the shape's; backward does not use one beside a
-  // scale. (An inputSize that is not is warned about.)
+  // The operators refuse an outputSize that is not the shape's. (An inputSize that is not is
+  // refused or warned about.)
   void CheckOutputSize() const {
     const auto at = case_.op->Find("outputSize");
     if (!at || !case_.arguments[*at].integers) return;
     const Parameter& row = case_.op->parameters[*at];
     const Shape& given = *case_.arguments[*at].integers;
-    const char* const tensor = case_.op->backward() ? "gradOutput" : "out";
-    const auto& format = case_.arguments[*case_.op->Find(tensor)].format;
-    if (format && format->back() == 'C') return;  // channels last: its extents lie elsewhere
+    const size_t tensor = case_.op->First(case_.op->backward() ? Role::kInput : Role::kOutput);
     const std::vector<std::string> symbols = Symbols(row);
-    const std::vector<double> scales = Scales();
     for (size_t axis = 0; axis < symbols.size(); ++axis) {
       const int64_t extent = bound_.at(symbols[axis]);
-      if (given[axis] == extent || (case_.op->backward() && scales[axis] > 0)) continue;
+      if (given[axis] == extent || (!case_.op->strict_sizes() && HasScale(axis))) continue;
       throw BadInput(fmt::format("case '{}': field outputSize is {}, but {} has {} = {}",
-                                 ToString(case_), fmt::join(given, ","), tensor, symbols[axis],
-                                 extent));
+                                 ToString(case_), fmt::join(given, ","),
+                                 case_.op->parameters[tensor].name, symbols[axis], extent));
     }
   }
 
-  // One for each spatial axis of the nearest operators; 0 where the case has none.
-  std::vector<double> Scales() const {
-    std::vector<double> scales;
-    for (size_t i = 0; i < case_.arguments.size(); ++i) {
-      if (case_.op->parameters[i].role != Role::kReal) continue;
-      scales.push_back(case_.arguments[i].real.value_or(0));
-    }
-    return scales;
+  bool HasScale(size_t axis) const {
+    size_t i = case_.op->First(Role::kReal) + axis;
+    return case_.arguments[i].real.value_or(0) > 0;
   }
 
   [[noreturn]] void Fail(const Parameter& row, const std::string& symbol) const {
@@ -212,6 +220,12 @@ std::vector<int64_t> DefaultIntegers(const OperatorRow& op, Role role) {
 
 }  // namespace
 
+bool IsChannelsLast(const Case& c, size_t i) {
+  const std::optional<std::string>& format = c.arguments[i].format;
+  return (format == "NHWC" || format == "NDHWC") &&
+         std::string_view(c.op->parameters[i].pattern).starts_with("N,C,");
+}
+
 ViewTensor::ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset,
                        const std::string& what)
     : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), offset_(offset) {
@@ -229,6 +243,15 @@ ViewTensor::ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset
   storage_ = count_ > 0 ? high + 1 : offset_;
   dense_ = count_ == storage_ - offset_ && strides_ == cli::DenseStrides(shape_);
   bytes_.resize(cli::CountBytes({storage_}, std::max<size_t>(element_size(), 1), what));
+}
+
+ViewTensor ViewTensor::ChannelsFirst() const {
+  ViewTensor moved = *this;
+  std::rotate(moved.shape_.begin() + 1, moved.shape_.end() - 1, moved.shape_.end());
+  std::rotate(moved.strides_.begin() + 1, moved.strides_.end() - 1, moved.strides_.end());
+  moved.dense_ = moved.count_ == moved.storage_ - moved.offset_ &&
+                 moved.strides_ == cli::DenseStrides(moved.shape_);
+  return moved;
 }
 
 template <class Visit>
@@ -257,6 +280,13 @@ std::vector<std::byte> ViewTensor::Dense() const {
   return dense;
 }
 
+void ViewTensor::SetDense(const std::vector<std::byte>& elements) {
+  const size_t size = element_size();
+  ForEachPosition([&](int64_t i, size_t at) {
+    std::memcpy(bytes_.data() + at, elements.data() + static_cast<size_t>(i) * size, size);
+  });
+}
+
 std::vector<double> ViewTensor::Values() const {
   std::vector<double> values(static_cast<size_t>(count_));
   ForEachPosition([&](int64_t i, size_t at) {
@@ -273,25 +303,52 @@ void ViewTensor::Fill(const std::vector<double>& values) {
   });
 }
 
-void ViewTensor::FillWithNaN() { std::fill(bytes_.begin(), bytes_.end(), std::byte{0xFF}); }
+void ViewTensor::FillUnwritten() {
+  const std::span<const std::byte> pattern = UnwrittenElement(element_size());
+  for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = pattern[i % pattern.size()];
+}
 
-bool ViewTensor::OutsideIsIntact() const {
-  if (dense_ && offset_ == 0) return true;
+std::optional<size_t> ViewTensor::FirstWrittenOutside() const {
+  if (dense_ && offset_ == 0) return std::nullopt;
   std::vector<bool> inside(bytes_.size(), false);
   const size_t size = element_size();
   ForEachPosition([&](int64_t, size_t at) {
     std::fill_n(inside.begin() + static_cast<std::ptrdiff_t>(at), size, true);
   });
+  const std::span<const std::byte> pattern = UnwrittenElement(size);
   for (size_t i = 0; i < bytes_.size(); ++i) {
-    if (!inside[i] && bytes_[i] != std::byte{0xFF}) return false;
+    if (!inside[i] && bytes_[i] != pattern[i % pattern.size()]) return i;
   }
-  return true;
+  return std::nullopt;
 }
 
-std::vector<double> Call::reals() const {
-  std::vector<double> values;
-  for (const size_t i : With(Role::kReal)) values.push_back(arguments[i].real);
-  return values;
+std::span<const std::byte> UnwrittenElement(size_t element_size) {
+  // Little-endian. Quiet NaNs in all four types; what arithmetic makes has no bits but the first.
+  static constexpr auto kBytes = [](auto... bytes) { return std::array{std::byte(bytes)...}; };
+  static constexpr auto kOne = kBytes(0xFF);
+  static constexpr auto kTwo = kBytes(0xE5, 0xFF);
+  static constexpr auto kFour = kBytes(0xA5, 0xA5, 0xE5, 0xFF);
+  static constexpr auto kEight = kBytes(0xA5, 0xA5, 0xA5, 0xA5, 0xA5, 0xE5, 0xFF, 0xFF);
+  if (element_size == 8) return kEight;
+  if (element_size == 4) return kFour;
+  if (element_size == 2) return kTwo;
+  return kOne;
+}
+
+std::vector<double> Call::scales() const {
+  std::vector<double> scales(op->axes, 0.0);
+  const std::vector<size_t> reals = With(Role::kReal);
+  for (size_t axis = 0; axis < reals.size(); ++axis) {
+    const double given = arguments[reals[axis]].real;
+    scales[axis] =
+        op->parameters[reals[axis]].narrow ? static_cast<double>(static_cast<float>(given)) : given;
+    if (scales[axis] < 0 && !PageFactsOf(*op).refuses_negative_scales) scales[axis] = 0;
+    if (!PageFactsOf(*op).ignores_unfitting_scales) continue;
+    const auto small = static_cast<double>(output().shape()[axis + 2]);
+    const auto large = static_cast<double>(input().shape()[axis + 2]);
+    if (std::floor(small * scales[axis]) != large) scales[axis] = 0;
+  }
+  return scales;
 }
 
 std::vector<size_t> Call::With(Role role) const {
@@ -310,9 +367,9 @@ std::vector<ArgumentOutline> OutlineOf(const Case& c) {
     const ArgumentCase& given = c.arguments[i];
     ArgumentOutline outline;
     if (IsTensor(row.role)) {
-      outline = TensorOutline(c, i, extents.Of(row, given.shape));
+      outline = TensorOutline(c, i, extents.Of(i, given.shape));
     } else if (row.role == Role::kInts) {
-      outline.integers = extents.Of(row, given.integers);
+      outline.integers = extents.Of(i, given.integers);
     } else {
       outline.integers = given.integers.value_or(DefaultIntegers(*c.op, row.role));
     }
@@ -323,7 +380,7 @@ std::vector<ArgumentOutline> OutlineOf(const Case& c) {
   return outlines;
 }
 
-Call MakeCall(const Case& c) {
+Call LayOutCall(const Case& c) {
   Call call{c, c.op, {}};
   for (ArgumentOutline& outline : OutlineOf(c)) {
     const size_t i = call.arguments.size();
@@ -336,8 +393,13 @@ Call MakeCall(const Case& c) {
                                  std::move(outline.strides), outline.offset, Place(c, i));
   }
   ApplyMask(call);
+  for (const size_t i : call.With(Role::kOutput)) call.arguments[i].tensor.FillUnwritten();
+  return call;
+}
+
+Call MakeCall(const Case& c) {
+  Call call = LayOutCall(c);
   for (const size_t i : call.With(Role::kInput)) FillInput(call, i);
-  for (const size_t i : call.With(Role::kOutput)) call.arguments[i].tensor.FillWithNaN();
   return call;
 }
 
@@ -346,7 +408,7 @@ int64_t CountElementsOf(const Case& c) {
   int64_t count = 0;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     if (!IsTensor(c.op->parameters[i].role)) continue;
-    count += cli::CountElements(extents.Of(c.op->parameters[i], c.arguments[i].shape),
+    count += cli::CountElements(extents.Of(i, c.arguments[i].shape),
                                 fmt::format("case '{}'", ToString(c)));
   }
   return count;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,17 +37,21 @@ class ViewTensor {
     return bytes_.data() + static_cast<size_t>(offset_) * element_size();
   }
 
+  // The same elements, where this one is (N, ..., C).
+  ViewTensor ChannelsFirst() const;
+
   // The elements one behind the other. A storage of another size than the view's own is refused by
   // an assertion of the caller's making: both are made from one case.
   std::vector<std::byte> Dense() const;
+  void SetDense(const std::vector<std::byte>& elements);
   std::vector<double> Values() const;
   // Stores `values` (rounded once); an element that several indices share keeps the last one.
   void Fill(const std::vector<double>& values);
 
-  // Every byte 0xFF: NaN where nobody writes.
-  void FillWithNaN();
-  // Whether every byte outside the view is still 0xFF.
-  bool OutsideIsIntact() const;
+  // Every element UnwrittenElement(): a kernel's work is to write the view's elements.
+  void FillUnwritten();
+  // The first byte of the storage outside the view that is no longer as FillUnwritten() left it.
+  std::optional<size_t> FirstWrittenOutside() const;
 
  private:
   template <class Visit>
@@ -58,6 +63,12 @@ class ViewTensor {
   bool dense_ = true;
   std::vector<std::byte> bytes_;
 };
+
+// The bytes of an element that nobody has written: a NaN of a kind that no arithmetic makes.
+std::span<const std::byte> UnwrittenElement(size_t element_size);
+
+// Whether a case's tensor has its channels behind its spatial axes, by its format.
+bool IsChannelsLast(const Case& c, size_t i);
 
 struct CallArgument {
   ViewTensor tensor;
@@ -76,8 +87,11 @@ struct Call {
   CallArgument& at(const char* parameter) { return arguments[*op->Find(parameter)]; }
   const ViewTensor& tensor(const char* parameter) const { return at(parameter).tensor; }
   int64_t integer(const char* parameter) const { return at(parameter).integers.at(0); }
-  // Those of its kReal parameters, in order.
-  std::vector<double> reals() const;
+  const ViewTensor& input() const { return arguments[op->First(Role::kInput)].tensor; }
+  const ViewTensor& output() const { return arguments[op->First(Role::kOutput)].tensor; }
+  // Of resizing, for each axis from the outermost: what the function takes the scale for, and 0
+  // where it counts the sizes.
+  std::vector<double> scales() const;
   // Positions of the parameters with a role.
   std::vector<size_t> With(Role role) const;
 };
@@ -98,8 +112,12 @@ struct ArgumentOutline {
 // Throws BadInput where MakeCall does, but for views that leave their storage.
 std::vector<ArgumentOutline> OutlineOf(const Case& c);
 
-// Makes the inputs, and outputs with every byte 0xFF. Throws BadInput ("case '...': ...") where a
-// shape is neither given nor follows from others, or a view leaves its storage.
+// The case's tensors with inputs that hold nothing yet and outputs that nobody has written. Throws
+// as MakeCall does.
+Call LayOutCall(const Case& c);
+
+// Makes the inputs, and outputs that nobody has written. Throws BadInput ("case '...': ...") where
+// a shape is neither given nor follows from others, or a view leaves its storage.
 Call MakeCall(const Case& c);
 
 // The shapes alone: for limits on the size of a case before anything is allocated.

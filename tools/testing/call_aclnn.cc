@@ -3,27 +3,18 @@
 
 #include <acl/acl.h>
 #include <aclnn/acl_meta.h>
-#include <aclnnop/aclnn_grid_sampler2d.h>
-#include <aclnnop/aclnn_grid_sampler2d_backward.h>
-#include <aclnnop/aclnn_grid_sampler3d.h>
-#include <aclnnop/aclnn_grid_sampler3d_backward.h>
-#include <aclnnop/aclnn_upsample_nearest_exact1d.h>
-#include <aclnnop/aclnn_upsample_nearest_exact1d_backward.h>
-#include <aclnnop/aclnn_upsample_nearest_exact2d.h>
-#include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>
-#include <aclnnop/aclnn_upsample_nearest_exact3d.h>
-#include <aclnnop/aclnn_upsample_nearest_exact3d_backward.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <utility>
 
+#include "every_aclnnop.h"
 #include "tools/cli_error.h"
+#include "tools/testing/fenced_memory.h"
 
 namespace portacl::golden {
 namespace {
@@ -44,14 +35,16 @@ struct Phase1Results {
 
 template <class T>
 T ArgumentAs(const Handle& handle) {
-  if constexpr (std::is_same_v<T, double>) {
-    return handle.real;
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
+    return static_cast<T>(handle.real);
   } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) {
     return static_cast<T>(handle.integer);
   } else if constexpr (std::is_same_v<T, const aclIntArray*>) {
     return handle.ints;
   } else if constexpr (std::is_same_v<T, const aclBoolArray*>) {
     return handle.bools;
+  } else if constexpr (std::is_same_v<T, const aclFloatArray*> || std::is_same_v<T, const char*>) {
+    return nullptr;  // of functions that no case calls
   } else {
     static_assert(std::is_same_v<T, const aclTensor*> || std::is_same_v<T, aclTensor*>);
     return handle.tensor;
@@ -88,19 +81,11 @@ struct Operation {
   CallPhase1 call;
 };
 // Only the types of the functions are used: nothing here is linked.
-#define PORTACL_OPERATION(name) \
-  { #name, &decltype(SignatureOf(std::declval <decltype(&name##GetWorkspaceSize)>()))::Call }
-const std::array kOperations = {Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1d),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2d),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact3d),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact1dBackward),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact2dBackward),
-                                Operation PORTACL_OPERATION(aclnnUpsampleNearestExact3dBackward),
-                                Operation PORTACL_OPERATION(aclnnGridSampler2D),
-                                Operation PORTACL_OPERATION(aclnnGridSampler2DBackward),
-                                Operation PORTACL_OPERATION(aclnnGridSampler3D),
-                                Operation PORTACL_OPERATION(aclnnGridSampler3DBackward)};
-#undef PORTACL_OPERATION
+constexpr Operation kOperations[] = {
+#define PORTACL_ACLNN(name, ...) \
+  {#name, &decltype(SignatureOf(std::declval<decltype(&name##GetWorkspaceSize)>()))::Call},
+#include "src/ops/operator_list.inc"
+};
 
 using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
@@ -115,6 +100,12 @@ aclFormat FormatOf(const std::optional<std::string>& name) {
     if (*name == word) return format;
   }
   return ACL_FORMAT_UNDEFINED;
+}
+
+// The library's own function of an operator, by FindFunction as AclnnCaller has it.
+void* FindOwn(const FindFunction& find, const std::string& name) {
+  if (void* const address = find(name.c_str())) return address;
+  throw cli::RuntimeFailure(fmt::format("the library has no {}", name));
 }
 
 // Looks a function up as often as it is called: a few lookups a case cost less than the case. A
@@ -141,8 +132,8 @@ struct Failed {
 // The handles and the device memory of one call.
 class Execution {
  public:
-  Execution(const FindFunction& find, aclrtStream stream, Call& call)
-      : find_(find), stream_(stream), call_(call) {}
+  Execution(const FindFunction& find, const FindFunction& find_own, aclrtStream stream, Call& call)
+      : find_(find), find_own_(find_own), stream_(stream), call_(call) {}
   ~Execution() {
     for (const Handle& handle : handles_) {
       if (handle.tensor != nullptr) PORTACL_FIND(aclDestroyTensor)(handle.tensor);
@@ -150,29 +141,51 @@ class Execution {
       if (handle.bools != nullptr) PORTACL_FIND(aclDestroyBoolArray)(handle.bools);
     }
     for (void* const memory : memory_) PORTACL_FIND(aclrtFree)(memory);
+    if (repeatable_ != nullptr) PORTACL_FIND(aclDestroyAclOpExecutor)(repeatable_);
   }
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  void Run(const Operation& operation) {
+  // What the library did that it must not; "" for nothing.
+  std::string Run(const Operation& operation, Timing& timing) {
+    const std::string phase1 = std::string(operation.function) + "GetWorkspaceSize";
+    void* const plan = FindOwn(find_own_, phase1);
+    const auto run = reinterpret_cast<Phase2>(FindOwn(find_own_, operation.function));
     for (size_t i = 0; i < call_.arguments.size(); ++i) {
       handles_.emplace_back();
       Fill(i, handles_.back());
     }
-    const std::string phase1 = std::string(operation.function) + "GetWorkspaceSize";
     Phase1Results results;
-    Check(operation.call(reinterpret_cast<void*>(Find<void()>(find_, phase1.c_str())), handles_,
-                         results),
-          phase1);
+    const Stopwatch planning;
+    Check(operation.call(plan, handles_, results), phase1);
+    timing.plan_seconds = planning.Seconds();
+    timing.workspace_size = results.workspace_size;
     // Accepted: that is all there is to know, and nobody knows what a run of it would do.
-    if (call_.source.expect != 0) return;
-    void* const workspace = Allocate(results.workspace_size);
-    const auto phase2 = reinterpret_cast<Phase2>(find_(operation.function));
-    if (phase2 == nullptr)
-      throw cli::RuntimeFailure(fmt::format("the library has no {}", operation.function));
-    Check(phase2(workspace, results.workspace_size, results.executor, stream_), operation.function);
-    Check(PORTACL_FIND(aclrtSynchronizeStream)(stream_), "aclrtSynchronizeStream");
+    if (call_.source.expect != 0) return "";
+    const Fence workspace = results.workspace_size > 0 ? Allocate(results.workspace_size) : Fence();
+    if (timing.repeat > 1) {
+      static_cast<void>(PORTACL_FIND(aclDestroyAclOpExecutor));
+      Check(PORTACL_FIND(aclSetAclOpExecutorRepeatable)(results.executor),
+            "aclSetAclOpExecutorRepeatable");
+      repeatable_ = results.executor;
+    }
+    const std::vector<size_t> inputs = call_.With(Role::kInput);
+    std::vector<Fence> kept;
+    for (const size_t i : inputs) kept.push_back(device_[i]);
+    {
+      const ReadOnlyMemory read_only(kept);
+      timing.Run([&] {
+        Check(run(workspace.data, results.workspace_size, results.executor, stream_),
+              operation.function);
+        Check(PORTACL_FIND(aclrtSynchronizeStream)(stream_), "aclrtSynchronizeStream");
+      });
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        if (const auto byte = read_only.FirstWrite(k)) BlameWrite(inputs[k], *byte);
+      }
+    }
     for (size_t i = 0; i < call_.arguments.size(); ++i) CopyBack(i);
+    LookBeside(workspace, "the workspace");
+    return problems_;
   }
 
  private:
@@ -184,21 +197,48 @@ class Execution {
     throw Failed{{status, function, text != nullptr ? text : ""}};
   }
 
-  [[noreturn]] void Blame(size_t i, const char* what) const {
-    throw Failed{{0, call_.op->function, fmt::format("{} {}", call_.op->parameters[i].name, what)}};
+  void Blame(const std::string& what) {
+    problems_ += fmt::format("{}{}", problems_.empty() ? "" : "; ", what);
   }
 
-  void* Allocate(size_t size) {
+  void BlameWrite(size_t i, int64_t byte) {
+    const char* const name = call_.op->parameters[i].name;
+    const std::string known = fmt::format("{} is an input, but", name);
+    if (problems_.find(known) != std::string::npos) return;  // noticed by its page already
+    Blame(fmt::format("{} byte {} of it was written (element {} of its storage)", known, byte,
+                      byte / static_cast<int64_t>(
+                                 std::max<size_t>(call_.arguments[i].tensor.element_size(), 1))));
+  }
+
+  void Copy(void* to, const void* from, size_t size, aclrtMemcpyKind kind) const {
+    if (size > 0) Check(PORTACL_FIND(aclrtMemcpy)(to, size, from, size, kind), "aclrtMemcpy");
+  }
+
+  // Between canaries; of size 0 too, of which nobody may write a byte.
+  Fence Allocate(size_t size) {
     void* memory = nullptr;
-    if (size == 0) return memory;
-    Check(PORTACL_FIND(aclrtMalloc)(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    Check(PORTACL_FIND(aclrtMalloc)(&memory, FencedBytes(size), ACL_MEM_MALLOC_HUGE_FIRST),
+          "aclrtMalloc");
     memory_.push_back(memory);
-    return memory;
+    const Fence fence = FenceIn(memory, size);
+    const std::vector<std::byte> before = Canaries(fence.before), after = Canaries(fence.after);
+    Copy(fence.data - fence.before, before.data(), before.size(), ACL_MEMCPY_HOST_TO_DEVICE);
+    Copy(fence.data + fence.size, after.data(), after.size(), ACL_MEMCPY_HOST_TO_DEVICE);
+    return fence;
+  }
+
+  void LookBeside(const Fence& fence, const std::string& name) {
+    if (fence.data == nullptr) return;
+    std::vector<std::byte> before(fence.before), after(fence.after);
+    Copy(before.data(), fence.data - fence.before, before.size(), ACL_MEMCPY_DEVICE_TO_HOST);
+    Copy(after.data(), fence.data + fence.size, after.size(), ACL_MEMCPY_DEVICE_TO_HOST);
+    const std::string broken = DescribeBroken(fence, before, after);
+    if (!broken.empty()) Blame(name + " " + broken);
   }
 
   void Fill(size_t i, Handle& handle) {
     CallArgument& argument = call_.arguments[i];
-    device_.push_back(nullptr);
+    device_.emplace_back();
     if (argument.null) return;
     const Role role = call_.op->parameters[i].role;
     handle.real = argument.real;
@@ -221,43 +261,51 @@ class Execution {
   aclTensor* MakeTensor(size_t i) {
     ViewTensor& tensor = call_.arguments[i].tensor;
     const std::vector<std::byte>& bytes = tensor.bytes();
-    device_[i] = Allocate(bytes.size());
-    if (!bytes.empty()) {
-      Check(PORTACL_FIND(aclrtMemcpy)(device_[i], bytes.size(), bytes.data(), bytes.size(),
-                                      ACL_MEMCPY_HOST_TO_DEVICE),
-            "aclrtMemcpy");
-    }
+    // An empty tensor has no address.
+    if (!bytes.empty()) device_[i] = Allocate(bytes.size());
+    Copy(device_[i].data, bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE);
     const int64_t storage = tensor.storage();
     return PORTACL_FIND(aclCreateTensor)(
         tensor.shape().data(), tensor.shape().size(), static_cast<aclDataType>(tensor.dtype()),
         tensor.strides().data(), tensor.offset(), FormatOf(call_.source.arguments[i].format),
-        &storage, 1, device_[i]);
+        &storage, 1, device_[i].data);
   }
 
   void CopyBack(size_t i) {
     CallArgument& argument = call_.arguments[i];
-    if (device_[i] == nullptr) return;
+    if (device_[i].data == nullptr) return;
     std::vector<std::byte>& host = argument.tensor.bytes();
     const std::vector<std::byte> before = host;
-    Check(PORTACL_FIND(aclrtMemcpy)(host.data(), host.size(), device_[i], host.size(),
-                                    ACL_MEMCPY_DEVICE_TO_HOST),
-          "aclrtMemcpy");
-    const bool output = call_.op->parameters[i].role == Role::kOutput;
-    if (!output && host != before) Blame(i, "is an input, but was written");
-    if (!argument.wanted && host != before) Blame(i, "is left out by the mask, but was written");
-    if (output && !argument.tensor.OutsideIsIntact()) Blame(i, "was written outside its view");
+    Copy(host.data(), device_[i].data, host.size(), ACL_MEMCPY_DEVICE_TO_HOST);
+    const std::string name = call_.op->parameters[i].name;
+    const auto changed =
+        std::mismatch(host.begin(), host.end(), before.begin()).first - host.begin();
+    const bool written = changed < static_cast<std::ptrdiff_t>(host.size());
+    if (call_.op->parameters[i].role == Role::kInput) {
+      if (written) BlameWrite(i, changed);
+    } else if (!argument.wanted) {
+      if (written) Blame(name + " is left out by the mask, but was written");
+    } else if (const auto outside = argument.tensor.FirstWrittenOutside()) {
+      Blame(fmt::format("{} was written outside its view: byte {} of its storage", name, *outside));
+    }
+    LookBeside(device_[i], name);
   }
 
   const FindFunction& find_;
+  const FindFunction& find_own_;
   aclrtStream stream_;
   Call& call_;
   std::vector<Handle> handles_;
-  std::vector<void*> device_, memory_;
+  std::vector<Fence> device_;  // of the arguments
+  std::vector<void*> memory_;
+  aclOpExecutor* repeatable_ = nullptr;
+  std::string problems_;
 };
 
 }  // namespace
 
-AclnnCaller::AclnnCaller(FindFunction find) : find_(std::move(find)) {
+AclnnCaller::AclnnCaller(FindFunction find, FindFunction find_own)
+    : find_(std::move(find)), find_own_(find_own ? std::move(find_own) : find_) {
   std::vector<const char*> missing;
   std::copy_if(std::begin(kNeeded), std::end(kNeeded), std::back_inserter(missing),
                [this](const char* name) { return find_(name) == nullptr; });
@@ -279,9 +327,10 @@ AclnnCaller::~AclnnCaller() {
   static_cast<void>(PORTACL_FIND(aclFinalize)());
 }
 
-AclnnOutcome AclnnCaller::Run(Call& call) {
+AclnnOutcome AclnnCaller::Run(Call& call, Timing* timing) {
+  Timing once;
   const auto* const operation = std::find_if(
-      kOperations.begin(), kOperations.end(),
+      std::begin(kOperations), std::end(kOperations),
       [&](const Operation& o) { return std::strcmp(o.function, call.op->function) == 0; });
   // Only portacl has profiles.
   using SetProfile = int32_t(const char*);
@@ -290,7 +339,9 @@ AclnnOutcome AclnnCaller::Run(Call& call) {
                                                                    : call.source.profile.c_str());
   }
   try {
-    Execution(find_, stream_, call).Run(*operation);
+    const std::string problems = Execution(find_, find_own_, stream_, call)
+                                     .Run(*operation, timing != nullptr ? *timing : once);
+    if (!problems.empty()) return {0, call.op->function, problems};
   } catch (const Failed& failed) {
     return failed.outcome;
   }

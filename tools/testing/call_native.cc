@@ -1,60 +1,121 @@
-// One planning call for each operator family.
+// A call's arguments by the parameters of the native API's planning function.
 #include "tools/testing/call_native.h"
 
 #include <fmt/format.h>
 #include <portacl/portacl.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <iterator>
+#include <tuple>
 
 #include "tools/cli_error.h"
 
 namespace portacl::golden {
 namespace {
 
-Tensor ViewOf(const CallArgument& argument) {
-  const ViewTensor& t = argument.tensor;
-  if (!argument.wanted) return Tensor();
-  return Tensor(t.first(), static_cast<DataType>(t.dtype()), t.shape().size(), t.shape().data(),
-                t.strides().data());
+// Gives the arguments one behind the other: what means the same stands in the same order in both
+// APIs, kind by kind.
+class Arguments {
+ public:
+  explicit Arguments(const Call& call) : call_(call), scales_(call.scales()) {}
+
+  const portaclTensor* Input() { return View(Next(Role::kInput)); }
+  const portaclTensor* Grid() { return Input(); }
+  const portaclTensor* Output() { return View(Next(Role::kOutput)); }
+  int32_t Mode() { return static_cast<int32_t>(Argument(Next(Role::kMode)).integers.at(0)); }
+  // antialias is a flag of this API and a function of its own in the other.
+  int32_t Flag() {
+    if (used_.at(static_cast<size_t>(Role::kFlag)) == call_.With(Role::kFlag).size()) {
+      return call_.op->traits->antialias ? 1 : 0;
+    }
+    return static_cast<int32_t>(Argument(Next(Role::kFlag)).integers.at(0));
+  }
+  const double* Scales() const { return scales_.data(); }
+
+ private:
+  size_t Next(Role role) { return call_.With(role).at(used_.at(static_cast<size_t>(role))++); }
+  const CallArgument& Argument(size_t i) const { return call_.arguments.at(i); }
+
+  // This API has channels first always.
+  const portaclTensor* View(size_t i) {
+    const CallArgument& argument = Argument(i);
+    if (!argument.wanted) return nullptr;
+    const ViewTensor& t = argument.tensor;
+    Shape shape = t.shape(), strides = t.strides();
+    if (IsChannelsLast(call_.source, i)) {
+      for (Shape* const values : {&shape, &strides}) {
+        std::rotate(values->begin() + 1, values->end() - 1, values->end());
+      }
+    }
+    return views_
+        .emplace_back(t.first(), static_cast<DataType>(t.dtype()), shape.size(), shape.data(),
+                      strides.data())
+        .c_tensor();
+  }
+
+  const Call& call_;
+  const std::vector<double> scales_;
+  std::array<size_t, 8> used_{};  // by role
+  std::deque<Tensor> views_;
+};
+
+int32_t MakePlan(const Call& call, portaclPlan** plan) {
+  Arguments arguments(call);
+  using Make = int32_t (*)(Arguments&, portaclPlan**);
+  // The elements of a braced list are evaluated from the left to the right.
+  static constexpr Make kMake[] = {
+#define PORTACL_TAKE(Kind, ...) from.Kind(),
+#define PORTACL_NATIVE(function, Name, traits, ...)                                            \
+  [](Arguments& from, portaclPlan** made) {                                                    \
+    return std::apply(function, std::tuple{PORTACL_FOR_EACH(PORTACL_TAKE, __VA_ARGS__) made}); \
+  },
+#include "src/ops/operator_list.inc"
+#undef PORTACL_TAKE
+  };
+  const auto* const row = std::find(std::begin(ops::kNativeFunctions),
+                                    std::end(ops::kNativeFunctions), &NativeOf(call.op->op));
+  return kMake[row - std::begin(ops::kNativeFunctions)](arguments, plan);
 }
 
-Status MakeSamplerPlan(const Call& call, Plan& plan) {
-  const auto view = [&](const char* name) { return ViewOf(call.at(name)); };
-  const auto interpolation = static_cast<Interpolation>(call.integer("interpolationMode"));
-  const auto padding = static_cast<Padding>(call.integer("paddingMode"));
-  const bool align_corners = call.integer("alignCorners") != 0;
-  const bool volume = call.op->axes == 3;
-  if (!call.op->backward()) {
-    const auto sample = volume ? &Plan::grid_sampler_3d : &Plan::grid_sampler_2d;
-    return (plan.*sample)(view("input"), view("grid"), view("out"), interpolation, padding,
-                          align_corners);
-  }
-  const auto gradients = volume ? &Plan::grid_sampler_3d_backward : &Plan::grid_sampler_2d_backward;
-  return (plan.*gradients)(view("gradOutput"), view("input"), view("grid"), view("inputGrad"),
-                           view("gridGrad"), interpolation, padding, align_corners);
-}
-
-Status MakePlan(const Call& call, Plan& plan) {
-  const auto view = [&](const char* name) { return ViewOf(call.at(name)); };
-  const std::vector<double> scales = call.reals();
-  switch (call.op->family) {
-    case Family::kNearest:
-      return plan.upsample_nearest_exact(view("self"), view("out"), scales.data());
-    case Family::kNearestBackward:
-      return plan.upsample_nearest_exact_backward(view("gradOutput"), view("out"), scales.data());
-    case Family::kSampler:
-    case Family::kSamplerBackward:
-      return MakeSamplerPlan(call, plan);
-  }
-  return Status(PORTACL_ERROR_INTERNAL);
+void Check(int32_t code, const Call& call) {
+  const Status status(code);
+  cli::ThrowOnStatus(status.code(), call.op->name, status.message());
 }
 
 }  // namespace
 
+NativePlan::NativePlan(const Call& call) {
+  portaclPlan* made = nullptr;
+  code_ = MakePlan(call, &made);
+  plan_.reset(made);
+}
+
+std::string NativePlan::kernel() const {
+  return code_ == PORTACL_OK ? portaclPlanGetKernel(plan_.get()) : "";
+}
+
+uint64_t NativePlan::workspace_size() const { return portaclPlanGetWorkspaceSize(plan_.get()); }
+
+int32_t NativePlan::Run() const { return portaclPlanRun(plan_.get(), nullptr, nullptr, 0); }
+
+std::string KernelOf(const Call& call) { return NativePlan(call).kernel(); }
+
 void RunNative(Call& call) {
-  Plan plan;
-  Status status = MakePlan(call, plan);
-  if (status.ok()) status = plan.run();
+  const NativePlan plan(call);
+  const Status status(plan.code() == PORTACL_OK ? plan.Run() : plan.code());
   cli::ThrowOnStatus(status.code(), call.op->name,
                      fmt::format("case '{}': {}", ToString(call.source), status.message()));
+}
+
+void RunNative(Call& call, Timing& timing) {
+  const Stopwatch planning;
+  const NativePlan plan(call);
+  timing.plan_seconds = planning.Seconds();
+  Check(plan.code(), call);
+  timing.workspace_size = plan.workspace_size();
+  timing.Run([&] { Check(plan.Run(), call); });
 }
 
 }  // namespace portacl::golden

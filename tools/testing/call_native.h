@@ -2,12 +2,44 @@
 #ifndef PORTACL_TOOLS_TESTING_CALL_NATIVE_H_
 #define PORTACL_TOOLS_TESTING_CALL_NATIVE_H_
 
+#include <portacl/portacl.h>
+
+#include <memory>
+#include <string>
+
 #include "tools/testing/call.h"
+#include "tools/testing/timing.h"
 
 namespace portacl::golden {
 
+// A call that is planned: what the library has to say of it, and its runs.
+class NativePlan {
+ public:
+  // code() is not 0 where the library refuses the call.
+  explicit NativePlan(const Call& call);
+
+  int32_t code() const { return code_; }
+  std::string kernel() const;  // "avx2:x2"; "" where it is refused
+  uint64_t workspace_size() const;
+  // Fills the outputs of the call, which must still be there; a code.
+  int32_t Run() const;
+
+ private:
+  struct Destroy {
+    void operator()(portaclPlan* plan) const { portaclPlanDestroy(plan); }
+  };
+
+  int32_t code_ = 0;
+  std::unique_ptr<portaclPlan, Destroy> plan_;
+};
+
 // Fills the outputs. Throws BadInput ("case '...': message of the library") where it is refused.
 void RunNative(Call& call);
+// The same, timed, and without the case in the message.
+void RunNative(Call& call, Timing& timing);
+
+// The kernel that portacl would run it with, "avx2:x2"; "" where it is refused.
+std::string KernelOf(const Call& call);
 
 }  // namespace portacl::golden
 

@@ -43,7 +43,7 @@ class Reader {
       if (field.name == "direction") direction = Word(field, {"forward", "backward"});
     }
     if (operator_ == nullptr) Fail("field operator is missing");
-    case_.op = Operator(direction);
+    case_.op = RowThatFits(*Operator(direction));
     case_.arguments.resize(case_.op->parameters.size());
     for (const Field& field : fields_) ReadField(field);
     CheckWhole();
@@ -75,9 +75,37 @@ class Reader {
     }
     if (op != nullptr) return op;
     std::string names;
-    for (const OperatorRow& row : Operators()) names += fmt::format("{}, ", row.name);
+    for (const std::string& listed : OperatorNames()) names += listed + ", ";
     Fail(*operator_, fmt::format("'{}' is not one of {}nor the name of an aclnn function of these",
                                  name, names));
+  }
+
+  // Of the rows with the name of `op`: the first with the most patterns that have the extents which
+  // are given. (What is to be refused need not have those of any.)
+  const OperatorRow* RowThatFits(const OperatorRow& op) const {
+    const OperatorRow* best = &op;
+    int64_t most = -1;
+    for (const OperatorRow& row : Operators()) {
+      if (std::string_view(row.name) != op.name) continue;
+      const auto fitting = std::count_if(fields_.begin(), fields_.end(),
+                                         [&](const Field& field) { return Fits(field, row); });
+      if (fitting > most) best = &row;
+      most = std::max<int64_t>(most, fitting);
+    }
+    return best;
+  }
+
+  bool Fits(const Field& field, const OperatorRow& row) const {
+    const auto at = row.Find(field.name);
+    if (!at) return true;
+    const Parameter& parameter = row.parameters[*at];
+    if (!IsTensor(parameter.role) && parameter.role != Role::kInts) return true;
+    const std::vector<std::string> symbols = Symbols(parameter);
+    const std::vector<int64_t> given = Integers(field);
+    if (given.size() != symbols.size()) return false;
+    // "2x3" and "3x4" of an affine grid's theta.
+    return !IsTensor(parameter.role) || symbols.back().find_first_not_of("0123456789") == 0 ||
+           std::to_string(given.back()) == symbols.back();
   }
 
   std::string Word(const Field& field, const std::vector<std::string>& words) const {

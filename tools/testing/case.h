@@ -73,7 +73,7 @@ struct FieldHelp {
 };
 std::vector<FieldHelp> FieldsOfOperator(const OperatorRow& op);
 
-// The words of a field "PARAMETER.layout"; those of `values` are in values.h.
+// The words of a field "PARAMETER.layout"; the words of `values` are in values.h.
 const std::vector<std::string>& LayoutWords();
 
 // aclDataType by the names of tools/tensor/element.h, and int8, int32, ...: for refusals.

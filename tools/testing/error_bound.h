@@ -6,8 +6,11 @@
 //   gamma(n + r) * sum|t|   gamma(k) = k u / (1 - k u): n additions in any order, fused or not, and
 //                           up to r = 4 more roundings an axis in a term (8 for images, 12 for
 //                           volumes: differences, weights, products);
-//                           nearest-exact: gamma(n - 1), its terms are elements themselves
-//   + spread                what the terms change where a coordinate moves by 8 eps max(W, |ix|): a
+//                           nearest: gamma(n - 1), its terms are elements themselves; antialiased:
+//                           twice the taps of an axis more, by whose sum its weights are divided
+//   + spread                what the terms change where a coordinate moves by 8 eps max(W, |ix|)
+//   (of
+//                           resizing by 4 eps (|x| + r + 1), of affine grids' places by 4 eps): a
 //                           correct kernel's lies within 4 of the exact one, and so does ours. 0
 //                           where the coordinate is exact in every arithmetic, so that pixel
 //                           centres, halves, edges and folds are judged exactly there

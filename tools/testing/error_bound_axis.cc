@@ -163,15 +163,18 @@ std::vector<Tap<typename WideOf<Float>::Type>> TapsAt(Float pixel, const Axis<Fl
 template <class Wide>
 struct Total {
   Wide weight = 0, slope = 0;
+  double weight_magnitude = 0, slope_magnitude = 0;
 };
 
 template <class Wide>
 Total<Wide> TotalAt(const std::vector<Tap<Wide>>& taps, int64_t index) {
   Total<Wide> total;
   for (const Tap<Wide>& tap : taps) {
-    if (tap.index != index || tap.extra) continue;
+    if (tap.index != index) continue;
     total.weight += tap.weight;
     total.slope += tap.slope;
+    total.weight_magnitude += tap.weight_magnitude;
+    total.slope_magnitude += tap.slope_magnitude;
   }
   return total;
 }
@@ -184,6 +187,12 @@ bool IsSteady(Wide here, Wide there) {
 // Enters into `taps` what changes where the point is moved to where it has `moved`. Between the
 // places that are looked at (the middle and both ends) a smooth weight can change a little more:
 // half as much again is allowed.
+//
+// The magnitudes are the larger ones of both places, because they jump where a point passes a node:
+// at the distance 1 the terms of Keys' inner piece have the magnitude 5/4 + 9/4 + 1 = 4.5, those of
+// the outer piece 3/4 + 15/4 + 6 + 3 = 13.5. At the distance 2 - e the weight is about 3/4 e^2, so
+// its spread says nothing, but it is what 6 - 15 + 12 - 3 leaves: its rounding error is
+// eps * 36, where the tap at 2 + e does not exist.
 template <class Wide>
 void AddSpread(const std::vector<Tap<Wide>>& moved, std::vector<Tap<Wide>>& taps) {
   constexpr double kBetween = 1.5;
@@ -207,6 +216,8 @@ void AddSpread(const std::vector<Tap<Wide>>& moved, std::vector<Tap<Wide>>& taps
     const auto spread = [](Wide a, Wide b) {
       return kBetween * static_cast<double>(Magnitude(a - b));
     };
+    tap.weight_magnitude += std::max(there.weight_magnitude - here.weight_magnitude, 0.0);
+    tap.slope_magnitude += std::max(there.slope_magnitude - here.slope_magnitude, 0.0);
     tap.weight_spread = std::max(tap.weight_spread, spread(here.weight, there.weight));
     tap.slope_spread = std::max(tap.slope_spread, spread(here.slope, there.slope));
   }

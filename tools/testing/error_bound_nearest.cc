@@ -1,4 +1,4 @@
-// Nearest-exact upsampling and its gradient, for any number of axes.
+// Nearest and nearest-exact upsampling and their gradients, for any number of axes.
 #include <algorithm>
 
 #include "tools/testing/error_bound_sum.h"
@@ -17,21 +17,24 @@ int64_t Clamped(double product, int64_t extent) {
   return static_cast<int64_t>(std::min(std::floor(product), static_cast<double>(extent - 1)));
 }
 
-Source SourceOf(int64_t o, int64_t small, int64_t large, double scale) {
-  const double middle = static_cast<double>(o) + 0.5;
+Source SourceOf(bool exact, int64_t o, int64_t small, int64_t large, double scale) {
+  // Nearest has its own rule where sizes are equal or doubled.
+  if (!exact && small == large) return {o, o, o};
+  if (!exact && large == 2 * small) return {o / 2, o / 2, o / 2};
+  const double place = static_cast<double>(o) + (exact ? 0.5 : 0.0);
   const double ratio =
       scale > 0 ? 1.0 / scale : static_cast<double>(small) / static_cast<double>(large);
   const float narrow = scale > 0 ? static_cast<float>(1.0 / scale)
                                  : static_cast<float>(small) / static_cast<float>(large);
-  const int64_t in_double = Clamped(middle * ratio, small);
+  const int64_t in_double = Clamped(place * ratio, small);
   constexpr int64_t kFloatIndexes = int64_t{1} << 24;
   const int64_t rule =
       small > kFloatIndexes
           ? in_double
-          : Clamped(static_cast<float>(middle * static_cast<double>(narrow)), small);
+          : Clamped(static_cast<float>(place * static_cast<double>(narrow)), small);
   int64_t ideal = in_double;
   if (!(scale > 0) && o < kFloatIndexes && small <= kFloatIndexes) {
-    ideal = std::min((2 * o + 1) * small / (2 * large), small - 1);
+    ideal = std::min((2 * o + (exact ? 1 : 0)) * small / (2 * large), small - 1);
   }
   return {rule, std::min({rule, in_double, ideal}), std::max({rule, in_double, ideal})};
 }
@@ -44,14 +47,14 @@ struct Match {
 };
 
 // One for each element of a plane of the large tensor, row-major.
-std::vector<Match> MatchesOfPlane(const Shape& small, const Shape& large,
+std::vector<Match> MatchesOfPlane(bool exact, const Shape& small, const Shape& large,
                                   const std::vector<double>& scales) {
   std::vector<Match> matches(1);
   for (size_t axis = 2; axis < small.size(); ++axis) {
     std::vector<Match> next;
     for (const Match& match : matches) {
       for (int64_t o = 0; o < large[axis]; ++o) {
-        const Source source = SourceOf(o, small[axis], large[axis], scales[axis - 2]);
+        const Source source = SourceOf(exact, o, small[axis], large[axis], scales[axis - 2]);
         Match extended{match.index * small[axis] + source.index, {}};
         std::vector<int64_t> bases = match.others;
         bases.push_back(match.index);
@@ -120,16 +123,22 @@ Exact Backward(const std::vector<double>& grad_output, const Shape& small, const
 
 std::vector<Exact> ExactNearest(const Call& call) {
   const bool backward = call.op->backward();
-  const ViewTensor& source = call.tensor(backward ? "gradOutput" : "self");
-  const ViewTensor& result = call.tensor("out");
+  const ViewTensor& source = call.input();
+  const ViewTensor& result = call.output();
   const Shape& small = backward ? result.shape() : source.shape();
   const Shape& large = backward ? source.shape() : result.shape();
-  const std::vector<Match> matches = MatchesOfPlane(small, large, call.reals());
+  const std::vector<Match> matches =
+      MatchesOfPlane(call.op->family == Family::kNearestExact, small, large, call.scales());
   const std::vector<double> values = source.Values();
   if (!backward) return {Forward(values, small, large, matches)};
   const DataType dtype = call.source.dtype;
   return {dtype == DataType::kFloat64 ? Backward<double>(values, small, large, matches, dtype)
                                       : Backward<float>(values, small, large, matches, dtype)};
+}
+
+std::vector<Exact> ExactUpsampleNearestExact(const Call& call) { return ExactNearest(call); }
+std::vector<Exact> ExactUpsampleNearestExactBackward(const Call& call) {
+  return ExactNearest(call);
 }
 
 }  // namespace portacl::golden

@@ -13,7 +13,7 @@ constexpr size_t kMostAxes = 3;
 template <class Wide>
 struct Pixel {
   int64_t offset = 0;  // in the plane
-  bool extra = false;
+  bool extra = false;  // rounding decides whether it is touched; it may add errors, and no value
   Wide weight = 1;
   double weight_magnitude = 1, weight_spread = 0;
   bool weight_steady = true;
@@ -114,8 +114,7 @@ class Sampler {
         for (const Pixel<Wide>& pixel : point.pixels) {
           const double value = plane[pixel.offset];
           sum.spread += SpreadOf(pixel.weight_spread, pixel.weight_steady, value);
-          if (pixel.extra) continue;
-          sum.value += pixel.weight * static_cast<Wide>(value);
+          if (!pixel.extra) sum.value += pixel.weight * static_cast<Wide>(value);
           sum.magnitude += pixel.weight_magnitude * std::fabs(value);
           ++sum.terms;
         }
@@ -191,8 +190,7 @@ class Sampler {
       for (const Pixel<Wide>& pixel : point.pixels) {
         Sum<Wide>& sum = plane[pixel.offset];
         sum.spread += SpreadOf(pixel.weight_spread, pixel.weight_steady, g);
-        if (pixel.extra) continue;
-        sum.value += pixel.weight * static_cast<Wide>(g);
+        if (!pixel.extra) sum.value += pixel.weight * static_cast<Wide>(g);
         sum.magnitude += pixel.weight_magnitude * std::fabs(g);
         ++sum.terms;
       }
@@ -214,8 +212,7 @@ class Sampler {
           // 0 times infinity would be a spread of its own.
           const double both = std::isfinite(value) && std::isfinite(g) ? value * g : HUGE_VAL;
           sum.spread += SpreadOf(pixel.slope_spread[a], pixel.slope_steady[a], both);
-          if (pixel.extra) continue;
-          slope += pixel.slope[a] * static_cast<Wide>(value);
+          if (!pixel.extra) slope += pixel.slope[a] * static_cast<Wide>(value);
           sum.magnitude += pixel.slope_magnitude[a] * std::fabs(value) * std::fabs(g);
           ++sum.terms;
         }
@@ -242,10 +239,9 @@ std::vector<Exact> ExactOf(const Call& call) {
 
 }  // namespace
 
-std::vector<Exact> ExactSampler(const Call& call) {
-  std::vector<Exact> outputs =
-      call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call) : ExactOf<float>(call);
-  return outputs;
+std::vector<Exact> ExactGridSampler(const Call& call) {
+  return call.source.dtype == DataType::kFloat64 ? ExactOf<double>(call) : ExactOf<float>(call);
 }
+std::vector<Exact> ExactGridSamplerBackward(const Call& call) { return ExactGridSampler(call); }
 
 }  // namespace portacl::golden

@@ -1,4 +1,4 @@
-// smoke, random, boundary and models; refusals are in generate_refusals.cc.
+// smoke, random and models; boundary and refusals are in files of their own.
 #include "tools/testing/generate_cases.h"
 
 #include <fmt/format.h>
@@ -46,29 +46,50 @@ struct Most {
 
 // Extents for every symbol of the operator's tensors.
 void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
-  const bool nearest = !c.op->sampler();
   const int64_t most = c.op->axes > 2 ? sizes.of_volumes : sizes.of_images;
+  if (c.op->family == Family::kOther) {
+    return SetShapes(c, [&](const std::string& symbol) {
+      return symbol == "N"   ? choose.Between(1, 2)
+             : symbol == "C" ? choose.Between(1, 20)
+                             : Sized(choose, most);
+    });
+  }
   const int64_t batch = choose.Between(1, 2), channels = choose.Between(1, 20);
   Shape image = {batch, channels}, points = {batch};
   for (size_t a = 0; a < c.op->axes; ++a) {
     image.push_back(Sized(choose, most));
     points.push_back(Sized(choose, most));
   }
-  if (nearest) {
-    const bool backward = c.op->backward();
+  if (c.op->resizes()) {
     Shape large = {batch, channels};
     large.insert(large.end(), points.begin() + 1, points.end());
-    ArgumentOf(c, backward ? "gradOutput" : "self").shape = backward ? large : image;
-    ArgumentOf(c, "out").shape = backward ? image : large;
-  } else {
-    points.push_back(static_cast<int64_t>(c.op->axes));
+    return SetSizes(c, image, large);
+  }
+  points.push_back(static_cast<int64_t>(c.op->axes));
+  if (c.op->sampler()) {
     ArgumentOf(c, "input").shape = image;
     ArgumentOf(c, "grid").shape = points;
+  } else {
+    (c.op->backward() ? InputOf(c) : OutputOf(c)).shape = points;
   }
 }
 
 void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
-  if (!c.op->sampler()) return;
+  if (c.op->family == Family::kOther) {
+    for (size_t i = 0; i < c.arguments.size(); ++i) {
+      const Parameter& p = c.op->parameters[i];
+      const auto words = static_cast<int64_t>(ModeWords(p).size());
+      if (p.role == Role::kFlag) c.arguments[i].integers = {choose.Between(0, 1)};
+      if (p.role == Role::kMode) c.arguments[i].integers = {choose.Between(0, words - 1)};
+    }
+    return;
+  }
+  if (!c.op->sampler()) {
+    if (const auto flag = c.op->Find("alignCorners")) {
+      c.arguments[*flag].integers = {choose.Between(0, 1)};
+    }
+    return;
+  }
   const ModeCounts counts = ModesFor(*c.op, options);
   ArgumentOf(c, "interpolationMode").integers = {choose.Between(0, counts.interpolations - 1)};
   ArgumentOf(c, "paddingMode").integers = {choose.Between(0, counts.paddings - 1)};
@@ -83,7 +104,7 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
 
 // A scale that keeps the documents' limit of 50 and is not the quotient of the sizes.
 void ChooseScales(Chooser& choose, Case& c) {
-  if (c.op->sampler() || !choose.OneIn(4)) return;
+  if (!c.op->resizes() || !choose.OneIn(4)) return;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     if (c.op->parameters[i].role == Role::kReal) {
       c.arguments[i].real = static_cast<double>(choose.Between(2, 16)) * 0.25;
@@ -118,140 +139,6 @@ std::vector<Case> Chosen(const char* kind, int64_t count, uint64_t seed, const M
     cases.push_back(std::move(c));
   }
   return Named(kind, std::move(cases));
-}
-
-// ---- boundary ----------------------------------------------------------------------------------
-
-// Extents around the widths of vectors and blocks, and the smallest.
-constexpr int64_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};
-constexpr int64_t kChannels[] = {1, 2, 3, 15, 16, 17, 33};
-
-Shape Repeated(std::initializer_list<int64_t> first, size_t axes, int64_t extent,
-               std::initializer_list<int64_t> last = {}) {
-  Shape shape(first);
-  shape.insert(shape.end(), axes, extent);
-  shape.insert(shape.end(), last);
-  return shape;
-}
-
-void AddNearestBoundaries(const Case& base, std::vector<Case>& cases) {
-  const bool backward = base.op->backward();
-  const char* const from = backward ? "gradOutput" : "self";
-  const auto add = [&](const Shape& small, const Shape& large) {
-    Case c = base;
-    ArgumentOf(c, from).shape = backward ? large : small;
-    ArgumentOf(c, "out").shape = backward ? small : large;
-    cases.push_back(std::move(c));
-  };
-  const size_t axes = base.op->axes;
-  for (const int64_t width : kWidths) {
-    Shape small = Repeated({1, 2}, axes, 3), large = Repeated({1, 2}, axes, 5);
-    small.back() = width;
-    large.back() = 2 * width;
-    add(small, large);
-    large.back() = std::max<int64_t>(width / 2, 1);
-    add(small, large);
-    large.back() = width + 1;
-    add(small, large);
-  }
-  for (const int64_t channels : kChannels) {
-    add(Repeated({2, channels}, axes, 4), Repeated({2, channels}, axes, 6));
-  }
-  // The one-dimensional functions refuse empty tensors.
-  if (axes > 1) add(Repeated({0, 3}, axes, 4), Repeated({0, 3}, axes, 8));
-  if (axes > 1) add(Repeated({2, 0}, axes, 4), Repeated({2, 0}, axes, 8));
-  Case special = base;
-  ArgumentOf(special, from).shape = Repeated({1, 3}, axes, 8);
-  ArgumentOf(special, "out").shape = Repeated({1, 3}, axes, 4);
-  ArgumentOf(special, from).values = "nonfinite";
-  cases.push_back(std::move(special));
-}
-
-void AddSamplerShapes(const Case& base, std::vector<Case>& cases) {
-  const size_t axes = base.op->axes;
-  const auto add = [&](const Shape& image, const Shape& points) {
-    Case c = base;
-    ArgumentOf(c, "input").shape = image;
-    ArgumentOf(c, "grid").shape = points;
-    cases.push_back(std::move(c));
-  };
-  const auto last = static_cast<int64_t>(axes);
-  for (const int64_t width : kWidths) {
-    Shape image = Repeated({1, 3}, axes, 4), points = Repeated({1}, axes, 3, {last});
-    points[axes] = width;
-    add(image, points);
-    image.back() = width;
-    points[axes] = 5;
-    add(image, points);
-  }
-  for (const int64_t channels : kChannels) {
-    add(Repeated({2, channels}, axes, 6), Repeated({2}, axes, 5, {last}));
-  }
-  add(Repeated({0, 3}, axes, 4), Repeated({0}, axes, 5, {last}));
-  add(Repeated({2, 0}, axes, 4), Repeated({2}, axes, 5, {last}));
-  add(Repeated({2, 3}, axes, 4), Repeated({2}, axes, 0, {last}));
-}
-
-// Every mode with points on kinks, outside and not finite, on an image whose pixels are exact in
-// every arithmetic and on one whose are not.
-void AddSamplerModes(const Case& base, const GenerateOptions& options, std::vector<Case>& cases) {
-  const ModeCounts counts = ModesFor(*base.op, options);
-  const size_t axes = base.op->axes;
-  const auto last = static_cast<int64_t>(axes);
-  const int64_t points = axes > 2 ? 5 : 12;  // along an axis
-  const int64_t combinations = counts.interpolations * counts.paddings;
-  for (int64_t mode = 0; mode < 2 * combinations; ++mode) {
-    Case c = base;
-    const bool aligned = mode / combinations == 1;
-    ArgumentOf(c, "interpolationMode").integers = {mode % counts.interpolations};
-    ArgumentOf(c, "paddingMode").integers = {mode / counts.interpolations % counts.paddings};
-    ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
-    for (const char* const values : {"kinks", "uniform:-3:3", "nonfinite"}) {
-      for (const int64_t extent : {aligned ? int64_t{9} : int64_t{8}, int64_t{7}, int64_t{1}}) {
-        ArgumentOf(c, "input").shape = Repeated({1, 2}, axes, extent);
-        ArgumentOf(c, "grid").shape = Repeated({1}, axes, points, {last});
-        ArgumentOf(c, "grid").values = values;
-        c.seed = static_cast<uint64_t>(mode + 1);
-        cases.push_back(c);
-      }
-    }
-    ArgumentOf(c, "grid").values = "uniform";
-    ArgumentOf(c, "input").values = "nonfinite";
-    cases.push_back(c);
-  }
-}
-
-void AddLayouts(const Case& base, std::vector<Case>& cases) {
-  for (size_t i = 0; i < base.arguments.size(); ++i) {
-    const Role role = base.op->parameters[i].role;
-    if (!IsTensor(role)) continue;
-    for (const std::string& layout : LayoutWords()) {
-      if (layout == "contiguous" || (layout == "expanded" && role == Role::kOutput)) continue;
-      Case c = base;
-      c.arguments[i].layout = layout;
-      cases.push_back(std::move(c));
-    }
-  }
-}
-
-std::vector<Case> Boundaries(const GenerateOptions& options) {
-  std::vector<Case> cases;
-  for (const OperatorRow* row : RowsFor(options)) {
-    for (const DataType dtype : TypesFor(*row, options)) {
-      Case base = EmptyCase(*row, options);
-      base.dtype = dtype;
-      base.seed = 1;
-      if (row->sampler()) {
-        AddSamplerShapes(base, cases);
-        AddSamplerModes(base, options, cases);
-      } else {
-        AddNearestBoundaries(base, cases);
-      }
-      SetPlainShapes(base);
-      AddLayouts(base, cases);
-    }
-  }
-  return Named("boundary", std::move(cases));
 }
 
 // ---- models ------------------------------------------------------------------------------------
@@ -331,7 +218,8 @@ const std::vector<CaseKind>& CaseKinds() {
   static const std::vector<CaseKind> kinds = {
       {"smoke", "small cases of every operator, dtype, mode and layout"},
       {"random", "the same by --seed, of larger extents"},
-      {"boundary", "kinks, widths of vectors, extents of 0 and 1, layouts, NaN and infinity"},
+      {"boundary",
+       "kinks, widths of vectors, extents of 0 and 1, scales, layouts, NaN and infinity"},
       {"models", "the shapes of real models (bench/shapes.json)"},
       {"refusals", "wrong arguments with the status that they must get"}};
   return kinds;

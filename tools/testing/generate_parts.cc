@@ -11,22 +11,36 @@ namespace portacl::golden {
 
 namespace {
 
-bool IsOpen(const GenerateOptions& options) {
-  return options.profile.empty() || options.profile == "open";
+const ops::DTypeWords& DTypesOf(const OperatorRow& op, const GenerateOptions& options) {
+  const ops::DTypesOfProfiles& profiles = op.traits->dtypes;
+  if (options.profile == "atlas-training") return profiles.atlas_training;
+  return IsOpen(options) ? profiles.open : profiles.atlas_a2;
+}
+
+// Where a profile takes a type of some calls only.
+bool IsLimited(const OperatorRow& op, DataType dtype) {
+  const std::string_view function = op.function;
+  return (function == "aclnnUpsampleLinear1dBackward" && dtype == DataType::kBFloat16) ||
+         (function == "aclnnUpsampleBilinear2d" && dtype == DataType::kFloat64);
 }
 
 }  // namespace
 
+bool IsOpen(const GenerateOptions& options) {
+  return options.profile.empty() || options.profile == "open";
+}
+
 std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
   std::vector<const OperatorRow*> rows;
   for (const OperatorRow& row : Operators()) {
-    const bool missing = options.profile == "atlas-training" && !row.sampler();
-    const bool asked = options.op.empty() || options.op == row.name || options.op == row.function;
-    if (asked && !missing) rows.push_back(&row);
+    // Without a function of the aclnn API there is nothing to verify.
+    const bool asked = options.op.empty() ? row.function[0] != '\0'
+                                          : options.op == row.name || options.op == row.function;
+    if (asked && !DTypesOf(row, options).empty()) rows.push_back(&row);
   }
   if (rows.empty()) {
     std::string names;
-    for (const OperatorRow& row : Operators()) names += fmt::format(" {}", row.name);
+    for (const std::string& name : OperatorNames()) names += fmt::format(" {}", name);
     throw cli::BadInput(
         FindOperator(options.op) != nullptr
             ? fmt::format("--operator: profile {} refuses {}", options.profile, options.op)
@@ -36,12 +50,18 @@ std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
 }
 
 std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options) {
-  const bool volumes = op.sampler() && op.axes == 3;
-  std::vector<DataType> dtypes = {DataType::kFloat32, DataType::kFloat16};
-  const bool training = options.profile == "atlas-training";
-  if (IsOpen(options) || (!volumes && !training)) dtypes.push_back(DataType::kBFloat16);
-  if (op.aclnn_double && (volumes || !training)) dtypes.push_back(DataType::kFloat64);
+  std::vector<DataType> dtypes;
+  for (const DataType dtype :
+       {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16, DataType::kFloat64}) {
+    const bool listed = DTypesOf(op, options).Has(static_cast<int32_t>(dtype));
+    if (listed && (IsOpen(options) || !IsLimited(op, dtype))) dtypes.push_back(dtype);
+  }
   return dtypes;
+}
+
+const ops::FormatWords& FormatsFor(const OperatorRow& op, const GenerateOptions& options) {
+  const ops::FormatWords& open = op.traits->open_formats;
+  return IsOpen(options) && !open.empty() ? open : op.traits->formats;
 }
 
 ModeCounts ModesFor(const OperatorRow& op, const GenerateOptions& options) {
@@ -55,6 +75,14 @@ Case EmptyCase(const OperatorRow& op, const GenerateOptions& options) {
   c.op = &op;
   c.profile = options.profile == "open" ? "" : options.profile;
   c.arguments.resize(op.parameters.size());
+  const ops::FormatWords& formats = FormatsFor(op, options);
+  const std::string_view words = formats.text();
+  constexpr int32_t kNd = 2;
+  for (size_t i = 0; i < c.arguments.size() && !words.empty() && !formats.Has(kNd); ++i) {
+    if (IsTensor(op.parameters[i].role)) {
+      c.arguments[i].format = std::string(words.substr(0, words.find(' ')));
+    }
+  }
   return c;
 }
 
@@ -62,17 +90,30 @@ ArgumentCase& ArgumentOf(Case& c, const char* parameter) {
   return c.arguments[*c.op->Find(parameter)];
 }
 
+void SetSizes(Case& c, const Shape& small, const Shape& large) {
+  InputOf(c).shape = c.op->backward() ? large : small;
+  OutputOf(c).shape = c.op->backward() ? small : large;
+}
+
 void SetPlainShapes(Case& c) {
   static const std::map<std::string, int64_t> kExtents = {{"N", 2},  {"C", 3}, {"D", 5},  {"H", 6},
                                                           {"W", 4},  {"L", 5}, {"OD", 4}, {"OH", 5},
                                                           {"OW", 7}, {"OL", 8}};
+  SetShapes(c, [](const std::string& symbol) { return kExtents.at(symbol); });
+}
+
+void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of) {
+  std::map<std::string, int64_t> extents;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Parameter& row = c.op->parameters[i];
     if (!IsTensor(row.role) && row.role != Role::kInts) continue;
     Shape shape;
     for (const std::string& symbol : Symbols(row)) {
-      const auto found = kExtents.find(symbol);
-      shape.push_back(found != kExtents.end() ? found->second : std::stoll(symbol));
+      const bool number = symbol[0] >= '0' && symbol[0] <= '9';
+      if (!extents.contains(symbol)) {
+        extents[symbol] = number ? std::stoll(symbol) : extent_of(symbol);
+      }
+      shape.push_back(extents[symbol]);
     }
     (IsTensor(row.role) ? c.arguments[i].shape : c.arguments[i].integers) = shape;
   }

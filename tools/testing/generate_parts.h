@@ -2,6 +2,7 @@
 #ifndef PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
 #define PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace portacl::golden {
 std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options);
 std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options);
 
+bool IsOpen(const GenerateOptions& options);
+const ops::FormatWords& FormatsFor(const OperatorRow& op, const GenerateOptions& options);
+
 // The same for a sampler's modes: those below these numbers.
 struct ModeCounts {
   int64_t interpolations, paddings;
@@ -21,11 +25,19 @@ ModeCounts ModesFor(const OperatorRow& op, const GenerateOptions& options);
 
 Case EmptyCase(const OperatorRow& op, const GenerateOptions& options);
 ArgumentCase& ArgumentOf(Case& c, const char* parameter);
+inline ArgumentCase& InputOf(Case& c) { return c.arguments[c.op->First(Role::kInput)]; }
+inline ArgumentCase& OutputOf(Case& c) { return c.arguments[c.op->First(Role::kOutput)]; }
+// Of resizing: the tensors of the image that a gradient is for, and of the resized one.
+void SetSizes(Case& c, const Shape& small, const Shape& large);
 // A small shape for each tensor.
 void SetPlainShapes(Case& c);
+
+// The same extents for every tensor that has a symbol, from `extent_of` where no number stands.
+void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);
 
 std::vector<Case> Refusals(const GenerateOptions& options);
+std::vector<Case> Boundaries(const GenerateOptions& options);
 
 }  // namespace portacl::golden
 

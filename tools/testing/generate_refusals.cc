@@ -31,7 +31,9 @@ class RefusalMaker {
         Add(i, kInvalid, [](ArgumentCase& a) { a.integers = {1, 1, 1}; });
       }
       if (role == Role::kReal) {
-        Add(i, kInvalid, [](ArgumentCase& a) { a.real = -1.0; });
+        if (PageFactsOf(*base_.op).refuses_negative_scales) {
+          Add(i, kInvalid, [](ArgumentCase& a) { a.real = -1.0; });
+        }
         Add(i, kInvalid, [](ArgumentCase& a) { a.real = std::nan(""); });
       }
       if (role == Role::kInts) MakeInts(i);
@@ -57,29 +59,36 @@ class RefusalMaker {
     Shape longer = shape;
     longer.push_back(1);
     Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = longer; });
-    const bool sampler = base_.op->sampler();
     for (size_t axis = 0; axis < shape.size(); ++axis) {
-      // gradOutput's extents of a nearest operator need not follow from anything else's.
-      if (!sampler && axis >= 2) continue;
+      if (IsFree(i, axis)) continue;
       Shape other_extent = shape;
       ++other_extent[axis];
-      const bool free_axis = sampler && std::string(base_.op->parameters[i].name) == "input" &&
-                             axis >= 2 && !base_.op->backward();
-      if (!free_axis) Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = other_extent; });
+      Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = other_extent; });
     }
     if (base_.op->parameters[i].role == Role::kOutput) {
       Add(i, kInvalid, [&](ArgumentCase& a) { a.strides = Shape(shape.size(), 0); });
     }
   }
 
+  // Whether an extent of a tensor follows from nothing else: those of the image that a forward
+  // operator reads, and all of nearest-exact's gradient.
+  bool IsFree(size_t i, size_t axis) const {
+    const OperatorRow& op = *base_.op;
+    if (axis < 2 || op.family >= Family::kAffineGrid) return false;
+    return !op.strict_sizes() || op.family == Family::kNearestExact ||
+           (!op.backward() && i == op.First(Role::kInput));
+  }
+
   void MakeInts(size_t i) {
     const Shape values = ShapeOf(i);
     Shape longer = values, zero = values;
     longer.push_back(1);
-    zero.back() = 0;
+    zero.back() = 0;  // of an affine grid: W
     Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = longer; });
     Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = zero; });
-    if (std::string(base_.op->parameters[i].name) != "outputSize") return;
+    const bool warned = std::string(base_.op->parameters[i].name) == "inputSize" &&
+                        base_.op->family == Family::kNearestExact;
+    if (warned) return;
     Shape other = values;
     ++other.back();
     Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = other; });

@@ -33,7 +33,7 @@ struct GoldenOutput {
 struct GoldenCase {
   Case c;
   Call call;                          // with the inputs
-  std::vector<GoldenOutput> outputs;  // those that the mask wants; none for a refusal
+  std::vector<GoldenOutput> outputs;  // what the mask wants; none for a refusal
 };
 // Computed; throws BadInput where portacl refuses the case.
 GoldenCase ComputeGolden(const Case& c);

@@ -50,7 +50,8 @@ std::string TestCaseXml(const CaseVerdict& verdict) {
 
 }  // namespace
 
-void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts) {
+void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts,
+                const std::vector<FunctionFile>& functions) {
   size_t failures = 0, errors = 0;
   double seconds = 0;
   std::string cases;
@@ -63,11 +64,17 @@ void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdict
     seconds += verdict.seconds;
     cases += TestCaseXml(verdict);
   }
+  std::string properties;
+  for (const FunctionFile& function : functions) {
+    properties += fmt::format("   <property name=\"{}\" value=\"{}\"/>\n", Escaped(function.name),
+                              Escaped(function.file));
+  }
+  if (!properties.empty()) properties = "  <properties>\n" + properties + "  </properties>\n";
   const std::string head = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n <testsuite name=\"portacl\" "
       "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.6f}\">\n",
       verdicts.size(), failures, errors, seconds);
-  cli::WriteFile(path, head + cases + " </testsuite>\n</testsuites>\n", nullptr, 0);
+  cli::WriteFile(path, head + properties + cases + " </testsuite>\n</testsuites>\n", nullptr, 0);
 }
 
 }  // namespace portacl::golden

@@ -9,8 +9,10 @@
 
 namespace portacl::golden {
 
-// A test case for each; failures say the worst element and the string that repeats the case.
-void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts);
+// A test case for each; failures say the worst element and the string that repeats the case. The
+// functions of the library are properties of the suite.
+void WriteJUnit(const std::string& path, const std::vector<CaseVerdict>& verdicts,
+                const std::vector<FunctionFile>& functions);
 
 }  // namespace portacl::golden
 

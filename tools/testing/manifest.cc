@@ -65,7 +65,7 @@ StoredCase ReadEntry(const json& entry, const std::string& folder) {
   return stored;
 }
 
-// The elements of a file of the set, whose bytes must be those of the manifest.
+// The elements of a file of the set, whose bytes must be what the manifest says.
 std::vector<std::byte> ReadChecked(const StoredOutput& output, size_t which,
                                    const std::string& descr) {
   const std::string path = output.folder + "/" + output.parameter + kSuffixes[which];
@@ -109,9 +109,9 @@ std::vector<StoredCase> ReadManifest(const std::string& folder) {
   const std::string path = folder + "/" + kManifestName;
   if (!cli::IsFolder(folder)) throw BadInput(folder + ": no such folder");
   if (!IsGoldenSet(folder)) {
-    throw BadInput(folder +
-                   ": no manifest.json in it; `portacl golden` writes such folders, "
-                   "that file last");
+    throw BadInput(
+        folder +
+        ": no manifest.json in it: `portacl golden` has not written it, or not to its end");
   }
   const json manifest = json::parse(cli::ReadText(path), nullptr, false);
   if (!manifest.is_object() || manifest.value("schema", json()) != "portacl-golden") {

@@ -1,134 +1,141 @@
-// The rows. A further operator is a row here, a line in call_native.cc and one in call_aclnn.cc.
+// Rows out of the list of operators, in the words of cases.
 #include "tools/testing/operators.h"
+
+#include <algorithm>
 
 #include "tools/parse.h"
 
 namespace portacl::golden {
 namespace {
 
-constexpr const char* kInterpolations = "bilinear|nearest|bicubic";
-constexpr const char* kPaddings = "zeros|border|reflection";
+Family FamilyOf(ops::Op op) {
+  switch (op) {
+    case ops::Op::kUpsampleNearestExact:
+    case ops::Op::kUpsampleNearestExactBackward:
+      return Family::kNearestExact;
+    case ops::Op::kUpsampleNearest:
+    case ops::Op::kUpsampleNearestBackward:
+      return Family::kNearest;
+    case ops::Op::kUpsampleLinear:
+    case ops::Op::kUpsampleLinearBackward:
+      return Family::kLinear;
+    case ops::Op::kUpsampleCubic:
+    case ops::Op::kUpsampleCubicBackward:
+      return Family::kCubic;
+    case ops::Op::kGridSampler2D:
+    case ops::Op::kGridSampler3D:
+    case ops::Op::kGridSampler2DBackward:
+    case ops::Op::kGridSampler3DBackward:
+      return Family::kSampler;
+    case ops::Op::kAffineGrid:
+    case ops::Op::kAffineGridBackward:
+      return Family::kAffineGrid;
+    default:
+      return Family::kOther;
+  }
+}
+
+Role RoleOf(ops::Kind kind) {
+  switch (kind) {
+    case ops::Kind::kInput:
+    case ops::Kind::kGrid:
+      return Role::kInput;
+    case ops::Kind::kOutput:
+      return Role::kOutput;
+    case ops::Kind::kInts:
+      return Role::kInts;
+    case ops::Kind::kBools:
+      return Role::kMask;
+    case ops::Kind::kMode:
+      return Role::kMode;
+    case ops::Kind::kFlag:
+      return Role::kFlag;
+    default:
+      return Role::kReal;
+  }
+}
+
+// Of an affine grid, whose rank the list leaves open. The C of its size is used nowhere.
+const char* AffinePattern(std::string_view parameter, size_t axes) {
+  if (parameter.starts_with("theta")) return axes == 2 ? "N,2,3" : "N,3,4";
+  if (parameter == "size") return axes == 2 ? "N,1,H,W" : "N,1,D,H,W";
+  return axes == 2 ? "N,H,W,2" : "N,D,H,W,3";
+}
+
+// What the native API calls parameter `p` of `function`: what means the same stands in the same
+// order, kind by kind.
+const char* NativeName(const ops::Signature& function, const ops::Parameter& p) {
+  const auto kind_of = [](const ops::Parameter& parameter) {
+    return parameter.kind == ops::Kind::kGrid ? ops::Kind::kInput : parameter.kind;
+  };
+  const auto same = [&](const ops::Parameter& other) { return kind_of(other) == kind_of(p); };
+  auto index = std::count_if(function.parameters.data(), &p, same);
+  for (const ops::Parameter& native : NativeOf(function.op).parameters) {
+    if (same(native) && index-- == 0) return native.name;
+  }
+  return "";
+}
+
+OperatorRow RowOf(const ops::Signature& function, size_t axes) {
+  const bool aclnn = function.case_name[0] != '\0';
+  OperatorRow row{function.op,
+                  aclnn ? function.case_name : ops::RowOf(function.op).name,
+                  aclnn ? function.name : "",
+                  &function.traits,
+                  FamilyOf(function.op),
+                  axes,
+                  {}};
+  for (const ops::Parameter& p : function.parameters) {
+    const Role role = RoleOf(p.kind);
+    const bool open_rank = row.family == Family::kAffineGrid && role != Role::kFlag;
+    row.parameters.push_back({p.name, role, open_rank ? AffinePattern(p.name, axes) : p.symbols,
+                              p.kind == ops::Kind::kGrid, p.kind == ops::Kind::kFloat,
+                              NativeName(function, p)});
+  }
+  return row;
+}
+
+void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
+  const auto axes = static_cast<size_t>(function.traits.axes);
+  if (axes > 0) {
+    rows.push_back(RowOf(function, axes));
+  } else {
+    rows.push_back(RowOf(function, 2));
+    rows.push_back(RowOf(function, 3));
+  }
+}
 
 }  // namespace
 
+const ops::Signature& NativeOf(ops::Op op) {
+  return **std::find_if(std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),
+                        [op](const ops::Signature* function) { return function->op == op; });
+}
+
 const std::vector<OperatorRow>& Operators() {
-  using enum Role;
-  static const std::vector<OperatorRow> rows = {
-      {"upsample_nearest_exact1d",
-       "aclnnUpsampleNearestExact1d",
-       Family::kNearest,
-       1,
-       false,
-       {{"self", kInput, "N,C,L"},
-        {"outputSize", kInts, "OL"},
-        {"scales", kReal},
-        {"out", kOutput, "N,C,OL"}}},
-      {"upsample_nearest_exact2d",
-       "aclnnUpsampleNearestExact2d",
-       Family::kNearest,
-       2,
-       false,
-       {{"self", kInput, "N,C,H,W"},
-        {"outputSize", kInts, "OH,OW"},
-        {"scalesH", kReal},
-        {"scalesW", kReal},
-        {"out", kOutput, "N,C,OH,OW"}}},
-      {"upsample_nearest_exact3d",
-       "aclnnUpsampleNearestExact3d",
-       Family::kNearest,
-       3,
-       false,
-       {{"self", kInput, "N,C,D,H,W"},
-        {"outputSize", kInts, "OD,OH,OW"},
-        {"scalesD", kReal},
-        {"scalesH", kReal},
-        {"scalesW", kReal},
-        {"out", kOutput, "N,C,OD,OH,OW"}}},
-      {"upsample_nearest_exact1d_backward",
-       "aclnnUpsampleNearestExact1dBackward",
-       Family::kNearestBackward,
-       1,
-       false,
-       {{"gradOutput", kInput, "N,C,OL"},
-        {"outputSize", kInts, "OL"},
-        {"inputSize", kInts, "N,C,L"},
-        {"scales", kReal},
-        {"out", kOutput, "N,C,L"}}},
-      {"upsample_nearest_exact2d_backward",
-       "aclnnUpsampleNearestExact2dBackward",
-       Family::kNearestBackward,
-       2,
-       false,
-       {{"gradOutput", kInput, "N,C,OH,OW"},
-        {"outputSize", kInts, "OH,OW"},
-        {"inputSize", kInts, "N,C,H,W"},
-        {"scalesH", kReal},
-        {"scalesW", kReal},
-        {"out", kOutput, "N,C,H,W"}}},
-      {"upsample_nearest_exact3d_backward",
-       "aclnnUpsampleNearestExact3dBackward",
-       Family::kNearestBackward,
-       3,
-       false,
-       {{"gradOutput", kInput, "N,C,OD,OH,OW"},
-        {"outputSize", kInts, "OD,OH,OW"},
-        {"inputSize", kInts, "N,C,D,H,W"},
-        {"scalesD", kReal},
-        {"scalesH", kReal},
-        {"scalesW", kReal},
-        {"out", kOutput, "N,C,D,H,W"}}},
-      {"grid_sampler_2d",
-       "aclnnGridSampler2D",
-       Family::kSampler,
-       2,
-       true,
-       {{"input", kInput, "N,C,H,W"},
-        {"grid", kInput, "N,OH,OW,2", true},
-        {"interpolationMode", kMode, kInterpolations},
-        {"paddingMode", kMode, kPaddings},
-        {"alignCorners", kFlag},
-        {"out", kOutput, "N,C,OH,OW"}}},
-      {"grid_sampler_2d_backward",
-       "aclnnGridSampler2DBackward",
-       Family::kSamplerBackward,
-       2,
-       true,
-       {{"gradOutput", kInput, "N,C,OH,OW"},
-        {"input", kInput, "N,C,H,W"},
-        {"grid", kInput, "N,OH,OW,2", true},
-        {"interpolationMode", kMode, kInterpolations},
-        {"paddingMode", kMode, kPaddings},
-        {"alignCorners", kFlag},
-        {"outputMask", kMask},
-        {"inputGrad", kOutput, "N,C,H,W"},
-        {"gridGrad", kOutput, "N,OH,OW,2"}}},
-      {"grid_sampler_3d",
-       "aclnnGridSampler3D",
-       Family::kSampler,
-       3,
-       true,
-       {{"input", kInput, "N,C,D,H,W"},
-        {"grid", kInput, "N,OD,OH,OW,3", true},
-        {"interpolationMode", kMode, kInterpolations},
-        {"paddingMode", kMode, kPaddings},
-        {"alignCorners", kFlag},
-        {"out", kOutput, "N,C,OD,OH,OW"}}},
-      {"grid_sampler_3d_backward",
-       "aclnnGridSampler3DBackward",
-       Family::kSamplerBackward,
-       3,
-       true,
-       {{"gradOutput", kInput, "N,C,OD,OH,OW"},
-        {"input", kInput, "N,C,D,H,W"},
-        {"grid", kInput, "N,OD,OH,OW,3", true},
-        {"interpolationMode", kMode, kInterpolations},
-        {"paddingMode", kMode, kPaddings},
-        {"alignCorners", kFlag},
-        {"outputMask", kMask},
-        {"inputGrad", kOutput, "N,C,D,H,W"},
-        {"gridGrad", kOutput, "N,OD,OH,OW,3"}}},
-  };
+  static const std::vector<OperatorRow> rows = [] {
+    std::vector<OperatorRow> made;
+    for (const ops::Signature* const function : ops::kAclnnFunctions) {
+      if (*function->case_name == '\0') continue;  // another one under a new name
+      AddRows(*function, made);
+    }
+    for (const ops::Signature* const function : ops::kNativeFunctions) {
+      const bool known = std::any_of(
+          made.begin(), made.end(), [&](const OperatorRow& row) { return row.op == function->op; });
+      if (!known) AddRows(*function, made);
+    }
+    return made;
+  }();
   return rows;
+}
+
+PageFacts PageFactsOf(const OperatorRow& op) {
+  const std::string_view function = op.function;
+  return {
+      op.family == Family::kNearestExact || function == "aclnnUpsampleBilinear2d" ||
+          function == "aclnnUpsampleBilinear2dAA" || function == "aclnnUpsampleBicubic2dAAGrad",
+      function == "aclnnUpsampleLinear1dBackward",
+      function == "aclnnUpsampleNearest2dBackward" || function == "aclnnUpsampleBicubic2dBackward"};
 }
 
 std::optional<size_t> OperatorRow::Find(std::string_view parameter) const {
@@ -138,11 +145,25 @@ std::optional<size_t> OperatorRow::Find(std::string_view parameter) const {
   return std::nullopt;
 }
 
+size_t OperatorRow::First(Role role) const {
+  size_t i = 0;
+  while (parameters.at(i).role != role) ++i;
+  return i;
+}
+
 const OperatorRow* FindOperator(std::string_view name) {
   for (const OperatorRow& row : Operators()) {
-    if (name == row.name || name == row.function) return &row;
+    if (!name.empty() && (name == row.name || name == row.function)) return &row;
   }
   return nullptr;
+}
+
+std::vector<std::string> OperatorNames() {
+  std::vector<std::string> names;
+  for (const OperatorRow& row : Operators()) {
+    if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
+  }
+  return names;
 }
 
 std::vector<std::string> Symbols(const Parameter& parameter) {

@@ -1,4 +1,6 @@
-// The operators that cases are made of: one row each, with the parameters of the aclnn signature.
+// The operators that cases are made of, from the library's list (src/ops/operator_list.h): one row
+// for each function of the aclnn API (two for a function of images and volumes), and for operators
+// that the native API alone has.
 #ifndef PORTACL_TOOLS_TESTING_OPERATORS_H_
 #define PORTACL_TOOLS_TESTING_OPERATORS_H_
 
@@ -6,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "src/ops/operator_list.h"
 
 namespace portacl::golden {
 
@@ -26,31 +30,58 @@ struct Parameter {
   // made from those that it gives. kMode: the words for 0, 1, ..., "bilinear|nearest".
   const char* pattern = "";
   bool is_grid = false;  // a tensor of sampling points
+  bool narrow = false;   // kReal: the function takes a float
+  // What portacl's own API calls the same tensor, mode or flag; "" for what that API lacks.
+  const char* native = "";
 };
 
-// What an operator computes, for any number of spatial axes.
-enum class Family { kNearest, kNearestBackward, kSampler, kSamplerBackward };
+// What an operator computes, for any number of spatial axes. kOther: maths of its own, of which its
+// signature tells all that cases need.
+enum class Family { kNearestExact, kNearest, kLinear, kCubic, kSampler, kAffineGrid, kOther };
 
 struct OperatorRow {
+  ops::Op op;
   const char* name;      // "grid_sampler_2d_backward"
-  const char* function;  // "aclnnGridSampler2DBackward"; phase 1 has GetWorkspaceSize behind it
+  const char* function;  // "aclnnGridSampler2DBackward"; phase 1 has GetWorkspaceSize behind it.
+                         // "": the aclnn API has no such function
+  const ops::Traits* traits;  // of the aclnn function, else of the native one
   Family family;
-  size_t axes;        // spatial ones
-  bool aclnn_double;  // whether the aclnn function takes DOUBLE, as the native API always does
+  size_t axes;                        // spatial ones
   std::vector<Parameter> parameters;  // in the signature's order
 
-  bool backward() const {
-    return family == Family::kNearestBackward || family == Family::kSamplerBackward;
-  }
-  bool sampler() const { return family == Family::kSampler || family == Family::kSamplerBackward; }
+  bool backward() const { return std::string_view(ops::RowOf(op).name).ends_with("_backward"); }
+  bool sampler() const { return family == Family::kSampler; }
+  // Whether it makes an image of another size of an image: self and out, gradOutput and gradInput.
+  bool resizes() const { return family < Family::kSampler; }
+  // Whether it has the flag alignCorners and weighs what it adds up.
+  bool weighs() const { return family == Family::kLinear || family == Family::kCubic; }
+  // Whether every size that a call gives must be that of its tensors, beside a scale too.
+  bool strict_sizes() const { return family != Family::kNearestExact || !backward(); }
+
   // Position of the parameter called `parameter`, or nothing.
   std::optional<size_t> Find(std::string_view parameter) const;
+  // Position of the first with a role: there must be one.
+  size_t First(Role role) const;
 };
+
+// What the page of a function says beside the list.
+struct PageFacts {
+  bool refuses_negative_scales = false;   // elsewhere they count as none
+  bool ignores_unfitting_scales = false;  // those that do not make outputSize of inputSize
+  bool input_size_channels_last = false;  // inputSize is N, H, W, C where the tensors are
+};
+PageFacts PageFactsOf(const OperatorRow& op);
 
 const std::vector<OperatorRow>& Operators();
 
-// By its name or that of its aclnn function; null for any other.
+// The function of portacl's own API that plans an operator's calls.
+const ops::Signature& NativeOf(ops::Op op);
+
+// By its name or that of its aclnn function; null for any other. The first of several rows.
 const OperatorRow* FindOperator(std::string_view name);
+
+// Each name once, in the list's order.
+std::vector<std::string> OperatorNames();
 
 inline bool IsTensor(Role role) { return role == Role::kInput || role == Role::kOutput; }
 

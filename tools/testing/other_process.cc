@@ -37,18 +37,18 @@ std::string ProgramPath() {
 // portacl's operators where nothing else is asked for: cases run side by side.
 std::vector<std::string> Environment(const std::string& folder) {
   std::vector<std::string> variables = {"PORTACL_NUM_THREADS=1"};
-  std::string path = "LD_LIBRARY_PATH=" + folder;
+  std::string path = folder;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string variable = *at;
     if (variable.rfind("LD_LIBRARY_PATH=", 0) == 0) {
-      path += ":" + variable.substr(16);
+      path += (path.empty() ? "" : ":") + variable.substr(16);
     } else if (variable.rfind("PORTACL_NUM_THREADS=", 0) == 0) {
       variables[0] = variable;
     } else {
       variables.push_back(variable);
     }
   }
-  variables.push_back(path);
+  if (!path.empty()) variables.push_back("LD_LIBRARY_PATH=" + path);
   return variables;
 }
 
@@ -62,8 +62,9 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-OtherProcess::OtherProcess(std::string library_folder, double seconds_of_patience)
-    : folder_(std::move(library_folder)), patience_(seconds_of_patience) {
+OtherProcess::OtherProcess(std::string library_folder, std::vector<std::string> files,
+                           double seconds_of_patience)
+    : folder_(std::move(library_folder)), files_(std::move(files)), patience_(seconds_of_patience) {
   signal(SIGPIPE, SIG_IGN);  // a process that ended is an error of write()
 }
 
@@ -80,6 +81,7 @@ void OtherProcess::Start() {
     throw cli::RuntimeFailure("no pipe can be made");
   }
   std::vector<std::string> arguments = {ProgramPath(), folder_}, variables = Environment(folder_);
+  arguments.insert(arguments.end(), files_.begin(), files_.end());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
@@ -99,9 +101,9 @@ void OtherProcess::Start() {
   const std::string problem = ReadText();
   if (late_ || !problem.empty()) {
     const std::string end = End("ended");
-    throw cli::BadInput(problem.empty()
-                            ? fmt::format("{}: the library cannot be loaded: {}", folder_, end)
-                            : problem);
+    throw cli::BadInput(problem.empty() ? fmt::format("{}: the library cannot be loaded: {}",
+                                                      folder_.empty() ? files_.at(0) : folder_, end)
+                                        : problem);
   }
 }
 
@@ -171,6 +173,14 @@ Answer OtherProcess::Ask(const Case& c) {
     whole = Read(&size, sizeof(size));
     answer.outputs.emplace_back(whole ? size : 0);
     whole = whole && Read(answer.outputs.back().data(), size);
+  }
+  uint32_t functions = 0;
+  whole = whole && Read(&functions, sizeof(functions));
+  for (uint32_t i = 0; whole && i < functions; ++i) {
+    FunctionFile function;
+    function.name = ReadText();
+    function.file = ReadText();
+    answer.functions.push_back(std::move(function));
   }
   if (!whole) answer.problem = End("the library ended the process");
   return answer;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/testing/case.h"
+#include "tools/testing/verdict.h"
 
 namespace portacl::golden {
 
@@ -17,13 +18,16 @@ struct Answer {
   std::string problem;  // a crash, no answer in time; "" where there is an answer
   int32_t status = 0;
   std::string call, message;
-  std::vector<std::vector<std::byte>> outputs;  // those that the mask wants, dense
+  std::vector<std::vector<std::byte>> outputs;  // what the mask wants, dense
+  std::vector<FunctionFile> functions;          // what this process used for the first time
 };
 
 class OtherProcess {
  public:
   // Started when the first case comes, and again after each end.
-  OtherProcess(std::string library_folder, double seconds_of_patience);
+  // `files`: libraries that are loaded beside the folder's, which may be "".
+  OtherProcess(std::string library_folder, std::vector<std::string> files,
+               double seconds_of_patience);
   ~OtherProcess();
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
@@ -38,6 +42,7 @@ class OtherProcess {
   std::string ReadText();
 
   std::string folder_;
+  std::vector<std::string> files_;
   double patience_;
   pid_t process_ = -1;
   int to_ = -1, from_ = -1;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/testing/common_traits.h"
 #include "tools/testing/verdict_json.h"
 
 namespace portacl::golden {
@@ -219,10 +220,18 @@ void ReportRow::AddGolden(const GoldenOutput& golden) {
 }
 
 ordered_json ReportJson(const std::vector<ReportRow>& rows, const std::string& title,
-                        const std::string& standard, bool judged) {
-  ordered_json json = {
-      {"title", title},   {"portacl", portaclGetVersion()}, {"standard", standard},
-      {"judged", judged}, {"ulp_labels", UlpLabels()},      {"cases", ordered_json::array()}};
+                        const std::string& standard, bool judged,
+                        const std::vector<FunctionFile>& functions) {
+  ordered_json json = {{"title", title},
+                       {"portacl", portaclGetVersion()},
+                       {"standard", standard},
+                       {"judged", judged},
+                       {"ulp_labels", UlpLabels()},
+                       {"functions", FunctionsJson(functions)},
+                       {"cases", ordered_json::array()}};
+  std::vector<CaseVerdict> verdicts;
+  for (const ReportRow& row : rows) verdicts.push_back(row.verdict);
+  json["common"] = CommonTraits(verdicts);
   size_t left = kMostPictures;
   for (const ReportRow& row : rows) left -= std::min<size_t>(left, row.verdict.passed() ? 0 : 1);
   for (const ReportRow& row : rows) {

@@ -40,7 +40,8 @@ struct ReportRow {
 // kMostPictures, so that the page of ten thousand cases still opens.
 inline constexpr size_t kMostPictures = 400;
 nlohmann::ordered_json ReportJson(const std::vector<ReportRow>& rows, const std::string& title,
-                                  const std::string& standard, bool judged);
+                                  const std::string& standard, bool judged,
+                                  const std::vector<FunctionFile>& functions);
 
 }  // namespace portacl::golden
 

@@ -25,7 +25,7 @@ constexpr Kind kKinds[] = {{"uniform", 0, 2, false},  {"integers", 2, 2, false},
                            {"identity", 0, 0, true},  {"smooth", 0, 0, true},
                            {"onecell", 0, 0, true},   {"kinks", 0, 0, true}};
 
-// Draws that belong to the whole tensor come before those of its elements.
+// Draws that belong to the whole tensor come before the draws of its elements.
 constexpr uint64_t kReserved = 16;
 
 struct Spec {

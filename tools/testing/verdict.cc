@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "tools/tensor/mere_mare.h"
 
@@ -39,6 +40,19 @@ double LargestFinite(DataType dtype) {
 double SmallValue(DataType dtype) {
   return dtype == DataType::kFloat64 ? 0x1p-40 : cli::ComparisonThreshold(dtype);
 }
+
+// The vendor's open standard of September 2026, which counts in double.
+struct MixedTolerance {
+  double relative, absolute;
+  double floor;  // of what the largest error may be
+};
+MixedTolerance MixedToleranceOf(DataType dtype) {
+  if (dtype == DataType::kFloat16) return {0x1p-9, 0x1p-9, 1e-1};
+  if (dtype == DataType::kBFloat16) return {0x1p-6, 0x1p-6, 1};
+  return {0x1p-10, 0x1p-16, 1e-2};
+}
+constexpr int64_t kMixedOutside = 100;  // of so many elements one may be outside the tolerance
+constexpr double kMixedUlps = 32;       // of the largest error
 
 struct Values {
   double actual, golden, exact, bound;
@@ -84,6 +98,12 @@ class Judgement {
         cli::CanonicalBits(golden_.dtype, a) == cli::CanonicalBits(golden_.dtype, g);
     if (!same_bits) ++verdict_.different_bits;
     Element element{i, v.actual, v.golden, v.exact, std::fabs(v.actual - v.exact), v.bound};
+    if (options_.knows_unwritten && IsUnwritten(a)) {
+      ++verdict_.unwritten;
+      element.unwritten = true;
+      element.error = verdict_.largest_excess = HUGE_VAL;
+      return Fail(element);
+    }
     if (std::isinf(v.bound) && IsByBound()) return;  // any value is right
     if (!std::isfinite(v.actual) || !IsNumberWanted(v)) {
       if (!IsRightWithoutNumbers(v, same_bits)) {
@@ -109,16 +129,48 @@ class Judgement {
     const Measure measure = MeasureOf(v, same_bits, ulp);
     element.error = measure.error;
     element.allowed = measure.allowed;
-    if (!measure.passed()) Fail(element);
+    if (options_.standard == Standard::kMixed) {
+      LookMixed(v, element);
+    } else if (!measure.passed()) {
+      Fail(element);
+    }
   }
 
+  // Of an element outside the tolerance, and of the largest error: Conclude() judges both.
+  void LookMixed(const Values& v, const Element& element) {
+    if (element.error > element.allowed) {
+      ++outside_;
+      Keep(element);
+    }
+    if (!(element.error > largest_mixed_)) return;
+    largest_mixed_ = element.error;
+    most_mixed_ = std::max(MixedToleranceOf(golden_.dtype).floor,
+                           kMixedUlps * UlpAt(golden_.dtype, Narrowed(v.exact)));
+  }
+
+  // As the element type has it.
+  double Narrowed(double value) const {
+    std::byte bytes[8];
+    cli::StoreElement(golden_.dtype, value, bytes);
+    return cli::LoadElement(golden_.dtype, bytes);
+  }
+
+  bool IsUnwritten(const std::byte* address) const {
+    const std::span<const std::byte> pattern = UnwrittenElement(cli::ElementSize(golden_.dtype));
+    return std::equal(pattern.begin(), pattern.end(), address);
+  }
   bool IsByBound() const { return options_.standard == Standard::kBound; }
   bool IsNumberWanted(const Values& v) const {
+    if (options_.standard == Standard::kMixed) return std::isfinite(Narrowed(v.exact));
     return std::isfinite(IsByBound() ? v.exact : v.golden);
   }
 
   // A NaN or an infinity on one side or both.
   bool IsRightWithoutNumbers(const Values& v, bool same_bits) const {
+    if (options_.standard == Standard::kMixed) {
+      const double wanted = Narrowed(v.exact);
+      return std::isnan(wanted) ? std::isnan(v.actual) : v.actual == wanted;
+    }
     if (!IsByBound()) return same_bits;
     if (std::isnan(v.exact)) return std::isnan(v.actual);
     if (v.actual == v.exact) return true;
@@ -158,6 +210,10 @@ class Judgement {
       case Standard::kBinary:
         // Both zeros are the same number in other bits.
         return {same_bits ? 0.0 : static_cast<double>(std::max<int64_t>(ulp, 1)), 0};
+      case Standard::kMixed: {
+        const MixedTolerance t = MixedToleranceOf(golden_.dtype);
+        return {std::fabs(v.actual - v.exact), t.absolute + t.relative * std::fabs(v.exact)};
+      }
       default:
         return {0, 0};  // judged as a whole
     }
@@ -172,6 +228,10 @@ class Judgement {
 
   void Fail(const Element& element) {
     ++verdict_.failed;
+    Keep(element);
+  }
+
+  void Keep(const Element& element) {
     std::vector<Element>& worst = verdict_.worst;
     if (worst.size() < OutputVerdict::kWorst) {
       worst.push_back(element);
@@ -183,8 +243,26 @@ class Judgement {
 
   void Conclude() {
     if (verdict_.failed > 0) {
-      verdict_.reason = fmt::format("{} of {} elements not {}", verdict_.failed, verdict_.count,
-                                    StandardText(options_));
+      const int64_t wrong = verdict_.failed - verdict_.unwritten;
+      if (verdict_.unwritten > 0) {
+        verdict_.reason = fmt::format("{} of {} elements were never written{}", verdict_.unwritten,
+                                      verdict_.count, wrong > 0 ? ", " : "");
+      }
+      if (wrong > 0) {
+        verdict_.reason +=
+            fmt::format("{} of {} elements not {}", wrong, verdict_.count, StandardText(options_));
+      }
+    } else if (options_.standard == Standard::kMixed) {
+      if (outside_ * kMixedOutside > verdict_.count) {
+        verdict_.reason =
+            fmt::format("{} of {} elements outside the mixed tolerance, wanted at most 1 %",
+                        outside_, verdict_.count);
+      } else if (largest_mixed_ > most_mixed_) {
+        verdict_.reason =
+            fmt::format("largest error {:.3g}, wanted at most {:.3g}", largest_mixed_, most_mixed_);
+      } else {
+        verdict_.worst.clear();
+      }
     } else if (options_.standard == Standard::kStat) {
       const double t = cli::ComparisonThreshold(golden_.dtype);
       if (!(verdict_.mere < t))
@@ -210,6 +288,8 @@ class Judgement {
   const StandardOptions& options_;
   const std::vector<std::byte>* second_;
   OutputVerdict verdict_;
+  int64_t outside_ = 0;
+  double largest_mixed_ = 0, most_mixed_ = HUGE_VAL;
   double mean_error_ = 0, mean_second_ = 0, largest_second_ = 0, rounding_ = 0;
 };
 
@@ -227,6 +307,8 @@ std::string StandardText(const StandardOptions& options) {
       return "bit-identical to golden";
     case Standard::kStat:
       return "within MERE and MARE";
+    case Standard::kMixed:
+      return "within the mixed tolerance";
     case Standard::kDual:
       return fmt::format("within {:g} times the second library's error", options.factor);
   }
@@ -254,6 +336,10 @@ Shape IndexOf(const Shape& shape, int64_t index) {
 
 std::string ElementText(const OutputVerdict& output, const Element& element) {
   const std::string place = output.parameter + cli::ToString(IndexOf(output.shape, element.index));
+  if (element.unwritten) {
+    return fmt::format("{} was never written, golden {:.9g}, exact {:.17g}", place, element.golden,
+                       element.exact);
+  }
   return fmt::format("{} is {:.9g}, golden {:.9g}, exact {:.17g}, error {:.3g}{}, allowed {:.3g}",
                      place, element.actual, element.golden, element.exact, element.error,
                      output.in_ulp ? " ULP" : "", element.allowed);

@@ -18,6 +18,7 @@ enum class Standard {
   kUlp,        // at most so many representable numbers between a and g
   kBinary,     // the bits of g; every NaN is one
   kStat,       // MERE < T and MARE < 10 T, for values that are not small (docs/cases.md)
+  kMixed,      // the vendor's mixed tolerance: 99 % of the elements, and the largest error
   kDual,       // error against the exact values at most `factor` times that of a second library
 };
 
@@ -26,6 +27,9 @@ struct StandardOptions {
   double rtol = 0, atol = 0;
   int64_t ulp = 0;
   double factor = 2;
+  // Results come from memory that began as UnwrittenElement() (call.h): what still is that is wrong
+  // whatever is wanted, and called so.
+  bool knows_unwritten = false;
 };
 // "within the bound", "within 3 ULP", ...
 std::string StandardText(const StandardOptions& options);
@@ -36,6 +40,7 @@ struct Element {
   double actual = 0, golden = 0, exact = 0;
   double error = 0;    // as the standard measures it: from exact or golden, in values or in ULP
   double allowed = 0;  // in the same unit
+  bool unwritten = false;
 };
 
 struct OutputVerdict {
@@ -44,8 +49,9 @@ struct OutputVerdict {
   Shape shape;
   bool passed = false;
   int64_t count = 0;
-  int64_t failed = 0;             // elements; of kStat and kDual, whose verdict is of the whole: 0
-  int64_t nan_mismatch = 0;       // exactly one of the two is NaN
+  int64_t failed = 0;        // elements; of kStat, kMixed and kDual, judged as a whole: 0
+  int64_t unwritten = 0;     // of the failed: nobody wrote them; the next two do not count them
+  int64_t nan_mismatch = 0;  // exactly one of the two is NaN
   int64_t infinity_mismatch = 0;  // an infinity where a number or the other one is wanted
   int64_t different_bits = 0;     // from golden
   double largest_error = 0;       // |a - exact|, of numbers
@@ -62,6 +68,11 @@ struct OutputVerdict {
 // `actual` has golden's dtype and shape; `second` (kDual) too.
 OutputVerdict Judge(const GoldenOutput& golden, const std::vector<std::byte>& actual,
                     const StandardOptions& options, const std::vector<std::byte>* second = nullptr);
+
+// Where a function of a library under test comes from.
+struct FunctionFile {
+  std::string name, file;
+};
 
 struct CaseVerdict {
   Case c;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/testing/common_traits.h"
+
 namespace portacl::golden {
 namespace {
 
@@ -19,7 +21,7 @@ ordered_json Number(double value) {
 
 ordered_json ElementJson(const OutputVerdict& output, const Element& element) {
   return {{"index", IndexOf(output.shape, element.index)},
-          {"actual", Number(element.actual)},
+          {"actual", element.unwritten ? ordered_json("never written") : Number(element.actual)},
           {"golden", Number(element.golden)},
           {"exact", Number(element.exact)},
           {"error", Number(element.error)},
@@ -38,6 +40,7 @@ ordered_json OutputJson(const CaseVerdict& verdict, const OutputVerdict& output,
   json["shape"] = output.shape;
   json["count"] = output.count;
   json["failed"] = output.failed;
+  json["never_written"] = output.unwritten;
   json["nan_mismatch"] = output.nan_mismatch;
   json["infinity_mismatch"] = output.infinity_mismatch;
   json["different_bits"] = output.different_bits;
@@ -66,15 +69,24 @@ ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_f
   return entry;
 }
 
+ordered_json FunctionsJson(const std::vector<FunctionFile>& functions) {
+  ordered_json json = ordered_json::object();
+  for (const FunctionFile& function : functions) json[function.name] = function.file;
+  return json;
+}
+
 ordered_json VerdictsJson(const std::vector<CaseVerdict>& verdicts, const StandardOptions& standard,
-                          const std::string& golden_folder) {
+                          const std::string& golden_folder,
+                          const std::vector<FunctionFile>& functions) {
   size_t passed = 0;
   for (const CaseVerdict& verdict : verdicts) passed += verdict.passed() ? 1 : 0;
   ordered_json json = {{"passed", passed == verdicts.size()},
                        {"standard", StandardText(standard)},
                        {"count", verdicts.size()},
-                       {"failed", verdicts.size() - passed},
-                       {"cases", ordered_json::array()}};
+                       {"failed", verdicts.size() - passed}};
+  if (!functions.empty()) json["functions"] = FunctionsJson(functions);
+  if (const auto common = CommonTraits(verdicts); !common.empty()) json["common"] = common;
+  json["cases"] = ordered_json::array();
   for (const CaseVerdict& verdict : verdicts) {
     json["cases"].push_back(VerdictJson(verdict, golden_folder));
   }

@@ -2,12 +2,17 @@
 #include "tools/testing/verify_library.h"
 
 #include <fmt/format.h>
+#include <portacl/portacl.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 
 #include "tools/cli_error.h"
+#include "tools/testing/call_native.h"
 #include "tools/testing/compare_set.h"
 #include "tools/testing/other_process.h"
 #include "tools/testing/parallel_cases.h"
@@ -30,18 +35,26 @@ class Processes {
       }
     }
     if (process == nullptr) {
-      process =
-          std::make_unique<OtherProcess>(options_.library_folder, options_.seconds_of_patience);
+      process = std::make_unique<OtherProcess>(options_.library_folder, options_.library_files,
+                                               options_.seconds_of_patience);
     }
     Answer answer = process->Ask(c);
     const std::lock_guard lock(mutex_);
+    for (const FunctionFile& function : answer.functions) files_[function.name] = function.file;
     free_.push_back(std::move(process));
     return answer;
+  }
+
+  std::vector<FunctionFile> Functions() const {
+    std::vector<FunctionFile> functions;
+    for (const auto& [name, file] : files_) functions.push_back({name, file});
+    return functions;
   }
 
  private:
   const VerifyOptions& options_;
   std::mutex mutex_;
+  std::map<std::string, std::string> files_;  // of functions
   std::vector<std::unique_ptr<OtherProcess>> free_;
 };
 
@@ -77,10 +90,55 @@ void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportR
   }
 }
 
+// PORTACL_IMPL forces a family of portacl's kernels, here and in a portacl under test: golden
+// results would be those that they judge. They are ref's then, and cases whose kernel is not of the
+// family are counted: ref stands in for what it does not serve.
+class ForcedImpl {
+ public:
+  ForcedImpl(const std::vector<Case>& cases, const VerifyOptions& options)
+      : impl_(options.outputs.empty() ? portaclGetImpl() : "") {
+    if (impl_.empty()) return;
+    std::atomic<size_t> others{0};
+    ForEachCase(cases.size(), options.jobs, {}, [&](size_t i) {
+      if (cases[i].expect != 0) return;
+      const std::string kernel = KernelOf(MakeCall(cases[i]));
+      const bool path = impl_.find(':') != std::string::npos;
+      if ((path ? kernel : kernel.substr(0, kernel.find(':'))) != impl_) ++others;
+    });
+    if (others > 0) {
+      note_ = fmt::format("PORTACL_IMPL={}: {} of {} cases are not served by it, ref is or none",
+                          impl_, others.load(), cases.size());
+    }
+    static_cast<void>(portaclSetImpl("ref"));
+  }
+  ~ForcedImpl() {
+    if (!impl_.empty()) static_cast<void>(portaclSetImpl(impl_.c_str()));
+  }
+  ForcedImpl(const ForcedImpl&) = delete;
+  ForcedImpl& operator=(const ForcedImpl&) = delete;
+
+  // Of a library that is portacl, by the functions that were called.
+  std::string Note(const std::vector<FunctionFile>& functions) const {
+    const bool portacl = std::any_of(functions.begin(), functions.end(), [](const FunctionFile& f) {
+      return f.name == "portaclSetProfile";
+    });
+    return portacl ? note_ : "";
+  }
+
+ private:
+  const std::string impl_;
+  std::string note_;
+};
+
 }  // namespace
 
-std::vector<ReportRow> VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options) {
-  std::vector<ReportRow> rows(cases.size());
+Verification VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options) {
+  Verification verification;
+  std::vector<ReportRow>& rows = verification.rows;
+  rows.resize(cases.size());
+  StandardOptions standard = options.standard;
+  standard.knows_unwritten = options.outputs.empty();
+  const ForcedImpl forced(cases, options);
   Processes processes(options);
   ForEachCase(cases.size(), options.jobs, options.on_case_done, [&](size_t i) {
     ReportRow& row = rows[i];
@@ -97,10 +155,12 @@ std::vector<ReportRow> VerifyLibrary(const std::vector<Case>& cases, const Verif
         row.verdict.error = golden.outputs[k].parameter + ": came back with another size";
         continue;
       }
-      row.Add(golden.outputs[k], answer.outputs[k], options.standard, options.with_pictures);
+      row.Add(golden.outputs[k], answer.outputs[k], standard, options.with_pictures);
     }
   });
-  return rows;
+  verification.functions = processes.Functions();
+  verification.note = forced.Note(verification.functions);
+  return verification;
 }
 
 }  // namespace portacl::golden

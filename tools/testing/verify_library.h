@@ -12,8 +12,9 @@
 namespace portacl::golden {
 
 struct VerifyOptions {
-  std::string library_folder;  // either this: the aclnn library to run
-  std::string outputs;         // or this: a folder of results that were written elsewhere
+  std::string library_folder;              // either this: the aclnn library to run,
+  std::vector<std::string> library_files;  // and these, whatever their names;
+  std::string outputs;  // or this: a folder of results that were written elsewhere
   StandardOptions standard;
   double seconds_of_patience = 60;  // for one case
   int jobs = 0;
@@ -21,8 +22,16 @@ struct VerifyOptions {
   bool with_pictures = false;  // for a report
 };
 
-// One for each case, in order. Throws BadInput where the library cannot be used at all.
-std::vector<ReportRow> VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options);
+struct Verification {
+  std::vector<ReportRow> rows;          // one for each case, in order
+  std::vector<FunctionFile> functions;  // of the library, that were called, by name
+  std::string note;  // how many cases did not run what PORTACL_IMPL asks for; "" for none
+};
+
+// Throws BadInput where the library cannot be used at all. A case fails whose operator's functions
+// do not lie in the folder, nor in one of the files: the library may be linked to one that has
+// them.
+Verification VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options);
 
 }  // namespace portacl::golden
 

@@ -1,11 +1,17 @@
-"""The operators inside JAX programs, on the CPU: under ``jit``, ``grad`` and ``vmap``.
+"""The operators inside JAX programs, on the CPU: under ``jit``, ``grad``, ``vmap``, ``shard_map``.
 
     import portacl.jax
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
-Each is a custom call of XLA with its own rule for reverse-mode gradients. Bits never depend on the
-number of threads, on ``jit`` or on ``vmap``.
+Each is a primitive of JAX that runs as a custom call of XLA, with derivatives of every order in
+both modes, on one device or many. Bits never depend on the number of threads or devices, on
+``jit`` or on ``vmap``.
 """
+
+try:
+    import jax as _jax  # noqa: F401
+except ModuleNotFoundError as _missing:
+    raise ImportError("portacl.jax needs JAX 0.5 or newer (pip install jax)") from _missing
 
 from ._functional import (
     grid_sampler_2d,
@@ -15,12 +21,34 @@ from ._functional import (
     upsample_nearest_exact,
     upsample_nearest_exact_backward,
 )
+from ._listed import LISTED as _LISTED
+from ._resize import (
+    affine_grid,
+    affine_grid_backward,
+    upsample_cubic,
+    upsample_cubic_backward,
+    upsample_linear,
+    upsample_linear_backward,
+    upsample_nearest,
+    upsample_nearest_backward,
+)
 
 __all__ = [
+    "affine_grid",
+    "affine_grid_backward",
     "grid_sampler_2d",
     "grid_sampler_2d_backward",
     "grid_sampler_3d",
     "grid_sampler_3d_backward",
+    "upsample_cubic",
+    "upsample_cubic_backward",
+    "upsample_linear",
+    "upsample_linear_backward",
+    "upsample_nearest",
+    "upsample_nearest_backward",
     "upsample_nearest_exact",
     "upsample_nearest_exact_backward",
+    *_LISTED,
 ]
+
+globals().update(_LISTED)

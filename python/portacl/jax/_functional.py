@@ -1,15 +1,15 @@
-"""The functions of portacl.jax: checks of shapes and dtypes, and the rules of their gradients."""
+"""The functions of portacl.jax: checks of shapes and dtypes, and a primitive's call."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
 
+from .._arrays import check_array
+from .._numbers import flags
 from .._operators import (
     INTERPOLATIONS,
     PADDINGS,
@@ -22,16 +22,34 @@ from .._operators import (
     _output_extents,
     _spatial_axes,
 )
-from . import _calls
+from .._pool import result_bytes
+from . import _grid_sampler, _linear
+from ._formulas import Modes
 
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 def _array(value: Any, name: str) -> jax.Array:
-    array = jnp.asarray(value)
+    check_array(value, name)
+    try:
+        array = jnp.asarray(value)
+    except (TypeError, ValueError) as error:
+        dtype = getattr(value, "dtype", None)
+        what = f"is a {type(value).__name__}" if dtype is None else f"has dtype {dtype}"
+        raise TypeError(f"{name} {what}, which JAX takes for no array: {error}") from error
     if array.dtype.name not in _DTYPES:
         raise TypeError(f"{name} has dtype {array.dtype.name}, but must be {', '.join(_DTYPES)}")
     return array
+
+
+def _image(value: Any, name: str, data_format: str) -> jax.Array:
+    """An array with the channels behind the batch, wherever the caller has them."""
+    array = _array(value, name)
+    return jnp.moveaxis(array, -1, 1) if _channels_last(data_format, array.ndim) else array
+
+
+def _as_given(array: jax.Array, data_format: str) -> jax.Array:
+    return jnp.moveaxis(array, 1, -1) if _channels_last(data_format, array.ndim) else array
 
 
 def _check_same_dtype(**arrays: jax.Array) -> None:
@@ -41,59 +59,76 @@ def _check_same_dtype(**arrays: jax.Array) -> None:
             raise TypeError(f"{name} has dtype {other}, but {first} has {dtype}")
 
 
-# ---- nearest-exact
+# ---- resizing
 
 
-@lru_cache(maxsize=256)
-def _nearest(
-    name: str, shape: tuple[int, ...], scales: tuple[float, float, float]
-) -> Callable[[jax.Array], jax.Array]:
-    """The linear map to arrays of `shape`; its transpose is the other one of the two."""
-    other = {
-        "upsample_nearest_exact": "upsample_nearest_exact_backward",
-        "upsample_nearest_exact_backward": "upsample_nearest_exact",
-    }[name]
+def _apply(
+    name: str, array: jax.Array, shape: tuple[int, ...], back: bool = False, **how: Any
+) -> jax.Array:
+    """A linear operator's result of `shape`, or its backward's."""
+    result_bytes(shape, array.dtype.itemsize)
+    names = [name, f"{name}_backward"]
+    target, transpose = reversed(names) if back else names
+    return _linear.apply(_linear.Map(target, transpose, array.shape, shape, **how), array)
 
-    @jax.custom_vjp
-    def apply(array: jax.Array) -> jax.Array:
-        return _calls.nearest(name, array, shape, scales)
 
-    def forward(array: jax.Array) -> tuple[jax.Array, Any]:
-        # The shape of an array without elements: residuals are arrays.
-        return apply(array), jnp.zeros((0, *array.shape), array.dtype)
+def _resize(
+    name: str, input: Any, output_size: Any, scales: Scales, data_format: str, **modes: bool
+) -> jax.Array:
+    array = _image(input, "input", data_format)
+    factors = _axis_scales(scales, _spatial_axes(array.shape, "input"))
+    shape = (*array.shape[:2], *_output_extents(array.shape, output_size, factors))
+    return _as_given(_apply(name, array, shape, scales=factors, **modes), data_format)
 
-    def backward(residual: Any, cotangent: jax.Array) -> tuple[jax.Array]:
-        return (_nearest(other, residual.shape[1:], scales)(cotangent),)
 
-    apply.defvjp(forward, backward)
-    return apply
+def _resize_backward(
+    name: str, grad_output: Any, input_size: Any, scales: Scales, data_format: str, **modes: bool
+) -> jax.Array:
+    array = _image(grad_output, "grad_output", data_format)
+    axes = _spatial_axes(array.shape, "grad_output")
+    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
+    if len(wanted) == array.ndim and _channels_last(data_format, array.ndim):
+        wanted = (wanted[0], wanted[-1], *wanted[1:-1])
+    if len(wanted) != array.ndim or wanted[:2] != array.shape[:2]:
+        raise ValueError(
+            f"input_size is {list(wanted)}, but grad_output of shape {list(array.shape)} needs "
+            f"its N and C, and {axes} spatial extents"
+        )
+    factors = _axis_scales(scales, axes)
+    return _as_given(_apply(name, array, wanted, back=True, scales=factors, **modes), data_format)
 
 
 def upsample_nearest_exact(
-    input: Any, output_size: int | Sequence[int] | None = None, scales: Scales = None
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    *,
+    data_format: str = "channels_first",
 ) -> jax.Array:
-    """Resize by nearest-exact interpolation; differentiable any number of times.
+    """Resize by nearest-exact interpolation; differentiable any number of times, in both modes.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
         output_size: spatial extents of the result; None: ``floor(extent * scale)``.
         scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
             sizes decide.
+        data_format: where the channels are: "channels_first" ("NCHW", ...) or "channels_last"
+            ("NHWC", ...), for the array, the sizes and the result.
 
     Raises:
         TypeError: another dtype.
         ValueError: shapes, sizes or scales do not fit.
 
     """
-    array = _array(input, "input")
-    axes = _spatial_axes(array.shape, "input")
-    factors = _axis_scales(scales, axes)
-    spatial = _output_extents(array.shape, output_size, factors)
-    return _nearest("upsample_nearest_exact", (*array.shape[:2], *spatial), factors)(array)
+    return _resize("upsample_nearest_exact", input, output_size, scales, data_format)
 
 
 def upsample_nearest_exact_backward(
-    grad_output: Any, input_size: Sequence[int], scales: Scales = None
+    grad_output: Any,
+    input_size: Sequence[int],
+    scales: Scales = None,
+    *,
+    data_format: str = "channels_first",
 ) -> jax.Array:
     """Gradient of ``upsample_nearest_exact`` with respect to its input.
 
@@ -102,59 +137,61 @@ def upsample_nearest_exact_backward(
             float64.
         input_size: the whole shape of the forward function's input.
         scales: as given to the forward function.
+        data_format: where the channels are: "channels_first" ("NCHW", ...) or "channels_last"
+            ("NHWC", ...), for the array, the sizes and the result.
 
     Raises:
         TypeError: another dtype.
         ValueError: shapes, sizes or scales do not fit.
 
     """
-    array = _array(grad_output, "grad_output")
-    axes = _spatial_axes(array.shape, "grad_output")
-    wanted = _extents("input_size", input_size, "the whole shape, a sequence of ints")
-    if len(wanted) != array.ndim or wanted[:2] != array.shape[:2] or min(wanted) < 0:
-        raise ValueError(
-            f"input_size is {list(wanted)}, but grad_output of shape {list(array.shape)} needs "
-            f"its N and C, and {axes} spatial extents"
-        )
-    factors = _axis_scales(scales, axes)
-    return _nearest("upsample_nearest_exact_backward", wanted, factors)(array)
+    return _resize_backward("upsample_nearest_exact", grad_output, input_size, scales, data_format)
 
 
 # ---- grid sampler
 
 
-def _marked(wanted: bool) -> tuple[Any, ...]:
-    """A bool as the structure of a residual, so that no tracer takes its place."""
-    return ((),) if wanted else ()
+def _either(name: str, value: str, default: str, alias: str, other: str | None) -> str:
+    """A mode by either of its two names."""
+    if other is None:
+        return value
+    if value not in (default, other):
+        raise ValueError(
+            f"{name} is {value!r} and {alias} {other!r}, but they are two names of one parameter"
+        )
+    return other
 
 
-@lru_cache(maxsize=64)
-def _grid_sampler(modes: tuple[int, int, bool]) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    @jax.custom_vjp
-    def apply(input: jax.Array, grid: jax.Array) -> jax.Array:
-        return _calls.grid_sampler(input, grid, modes)
-
-    def forward(input: Any, grid: Any) -> tuple[jax.Array, Any]:
-        mask = (_marked(input.perturbed), _marked(grid.perturbed))
-        return apply(input.value, grid.value), (input.value, grid.value, mask)
-
-    def backward(residual: Any, cotangent: Any) -> tuple[Any, Any]:
-        input, grid, mask = residual
-        if isinstance(cotangent, SymbolicZero):
-            return None, None
-        wanted = (bool(mask[0]), bool(mask[1]))
-        return _calls.grid_sampler_gradients((cotangent, input, grid), modes, wanted)
-
-    apply.defvjp(forward, backward, symbolic_zeros=True)
-    return apply
-
-
-def _modes(interpolation: str, padding: str, align_corners: bool) -> tuple[int, int, bool]:
-    return (
-        _choose(INTERPOLATIONS, "interpolation", interpolation),
-        _choose(PADDINGS, "padding", padding),
+def _modes(
+    axes: int,
+    interpolation: str,
+    padding: str,
+    align_corners: bool,
+    mode: str | None,
+    padding_mode: str | None,
+) -> Modes:
+    interpolation = _either("interpolation", interpolation, "bilinear", "mode", mode)
+    padding = _either("padding", padding, "zeros", "padding_mode", padding_mode)
+    return Modes(
+        axes,
+        _choose(INTERPOLATIONS, "interpolation" if mode is None else "mode", interpolation),
+        _choose(PADDINGS, "padding" if padding_mode is None else "padding_mode", padding),
         bool(align_corners),
     )
+
+
+_CHANNELS_LAST = {
+    **dict.fromkeys(("channels_first", "NCL", "NCHW", "NCDHW"), False),
+    **dict.fromkeys(("channels_last", "NLC", "NHWC", "NDHWC"), True),
+}
+
+
+def _channels_last(data_format: str, rank: int) -> bool:
+    """Whether the channels are the last axis, by a name that fits the rank."""
+    last = bool(_choose(_CHANNELS_LAST, "data_format", data_format))  # type: ignore[arg-type]
+    if not data_format.startswith("channels") and len(data_format) != rank:
+        raise ValueError(f"data_format is {data_format!r}, but the array has {rank} axes")
+    return last
 
 
 _SHAPES = {2: "(N, C, H, W) and (N, OH, OW, 2)", 3: "(N, C, D, H, W) and (N, OD, OH, OW, 3)"}
@@ -177,29 +214,28 @@ def _check_grid_shapes(axes: int, input: jax.Array, grid: jax.Array) -> None:
         )
 
 
-def _sample(axes: int, input: Any, grid: Any, modes: tuple[int, int, bool]) -> jax.Array:
-    source, points = _array(input, "input"), _array(grid, "grid")
+def _sample(input: Any, grid: Any, modes: Modes, data_format: str) -> jax.Array:
+    source, points = _image(input, "input", data_format), _array(grid, "grid")
     _check_same_dtype(input=source, grid=points)
-    _check_grid_shapes(axes, source, points)
-    return _grid_sampler(modes)(source, points)
+    _check_grid_shapes(modes.axes, source, points)
+    return _as_given(_grid_sampler.sample(source, points, modes), data_format)
 
 
 def _sample_backward(
-    axes: int, arrays: tuple[Any, Any, Any], modes: tuple[int, int, bool], mask: Sequence[bool]
+    arrays: tuple[Any, Any, Any], modes: Modes, mask: Sequence[bool], data_format: str
 ) -> tuple[Any, Any]:
-    gradient, source, points = (
-        _array(value, name) for value, name in zip(arrays, ("grad_output", "input", "grid"))
+    gradient, source = (
+        _image(value, name, data_format) for value, name in zip(arrays, ("grad_output", "input"))
     )
+    points = _array(arrays[2], "grid")
     _check_same_dtype(input=source, grid=points, grad_output=gradient)
-    _check_grid_shapes(axes, source, points)
+    _check_grid_shapes(modes.axes, source, points)
     wanted = (*source.shape[:2], *points.shape[1:-1])
     if gradient.shape != wanted:
         raise ValueError(f"grad_output has shape {list(gradient.shape)}, but must have {wanted}")
-    if len(mask) != 2:
-        raise ValueError(f"output_mask has {len(mask)} values, but must have 2")
-    return _calls.grid_sampler_gradients(
-        (gradient, source, points), modes, (bool(mask[0]), bool(mask[1]))
-    )
+    first, second = flags("output_mask", mask, 2)
+    of_input, of_grid = _grid_sampler.backward(gradient, source, points, modes, (first, second))
+    return None if of_input is None else _as_given(of_input, data_format), of_grid
 
 
 def grid_sampler_2d(
@@ -209,8 +245,11 @@ def grid_sampler_2d(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    mode: Interpolation | None = None,
+    padding_mode: Padding | None = None,
+    data_format: str = "channels_first",
 ) -> jax.Array:
-    """Sample an image at the points of a grid; differentiable once, in reverse mode.
+    """Sample an image at the points of a grid; differentiable any number of times, in both modes.
 
     A grid point that is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for
     "nearest"). Only the gradients that are asked for are computed.
@@ -221,13 +260,18 @@ def grid_sampler_2d(
         interpolation: "bilinear", "nearest" or "bicubic".
         padding: "zeros", "border" or "reflection".
         align_corners: whether -1 and 1 are the centres of the border pixels, not their outer edges.
+        mode: another name of ``interpolation``, PyTorch's.
+        padding_mode: another name of ``padding``, PyTorch's.
+        data_format: where the image's and the result's channels are: "channels_first" or
+            "channels_last" ("NCHW", "NHWC", ...).
 
     Raises:
         TypeError: another dtype, or two.
         ValueError: shapes or modes do not fit.
 
     """
-    return _sample(2, input, grid, _modes(interpolation, padding, align_corners))
+    modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode)
+    return _sample(input, grid, modes, data_format)
 
 
 def grid_sampler_3d(
@@ -237,6 +281,9 @@ def grid_sampler_3d(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    mode: Interpolation | None = None,
+    padding_mode: Padding | None = None,
+    data_format: str = "channels_first",
 ) -> jax.Array:
     """Sample a volume at the points of a grid; differentiable like ``grid_sampler_2d``.
 
@@ -246,13 +293,18 @@ def grid_sampler_3d(
         interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
         padding: "zeros", "border" or "reflection".
         align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
+        mode: another name of ``interpolation``, PyTorch's.
+        padding_mode: another name of ``padding``, PyTorch's.
+        data_format: where the volume's and the result's channels are: "channels_first" or
+            "channels_last" ("NCHW", "NHWC", ...).
 
     Raises:
         TypeError: another dtype, or two.
         ValueError: shapes or modes do not fit.
 
     """
-    return _sample(3, input, grid, _modes(interpolation, padding, align_corners))
+    modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode)
+    return _sample(input, grid, modes, data_format)
 
 
 def grid_sampler_2d_backward(
@@ -264,13 +316,16 @@ def grid_sampler_2d_backward(
     padding: Padding = "zeros",
     align_corners: bool = False,
     output_mask: Sequence[bool] = (True, True),
+    mode: Interpolation | None = None,
+    padding_mode: Padding | None = None,
+    data_format: str = "channels_first",
 ) -> tuple[Any, Any]:
     """Gradients of ``grid_sampler_2d`` with respect to its input and its grid; None where masked.
 
     Args and errors: as ``grid_sampler_2d``; grad_output is (N, C, OH, OW).
     """
-    modes = _modes(interpolation, padding, align_corners)
-    return _sample_backward(2, (grad_output, input, grid), modes, output_mask)
+    modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode)
+    return _sample_backward((grad_output, input, grid), modes, output_mask, data_format)
 
 
 def grid_sampler_3d_backward(
@@ -282,10 +337,13 @@ def grid_sampler_3d_backward(
     padding: Padding = "zeros",
     align_corners: bool = False,
     output_mask: Sequence[bool] = (True, True),
+    mode: Interpolation | None = None,
+    padding_mode: Padding | None = None,
+    data_format: str = "channels_first",
 ) -> tuple[Any, Any]:
     """Gradients of ``grid_sampler_3d`` with respect to its input and its grid; None where masked.
 
     Args and errors: as ``grid_sampler_3d``; grad_output is (N, C, OD, OH, OW).
     """
-    modes = _modes(interpolation, padding, align_corners)
-    return _sample_backward(3, (grad_output, input, grid), modes, output_mask)
+    modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode)
+    return _sample_backward((grad_output, input, grid), modes, output_mask, data_format)

@@ -7,100 +7,23 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from portacl import _core
+
 from ._cases import AnyCase, Case, as_case
 from ._values import GridFrame, draw, make_values, round_to_bfloat16
 
 ArrayKind = Literal["numpy", "torch", "jax"]
 
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
-
-# As in tools/testing/operators.cc: parameters in the signature's order, tensors by the symbols of
-# their extents; "*" marks an output.
-_OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
-    "upsample_nearest_exact1d": (
-        ("self", "N,C,L"),
-        ("outputSize", "[OL]"),
-        ("scales", "real"),
-        ("out", "*N,C,OL"),
-    ),
-    "upsample_nearest_exact2d": (
-        ("self", "N,C,H,W"),
-        ("outputSize", "[OH,OW]"),
-        ("scalesH", "real"),
-        ("scalesW", "real"),
-        ("out", "*N,C,OH,OW"),
-    ),
-    "upsample_nearest_exact3d": (
-        ("self", "N,C,D,H,W"),
-        ("outputSize", "[OD,OH,OW]"),
-        ("scalesD", "real"),
-        ("scalesH", "real"),
-        ("scalesW", "real"),
-        ("out", "*N,C,OD,OH,OW"),
-    ),
-    "upsample_nearest_exact1d_backward": (
-        ("gradOutput", "N,C,OL"),
-        ("outputSize", "[OL]"),
-        ("inputSize", "[N,C,L]"),
-        ("scales", "real"),
-        ("out", "*N,C,L"),
-    ),
-    "upsample_nearest_exact2d_backward": (
-        ("gradOutput", "N,C,OH,OW"),
-        ("outputSize", "[OH,OW]"),
-        ("inputSize", "[N,C,H,W]"),
-        ("scalesH", "real"),
-        ("scalesW", "real"),
-        ("out", "*N,C,H,W"),
-    ),
-    "upsample_nearest_exact3d_backward": (
-        ("gradOutput", "N,C,OD,OH,OW"),
-        ("outputSize", "[OD,OH,OW]"),
-        ("inputSize", "[N,C,D,H,W]"),
-        ("scalesD", "real"),
-        ("scalesH", "real"),
-        ("scalesW", "real"),
-        ("out", "*N,C,D,H,W"),
-    ),
-    "grid_sampler_2d": (
-        ("input", "N,C,H,W"),
-        ("grid", "N,OH,OW,2"),
-        ("interpolationMode", "mode"),
-        ("paddingMode", "padding"),
-        ("alignCorners", "flag"),
-        ("out", "*N,C,OH,OW"),
-    ),
-    "grid_sampler_2d_backward": (
-        ("gradOutput", "N,C,OH,OW"),
-        ("input", "N,C,H,W"),
-        ("grid", "N,OH,OW,2"),
-        ("interpolationMode", "mode"),
-        ("paddingMode", "padding"),
-        ("alignCorners", "flag"),
-        ("outputMask", "mask"),
-        ("inputGrad", "*N,C,H,W"),
-        ("gridGrad", "*N,OH,OW,2"),
-    ),
-    "grid_sampler_3d": (
-        ("input", "N,C,D,H,W"),
-        ("grid", "N,OD,OH,OW,3"),
-        ("interpolationMode", "mode"),
-        ("paddingMode", "padding"),
-        ("alignCorners", "flag"),
-        ("out", "*N,C,OD,OH,OW"),
-    ),
-    "grid_sampler_3d_backward": (
-        ("gradOutput", "N,C,OD,OH,OW"),
-        ("input", "N,C,D,H,W"),
-        ("grid", "N,OD,OH,OW,3"),
-        ("interpolationMode", "mode"),
-        ("paddingMode", "padding"),
-        ("alignCorners", "flag"),
-        ("outputMask", "mask"),
-        ("inputGrad", "*N,C,D,H,W"),
-        ("gridGrad", "*N,OD,OH,OW,3"),
-    ),
+_Row = tuple[tuple[str, str, str], ...]  # name, kind, and symbols of each parameter
+_SIGNATURES = {name: tuple(row) for name, row in _core.case_signatures().items()}
+_TENSORS = ("Input", "Grid", "Output")
+# Of an affine grid, whose rank the list leaves open: by its spatial axes. C is used nowhere.
+_AFFINE = {
+    "theta": ("N,2,3", "N,3,4"),
+    "thetaGrad": ("N,2,3", "N,3,4"),
+    "size": ("N,1,H,W", "N,1,D,H,W"),
+    "out": ("N,H,W,2", "N,D,H,W,3"),
+    "gridGrad": ("N,H,W,2", "N,D,H,W,3"),
 }
 
 
@@ -113,39 +36,59 @@ class Sample:
     arguments: dict[str, Any]
 
 
-def _is_tensor(pattern: str) -> bool:
-    return pattern[0] in "*N"
-
-
 def _integers(text: str) -> tuple[int, ...]:
     if text == "none":
         return ()
     return tuple(int(word) for word in text.replace("x", ",").split(","))
 
 
+def _is_volume(case: Case) -> bool:
+    for name in _AFFINE.keys() & case.fields.keys():
+        extents = _integers(case.fields[name])
+        return extents[-1] == 4 if name.startswith("theta") else len(extents) == 5
+    return False
+
+
+def _row_of(case: Case) -> _Row:
+    row = _SIGNATURES[case.operator]
+    if not case.operator.startswith("affine_grid"):
+        return row
+    volume = _is_volume(case)
+    return tuple((name, kind, _AFFINE.get(name, ("", ""))[volume]) for name, kind, _ in row)
+
+
 def outputs_of(case: Case) -> list[str]:
     """The names of the outputs that the mask wants, in order."""
-    row = _OPERATORS[case.operator]
-    names = [name for name, pattern in row if pattern.startswith("*")]
+    names = [name for name, kind, _ in _row_of(case) if kind == "Output"]
     mask = _integers(case.fields.get("outputMask", ",".join("1" for _ in names)))
     return [name for name, wanted in zip(names, mask) if wanted]
 
 
+def _symbols(case: Case, name: str, symbols: str) -> list[str]:
+    """In the order of the tensor's format."""
+    order = symbols.split(",")
+    if case.fields.get(f"{name}.format") in ("NHWC", "NDHWC"):
+        order.append(order.pop(1))
+    return order
+
+
 def _shapes(case: Case) -> dict[str, tuple[int, ...]]:
-    row = [(name, p.strip("*[]")) for name, p in _OPERATORS[case.operator] if p[0] in "*N["]
-    tensors = {name for name, p in _OPERATORS[case.operator] if _is_tensor(p)}
+    row = [entry for entry in _row_of(case) if entry[1] in (*_TENSORS, "Ints")]
     known: dict[str, int] = {}
-    for name, pattern in sorted(row, key=lambda entry: entry[0] not in tensors):
+    for name, _, symbols in sorted(row, key=lambda entry: entry[1] == "Ints"):
         if name in case.fields:
-            for symbol, extent in zip(pattern.split(","), _integers(case.fields[name])):
+            extents = _integers(case.fields[name])
+            for symbol, extent in zip(_symbols(case, name, symbols), extents):
                 known.setdefault(symbol, extent)
     shapes = {}
-    for name, pattern in row:
+    for name, _, symbols in row:
         if name in case.fields:
             shapes[name] = _integers(case.fields[name])
             continue
         try:
-            shapes[name] = tuple(int(s) if s.isdigit() else known[s] for s in pattern.split(","))
+            shapes[name] = tuple(
+                int(s) if s.isdigit() else known[s] for s in _symbols(case, name, symbols)
+            )
         except KeyError as symbol:
             raise ValueError(f"case '{case}': the {symbol} of {name} is not known") from None
     return shapes
@@ -211,25 +154,24 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
     case = as_case(case)
     shapes = _shapes(case)
     fields, arguments = case.fields, {}
-    for name, pattern in _OPERATORS[case.operator]:
-        if pattern == "real":
+    row = _row_of(case)
+    for name, role, symbols in row:
+        if role in ("Double", "Float"):
             arguments[name] = float(fields.get(name, 0))
-        elif pattern == "mode":
-            arguments[name] = fields.get(name, _MODES[0])
-        elif pattern == "padding":
-            arguments[name] = fields.get(name, _PADDINGS[0])
-        elif pattern == "flag":
+        elif role == "Mode":
+            arguments[name] = fields.get(name, symbols.split("|")[0])
+        elif role == "Flag":
             arguments[name] = fields.get(name, "0") in ("1", "true")
-        elif pattern == "mask":
+        elif role == "Bools":
             arguments[name] = tuple(v != 0 for v in _integers(fields.get(name, "1,1")))
-        elif pattern[0] == "[":
+        elif role == "Ints":
             arguments[name] = shapes[name]
     inputs = {}
-    for number, (name, pattern) in enumerate(_OPERATORS[case.operator]):
-        if not _is_tensor(pattern) or pattern[0] == "*":
+    for number, (name, role, _) in enumerate(row):
+        if role not in ("Input", "Grid"):
             continue
         frame = None
-        if name == "grid":
+        if role == "Grid":
             frame = GridFrame(
                 tuple(max(e, 1) for e in shapes["grid"][1:-1]),
                 tuple(max(e, 1) for e in shapes["input"][2:]),

@@ -1,9 +1,9 @@
 """portacl for PyTorch: differentiable operators, and faster kernels under PyTorch's own.
 
-``enable()`` puts portacl's kernels under the backward of ``torch.nn.functional.grid_sample`` and of
-nearest-exact ``interpolate`` on CPU: existing training code becomes faster, bit-reproducible and
-safe against NaN without a change. ``grid_sample`` and ``interpolate_nearest_exact`` use portacl's
-kernels in both directions, whether ``enable()`` was called or not. Importing this module lends
+``enable()`` puts portacl's kernels under the backward of ``torch.nn.functional.grid_sample`` and
+``interpolate`` on CPU: existing training code becomes faster, bit-reproducible and safe against NaN
+without a change. ``grid_sample``, ``interpolate`` and ``affine_grid`` use portacl's kernels in both
+directions, whether ``enable()`` was called or not. Importing this module lends
 portacl PyTorch's threads; ``threads()`` tells what became of that.
 """
 
@@ -12,19 +12,27 @@ try:
 except ModuleNotFoundError as _missing:
     raise ImportError("portacl.torch needs PyTorch 2.7 or newer (pip install torch)") from _missing
 
-from ._functional import grid_sample, interpolate_nearest_exact
+from ._functional import affine_grid, grid_sample, interpolate, interpolate_nearest_exact
 from ._host_threads import Threads, lend, threads
+from ._library import LISTED as _LISTED
 from ._override import accelerated, disable, enable, is_enabled
+from ._profile import Report, profile
 
 lend()
+globals().update(_LISTED)
 
 __all__ = [
+    "Report",
     "Threads",
     "accelerated",
+    "affine_grid",
     "disable",
     "enable",
     "grid_sample",
+    "interpolate",
     "interpolate_nearest_exact",
     "is_enabled",
+    "profile",
     "threads",
+    *_LISTED,
 ]

@@ -23,20 +23,36 @@ def _per_axis(value: Any, axes: int) -> list[Any]:
     return [value] * axes if is_number else list(value)
 
 
-def _extent(value: Any) -> Union[int, torch.SymInt]:
-    if isinstance(value, (int, torch.SymInt)):
-        return value
+def _extent(name: str, value: Any) -> Union[int, torch.SymInt]:
+    if not isinstance(value, (int, torch.SymInt)):
+        try:
+            value = index(value)
+        except TypeError:
+            raise TypeError(
+                f"{name}: size has {value!r}, but must be an integer or one for each axis"
+            ) from None
+    if isinstance(value, int) and not 0 <= value < 2**63:
+        raise ValueError(f"{name}: size has {value}, but extents must be 0 to 2**63 - 1")
+    return value
+
+
+def _factor(name: str, value: Any) -> float:
     try:
-        return index(value)
-    except TypeError:
+        return float(value if not isinstance(value, str) else None)
+    except OverflowError:
+        return inf  # which the caller refuses
+    except (TypeError, ValueError):
         raise TypeError(
-            f"interpolate_nearest_exact: size has {value!r}, but must be an integer or one for "
-            f"each axis"
+            f"{name}: scale_factor has {value!r}, but must be a number or one for each axis"
         ) from None
 
 
 def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
     for name, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                f"{function}: {name} is a {type(tensor).__name__}, but must be a tensor"
+            )
         if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
         check_tensor(torch, tensor, name)
@@ -114,29 +130,152 @@ def interpolate_nearest_exact(
         TypeError: an extent is no integer.
 
     """
-    _check_cpu("interpolate_nearest_exact", input=input)
+    return _interpolate("interpolate_nearest_exact", input, size, scale_factor, "nearest-exact")
+
+
+_LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
+"""Modes by PyTorch's names, and the number of axes that they are for."""
+_MODES = ("nearest", "nearest-exact", *_LINEAR, "bicubic")
+
+
+def interpolate(
+    input: torch.Tensor,
+    size: Union[int, Sequence[int], None] = None,
+    scale_factor: Union[float, Sequence[float], None] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> torch.Tensor:
+    """Resize as ``torch.nn.functional.interpolate`` does, with portacl's kernels both ways.
+
+    Differentiable any number of times, in both modes: each backward is the exact transpose of its
+    forward. Results have the same bits for every number of threads and layout. What PyTorch refuses
+    works: ``antialias`` in float16 and bfloat16 and on one or three axes, "bicubic" on one or three.
+
+    Args:
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32,
+            float64.
+        size: spatial extents of the result, or one for all axes; NumPy's numbers and tensors
+            without axes are numbers, too.
+        scale_factor: result extent / input extent per axis, or one for all; the result has
+            ``floor(extent * scale_factor)``. Exactly one of the two must be given.
+        mode: "nearest", "nearest-exact", "linear", "bilinear" or "trilinear" (by the number of
+            axes), or "bicubic".
+        align_corners: whether the middles of the border elements fall together, not their outer
+            edges; None means False. Not for the nearest modes.
+        recompute_scale_factor: compute coordinates from the sizes, not from ``scale_factor``.
+        antialias: whether an axis that shrinks averages over all elements that one output covers.
+            Not for the nearest modes.
+
+    Returns:
+        The resized tensor in the memory format of ``input``.
+
+    Raises:
+        ValueError: not exactly one of the two, another rank, a mode that does not go with it, or
+            not on the CPU.
+        TypeError: an extent is no integer.
+
+    """
+    modes = (bool(align_corners), bool(antialias))
+    return _interpolate(
+        "interpolate", input, size, scale_factor, mode, modes, bool(recompute_scale_factor)
+    )
+
+
+def _interpolate(
+    name: str,
+    input: torch.Tensor,
+    size: Any,
+    scale_factor: Any,
+    mode: str,
+    modes: tuple[bool, bool] = (False, False),
+    recompute: bool = False,
+) -> torch.Tensor:
+    _check_cpu(name, input=input)
     axes = input.dim() - 2
     if axes not in (1, 2, 3):
         raise ValueError(
-            f"interpolate_nearest_exact: input has shape {list(input.shape)}, but must be "
-            f"(N, C, L), (N, C, H, W) or (N, C, D, H, W)"
+            f"{name}: input has shape {list(input.shape)}, but must be (N, C, L), (N, C, H, W) or "
+            f"(N, C, D, H, W)"
         )
-    if (size is None) == (scale_factor is None):
-        raise ValueError(
-            "interpolate_nearest_exact: exactly one of size and scale_factor is needed"
-        )
-    if size is not None:
-        sizes = [_extent(s) for s in _per_axis(size, axes)]
+    if mode not in _MODES:
+        raise ValueError(f"{name}: mode is {mode!r}, but must be one of {', '.join(_MODES)}")
+    if _LINEAR.get(mode, axes) != axes:
+        raise ValueError(f"{name}: mode {mode!r} is for {_LINEAR[mode]} axes, but there are {axes}")
+    nearest = mode.startswith("nearest")
+    if nearest and any(modes):
+        raise ValueError(f"{name}: mode {mode!r} has neither align_corners nor antialias")
+    sizes, scales = _sizes_and_scales(name, input, size, scale_factor)
+    if recompute:
         scales = None
+    if nearest:
+        operator = ops.upsample_nearest if mode == "nearest" else ops.upsample_nearest_exact
+        result: torch.Tensor = operator(input, sizes, scales)
+        return result
+    operator = ops.upsample_cubic if mode == "bicubic" else ops.upsample_linear
+    result = operator(input, sizes, scales, *modes)
+    return result
+
+
+def _sizes_and_scales(
+    name: str, input: torch.Tensor, size: Any, scale_factor: Any
+) -> tuple[list[Any], Optional[list[float]]]:
+    axes = input.dim() - 2
+    if (size is None) == (scale_factor is None):
+        raise ValueError(f"{name}: exactly one of size and scale_factor is needed")
+    scales: Optional[list[float]] = None
+    if size is not None:
+        sizes = [_extent(name, s) for s in _per_axis(size, axes)]
     else:
-        scales = [float(s) for s in _per_axis(scale_factor, axes)]
+        scales = [_factor(name, s) for s in _per_axis(scale_factor, axes)]
         if not all(0 < s < inf for s in scales):
             raise ValueError(
-                f"interpolate_nearest_exact: scale_factor is {scale_factor}, but each factor must "
-                f"be a finite number above 0"
+                f"{name}: scale_factor is {scale_factor}, but each factor must be a finite number "
+                f"above 0"
             )
         sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
+        if any(isinstance(extent, int) and extent >= 2**63 for extent in sizes):
+            raise ValueError(
+                f"{name}: scale_factor is {scale_factor}, which makes extents "
+                f"above 2**63 - 1 of {list(input.shape[2:])}"
+            )
     if len(sizes) != axes or (scales is not None and len(scales) != axes):
-        raise ValueError(f"interpolate_nearest_exact: {axes} spatial axes need as many values")
-    result: torch.Tensor = ops.upsample_nearest_exact(input, sizes, scales)
+        which = "size" if scales is None else "scale_factor"
+        raise ValueError(f"{name}: {which} needs a value for each of {axes} axes")
+    return sizes, scales
+
+
+def affine_grid(
+    theta: torch.Tensor, size: Sequence[int], align_corners: Optional[bool] = None
+) -> torch.Tensor:
+    """Make a grid for ``grid_sample`` from affine maps: ``torch.nn.functional.affine_grid``.
+
+    Differentiable any number of times, in both modes. Results and gradients have the same bits for
+    every number of threads; in 16-bit types they are rounded once.
+
+    Args:
+        theta: (N, 2, 3), or (N, 3, 4) for volumes, on the CPU; float16, bfloat16, float32, float64.
+        size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
+        align_corners: whether -1 and 1 are the middles of the border elements, not their outer
+            edges; None means False, without PyTorch's warning.
+
+    Returns:
+        (N, H, W, 2) or (N, D, H, W, 3), x first, row-major.
+
+    Raises:
+        ValueError: shapes and size do not fit, an extent is below 1, or not on the CPU.
+
+    """
+    _check_cpu("affine_grid", theta=theta)
+    sizes = list(size)
+    axes = len(sizes) - 2
+    if axes not in (2, 3) or theta.dim() != 3 or tuple(theta.shape[1:]) != (axes, axes + 1):
+        raise ValueError(
+            f"affine_grid: size is {sizes} and theta has shape {list(theta.shape)}, but they must "
+            f"be (N, C, H, W) and (N, 2, 3), or (N, C, D, H, W) and (N, 3, 4)"
+        )
+    if sizes[0] != theta.shape[0]:
+        raise ValueError(f"affine_grid: size is {sizes}, but theta has {theta.shape[0]} maps")
+    result: torch.Tensor = ops.affine_grid(theta, sizes, bool(align_corners))
     return result

@@ -80,26 +80,58 @@ def _axis_scales(tensor: torch.Tensor, scales: Optional[Scales]) -> tuple[float,
     return (first, second, third)
 
 
-def upsample_nearest_exact(
-    input: torch.Tensor, output_size: Sequence[int], scales: Optional[Scales]
+def _resize(
+    function: Callable[..., None],
+    input: torch.Tensor,
+    output_size: Sequence[int],
+    scales: Optional[Scales],
+    *modes: bool,
 ) -> torch.Tensor:
     """Resized values in the memory format of ``input``."""
     output = empty((*input.shape[:2], *output_size), input.dtype, memory_format_like(input))
-    _core.upsample_nearest_exact(input, output, _axis_scales(input, scales), get_num_threads())
+    function(input, output, *modes, _axis_scales(input, scales), get_num_threads())
     return output
 
 
-def upsample_nearest_exact_backward(
+def _resize_backward(
+    function: Callable[..., None],
     grad_output: torch.Tensor,
     input_size: Sequence[int],
     scales: Optional[Scales],
+    *modes: bool,
     memory_format: Optional[torch.memory_format] = None,
 ) -> torch.Tensor:
     """Gradient of the resized tensor's source; None: in the memory format of ``grad_output``."""
     grad_input = empty(
         input_size, grad_output.dtype, memory_format or memory_format_like(grad_output)
     )
-    _core.upsample_nearest_exact_backward(
-        grad_output, grad_input, _axis_scales(grad_output, scales), get_num_threads()
-    )
+    function(grad_output, grad_input, *modes, _axis_scales(grad_output, scales), get_num_threads())
     return grad_input
+
+
+RESIZES = {
+    name: partial(_resize, getattr(_core, name))
+    for name in ("upsample_nearest_exact", "upsample_nearest", "upsample_linear", "upsample_cubic")
+}
+"""By portacl's names. Linear and cubic take align_corners and antialias behind the scales."""
+
+RESIZES_BACKWARD = {
+    name: partial(_resize_backward, getattr(_core, f"{name}_backward")) for name in RESIZES
+}
+
+
+def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
+    """Points (N, H, W, 2) or (N, D, H, W, 3), row-major."""
+    grid = empty((size[0], *size[2:], len(size) - 2), theta.dtype)
+    _core.affine_grid(theta, grid, align_corners, get_num_threads())
+    return grid
+
+
+def affine_grid_backward(
+    grid_grad: torch.Tensor, size: Sequence[int], align_corners: bool
+) -> torch.Tensor:
+    """Gradient (N, 2, 3) or (N, 3, 4) of the maps."""
+    axes = len(size) - 2
+    theta_grad = empty((size[0], axes, axes + 1), grid_grad.dtype)
+    _core.affine_grid_backward(grid_grad, theta_grad, align_corners, get_num_threads())
+    return theta_grad

@@ -10,13 +10,14 @@ import torch
 from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
+from .. import _core, _listed
 from . import _kernels
-from ._results import memory_format_like
+from ._results import empty, memory_format_like
 
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 _MODES = "int interpolation_mode, int padding_mode, bool align_corners"
 
-_SPATIAL_AXES = (2, 3)  # of the grid samplers; nearest-exact is one operator for 1 to 3
+_SPATIAL_AXES = (2, 3)  # of the grid samplers; resizing is one operator for 1 to 3
 
 for _axes in _SPATIAL_AXES:
     torch.library.define(
@@ -30,23 +31,35 @@ for _axes in _SPATIAL_AXES:
         " -> (Tensor, Tensor)",
         tags=_TAGS,
     )
+_RESIZE_MODES = {
+    "upsample_nearest_exact": "",
+    "upsample_nearest": "",
+    "upsample_linear": ", bool align_corners, bool antialias",
+    "upsample_cubic": ", bool align_corners, bool antialias",
+}
+for _name, _modes in _RESIZE_MODES.items():
+    torch.library.define(
+        f"portacl::{_name}",
+        f"(Tensor input, SymInt[] output_size, float[]? scales{_modes}) -> Tensor",
+        tags=_TAGS,
+    )
+    torch.library.define(
+        f"portacl::{_name}_backward",
+        f"(Tensor grad_output, SymInt[] input_size, float[]? scales{_modes}) -> Tensor",
+        tags=_TAGS,
+    )
 torch.library.define(
-    "portacl::upsample_nearest_exact",
-    "(Tensor input, SymInt[] output_size, float[]? scales) -> Tensor",
+    "portacl::affine_grid",
+    "(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
     tags=_TAGS,
 )
 torch.library.define(
-    "portacl::upsample_nearest_exact_backward",
-    "(Tensor grad_output, SymInt[] input_size, float[]? scales) -> Tensor",
+    "portacl::affine_grid_backward",
+    "(Tensor grid_grad, SymInt[] size, bool align_corners) -> Tensor",
     tags=_TAGS,
 )
 
 ops = torch.ops.portacl
-
-torch.library.impl("portacl::upsample_nearest_exact", "CPU", _kernels.upsample_nearest_exact)
-torch.library.impl(
-    "portacl::upsample_nearest_exact_backward", "CPU", _kernels.upsample_nearest_exact_backward
-)
 
 
 def _grid_sampler_backward(
@@ -167,8 +180,8 @@ def _with_tangents(name: str, kernel: Callable[..., Any], keyset: Any, *argument
     return forward_ad.make_dual(kernel(keyset, *primals), tangent, level=0)
 
 
-def _resize_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
-    """Both directions of nearest-exact are linear."""
+def _linear_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
+    """Of an operator that is linear in its first argument."""
     result: torch.Tensor = operator(tangents[0], *primals[1:])
     return result
 
@@ -238,39 +251,179 @@ for _axes in _SPATIAL_AXES:
     _register_grid_sampler(_axes)
 
 
-@torch.library.register_fake("portacl::upsample_nearest_exact")
-def _fake_upsample_nearest_exact(
-    input: torch.Tensor, output_size: Sequence[int], scales: Optional[Sequence[float]]
+def _fake_resize(
+    input: torch.Tensor, output_size: Sequence[int], *rest: Any
 ) -> torch.Tensor:
     return _like(input, (*input.shape[:2], *output_size))
 
 
-@torch.library.register_fake("portacl::upsample_nearest_exact_backward")
-def _fake_upsample_nearest_exact_backward(
-    grad_output: torch.Tensor, input_size: Sequence[int], scales: Optional[Sequence[float]]
+def _fake_resize_backward(
+    grad_output: torch.Tensor, input_size: Sequence[int], *rest: Any
 ) -> torch.Tensor:
     return _like(grad_output, input_size)
 
 
 def _setup_resize(ctx: Any, inputs: Any, output: Any) -> None:
-    source, _, ctx.scales = inputs
+    source, _, *ctx.rest = inputs
     ctx.source_size = source.shape
 
 
-def _resize_gradient(ctx: Any, grad_output: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
-    grad = ops.upsample_nearest_exact_backward(grad_output, ctx.source_size, ctx.scales)
-    return grad, None, None
+def _nothing(rest: Sequence[Any]) -> list[None]:
+    return [None] * (len(rest) + 1)
 
 
-def _resize_second_order(ctx: Any, grad: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
-    return ops.upsample_nearest_exact(grad, ctx.source_size[2:], ctx.scales), None, None
+def _resize_gradient(
+    backward: Any, ctx: Any, grad_output: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
+    return backward(grad_output, ctx.source_size, *ctx.rest), *_nothing(ctx.rest)
 
 
-for _name, _gradient in (
-    ("upsample_nearest_exact", _resize_gradient),
-    ("upsample_nearest_exact_backward", _resize_second_order),
-):
+def _resize_second_order(
+    forward: Any, ctx: Any, grad: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
+    return forward(grad, ctx.source_size[2:], *ctx.rest), *_nothing(ctx.rest)
+
+
+def _fake_affine_grid(theta: torch.Tensor, size: Sequence[int], *rest: Any) -> torch.Tensor:
+    return theta.new_empty((size[0], *size[2:], len(size) - 2))
+
+
+def _fake_affine_grid_backward(
+    grid_grad: torch.Tensor, size: Sequence[int], *rest: Any
+) -> torch.Tensor:
+    axes = len(size) - 2
+    return grid_grad.new_empty((size[0], axes, axes + 1))
+
+
+def _setup_affine_grid(ctx: Any, inputs: Any, output: Any) -> None:
+    _, *ctx.rest = inputs
+
+
+def _affine_gradient(
+    adjoint: Any, ctx: Any, grad: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
+    return adjoint(grad, *ctx.rest), None, None
+
+
+def _register_linear(
+    name: str, kernel: Callable[..., Any], fake: Callable[..., Any], setup: Any, gradient: Any
+) -> None:
+    """Kernel, shapes for compilers and derivatives of an operator that is linear."""
+    torch.library.impl(f"portacl::{name}", "CPU", kernel)
+    torch.library.register_fake(f"portacl::{name}", fake)
     torch.library.register_autograd(
-        f"portacl::{_name}", _gradient, setup_context=_setup_resize, lib=_library
+        f"portacl::{name}", gradient, setup_context=setup, lib=_library
     )
-    _TANGENT_RULES[_name] = partial(_resize_tangent, getattr(ops, _name))
+    _TANGENT_RULES[name] = partial(_linear_tangent, getattr(ops, name))
+
+
+for _name in _RESIZE_MODES:
+    _backward = f"{_name}_backward"
+    _register_linear(
+        _name,
+        _kernels.RESIZES[_name],
+        _fake_resize,
+        _setup_resize,
+        partial(_resize_gradient, getattr(ops, _backward)),
+    )
+    _register_linear(
+        _backward,
+        _kernels.RESIZES_BACKWARD[_name],
+        _fake_resize_backward,
+        _setup_resize,
+        partial(_resize_second_order, getattr(ops, _name)),
+    )
+_register_linear(
+    "affine_grid",
+    _kernels.affine_grid,
+    _fake_affine_grid,
+    _setup_affine_grid,
+    partial(_affine_gradient, ops.affine_grid_backward),
+)
+_register_linear(
+    "affine_grid_backward",
+    _kernels.affine_grid_backward,
+    _fake_affine_grid_backward,
+    _setup_affine_grid,
+    partial(_affine_gradient, ops.affine_grid),
+)
+
+
+def _listed_kernel(
+    operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
+) -> torch.Tensor:
+    known = operator.bind([tuple(source.shape)], size)
+    result = empty(operator.shapes(known)[0], source.dtype)
+    chosen = [
+        (*(option or ()), 0.0, 0.0, 0.0)[:3] if p.kind == "Scales" else option
+        for p, option in zip(operator.options, options)
+    ]
+    getattr(_core, operator.name)(source, result, *chosen, torch.get_num_threads())
+    return result
+
+
+def _listed_fake(
+    operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
+) -> torch.Tensor:
+    known = operator.bind([tuple(source.shape)], size)
+    return source.new_empty(operator.shapes(known)[0])
+
+
+def _listed_gradient(
+    transpose: _listed.Operator, function: Any, ctx: Any, grad: torch.Tensor
+) -> tuple[Optional[torch.Tensor], ...]:
+    return function(grad, transpose.size_of(ctx.source_size), *ctx.rest), *_nothing(ctx.rest)
+
+
+def define_listed(pair: Sequence[_listed.Operator], names: Sequence[str]) -> None:
+    """Define operators of this library for two that are linear and each other's transpose.
+
+    ``size`` is what of the result's extents the first argument does not tell.
+    """
+    types = {"Flag": "bool", "Scales": "float[]?"}
+    for operator, name in zip(pair, names):
+        options = "".join(f", {types[p.kind]} {p.name}" for p in operator.options)
+        source = operator.inputs[0].name
+        torch.library.define(
+            f"portacl::{name}", f"(Tensor {source}, SymInt[] size{options}) -> Tensor", tags=_TAGS
+        )
+    for operator, name, transpose, other in zip(pair, names, pair[::-1], names[::-1]):
+        _register_linear(
+            name,
+            partial(_listed_kernel, operator),
+            partial(_listed_fake, operator),
+            _setup_resize,
+            partial(_listed_gradient, transpose, getattr(ops, other)),
+        )
+
+
+def listed_function(operator: _listed.Operator, name: str) -> Callable[..., torch.Tensor]:
+    """The differentiable function of one of them."""
+    signature = operator.signature()
+
+    def function(*arguments: Any, **options: Any) -> torch.Tensor:
+        given = signature.bind(*arguments, **options)
+        given.apply_defaults()
+        source, *rest = (given.arguments[p.name] for p in (*operator.inputs, *operator.options))
+        result: torch.Tensor = getattr(ops, name)(source, given.arguments.get("size") or (), *rest)
+        return result
+
+    return _listed.named(function, operator, signature, "portacl.torch")
+
+
+LISTED: dict[str, Callable[..., torch.Tensor]] = {}
+"""Of operators that no module here describes."""
+
+for _operator in _listed.without_functions():
+    _transpose = _listed.partner(_operator)
+    if _transpose is not None and not _operator.name.endswith("_backward"):
+        define_listed((_operator, _transpose), (_operator.name, _transpose.name))
+        for _one in (_operator, _transpose):
+            LISTED[_one.name] = listed_function(_one, _one.name)
+
+
+def operators() -> list[str]:
+    """Names of all operators, without the namespace."""
+    prefix = "portacl::"
+    names = torch._C._dispatch_get_all_op_names()
+    return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import torch
 
 from .. import _core
-from . import _kernels
+from . import _compiled, _kernels
 from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
@@ -23,6 +24,10 @@ uses_native_kernels = not _core.find_torch(str(LIBRARY))
 _stands_aside = uses_native_kernels and _core.find_stock_kernels(str(LIBRARY))
 """Whether kernels stay in the dispatcher once they are there, and call PyTorch's own while nobody
 wants them: other threads may be on their way into a kernel that is taken out, and crash."""
+
+
+stock_kernels: dict[str, Any] = {}
+"""What stood under PyTorch's operators before portacl's kernels, where PyTorch hands it out."""
 
 
 class _Replacement:
@@ -48,9 +53,22 @@ class _Replacement:
             self._library._destroy()  # PyTorch's own kernels come back
             self._library = None
         self.in_place = wanted
+        if wanted and not _compiled.rules:
+            _compiled.add_rules(
+                list(_forward.kernels), lambda: _backward.in_place, lambda: _forward.in_place
+            )
+        _compiled.mark_caches(_backward.in_place, _forward.in_place)
 
     def _register(self) -> None:
-        native = _core.TorchKernels(list(self.kernels)) if uses_native_kernels else None
+        if hasattr(torch.library, "get_kernel"):
+            for name in self.kernels.keys() - stock_kernels.keys():
+                with contextlib.suppress(RuntimeError):  # one that PyTorch does not have
+                    stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
+        native = None
+        if uses_native_kernels:
+            # Resizing passes pictures of integers on to PyTorch's kernels, where they are known.
+            names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
+            native = _core.TorchKernels(names)
         library = torch.library.Library("aten", "IMPL")
         try:
             with warnings.catch_warnings():
@@ -87,43 +105,82 @@ def _grid_sampler_backward(
     kernel = _kernels.GRID_SAMPLERS_BACKWARD[axes]
     input_grad, grid_grad = kernel(grad_output, input, grid, *rest)
     if grid_grad is None:  # compilers count on a tensor here; untouched zero pages cost nothing
-        grid_grad = torch.zeros(grid.shape, dtype=grid.dtype)
+        grid_grad = torch.zeros(grid.shape, dtype=grid.dtype, device="cpu")
     return input_grad, grid_grad
 
 
-def _factors(axes: int, scales: Sequence[Optional[float]]) -> list[float]:
-    """One for each axis, 0 where the sizes decide; PyTorch drops trailing arguments of None."""
-    return [scale or 0.0 for scale in (*scales, *[None] * axes)[:axes]]
+@dataclasses.dataclass(frozen=True)
+class _Resize:
+    """How an operator of aten resizes; its backward's name ends in _backward."""
+
+    kernel: str
+    axes: int
+    modes: tuple[bool, ...] = ()  # antialias, of operators that also take align_corners
+    row_major: bool = False  # gradients, whatever the layout of what is read
+
+    def split(self, rest: Sequence[Any]) -> tuple[list[float], list[bool]]:
+        """Scales, 0 where the sizes decide, and modes; PyTorch drops trailing arguments of None."""
+        modes = [bool(rest[0]), *self.modes] if self.modes else []
+        scales = (*rest[len(self.modes) :], *[None] * self.axes)[: self.axes]
+        return [scale if scale and scale > 0 else 0.0 for scale in scales], modes
+
+
+_RESIZES = {
+    **{
+        f"{prefix}{axes}d": _Resize(kernel, axes, row_major=axes == 3)
+        for prefix, kernel in (
+            ("upsample_nearest", "upsample_nearest"),
+            ("_upsample_nearest_exact", "upsample_nearest_exact"),
+        )
+        for axes in (1, 2, 3)
+    },
+    "upsample_linear1d": _Resize("upsample_linear", 1, (False,)),
+    "upsample_bilinear2d": _Resize("upsample_linear", 2, (False,)),
+    "upsample_trilinear3d": _Resize("upsample_linear", 3, (False,)),
+    "upsample_bicubic2d": _Resize("upsample_cubic", 2, (False,), row_major=True),
+    "_upsample_bilinear2d_aa": _Resize("upsample_linear", 2, (True,)),
+    "_upsample_bicubic2d_aa": _Resize("upsample_cubic", 2, (True,), row_major=True),
+}
+"""As torch_resize.h has them."""
 
 
 def _resize_backward(
-    axes: int,
+    how: _Resize,
     grad_output: torch.Tensor,
     output_size: Sequence[int],
     input_size: Sequence[int],
-    *scales: Optional[float],
+    *rest: Any,
 ) -> torch.Tensor:
     if tuple(grad_output.shape) != (*input_size[:2], *output_size):
         raise RuntimeError(
             f"grad_output has shape {list(grad_output.shape)}, but input_size {list(input_size)} "
             f"and output_size {list(output_size)} ask for {[*input_size[:2], *output_size]}"
         )
-    # PyTorch makes the gradients of images like grad_output, those of volumes row-major.
-    memory_format = torch.contiguous_format if axes == 3 else None
-    return _kernels.upsample_nearest_exact_backward(
-        grad_output, input_size, _factors(axes, scales), memory_format
+    scales, modes = how.split(rest)
+    memory_format = torch.contiguous_format if how.row_major else None
+    return _kernels.RESIZES_BACKWARD[how.kernel](
+        grad_output, input_size, scales, *modes, memory_format=memory_format
     )
 
 
 def _resize(
-    axes: int, input: torch.Tensor, output_size: Sequence[int], *scales: Optional[float]
+    name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any
 ) -> torch.Tensor:
     if not (input.is_floating_point() and _forward.in_place):
         # Pictures in uint8, or the kernel stands aside: PyTorch's own is still behind the
         # operator's out= variant.
-        stock = getattr(torch.ops.aten, f"_upsample_nearest_exact{axes}d").out
-        return stock(input, output_size, *scales, out=input.new_empty(0))
-    return _kernels.upsample_nearest_exact(input, output_size, _factors(axes, scales))
+        stock = getattr(torch.ops.aten, name).out
+        return stock(input, output_size, *rest, out=input.new_empty(0))
+    how = _RESIZES[name]
+    scales, modes = how.split(rest)
+    return _kernels.RESIZES[how.kernel](input, output_size, scales, *modes)
+
+
+def _affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
+    if not _forward.in_place:
+        grid = theta.new_empty((size[0], *size[2:], len(size) - 2))
+        return torch.ops.aten.affine_grid_generator.out(theta, size, align_corners, out=grid)
+    return _kernels.affine_grid(theta, size, align_corners)
 
 
 _backward.kernels = {
@@ -132,32 +189,71 @@ _backward.kernels = {
         for axes in (2, 3)
     },
     **{
-        f"_upsample_nearest_exact{axes}d_backward": functools.partial(_resize_backward, axes)
-        for axes in (1, 2, 3)
+        f"{name}_backward": functools.partial(_resize_backward, how)
+        for name, how in _RESIZES.items()
     },
 }
 _forward.kernels = {
     **{f"grid_sampler_{axes}d": _kernels.GRID_SAMPLERS[axes] for axes in (2, 3)},
-    **{f"_upsample_nearest_exact{axes}d": functools.partial(_resize, axes) for axes in (1, 2, 3)},
+    **{name: functools.partial(_resize, name) for name in _RESIZES},
+    "affine_grid_generator": _affine_grid,
 }
+
+
+class Replaced(NamedTuple):
+    """An operator of PyTorch's that ``enable()`` replaces on the CPU."""
+
+    operator: str
+    backward: bool
+    """Whether ``enable()`` does, and not only ``enable(forward=True)``."""
+    way: str
+    """Who calls portacl's kernel."""
+
+
+def replaced_names() -> list[tuple[str, bool]]:
+    """Each operator's name, and whether it is a forward one."""
+    return [(name, False) for name in _backward.kernels] + [
+        (name, True) for name in _forward.kernels
+    ]
+
+
+def replaced() -> list[Replaced]:
+    """All of them, with the way in which this PyTorch calls portacl."""
+    put_in_dispatcher()
+    natives = [r._native for r in (_backward, _forward) if r._native is not None]
+    through = {name for native in natives for name in native.names}
+    return [
+        Replaced(f"aten::{name}", not is_forward, "C++" if name in through else "Python")
+        for name, is_forward in replaced_names()
+    ]
+
+
+def put_in_dispatcher() -> None:
+    """Register all kernels, which stand aside where they are not enabled."""
+    with _lock:
+        for replacement in (_backward, _forward):
+            if _stands_aside and replacement._library is None:
+                replacement._register()
+            replacement.apply()
 
 
 def enable(forward: bool = False) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
-    Replaces the CPU kernels of ``aten::grid_sampler_2d_backward``, ``..3d_backward`` and
-    ``aten::_upsample_nearest_exact1d_backward``, ``..2d_..``, ``..3d_..``, which are behind
-    ``torch.nn.functional.grid_sample`` and ``interpolate(mode="nearest-exact")``. Results have the
-    same shapes, dtypes and memory formats; those of nearest-exact have the same bits. They run on
-    PyTorch's threads (``threads()``). Forked children (DataLoader workers) inherit it and compute
-    with one thread once the parent has used more, with the same bits. The last call counts.
+    Replaces the CPU kernels behind the gradients of ``torch.nn.functional.grid_sample`` and of
+    every mode of ``interpolate`` (nearest, nearest-exact, linear, bilinear, trilinear, bicubic,
+    with and without ``antialias``). Results have the same shapes, dtypes and memory formats; those
+    of nearest and nearest-exact have the same bits. Antialiased gradients in float16 and bfloat16,
+    which PyTorch lacks, are there. They run on PyTorch's threads (``threads()``). Forked children
+    (DataLoader workers) inherit it and compute with one thread once the parent has used more, with
+    the same bits. The last call counts.
 
     Args:
-        forward: replace ``aten::grid_sampler_2d``, ``..3d`` and
-            ``aten::_upsample_nearest_exact1d``, ``..2d``, ``..3d`` as well. The last bits of
-            ``grid_sample`` then differ from PyTorch's (in 16-bit types, for which PyTorch
-            rounds coordinates, whole elements do), and a few size pairs of nearest-exact take
-            another element (the one that the backward takes).
+        forward: replace the functions themselves as well, and ``affine_grid``. The last bits of
+            ``grid_sample`` and of weighted modes then differ from PyTorch's (in 16-bit types, for
+            which PyTorch rounds coordinates or weights, whole elements do), and a few size pairs
+            of nearest and nearest-exact take another element (the one that the backward takes).
+            Pictures of integers stay PyTorch's.
 
     """
     with _lock:

@@ -71,6 +71,6 @@ def empty(
     if block is not None:
         return torch.frombuffer(block, dtype=dtype).as_strided(shape, strides)
     try:
-        return torch.empty_strided(shape, strides, dtype=dtype)
+        return torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
     except RuntimeError:  # how PyTorch's allocator says that there is no memory
         raise no_memory(shape, dtype.itemsize) from None

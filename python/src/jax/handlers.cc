@@ -7,6 +7,7 @@
 #include <exception>
 #include <initializer_list>
 #include <optional>
+#include <string>
 
 #include "../plan_cache.h"
 
@@ -52,11 +53,17 @@ portaclTensor TensorOf(const ffi::AnyBuffer& buffer, int32_t rank) {
   return tensor;
 }
 
-// Runs `call` on `buffers`, in the order of the call's tensors; null: an output not wanted.
-ffi::Error Run(Call call, int32_t rank, std::initializer_list<const ffi::AnyBuffer*> buffers) {
+// A buffer, or null for an output that is not wanted, and how many of its axes the operator knows.
+struct Array {
+  const ffi::AnyBuffer* buffer;
+  int32_t rank;
+};
+
+// Runs `call` on `arrays`, in the order of the call's tensors.
+ffi::Error Run(Call call, std::initializer_list<Array> arrays) {
   std::array<portaclTensor, kMaxTensors> tensors;
   size_t i = 0;
-  for (const ffi::AnyBuffer* buffer : buffers) {
+  for (const auto& [buffer, rank] : arrays) {
     if (buffer != nullptr) {
       if (!DTypeOf(buffer->element_type()) || rank < 1 || rank > PORTACL_MAX_RANK ||
           buffer->dimensions().size() < static_cast<size_t>(rank)) {
@@ -89,22 +96,38 @@ Call GridCall(Op op, int32_t interpolation, int32_t padding, bool align_corners)
   return call;
 }
 
+// All operators that are linear in their one array; each looks at the attributes that it has.
 template <Op kOp>
-ffi::Error Nearest(ffi::AnyBuffer from, Result to, int32_t rank, ffi::Span<const double> scales) {
+ffi::Error Linear(ffi::AnyBuffer from, Result to, int32_t rank, int32_t result_rank,
+                  ffi::Span<const double> scales, bool align_corners, bool antialias) {
   Call call{kOp};
+  call.align_corners = align_corners;
+  call.antialias = antialias;
   if (scales.size() != call.scales.size()) {
     return ffi::Error::InvalidArgument("portacl: scales must have three values");
   }
   std::copy(scales.begin(), scales.end(), call.scales.begin());
-  return Run(call, rank, {&from, &*to});
+  return Run(call, {{&from, rank}, {&*to, result_rank}});
 }
 
-auto BindNearest() {
-  return ffi::Ffi::Bind()
-      .Arg<ffi::AnyBuffer>()
-      .Ret<ffi::AnyBuffer>()
-      .Attr<int32_t>("rank")
-      .Attr<ffi::Span<const double>>("scales");
+template <Op kOp>
+XLA_FFI_Error* LinearHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler = ffi::Ffi::Bind()
+                                         .Arg<ffi::AnyBuffer>()
+                                         .Ret<ffi::AnyBuffer>()
+                                         .Attr<int32_t>("rank")
+                                         .Attr<int32_t>("result_rank")
+                                         .Attr<ffi::Span<const double>>("scales")
+                                         .Attr<bool>("align_corners")
+                                         .Attr<bool>("antialias")
+                                         .To(Linear<kOp>)
+                                         .release();
+  return handler->Call(frame);
+}
+
+// Whether an operator has one array and makes one of it.
+constexpr bool IsOfOneArray(const portacl::ops::Signature& signature) {
+  return signature.inputs() == 1 && signature.outputs() == 1;
 }
 
 // Three inputs and the wanted gradients; attributes like the forward operator's.
@@ -121,15 +144,12 @@ auto WithModes(Binding&& binding) {
       .template Attr<bool>("align_corners");
 }
 
-XLA_FFI_DEFINE_HANDLER(kNearest, Nearest<Op::kUpsampleNearestExact>, BindNearest());
-XLA_FFI_DEFINE_HANDLER(kNearestBackward, Nearest<Op::kUpsampleNearestExactBackward>, BindNearest());
-
 XLA_FFI_DEFINE_HANDLER(
     kGridSampler,
     ([](ffi::AnyBuffer input, ffi::AnyBuffer grid, Result output, int32_t rank,
         int32_t interpolation, int32_t padding, bool align_corners) {
-      return Run(GridCall(GridSamplerOp(rank), interpolation, padding, align_corners), rank,
-                 {&input, &grid, &*output});
+      return Run(GridCall(GridSamplerOp(rank), interpolation, padding, align_corners),
+                 {{&input, rank}, {&grid, rank}, {&*output, rank}});
     }),
     WithModes(ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
 
@@ -139,7 +159,11 @@ XLA_FFI_DEFINE_HANDLER(kGridSamplerBackward,
                            int32_t padding, bool align_corners) {
                          return Run(GridCall(GridSamplerBackwardOp(rank), interpolation, padding,
                                              align_corners),
-                                    rank, {&grad_output, &input, &grid, &*input_grad, &*grid_grad});
+                                    {{&grad_output, rank},
+                                     {&input, rank},
+                                     {&grid, rank},
+                                     {&*input_grad, rank},
+                                     {&*grid_grad, rank}});
                        }),
                        WithModes(BindGradients().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
 
@@ -148,9 +172,12 @@ ffi::Error OneGradient(ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::An
                        Result gradient, int32_t rank, int32_t interpolation, int32_t padding,
                        bool align_corners) {
   const ffi::AnyBuffer* const result = &*gradient;
-  return Run(
-      GridCall(GridSamplerBackwardOp(rank), interpolation, padding, align_corners), rank,
-      {&grad_output, &input, &grid, kOfInput ? result : nullptr, kOfInput ? nullptr : result});
+  return Run(GridCall(GridSamplerBackwardOp(rank), interpolation, padding, align_corners),
+             {{&grad_output, rank},
+              {&input, rank},
+              {&grid, rank},
+              {kOfInput ? result : nullptr, rank},
+              {kOfInput ? nullptr : result, rank}});
 }
 
 XLA_FFI_DEFINE_HANDLER(kGridSamplerInputGrad, OneGradient<true>,
@@ -168,8 +195,12 @@ void DefineJaxHandlers(nb::module_& m) {
         const auto add = [&](const char* name, auto* handler) {
           handlers[name] = nb::capsule(reinterpret_cast<void*>(handler));
         };
-        add("portacl_upsample_nearest_exact", +kNearest);
-        add("portacl_upsample_nearest_exact_backward", +kNearestBackward);
+#define PORTACL_NATIVE(function, Name, ...)                         \
+  if constexpr (IsOfOneArray(portacl::ops::signatures::function)) { \
+    const std::string op = portacl::ops::RowOf(Op::k##Name).name;   \
+    add(("portacl_" + op).c_str(), LinearHandler<Op::k##Name>);     \
+  }
+#include "src/ops/operator_list.inc"
         add("portacl_grid_sampler", +kGridSampler);
         add("portacl_grid_sampler_backward", +kGridSamplerBackward);
         add("portacl_grid_sampler_input_grad", +kGridSamplerInputGrad);

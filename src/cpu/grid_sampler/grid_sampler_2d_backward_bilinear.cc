@@ -16,12 +16,18 @@ struct Bilinear {
   using D = typename Cell::Tag;
   using V = hn::Vec<D>;
 
-  // BilinearSlopes of point k of a group.
+  // g times the slopes at point k of a group.
   template <class DV, class VV = hn::Vec<DV>>
-  static HWY_INLINE void Slopes(DV d, const BilinearGroup<F>& group, int64_t k, VV g, VV nw, VV ne,
-                                VV sw, VV se, VV& x, VV& y) {
-    BilinearSlopes(d, g, nw, ne, sw, se, hn::Set(d, group.tx[k]), hn::Set(d, group.ux[k]),
-                   hn::Set(d, group.ty[k]), hn::Set(d, group.uy[k]), x, y);
+  static HWY_INLINE VV SlopeX(DV d, const BilinearGroup<F>& group, int64_t k, VV g, VV nw, VV ne,
+                              VV sw, VV se) {
+    return hn::Mul(g,
+                   TapSlope(d, nw, ne, sw, se, hn::Set(d, group.ty[k]), hn::Set(d, group.uy[k])));
+  }
+  template <class DV, class VV = hn::Vec<DV>>
+  static HWY_INLINE VV SlopeY(DV d, const BilinearGroup<F>& group, int64_t k, VV g, VV nw, VV ne,
+                              VV sw, VV se) {
+    return hn::Mul(g,
+                   TapSlope(d, nw, sw, ne, se, hn::Set(d, group.tx[k]), hn::Set(d, group.ux[k])));
   }
 
   // One vector of channels of one point.
@@ -35,8 +41,12 @@ struct Bilinear {
       AddTo(d, lower + Cell::kSums + Cell::kSize, hn::Set(d, group.se[k]), g);
     }
     if constexpr (Cell::kGridGrad) {
-      Slopes(d, group, k, g, hn::Load(d, upper), hn::Load(d, upper + Cell::kSize),
-             hn::Load(d, lower), hn::Load(d, lower + Cell::kSize), x, y);
+      const V nw = hn::Load(d, upper);
+      const V ne = hn::Load(d, upper + Cell::kSize);
+      const V sw = hn::Load(d, lower);
+      const V se = hn::Load(d, lower + Cell::kSize);
+      x = SlopeX(d, group, k, g, nw, ne, sw, se);
+      y = SlopeY(d, group, k, g, nw, ne, sw, se);
     }
   }
 
@@ -141,9 +151,8 @@ struct Bilinear {
           at.ne_sum = hn::MulAdd(hn::Set(d, group.ne[k]), grad, at.ne_sum);
           at.sw_sum = hn::MulAdd(hn::Set(d, group.sw[k]), grad, at.sw_sum);
           at.se_sum = hn::MulAdd(hn::Set(d, group.se[k]), grad, at.se_sum);
-          auto x = grad;
-          auto y = grad;
-          Slopes(d, group, k, grad, at.nw, at.ne, at.sw, at.se, x, y);
+          const auto x = SlopeX(d, group, k, grad, at.nw, at.ne, at.sw, at.se);
+          const auto y = SlopeY(d, group, k, grad, at.nw, at.ne, at.sw, at.se);
           StoreTreeSums(d, x, y, job.partial + 2 * int64_t{group.target[k]});
         });
     at.StoreWest();

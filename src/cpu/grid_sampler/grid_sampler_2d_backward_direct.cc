@@ -9,6 +9,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/fetch.h"
 
@@ -48,7 +49,7 @@ class DirectGridGrad {
     const T* grad_output;
   };
 
-  // kFetch: the image's rows below those of the points at hand.
+  // kFetch: the image's rows below the rows of the points at hand.
   template <bool kFetch>
   HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
     const Image image = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
@@ -67,11 +68,11 @@ class DirectGridGrad {
       if (HWY_UNLIKELY(!Points<kFetch>(image, grid_x, grid_y, p, last, x, y))) {
         AnyPoints(image, grid_x, grid_y, p, last, x, y);
       }
-      WritePairs(d, grid_grad_at_, x, y, p, count, out);
+      WritePoints(d, grid_grad_at_, out, p, count, x, y);
     }
   }
 
-  // gridGrad of a vector of points; of those from `last` on the results mean nothing. False, and no
+  // gridGrad of a vector of points; results of points from `last` on mean nothing. False, and no
   // results, where the padding may concern one of them.
   template <bool kFetch>
   HWY_INLINE bool Points(const Image& image, V grid_x, V grid_y, int64_t first, int64_t last,
@@ -133,34 +134,13 @@ class DirectGridGrad {
       const V g =
           ReadChannel(d, grad_output_at_, image.grad_output + c * grad_output_at_.channel_stride,
                       first, std::min(static_cast<int64_t>(hn::Lanes(d)), last - first));
-      BilinearSlopes(d, g, nw, ne, sw, se, tx, ux, ty, uy, sx, sy);
+      sx = hn::Mul(g, TapSlope(d, nw, ne, sw, se, ty, uy));
+      sy = hn::Mul(g, TapSlope(d, nw, sw, ne, se, tx, ux));
     };
-    SumChannels(slopes, sum_x, sum_y);
-  }
-
-  // The sums over the channels, one block, by the contract's tree. Lanes that the block lacks add
-  // nothing; the +0 makes -0 what adding theirs would.
-  template <class Slopes>
-  HWY_INLINE void SumChannels(const Slopes& slopes, V& x, V& y) const {
-    const V zero = hn::Zero(D());
-    SumTree<0, 1>(slopes, x, y);
-    x = hn::Add(zero, x);
-    y = hn::Add(zero, y);
-  }
-
-  template <int kFirst, int kStep, class Slopes>
-  static HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y) {
-    if constexpr (kStep == kMaxDirectChannels) {
-      slopes(kFirst, x, y);
-    } else {
-      SumTree<kFirst, 2 * kStep>(slopes, x, y);
-      if constexpr (kFirst + kStep < kChannels) {
-        V x2, y2;
-        SumTree<kFirst + kStep, 2 * kStep>(slopes, x2, y2);
-        x = hn::Add(x, x2);
-        y = hn::Add(y, y2);
-      }
-    }
+    SumTree<kChannels, kMaxDirectChannels, 0, 1>(slopes, sum_x, sum_y);
+    // What adding the lanes that the block lacks would make of -0.
+    sum_x = hn::Add(hn::Zero(d), sum_x);
+    sum_y = hn::Add(hn::Zero(d), sum_y);
   }
 
   const Params& p_;
@@ -181,7 +161,7 @@ void RunChannels(const Params& p, const PointChunks& chunks) {
 
 }  // namespace
 
-void RunDirect(const Params& p, const PointChunks& chunks) {
+void RunPath(const Params& p, const PointChunks& chunks, void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     RunChannels<T, 1>(p, chunks);

@@ -153,7 +153,7 @@ class GridGradFinisher {
   }
 
   const SlabCall<T>& call_;
-  const BackwardGeometry& g_;
+  const SlabGeometry& g_;
   const PointGeometry<F>& geometry_;
   const T* grid_;
   T* out_;

@@ -1,15 +1,19 @@
-// Bilinear gradients of few float images with one or two channels on several threads: each thread
-// owns a strip of inputGrad's rows, looks at all points and adds those that touch it, without lists
-// or barriers. gridGrad, which needs no owner, is computed apart.
+// inputGrad with few channels, bilinear and nearest: a strip of inputGrad's rows has one owner, who
+// looks at all points of the image, located in vectors, and adds the points that touch the strip
+// straight to the planes, without lists or barriers. gridGrad, which needs no owner, is computed
+// apart.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_owned.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/vector/listed_lanes-inl.h"
 #include "runtime/parallel.h"
 
@@ -19,122 +23,171 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
-using D = PointTag<float>;
-using DI = IndexTag<D>;
-using V = hn::Vec<D>;
 
-// Points that are prepared together, so that the latencies of the preparation overlap.
+// Points that are located together, so that the latencies of that overlap.
 inline constexpr int64_t kBatch = 64;
 
-// Taps of a point that are in the strip.
+// Taps of a bilinear point that are in the strip.
 enum Taps : int32_t { kNw = 1, kNe = 2, kSw = 4, kSe = 8, kAllTaps = 15 };
 
-// Of the batch's points, one array per quantity; `touching` lists those with a tap in the strip.
-struct Batch {
-  HWY_ALIGN float weight[4][kBatch];
+// Of a batch's points, one array per quantity; `touching` lists those with a tap in the strip.
+template <class F>
+struct BilinearBatch {
+  HWY_ALIGN F weight[4][kBatch];
   HWY_ALIGN int32_t taps[kBatch];
   HWY_ALIGN int32_t cell[kBatch];  // of the upper left tap, from the plane's start
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
 };
 
+// Of these points alone: the pixel of touching[j] is at cell[j].
+struct NearestBatch {
+  HWY_ALIGN int32_t touching[kBatch + kGroup];
+  HWY_ALIGN int32_t cell[kBatch + kGroup];
+  int64_t count;
+};
+
+template <class F, bool kNearest>
 class OwnedStrip {
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<DI>;
+  using Batch = std::conditional_t<kNearest, NearestBatch, BilinearBatch<F>>;
+
  public:
-  // Rows [first_row, end_row) of image n.
-  OwnedStrip(const Params& p, int64_t n, int64_t first_row, int64_t end_row)
+  // Strip `strip` of `strips` of image n.
+  OwnedStrip(const Params& p, int64_t n, int64_t strip, int64_t strips)
       : p_(p),
-        first_row_(first_row),
-        end_row_(end_row),
-        geometry_(PointGeometryOf<float>(p.shape)),
+        first_row_(p.shape.h * strip / strips),
+        end_row_(p.shape.h * (strip + 1) / strips),
+        geometry_(PointGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
-        grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
-        grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
-        sums_(static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]) {}
+        grid_(static_cast<const F*>(p.grid) + n * p.grid_stride[0]),
+        grad_output_(static_cast<const F*>(p.grad_output) + n * p.grad_output_stride[0]),
+        sums_(static_cast<F*>(p.input_grad) + n * p.input_grad_stride[0]) {}
 
   void Run() const {
-    for (int64_t c = 0; c < p_.shape.c; ++c)
+    for (int64_t c = 0; c < p_.shape.c; ++c) {
       ClearInputGrad(p_, sums_ + c * p_.input_grad_stride[1], first_row_, end_row_);
+    }
     const int64_t points = p_.shape.oh * p_.shape.ow;
     Batch batch;
-    HWY_ALIGN float g[kBatch];
+    HWY_ALIGN F copy[kBatch];
     for (int64_t first = 0; first < points; first += kBatch) {
       const int64_t count = std::min(kBatch, points - first);
-      Prepare(first, count, &batch);
+      Locate(first, count, &batch);
       if (batch.count == 0) continue;
       for (int64_t c = 0; c < p_.shape.c; ++c) {
-        CopyGradOutput(c, first, count, g);
-        AddPoints(batch, g, sums_ + c * p_.input_grad_stride[1]);
+        AddPoints(batch, batch.count == count, GradOutput(c, first, count, copy),
+                  sums_ + c * p_.input_grad_stride[1]);
       }
     }
   }
 
  private:
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
-  HWY_NOINLINE void Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
+  HWY_NOINLINE void Locate(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const D d;
     const DI di;
-    const auto width = hn::Set(di, static_cast<int32_t>(p_.shape.w));
-    const auto rows = hn::Set(di, static_cast<int32_t>(end_row_ - first_row_));
-    const auto one = hn::Set(di, 1);
-    const auto bits = [&](auto at, auto extent, int32_t value) HWY_ATTR {
-      return hn::IfThenElseZero(IsBelow(di, at, extent), hn::Set(di, value));
-    };
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     size_t listed = 0;
-    for (int64_t i = 0; i < count; i += lanes) {
+    for (int64_t i = 0; i < count; i += Length(d)) {
       V x = hn::Zero(d);
       V y = x;
-      ReadPoints(d, grid_at_, grid_, first + i, std::min(lanes, count - i), x, y);
+      const int64_t left = std::min(Length(d), count - i);
+      ReadPoints(d, grid_at_, grid_, first + i, left, x, y);
       hn::Mask<D> unusable;
       LocateAny(d, geometry_, x, y, x, y, unusable);
-      const V x0 = hn::Floor(x);
-      const V y0 = hn::Floor(y);
-      const auto column = ToIndex(d, x0);
-      const auto row = ToIndex(d, y0);
-      const auto own_row = hn::Sub(row, hn::Set(di, static_cast<int32_t>(first_row_)));
-      const auto taps = hn::And(
-          hn::Or(bits(column, width, kNw | kSw), bits(hn::Add(column, one), width, kNe | kSe)),
-          hn::Or(bits(own_row, rows, kNw | kNe), bits(hn::Add(own_row, one), rows, kSw | kSe)));
-      const auto left = static_cast<size_t>(std::min(lanes, count - i));
-      const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)), hn::FirstN(di, left));
-      if (hn::AllFalse(di, touching)) continue;
-      hn::Store(taps, di, batch->taps + i);
-      const auto down = hn::Set(di, static_cast<int32_t>(p_.input_grad_stride[2]));
-      hn::Store(hn::Add(hn::Mul(row, down), column), di, batch->cell + i);
-      V tx, ux, ty, uy, nw, ne, sw, se;
-      BilinearDistances(d, x, x0, tx, ux);
-      BilinearDistances(d, y, y0, ty, uy);
-      BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
-      hn::Store(nw, d, batch->weight[0] + i);
-      hn::Store(ne, d, batch->weight[1] + i);
-      hn::Store(sw, d, batch->weight[2] + i);
-      hn::Store(se, d, batch->weight[3] + i);
-      listed += StoreListed(hn::Iota(di, static_cast<int32_t>(i)), touching, di,
-                            batch->touching + listed);
+      const auto exist = hn::FirstN(di, static_cast<size_t>(left));
+      const VI number = hn::Iota(di, static_cast<int32_t>(i));
+      if constexpr (kNearest) {
+        const VI column = ToIndex(d, hn::Round(x));
+        const VI row = ToIndex(d, hn::Round(y));
+        const auto touching =
+            hn::And(hn::And(IsBelow(di, column, Width()), IsBelow(di, OwnRow(row), Rows())), exist);
+        StoreListed(number, touching, di, batch->touching + listed);
+        listed += StoreListed(CellAt(column, row), touching, di, batch->cell + listed);
+      } else {
+        const VI taps = Place(x, y, i, batch);
+        const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)), exist);
+        listed += StoreListed(number, touching, di, batch->touching + listed);
+      }
     }
     batch->count = static_cast<int64_t>(listed);
   }
 
-  void CopyGradOutput(int64_t c, int64_t first, int64_t count, float* HWY_RESTRICT to) const {
+  HWY_INLINE VI Width() const { return hn::Set(DI(), static_cast<int32_t>(p_.shape.w)); }
+  HWY_INLINE VI Rows() const { return hn::Set(DI(), static_cast<int32_t>(end_row_ - first_row_)); }
+  HWY_INLINE VI OwnRow(VI row) const {
+    return hn::Sub(row, hn::Set(DI(), static_cast<int32_t>(first_row_)));
+  }
+  HWY_INLINE VI CellAt(VI column, VI row) const {
+    const VI down = hn::Set(DI(), static_cast<int32_t>(p_.input_grad_stride[2]));
+    return hn::Add(hn::Mul(row, down), column);
+  }
+
+  // Cells and weights of a vector of bilinear points; the result is which taps are in the strip.
+  HWY_INLINE VI Place(V x, V y, int64_t i, Batch* HWY_RESTRICT batch) const {
+    const D d;
+    const DI di;
+    const VI one = hn::Set(di, 1);
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    const VI column = ToIndex(d, x0);
+    const VI row = ToIndex(d, y0);
+    const VI own_row = OwnRow(row);
+    const auto bits = [&](VI at, VI extent, int32_t value) HWY_ATTR {
+      return hn::IfThenElseZero(IsBelow(di, at, extent), hn::Set(di, value));
+    };
+    const VI columns =
+        hn::Or(bits(column, Width(), kNw | kSw), bits(hn::Add(column, one), Width(), kNe | kSe));
+    const VI rows =
+        hn::Or(bits(own_row, Rows(), kNw | kNe), bits(hn::Add(own_row, one), Rows(), kSw | kSe));
+    const VI taps = hn::And(columns, rows);
+    if (hn::AllTrue(di, hn::Eq(taps, hn::Zero(di)))) return taps;
+    hn::Store(taps, di, batch->taps + i);
+    hn::Store(CellAt(column, row), di, batch->cell + i);
+    V tx, ux, ty, uy, nw, ne, sw, se;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
+    BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+    hn::Store(nw, d, batch->weight[0] + i);
+    hn::Store(ne, d, batch->weight[1] + i);
+    hn::Store(sw, d, batch->weight[2] + i);
+    hn::Store(se, d, batch->weight[3] + i);
+    return taps;
+  }
+
+  // Of points [first, first + count), in the tensor itself or copied.
+  const F* GradOutput(int64_t c, int64_t first, int64_t count, F* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
-    const float* from = grad_output_ + c * at.channel_stride;
-    if (at.flat && at.pixel_stride == 1) {
-      std::copy(from + first, from + first + count, to);
+    const F* from = grad_output_ + c * at.channel_stride;
+    if (at.flat && at.pixel_stride == 1) return from + first;
+    for (int64_t k = 0; k < count; ++k) copy[k] = from[at.OffsetOf(first + k)];
+    return copy;
+  }
+
+  // In order. `all`: no point is left out.
+  static HWY_NOINLINE void AddPoints(const NearestBatch& batch, bool all, const F* HWY_RESTRICT g,
+                                     F* HWY_RESTRICT plane) {
+    if (HWY_LIKELY(all)) {
+      for (int64_t j = 0; j < batch.count; ++j) plane[batch.cell[j]] += g[j];
       return;
     }
-    for (int64_t k = 0; k < count; ++k) to[k] = from[at.OffsetOf(first + k)];
+    for (int64_t j = 0; j < batch.count; ++j) plane[batch.cell[j]] += g[batch.touching[j]];
   }
 
   // Points and taps in order, each sum by one fused multiply-add.
-  HWY_NOINLINE void AddPoints(const Batch& batch, const float* HWY_RESTRICT g, float* plane) const {
+  HWY_NOINLINE void AddPoints(const BilinearBatch<F>& batch, bool /*all*/, const F* HWY_RESTRICT g,
+                              F* plane) const {
     const int64_t down = p_.input_grad_stride[2];
     for (int64_t j = 0; j < batch.count; ++j) {
       const int32_t k = batch.touching[j];
-      float* const upper = plane + batch.cell[k];
-      float* const lower = upper + down;
+      F* const upper = plane + batch.cell[k];
+      F* const lower = upper + down;
       const int32_t taps = batch.taps[k];
-      const auto add = [&](int32_t tap, float* sum, size_t w) PORTACL_INLINE_LAMBDA {
+      const auto add = [&](int32_t tap, F* sum, size_t w) PORTACL_INLINE_LAMBDA {
         if ((taps & tap) != 0) *sum = std::fma(batch.weight[w][k], g[k], *sum);
       };
       if (HWY_LIKELY(taps == kAllTaps)) {
@@ -154,23 +207,50 @@ class OwnedStrip {
   const Params& p_;
   int64_t first_row_;
   int64_t end_row_;
-  PointGeometry<float> geometry_;
+  PointGeometry<F> geometry_;
   PointStrides grid_at_;
   PointStrides grad_output_at_;
-  const float* grid_;
-  const float* grad_output_;
-  float* sums_;
+  const F* grid_;
+  const F* grad_output_;
+  F* sums_;
 };
+
+// gridGrad of a strip's share of image n's points: moving a point moves no nearest pixel.
+template <class F>
+void ClearGridGrad(const Params& p, int64_t n, int64_t strip, int64_t strips) {
+  const int64_t points = p.shape.oh * p.shape.ow;
+  const int64_t first = points * strip / strips;
+  const int64_t end = points * (strip + 1) / strips;
+  F* const grid_grad = static_cast<F*>(p.grid_grad) + n * p.grid_grad_stride[0];
+  const PointStrides at = GridPointsOf(p.shape, p.grid_grad_stride);
+  if (HasDensePairs(at)) return Clear(grid_grad + 2 * first, 2 * (end - first));
+  for (int64_t k = first; k < end; ++k) {
+    F* const pair = grid_grad + at.OffsetOf(k);
+    pair[0] = pair[at.channel_stride] = 0;
+  }
+}
 
 }  // namespace
 
-void RunOwned(const Params& p, const OwnedGeometry& g) {
-  if (p.want_grid_grad) RunDirect(p, g.chunks);
+void RunPath(const Params& p, const OwnedGeometry& g, void* workspace) {
+  if (p.want_grid_grad) RunPath(p, g.chunks, workspace);
   runtime::ParallelFor(p.shape.n * g.strips, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t strip = i % g.strips;
-      OwnedStrip(p, i / g.strips, p.shape.h * strip / g.strips, p.shape.h * (strip + 1) / g.strips)
-          .Run();
+      OwnedStrip<float, false>(p, i / g.strips, i % g.strips, g.strips).Run();
+    }
+  });
+}
+
+void RunPath(const Params& p, const ScatterGeometry& g, void* /*workspace*/) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
+      runtime::ParallelFor(p.shape.n * g.strips, g.grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (p.want_grid_grad) ClearGridGrad<T>(p, i / g.strips, i % g.strips, g.strips);
+          OwnedStrip<T, true>(p, i / g.strips, i % g.strips, g.strips).Run();
+        }
+      });
     }
   });
 }

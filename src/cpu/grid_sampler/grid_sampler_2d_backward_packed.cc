@@ -12,6 +12,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
 #include "runtime/parallel.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
 
-// The image in a slot's cells, which are those of a slab with all rows (see
+// The image in a slot's cells, which are a slab's cells with all rows (see
 // grid_sampler_2d_backward_strip.h): two rows that points outside the image use, the image in a
 // frame of zeros, a row of zeros.
 template <class T, bool kGridGrad>
@@ -47,7 +48,16 @@ class PackedImage {
 
   void Run() const {
     const auto& s = p_.shape;
-    const SlabBlock all = {n_, 0, s.c, g_.pitch, 0, s.h, s.h + 1, kGridGrad, true, false};
+    const SlabBlock all = {.n = n_,
+                           .first_channel = 0,
+                           .channels = s.c,
+                           .pitch = g_.pitch,
+                           .first_row = 0,
+                           .end_row = s.h,
+                           .halo_end = s.h + 1,
+                           .values = kGridGrad,
+                           .sums = true,
+                           .stream = false};
     LoadSlab<4, T>(p_, all, cells_);
     const T* grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
     const int64_t points = s.oh * s.ow;
@@ -103,8 +113,8 @@ class PackedImage {
       const V zero = hn::Zero(d);
       grad_x = FinishGrad(d, hn::Add(zero, grad_x), slope_x, unusable, infinite);
       grad_y = FinishGrad(d, hn::Add(zero, grad_y), slope_y, unusable, infinite);
-      WritePairs(d, grid_grad_at_, grad_x, grad_y, first, count,
-                 static_cast<T*>(p_.grid_grad) + n_ * p_.grid_grad_stride[0]);
+      T* const out = static_cast<T*>(p_.grid_grad) + n_ * p_.grid_grad_stride[0];
+      WritePoints(d, grid_grad_at_, out, first, count, grad_x, grad_y);
     }
     Scatter(points, count);
   }
@@ -161,12 +171,15 @@ class PackedImage {
     const hn::Repartition<double, D> pairs;
     const int32_t* offset = points.offset + kIndex;
     const float* lower = cells_ + RowSize();
-    V x, y;
-    BilinearSlopes(d, hn::Load(d, points.grad[kIndex]), LoadQuads(d, cells_, offset),
-                   LoadQuads(d, cells_ + Pixel::kSize, offset), LoadQuads(d, lower, offset),
-                   LoadQuads(d, lower + Pixel::kSize, offset), hn::Broadcast<kIndex>(tx),
-                   hn::Broadcast<kIndex>(ux), hn::Broadcast<kIndex>(ty), hn::Broadcast<kIndex>(uy),
-                   x, y);
+    const V g = hn::Load(d, points.grad[kIndex]);
+    const V nw = LoadQuads(d, cells_, offset);
+    const V ne = LoadQuads(d, cells_ + Pixel::kSize, offset);
+    const V sw = LoadQuads(d, lower, offset);
+    const V se = LoadQuads(d, lower + Pixel::kSize, offset);
+    const V x = hn::Mul(
+        g, TapSlope(d, nw, ne, sw, se, hn::Broadcast<kIndex>(ty), hn::Broadcast<kIndex>(uy)));
+    const V y = hn::Mul(
+        g, TapSlope(d, nw, sw, ne, se, hn::Broadcast<kIndex>(tx), hn::Broadcast<kIndex>(ux)));
     const auto px = hn::BitCast(pairs, x);
     const auto py = hn::BitCast(pairs, y);
     const V sum = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, px, py)),
@@ -217,7 +230,7 @@ void RunImages(const Params& p, const PackedGeometry& g, float* memory) {
 
 }  // namespace
 
-void RunPacked(const Params& p, const PackedGeometry& g, void* workspace) {
+void RunPath(const Params& p, const PackedGeometry& g, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, double>) RunImages<T>(p, g, static_cast<float*>(workspace));

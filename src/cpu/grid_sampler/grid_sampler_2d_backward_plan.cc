@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <memory>
 
 #include "cpu/grid_sampler/grid_sampler_2d_layout.h"
 #include "cpu/machine/caches.h"
@@ -104,7 +103,7 @@ int64_t PitchFor(int64_t width, int64_t cell) {
   return pitch;
 }
 
-void ChooseStrips(const Params& p, const Sizes& sizes, int threads, BackwardGeometry* g) {
+void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry* g) {
   const auto& s = p.shape;
   g->pitch = PitchFor(s.w, sizes.cell);
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
@@ -140,7 +139,7 @@ class Arena {
 
 // gradOutput in pixel-major order costs memory: as many blocks at a time as keep the workspace
 // below 1.5 times the tensors.
-int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry& g,
+int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
                     int64_t other_bytes) {
   const int64_t block = g.points * g.blocks.MostLanes() * sizes.compute;
   if (g.strips == 1 || block <= kGatherBytes) return 0;
@@ -151,7 +150,7 @@ int64_t GroupBlocks(const Params& p, const Sizes& sizes, const BackwardGeometry&
   return static_cast<int64_t>(std::clamp(blocks, 0.0, static_cast<double>(useful)));
 }
 
-void BookWorkspace(const Params& p, const Sizes& sizes, BackwardGeometry* g) {
+void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
   g->slab_bytes = static_cast<uint64_t>(g->slab_rows * g->pitch * sizes.cell + 63) / 64 * 64;
   const int64_t margin = kFetchAhead + int64_t{kGroup};
   // A point near the edge of a strip is in two lists.
@@ -218,20 +217,19 @@ void ChooseTraffic(const Params& p, PlanarGeometry* g) {
   if (g->stage_sums) g->image = (elements / kLineElements + 2) * kLineElements;
 }
 
+using Plan = GridSampler2DBackwardPlan;
+
 // Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
 // same for every channel; channels in the lanes share the lines, but want slabs and lists first.
-bool PlanDirect(const Params& p, base::KernelPlan* plan) {
+std::optional<Plan> PlanDirect(const Params& p, bool forced) {
   const auto& s = p.shape;
   if (p.want_input_grad || s.interpolation != ops::Interpolation::kBilinear ||
       s.c > kMaxDirectChannels || !ServesPairs(s, p.input_stride)) {
-    return false;
+    return std::nullopt;
   }
   const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
-  if (s.c > kDirectAnywhere && image > PlanesBytes()) return false;
-  plan->path = "direct";
-  plan->path_id = static_cast<int32_t>(BackwardPath::kDirect);
-  plan->table = std::make_shared<const PointChunks>(PointChunksOf(s));
-  return true;
+  if (!forced && s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
+  return Plan{{.way = PointChunksOf(s)}};
 }
 
 // Points, and pixels that count an eighth, in all channels.
@@ -258,75 +256,82 @@ bool ServesPlanes(const Params& p) {
 // adding.
 constexpr int64_t kMostStrips = 8;
 
-bool PlanOwned(const Params& p, int threads, base::KernelPlan* plan) {
+std::optional<Plan> PlanOwned(const Params& p, bool forced) {
   const auto& s = p.shape;
-  if (!ServesPlanes(p) || s.n >= threads || threads > kMostStrips * s.n ||
-      IsSmallForOwners(s, threads) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
+  const int threads = runtime::NumThreads();
+  if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
       (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
-    return false;
+    return std::nullopt;
+  }
+  if (!forced && (s.n >= threads || threads > kMostStrips * s.n || IsSmallForOwners(s, threads))) {
+    return std::nullopt;
   }
   const int64_t strips = std::min<int64_t>(s.h, (threads + s.n - 1) / s.n);
-  plan->path = "owned";
-  plan->path_id = static_cast<int32_t>(BackwardPath::kOwned);
-  plan->table = std::make_shared<const OwnedGeometry>(OwnedGeometry{PointChunksOf(s), strips});
-  return true;
+  return Plan{{.way = OwnedGeometry{PointChunksOf(s), strips}}};
 }
 
 // Beyond, pixels in pixel-major order are added to faster, all channels at once.
 constexpr int64_t kMaxScatterChannels = 4;
 
-bool PlanScatter(const Params& p, int threads, base::KernelPlan* plan) {
+std::optional<Plan> PlanScatter(const Params& p, bool forced) {
   const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
   if (s.interpolation != ops::Interpolation::kNearest || !p.want_input_grad ||
-      base::DTypeSize(s.dtype) < 4 || s.c > kMaxScatterChannels ||
-      !HasDenseRows(s, p.input_grad_stride)) {
-    return false;
+      base::DTypeSize(s.dtype) < 4 || !HasDenseRows(s, p.input_grad_stride)) {
+    return std::nullopt;
   }
   // Images that the threads cannot share evenly are cut; every owner looks at all points.
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsSmall(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
   const int64_t strips = even ? 1 : std::min(s.h, wanted);
-  if (strips > kMostStrips) return false;
+  if (!forced && (s.c > kMaxScatterChannels || strips > kMostStrips)) return std::nullopt;
   const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips;
-  plan->path = "scatter";
-  plan->path_id = static_cast<int32_t>(BackwardPath::kScatter);
-  plan->table = std::make_shared<const ScatterGeometry>(
-      ScatterGeometry{strips, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work))});
-  return true;
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
+  return Plan{{.way = ScatterGeometry{strips, grain}}};
 }
 
-bool PlanPlanar(const Params& p, int threads, base::KernelPlan* plan) {
+// Whether threads that take whole images gain from planes.
+bool TakesPlanes(const Params& p) {
+  const int threads = runtime::NumThreads();
+  return p.shape.n >= threads || IsSmallForOwners(p.shape, threads);
+}
+
+Plan PlanesPlan(const PlanarGeometry& g) {
+  return {{.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
+}
+
+std::optional<Plan> PlanPadded(const Params& p, bool forced) {
+  if (!ServesPlanes(p)) return std::nullopt;
+  PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
+  if (!forced && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
+  g.stream = HWY_ARCH_X86 && ExceedsCaches(p);
+  return PlanesPlan(g);
+}
+
+std::optional<Plan> PlanPlanar(const Params& p, bool forced) {
   const auto& s = p.shape;
-  if (!ServesPlanes(p) || (s.n < threads && !IsSmallForOwners(s, threads))) return false;
-  PlanarGeometry g = PlanarGeometryOf(p, threads);
+  const bool dense = s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
+                     (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
+  if (!ServesPlanes(p) || !dense || (!forced && !TakesPlanes(p))) return std::nullopt;
+  PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
   const bool in_memory = ExceedsCaches(p);
   g.stream = HWY_ARCH_X86 && in_memory;
-  if (!PadsPlanes(p, g)) {
-    const bool dense = s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
-                       (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
-    if (!dense) return false;
-    g.plane = g.image = 0;
-    if (in_memory) ChooseTraffic(p, &g);
-  }
-  plan->path = g.plane > 0 ? "padded" : "planar";
-  plan->path_id = static_cast<int32_t>(BackwardPath::kPlanar);
-  plan->workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float);
-  plan->table = std::make_shared<const PlanarGeometry>(g);
-  return true;
+  g.plane = g.image = 0;
+  if (in_memory) ChooseTraffic(p, &g);
+  return PlanesPlan(g);
 }
 
 // So many points, and pixels that count an eighth, one thread has added to packed cells before
 // several have shared them out as strips.
 constexpr int64_t kMostUnsharedPoints = 6 << 10;
 
-bool PlanPacked(const Params& p, int threads, base::KernelPlan* plan) {
+std::optional<Plan> PlanPacked(const Params& p, bool forced) {
   const auto& s = p.shape;
-  const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
+  const int threads = runtime::NumThreads();
   const Sizes sizes = SizesOf(p, int{kMaxPackedChannels});
   if (s.interpolation != ops::Interpolation::kBilinear || !p.want_input_grad ||
-      sizes.compute != int64_t{sizeof(float)} || s.c <= kMaxPlanarChannels ||
-      s.c > kMaxPackedChannels || shared) {
-    return false;
+      sizes.compute != int64_t{sizeof(float)} || s.c > kMaxPackedChannels) {
+    return std::nullopt;
   }
   PackedGeometry g = {};
   g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
@@ -335,49 +340,58 @@ bool PlanPacked(const Params& p, int threads, base::KernelPlan* plan) {
   // need.
   while ((g.pitch * sizes.cell + 128) % 4096 < 256) ++g.pitch;
   const int64_t bytes = (s.h + 3) * g.pitch * sizes.cell;
+  constexpr int64_t kMostBytes = int64_t{4} << 31;  // 32 bits count a slot's elements
+  if (bytes >= kMostBytes) return std::nullopt;
+  const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
   // Few points are not worth a copy of the image.
-  if (bytes > L2CacheBytes() || s.oh * s.ow * 32 < s.h * s.w) return false;
+  const bool pays = s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() &&
+                    s.oh * s.ow * 32 >= s.h * s.w;
+  if (!forced && !pays) return std::nullopt;
   g.image = WholeLines(bytes / int64_t{sizeof(float)});
-  plan->path = "packed";
-  plan->path_id = static_cast<int32_t>(BackwardPath::kPacked);
-  plan->workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float);
-  plan->table = std::make_shared<const PackedGeometry>(g);
-  return true;
+  return Plan{
+      {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
+
+std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  SlabGeometry g = {};
+  g.points = s.oh * s.ow;
+  g.blocks = CutChannels(s.c);
+  g.by_image = ByImage(s, threads);
+  g.stream = ExceedsCaches(p);
+  const int64_t chunk = std::max<int64_t>(1024, g.points / (int64_t{4} * threads));
+  g.chunk_points = WholeGroups(chunk);
+  g.chunks = (g.points + g.chunk_points - 1) / g.chunk_points;
+  if (const Sizes sizes = SizesOf(p, g.blocks.MostLanes()); sizes.cell > 0) {
+    ChooseStrips(p, sizes, threads, &g);
+    const int64_t tasks = g.by_image ? s.n : g.blocks.count * g.strips;
+    g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
+    g.evict = !g.by_image && g.slots > 1 && CpuVendor() == Vendor::kAmd;
+    BookWorkspace(p, sizes, &g);
+  } else {  // nearest without inputGrad: zeros, no scratch
+    g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
+  }
+  const auto images = static_cast<uint64_t>(g.by_image ? g.slots : 1);
+  return Plan{{.workspace_size = g.image_offset + images * g.image_bytes, .way = g}};
+}
+
+// Best first; the last one serves everything.
+constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
+    {"direct", PlanDirect},
+    {"scatter", PlanScatter},
+    {"owned", PlanOwned},
+    {"padded", PlanPadded},
+    {"planar", PlanPlanar},
+    {"packed", PlanPacked},
+    {"slab", PlanSlab},
+}};
 
 }  // namespace
 
-bool PlanGridSampler2DBackwardKernel(const Params& p, base::KernelPlan* plan) {
-  if (!Serves(p)) return false;
-  const auto& s = p.shape;
-  const int threads = runtime::NumThreads();
-  if (PlanDirect(p, plan) || PlanScatter(p, threads, plan) || PlanOwned(p, threads, plan) ||
-      PlanPlanar(p, threads, plan) || PlanPacked(p, threads, plan)) {
-    return true;
-  }
-  auto g = std::make_shared<BackwardGeometry>();
-  g->points = s.oh * s.ow;
-  g->blocks = CutChannels(s.c);
-  g->by_image = ByImage(s, threads);
-  g->stream = ExceedsCaches(p);
-  const int64_t chunk = std::max<int64_t>(1024, g->points / (int64_t{4} * threads));
-  g->chunk_points = WholeGroups(chunk);
-  g->chunks = (g->points + g->chunk_points - 1) / g->chunk_points;
-  if (const Sizes sizes = SizesOf(p, g->blocks.MostLanes()); sizes.cell > 0) {
-    ChooseStrips(p, sizes, threads, g.get());
-    const int64_t tasks = g->by_image ? s.n : g->blocks.count * g->strips;
-    g->slots = static_cast<int>(std::min<int64_t>(threads, tasks));
-    g->evict = !g->by_image && g->slots > 1 && CpuVendor() == Vendor::kAmd;
-    BookWorkspace(p, sizes, g.get());
-  } else {  // nearest without inputGrad: zeros, no scratch
-    g->slots = static_cast<int>(std::min<int64_t>(threads, s.n));
-  }
-  const auto images = static_cast<uint64_t>(g->by_image ? g->slots : 1);
-  plan->workspace_size = g->image_offset + images * g->image_bytes;
-  plan->path = "slab";
-  plan->path_id = static_cast<int32_t>(BackwardPath::kSlab);
-  plan->table = std::move(g);
-  return true;
+std::optional<Plan> PlanGridSampler2DBackward(const Params& params, std::string_view path) {
+  if (!Serves(params)) return std::nullopt;
+  return base::FirstPath(kPathRows, params, path);
 }
 
 }  // namespace portacl::cpu

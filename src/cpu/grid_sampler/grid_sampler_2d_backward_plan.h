@@ -2,7 +2,10 @@
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "base/kernel.h"
 #include "cpu/grid_sampler/grid_sampler_2d_layout.h"
@@ -33,12 +36,12 @@ inline constexpr int64_t kFetchAhead = 32;
 //     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
 //                                            lists' ends
 //     place[points]                          in_lists: where each point stands in the lists; of two
-//                                            places that of the strip that owns its gridGrad
+//                                            places the one in the strip that owns its gridGrad
 //     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
 //                                            kForeignPoints for each slot that nobody reads; or
 //                                            in the order of the lists
 //     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
-struct BackwardGeometry {
+struct SlabGeometry {
   int64_t points;
   ChannelBlocks blocks;
   int64_t pitch;  // cells of a slab row
@@ -113,20 +116,18 @@ struct ScatterGeometry {
   int64_t grain;   // strips that are worth a thread
 };
 
-// KernelPlan::path_id; the geometry is plan->table.
-enum class BackwardPath : int32_t {
-  kSlab,     // BackwardGeometry
-  kPlanar,   // PlanarGeometry
-  kDirect,   // PointChunks
-  kOwned,    // OwnedGeometry
-  kPacked,   // PackedGeometry
-  kScatter,  // ScatterGeometry
+// The paths, in the order in which they are considered. "padded" and "planar" have PlanarGeometry,
+// "direct" has PointChunks.
+struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PlanarGeometry, PointChunks,
+                                                  OwnedGeometry, PackedGeometry, ScatterGeometry> {
+  static constexpr std::array kPaths = {"direct", "scatter", "owned", "padded",
+                                        "planar", "packed",  "slab"};
 };
 
-// The kernels' plan. False for empty tensors, extents
-// above 2^24 (beyond exact float indices) and planes or point counts above 2^30.
-bool PlanGridSampler2DBackwardKernel(const ops::GridSampler2DBackwardParams& params,
-                                     base::KernelPlan* plan);
+// The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and
+// planes or point counts above 2^30. `path`: one of the paths, or "" for the best.
+std::optional<GridSampler2DBackwardPlan> PlanGridSampler2DBackward(
+    const ops::GridSampler2DBackwardParams& params, std::string_view path);
 
 }  // namespace portacl::cpu
 

@@ -1,6 +1,7 @@
 // Bilinear gradients of float images with few channels, straight on the planes: one pass over the
 // points in which both taps of a row are read and added to as a pair. Small planes are copied to
-// padded ones first, so that no point needs a check.
+// padded ones first, so that no point needs a check. Longer than other files: one batch of points,
+// which stays in the L1 cache, serves both gradients and both kinds of planes.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_planar.cc"
 #include "cpu/vector/highway.h"
@@ -10,9 +11,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/grid_sampler/grid_sampler_2d_backward_planar_planes-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_planar_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/machine/fetch.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
@@ -30,14 +32,6 @@ HWY_INLINE hn::Vec<Taps> LoadTaps(const float* upper, const float* lower) {
   return hn::Combine(Taps(), hn::LoadU(pair, lower), hn::LoadU(pair, upper));
 }
 
-// Elements of a cache line.
-inline constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
-
-// Elements between the start of a cache line and `at`.
-HWY_INLINE int64_t LineOffset(const float* at) {
-  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kStreamAlignment / sizeof *at);
-}
-
 // hn::StoreInterleaved2 past the caches.
 HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
   HWY_ALIGN float pairs[2 * hn::MaxLanes(D())];
@@ -45,68 +39,7 @@ HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
   StoreNarrow2(hn::Load(d, pairs), hn::Load(d, pairs + hn::Lanes(d)), d, to, true);
 }
 
-// Copies n elements, `step` apart in one image row, to a row of a padded plane, and back.
-HWY_INLINE void CopyRow(const float* from, int64_t from_step, float* to, int64_t to_step,
-                        int64_t n) {
-  int64_t i = 0;
-  if (from_step == 1 && to_step == 1) {
-    const hn::ScalableTag<float> d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    if (n >= lanes) {
-      hn::StoreU(hn::LoadU(d, from + n - lanes), d, to + n - lanes);
-      return;
-    }
-  }
-  for (; i < n; ++i) to[i * to_step] = from[i * from_step];
-}
-
-// A row of whole lines past the caches.
-HWY_INLINE void StreamRow(const float* from, float* to, int64_t n) {
-  const D d;
-  for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d))) {
-    hn::Stream(hn::LoadU(d, from + i), d, to + i);
-  }
-}
-
-// CopyRow for paired planes, whose pixels hold two channels.
-HWY_INLINE void PairRows(const float* from0, const float* from1, int64_t step, float* to,
-                         int64_t n) {
-  int64_t i = 0;
-  if (step == 1) {
-    const hn::ScalableTag<float> d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    for (; i + lanes <= n; i += lanes) {
-      hn::StoreInterleaved2(hn::LoadU(d, from0 + i), hn::LoadU(d, from1 + i), d, to + 2 * i);
-    }
-  }
-  for (; i < n; ++i) {
-    to[2 * i] = from0[i * step];
-    to[2 * i + 1] = from1[i * step];
-  }
-}
-
-HWY_INLINE void PartRows(const float* from, float* to0, float* to1, int64_t step, int64_t n) {
-  int64_t i = 0;
-  if (step == 1) {
-    const hn::ScalableTag<float> d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    for (; i + lanes <= n; i += lanes) {
-      auto v0 = hn::Zero(d);
-      auto v1 = hn::Zero(d);
-      hn::LoadInterleaved2(d, from + 2 * i, v0, v1);
-      hn::StoreU(v0, d, to0 + i);
-      hn::StoreU(v1, d, to1 + i);
-    }
-  }
-  for (; i < n; ++i) {
-    to0[i * step] = from[2 * i];
-    to1[i * step] = from[2 * i + 1];
-  }
-}
-
-// Sums gradients of images with C = 1 or 2 channels. Padded planes of two channels are paired: one
-// plane whose pixels hold both.
+// Sums gradients of images with C = 1 or 2 channels on their planes.
 template <int C, bool kInputGrad, bool kGridGrad, bool kPadded>
 class PlanarImage {
   static constexpr bool kPaired = kPadded && C == 2;
@@ -115,37 +48,19 @@ class PlanarImage {
   // `slot`: planes.image elements.
   PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot)
       : p_(p),
-        planes_(planes),
-        fetch_next_(planes.fetch_input && n + 1 < p.shape.n),
+        cut_(planes),
+        planes_(p, n, planes, slot),
         geometry_(PointGeometryOf<float>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
-        input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
         grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
-        input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
-                               : nullptr),
         grid_grad_(kGridGrad ? static_cast<float*>(p.grid_grad) + n * p.grid_grad_stride[0]
-                             : nullptr),
-        values_(slot),
-        sums_(slot + (kGridGrad ? C * planes.plane : 0)) {
-    if constexpr (!kPadded && kInputGrad) {
-      sums_ = planes.stage_sums ? slot + LineOffset(input_grad_) : input_grad_;
-    }
-  }
+                             : nullptr) {}
 
   void Run() const {
-    if constexpr (kPadded) {
-      FillPaddedPlanes();
-    } else {
-      if constexpr (kGridGrad) {
-        if (fetch_next_) FetchNextInput();
-      }
-      if constexpr (kInputGrad) {
-        for (int c = 0; c < C; ++c) ClearInputGrad(p_, SumsOf(c), 0, p_.shape.h);
-      }
-    }
+    planes_.Fill();
     const int64_t points = p_.shape.oh * p_.shape.ow;
     HWY_ALIGN float grid[2 * kBatch] = {};
     HWY_ALIGN float copy[C][kBatch];
@@ -156,7 +71,7 @@ class PlanarImage {
     batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
     for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
       const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);
-      PrepareBatch<kPadded, kPaired>(p_, geometry_, planes_.pitch, Grid(first, count, grid),
+      PrepareBatch<kPadded, kPaired>(p_, geometry_, cut_.pitch, Grid(first, count, grid),
                                      static_cast<size_t>(count), &batch);
       for (int c = 0; c < C; ++c) g[c] = GradOutput(c, first, count, copy[c]);
       if constexpr (kGridGrad) StoreGridGrad(batch, g, first, count);
@@ -164,89 +79,14 @@ class PlanarImage {
         if constexpr (kPaired) {
           ScatterPairs(batch, g[0], g[1], count);
         } else {
-          for (int c = 0; c < C; ++c) Scatter(batch, g[c], count, SumsOf(c));
+          for (int c = 0; c < C; ++c) Scatter(batch, g[c], count, planes_.Sums(c));
         }
       }
     }
-    if constexpr (kInputGrad) {
-      if constexpr (kPadded) {
-        StorePaddedSums();
-      } else if (planes_.stage_sums) {
-        StreamSums();
-      }
-    }
+    planes_.StoreSums();
   }
 
  private:
-  const float* ValuesOf(int c) const { return kPadded ? values_ : input_ + c * p_.input_stride[1]; }
-  float* SumsOf(int c) const { return kPadded ? sums_ : sums_ + c * p_.input_grad_stride[1]; }
-
-  // Padded planes: row y of the image, from column 0 on.
-  float* PaddedRow(float* plane, int64_t y) const {
-    return plane + ((y + 2) * planes_.pitch + 1) * C;
-  }
-
-  void FillPaddedPlanes() const {
-    if constexpr (kInputGrad) Clear(sums_, C * planes_.plane);
-    if constexpr (!kGridGrad) return;
-    const auto& stride = p_.input_stride;
-    Clear(values_, 2 * C * planes_.pitch);
-    for (int64_t y = 0; y < p_.shape.h; ++y) {
-      const float* from = input_ + y * stride[2];
-      float* row = PaddedRow(values_, y);
-      Clear(row - C, C);
-      if constexpr (kPaired) {
-        PairRows(from, from + stride[1], stride[3], row, p_.shape.w);
-      } else {
-        CopyRow(from, stride[3], row, 1, p_.shape.w);
-      }
-      Clear(row + C * p_.shape.w, C);
-    }
-    Clear(PaddedRow(values_, p_.shape.h) - C, C * planes_.pitch);
-  }
-
-  void StorePaddedSums() const {
-    const auto& stride = p_.input_grad_stride;
-    const bool stream = planes_.stream && stride[3] == 1 && p_.shape.w % kLine == 0 &&
-                        stride[2] % kLine == 0 && LineOffset(input_grad_) == 0;
-    for (int64_t y = 0; y < p_.shape.h; ++y) {
-      const float* row = PaddedRow(sums_, y);
-      float* to = input_grad_ + y * stride[2];
-      if constexpr (kPaired) {
-        PartRows(row, to, to + stride[1], stride[3], p_.shape.w);
-      } else if (stream) {
-        StreamRow(row, to, p_.shape.w);
-      } else {
-        CopyRow(row, 1, to, stride[3], p_.shape.w);
-      }
-    }
-  }
-
-  // ---- on the planes themselves -----------------------------------------------------------------
-
-  // Inline: see FetchPagesAhead().
-  HWY_INLINE void FetchNextInput() const {
-    const int64_t elements = C * p_.shape.h * p_.shape.w;
-    for (int64_t i = 0; i < elements; i += kLine) {
-      FetchElement<2>(input_, p_.input_stride[0] + i);
-    }
-  }
-
-  // Writes the staged sums, whole lines past the caches; to be ended with FlushStream().
-  void StreamSums() const {
-    const D d;
-    const int64_t elements = C * p_.shape.h * p_.shape.w;
-    const int64_t first = std::min(elements, (kLine - LineOffset(input_grad_)) % kLine);
-    const int64_t last = first + (elements - first) / kLine * kLine;
-    std::copy(sums_, sums_ + first, input_grad_);
-    for (int64_t i = first; i < last; i += static_cast<int64_t>(hn::Lanes(d))) {
-      hn::Stream(hn::Load(d, sums_ + i), d, input_grad_ + i);
-    }
-    std::copy(sums_ + last, sums_ + elements, input_grad_ + last);
-  }
-
-  // ---- points -----------------------------------------------------------------------------------
-
   // x and y of a batch's points: in place where they are contiguous. The rest of the batch stays as
   // it is, and counts for nothing.
   const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
@@ -280,7 +120,7 @@ class PlanarImage {
   // the stores of the one before.
   HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count,
                           float* plane) const {
-    const int64_t down = kPadded ? planes_.pitch : p_.input_grad_stride[2];
+    const int64_t down = kPadded ? cut_.pitch : p_.input_grad_stride[2];
     float* const lower = plane + down;
     float nw = 0;
     float ne = 0;
@@ -342,7 +182,7 @@ class PlanarImage {
     }
     const Taps d;
     const Pair pair;
-    const int64_t down = 2 * planes_.pitch;
+    const int64_t down = 2 * cut_.pitch;
     auto west = hn::Zero(d);  // nw sw
     auto east = west;
     float* cell = nullptr;
@@ -351,7 +191,7 @@ class PlanarImage {
       hn::StoreU(hn::UpperHalf(pair, column), pair, to + down);
     };
     for (int64_t k = 0; k < count; ++k) {
-      float* const next = sums_ + 2 * int64_t{batch.pair[0][k]};
+      float* const next = planes_.Sums(0) + 2 * int64_t{batch.pair[0][k]};
       if (next != cell) {
         if (cell != nullptr) store(cell, west);
         if (cell != nullptr && next == cell + 2) {
@@ -392,7 +232,7 @@ class PlanarImage {
     const bool in_place = HasDensePairs(at) && count == int64_t{kBatch};
     HWY_ALIGN float copy[2 * kBatch];
     float* pairs = in_place ? grid_grad_ + 2 * first : copy;
-    const bool stream = planes_.stream && in_place && LineOffset(pairs) == 0;
+    const bool stream = cut_.stream && in_place && LineOffset(pairs) == 0;
     for (size_t i = 0; i < static_cast<size_t>(count); i += hn::Lanes(d)) {
       const auto facts = hn::Load(di, batch.facts + i);
       const bool plain = hn::AllTrue(di, hn::Eq(facts, hn::Set(di, kAllTaps)));
@@ -456,15 +296,15 @@ class PlanarImage {
                             float (*to)[4 * kBatch]) const {
     const Taps d;
     if constexpr (kPaired) {
-      const float* upper = values_ + 2 * int64_t{batch.pair[0][k]};
+      const float* upper = planes_.Values(0) + 2 * int64_t{batch.pair[0][k]};
       hn::Store(hn::LoadU(d, upper), d, to[0] + slot);
-      hn::Store(hn::LoadU(d, upper + 2 * planes_.pitch), d, to[1] + slot);
+      hn::Store(hn::LoadU(d, upper + 2 * cut_.pitch), d, to[1] + slot);
       return;
     }
     for (int c = 0; c < C; ++c) {
-      const float* plane = ValuesOf(c);
+      const float* plane = planes_.Values(c);
       const float* upper = plane + batch.pair[0][k];
-      const float* lower = kPadded ? upper + planes_.pitch : plane + batch.pair[1][k];
+      const float* lower = kPadded ? upper + cut_.pitch : plane + batch.pair[1][k];
       hn::Store(LoadTaps(upper, lower), d, to[c] + slot);
     }
   }
@@ -516,24 +356,22 @@ class PlanarImage {
       se = keep(kSe, hn::IfThenElse(left, first_sw, se));
     }
     const V grad = hn::LoadU(d, g + i);
-    BilinearSlopes(d, grad, nw, ne, sw, se, hn::Load(d, batch.tx + i), hn::Load(d, batch.ux + i),
-                   hn::Load(d, batch.ty + i), hn::Load(d, batch.uy + i), x, y);
+    x = hn::Mul(grad,
+                TapSlope(d, nw, ne, sw, se, hn::Load(d, batch.ty + i), hn::Load(d, batch.uy + i)));
+    y = hn::Mul(grad,
+                TapSlope(d, nw, sw, ne, se, hn::Load(d, batch.tx + i), hn::Load(d, batch.ux + i)));
   }
 
   const Params& p_;
-  const PlanarGeometry& planes_;
-  bool fetch_next_;
+  const PlanarGeometry& cut_;
+  ImagePlanes<C, kInputGrad, kGridGrad, kPadded> planes_;
   PointGeometry<float> geometry_;
   PointStrides grid_at_;
   PointStrides grid_grad_at_;
   PointStrides grad_output_at_;
   const float* grad_output_;
-  const float* input_;
   const float* grid_;
-  float* input_grad_;
   float* grid_grad_;
-  float* values_;  // of padded planes
-  float* sums_;    // of padded planes, staged, or inputGrad itself
 };
 
 template <int C, bool kPadded>
@@ -558,12 +396,12 @@ void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float
 
 }  // namespace
 
-void RunPlanar(const Params& p, const PlanarGeometry& planes, void* workspace) {
+void RunPath(const Params& p, const PlanarGeometry& planes, void* workspace) {
 // Compiled before this target, but where it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunPlanar(p, planes, workspace);
+    return N_AVX2::RunPath(p, planes, workspace);
   }
 #endif
   const auto run = [&](int slot, int64_t first, int64_t last) {

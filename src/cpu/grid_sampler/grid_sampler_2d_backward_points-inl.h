@@ -336,7 +336,7 @@ class PointLister {
 
   const SlabCall<T>& call_;
   const ops::GridSampler2DShape& s_;
-  const BackwardGeometry& g_;
+  const SlabGeometry& g_;
   const PointGeometry<F>& geometry_;
   const T* grid_;
   const ImageScratch<F>& scratch_;

@@ -27,10 +27,10 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // Whether a line that several threads have read can leave their caches before one of them writes it
-// again, see BackwardGeometry::evict: x86 has stores past the caches for that.
+// again, see SlabGeometry::evict: x86 has stores past the caches for that.
 inline constexpr bool kCanShare = HWY_ARCH_X86 != 0;
 
-// One image's part of the workspace, see BackwardGeometry.
+// One image's part of the workspace, see SlabGeometry.
 template <class F>
 struct ImageScratch {
   F* x;
@@ -49,8 +49,7 @@ template <class T>
 struct SlabCall {
   using F = base::ComputeType<T>;
 
-  SlabCall(const ops::GridSampler2DBackwardParams& params, const BackwardGeometry& cut,
-           void* workspace)
+  SlabCall(const ops::GridSampler2DBackwardParams& params, const SlabGeometry& cut, void* workspace)
       : p(params),
         s(params.shape),
         g(cut),
@@ -106,7 +105,7 @@ struct SlabCall {
 
   const ops::GridSampler2DBackwardParams& p;
   const ops::GridSampler2DShape& s;
-  const BackwardGeometry& g;
+  const SlabGeometry& g;
   unsigned char* memory;
   PointGeometry<F> geometry;
   PointStrides grid_at;

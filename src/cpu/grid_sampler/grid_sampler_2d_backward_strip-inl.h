@@ -23,30 +23,13 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // The pass for L lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
-// gradient; for nearest that of inputGrad alone.
+// gradient; for nearest the mask of inputGrad alone.
 template <class F>
 StripPass<F> BilinearPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>
 StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>
 StripPass<F> NearestPass(int lanes);
-
-// Everything, where the plan chose BackwardPath::kPlanar.
-void RunPlanar(const ops::GridSampler2DBackwardParams& params, const PlanarGeometry& planes,
-               void* workspace);
-
-// The same where it chose BackwardPath::kDirect.
-void RunDirect(const ops::GridSampler2DBackwardParams& params, const PointChunks& chunks);
-
-// The same where it chose BackwardPath::kOwned.
-void RunOwned(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry& geometry);
-
-// The same where it chose BackwardPath::kPacked.
-void RunPacked(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& geometry,
-               void* workspace);
-
-// The same where it chose BackwardPath::kScatter.
-void RunScatter(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& geometry);
 
 // Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
 // a cell that was just stored costs 1.4 times the whole pass. Sums that stay in registers may be
@@ -120,21 +103,6 @@ HWY_INLINE void StoreTreeSums(D d, V x, V y, hn::TFromD<D>* HWY_RESTRICT to) {
   }
 }
 
-// The tree over the vectors of a block, r, r + kStep, ...: part(r, x, y) computes one.
-template <class Cell, int kStep, class Part, class V = hn::Vec<typename Cell::Tag>>
-HWY_INLINE void SumVectors(const Part& part, int r, V& x, V& y) {
-  if constexpr (kStep == Cell::kVectors) {
-    part(r, x, y);
-  } else {
-    V x2;
-    V y2;
-    SumVectors<Cell, 2 * kStep>(part, r, x, y);
-    SumVectors<Cell, 2 * kStep>(part, r + kStep, x2, y2);
-    x = hn::Add(x, x2);
-    y = hn::Add(y, y2);
-  }
-}
-
 // Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
 template <class Cell, class Part>
 HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {
@@ -142,7 +110,7 @@ HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals
   auto x = hn::Zero(d);
   auto y = hn::Zero(d);
   if constexpr (Cell::kGridGrad) {
-    SumVectors<Cell, 1>(part, 0, x, y);
+    SumTree<Cell::kVectors, Cell::kVectors, 0, 1>(part, x, y);
     StoreTreeSums(d, x, y, totals);
   } else {
     for (int r = 0; r < Cell::kVectors; ++r) part(r, x, y);

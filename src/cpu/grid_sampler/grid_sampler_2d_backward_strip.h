@@ -38,7 +38,7 @@ template <class F>
 struct StripJob : SlabPoints<F> {
   // Null, or numbers of whole groups of points, in ascending order: group q is the points from
   // q * kGroup on, whether the strip touches them all or not; `count` counts groups, x and y are
-  // those of all points, and there is no index.
+  // the entries of all points, and there is no index.
   const int32_t* groups;
   int64_t points;  // of the image
   bool random;     // a random grid's points, whose gradOutput was gathered: most of them jump

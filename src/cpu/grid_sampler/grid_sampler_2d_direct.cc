@@ -1,5 +1,7 @@
 // Grid sampling with a point in each lane of a vector, its taps gathered channel by channel from
-// the planes, or from framed copies of small images on the stack: no slab, no workspace.
+// the planes, or from framed copies of small images on the stack: no slab, no workspace. Longer
+// than other files: its three interpolations share the loops over points and channels, and the
+// windows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_direct.cc"
 #include "cpu/vector/highway.h"
@@ -11,6 +13,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_padded-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_window-inl.h"
 #include "cpu/machine/fetch.h"
@@ -205,7 +208,7 @@ class DirectSampling {
               [&](const Points& points, V grid_x, V grid_y) PORTACL_INLINE_LAMBDA {
                 V x = Unpadded(d, grid_x, geometry.x, geometry.rule);
                 V y = Unpadded(d, grid_y, geometry.y, geometry.rule);
-                // One of them is, or they are infinite.
+                // x or y is NaN, or both are infinite.
                 if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(hn::Add(x, y))))) {
                   return AnyBilinear(points, grid_x, grid_y);
                 }
@@ -339,16 +342,9 @@ class DirectSampling {
   HWY_INLINE void WeighTaps(V x, V x0, V y, V y0, CubicTaps* taps) const {
     const D d;
     HWY_ALIGN F axis[2][4][kLanes];
-    const auto weigh = [&](V at, V first, F(*to)[kLanes]) HWY_ATTR {
-      V far_low, t, near_high, far_high;
-      CubicDistances(d, at, first, far_low, t, near_high, far_high);
-      hn::Store(CubicFar(d, far_low), d, to[0]);
-      hn::Store(CubicNear(d, t), d, to[1]);
-      hn::Store(CubicNear(d, near_high), d, to[2]);
-      hn::Store(CubicFar(d, far_high), d, to[3]);
-    };
-    weigh(x, x0, axis[0]);
-    weigh(y, y0, axis[1]);
+    F(*const no_slope)[kLanes] = nullptr;
+    StoreWeights(d, x, x0, 0, axis[0], no_slope);
+    StoreWeights(d, y, y0, 0, axis[1], no_slope);
     for (size_t tap = 0; tap < 16; ++tap) {
       hn::Store(hn::Mul(hn::Load(d, axis[0][tap % 4]), hn::Load(d, axis[1][tap / 4])), d,
                 taps->weight[tap]);
@@ -396,12 +392,13 @@ class DirectSampling {
 
 }  // namespace
 
-void RunDirectSampling(const Params& p, const PointChunks& chunks) {
+void RunPath(const Params& p, const PointChunks& chunks, void* workspace) {
+  static_cast<void>(workspace);
 // Compiled before this target, but where it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunDirectSampling(p, chunks);
+    return N_AVX2::RunPath(p, chunks, workspace);
   }
 #endif
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {

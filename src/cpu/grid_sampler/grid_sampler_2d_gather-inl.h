@@ -22,9 +22,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Everything, where the plan of grid sampling chose SamplingPath::kDirect.
-void RunDirectSampling(const ops::GridSampler2DParams& params, const PointChunks& chunks);
-
 // ---- points -------------------------------------------------------------------------------------
 
 // Calls Kernel(params).Run(n, first, last) for ranges of points that cover all images, on all
@@ -40,30 +37,36 @@ void RunOverChunks(const Params& params, const PointChunks& g) {
   });
 }
 
-// x and y of `count` points of a grid from `first` on; the other lanes are some numbers.
-template <class D, class T, class V = hn::Vec<D>>
+// x, y and, of volumes, z of `count` points of a grid from `first` on; the other lanes are some
+// numbers.
+template <class D, class T, class... V>
 HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
-                           V& x, V& y) {
-  using F = hn::TFromD<D>;
-  if (HWY_LIKELY(HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d)))) {
-    return LoadDeinterleaved2(d, grid + 2 * first, x, y);
+                           V&... axes) {
+  constexpr int64_t kAxes = sizeof...(V);
+  if (HWY_LIKELY(HasDensePoints(at, kAxes) && count == Length(d))) {
+    if constexpr (kAxes == 2) {
+      return LoadDeinterleaved2(d, grid + 2 * first, axes...);
+    } else {
+      return LoadDeinterleaved3(d, grid + 3 * first, axes...);
+    }
   }
-  HWY_ALIGN F copy_x[hn::MaxLanes(d)] = {};
-  HWY_ALIGN F copy_y[hn::MaxLanes(d)] = {};
+  HWY_ALIGN hn::TFromD<D> copy[kAxes][hn::MaxLanes(d)] = {};
   for (int64_t k = 0; k < count; ++k) {
     const T* from = grid + at.OffsetOf(first + k);
-    copy_x[k] = base::Widen(from[0]);
-    copy_y[k] = base::Widen(from[at.channel_stride]);
+    for (auto& axis : copy) {
+      axis[k] = base::Widen(*from);
+      from += at.channel_stride;
+    }
   }
-  x = hn::Load(d, copy_x);
-  y = hn::Load(d, copy_y);
+  size_t axis = 0;
+  ((axes = hn::Load(d, copy[axis++])), ...);
 }
 
 // The plane at `from` at `count` points from `first` on; the other lanes are 0.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, int64_t first,
                                   int64_t count) {
-  if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == static_cast<int64_t>(hn::Lanes(d)))) {
+  if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == Length(d))) {
     return LoadWide(d, from + first);
   }
   HWY_ALIGN hn::TFromD<D> copy[hn::MaxLanes(D())] = {};
@@ -71,25 +74,47 @@ HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, in
   return hn::Load(d, copy);
 }
 
-// Writes x and y of `count` points from `first` on, rounded once.
-template <class D, class T, class V = hn::Vec<D>>
-HWY_INLINE void WritePairs(D d, const PointStrides& at, V x, V y, int64_t first, int64_t count,
-                           T* out) {
-  using F = hn::TFromD<D>;
-  const bool dense = HasDensePairs(at) && count == static_cast<int64_t>(hn::Lanes(d));
-  if constexpr (std::is_same_v<T, F>) {
-    if (HWY_LIKELY(dense)) return hn::StoreInterleaved2(x, y, d, out + 2 * first);
+template <class D, class T>
+HWY_INLINE void WriteChannel(D d, hn::Vec<D> v, const PointStrides& at, int64_t first,
+                             int64_t count, T* to) {
+  if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == Length(d))) {
+    return StoreNarrow(v, d, to + first);
   }
-  HWY_ALIGN F pairs[2 * hn::MaxLanes(d)];
-  hn::StoreInterleaved2(x, y, d, pairs);
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  for (int64_t k = 0; k < count; ++k) to[at.OffsetOf(first + k)] = base::Narrow<T>(lanes[k]);
+}
+
+// Writes x, y and, of volumes, z of `count` points from `first` on, rounded once.
+template <class D, class T, class... V>
+HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, int64_t count,
+                            V... axes) {
+  using F = hn::TFromD<D>;
+  constexpr int64_t kAxes = sizeof...(V);
+  const auto interleave = [&](F* to) PORTACL_INLINE_LAMBDA {
+    if constexpr (kAxes == 2) {
+      hn::StoreInterleaved2(axes..., d, to);
+    } else {
+      hn::StoreInterleaved3(axes..., d, to);
+    }
+  };
+  const bool dense = HasDensePoints(at, kAxes) && count == Length(d);
+  if constexpr (std::is_same_v<T, F>) {
+    if (HWY_LIKELY(dense)) return interleave(out + kAxes * first);
+  }
+  HWY_ALIGN F points[kAxes * hn::MaxLanes(d)];
+  interleave(points);
   if (HWY_LIKELY(dense)) {
-    StoreNarrow(hn::Load(d, pairs), d, out + 2 * first);
-    return StoreNarrow(hn::Load(d, pairs + count), d, out + 2 * first + count);
+    for (int64_t part = 0; part < kAxes; ++part) {
+      StoreNarrow(hn::Load(d, points + part * count), d, out + kAxes * first + part * count);
+    }
+    return;
   }
   for (int64_t k = 0; k < count; ++k) {
     T* to = out + at.OffsetOf(first + k);
-    to[0] = base::Narrow<T>(pairs[2 * k]);
-    to[at.channel_stride] = base::Narrow<T>(pairs[2 * k + 1]);
+    for (int64_t axis = 0; axis < kAxes; ++axis) {
+      to[axis * at.channel_stride] = base::Narrow<T>(points[kAxes * k + axis]);
+    }
   }
 }
 

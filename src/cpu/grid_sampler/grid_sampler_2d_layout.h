@@ -57,17 +57,25 @@ PointGeometry<F> PointGeometryOf(const ops::GridSampler2DShape& s) {
           {s.padding, s.align_corners, s.interpolation == ops::Interpolation::kBicubic}};
 }
 
-// Where the points of one image lie in a tensor (n, c, oh, ow) or (n, oh, ow, 2).
+// Where the points of one image or volume lie in a tensor (n, c, [od,] oh, ow) or (n, [od,] oh, ow,
+// axes).
 struct PointStrides {
   int64_t row_stride;
   int64_t pixel_stride;
   int64_t channel_stride;
-  int64_t row_points;  // ow
-  bool flat;           // point p is at p * pixel_stride
+  int64_t row_points;        // ow
+  bool flat;                 // point p is at p * pixel_stride
+  int64_t plane_points = 0;  // of a volume: oh * ow
+  int64_t plane_stride = 0;
 
   int64_t OffsetOf(int64_t point) const {
     if (flat) return point * pixel_stride;
-    return point / row_points * row_stride + point % row_points * pixel_stride;
+    int64_t offset = 0;
+    if (plane_points > 0) {
+      offset = point / plane_points * plane_stride;
+      point %= plane_points;
+    }
+    return offset + point / row_points * row_stride + point % row_points * pixel_stride;
   }
 };
 
@@ -90,10 +98,11 @@ inline PointStrides ValuePointsOf(const ops::GridSampler2DShape& s,
   return PointStridesOf(s, stride[2], stride[3], stride[1]);
 }
 
-// Whether x and y of a grid's points follow each other.
-inline bool HasDensePairs(const PointStrides& at) {
-  return at.flat && at.pixel_stride == 2 && at.channel_stride == 1;
+// Whether a grid's points, and each one's coordinates, follow each other.
+inline bool HasDensePoints(const PointStrides& at, int64_t axes) {
+  return at.flat && at.pixel_stride == axes && at.channel_stride == 1;
 }
+inline bool HasDensePairs(const PointStrides& at) { return HasDensePoints(at, 2); }
 
 // Channels of a block, each a lane. (Points have kGroup.)
 inline constexpr int kBlockChannels = 16;
@@ -201,11 +210,12 @@ struct SlabPoints {
   // index means first, first + 1, ...
   const F* x;
   const F* y;
-  const int32_t* index;
-  int64_t first;
-  int64_t count;    // of points (of groups: see StripJob)
-  int64_t foreign;  // number of the points whose gridGrad another strip owns
-  bool in_lists;    // gridGrad's sums are in the order of the points given here, owned or not
+  const int32_t* index = nullptr;
+  int64_t first = 0;
+  int64_t count = 0;    // of points (of groups: see StripJob)
+  int64_t foreign = 0;  // number of the points whose gridGrad another strip owns
+  // gridGrad's sums are in the order of the points given here, owned or not.
+  bool in_lists = false;
 };
 
 }  // namespace portacl::cpu

@@ -2,7 +2,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_plan.h"
 
 #include <algorithm>
-#include <memory>
+#include <array>
 
 #include "cpu/grid_sampler/grid_sampler_2d_layout.h"
 #include "runtime/parallel.h"
@@ -27,41 +27,45 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation) {
 // Elements of input and output below which the slab's stages alone cost more than either.
 constexpr int64_t kTinyElements = 16384;
 
-bool PlanDirect(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
+using Params = ops::GridSampler2DParams;
+using Plan = GridSampler2DPlan;
+
+std::optional<Plan> PlanDirect(const Params& p, bool forced) {
   const auto& s = p.shape;
+  if (!ServesPairs(s, p.input_stride)) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
-  if ((s.c > MaxDirectChannels(s.interpolation) && !tiny) || !ServesPairs(s, p.input_stride)) {
-    return false;
-  }
-  plan->path = "direct";
-  plan->path_id = static_cast<int32_t>(SamplingPath::kDirect);
-  plan->table = std::make_shared<const PointChunks>(PointChunksOf(s));
-  return true;
+  if (!forced && s.c > MaxDirectChannels(s.interpolation) && !tiny) return std::nullopt;
+  return Plan{{.way = PointChunksOf(s)}};
 }
+
+std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  SamplingGeometry g = {};
+  g.points = s.oh * s.ow;
+  g.blocks = CutChannels(s.c);
+  g.by_image = ByImage(s, threads);
+  g.pitch = s.w + 2;
+  g.slab_rows = s.h + 3;  // two of nowhere above, one below
+  const int64_t tasks = g.by_image ? s.n : g.blocks.count;
+  g.slabs = static_cast<int>(std::min<int64_t>(threads, tasks));
+  const int64_t compute = s.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t bytes = g.slab_rows * g.pitch * g.blocks.MostLanes() * compute;
+  g.slab_bytes = (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
+  return Plan{{.workspace_size = g.slab_bytes * static_cast<uint64_t>(g.slabs), .way = g}};
+}
+
+constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
+    {"direct", PlanDirect},
+    {"slab", PlanSlab},
+}};
 
 }  // namespace
 
-bool PlanGridSampler2DKernel(const ops::GridSampler2DParams& p, base::KernelPlan* plan) {
-  const auto& s = p.shape;
-  if (s.n == 0 || s.c == 0 || !ServesPlane(s)) return false;
-  if (PlanDirect(p, plan)) return true;
-  const int threads = runtime::NumThreads();
-  auto g = std::make_shared<SamplingGeometry>();
-  g->points = s.oh * s.ow;
-  g->blocks = CutChannels(s.c);
-  g->by_image = ByImage(s, threads);
-  g->pitch = s.w + 2;
-  g->slab_rows = s.h + 3;  // two of nowhere above, one below
-  const int64_t tasks = g->by_image ? s.n : g->blocks.count;
-  g->slabs = static_cast<int>(std::min<int64_t>(threads, tasks));
-  const int64_t compute = s.dtype == base::DType::kDouble ? 8 : 4;
-  const int64_t bytes = g->slab_rows * g->pitch * g->blocks.MostLanes() * compute;
-  g->slab_bytes = (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
-  plan->workspace_size = g->slab_bytes * static_cast<uint64_t>(g->slabs);
-  plan->path = "slab";
-  plan->path_id = static_cast<int32_t>(SamplingPath::kSlab);
-  plan->table = std::move(g);
-  return true;
+std::optional<Plan> PlanGridSampler2D(const Params& params, std::string_view path) {
+  const auto& s = params.shape;
+  if (s.n == 0 || s.c == 0 || !ServesPlane(s)) return std::nullopt;
+  return base::FirstPath(kPathRows, params, path);
 }
 
 }  // namespace portacl::cpu

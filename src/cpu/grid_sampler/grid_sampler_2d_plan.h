@@ -2,7 +2,10 @@
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_PLAN_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_PLAN_H_
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "base/kernel.h"
 #include "cpu/grid_sampler/grid_sampler_2d_layout.h"
@@ -23,14 +26,14 @@ struct SamplingGeometry {
   uint64_t slab_bytes;
 };
 
-// KernelPlan::path_id; the geometry is plan->table.
-enum class SamplingPath : int32_t {
-  kSlab,    // SamplingGeometry
-  kDirect,  // PointChunks: a point in each lane, on the planes themselves, without a workspace
+// "direct" has PointChunks: a point in each lane, on the planes themselves, without a workspace.
+struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointChunks> {
+  static constexpr std::array kPaths = {"direct", "slab"};
 };
 
-// The kernels' plan. Limits as the backward kernels'.
-bool PlanGridSampler2DKernel(const ops::GridSampler2DParams& params, base::KernelPlan* plan);
+// The kernels' plan. Limits and `path` as of the backward kernels.
+std::optional<GridSampler2DPlan> PlanGridSampler2D(const ops::GridSampler2DParams& params,
+                                                   std::string_view path);
 
 }  // namespace portacl::cpu
 

@@ -125,8 +125,8 @@ HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const Point
   return at;
 }
 
-// One axis of a bilinear point behind pixel `before`: its distances to that (t) and to the next one
-// (u), which are the weights of the next one and of that.
+// One axis of a bilinear point behind pixel `before`: t, its distance to that pixel, is the weight
+// of the next pixel; u, its distance to the next pixel, is the weight of pixel `before`.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void BilinearDistances(D d, V at, V before, V& t, V& u) {
   t = hn::Sub(at, before);
@@ -142,20 +142,28 @@ HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, 
   se = hn::Mul(tx, ty);
 }
 
-// The slopes along x and y of the value between a bilinear point's taps.
+// The slope along one axis of the value between a bilinear point's taps: along x, with the
+// distances (t, u) along y; along y, where `ne` and `sw` change places, with those along x.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void TapSlopes(D, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y) {
-  x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
-  y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
+HWY_INLINE V TapSlope(D, V nw, V ne, V sw, V se, V t, V u) {
+  return hn::MulAdd(hn::Sub(se, sw), t, hn::Mul(hn::Sub(ne, nw), u));
 }
 
-// g times these slopes.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void BilinearSlopes(D d, V g, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x,
-                               V& y) {
-  TapSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, x, y);
-  x = hn::Mul(g, x);
-  y = hn::Mul(g, y);
+// The contract's tree over kCount of kLeaves terms from kFirst on, kStep apart: term(i, sums...)
+// makes one of each sum.
+template <int kCount, int kLeaves, int kFirst, int kStep, class Term, class... V>
+HWY_INLINE void SumTree(const Term& term, V&... sums) {
+  if constexpr (kStep == kLeaves) {
+    term(kFirst, sums...);
+  } else {
+    SumTree<kCount, kLeaves, kFirst, 2 * kStep>(term, sums...);
+    if constexpr (kFirst + kStep < kCount) {
+      [&](V... others) PORTACL_INLINE_LAMBDA {
+        SumTree<kCount, kLeaves, kFirst + kStep, 2 * kStep>(term, others...);
+        ((sums = hn::Add(sums, others)), ...);
+      }(sums...);
+    }
+  }
 }
 
 // Numbers of the cells whose pixels are the north-western taps of points, in planes or slabs that
@@ -174,7 +182,7 @@ HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch
 }
 
 // A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
-// outside the image, and those of a NaN, are -1.
+// outside the image, and the taps of a NaN, are -1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
   using F = hn::TFromD<D>;

@@ -170,7 +170,7 @@ HWY_INLINE V CubicFarSlope(D d, V s) {
   return hn::Add(hn::Mul(linear, s), Constant(d, -6));
 }
 
-// The distances of a coordinate from its four taps, of which the second is `first`.
+// The distances of a coordinate from its four taps; the second tap is `first`.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void CubicDistances(D d, V at, V first, V& far_low, V& near_low, V& near_high,
                                V& far_high) {
@@ -183,16 +183,17 @@ HWY_INLINE void CubicDistances(D d, V at, V first, V& far_low, V& near_low, V& n
   far_high = hn::IfThenElse(below, hn::Sub(one, at), hn::Sub(Constant(d, 2), near_low));
 }
 
-// Weights and slopes of the four taps of one axis.
-template <class D, class F, class V = hn::Vec<D>>
-HWY_INLINE void StoreWeights(D d, V at, V first, size_t i, F (*weight)[kGroup],
-                             F (*slope)[kGroup]) {
+// Weights of the four taps of one axis and, unless `slope` is null, their slopes.
+template <class D, class F, size_t kCount, class V = hn::Vec<D>>
+HWY_INLINE void StoreWeights(D d, V at, V first, size_t i, F (*weight)[kCount],
+                             F (*slope)[kCount]) {
   V far_low, t, near_high, far_high;
   CubicDistances(d, at, first, far_low, t, near_high, far_high);
   hn::Store(CubicFar(d, far_low), d, weight[0] + i);
   hn::Store(CubicNear(d, t), d, weight[1] + i);
   hn::Store(CubicNear(d, near_high), d, weight[2] + i);
   hn::Store(CubicFar(d, far_high), d, weight[3] + i);
+  if (slope == nullptr) return;
   hn::Store(CubicFarSlope(d, far_low), d, slope[0] + i);
   hn::Store(CubicNearSlope(d, t), d, slope[1] + i);
   hn::Store(hn::Neg(CubicNearSlope(d, near_high)), d, slope[2] + i);

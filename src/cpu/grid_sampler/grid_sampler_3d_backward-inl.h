@@ -1,5 +1,5 @@
-// What the gradient kernels of volumes share: the slopes between a trilinear point's taps, and the
-// functions that compute each gradient. Per target.
+// What the gradient kernels of volumes share: the slopes between a trilinear point's taps, and
+// the loop over points. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
@@ -18,31 +18,37 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// gridGrad.
-void RunVolumeGridGrad(const ops::GridSampler3DBackwardParams& params,
-                       const VolumeBackwardPlan& plan);
-
-// The same where the mode is tricubic.
+// gridGrad where the mode is tricubic: a part of the path "direct".
 void RunTricubicGridGrad(const ops::GridSampler3DBackwardParams& params,
-                         const VolumeBackwardPlan& plan);
+                         const GatheredGridGrad& gathers);
 
-// inputGrad.
-void RunVolumeInputGrad(const ops::GridSampler3DBackwardParams& params,
-                        const VolumeBackwardPlan& plan, void* workspace);
-
-// Both, where the plan chose blocks of channels.
-void RunVolumeBlocks(const ops::GridSampler3DBackwardParams& params, const VolumeBackwardPlan& plan,
-                     void* workspace);
-
-// In one plane: the slopes along x and y of the value between a point's taps, and the value, which
-// makes the slope along z.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void PlaneSlopes(D d, V nw, V ne, V sw, V se, V tx, V ux, V ty, V uy, V& x, V& y,
-                            V& value) {
-  TapSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, x, y);
-  const V upper = hn::MulAdd(ne, tx, hn::Mul(nw, ux));
-  const V lower = hn::MulAdd(se, tx, hn::Mul(sw, ux));
-  value = hn::MulAdd(lower, ty, hn::Mul(upper, uy));
+// The slopes of the value between a trilinear point's taps: along x and y from each plane's slopes,
+// along z from its value. read(plane, nw, ne, sw, se) reads the taps of the plane above the point
+// (0) or below (1); t(axis) and u(axis) are the distances.
+template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
+HWY_INLINE void TrilinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y,
+                                V& z) {
+  const V tx = t(0);
+  const V ty = t(1);
+  const V tz = t(2);
+  const V ux = u(0);
+  const V uy = u(1);
+  const V uz = u(2);
+  const auto plane = [&](auto which, V& slope_x, V& slope_y, V& value) PORTACL_INLINE_LAMBDA {
+    V nw, ne, sw, se;
+    read(which, nw, ne, sw, se);
+    slope_x = TapSlope(d, nw, ne, sw, se, ty, uy);
+    slope_y = TapSlope(d, nw, sw, ne, se, tx, ux);
+    const V upper = hn::MulAdd(ne, tx, hn::Mul(nw, ux));
+    const V lower = hn::MulAdd(se, tx, hn::Mul(sw, ux));
+    value = hn::MulAdd(lower, ty, hn::Mul(upper, uy));
+  };
+  V top_x, top_y, top, bottom_x, bottom_y, bottom;
+  plane(kAbove, top_x, top_y, top);
+  plane(kBelow, bottom_x, bottom_y, bottom);
+  x = hn::MulAdd(bottom_x, tz, hn::Mul(top_x, uz));
+  y = hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz));
+  z = hn::Sub(bottom, top);
 }
 
 // gridGrad with a point in each lane of a vector: what the modes have in common.
@@ -69,42 +75,23 @@ class VolumeGridGrad {
                     static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0], first,
                     last, [&](const Points& points, V x, V y, V z) PORTACL_INLINE_LAMBDA {
                       step(points, x, y, z);
-                      WritePoints(grid_grad_at_, x, y, z, points.first, points.count, out);
+                      WritePoints(D(), grid_grad_at_, out, points.first, points.count, x, y, z);
                     });
   }
 
   // gradOutput of one channel.
   HWY_INLINE V GradOutput(const Points& points, int64_t c) const {
-    return ReadValues(D(), grad_output_at_,
-                      points.values + c * grad_output_at_.plane.channel_stride, points.first,
-                      points.count);
+    return ReadChannel(D(), grad_output_at_, points.values + c * grad_output_at_.channel_stride,
+                       points.first, points.count);
   }
 
   const ops::GridSampler3DBackwardParams& p_;
   VolumeSource<F> source_;
 
  private:
-  VolumePoints grid_grad_at_;
-  VolumePoints grad_output_at_;
+  PointStrides grid_grad_at_;
+  PointStrides grad_output_at_;
 };
-
-// The contract's tree over kCount of kLeaves terms from kFirst on, kStep apart: slopes(i, x, y, z)
-// makes one.
-template <int kCount, int kLeaves, int kFirst, int kStep, class Slopes, class V>
-HWY_INLINE void SumTree(const Slopes& slopes, V& x, V& y, V& z) {
-  if constexpr (kStep == kLeaves) {
-    slopes(kFirst, x, y, z);
-  } else {
-    SumTree<kCount, kLeaves, kFirst, 2 * kStep>(slopes, x, y, z);
-    if constexpr (kFirst + kStep < kCount) {
-      V x2, y2, z2;
-      SumTree<kCount, kLeaves, kFirst + kStep, 2 * kStep>(slopes, x2, y2, z2);
-      x = hn::Add(x, x2);
-      y = hn::Add(y, y2);
-      z = hn::Add(z, z2);
-    }
-  }
-}
 
 // Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the contract's
 // tree, which works on memory.

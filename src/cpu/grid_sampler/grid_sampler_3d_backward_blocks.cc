@@ -11,6 +11,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -32,7 +33,7 @@ struct OwnedBatch : BlockBatch<F, kInterpolation> {
   int64_t end_plane;
 };
 
-// One volume's gradients, in a slot of the workspace: see VolumeBackwardPlan.
+// One volume's gradients, in a slot of the workspace: see SummedBlocks.
 template <class T, Interpolation kInterpolation>
 class BlockedVolume {
   using F = base::ComputeType<T>;
@@ -44,7 +45,7 @@ class BlockedVolume {
   using Batch = OwnedBatch<F, kInterpolation>;
 
  public:
-  BlockedVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n, F* slot)
+  BlockedVolume(const Params& p, const SummedBlocks& plan, int64_t n, F* slot)
       : p_(p),
         plan_(plan),
         n_(n),
@@ -107,8 +108,8 @@ class BlockedVolume {
     }
     runtime::ParallelFor(plan_.slabs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slab = begin; slab < end; ++slab) {
-        AddBatches(first_channel, channels, 0, points, plan_.FirstPlane(p_.shape, slab),
-                   plan_.FirstPlane(p_.shape, slab + 1));
+        AddBatches(first_channel, channels, 0, points, FirstPlane(p_.shape, slab, plan_.slabs),
+                   FirstPlane(p_.shape, slab + 1, plan_.slabs));
       }
     });
   }
@@ -143,7 +144,7 @@ class BlockedVolume {
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
   }
 
-  // Stores what is known of a vector of points; the result is not 0 for those of the task.
+  // Stores what is known of a vector of points; the result is not 0 for points of the task.
   template <class VF, class VI = hn::Vec<IndexTag<PointTag<F>>>>
   HWY_INLINE VI Place(VF x, VF y, VF z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
@@ -175,13 +176,13 @@ class BlockedVolume {
   void ReadGradOutput(int64_t first_channel, int64_t channels, int64_t first, int64_t count,
                       F* g) const {
     const auto& at = grad_output_at_;
-    const int64_t channel_stride = at.plane.channel_stride;
+    const int64_t channel_stride = at.channel_stride;
     const T* const from = static_cast<const T*>(p_.grad_output) + n_ * p_.grad_output_stride[0] +
                           first_channel * channel_stride;
     if (at.flat) {
       return ReadPixels<T, kBlockChannels, Beside::kNothing>(
-          Planar<const T>{from + first * at.plane.pixel_stride, channel_stride,
-                          at.plane.pixel_stride, channels, count},
+          Planar<const T>{from + first * at.pixel_stride, channel_stride, at.pixel_stride, channels,
+                          count},
           g, kBlockChannels);
     }
     for (int64_t k = 0; k < count; ++k) {
@@ -263,24 +264,22 @@ class BlockedVolume {
   // Of one vector of channels, before gradOutput.
   HWY_INLINE void SlopesOf(const Batch& batch, int64_t k, int64_t lane, V& x, V& y, V& z) const {
     const D d;
-    const auto t = [&](size_t axis)
-                       PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.above[axis][k]); };
-    const auto u = [&](size_t axis)
-                       PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.below[axis][k]); };
     const auto value = [&](size_t tap) PORTACL_INLINE_LAMBDA {
       return (batch.inside[k] >> tap & 1) == 0 ? hn::Zero(d)
                                                : hn::LoadU(d, voxels_.Of(batch, k, tap) + lane);
     };
-    V top_x, top_y, top, bottom_x, bottom_y, bottom;
-    const auto plane = [&](size_t tap, V& sx, V& sy, V& v) PORTACL_INLINE_LAMBDA {
-      PlaneSlopes(d, value(tap), value(tap + 1), value(tap + 2), value(tap + 3), t(0), u(0), t(1),
-                  u(1), sx, sy, v);
-    };
-    plane(0, top_x, top_y, top);
-    plane(4, bottom_x, bottom_y, bottom);
-    x = hn::MulAdd(bottom_x, t(2), hn::Mul(top_x, u(2)));
-    y = hn::MulAdd(bottom_y, t(2), hn::Mul(top_y, u(2)));
-    z = hn::Sub(bottom, top);
+    TrilinearSlopes(
+        d,
+        [&](auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+          constexpr size_t kFirst = 4 * decltype(plane)::value;
+          nw = value(kFirst);
+          ne = value(kFirst + 1);
+          sw = value(kFirst + 2);
+          se = value(kFirst + 3);
+        },
+        [&](size_t axis) PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.above[axis][k]); },
+        [&](size_t axis) PORTACL_INLINE_LAMBDA { return hn::Set(d, batch.below[axis][k]); }, x, y,
+        z);
   }
 
   HWY_INLINE void CubicSlopesOf(const Batch& batch, size_t p, int64_t lane, V& x, V& y,
@@ -317,11 +316,11 @@ class BlockedVolume {
   }
 
   const Params& p_;
-  const VolumeBackwardPlan& plan_;
+  const SummedBlocks& plan_;
   int64_t n_;
   VolumeGeometry<F> geometry_;
-  VolumePoints grid_at_;
-  VolumePoints grad_output_at_;
+  PointStrides grid_at_;
+  PointStrides grad_output_at_;
   BlockVoxels<F> voxels_;
   int64_t sums_;  // where a voxel's sums start
   F* totals_;
@@ -329,7 +328,7 @@ class BlockedVolume {
 
 // The result: BlockedVolume::totals().
 template <class T, Interpolation kInterpolation>
-const base::ComputeType<T>* RunVolume(const Params& p, const VolumeBackwardPlan& plan, int64_t n,
+const base::ComputeType<T>* RunVolume(const Params& p, const SummedBlocks& plan, int64_t n,
                                       base::ComputeType<T>* slot) {
   const BlockedVolume<T, kInterpolation> volume(p, plan, n, slot);
   volume.Run();
@@ -372,7 +371,7 @@ class TotalsGridGrad : VolumeGridGrad<T> {
 }  // namespace
 
 // Loops over a volume's parts run on all threads with one slot, and where they are with more.
-void RunVolumeBlocks(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
+void RunPath(const Params& p, const SummedBlocks& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {

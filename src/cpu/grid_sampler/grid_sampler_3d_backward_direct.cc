@@ -9,6 +9,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -96,14 +97,20 @@ class TrilinearGridGrad : VolumeGridGrad<T> {
     const auto slopes = [&](int64_t c, V& sx, V& sy, V& sz) PORTACL_INLINE_LAMBDA {
       const T* volume = points.input + c * p_.input_stride[1];
       const V g = Base::GradOutput(points, c);
-      V nw, ne, sw, se, top_x, top_y, top, bottom_x, bottom_y, bottom;
-      gather(volume, kAbove, nw, ne, sw, se);
-      PlaneSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, top_x, top_y, top);
-      gather(volume, kBelow, nw, ne, sw, se);
-      PlaneSlopes(d, nw, ne, sw, se, tx, ux, ty, uy, bottom_x, bottom_y, bottom);
-      sx = hn::Mul(g, hn::MulAdd(bottom_x, tz, hn::Mul(top_x, uz)));
-      sy = hn::Mul(g, hn::MulAdd(bottom_y, tz, hn::Mul(top_y, uz)));
-      sz = hn::Mul(g, hn::Sub(bottom, top));
+      TrilinearSlopes(
+          d,
+          [&](auto plane, V& nw, V& ne, V& sw, V& se)
+              PORTACL_INLINE_LAMBDA { gather(volume, plane, nw, ne, sw, se); },
+          [&](int axis) PORTACL_INLINE_LAMBDA { return axis == 0   ? tx
+                                                       : axis == 1 ? ty
+                                                                   : tz; },
+          [&](int axis) PORTACL_INLINE_LAMBDA { return axis == 0   ? ux
+                                                       : axis == 1 ? uy
+                                                                   : uz; }, sx,
+          sy, sz);
+      sx = hn::Mul(g, sx);
+      sy = hn::Mul(g, sy);
+      sz = hn::Mul(g, sz);
     };
     if constexpr (kSummed > 0) {
       SumTree<kSummed, kBlockChannels, 0, 1>(slopes, sum_x, sum_y, sum_z);
@@ -139,28 +146,28 @@ class NoGridGrad {
     const auto zero = hn::Zero(d);
     T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
     for (int64_t p = first; p < last; p += Length(d)) {
-      WritePoints(grid_grad_at_, zero, zero, zero, p, std::min(Length(d), last - p), out);
+      WritePoints(d, grid_grad_at_, out, p, std::min(Length(d), last - p), zero, zero, zero);
     }
   }
 
  private:
   const Params& p_;
-  VolumePoints grid_grad_at_;
+  PointStrides grid_grad_at_;
 };
 
 }  // namespace
 
-void RunVolumeGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
+void RunPath(const Params& p, const GatheredGridGrad& gathers, void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.shape.interpolation == ops::Interpolation::kBicubic) {
-      RunTricubicGridGrad(p, plan);
+      RunTricubicGridGrad(p, gathers);
     } else if (p.shape.interpolation == ops::Interpolation::kNearest) {
-      RunOverChunks<NoGridGrad<T>>(p, plan.chunks);
-    } else if (plan.pairs) {
-      RunPairs<T>(p, plan.chunks);
+      RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
+    } else if (gathers.pairs) {
+      RunPairs<T>(p, gathers.chunks);
     } else {
-      RunOverChunks<TrilinearGridGrad<T, 0, false>>(p, plan.chunks);
+      RunOverChunks<TrilinearGridGrad<T, 0, false>>(p, gathers.chunks);
     }
   });
 }

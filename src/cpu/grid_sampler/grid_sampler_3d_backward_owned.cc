@@ -1,5 +1,5 @@
 // inputGrad of volumes: a group of channels of a slab of planes has one owner, who looks at all
-// points of the volume, located in vectors, and adds those that touch the slab one after the other.
+// points of the volume, located in vectors, and adds what touches the slab one after the other.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_backward_owned.cc"
 #include "cpu/vector/highway.h"
@@ -12,6 +12,7 @@
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_cubic-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_taps-inl.h"
 #include "cpu/vector/listed_lanes-inl.h"
 #include "cpu/vector/transpose-inl.h"
@@ -69,13 +70,13 @@ class OwnedSlab {
 
  public:
   // Slab `slab` of group `group` of volume n; `memory`: the slot's sums where T needs them.
-  OwnedSlab(const Params& p, const VolumeBackwardPlan& plan, int64_t n, int64_t group, int64_t slab,
+  OwnedSlab(const Params& p, const OwnedSlabs& plan, int64_t n, int64_t group, int64_t slab,
             F* memory)
       : p_(p),
         first_channel_(group * plan.group_channels),
         channels_(std::min(plan.group_channels, p.shape.c - first_channel_)),
-        first_plane_(plan.FirstPlane(p.shape, slab)),
-        end_plane_(plan.FirstPlane(p.shape, slab + 1)),
+        first_plane_(FirstPlane(p.shape, slab, plan.slabs)),
+        end_plane_(FirstPlane(p.shape, slab + 1, plan.slabs)),
         geometry_(VolumeGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
@@ -162,7 +163,7 @@ class OwnedSlab {
     const D d;
     const T* from = grad_output_ + c * p_.grad_output_stride[1];
     for (int64_t i = 0; i < count; i += Length(d)) {
-      hn::Store(ReadValues(d, grad_output_at_, from, first + i, std::min(Length(d), count - i)), d,
+      hn::Store(ReadChannel(d, grad_output_at_, from, first + i, std::min(Length(d), count - i)), d,
                 g + i);
     }
   }
@@ -348,8 +349,8 @@ class OwnedSlab {
   int64_t first_plane_;
   int64_t end_plane_;
   VolumeGeometry<F> geometry_;
-  VolumePoints grid_at_;
-  VolumePoints grad_output_at_;
+  PointStrides grid_at_;
+  PointStrides grad_output_at_;
   const T* grid_;
   const T* grad_output_;
   T* out_;
@@ -357,7 +358,7 @@ class OwnedSlab {
 };
 
 template <class T, Interpolation kInterpolation>
-void RunSlabs(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
+void RunSlabs(const Params& p, const OwnedSlabs& plan, void* workspace) {
   const int64_t owners = p.shape.n * plan.groups * plan.slabs;
   runtime::ParallelForSlots(owners, plan.slots, [&](int slot, int64_t i) {
     auto* memory = static_cast<base::ComputeType<T>*>(workspace);
@@ -371,7 +372,8 @@ void RunSlabs(const Params& p, const VolumeBackwardPlan& plan, void* workspace) 
 
 }  // namespace
 
-void RunVolumeInputGrad(const Params& p, const VolumeBackwardPlan& plan, void* workspace) {
+void RunPath(const Params& p, const OwnedSlabs& plan, void* workspace) {
+  if (p.want_grid_grad) RunPath(p, plan.grid_grad, workspace);
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     switch (p.shape.interpolation) {

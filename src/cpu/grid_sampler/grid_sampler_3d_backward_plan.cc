@@ -2,7 +2,6 @@
 #include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include "cpu/machine/caches.h"
@@ -12,6 +11,7 @@ namespace portacl::cpu {
 namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
+using Plan = GridSampler3DBackwardPlan;
 
 // Every owner looks at all points of its volume, which beyond so many of them costs more than
 // adding.
@@ -36,26 +36,29 @@ int64_t GroupChannels(const ops::GridSampler3DShape& s, int64_t volume_bytes) {
   return std::clamp<int64_t>(L2CacheBytes() / 2 / volume_bytes, std::min(kFewest, s.c), s.c);
 }
 
-void CutInputGrad(const Params& p, VolumeBackwardPlan* plan) {
+// What each thread of inputGrad's owners has.
+OwnedSlabs CutInputGrad(const Params& p) {
   const auto& s = p.shape;
   const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
   const int64_t plane_bytes = s.h * s.w * element;
   const int threads = ThreadsOf(s);
-  plan->group_channels = GroupChannels(s, s.d * plane_bytes);
-  plan->groups = CeilDiv(s.c, plan->group_channels);
+  OwnedSlabs cut = {};
+  cut.group_channels = GroupChannels(s, s.d * plane_bytes);
+  cut.groups = CeilDiv(s.c, cut.group_channels);
   // Slabs where volumes and groups do not share the work evenly.
-  const int64_t owners = s.n * plan->groups;
+  const int64_t owners = s.n * cut.groups;
   const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
   const int64_t wanted = even ? 1 : threads / std::gcd(owners, int64_t{threads});
-  plan->slabs = std::min({wanted, kMostSlabs, s.d});
+  cut.slabs = std::min({wanted, kMostSlabs, s.d});
   const bool staged = base::DTypeSize(s.dtype) == 2;
   if (staged) {
-    plan->group_channels = 1;
-    plan->groups = s.c;
-    plan->slabs = std::min(s.d, std::max(plan->slabs, CeilDiv(s.d * plane_bytes, kSumsBytes)));
-    plan->slot_elements = CeilDiv(s.d, plan->slabs) * s.h * s.w;
+    cut.group_channels = 1;
+    cut.groups = s.c;
+    cut.slabs = std::min(s.d, std::max(cut.slabs, CeilDiv(s.d * plane_bytes, kSumsBytes)));
+    cut.slot_elements = CeilDiv(s.d, cut.slabs) * s.h * s.w;
   }
-  plan->slots = static_cast<int>(std::min<int64_t>(threads, s.n * plan->groups * plan->slabs));
+  cut.slots = static_cast<int>(std::min<int64_t>(threads, s.n * cut.groups * cut.slabs));
+  return cut;
 }
 
 bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
@@ -67,53 +70,65 @@ bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
 // idle for longer than the lanes gain.
 bool UseBlocks(const Params& p) {
   const auto& s = p.shape;
-  if (!ServesBlocks(s)) return false;
+  if (!BlocksPay(s)) return false;
   const int threads = ThreadsOf(s);
   return !p.want_input_grad || 3 * s.d >= threads || BlockSlots(s, BlockChunksOf(s), threads) > 1;
 }
 
-uint64_t PlanBlocks(const Params& p, VolumeBackwardPlan* plan) {
+std::optional<Plan> PlanBlocks(const Params& p, bool forced) {
   const auto& s = p.shape;
+  if (!ServesBlocks(s) || (!forced && !UseBlocks(p))) return std::nullopt;
   const int threads = ThreadsOf(s);
-  plan->blocks = true;
-  plan->chunks = BlockChunksOf(s);
-  plan->slots = BlockSlots(s, plan->chunks, threads);
-  const bool whole = plan->slots > 1 || IsEachVolumeSmall(s);
-  plan->slabs = whole ? 1 : std::min({int64_t{threads}, kMostSlabs, s.d});
+  SummedBlocks blocks = {};
+  blocks.chunks = BlockChunksOf(s);
+  blocks.slots = BlockSlots(s, blocks.chunks, threads);
+  const bool whole = blocks.slots > 1 || IsEachVolumeSmall(s);
+  blocks.slabs = whole ? 1 : std::min({int64_t{threads}, kMostSlabs, s.d});
   const int64_t points = CeilDiv(s.od * s.oh * s.ow, int64_t{kGroup}) * int64_t{kGroup};
   const int64_t totals = p.want_grid_grad ? 4 * points : 0;
   const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
-  plan->slot_elements = BlockBytes(s, VolumeBackwardPlan::VoxelElements(p)) / element + totals;
-  return static_cast<uint64_t>(plan->slots * plan->slot_elements * element);
+  blocks.slot_elements = BlockBytes(s, SummedBlocks::VoxelElements(p)) / element + totals;
+  const int64_t bytes = blocks.slots * blocks.slot_elements * element;
+  return Plan{{.workspace_size = static_cast<uint64_t>(bytes), .way = blocks}};
 }
+
+// None where offsets inside a channel of input have no 32 bits.
+std::optional<GatheredGridGrad> GridGradOf(const Params& p) {
+  const auto& s = p.shape;
+  const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
+  if (reads_input && !HasShortOffsets(s, p.input_stride)) return std::nullopt;
+  return GatheredGridGrad{PointChunksOf(AsImage(s)),
+                          reads_input && ServesVolumePairs(s, p.input_stride)};
+}
+
+std::optional<Plan> PlanDirect(const Params& p, bool /*forced*/) {
+  const auto grid_grad = GridGradOf(p);
+  if (p.want_input_grad || !grid_grad) return std::nullopt;
+  return Plan{{.way = *grid_grad}};
+}
+
+std::optional<Plan> PlanOwned(const Params& p, bool /*forced*/) {
+  const auto grid_grad = GridGradOf(p);
+  if (!p.want_input_grad || !grid_grad || !HasShortOffsets(p.shape, p.input_grad_stride)) {
+    return std::nullopt;
+  }
+  OwnedSlabs owned = CutInputGrad(p);
+  owned.grid_grad = *grid_grad;
+  const auto bytes = static_cast<uint64_t>(owned.slots * owned.slot_elements) * sizeof(float);
+  return Plan{{.workspace_size = bytes, .way = owned}};
+}
+
+constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
+    {"blocks", PlanBlocks},
+    {"direct", PlanDirect},
+    {"owned", PlanOwned},
+}};
 
 }  // namespace
 
-bool PlanGridSampler3DBackwardKernel(const Params& p, base::KernelPlan* plan) {
-  const auto& s = p.shape;
-  const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
-  if (!ServesVolume(s)) return false;
-  auto mine = std::make_shared<VolumeBackwardPlan>();
-  if (UseBlocks(p)) {
-    plan->path = "blocks";
-    plan->workspace_size = PlanBlocks(p, mine.get());
-    plan->table = std::move(mine);
-    return true;
-  }
-  if ((reads_input && !HasShortOffsets(s, p.input_stride)) ||
-      (p.want_input_grad && !HasShortOffsets(s, p.input_grad_stride))) {
-    return false;
-  }
-  mine->chunks = PointChunksOf(AsImage(s));
-  mine->pairs = reads_input && ServesVolumePairs(s, p.input_stride);
-  plan->path = "direct";
-  if (p.want_input_grad) {
-    CutInputGrad(p, mine.get());
-    plan->path = "owned";
-    plan->workspace_size = static_cast<uint64_t>(mine->slots * mine->slot_elements) * sizeof(float);
-  }
-  plan->table = std::move(mine);
-  return true;
+std::optional<Plan> PlanGridSampler3DBackward(const Params& params, std::string_view path) {
+  if (!ServesVolume(params.shape)) return std::nullopt;
+  return base::FirstPath(kPathRows, params, path);
 }
 
 }  // namespace portacl::cpu

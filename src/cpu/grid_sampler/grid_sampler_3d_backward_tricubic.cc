@@ -113,13 +113,13 @@ class TricubicGridGrad : VolumeGridGrad<T> {
 
 }  // namespace
 
-void RunTricubicGridGrad(const Params& p, const VolumeBackwardPlan& plan) {
+void RunTricubicGridGrad(const Params& p, const GatheredGridGrad& gathers) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (plan.pairs) {
-      RunOverChunks<TricubicGridGrad<T, true>>(p, plan.chunks);
+    if (gathers.pairs) {
+      RunOverChunks<TricubicGridGrad<T, true>>(p, gathers.chunks);
     } else {
-      RunOverChunks<TricubicGridGrad<T, false>>(p, plan.chunks);
+      RunOverChunks<TricubicGridGrad<T, false>>(p, gathers.chunks);
     }
   });
 }

@@ -49,7 +49,7 @@ using BlockBatch = std::conditional_t<kInterpolation == ops::Interpolation::kBic
                                       TricubicBatch<F>, TrilinearBatch<F>>;
 
 // Fills place i of the batch with a vector of points that LocateTaps() made. The result is which of
-// their taps are in the image, whatever the plane: `plane`, that of their first ones.
+// their taps are in the image, whatever the plane: `plane`, the plane of their first taps.
 template <class F, class V = hn::Vec<PointTag<F>>, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI PlaceInBlock(const VolumeGeometry<F>&, const VolumeStrides& size, V x, V y, V z,
                            int64_t i, TrilinearBatch<F>* batch, VI& plane) {

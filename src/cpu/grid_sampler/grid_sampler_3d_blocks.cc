@@ -9,6 +9,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -24,7 +25,7 @@ HWY_INLINE bool AreWhole(const TricubicBatch<F>& batch, int64_t k) {
   return (whole[0] & whole[1] & whole[2] & whole[3]) != 0;
 }
 
-// Sums start from +0 and take the taps inside in order, one fused multiply-add each; those of
+// Sums start from +0 and take the taps inside in order, one fused multiply-add each; the taps of
 // unusable points start from NaN and have no taps.
 template <class T, Interpolation kInterpolation>
 class BlockSampling {
@@ -180,7 +181,7 @@ class BlockSampling {
 
   void Write(int64_t first_channel, int64_t channels, int64_t first, int64_t count,
              const F* sums) const {
-    const PointStrides& at = output_at_.plane;
+    const PointStrides& at = output_at_;
     T* const to =
         static_cast<T*>(p_.output) + n_ * p_.output_stride[0] + first_channel * at.channel_stride;
     if (output_at_.flat) {
@@ -199,14 +200,14 @@ class BlockSampling {
   const Params& p_;
   int64_t n_;
   VolumeGeometry<F> geometry_;
-  VolumePoints grid_at_;
-  VolumePoints output_at_;
+  PointStrides grid_at_;
+  PointStrides output_at_;
   BlockVoxels<F> voxels_;
 };
 
 // Loops over a volume's parts run on all threads with one slot, and where they are with more.
 template <class T, Interpolation kInterpolation>
-void RunVolumes(const Params& p, const VolumeSamplingPlan& plan, void* workspace) {
+void RunVolumes(const Params& p, const SampledBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
     auto* const memory = static_cast<unsigned char*>(workspace) + slot * plan.slot_bytes;
     BlockSampling<T, kInterpolation>(p, n, memory).Run(plan.chunks);
@@ -215,7 +216,7 @@ void RunVolumes(const Params& p, const VolumeSamplingPlan& plan, void* workspace
 
 }  // namespace
 
-void RunBlockSampling(const Params& p, const VolumeSamplingPlan& plan, void* workspace) {
+void RunPath(const Params& p, const SampledBlocks& plan, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.shape.interpolation == Interpolation::kBicubic) {

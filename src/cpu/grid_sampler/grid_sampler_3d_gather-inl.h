@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_plan.h"
+#include "cpu/grid_sampler/grid_sampler_3d_layout.h"
 #include "cpu/grid_sampler/grid_sampler_3d_window-inl.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"
@@ -25,87 +25,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 using ops::Interpolation;
 
-// Everything, where the plan of sampling volumes chose blocks of channels.
-void RunBlockSampling(const ops::GridSampler3DParams& params, const VolumeSamplingPlan& plan,
-                      void* workspace);
-
 // ---- tensors of points --------------------------------------------------------------------------
-
-// Whether x, y and z of a grid's points follow each other.
-inline bool HasDenseTriples(const VolumePoints& at) {
-  return at.flat && at.plane.pixel_stride == 3 && at.plane.channel_stride == 1;
-}
-
-// x, y and z of `count` points of a grid from `first` on; the other lanes are some numbers.
-template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
-HWY_INLINE void ReadPoints(const VolumePoints& at, const T* grid, int64_t first, int64_t count,
-                           V& x, V& y, V& z) {
-  using F = base::ComputeType<T>;
-  const PointTag<F> d;
-  if (HWY_LIKELY(HasDenseTriples(at) && count == Length(d))) {
-    return LoadDeinterleaved3(d, grid + 3 * first, x, y, z);
-  }
-  HWY_ALIGN F copy[3][hn::MaxLanes(d)] = {};
-  for (int64_t k = 0; k < count; ++k) {
-    const T* from = grid + at.OffsetOf(first + k);
-    for (auto& axis : copy) {
-      axis[k] = base::Widen(*from);
-      from += at.plane.channel_stride;
-    }
-  }
-  x = hn::Load(d, copy[0]);
-  y = hn::Load(d, copy[1]);
-  z = hn::Load(d, copy[2]);
-}
-
-// The same where `count` is the grid's: of gridGrad.
-template <class T, class V = hn::Vec<PointTag<base::ComputeType<T>>>>
-HWY_INLINE void WritePoints(const VolumePoints& at, V x, V y, V z, int64_t first, int64_t count,
-                            T* to) {
-  using F = base::ComputeType<T>;
-  const PointTag<F> d;
-  const bool dense = HasDenseTriples(at) && count == Length(d);
-  if constexpr (std::is_same_v<T, F>) {
-    if (HWY_LIKELY(dense)) return hn::StoreInterleaved3(x, y, z, d, to + 3 * first);
-  }
-  HWY_ALIGN F triples[3 * hn::MaxLanes(d)];
-  hn::StoreInterleaved3(x, y, z, d, triples);
-  if (HWY_LIKELY(dense)) {
-    for (int64_t part = 0; part < 3; ++part) {
-      StoreNarrow(hn::Load(d, triples + part * count), d, to + 3 * first + part * count);
-    }
-    return;
-  }
-  for (int64_t k = 0; k < count; ++k) {
-    T* out = to + at.OffsetOf(first + k);
-    for (int64_t axis = 0; axis < 3; ++axis) {
-      out[axis * at.plane.channel_stride] = base::Narrow<T>(triples[3 * k + axis]);
-    }
-  }
-}
-
-// One channel's values of `count` points from `first` on; the other lanes are 0.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> ReadValues(D d, const VolumePoints& at, const T* from, int64_t first,
-                                 int64_t count) {
-  if (HWY_LIKELY(at.flat && at.plane.pixel_stride == 1 && count == Length(d))) {
-    return LoadWide(d, from + first);
-  }
-  HWY_ALIGN hn::TFromD<D> copy[hn::MaxLanes(d)] = {};
-  for (int64_t k = 0; k < count; ++k) copy[k] = base::Widen(from[at.OffsetOf(first + k)]);
-  return hn::Load(d, copy);
-}
-
-template <class D, class T>
-HWY_INLINE void WriteValues(D d, hn::Vec<D> v, const VolumePoints& at, int64_t first, int64_t count,
-                            T* to) {
-  if (HWY_LIKELY(at.flat && at.plane.pixel_stride == 1 && count == Length(d))) {
-    return StoreNarrow(v, d, to + first);
-  }
-  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  for (int64_t k = 0; k < count; ++k) to[at.OffsetOf(first + k)] = base::Narrow<T>(lanes[k]);
-}
 
 // `count` points of a volume from `first` on, one in each lane of a vector. `values` is what there
 // is for each point and channel, gradOutput or output.
@@ -120,7 +40,7 @@ struct VolumePointVector {
 // Calls use(p, count, x, y, z) for the points [first, last) of a volume, vector by vector: the
 // coordinates on the grid of `count` points from p on.
 template <class T, class Use>
-HWY_INLINE void ForGridVectors(const VolumePoints& grid_at, const T* grid, int64_t first,
+HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64_t first,
                                int64_t last, const Use& use) {
   const PointTag<base::ComputeType<T>> d;
   auto x = hn::Zero(d);
@@ -128,14 +48,14 @@ HWY_INLINE void ForGridVectors(const VolumePoints& grid_at, const T* grid, int64
   auto z = x;
   for (int64_t p = first; p < last; p += Length(d)) {
     const int64_t count = std::min(Length(d), last - p);
-    ReadPoints(grid_at, grid, p, count, x, y, z);
+    ReadPoints(d, grid_at, grid, p, count, x, y, z);
     use(p, count, x, y, z);
   }
 }
 
 // The same for step(points, x, y, z).
 template <class T, class Value, class Step>
-HWY_INLINE void ForPointVectors(const VolumePoints& grid_at, const T* grid, const T* input,
+HWY_INLINE void ForPointVectors(const PointStrides& grid_at, const T* grid, const T* input,
                                 Value* values, int64_t first, int64_t last, const Step& step) {
   ForGridVectors(grid_at, grid, first, last,
                  [&](int64_t p, int64_t count, auto& x, auto& y, auto& z) PORTACL_INLINE_LAMBDA {
@@ -226,7 +146,7 @@ struct VolumeSource {
 
   VolumeStrides size;
   VolumeGeometry<F> geometry;
-  VolumePoints grid_at;
+  PointStrides grid_at;
   bool windows;  // taps are looked up in whole vectors where they lie together
 
   template <class Params>

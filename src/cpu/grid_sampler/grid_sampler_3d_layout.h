@@ -23,40 +23,29 @@ VolumeGeometry<F> VolumeGeometryOf(const ops::GridSampler3DShape& s) {
   return {PointGeometryOf<F>(s), AxisExtentOf<F>(s.d, s.align_corners)};
 }
 
-// Where the points of one volume lie in a tensor (n, c, od, oh, ow) or (n, od, oh, ow, 3).
-struct VolumePoints {
-  PointStrides plane;  // of the points in one plane; its `flat` is of one plane as well
-  int64_t plane_stride;
-  int64_t plane_points;
-  bool flat;  // point p is at p * plane.pixel_stride
-
-  int64_t OffsetOf(int64_t point) const {
-    if (flat) return point * plane.pixel_stride;
-    return point / plane_points * plane_stride + plane.OffsetOf(point % plane_points);
-  }
-};
-
-inline VolumePoints VolumePointsOf(const ops::GridSampler3DShape& s, int64_t plane_stride,
+inline PointStrides PointStridesOf(const ops::GridSampler3DShape& s, int64_t plane_stride,
                                    int64_t row_stride, int64_t pixel_stride,
                                    int64_t channel_stride) {
-  VolumePoints points = {PointStridesOf(s, row_stride, pixel_stride, channel_stride), plane_stride,
-                         s.oh * s.ow, false};
-  if (points.plane_points == 1) points.plane.pixel_stride = plane_stride;
-  points.flat = points.plane.flat &&
-                (s.od == 1 || plane_stride == points.plane_points * points.plane.pixel_stride);
+  const ops::GridSampler2DShape& plane = s;
+  PointStrides points = PointStridesOf(plane, row_stride, pixel_stride, channel_stride);
+  points.plane_points = s.oh * s.ow;
+  points.plane_stride = plane_stride;
+  if (points.plane_points == 1) points.pixel_stride = plane_stride;
+  points.flat =
+      points.flat && (s.od == 1 || plane_stride == points.plane_points * points.pixel_stride);
   return points;
 }
 
 // Of (n, od, oh, ow, 3): grid and gridGrad.
-inline VolumePoints GridPointsOf(const ops::GridSampler3DShape& s,
+inline PointStrides GridPointsOf(const ops::GridSampler3DShape& s,
                                  const std::array<int64_t, 5>& stride) {
-  return VolumePointsOf(s, stride[1], stride[2], stride[3], stride[4]);
+  return PointStridesOf(s, stride[1], stride[2], stride[3], stride[4]);
 }
 
 // Of (n, c, od, oh, ow): output and gradOutput.
-inline VolumePoints ValuePointsOf(const ops::GridSampler3DShape& s,
+inline PointStrides ValuePointsOf(const ops::GridSampler3DShape& s,
                                   const std::array<int64_t, 5>& stride) {
-  return VolumePointsOf(s, stride[2], stride[3], stride[4], stride[1]);
+  return PointStridesOf(s, stride[2], stride[3], stride[4], stride[1]);
 }
 
 // How one channel's volume lies in memory: offsets that vectors of 32-bit integers can hold.
@@ -74,7 +63,7 @@ inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
           step(s.d, stride[2]),      step(s.h, stride[3]),      step(s.w, stride[4])};
 }
 
-// Of a volume without gaps, of which less than 2^31 elements exist.
+// Of a volume without gaps and of less than 2^31 elements.
 inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   const auto width = static_cast<int32_t>(s.w);
   const auto plane = static_cast<int32_t>(s.h * s.w);
@@ -120,14 +109,18 @@ inline bool ServesVolumePairs(const ops::GridSampler3DShape& s,
   return base::DTypeSize(s.dtype) != 2 || (s.d - 1) * plane + (s.h - 1) * row + s.w - 1 < kMost;
 }
 
-// Whether a call has so many channels that their blocks are mostly full, and so many points that
-// turning the volumes costs less than the lines that gathers would read.
+// Whether a volume's voxels can be numbered in 32 bits, and each point has several taps.
 inline bool ServesBlocks(const ops::GridSampler3DShape& s) {
   constexpr int64_t kMostVoxels = int64_t{1} << 31;
+  return s.interpolation != ops::Interpolation::kNearest && s.h * s.w < kMostVoxels &&
+         s.d * (s.h * s.w) < kMostVoxels;
+}
+
+// Whether a call has so many channels that their blocks are mostly full, and so many points that
+// turning the volumes costs less than the lines that gathers would read.
+inline bool BlocksPay(const ops::GridSampler3DShape& s) {
   constexpr int64_t kVoxelsPerPoint = 8;
-  if (s.interpolation == ops::Interpolation::kNearest || s.c < kBlockChannels) return false;
-  if (s.h * s.w >= kMostVoxels || s.d * (s.h * s.w) >= kMostVoxels) return false;
-  return s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
+  return s.c >= kBlockChannels && s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
 }
 
 // Bytes of a block's volume with so many elements a voxel.

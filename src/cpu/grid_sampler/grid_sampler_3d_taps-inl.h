@@ -93,7 +93,7 @@ HWY_INLINE VI TapsInPlanes(DI di, VI plane, int64_t first, int64_t end) {
 }
 
 // Fills place i of the batch with a vector of points. The result is which of their taps are in the
-// image, whatever the plane: `plane`, that of their first ones.
+// image, whatever the plane: `plane`, the plane of their first taps.
 template <class F, class V = hn::Vec<PointTag<F>>, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI PlaceTaps(const VolumeStrides& size, V x, V y, V z, int64_t i, TapBatch<F>* batch,
                         VI& plane) {

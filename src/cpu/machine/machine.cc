@@ -34,7 +34,7 @@ struct Caches {
   int64_t last = int64_t{32} << 20;
 };
 
-// From sysfs: sysconf() adds up the caches of a whole socket, also of those parts of it that a
+// From sysfs: sysconf() adds up the caches of a whole socket, also of the parts of it that a
 // virtual machine or a process has no access to.
 const Caches& ThisMachinesCaches() {
   static constinit base::Once<Caches> caches;

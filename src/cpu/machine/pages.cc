@@ -57,4 +57,13 @@ void ProvidePages(void* first, void* end) {
                             (last + 1 - page) * PageBytes(), kPopulateWrite));
 }
 
+void PreferHugePages(void* data, int64_t bytes) {
+  constexpr uintptr_t kHuge = uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = (begin + kHuge - 1) / kHuge * kHuge;
+  const uintptr_t end = (begin + static_cast<uintptr_t>(bytes)) / kHuge * kHuge;
+  if (first >= end) return;
+  static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE));
+}
+
 }  // namespace portacl::cpu

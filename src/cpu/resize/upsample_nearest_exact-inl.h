@@ -84,14 +84,14 @@ HWY_INLINE void StoreVector(hn::Vec<D> v, D d, T* to, bool stream) {
 // has an address, for all that the compiler knows.
 struct RowBlocks {
   int64_t first;     // where they repeat, a multiple of the period
-  int64_t repeated;  // the end of those that repeat
-  int64_t whole;     // the end of those that do not overlap their neighbour
+  int64_t repeated;  // the end of the vectors that repeat
+  int64_t whole;     // the end of the vectors that do not overlap their neighbour
   int64_t end;
   int64_t period;
-  int64_t source;  // where the sources of the first start, if it is one of those that repeat
+  int64_t source;  // where the sources of the first vector start, if that one repeats
   int64_t last;    // where the row's last one starts
   const int8_t* repeated_index;
-  const int8_t* index;  // of those behind the ones that repeat
+  const int8_t* index;  // of the vectors behind the ones that repeat
   const int64_t* window;
 };
 
@@ -382,18 +382,20 @@ void RunTyped(const Params& p, const NearestForwardKernelPlan& plan) {
   });
 }
 
-void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/) {
-  const auto& mine = *static_cast<const NearestForwardKernelPlan*>(plan.table.get());
+void Run(const Params& params, const NearestForwardPlan& plan, void* /*workspace*/) {
+  const auto& mine = std::get<NearestForwardKernelPlan>(plan.way);
   DispatchBits(params.dtype, [&](auto bits) { RunTyped<decltype(bits)>(params, mine); });
 }
 
-bool Plan(const Params& params, base::KernelPlan* plan) {
+std::optional<NearestForwardPlan> Plan(const Params& params, std::string_view path) {
+  std::optional<NearestForwardPlan> plan;
   DispatchBits(params.dtype, [&](auto bits) {
     using T = decltype(bits);
     const int64_t lanes = Length(PermuteTag<T>());
-    PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0, plan);
+    plan =
+        PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0, path);
   });
-  return true;
+  return plan;
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 //   path           when                                  how
 //   x1 ... x4      equal ratio, W contiguous             _ratio-inl.h: de-interleaving loads, adds
 //   permute        at most 4 columns per destination     _permute-inl.h: permutation by index table
-//   wide           more columns per destination          _wide-inl.h: a lane per destination,
-//   blocks
-//                                                        transposed in registers
-//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel
+//   wide           more columns per destination          _wide-inl.h: a lane per destination;
+//                                                        blocks transposed in registers
+//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
+//                                                        pixel by pixel
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
@@ -95,7 +95,7 @@ void SumTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<
   }
 }
 
-// Tile `index` of all planes of destinations: a plane's tiles are those of an image.
+// Tile `index` of all planes of destinations: a plane has the tiles of an image.
 template <class T>
 Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t index) {
   const NearestTile box = plan.tiling.Box(index / p.d.in);
@@ -205,21 +205,22 @@ void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
                        });
 }
 
-void Run(const Params& params, const base::KernelPlan& plan, void* /*workspace*/) {
-  const auto& mine = *static_cast<const NearestBackwardKernelPlan*>(plan.table.get());
+void Run(const Params& params, const NearestBackwardPlan& plan, void* /*workspace*/) {
+  const auto& mine = std::get<NearestBackwardKernelPlan>(plan.way);
   base::DispatchFloating(params.dtype,
                          [&](auto tag) { RunTyped<typename decltype(tag)::type>(params, mine); });
 }
 
-bool Plan(const Params& params, base::KernelPlan* plan) {
+std::optional<NearestBackwardPlan> Plan(const Params& params, std::string_view path) {
+  std::optional<NearestBackwardPlan> plan;
   base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const NearestBackwardTarget target = {.lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>())),
                                           .min_ratio_columns = MinRatioColumns<T>(),
                                           .can_stream = HWY_ARCH_X86 != 0};
-    PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, plan);
+    plan = PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, path);
   });
-  return true;
+  return plan;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace portacl::cpu {
 
-// Best instruction set first. The bits are those of ref::kUpsampleNearestExactBackward. They need
+// Best instruction set first. The bits are ref::kUpsampleNearestExactBackward's. The kernels need
 // no workspace, keep at most kNearestStackBytes on the stack, and serve every shape, dtype and
 // stride but those named in README.md.
 std::span<const base::Kernel<ops::UpsampleNearestExactBackwardParams>>

@@ -43,7 +43,7 @@ HWY_INLINE V Lookup(D d, V v0, V v1, V v2, V v3, VI index) {
   }
 }
 
-// Vector `v` of the source window at `from`, of which `count` elements may be read.
+// Vector `v` of the source window at `from`; `count` elements of the window may be read.
 template <bool kPartial, class D, class T>
 HWY_INLINE hn::Vec<D> LoadWindow(D d, const T* from, int64_t count, int64_t v) {
   const int64_t lanes = Length(d);

@@ -1,8 +1,6 @@
 // Choice of path, index tables and tiles of nearest-exact backward.
 #include "cpu/resize/upsample_nearest_exact_backward_plan.h"
 
-#include <memory>
-
 #include "cpu/machine/caches.h"
 #include "cpu/machine/pages.h"
 
@@ -12,6 +10,7 @@ namespace {
 using Params = ops::UpsampleNearestExactBackwardParams;
 using Path = NearestBackwardPath;
 
+constexpr const char* kRatioPaths[] = {"x1", "x2", "x3", "x4"};
 constexpr int64_t kMaxVectors = 4;
 // A call that moves more bytes than this comes from beyond L2, where reading forward pays.
 constexpr double kByRowBytes = 16 << 20;
@@ -74,20 +73,26 @@ void UseWide(NearestBackwardKernelPlan& plan) {
   plan.vectors = 0;
 }
 
-void ChoosePath(const Params& p, const NearestBackwardTarget& target,
+// As `asked`, a path or "", wants it as far as that serves.
+void ChoosePath(const Params& p, const NearestBackwardTarget& target, std::string_view asked,
                 NearestBackwardKernelPlan& plan) {
+  const auto may = [&](std::string_view path) {
+    return asked.empty() || asked == "packed" || asked == path;
+  };
+  if (asked == "wide") return UseWide(plan);
   const bool pixels = p.c > 1 && plan.from_stride[1] == 1;
   const bool channels_last = pixels && plan.to_stride[1] == 1;
   // A volume has far more sources than destinations: the sums are turned, not the sources.
   const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
-  if (channels_last || turned) {
+  if ((channels_last || turned) && may("channels_last")) {
     plan.path = Path::kPixels;
     plan.pack_to = !channels_last;
     return;
   }
   plan.pack_from = plan.from_stride[3] != 1;
   plan.pack_to = plan.to_stride[3] != 1;
-  if (p.w.ratio >= 1 && p.w.ratio <= 4 && p.w.in >= target.min_ratio_columns) {
+  if (p.w.ratio >= 1 && p.w.ratio <= 4 && p.w.in >= target.min_ratio_columns &&
+      may(kRatioPaths[p.w.ratio - 1])) {
     plan.path = static_cast<Path>(static_cast<int64_t>(Path::kX1) + p.w.ratio - 1);
     return;
   }
@@ -178,8 +183,9 @@ const char* PathName(const NearestBackwardKernelPlan& plan) {
 
 }  // namespace
 
-void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBackwardTarget& target,
-                         base::KernelPlan* plan) {
+std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t element_size,
+                                                       const NearestBackwardTarget& target,
+                                                       std::string_view path) {
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
   NearestSide volume = to;
@@ -188,10 +194,11 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  auto mine = std::make_shared<NearestBackwardKernelPlan>();
+  NearestBackwardPlan plan;
+  auto* const mine = &std::get<NearestBackwardKernelPlan>(plan.way);
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
-  ChoosePath(p, target, *mine);
+  ChoosePath(p, target, path, *mine);
 
   // Bytes that one destination row moves: itself and its sources.
   const bool pixels = mine->path == Path::kPixels;
@@ -227,10 +234,9 @@ void PlanNearestBackward(const Params& p, int64_t element_size, const NearestBac
     mine->dense_bytes =
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
   }
-
-  plan->path = PathName(*mine);
-  plan->path_id = static_cast<int32_t>(mine->path);
-  plan->table = std::move(mine);
+  plan.path = PathName(*mine);
+  if (!path.empty() && path != plan.path) return std::nullopt;
+  return plan;
 }
 
 }  // namespace portacl::cpu

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -84,10 +86,17 @@ struct NearestBackwardKernelPlan {
   }
 };
 
-// Chooses the path, makes the tables and cuts the tiles of a plane of destinations.
-void PlanNearestBackward(const ops::UpsampleNearestExactBackwardParams& params,
-                         int64_t element_size, const NearestBackwardTarget& target,
-                         base::KernelPlan* plan);
+// "packed" are all others but "wide", from or to rows on the stack.
+struct NearestBackwardPlan : base::PathPlan<NearestBackwardKernelPlan> {
+  static constexpr std::array kPaths = {
+      "x1", "x2", "x3", "x4", "permute", "wide", "channels_last", "packed"};
+};
+
+// Chooses the path, makes the tables and cuts the tiles of a plane of destinations. None where
+// `path` is one that does not serve the call.
+std::optional<NearestBackwardPlan> PlanNearestBackward(
+    const ops::UpsampleNearestExactBackwardParams& params, int64_t element_size,
+    const NearestBackwardTarget& target, std::string_view path);
 
 }  // namespace portacl::cpu
 

@@ -88,7 +88,7 @@ HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
   if (j < n) ClearElements(to + j, n - j);
 }
 
-// Adds one more source to sums that stand in memory from source to source: those of the blocks
+// Adds one more source to sums that stand in memory from source to source: the sums of the blocks
 // [b, end), Lanes(d) destinations each, one vector after the other at `sums`.
 //
 //   add(b, sum)     returns sum + the sources of block b

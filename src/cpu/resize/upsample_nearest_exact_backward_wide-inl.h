@@ -229,7 +229,7 @@ struct WideGroup {
 
   const Tile<T>& tile;
   size_t used = 0;
-  WideLanes<T> lanes;                 // those of rows that have ended get no columns
+  WideLanes<T> lanes;                 // lanes of rows that have ended get no columns
   int32_t columns[kMaxWideLanes<T>];  // of each row
   int64_t rows[kMaxWideLanes<T>];     // of each plane
   T* to[kMaxWideLanes<T>];

@@ -1,7 +1,6 @@
 // Choice of path, index tables and tiles of nearest-exact forward.
 #include "cpu/resize/upsample_nearest_exact_plan.h"
 
-#include <memory>
 #include <utility>
 
 #include "cpu/machine/caches.h"
@@ -62,23 +61,6 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   return true;
 }
 
-void ChoosePath(const Params& p, const NearestSide& from, const NearestSide& to, int64_t lanes,
-                NearestForwardKernelPlan& plan) {
-  const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
-  const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
-  const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
-  if (pixels) {
-    plan.path = Path::kPixels;
-    if (dense && from.c < lanes && p.w.ratio != 1 && MakePermutation(p.w, from.c, lanes, plan)) {
-      plan.path = Path::kPermute;
-    }
-  } else if (columns && p.w.ratio == 1) {
-    plan.path = Path::kCopy;
-  } else if (columns && MakePermutation(p.w, 1, lanes, plan)) {
-    plan.path = Path::kPermute;
-  }
-}
-
 const char* PathName(Path path) {
   switch (path) {
     case Path::kCopy:
@@ -93,10 +75,33 @@ const char* PathName(Path path) {
   return "";
 }
 
+// False where `asked`, a path or "", does not serve.
+bool ChoosePath(const Params& p, const NearestSide& from, const NearestSide& to, int64_t lanes,
+                std::string_view asked, NearestForwardKernelPlan& plan) {
+  const auto may = [&](Path path) { return asked.empty() || asked == PathName(path); };
+  const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
+  const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
+  const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
+  if (dense && may(Path::kPermute) && from.c < lanes && (p.w.ratio != 1 || !asked.empty()) &&
+      MakePermutation(p.w, from.c, lanes, plan)) {
+    plan.path = Path::kPermute;
+  } else if (pixels && may(Path::kPixels)) {
+    plan.path = Path::kPixels;
+  } else if (columns && p.w.ratio == 1 && may(Path::kCopy)) {
+    plan.path = Path::kCopy;
+  } else if (columns && !pixels && may(Path::kPermute) && MakePermutation(p.w, 1, lanes, plan)) {
+    plan.path = Path::kPermute;
+  } else {
+    plan.path = Path::kElements;
+  }
+  return may(plan.path);
+}
+
 }  // namespace
 
-void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bool can_stream,
-                        base::KernelPlan* plan) {
+std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t element_size,
+                                                     int64_t lanes, bool can_stream,
+                                                     std::string_view path) {
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.input_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.output_stride};
   const bool from_merged = MergePlanes(from, p.d.in, p.input_depth_stride);
@@ -107,10 +112,13 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  auto mine = std::make_shared<NearestForwardKernelPlan>();
-  ChoosePath(p, from, to, lanes, *mine);
-  const bool pixels = from.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
-  const bool flat = pixels && mine->path == Path::kPermute;
+  NearestForwardPlan plan;
+  auto* const mine = &std::get<NearestForwardKernelPlan>(plan.way);
+  if (!ChoosePath(p, from, to, lanes, path, *mine)) return std::nullopt;
+  plan.path = PathName(mine->path);
+  const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
+  const bool flat = last && mine->path == Path::kPermute;
+  const bool pixels = flat || mine->path == Path::kPixels;
   if (flat) {  // small pixels: rows of elements, one channel
     for (NearestSide* side : {&from, &to}) {
       side->w *= side->c;
@@ -144,10 +152,7 @@ void PlanNearestForward(const Params& p, int64_t element_size, int64_t lanes, bo
                 (mine->path == Path::kPermute || mine->path == Path::kCopy);
 
   mine->dense_bytes = dense_bytes;
-
-  plan->path = PathName(mine->path);
-  plan->path_id = static_cast<int32_t>(mine->path);
-  plan->table = std::move(mine);
+  return plan;
 }
 
 }  // namespace portacl::cpu

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/kernel.h"
@@ -56,7 +58,7 @@ struct NearestForwardKernelPlan {
   int64_t repeated = 0;
   int64_t source_elements = 0;  // of a source row
   bool partial = false;         // a row is shorter than a vector
-  std::vector<int64_t> window;  // one entry per index row; 0 for those that repeat
+  std::vector<int64_t> window;  // one entry per index row; 0 for rows that repeat
   std::vector<int8_t> index;    // place in the vector of sources
 
   size_t RowOfBlock(int64_t block) const {
@@ -67,10 +69,15 @@ struct NearestForwardKernelPlan {
   }
 };
 
-// Chooses the path, makes the tables and cuts the tiles: every call is served. `lanes`: elements of
-// a vector that one lookup can permute.
-void PlanNearestForward(const ops::UpsampleNearestExactParams& params, int64_t element_size,
-                        int64_t lanes, bool can_stream, base::KernelPlan* plan);
+struct NearestForwardPlan : base::PathPlan<NearestForwardKernelPlan> {
+  static constexpr std::array kPaths = {"copy", "permute", "channels_last", "elements"};
+};
+
+// Chooses the path, makes the tables and cuts the tiles: every call is served, unless `path` is one
+// that does not serve it. `lanes`: elements of a vector that one lookup can permute.
+std::optional<NearestForwardPlan> PlanNearestForward(const ops::UpsampleNearestExactParams& params,
+                                                     int64_t element_size, int64_t lanes,
+                                                     bool can_stream, std::string_view path);
 
 }  // namespace portacl::cpu
 

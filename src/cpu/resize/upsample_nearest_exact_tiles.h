@@ -32,7 +32,7 @@ inline void NormalizeUnitAxes(NearestSide& side) {
 }
 
 // Makes one axis of D and H, of `depth` planes `stride` apart: all planes' rows one after the
-// other. False where they have no common stride; that of rows then is one plane's.
+// other. False if they have no common stride; the stride of rows then is one plane's.
 inline bool MergePlanes(NearestSide& side, int64_t depth, int64_t stride) {
   if (depth == 1) return true;
   const bool merged = side.h == 1 || stride == side.stride[2] * side.h;

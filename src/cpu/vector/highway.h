@@ -33,13 +33,15 @@
    HWY_TARGET == HWY_SVE)
 
 // Elements of a `base::Kernel<Params>[]`, best target first. `Plan` and `Run` are functions of each
-// target's namespace; to be used in the namespace around HWY_NAMESPACE, behind `#if HWY_ONCE`.
+// target's namespace, as base::KernelOf wants them; to be used in the namespace around
+// HWY_NAMESPACE, behind `#if HWY_ONCE`.
 #define PORTACL_KERNELS(Plan, Run) \
   PORTACL_KERNEL_AVX3(Plan, Run)   \
   PORTACL_KERNEL_AVX2(Plan, Run) PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL_NEON(Plan, Run)
 
-#define PORTACL_KERNEL(name, target, space, Plan, Run) \
-  {name, ::portacl::cpu::HasTarget<target>, space::Plan, space::Run},
+#define PORTACL_KERNEL(name, target, space, Plan, Run)             \
+  ::portacl::base::KernelOf<&space::Plan, &space::Run>::Make(name, \
+                                                             ::portacl::cpu::HasTarget<target>),
 
 #if HWY_TARGETS & HWY_AVX3
 #define PORTACL_KERNEL_AVX3(Plan, Run) PORTACL_KERNEL("avx512", HWY_AVX3, N_AVX3, Plan, Run)

@@ -15,6 +15,7 @@
 #define PORTACL_CPU_SIMD_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -330,12 +331,20 @@ HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p
 // Full vectors at this alignment may be stored past the caches.
 inline constexpr size_t kStreamAlignment = 64;
 
+// Whether `count` elements at `to` may be: on narrower vectors the processor asks for less, and a
+// mistake would be seen on wide ones only.
+template <class T>
+bool IsStreamAligned(const T* to, size_t count) {
+  return reinterpret_cast<uintptr_t>(to) % std::min(kStreamAlignment, count * sizeof(T)) == 0;
+}
+
 // Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
-// `to` must have kStreamAlignment, or that of two vectors where they are smaller, and the caller
+// `to` must have kStreamAlignment, or two vectors' alignment if they are smaller, and the caller
 // ends its task with hwy::FlushStream().
 template <class D, class T>
 HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stream) {
 #if HWY_ARCH_X86
+  HWY_DASSERT(!stream || IsStreamAligned(to, 2 * hn::Lanes(d)));
   if constexpr (sizeof(T) == 2) {
     // One store of 2 * Lanes(d) 16-bit lanes.
     const hn::Repartition<uint16_t, D> du16;
@@ -370,6 +379,7 @@ HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stre
 template <class D, class T>
 HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
 #if HWY_ARCH_X86
+  HWY_DASSERT(!stream || IsStreamAligned(to, hn::Lanes(d)));
   if constexpr (sizeof(hn::Vec<D>) == kStreamAlignment && sizeof(T) == sizeof(hn::TFromD<D>)) {
     if (stream) return hn::Stream(v, d, to);
   }

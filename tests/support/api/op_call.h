@@ -24,7 +24,8 @@ template <class T>
 using Owned = std::unique_ptr<T, OpFree>;
 
 using Ints = std::vector<int64_t>;
-using Attribute = std::variant<Ints, float, std::string, bool, int64_t>;
+using Floats = std::vector<float>;
+using Attribute = std::variant<Ints, Floats, float, std::string, bool, int64_t>;
 
 // One tensor of a call: a description and a buffer.
 struct Argument {
@@ -34,6 +35,7 @@ struct Argument {
   void* data = nullptr;
   size_t bytes = 0;
   std::optional<aclFormat> memory_format = std::nullopt;  // of the memory, where it is another
+  enum class Place { kDevice, kHost, kConstant } place = Place::kDevice;  // of inputs
   bool null_desc = false;
   bool null_buffer = false;
 };
@@ -53,6 +55,8 @@ inline void Set(aclopAttr* attr, const std::string& name, const Attribute& value
   aclError code = -1;
   if (const auto* ints = std::get_if<Ints>(&value)) {
     code = aclopSetAttrListInt(attr, key, static_cast<int>(ints->size()), ints->data());
+  } else if (const auto* floats = std::get_if<Floats>(&value)) {
+    code = aclopSetAttrListFloat(attr, key, static_cast<int>(floats->size()), floats->data());
   } else if (const auto* real = std::get_if<float>(&value)) {
     code = aclopSetAttrFloat(attr, key, *real);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
@@ -63,6 +67,12 @@ inline void Set(aclopAttr* attr, const std::string& name, const Attribute& value
     code = aclopSetAttrInt(attr, key, std::get<int64_t>(value));
   }
   EXPECT_EQ(code, ACL_SUCCESS);
+}
+
+inline const char* NameOf(Way way) {
+  static constexpr const char* kNames[] = {"CompileAndExecute", "CompileAndExecuteV2", "ExecuteV2",
+                                           "Handle"};
+  return kNames[static_cast<size_t>(way)];
 }
 
 // One side of a call as the functions want it.
@@ -76,6 +86,11 @@ class OpSide {
                                                           a.shape.data(), a.format));
       if (a.memory_format) {
         EXPECT_EQ(aclSetTensorFormat(owned_descs_.back().get(), *a.memory_format), ACL_SUCCESS);
+      }
+      if (a.place == Argument::Place::kHost) {
+        EXPECT_EQ(aclSetTensorPlaceMent(owned_descs_.back().get(), ACL_MEMTYPE_HOST), ACL_SUCCESS);
+      } else if (a.place == Argument::Place::kConstant) {
+        EXPECT_EQ(aclSetTensorConst(owned_descs_.back().get(), a.data, a.bytes), ACL_SUCCESS);
       }
       owned_buffers_.emplace_back(a.null_buffer ? nullptr : aclCreateDataBuffer(a.data, a.bytes));
       descs.push_back(owned_descs_.back().get());

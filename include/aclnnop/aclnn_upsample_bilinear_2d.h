@@ -1,0 +1,49 @@
+/**
+ * @file
+ * aclnnUpsampleBilinear2d: linear resizing of (N, C, H, W) tensors.
+ * What all operators share (phases, checks of strides and overlap, profiles) is in
+ * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_linear.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR_2D_H_
+#define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR_2D_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Phase 1: checks, plans, and returns workspace size and executor.
+ *
+ * @param self (N, C, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCHW or NHWC. Any strides.
+ * @param outputSize out's spatial extents: 2, each at least 1.
+ * @param alignCorners whether the middles of the border elements fall together, not their outer
+ * edges; scales do not count then.
+ * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * extents.
+ * @param scalesW the same of W.
+ * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
+ * not overlap it.
+ * @param[out] workspaceSize bytes of device memory that phase 2 needs.
+ * @param[out] executor the planned execution.
+ *
+ * @return 0, 161001 for a null argument, 161002 for a wrong one: aclGetRecentErrMsg names it.
+ */
+PORTACL_API aclnnStatus aclnnUpsampleBilinear2dGetWorkspaceSize(
+    const aclTensor* self, const aclIntArray* outputSize, bool alignCorners, double scalesH,
+    double scalesW, aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
+
+/** Phase 2: enqueues the planned work; as in every two-phase operator. */
+PORTACL_API aclnnStatus aclnnUpsampleBilinear2d(void* workspace, uint64_t workspaceSize,
+                                                aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR_2D_H_

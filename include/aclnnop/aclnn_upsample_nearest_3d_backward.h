@@ -1,0 +1,50 @@
+/**
+ * @file
+ * aclnnUpsampleNearest3dBackward: the gradient of nearest upsampling of (N, C, D, H, W) tensors.
+ * What all operators share (phases, checks of strides and overlap, profiles) is in
+ * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_BACKWARD_H_
+#define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_BACKWARD_H_
+
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Phase 1: checks, plans, and returns workspace size and executor.
+ *
+ * @param gradOut (N, C, D, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCDHW or NDHWC. Any
+ * strides.
+ * @param outputSize gradient's spatial extents: 3, each at least 1.
+ * @param inputSize the shape of gradInput.
+ * @param scalesD output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * extents.
+ * @param scalesH the same of H.
+ * @param scalesW the same of W.
+ * @param gradInput like the input of the function, dtype and format of the other tensor. Must not
+ * overlap it.
+ * @param[out] workspaceSize bytes of device memory that phase 2 needs.
+ * @param[out] executor the planned execution.
+ *
+ * @return 0, 161001 for a null argument, 161002 for a wrong one: aclGetRecentErrMsg names it.
+ */
+PORTACL_API aclnnStatus aclnnUpsampleNearest3dBackwardGetWorkspaceSize(
+    const aclTensor* gradOut, const aclIntArray* outputSize, const aclIntArray* inputSize,
+    double scalesD, double scalesH, double scalesW, aclTensor* gradInput, uint64_t* workspaceSize,
+    aclOpExecutor** executor);
+
+/** Phase 2: enqueues the planned work; as in every two-phase operator. */
+PORTACL_API aclnnStatus aclnnUpsampleNearest3dBackward(void* workspace, uint64_t workspaceSize,
+                                                       aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_BACKWARD_H_

@@ -1,0 +1,137 @@
+"""Sizes, factors and names that callers give: numbers of any library, refused in our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import floor, isfinite
+from operator import index
+from typing import Any
+
+_LARGEST = 2**63 - 1
+
+
+def choose(choices: dict[str, int], name: str, value: Any) -> int:
+    """The number behind a mode's name.
+
+    Raises:
+        ValueError: it is none of them.
+
+    """
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} is {value!r}, but must be one of {names}") from None
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one number: Python's, NumPy's, or an array or tensor without axes."""
+    if isinstance(value, (str, bytes)):
+        return False
+    if getattr(value, "ndim", None) == 0:
+        return True
+    return hasattr(value, "__float__") and not hasattr(value, "__len__")
+
+
+def per_axis(value: Any, axes: int) -> list[Any]:
+    """One value for each axis, of which a single number is all.
+
+    Raises:
+        TypeError: it is neither a number nor a sequence.
+
+    """
+    if is_number(value):
+        return [value] * axes
+    if isinstance(value, (str, bytes)):
+        raise TypeError(value)
+    return list(value)
+
+
+def extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
+    """Integers of any library, in the range of the library's.
+
+    Raises:
+        TypeError: no sequence, or a value in it is no integer.
+        ValueError: a value is negative or has more than 63 bits.
+
+    """
+    try:
+        found = tuple(index(value) for value in values)
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}; wanted {wanted}") from None
+    for value in found:
+        if not 0 <= value <= _LARGEST:
+            raise ValueError(f"{name} is {list(found)}, but extents must be 0 to 2**63 - 1")
+    return found
+
+
+def factor(name: str, value: Any) -> float:
+    """A finite float64.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is infinite, NaN or out of float64's range.
+
+    """
+    wanted = "must be finite numbers"
+    if not is_number(value):
+        raise TypeError(f"{name} has {value!r}, but its values {wanted}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} has a value that is no float64, but they {wanted}") from None
+    if not isfinite(number):
+        raise ValueError(f"{name} has {number}, but its values {wanted}")
+    return number
+
+
+def factors(name: str, values: Any, axes: int) -> tuple[float, ...]:
+    """One factor for each spatial axis; None, as a whole or in it, is 0: the sizes decide.
+
+    Raises:
+        TypeError: not a number, None, or a sequence of such.
+        ValueError: too few or too many, or not finite.
+
+    """
+    if values is None:
+        return (0.0,) * axes
+    try:
+        found = per_axis(values, axes)
+    except TypeError:
+        raise TypeError(
+            f"{name} is {values!r}; wanted a number, or one (or None) for each spatial axis"
+        ) from None
+    if len(found) != axes:
+        raise ValueError(f"{name} has {len(found)} values, but there are {axes} spatial axes")
+    return tuple(0.0 if value is None else factor(name, value) for value in found)
+
+
+def scaled(shape: Sequence[int], by: Sequence[float], name: str) -> tuple[int, ...]:
+    """``floor(extent * factor)`` for each axis.
+
+    Raises:
+        ValueError: an extent that 63 bits cannot hold.
+
+    """
+    return extents(
+        f"what {name} make of {list(shape)}",
+        [floor(extent * f) for extent, f in zip(shape, by)],
+        "integers",
+    )
+
+
+def flags(name: str, values: Any, count: int) -> tuple[bool, ...]:
+    """Bools for each result.
+
+    Raises:
+        TypeError: no sequence.
+        ValueError: another number of values.
+
+    """
+    try:
+        found = tuple(bool(value) for value in values)
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}; wanted {count} bools") from None
+    if len(found) != count:
+        raise ValueError(f"{name} has {len(found)} values, but must have {count}")
+    return found

@@ -1,0 +1,227 @@
+"""Resizing and affine grids on arrays of any kind, with their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from . import _core
+from ._arrays import describe
+from ._operators import Scales, _extents, _into, _resize, _resize_backward
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_RESIZE = """
+
+    Args:
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
+            float64.
+        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
+        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
+            sizes decide.
+        out: where to put the result: an array of that shape and dtype, any strides.
+"""
+_ALIGN = """\
+        align_corners: whether the middles of the first and last elements fall together, not the
+            outer edges of the arrays.
+"""
+_ANTIALIAS = """\
+        antialias: whether an axis that shrinks averages over all elements that one output covers.
+"""
+_GRADIENT = """
+
+    Args:
+        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
+            float32, float64.
+        input_size: the whole shape of the forward function's input, as in PyTorch.
+        scales: as given to the forward function.
+        out: where to put the result: an array of that shape and dtype, any strides.
+"""
+_GIVEN = """\
+        align_corners: as given to the forward function.
+        antialias: as given to the forward function.
+"""
+_RESULT = """
+    Returns:
+        ``out``, or a new row-major array of ``input``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
+            or ``input``.
+
+    """
+_GRADIENT_RESULT = _RESULT.replace("``input``", "``grad_output``")
+
+
+def _with(*parts: str) -> Callable[[Function], Function]:
+    """Add to a function's docstring what it shares with others."""
+
+    def add(function: Function) -> Function:
+        function.__doc__ = "".join((function.__doc__ or "", *parts))
+        return function
+
+    return add
+
+
+@_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
+def upsample_linear(
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
+    *,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> Any:
+    """Resize by linear interpolation along every spatial axis: bilinear, trilinear."""
+    return _resize(
+        _core.upsample_linear, input, output_size, scales, out, bool(align_corners), bool(antialias)
+    )
+
+
+@_with(_GRADIENT, _GIVEN, _GRADIENT_RESULT)
+def upsample_linear_backward(
+    grad_output: Any,
+    input_size: Sequence[int],
+    scales: Scales = None,
+    out: Any = None,
+    *,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> Any:
+    """Gradient of ``upsample_linear`` with respect to its input: its exact transpose."""
+    return _resize_backward(
+        _core.upsample_linear_backward,
+        grad_output,
+        input_size,
+        scales,
+        out,
+        bool(align_corners),
+        bool(antialias),
+    )
+
+
+@_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
+def upsample_cubic(
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
+    *,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> Any:
+    """Resize by cubic convolution along every spatial axis (bicubic)."""
+    return _resize(
+        _core.upsample_cubic, input, output_size, scales, out, bool(align_corners), bool(antialias)
+    )
+
+
+@_with(_GRADIENT, _GIVEN, _GRADIENT_RESULT)
+def upsample_cubic_backward(
+    grad_output: Any,
+    input_size: Sequence[int],
+    scales: Scales = None,
+    out: Any = None,
+    *,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> Any:
+    """Gradient of ``upsample_cubic`` with respect to its input: its exact transpose."""
+    return _resize_backward(
+        _core.upsample_cubic_backward,
+        grad_output,
+        input_size,
+        scales,
+        out,
+        bool(align_corners),
+        bool(antialias),
+    )
+
+
+@_with(_RESIZE, _RESULT)
+def upsample_nearest(
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
+) -> Any:
+    """Resize by the element in which an output begins: PyTorch's "nearest"."""
+    return _resize(_core.upsample_nearest, input, output_size, scales, out)
+
+
+@_with(_GRADIENT, _GRADIENT_RESULT)
+def upsample_nearest_backward(
+    grad_output: Any,
+    input_size: Sequence[int],
+    scales: Scales = None,
+    out: Any = None,
+) -> Any:
+    """Gradient of ``upsample_nearest`` with respect to its input: its exact transpose."""
+    return _resize_backward(_core.upsample_nearest_backward, grad_output, input_size, scales, out)
+
+
+def affine_grid(
+    theta: Any, size: Sequence[int], out: Any = None, *, align_corners: bool = False
+) -> Any:
+    """Make the grid of points that affine maps give, for ``grid_sampler_2d`` and ``..3d``.
+
+    Args:
+        theta: (N, 2, 3), or (N, 3, 4) for volumes, any strides; float16, bfloat16, float32,
+            float64.
+        size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
+        out: where to put the result: an array of its shape and dtype, any strides.
+        align_corners: whether -1 and 1 are the middles of the border elements, not their outer
+            edges.
+
+    Returns:
+        (N, H, W, 2) or (N, D, H, W, 3), x first: ``out``, or a new row-major array of ``theta``'s
+        kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: shapes or sizes do not fit, or ``out`` is read-only or overlaps itself or
+            ``theta``.
+
+    """
+    shape, dtype = describe(theta, "theta")
+    extents = _extents("size", size, "the whole shape of the images, a sequence of ints")
+    if len(shape) != 3 or len(extents) != shape[1] + 2 or min(extents) < 0:
+        raise ValueError(
+            f"size is {list(extents)} and theta has shape {list(shape)}, but they must be "
+            f"(N, C, H, W) and (N, 2, 3), or (N, C, D, H, W) and (N, 3, 4)"
+        )
+    if extents[0] != shape[0]:
+        raise ValueError(f"size is {list(extents)}, but theta has {shape[0]} maps")
+    wanted = (extents[0], *extents[2:], shape[1])
+    return _into(_core.affine_grid, theta, wanted, dtype, (bool(align_corners),), out)
+
+
+def affine_grid_backward(
+    grid_grad: Any, out: Any = None, *, align_corners: bool = False
+) -> Any:
+    """Gradient of ``affine_grid`` with respect to ``theta``.
+
+    Args:
+        grid_grad: (N, H, W, 2) or (N, D, H, W, 3), any strides; float16, bfloat16, float32,
+            float64.
+        out: where to put the result: an array of its shape and dtype, any strides.
+        align_corners: as given to the forward function.
+
+    Returns:
+        (N, 2, 3) or (N, 3, 4): ``out``, or a new row-major array of ``grid_grad``'s kind.
+
+    Raises:
+        TypeError: no array, or another dtype.
+        ValueError: another shape, or ``out`` is read-only or overlaps itself or ``grid_grad``.
+
+    """
+    shape, dtype = describe(grid_grad, "grid_grad")
+    axes = len(shape) - 2
+    if axes not in (2, 3) or shape[-1] != axes:
+        raise ValueError(
+            f"grid_grad has shape {list(shape)}, but must be (N, H, W, 2) or (N, D, H, W, 3)"
+        )
+    wanted = (shape[0], axes, axes + 1)
+    return _into(_core.affine_grid_backward, grid_grad, wanted, dtype, (bool(align_corners),), out)

@@ -1,0 +1,143 @@
+"""The resize family and affine grids: functions made from one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from .._operators import Scales
+from ._functional import _apply, _array, _extents, _resize, _resize_backward
+
+_SIZES = """
+    Args:
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
+        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
+        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
+            sizes decide.
+        data_format: "channels_first" ("NCHW", ...) or "channels_last" ("NHWC", ...).{modes}
+
+    Raises:
+        TypeError: another dtype.
+        ValueError: shapes, sizes or scales do not fit.
+"""
+_MODES = """
+        align_corners: whether the middles of the border elements fall together, not their edges.
+        antialias: whether an axis that shrinks averages over all elements that an output covers."""
+
+
+def _finish(function: Callable[..., Any], name: str, text: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "portacl.jax"
+    function.__doc__ = text
+    return function
+
+
+def _nearest(name: str, what: str) -> tuple[Any, Any]:
+    def resize(
+        input: Any,
+        output_size: int | Sequence[int] | None = None,
+        scales: Scales = None,
+        *,
+        data_format: str = "channels_first",
+    ) -> jax.Array:
+        return _resize(name, input, output_size, scales, data_format)
+
+    def backward(
+        grad_output: Any,
+        input_size: Sequence[int],
+        scales: Scales = None,
+        *,
+        data_format: str = "channels_first",
+    ) -> jax.Array:
+        return _resize_backward(name, grad_output, input_size, scales, data_format)
+
+    text = f"Resize by {what}; differentiable any number of times, in both modes.\n"
+    return (
+        _finish(resize, name, text + _SIZES.format(modes="")),
+        _finish(backward, f"{name}_backward", f"Gradient of ``{name}``: its exact transpose."),
+    )
+
+
+def _weighted(name: str, what: str) -> tuple[Any, Any]:
+    def resize(
+        input: Any,
+        output_size: int | Sequence[int] | None = None,
+        scales: Scales = None,
+        *,
+        align_corners: bool = False,
+        antialias: bool = False,
+        data_format: str = "channels_first",
+    ) -> jax.Array:
+        modes = {"align_corners": bool(align_corners), "antialias": bool(antialias)}
+        return _resize(name, input, output_size, scales, data_format, **modes)
+
+    def backward(
+        grad_output: Any,
+        input_size: Sequence[int],
+        scales: Scales = None,
+        *,
+        align_corners: bool = False,
+        antialias: bool = False,
+        data_format: str = "channels_first",
+    ) -> jax.Array:
+        modes = {"align_corners": bool(align_corners), "antialias": bool(antialias)}
+        return _resize_backward(name, grad_output, input_size, scales, data_format, **modes)
+
+    text = f"Resize by {what}; differentiable any number of times, in both modes.\n"
+    return (
+        _finish(resize, name, text + _SIZES.format(modes=_MODES)),
+        _finish(backward, f"{name}_backward", f"Gradient of ``{name}``: its exact transpose."),
+    )
+
+
+upsample_nearest, upsample_nearest_backward = _nearest(
+    "upsample_nearest", 'the element in which an output begins (PyTorch\'s "nearest")'
+)
+upsample_linear, upsample_linear_backward = _weighted(
+    "upsample_linear", "linear interpolation along every spatial axis"
+)
+upsample_cubic, upsample_cubic_backward = _weighted(
+    "upsample_cubic", "cubic convolution along every spatial axis"
+)
+
+
+def affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False) -> jax.Array:
+    """Make the grid of points that affine maps give; differentiable in both modes.
+
+    Args:
+        theta: (N, 2, 3), or (N, 3, 4) for volumes; float16, bfloat16, float32, float64.
+        size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
+        align_corners: whether -1 and 1 are the middles of the border elements, not their outer
+            edges.
+
+    Raises:
+        TypeError: another dtype.
+        ValueError: shapes or sizes do not fit.
+
+    """
+    maps = _array(theta, "theta")
+    extents = _extents("size", size, "the whole shape of the images, a sequence of ints")
+    axes = len(extents) - 2
+    if axes not in (2, 3) or maps.shape != (extents[0], axes, axes + 1):
+        raise ValueError(
+            f"size is {list(extents)} and theta has shape {list(maps.shape)}, but they must be "
+            f"(N, C, H, W) and (N, 2, 3), or (N, C, D, H, W) and (N, 3, 4)"
+        )
+    shape = (extents[0], *extents[2:], axes)
+    return _apply("affine_grid", maps, shape, batch_axes=1, align_corners=bool(align_corners))
+
+
+def affine_grid_backward(grid_grad: Any, *, align_corners: bool = False) -> jax.Array:
+    """Gradient of ``affine_grid`` with respect to ``theta``: its exact transpose."""
+    gradient = _array(grid_grad, "grid_grad")
+    axes = gradient.ndim - 2
+    if axes not in (2, 3) or gradient.shape[-1] != axes:
+        raise ValueError(
+            f"grid_grad has shape {list(gradient.shape)}, but must be (N, H, W, 2) or "
+            f"(N, D, H, W, 3)"
+        )
+    shape = (gradient.shape[0], axes, axes + 1)
+    corners = bool(align_corners)
+    return _apply("affine_grid", gradient, shape, back=True, batch_axes=1, align_corners=corners)

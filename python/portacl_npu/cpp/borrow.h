@@ -1,0 +1,71 @@
+// The tensors of one routed call: those of the device as CPU tensors on the same memory, and back.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/core/ivalue.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "memory.h"
+
+namespace portacl_npu {
+
+class Borrowed {
+ public:
+  // `flat`: tensors are seen as one axis of all their elements.
+  Borrowed(const char* operator_name, bool flat) : name_(operator_name), flat_(flat) {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  // Arguments: tensors of the device, alone or in lists, become CPU tensors; so does a device.
+  void ToCpu(c10::IValue* value);
+  // Results: CPU tensors become tensors of the device, those that were arguments the very tensors.
+  void ToNpu(c10::IValue* value);
+  // What the call did to arguments beyond their elements (out= and resizing).
+  void FollowSizes();
+
+  // The device of the call: that of its tensors, else the one asked for, else the current one.
+  c10::Device ChooseDevice();
+  // All work on the device's current stream is done.
+  void Synchronize() const { SynchronizeStreamOf(*device_); }
+
+  // Whether a CPU tensor other than a number was among the arguments.
+  bool has_host_tensors() const { return has_host_tensors_; }
+  // Allows tensors of several devices.
+  void AllowSeveralDevices() { several_devices_ = true; }
+
+  struct Pair {
+    at::Tensor own;
+    at::Tensor cpu;
+  };
+  const std::vector<Pair>& pairs() const { return pairs_; }
+
+ private:
+  struct LentStorage {
+    c10::StorageImpl* own;
+    c10::Storage cpu;
+    const void* host_address;
+  };
+
+  static void SynchronizeStreamOf(c10::Device device);
+  at::Tensor ToCpu(const at::Tensor& t);
+  at::Tensor ToNpu(const at::Tensor& t);
+  const c10::Storage& CpuStorage(const c10::Storage& own);
+  c10::Storage NpuStorage(const at::Tensor& t);
+  at::Tensor OnNpu(c10::Storage storage, const at::Tensor& like) const;
+  at::Tensor CopyOnNpu(const at::Tensor& t) const;
+
+  const char* name_;
+  const bool flat_;
+  bool several_devices_ = false;
+  bool has_host_tensors_ = false;
+  std::optional<c10::Device> device_;
+  std::optional<c10::Device> wanted_;
+  std::vector<LentStorage> storages_;
+  std::vector<Pair> pairs_;
+  std::vector<c10::TensorImpl*> hosts_;  // arguments that were on the CPU
+};
+
+}  // namespace portacl_npu

@@ -1,0 +1,140 @@
+// Half precision in float: widened arguments, narrowed results.
+#include "half.h"
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace portacl_npu {
+namespace {
+
+using c10::IValue;
+using torch::jit::Stack;
+
+bool IsHalf(const at::Tensor& t) {
+  return t.defined() && (t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16);
+}
+
+bool HasHalf(const IValue& value) {
+  if (value.isTensor()) return IsHalf(value.toTensor());
+  if (!value.isTensorList()) return false;
+  for (const at::Tensor& t : value.toTensorVector()) {
+    if (IsHalf(t)) return true;
+  }
+  return false;
+}
+
+bool MissesHalf(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.find("not implemented for 'Half'") != std::string::npos ||
+         text.find("not implemented for 'BFloat16'") != std::string::npos;
+}
+
+// Operators whose CPU kernels round every intermediate result to half precision, where a device
+// computes in float, or are a hundred times slower than in float on processors that lack it.
+bool RunsInFloat(const c10::OperatorHandle& op) {
+  static const auto& names = *new std::unordered_set<std::string_view>{
+      "aten::_convolution", "aten::binary_cross_entropy_with_logits", "aten::convolution",
+      "aten::convolution_backward"};
+  return names.count(op.schema().name()) > 0;
+}
+
+class Widened {
+ public:
+  void Widen(IValue* value) {
+    if (value->isTensor()) {
+      *value = Widen(value->toTensor());
+    } else if (value->isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& t : value->toTensorVector()) list.push_back(Widen(t));
+      *value = std::move(list);
+    }
+  }
+
+  // An argument that the operator wrote into, in the program's precision again.
+  void WriteBack(const IValue& argument) const {
+    if (argument.isTensor()) WriteBack(argument.toTensor());
+    if (!argument.isTensorList()) return;
+    for (const at::Tensor& t : argument.toTensorVector()) WriteBack(t);
+  }
+
+  void Narrow(IValue* value) {
+    if (value->isTensor()) {
+      *value = Narrow(value->toTensor());
+    } else if (value->isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& t : value->toTensorVector()) list.push_back(Narrow(t));
+      *value = std::move(list);
+    }
+  }
+
+ private:
+  struct Pair {
+    at::Tensor narrow;
+    at::Tensor wide;
+  };
+
+  at::Tensor Widen(const at::Tensor& t) {
+    if (!IsHalf(t)) return t;
+    type_ = t.scalar_type();
+    at::Tensor wide = t.to(at::kFloat);
+    pairs_.push_back({t, wide});
+    return wide;
+  }
+
+  void WriteBack(const at::Tensor& narrow) const {
+    for (const Pair& pair : pairs_) {
+      if (pair.narrow.is_same(narrow)) pair.narrow.copy_(pair.wide);
+    }
+  }
+
+  at::Tensor Narrow(const at::Tensor& t) {
+    if (!t.defined()) return t;
+    for (const Pair& pair : pairs_) {
+      if (pair.wide.is_same(t)) return pair.narrow;
+    }
+    return t.scalar_type() == at::kFloat ? t.to(type_) : t;
+  }
+
+  at::ScalarType type_ = at::kHalf;
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace
+
+void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
+  constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
+  const auto count = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+  bool half = false;
+  for (auto each = stack->end() - count; each != stack->end(); ++each) half |= HasHalf(*each);
+  if (C10_LIKELY(!half)) {
+    op.redispatchBoxed(kCpu, stack);
+    return;
+  }
+  const size_t base = stack->size() - static_cast<size_t>(count);
+  const Stack arguments(stack->end() - count, stack->end());
+  if (!RunsInFloat(op)) {
+    try {
+      op.redispatchBoxed(kCpu, stack);
+      return;
+    } catch (const c10::Error& error) {
+      if (!MissesHalf(error)) throw;
+    }
+  }
+  Widened widened;
+  Stack wide = arguments;
+  for (IValue& value : wide) widened.Widen(&value);
+  op.redispatchBoxed(kCpu, &wide);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* const alias = op.schema().arguments()[i].alias_info();
+    if (alias != nullptr && alias->isWrite()) widened.WriteBack(arguments[i]);
+  }
+  for (IValue& value : wide) widened.Narrow(&value);
+  stack->resize(base);
+  stack->insert(stack->end(), wide.begin(), wide.end());
+}
+
+}  // namespace portacl_npu

@@ -1,0 +1,42 @@
+// Device memory for PyTorch's CPU kernels: portacl's device memory is host memory.
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/core/Storage.h>
+
+namespace portacl_npu {
+
+constexpr auto kNpu = c10::DeviceType::PrivateUse1;
+
+// Finds the library in the process and takes PyTorch's CPU allocator over. Called once, before any
+// operator is routed; throws where the ACL library of this process is not portacl.
+void InstallMemory();
+
+// The address by which host code reaches device memory: the same, but for guard mode.
+void* HostAddress(void* device_address, size_t bytes);
+
+// While one lives, what CPU kernels of this thread allocate is device memory.
+class Lending {
+ public:
+  Lending();
+  ~Lending();
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+};
+
+// Memory of a CPU storage that `Lending` gave: the device's own handle of it.
+bool IsLent(const c10::DataPtr& data);
+c10::DataPtr TakeLent(c10::DataPtr& data);            // the storage gives it up
+void* DeviceAddressOfLent(const c10::DataPtr& data);  // the storage keeps it
+
+// A handle on memory that keeps `storage` alive.
+c10::DataPtr HoldStorage(void* address, const c10::Storage& storage, c10::Device device);
+
+// For storages that borrow or lend memory: may resize.
+c10::Allocator* LendingAllocator();
+
+// Whether somebody reads of calls (timeline, log), and the place to report one.
+bool Watched();
+void ReportCall(const char* name, const char* tensors, double microseconds);
+
+}  // namespace portacl_npu

@@ -1,0 +1,181 @@
+// One routed call: borrow, run, give back.
+#include "route.h"
+
+#include <c10/core/DeviceGuard.h>
+
+#include <chrono>
+
+#include "borrow.h"
+#include "half.h"
+#include "random.h"
+
+namespace portacl_npu {
+namespace {
+
+using c10::IValue;
+using torch::jit::Stack;
+
+std::string NameOf(const c10::OperatorHandle& op) { return toString(op.operator_name()); }
+
+void DescribeTensor(const at::Tensor& t, std::string* text) {
+  if (!t.defined()) return;
+  if (!text->empty()) *text += ' ';
+  *text += c10::toString(t.scalar_type());
+  *text += '[';
+  for (int64_t axis = 0; axis < t.dim(); ++axis) {
+    if (axis > 0) *text += 'x';
+    *text += std::to_string(t.size(axis));
+  }
+  *text += ']';
+}
+
+// Gives the kernel its generator; false where the operator takes none.
+bool SetGenerator(const c10::OperatorHandle& op, c10::Device device, IValue* arguments) {
+  const auto& declared = op.schema().arguments();
+  bool takes_one = false;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    IValue& value = arguments[i];
+    if (value.isGenerator()) {
+      if (value.toGenerator().device().type() == kNpu) value = NextNumbers(value.toGenerator());
+      return true;
+    }
+    if (declared[i].name() != "generator") continue;
+    takes_one = true;
+    if (auto numbers = NextDefaultNumbers(device)) value = std::move(*numbers);
+  }
+  return takes_one;
+}
+
+void RunSeeded(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
+  if (SetGenerator(op, device, stack->data() + first)) {
+    const Lending now;
+    RunCpuKernel(op, stack);
+    return;
+  }
+  const BorrowedDefaultGenerator numbers(device);
+  const Lending now;
+  RunCpuKernel(op, stack);
+}
+
+void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
+  if (C10_UNLIKELY(op.hasTag(at::Tag::nondeterministic_seeded))) {
+    RunSeeded(op, device, first, stack);
+    return;
+  }
+  const Lending now;
+  RunCpuKernel(op, stack);
+}
+
+template <class Handle>
+BoxedKernel RegisteredKernel(const Handle& op) {
+  if constexpr (requires { op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1); }) {
+    return [kernel = op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1)](
+               const c10::OperatorHandle& called, c10::DispatchKeySet keys, Stack* stack) {
+      kernel.callBoxed(called, keys, stack);
+    };
+  } else {
+    return {};
+  }
+}
+
+class Report {
+ public:
+  Report(const c10::OperatorHandle& op, const IValue* arguments)
+      : name_(NameOf(op)), tensors_(DescribeTensors(arguments, op.schema().arguments().size())) {}
+  ~Report() {
+    const std::chrono::duration<double, std::micro> time =
+        std::chrono::steady_clock::now() - begin_;
+    ReportCall(name_.c_str(), tensors_.c_str(), time.count());
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+
+ private:
+  const std::string name_;
+  const std::string tensors_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::string DescribeTensors(const IValue* values, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    if (values[i].isTensor()) DescribeTensor(values[i].toTensor(), &text);
+    if (!values[i].isTensorList()) continue;
+    for (const at::Tensor& t : values[i].toTensorVector()) DescribeTensor(t, &text);
+  }
+  return text;
+}
+
+void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  const std::string& name = op.schema().name();
+  const size_t first = stack->size() - op.schema().arguments().size();
+  std::optional<Report> report;
+  if (C10_UNLIKELY(Watched())) report.emplace(op, stack->data() + first);
+  Borrowed borrowed(name.c_str(), /*flat=*/false);
+  if (C10_UNLIKELY(name == "aten::copy_")) borrowed.AllowSeveralDevices();
+  for (size_t i = first; i < stack->size(); ++i) borrowed.ToCpu(&(*stack)[i]);
+  const c10::Device device = borrowed.ChooseDevice();
+  TORCH_CHECK(with_hosts_ || !borrowed.has_host_tensors(),
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              device, " and cpu! (", name, ")");
+  const c10::DeviceGuard on(device);
+  // Deterministic algorithms include that new memory is filled.
+  if (!allocates_ || at::globalContext().deterministicAlgorithms()) borrowed.Synchronize();
+  Run(op, device, first, stack);
+  borrowed.FollowSizes();
+  for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
+}
+
+BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op) { return RegisteredKernel(op); }
+
+void Preferred::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const at::Tensor& first = stack->at(stack->size() - op.schema().arguments().size()).toTensor();
+  const auto type = first.scalar_type();
+  if (type == at::kFloat || type == at::kHalf || type == at::kBFloat16 ||
+      (with_double_ && type == at::kDouble)) {
+    plugins_(op, keys, stack);
+  } else {
+    Routed()(op, keys, stack);
+  }
+}
+
+void StockAutograd::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  using Key = c10::DispatchKey;  // as the dispatcher chooses for AutogradCPU
+  const bool composite = op.hasKernelForDispatchKey(Key::CompositeImplicitAutograd) &&
+                         !op.hasKernelForDispatchKey(Key::CPU) &&
+                         !op.hasKernelForDispatchKey(Key::CompositeExplicitAutograd);
+  const bool formula = !composite && op.hasKernelForDispatchKey(Key::Autograd);
+  op.callBoxedForDispatchKey(formula ? Key::Autograd : Key::CompositeImplicitAutograd, *stack);
+}
+
+void Composite::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  using Key = c10::DispatchKey;
+  const bool is_explicit = op.hasKernelForDispatchKey(Key::CompositeExplicitAutograd);
+  op.callBoxedForDispatchKey(
+      is_explicit ? Key::CompositeExplicitAutograd : Key::CompositeImplicitAutograd, *stack);
+}
+
+void ToCopy::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  constexpr size_t kSelf = 0, kDtype = 1, kDevice = 3;
+  IValue* const arguments = stack->data() + stack->size() - op.schema().arguments().size();
+  const at::Tensor& self = arguments[kSelf].toTensor();
+  const IValue& device = arguments[kDevice];
+  IValue& dtype = arguments[kDtype];
+  const bool on_npu = (device.isNone() ? self.device() : device.toDevice()).type() == kNpu;
+  if (on_npu && dtype.isInt() && dtype.toScalarType() == at::kDouble &&
+      self.scalar_type() != at::kDouble) {
+    TORCH_WARN_ONCE("npu has no float64: a cast to it gives float32, as on the hardware");
+    dtype = at::kFloat;
+  }
+  Composite()(op, keys, stack);
+}
+
+void Refused::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, NameOf(op),
+      ": portacl has no such operator, and PyTorch has no CPU kernel that could stand for it");
+}
+
+}  // namespace portacl_npu

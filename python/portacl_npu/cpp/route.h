@@ -1,0 +1,84 @@
+// Kernels for the device that call PyTorch's own.
+#pragma once
+
+#include <ATen/core/boxing/OperatorKernel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace portacl_npu {
+
+// An operator by its CPU kernel, on the same memory. Synchronous: the current stream is finished
+// first, and the results are there when the call returns. (A kernel may allocate, and a block that
+// the allocator gives out again may have a reader on the stream still.)
+class Routed final : public c10::OperatorKernel {
+ public:
+  // `with_hosts`: takes tensors of the CPU beside the device's. `allocates`: touches no elements,
+  // so that nothing has to be finished first.
+  explicit Routed(bool with_hosts = false, bool allocates = false)
+      : with_hosts_(with_hosts), allocates_(allocates) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+
+ private:
+  const bool with_hosts_;
+  const bool allocates_;
+};
+
+using BoxedKernel =
+    std::function<void(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*)>;
+
+// The kernel that the plugin registered for an operator; empty where PyTorch (before 2.9) does not
+// give it out.
+BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op);
+
+// An operator that portacl has: the plugin's kernel, which calls it, for the types that portacl
+// takes, and the CPU's for all others (pictures of uint8, float64).
+class Preferred final : public c10::OperatorKernel {
+ public:
+  Preferred(BoxedKernel plugins, bool with_double)
+      : plugins_(std::move(plugins)), with_double_(with_double) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+
+ private:
+  const BoxedKernel plugins_;
+  const bool with_double_;
+};
+
+// PyTorch's formula for autograd, where the plugin has one for its own backward operators.
+class StockAutograd final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+};
+
+// The operator's kernel in terms of other operators, on the tensors as they are.
+class Composite final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+};
+
+// aten::_to_copy as Composite does it, but that a cast to float64 gives float32, as the plugin does
+// it with NPUs that have no float64.
+class ToCopy final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+};
+
+// An operator that nothing here can run: says so in the line that calls it.
+class Refused final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+};
+
+// "float32[2, 3] int64[]" of the tensors among the first `count` values.
+std::string DescribeTensors(const c10::IValue* values, size_t count);
+
+}  // namespace portacl_npu

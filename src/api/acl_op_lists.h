@@ -1,0 +1,19 @@
+// Inputs of operators by name that are lists of integers: their values decide shapes, so they are
+// read while the call is planned.
+#ifndef PORTACL_API_ACL_OP_LISTS_H_
+#define PORTACL_API_ACL_OP_LISTS_H_
+
+#include "acl/acl_base.h"
+#include "api/acl_op_handles.h"
+#include "api/acl_op_registry.h"
+#include "base/status.h"
+
+namespace portacl::api {
+
+// Of a call that is only compiled `inputs` is null: the values of constants alone are known then.
+base::Status ReadHostLists(const GraphOperator& op, const GraphRow& row,
+                           const aclDataBuffer* const inputs[], HostLists* lists);
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_ACL_OP_LISTS_H_

@@ -1,0 +1,133 @@
+// The planning functions of portacl/portacl.h, made of ops/operator_list.inc. One that the header
+// does not declare, or declares otherwise, does not compile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "api/native_plan.h"
+#include "api/shim.h"
+#include "ops/call.h"
+#include "ops/call_timer.h"
+#include "ops/operator_list.h"
+
+namespace {
+
+using portacl::base::Status;
+using portacl::base::TensorDesc;
+using portacl::ops::Call;
+using portacl::ops::Signature;
+
+// Makes a call from the arguments of a planning function, in their order.
+class ArgumentReader {
+ public:
+  ArgumentReader(const Signature& signature, const char* op)
+      : call_(signature, portacl::ops::Surface::kNative, op) {}
+
+  // Null stays null; the operator decides whether that is an error.
+  void Add(const portaclTensor* tensor) {
+    const char* const name = call_.parameter(call_.size()).name;
+    call_.Add(tensor == nullptr ? nullptr : Read(name, *tensor));
+  }
+  void Add(int32_t value) { call_.Add(int64_t{value}); }
+  // One value for each spatial axis, zeros for null.
+  void Add(const double* scales) {
+    std::array<double, 3> read{};
+    if (scales != nullptr) std::copy_n(scales, call_.axes(), read.begin());
+    call_.Add(read);
+  }
+
+  Status Plan(std::shared_ptr<const portacl::ops::Plan>* plan) const {
+    if (!status_.ok()) return status_;
+    return MakePlan(call_, plan);
+  }
+
+ private:
+  const TensorDesc* Read(const char* name, const portaclTensor& tensor) {
+    TensorDesc& desc = descs_[count_++];
+    if (tensor.rank < 1 || tensor.rank > PORTACL_MAX_RANK) {
+      Fail(
+          "{} has rank {}, but must have 1 to {} (a C++ view gets rank -1 where shape and strides "
+          "differ in length)",
+          name, tensor.rank, static_cast<int>(PORTACL_MAX_RANK));
+      return &desc;
+    }
+    desc.dtype = static_cast<portacl::base::DType>(tensor.dtype);
+    desc.shape = portacl::base::Dims(tensor.shape, tensor.rank);
+    desc.strides = portacl::base::Dims(tensor.strides, tensor.rank);
+    desc.has_storage = false;
+    desc.data = tensor.data;
+    for (int i = 0; i < tensor.rank; ++i) {
+      if (tensor.shape[i] < 0) {
+        Fail("{} has shape {}, but extents must be at least 0", name, desc.shape.ToString());
+      }
+    }
+    if (status_.ok() && desc.NumElements() < 0) {
+      Fail("{} has shape {}, whose number of elements exceeds 64 bits", name,
+           desc.shape.ToString());
+    }
+    return &desc;
+  }
+
+  template <class... Args>
+  void Fail(fmt::format_string<Args...> text, Args&&... args) {
+    if (!status_.ok()) return;
+    status_ =
+        Status(PORTACL_ERROR_INVALID,
+               fmt::format("{}: {}", call_.op(), fmt::format(text, std::forward<Args>(args)...)));
+  }
+
+  Call call_;
+  size_t count_ = 0;
+  std::array<TensorDesc, portacl::ops::kMaxTensors> descs_;
+  Status status_;
+};
+
+// Plans with make(&plan) and hands the plan to the caller.
+template <class Read>
+int32_t MakeNativePlan(const Signature& signature, portaclPlan** plan, const Read& read) {
+  if (plan != nullptr) *plan = nullptr;
+  const char* const op = RowOf(signature.op).title;
+  return portacl::api::GuardedNative(op, [&]() -> int32_t {
+    if (plan == nullptr) {
+      return portacl::base::Report(Status(PORTACL_ERROR_NULL, fmt::format("{}: plan is null", op)));
+    }
+    const portacl::ops::CallTimer timer;
+    ArgumentReader reader(signature, op);
+    read(reader);
+    std::shared_ptr<const portacl::ops::Plan> made;
+    if (const Status status = reader.Plan(&made); !status.ok()) {
+      return portacl::base::Report(status);
+    }
+    timer.Planned(*made);
+    *plan = new portaclPlan{std::move(made)};
+    return PORTACL_OK;
+  });
+}
+
+// A parameter's type by its kind.
+using Input = const portaclTensor*;
+using Grid = const portaclTensor*;
+using Output = const portaclTensor*;
+using Mode = int32_t;
+using Flag = int32_t;
+using Scales = const double*;
+
+}  // namespace
+
+extern "C" {
+
+#define PORTACL_DECLARE(Kind, name, ...) Kind name,
+#define PORTACL_READ(Kind, name, ...) reader.Add(name);
+
+#define PORTACL_NATIVE(function, Name, traits, ...)                                               \
+  static_assert(sizeof(&function) > 0);                                                           \
+  int32_t function(PORTACL_FOR_EACH(PORTACL_DECLARE, __VA_ARGS__) portaclPlan** plan) {           \
+    return MakeNativePlan(portacl::ops::signatures::function, plan, [&](ArgumentReader& reader) { \
+      PORTACL_FOR_EACH(PORTACL_READ, __VA_ARGS__)                                                 \
+    });                                                                                           \
+  }
+#include "ops/operator_list.inc"
+
+}  // extern "C"

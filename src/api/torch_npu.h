@@ -1,0 +1,15 @@
+// The Python package portacl_npu, with which whole torch_npu programs run: how a process gets it.
+#ifndef PORTACL_API_TORCH_NPU_H_
+#define PORTACL_API_TORCH_NPU_H_
+
+namespace portacl::api {
+
+// For the end of aclInit: where libtorch_npu.so and a Python interpreter are in the process,
+// imports portacl_npu from this library's install tree, else from where Python finds it, and lets
+// it take PyTorch's operators. Does nothing anywhere else. The caller holds no lock of this
+// library. What goes wrong becomes a Python warning.
+void JoinTorchNpu() noexcept;
+
+}  // namespace portacl::api
+
+#endif  // PORTACL_API_TORCH_NPU_H_

@@ -1,0 +1,76 @@
+// All settings that come from the environment: the one list of them, and how each is read.
+//
+// A setting is one line of PORTACL_SETTINGS. The line makes its function here, keeps its name from
+// being taken for a misspelled one, and must have its row in README's table of settings or in a
+// page of docs (tests/script/settings_test.sh).
+#ifndef PORTACL_BASE_SETTINGS_H_
+#define PORTACL_BASE_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace portacl::base::settings {
+
+// Each line: the function's name, the variable's, what it sets. An integer has its range.
+//
+//   TEXT(F, ...)     const char* F()              "" where the variable is not set
+//   FLAG(F, ...)     bool F()                     true where it is "1"
+//   INTEGER(F, ...)  int64_t F(int64_t fallback)  a decimal number in the range
+//   BYTES(F, ...)    size_t F(size_t fallback)    a number; a suffix K, M or G is a power of 1024
+//   PYTHON(F, ...)   none: the Python package reads it, whose processes load the library as well
+//
+// What is no such value is named on stderr and ignored.
+#define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
+  TEXT(Profile, "PORTACL_PROFILE", "what the aclnn API accepts")                                 \
+  TEXT(Edition, "PORTACL_EDITION", "which published pages the aclnn API follows: 8.x, 9.x")      \
+  FLAG(Strict, "PORTACL_STRICT", "refuses what is otherwise accepted with a warning")            \
+  TEXT(Impl, "PORTACL_IMPL", "forces a kernel (avx2) or one of its paths (avx2:slab)")           \
+  INTEGER(NumThreads, "PORTACL_NUM_THREADS", 1, 1024, "threads of the kernels")                  \
+  INTEGER(AdaptThreads, "PORTACL_ADAPT_THREADS", 0, 1, "0: always all of them, however busy")    \
+  INTEGER(Devices, "PORTACL_DEVICES", 1, 64, "devices, with memory and streams of their own")    \
+  BYTES(DeviceMemory, "PORTACL_DEVICE_MEMORY", "memory that a device says it has")               \
+  BYTES(PoolBytes, "PORTACL_POOL_BYTES", "freed device memory that is kept for the next blocks") \
+  TEXT(GuardText, "PORTACL_GUARD", "device memory faults on host access")                        \
+  FLAG(Lazy, "PORTACL_LAZY", "streams begin their work as late as they may")                     \
+  TEXT(Log, "PORTACL_LOG", "the log's level, and whether calls are logged")                      \
+  TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \
+  PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
+  PYTHON(Cache, "PORTACL_CACHE", "the folder of what is built once a machine")                   \
+  TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
+  PYTHON(Torch, "PORTACL_TORCH", "1, forward: portacl under PyTorch without an import")          \
+  PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")
+
+#define PORTACL_DECLARE_TEXT(function, name, meaning) const char* function();
+#define PORTACL_DECLARE_FLAG(function, name, meaning) bool function();
+#define PORTACL_DECLARE_INTEGER(function, name, low, high, meaning) \
+  int64_t function(int64_t fallback);
+#define PORTACL_DECLARE_BYTES(function, name, meaning) size_t function(size_t fallback);
+#define PORTACL_DECLARE_NOTHING(function, name, meaning)
+PORTACL_SETTINGS(PORTACL_DECLARE_TEXT, PORTACL_DECLARE_FLAG, PORTACL_DECLARE_INTEGER,
+                 PORTACL_DECLARE_BYTES, PORTACL_DECLARE_NOTHING)
+#undef PORTACL_DECLARE_TEXT
+#undef PORTACL_DECLARE_FLAG
+#undef PORTACL_DECLARE_INTEGER
+#undef PORTACL_DECLARE_BYTES
+#undef PORTACL_DECLARE_NOTHING
+
+// PORTACL_GUARD as a switch, which its reader asks for later than whether it is set.
+bool Guard();
+
+// Settings of others that the library follows; "" where they are not set.
+const char* OpenMpThreads();         // OMP_NUM_THREADS
+const char* VendorLogLevel();        // ASCEND_GLOBAL_LOG_LEVEL
+bool VendorLogOnStdout();            // ASCEND_SLOG_PRINT_TO_STDOUT
+const char* VendorVisibleDevices();  // ASCEND_RT_VISIBLE_DEVICES
+const char* VendorDevice();          // ASCEND_DEVICE_ID
+
+// How values are read, of a variable of any name: what the functions above are made of.
+const char* ReadText(const char* name);
+bool ReadFlag(const char* name);
+int64_t ReadInteger(const char* name, int64_t low, int64_t high, int64_t fallback);
+size_t ReadBytes(const char* name, size_t fallback);
+
+}  // namespace portacl::base::settings
+
+#endif  // PORTACL_BASE_SETTINGS_H_

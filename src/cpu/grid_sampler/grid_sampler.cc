@@ -1,0 +1,67 @@
+// The kernels of the grid sampler and its gradients, on images and volumes: compiled for every
+// instruction set, and listed. Each runs the path that its plan has chosen.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/grid_sampler/grid_sampler_2d.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_3d.h"
+#include "cpu/grid_sampler/grid_sampler_3d_backward.h"
+#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using cpu::PlanGridSampler2D;
+using cpu::PlanGridSampler2DBackward;
+using cpu::PlanGridSampler3D;
+using cpu::PlanGridSampler3DBackward;
+
+template <class Params, class Plan>
+void Run(const Params& params, const Plan& plan, void* workspace) {
+  std::visit([&](const auto& way) { RunPath(params, way, workspace); }, plan.way);
+}
+
+constexpr auto& Run2D = Run<ops::GridSampler2DParams, GridSampler2DPlan>;
+constexpr auto& Run2DBackward = Run<ops::GridSampler2DBackwardParams, GridSampler2DBackwardPlan>;
+constexpr auto& Run3D = Run<ops::GridSampler3DParams, GridSampler3DPlan>;
+constexpr auto& Run3DBackward = Run<ops::GridSampler3DBackwardParams, GridSampler3DBackwardPlan>;
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::GridSampler2DParams>> GridSampler2DKernels() {
+  static constexpr base::Kernel<ops::GridSampler2DParams> kKernels[] = {
+      PORTACL_KERNELS(PlanGridSampler2D, Run2D)};
+  return kKernels;
+}
+
+std::span<const base::Kernel<ops::GridSampler2DBackwardParams>> GridSampler2DBackwardKernels() {
+  static constexpr base::Kernel<ops::GridSampler2DBackwardParams> kKernels[] = {
+      PORTACL_KERNELS(PlanGridSampler2DBackward, Run2DBackward)};
+  return kKernels;
+}
+
+std::span<const base::Kernel<ops::GridSampler3DParams>> GridSampler3DKernels() {
+  static constexpr base::Kernel<ops::GridSampler3DParams> kKernels[] = {
+      PORTACL_KERNELS(PlanGridSampler3D, Run3D)};
+  return kKernels;
+}
+
+std::span<const base::Kernel<ops::GridSampler3DBackwardParams>> GridSampler3DBackwardKernels() {
+  static constexpr base::Kernel<ops::GridSampler3DBackwardParams> kKernels[] = {
+      PORTACL_KERNELS(PlanGridSampler3DBackward, Run3DBackward)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,278 @@
+// The gradients on slabs: points are sorted into row strips, strips are summed on pixel-major
+// slabs, block of channels by block, and the blocks' gridGrad sums are added in order.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_grid_grad-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_points-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
+#include "cpu/machine/fetch.h"
+#include "runtime/parallel.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+using ops::Interpolation;
+
+// gradOutput of one image and block.
+template <class T>
+struct GradOutputBlock {
+  const T* base;  // point 0, the block's first channel
+  PointStrides at;
+  int64_t channels;
+};
+
+// Points one after the other in memory are transposed together, others one by one.
+template <class T, int L, class F = base::ComputeType<T>>
+void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
+  const auto& from = *static_cast<const GradOutputBlock<T>*>(source);
+  if (index != nullptr && index[count - 1] - index[0] == count - 1) {
+    first = index[0];
+    index = nullptr;
+  }
+  Planar<const T> planar = {from.base, from.at.channel_stride, from.at.pixel_stride, from.channels,
+                            count};
+  if (index == nullptr && from.at.flat) {
+    planar.base += first * from.at.pixel_stride;
+    ReadPixels<T, L, Beside::kNothing>(planar, to, L);
+    return;
+  }
+  planar.pixels = 1;
+  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
+  for (int64_t k = 0; k < count; ++k) {
+    planar.base = from.base + from.at.OffsetOf(index != nullptr ? index[k] : first + k);
+    ReadPixels<T, L, Beside::kNothing>(planar, to + k * L, L);
+  }
+}
+
+// The same from `gathered`: L lanes a point, in the order of the points' numbers.
+template <class F, int L>
+void FetchGathered(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
+  const BlockTag<F, L> d;
+  const F* rows = static_cast<const F*>(source);
+  for (int64_t k = 0; k < count; ++k) {
+    const F* row = rows + (index != nullptr ? index[k] : first + k) * L;
+    if (index != nullptr) {  // behind the list's end any number
+      FetchElement<2>(rows, int64_t{index[k + kFetchAhead]} * L);
+    }
+    for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
+      hn::Store(hn::Load(d, row + lane), d, to + k * L + lane);
+    }
+  }
+}
+
+// What the strips' lists hold: groups of points, or points; the latter's gradOutput may have been
+// gathered before.
+enum class Lists { kGroups, kPoints, kGathered };
+
+template <class T>
+class Backward {
+ public:
+  using F = base::ComputeType<T>;
+
+  Backward(const Params& p, const SlabGeometry& g, void* workspace)
+      : call_(p, g, workspace),
+        p_(p),
+        s_(p.shape),
+        g_(g),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+
+  void Run() const {
+    if (!g_.by_image) {
+      for (int64_t n = 0; n < s_.n; ++n) RunImage(n, 0);
+      return;
+    }
+    runtime::ParallelForSlots(s_.n, g_.slots, [&](int slot, int64_t n) { RunImage(n, slot); });
+  }
+
+ private:
+  using Scratch = ImageScratch<F>;
+
+  void RunImage(int64_t n, int slot) const {
+    const Scratch scratch = call_.ScratchOf(slot);
+    bool in_lists = false;
+    if (p_.want_input_grad || call_.slopes) {
+      const PointOrder order = PointLister<T>(call_, n, scratch).List();
+      in_lists = g_.in_lists && order != PointOrder::kSmooth;
+      if (order == PointOrder::kRandom && g_.group_blocks > 0) {
+        for (int64_t block = 0; block < g_.blocks.count; block += g_.group_blocks) {
+          const int64_t end = std::min(block + g_.group_blocks, g_.blocks.count);
+          GatherGradOutput(n, block, end, scratch);
+          RunStrips(n, block, end, scratch, Lists::kGathered, slot);
+        }
+      } else {
+        const Lists lists = order == PointOrder::kSmooth ? Lists::kGroups : Lists::kPoints;
+        RunStrips(n, 0, g_.blocks.count, scratch, lists, slot);
+      }
+    }
+    if (p_.want_grid_grad) GridGradFinisher<T>(call_, n, scratch, in_lists).Run();
+  }
+
+  // ---- gradOutput -------------------------------------------------------------------------------
+
+  GradOutputBlock<T> GradOutputOf(int64_t n, int64_t block) const {
+    const T* base = static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0] +
+                    g_.blocks.FirstChannel(block) * p_.grad_output_stride[1];
+    return {base, grad_output_at_, g_.blocks.ChannelsOf(block)};
+  }
+
+  F* GatheredOf(int64_t block, const Scratch& scratch) const {
+    return scratch.gathered + block % g_.group_blocks * g_.points * g_.blocks.MostLanes();
+  }
+
+  void GatherGradOutput(int64_t n, int64_t begin, int64_t end, const Scratch& scratch) const {
+    for (int64_t block = begin; block < end; ++block) {
+      const GradOutputBlock<T> from = GradOutputOf(n, block);
+      F* to = GatheredOf(block, scratch);
+      g_.blocks.WithLanes(block, [&](auto lanes) {
+        call_.ForChunks([&](int64_t, int64_t first, int64_t last) HWY_ATTR {
+          for (int64_t p = first; p < last; p += 64) {
+            const int64_t count = std::min<int64_t>(64, last - p);
+            if (!call_.Shared()) {
+              FetchPoints<T, lanes>(&from, p, nullptr, count, to + p * lanes);
+              continue;
+            }
+            HWY_ALIGN F points[64 * lanes];
+            FetchPoints<T, lanes>(&from, p, nullptr, count, points);
+            const BlockTag<F, lanes> d;
+            for (int64_t i = 0; i < count * lanes; i += kBlockLanes<F, lanes>) {
+              hn::Stream(hn::Load(d, points + i), d, to + p * lanes + i);
+            }
+          }
+          if (kCanShare) hwy::FlushStream();
+        });
+      });
+    }
+  }
+
+  // ---- strips -----------------------------------------------------------------------------------
+
+  void RunStrips(int64_t n, int64_t begin, int64_t end, const Scratch& scratch, Lists lists,
+                 int image_slot) const {
+    const int64_t blocks = end - begin;
+    const auto run_strip = [&](int slot, int64_t block, int64_t strip) {
+      g_.blocks.WithLanes(
+          block, [&](auto lanes) { RunStrip<lanes>(n, block, strip, scratch, lists, slot); });
+    };
+    const auto run_block = [&](int slot, int64_t i) {
+      for (int64_t strip = 0; strip < g_.strips; ++strip) run_strip(slot, begin + i, strip);
+    };
+    if (g_.by_image) {
+      for (int64_t i = 0; i < blocks; ++i) run_block(image_slot, i);
+    } else if (blocks % g_.slots == 0) {
+      // On a random grid, the gridGrad sums of a block's strips are stored side by side (but
+      // in_lists): threads in different strips would take the cache lines from each other.
+      runtime::ParallelForSlots(blocks, g_.slots, run_block);
+    } else {
+      runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {
+        run_strip(slot, begin + i / g_.strips, i % g_.strips);
+      });
+    }
+  }
+
+  template <int L>
+  void RunStrip(int64_t n, int64_t block, int64_t strip, const Scratch& scratch, Lists lists,
+                int slot) const {
+    F* slab = call_.SlabOf(slot);
+    const int64_t first_row = g_.strips == 1 ? 0 : strip << g_.shift;
+    const int64_t end_row = g_.strips == 1 ? s_.h : std::min(s_.h, (strip + 1) << g_.shift);
+    const GradOutputBlock<T> grad_output = GradOutputOf(n, block);
+    StripJob<F> job = {};
+    job.geometry = call_.geometry;
+    job.pitch = g_.pitch;
+    job.first_row = first_row;
+    job.end_row = end_row;
+    job.halo_end = first_row + g_.slab_rows - 2;
+    job.slab = slab;
+    job.fetch = FetchPoints<T, L>;
+    job.fetch_source = &grad_output;
+    if (lists == Lists::kGathered) {
+      job.random = true;
+      job.fetch = FetchGathered<F, L>;
+      job.fetch_source = GatheredOf(block, scratch);
+    }
+    job.foreign = g_.points + slot * kForeignPoints;
+    job.partial = scratch.partial + block * g_.partial_points * 2;
+    SetEntries(strip, scratch, lists, &job);
+    const SlabBlock cells = {.n = n,
+                             .first_channel = g_.blocks.FirstChannel(block),
+                             .channels = g_.blocks.ChannelsOf(block),
+                             .pitch = g_.pitch,
+                             .first_row = first_row,
+                             .end_row = end_row,
+                             .halo_end = job.halo_end,
+                             .values = call_.slopes,
+                             .sums = p_.want_input_grad,
+                             .stream = g_.stream};
+    LoadSlab<L, T>(p_, cells, slab);
+    if (job.count > 0) Pass<L>()(job);
+    if (p_.want_input_grad) FlushSlab<L, T>(p_, cells, slab);
+  }
+
+  void SetEntries(int64_t strip, const Scratch& scratch, Lists lists, StripJob<F>* job) const {
+    job->x = scratch.x;
+    job->y = scratch.y;
+    job->points = g_.points;
+    if (g_.strips == 1) {
+      job->count = g_.points;
+      return;
+    }
+    const int32_t* ends = scratch.cursor + g_.chunks * g_.strips;
+    const int32_t first = strip == 0 ? 0 : ends[strip - 1];
+    if (lists == Lists::kGroups) {
+      job->groups = scratch.group_lists + first;
+      job->count = ends[strip] - first;
+      return;
+    }
+    job->x = scratch.x + first;
+    job->y = scratch.y + first;
+    job->index = scratch.index + first;
+    job->count = ends[strip] - first;
+    if (g_.in_lists) {
+      job->in_lists = true;
+      job->partial += 2 * int64_t{first};
+    }
+  }
+
+  template <int L>
+  StripPass<F> Pass() const {
+    switch (s_.interpolation) {
+      case Interpolation::kNearest:
+        return NearestPass<F>(L);
+      case Interpolation::kBilinear:
+        return BilinearPass<F>(L, p_.want_input_grad, call_.slopes);
+      default:
+        return BicubicPass<F>(L, p_.want_input_grad, call_.slopes);
+    }
+  }
+
+  SlabCall<T> call_;
+  const Params& p_;
+  const ops::GridSampler2DShape& s_;
+  const SlabGeometry& g_;
+  PointStrides grad_output_at_;
+};
+
+}  // namespace
+
+void RunPath(const Params& p, const SlabGeometry& slabs, void* workspace) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    Backward<typename decltype(tag)::type>(p, slabs, workspace).Run();
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

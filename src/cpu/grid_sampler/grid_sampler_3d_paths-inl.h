@@ -1,0 +1,32 @@
+// The paths of grid sampling on volumes and of its gradients: each computes everything that a call
+// wants, by what the plan has found out for it. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_3D_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_3D_PATHS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_3D_PATHS_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_3D_PATHS_INL_H_
+#endif
+
+#include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_3d_plan.h"
+#include "cpu/vector/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+void RunPath(const ops::GridSampler3DParams& params, const VolumeGathers& gathers, void* workspace);
+void RunPath(const ops::GridSampler3DParams& params, const SampledBlocks& blocks, void* workspace);
+
+void RunPath(const ops::GridSampler3DBackwardParams& params, const GatheredGridGrad& gathers,
+             void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams& params, const OwnedSlabs& slabs,
+             void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams& params, const SummedBlocks& blocks,
+             void* workspace);
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,73 @@
+// Compiles the resampling kernels for every instruction set, and lists them.
+#include "cpu/resize/resample.h"
+
+#include "base/dispatch.h"
+#include "cpu/machine/pages.h"
+#include "cpu/resize/resample_plan.h"
+#include "runtime/parallel.h"
+
+#include <hwy/cache_control.h>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/resample.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/resize/resample_drivers-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::ResampleParams;
+
+template <class T, class F = base::ComputeType<T>>
+void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspace) {
+  const auto* const input = static_cast<const T*>(p.input);
+  auto* const output = static_cast<T*>(p.output);
+  // New pages come through the caches: so do the results.
+  const bool fresh = ArePagesMissing(output, plan.dense_bytes);
+  if (fresh) PreferHugePages(output, plan.dense_bytes);
+  runtime::ParallelForRanges(
+      plan.Boxes(), static_cast<int>(plan.slots), [&](int slot, int64_t first, int64_t last) {
+        Resampler<T> resampler(plan, static_cast<F*>(workspace) + slot * plan.size,
+                               plan.stream && !fresh);
+        for (int64_t i = first; i < last; ++i) resampler.Run(input, output, plan.Box(i));
+        if (plan.stream && !fresh) hwy::FlushStream();
+      });
+}
+
+void Run(const Params& params, const ResamplePlan& plan, void* workspace) {
+  base::DispatchFloating(params.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    RunTyped<T>(params, std::get<ResampleKernelPlan<base::ComputeType<T>>>(plan.way), workspace);
+  });
+}
+
+std::optional<ResamplePlan> Plan(const Params& params, std::string_view path) {
+  return base::DispatchFloating(params.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using F = base::ComputeType<T>;
+    const ResampleTarget target = {.lanes = Length(ComputeTag<T>()),
+                                   .block = kTransposed<F>,
+                                   .fixed = !HWY_HAVE_SCALABLE,
+                                   .can_stream = HWY_ARCH_X86 != 0};
+    return PlanResample<F>(params, static_cast<int64_t>(sizeof(T)), target, path);
+  });
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::ResampleParams>> ResampleKernels() {
+  static constexpr base::Kernel<ops::ResampleParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,92 @@
+// W by transposing: a block of rows becomes columns in a ring, where W is an outer axis; the
+// sums are transposed back. Serves any table.
+#if defined(PORTACL_CPU_RESIZE_RESAMPLE_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_RESAMPLE_COLUMNS_INL_H_
+#undef PORTACL_CPU_RESIZE_RESAMPLE_COLUMNS_INL_H_
+#else
+#define PORTACL_CPU_RESIZE_RESAMPLE_COLUMNS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/resize/resample_plan.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class F>
+inline constexpr int64_t kTransposed = kBlockLanes<F, 16>;
+
+// Sources [first, first + N) of N rows, to N columns at `to`. Reads nothing beyond `end` sources.
+template <class F, class Ti, int64_t N = kTransposed<F>>
+HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end, F* to) {
+  const BlockTag<F, 16> d;
+  const auto store = [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+    hn::Store(v, d, to + static_cast<int64_t>(j) * N);
+  };
+  if (first + N <= end) {
+    TransposeRows(
+        d, [&](size_t i) PORTACL_INLINE_LAMBDA { return LoadWide(d, from[i] + first); }, store);
+  } else {
+    TransposeRows(
+        d,
+        [&](size_t i) PORTACL_INLINE_LAMBDA {
+          return LoadWideFirst(d, from[i] + first, static_cast<size_t>(end - first));
+        },
+        store);
+  }
+}
+
+// Destinations [w0, w1) of `rows` <= N rows; `from` has N pointers to whole rows. w0 is a multiple
+// of N.
+template <class F, class Ti, class To, int64_t N = kTransposed<F>>
+HWY_NOINLINE void AddColumns(const ResampleKernelPlan<F>& plan, const Ti* const* from,
+                             To* const* to, int64_t rows, int64_t w0, int64_t w1, F* ring) {
+  const BlockTag<F, 16> d;
+  const ResampleTaps<F>& w = plan.w;
+  const int32_t* const at = plan.columns_at.data();
+  HWY_ALIGN F sums[N * N];
+  int64_t have = plan.Sources(w, w0, std::min(w0 + N, w1))[0] / N * N;
+  for (int64_t o0 = w0; o0 < w1; o0 += N) {
+    for (; have < plan.columns_end[static_cast<size_t>(o0 / N)]; have += N) {
+      RowsToColumns<F>(from, have, w.from, ring + (have & (plan.columns - 1)) * N);
+    }
+    const int64_t lanes = std::min(N, w1 - o0);
+    for (int64_t j = 0; j < lanes; ++j) {
+      const int64_t end = w.start[o0 + j + 1];
+      int64_t k = w.start[o0 + j];
+      auto acc = hn::Set(d, k < end ? plan.init : F{0});
+      for (; k < end; ++k) {
+        acc = hn::MulAdd(hn::Set(d, w.weight[k]), hn::Load(d, ring + at[k]), acc);
+      }
+      hn::Store(acc, d, sums + j * N);
+    }
+    TransposeRows(
+        d,
+        [&](size_t i) PORTACL_INLINE_LAMBDA {
+          return static_cast<int64_t>(i) < lanes ? hn::Load(d, sums + static_cast<int64_t>(i) * N)
+                                                 : hn::Zero(d);
+        },
+        [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+          if (static_cast<int64_t>(j) >= rows) return;
+          if (lanes == N) {
+            StoreNarrow(v, d, to[j] + o0);
+          } else {
+            StoreNarrowFirst(v, d, to[j] + o0, static_cast<size_t>(lanes));
+          }
+        });
+  }
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

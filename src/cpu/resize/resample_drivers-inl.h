@@ -1,0 +1,499 @@
+// The order in which rows, slices and volumes are resampled: see resample_plan.h.
+#if defined(PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_
+#undef PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_
+#else
+#define PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/half.h"
+#include "cpu/resize/resample_columns-inl.h"
+#include "cpu/resize/resample_lookup-inl.h"
+#include "cpu/resize/resample_periodic-inl.h"
+#include "cpu/resize/resample_plan.h"
+#include "cpu/resize/resample_rows-inl.h"
+#include "cpu/vector/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// Rows that W takes at a time at most.
+inline constexpr int64_t kMostRows = 16;
+
+// Computes boxes on one thread, with its scratch. Pointers to rows, of tensors or of scratch, are
+// to where column 0 would be: a tile's rows in scratch hold its columns only.
+template <class T>
+class Resampler {
+ public:
+  using F = base::ComputeType<T>;
+  using Plan = ResampleKernelPlan<F>;
+
+  // `stream`: results may go past the caches.
+  Resampler(const Plan& plan, F* scratch, bool stream)
+      : plan_(plan), scratch_(scratch), stream_(stream) {}
+
+  void Run(const T* input, T* output, const ResampleBox& box) {
+    box_ = box;
+    width_ = (box.w1 - box.w0) * plan_.inner;
+    const auto [first, end] = plan_.TileSources(box.w0, box.w1);
+    from_column_ = first;
+    from_width_ = (end - first) * plan_.inner;
+    if (plan_.RowsOnly()) return RunRows(input, output);
+    const auto [in, out] = OffsetsOf(box.plane);
+    input += in;
+    output += out;
+    if (plan_.d.identity) {
+      return plan_.backward ? BackwardRows<T>(input, plan_.input_h, output)
+                            : ForwardRows<T>(input, output, plan_.output_h);
+    }
+    return plan_.backward ? BackwardVolume(input, output) : ForwardVolume(input, output);
+  }
+
+ private:
+  // ---- where things are -----------------------------------------------------------------------
+
+  struct Offsets {
+    int64_t input, output;
+  };
+  Offsets OffsetsOf(int64_t plane) const {
+    Offsets offsets = {0, 0};
+    for (const ResampleOuter& axis : plan_.outer) {
+      const int64_t next = plane / axis.extent;
+      const int64_t at = plane - next * axis.extent;
+      offsets.input += at * axis.input;
+      offsets.output += at * axis.output;
+      plane = next;
+    }
+    return offsets;
+  }
+
+  // Scratch rows of destination or of source columns.
+  F* Destinations(int64_t part, int64_t row) const {
+    return scratch_ + part + row * plan_.row - box_.w0 * plan_.inner;
+  }
+  F* Sources(int64_t part, int64_t row) const {
+    return scratch_ + part + row * plan_.row - from_column_ * plan_.inner;
+  }
+  template <class Ti>
+  const Ti** Pointers(bool of_d) const {
+    return reinterpret_cast<const Ti**>(scratch_ + plan_.pointers) +
+           (of_d ? 0 : std::max(plan_.d.most, int64_t{1}));
+  }
+
+  // Where row r of a batch of results is put, and how it gets from there to its place.
+  T* Result(T* row, int64_t r) const {
+    if (!plan_.pack_output) return row;
+    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) - box_.w0;
+  }
+  void Deliver(const T* from, T* row) const {
+    if (!plan_.pack_output) return;
+    for (int64_t x = box_.w0; x < box_.w1; ++x) row[x * plan_.output_w] = from[x];
+  }
+
+  // Whether `n` results from `to` on, of a row or of a long run of rows, go past the caches.
+  template <class To>
+  bool Streams(const To* to, int64_t n) const {
+    if constexpr (std::is_same_v<To, T>) {
+      constexpr int64_t kRun = 16384;  // elements among which a split line does not count
+      constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
+      return stream_ && !plan_.pack_output &&
+             (n >= kRun ||
+              (reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLine == 0));
+    } else {
+      return false;
+    }
+  }
+
+  // ---- W --------------------------------------------------------------------------------------
+
+  // `ahead`: rows whose same columns are wanted soon, or null. `in_scratch`: more than the
+  // rows' elements may be read.
+  template <class Ti, class To>
+  void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch,
+         const Ti* const* ahead = nullptr) const {
+    switch (plan_.path) {
+      case ResamplePath::kCopy:
+        for (int64_t r = 0; r < rows; ++r) {
+          const int64_t at = box_.w0 * plan_.inner;
+          CopyRow<F>(from[r] + at, to[r] + at, width_, Streams(to[r] + at, width_));
+        }
+        return;
+      case ResamplePath::kPixels:
+        for (int64_t r = 0; r < rows; ++r) AddPixels(from[r], to[r]);
+        return;
+      case ResamplePath::kColumns: {
+        std::array<const Ti*, kMostRows> all;
+        for (int64_t r = 0; r < kTransposed<F>; ++r) {
+          all[static_cast<size_t>(r)] = from[std::min(r, rows - 1)];
+        }
+        return AddColumns<F>(plan_, all.data(), to, rows, box_.w0, box_.w1,
+                             scratch_ + plan_.transposed);
+      }
+      case ResamplePath::kPhases:
+        for (int64_t r = 0; r < rows; ++r) {
+          AddPhases(plan_, from[r], to[r], box_.w0, box_.w1, stream_ && std::is_same_v<To, T>,
+                    ahead == nullptr ? nullptr : ahead[r], Pointers<F>(false) + plan_.h.most,
+                    scratch_ + plan_.split);
+        }
+        return;
+      case ResamplePath::kLookup:
+      case ResamplePath::kExpand:
+        return WOfVectors(from, to, rows, in_scratch);
+    }
+  }
+
+  // Of rows of F; whole vectors of a row may be read.
+  template <class Ti, class To>
+  void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
+                  [[maybe_unused]] int64_t rows, [[maybe_unused]] bool in_scratch) const {
+#if !HWY_HAVE_SCALABLE
+    std::array<const F*, kMostRows> whole;
+    const bool expand = plan_.path == ResamplePath::kExpand;
+    for (int64_t r = 0; r < rows; ++r) {
+      if constexpr (std::is_same_v<Ti, F>) {
+        if (in_scratch || expand || plan_.w.from >= plan_.lookups.need) {
+          whole[static_cast<size_t>(r)] = from[r];
+          continue;
+        }
+      }
+      F* const row = Sources(plan_.converted, r);
+      const int64_t at = from_column_ * plan_.inner;
+      CopyRow<F>(from[r] + at, row + at, from_width_, false);
+      whole[static_cast<size_t>(r)] = row;
+    }
+    if (expand) {
+      for (int64_t r = 0; r < rows; ++r) {
+        Expand(plan_, whole[static_cast<size_t>(r)], to[r], box_.w0, box_.w1,
+               stream_ && std::is_same_v<To, T>);
+      }
+    } else {
+      LookUpRows(plan_, whole.data(), to, rows, box_.w0, box_.w1);
+    }
+#endif
+  }
+
+  // A pixel's channels are a row.
+  template <class Ti, class To>
+  void AddPixels(const Ti* from, To* to) const {
+    const ResampleTaps<F>& w = plan_.w;
+    const Ti** taps = Pointers<Ti>(false) + plan_.h.most;
+    for (int64_t o = box_.w0; o < box_.w1; ++o) {
+      const int64_t start = w.start[o];
+      const int64_t count = w.start[o + 1] - start;
+      if (count == 2) {  // linear
+        AddPixelPair<F>(w.weight + start, from + w.source[start] * plan_.inner,
+                        from + w.source[start + 1] * plan_.inner, to + o * plan_.inner, plan_.inner,
+                        plan_.init);
+        continue;
+      }
+      for (int64_t k = 0; k < count; ++k) taps[k] = from + w.source[start + k] * plan_.inner;
+      AddRows<F>(w.weight + start, taps, count, to + o * plan_.inner, plan_.inner, plan_.init,
+                 false);
+    }
+  }
+
+  // W of rows of the input.
+  template <class To>
+  void WOfInput(const T* const* from, To* const* to, int64_t rows,
+                const T* const* ahead = nullptr) const {
+    if (!plan_.pack_input) return W(from, to, rows, false, plan_.fetch ? ahead : nullptr);
+    std::array<const F*, kMostRows> packed;
+    for (int64_t r = 0; r < rows; ++r) {
+      F* const row = Sources(plan_.converted, r);
+      for (int64_t x = 0; x < plan_.w.from; ++x) {
+        row[x] = base::Widen(from[r][x * plan_.input_w]);
+      }
+      packed[static_cast<size_t>(r)] = row;
+    }
+    W(packed.data(), to, rows, true);
+  }
+
+  void RunRows(const T* input, T* output) const {
+    for (int64_t r0 = box_.h0; r0 < box_.h1; r0 += plan_.batch) {
+      const int64_t rows = std::min(plan_.batch, box_.h1 - r0);
+      std::array<const T*, kMostRows> from;
+      std::array<T*, kMostRows> places, to;
+      for (int64_t r = 0; r < rows; ++r) {
+        const auto i = static_cast<size_t>(r);
+        const Offsets offsets = OffsetsOf(r0 + r);
+        from[i] = input + offsets.input;
+        places[i] = output + offsets.output;
+        to[i] = Result(places[i], r);
+      }
+      WOfInput(from.data(), to.data(), rows);
+      for (int64_t r = 0; r < rows; ++r) {
+        Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
+      }
+    }
+  }
+
+  // ---- one plane, forward -----------------------------------------------------------------------
+
+  // Rows of a slice, W first, to rows of results (To is T) or of a slice in scratch.
+  template <class To, bool kToUser = true>
+  void ForwardRows(const T* input, To* output, int64_t output_h) const {
+    const ResampleTaps<F>& h = plan_.h;
+    if (h.identity) return ForwardRowsOfW<To, kToUser>(input, output, output_h);
+    const bool straight = plan_.w.identity && !plan_.pack_input;
+    int64_t ready = h.from, end = 0;  // places that the strip needs
+    for (int64_t o = box_.h0; o < box_.h1; ++o) {
+      const auto i = static_cast<size_t>(o);
+      if (plan_.h_ring.last[i] >= 0) ready = std::min(ready, plan_.h_ring.first[i]);
+      end = std::max(end, plan_.h_ring.last[i] + 1);
+    }
+    const int64_t at = box_.w0 * plan_.inner;
+#if !HWY_HAVE_SCALABLE
+    if (plan_.short_rows) {
+      while (ready < end) ready += FillRing(input, ready, end);
+      return AddShortRows<F>(h, plan_.h_ring.place.data(), Destinations(plan_.ring, 0), plan_.row,
+                             output + box_.h0 * output_h, output_h, box_.h0, box_.h1, width_,
+                             plan_.init);
+    }
+#endif
+    for (int64_t o = box_.h0; o < box_.h1; ++o) {
+      const int64_t start = h.start[o];
+      const int64_t count = h.start[o + 1] - start;
+      To* const place = output + o * output_h;
+      To* const to = ResultOf<kToUser>(place);
+      if (straight) {
+        const T** const taps = Pointers<T>(false);
+        for (int64_t k = 0; k < count; ++k) {
+          taps[k] = input + h.source[start + k] * plan_.input_h + at;
+        }
+        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init,
+                   kToUser && Streams(to + at, width_));
+      } else {
+        for (const int64_t last = plan_.h_ring.last[static_cast<size_t>(o)]; ready <= last;) {
+          ready += FillRing(input, ready, end);
+        }
+        const F** const taps = Pointers<F>(false);
+        for (int64_t k = 0; k < count; ++k) {
+          const int64_t p = plan_.h_ring.place[static_cast<size_t>(start + k)];
+          taps[k] = Destinations(plan_.ring, p & (plan_.h_slots - 1)) + at;
+        }
+        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init,
+                   kToUser && Streams(to + at, width_));
+      }
+      if constexpr (kToUser) Deliver(to, place);
+    }
+  }
+
+  template <bool kToUser, class To>
+  To* ResultOf(To* place) const {
+    if constexpr (kToUser) {
+      return Result(place, 0);
+    } else {
+      return place;
+    }
+  }
+
+  // A batch of rows, from the used row number `ready` on.
+  int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
+    const int64_t rows = std::min(plan_.batch, end - ready);
+    std::array<const T*, kMostRows> from, ahead;
+    std::array<F*, kMostRows> to;
+    const int64_t used = static_cast<int64_t>(plan_.h_ring.used.size());
+    for (int64_t r = 0; r < rows; ++r) {
+      const auto i = static_cast<size_t>(r);
+      const int64_t next = std::min(ready + rows + r, used - 1);
+      ahead[i] = input + plan_.h_ring.used[static_cast<size_t>(next)] * plan_.input_h;
+      from[i] = input + plan_.h_ring.used[static_cast<size_t>(ready + r)] * plan_.input_h;
+      to[i] = Destinations(plan_.ring, (ready + r) & (plan_.h_slots - 1));
+    }
+    WOfInput(from.data(), to.data(), rows, ahead.data());
+    return rows;
+  }
+
+  template <class To, bool kToUser>
+  void ForwardRowsOfW(const T* input, To* output, int64_t output_h) const {
+    for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
+      const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
+      std::array<const T*, kMostRows> from;
+      std::array<To*, kMostRows> to;
+      for (int64_t r = 0; r < rows; ++r) {
+        from[static_cast<size_t>(r)] = input + (h0 + r) * plan_.input_h;
+        to[static_cast<size_t>(r)] = output + (h0 + r) * output_h;
+      }
+      WOfInput(from.data(), to.data(), rows);
+    }
+  }
+
+  // ---- one plane, backward ----------------------------------------------------------------------
+
+  // The sum of rows of gradOutput, source columns of the tile.
+  template <class To>
+  void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to,
+                    Ahead ahead = {}) const {
+    const int64_t at = from_column_ * plan_.inner;
+    if (!plan_.pack_input) {
+      const bool stream = plan_.w.identity && Streams(to + at, from_width_);
+      return AddRows<F>(weight, from, taps, to + at, from_width_, plan_.init, stream, ahead);
+    }
+    F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
+    std::fill(sum, sum + from_width_, F{0});
+    for (int64_t k = 0; k < taps; ++k) {
+      AddStrided(weight[k], from[k], plan_.input_w, sum, from_width_);
+    }
+    if (static_cast<void*>(sum) != static_cast<void*>(to + at)) {
+      CopyRow<F>(sum, to + at, from_width_, false);
+    }
+  }
+
+  // Rows of gradOutput (Ti is T) or of its sums along D, H first.
+  template <class Ti, bool kFromUser = true>
+  void BackwardRows(const Ti* input, int64_t input_h, T* output) const {
+    const ResampleTaps<F>& h = plan_.h;
+#if !HWY_HAVE_SCALABLE
+    if (plan_.short_rows) {
+      AddShortRows<F>(h, h.source, input + from_column_, input_h,
+                      Sources(plan_.converted, 0) + from_column_, plan_.row, box_.h0, box_.h1,
+                      from_width_, plan_.init);
+    }
+#endif
+    for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
+      const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
+      std::array<const F*, kMostRows> sums;
+      std::array<T*, kMostRows> places, to;
+      for (int64_t r = 0; r < rows; ++r) {
+        const auto i = static_cast<size_t>(r);
+        places[i] = output + (h0 + r) * plan_.output_h;
+        to[i] = Result(places[i], r);
+        if (plan_.short_rows) {
+          sums[i] = Sources(plan_.converted, h0 + r - box_.h0);
+          continue;
+        }
+        if constexpr (!kFromUser) {
+          if (h.identity) {
+            sums[i] = input + (h0 + r) * input_h;
+            continue;
+          }
+        }
+        if (plan_.w.identity) {
+          AddH<kFromUser>(input, input_h, h0 + r, to[i]);
+        } else {
+          F* const sum = Sources(plan_.converted, r);
+          AddH<kFromUser>(input, input_h, h0 + r, sum);
+          sums[i] = sum;
+        }
+      }
+      if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows, true);
+      for (int64_t r = 0; r < rows; ++r) {
+        Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
+      }
+    }
+  }
+
+  // Destination row o of H, from_width_ columns.
+  template <bool kFromUser, class Ti, class To>
+  void AddH(const Ti* input, int64_t input_h, int64_t o, To* to) const {
+    const ResampleTaps<F>& h = plan_.h;
+    const int64_t start = h.start[o];
+    const int64_t count = h.start[o + 1] - start;
+    const int64_t column = from_column_ * (kFromUser ? plan_.input_w : plan_.inner);
+    const Ti** const taps = Pointers<Ti>(false);
+    for (int64_t k = 0; k < count; ++k) {
+      taps[k] = input + h.source[start + k] * input_h + column;
+    }
+    if constexpr (kFromUser) {
+      Ahead ahead;
+      if (plan_.fetch && count > 0) {  // the rows of the destination after the next one
+        ahead.rows = std::clamp<int64_t>(h.from / h.to, 1, 4);
+        ahead.stride = input_h * static_cast<int64_t>(sizeof(T));
+        ahead.from =
+            reinterpret_cast<const char*>(taps[count - 1]) + ahead.stride * (1 + ahead.rows);
+      }
+      AddInputRows(h.weight + start, taps, count, to, ahead);
+    } else {
+      AddRows<F>(h.weight + start, taps, count, to + from_column_ * plan_.inner, from_width_,
+                 plan_.init, false);
+    }
+  }
+
+  // ---- volumes ----------------------------------------------------------------------------------
+
+  void ForwardVolume(const T* input, T* output) const {
+    const ResampleTaps<F>& d = plan_.d;
+    const int64_t rows = box_.h1 - box_.h0;
+    const int64_t at = box_.w0 * plan_.inner;
+    const auto slice = [&](int64_t place) {
+      return scratch_ + plan_.slices + place % plan_.Deep() * plan_.slice;
+    };
+    int64_t ready = 0;
+    for (int64_t o = 0; o < d.to; ++o) {
+      const int64_t start = d.start[o];
+      const int64_t count = d.start[o + 1] - start;
+      for (; ready <= plan_.d_ring.last[static_cast<size_t>(o)]; ++ready) {
+        const int64_t source = plan_.d_ring.used[static_cast<size_t>(ready)];
+        ForwardRows<F, false>(input + source * plan_.input_d, slice(ready) - box_.h0 * width_ - at,
+                              width_);
+      }
+      const F** const taps = Pointers<F>(true);
+      for (int64_t k = 0; k < count; ++k) {
+        taps[k] = slice(plan_.d_ring.place[static_cast<size_t>(start + k)]);
+      }
+      T* const to = output + o * plan_.output_d + box_.h0 * plan_.output_h;
+      if (plan_.output_h == width_ && !plan_.pack_output) {  // one run
+        AddRows<F>(d.weight + start, taps, count, to, rows * width_, plan_.init,
+                   Streams(to, rows * width_));
+        continue;
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        T* const place = to + r * plan_.output_h;
+        T* const result = Result(place, 0);
+        AddRows<F>(d.weight + start, taps, count, result + at, width_, plan_.init, false);
+        Deliver(result, place);
+        for (int64_t k = 0; k < count; ++k) taps[k] += width_;
+      }
+    }
+  }
+
+  void BackwardVolume(const T* input, T* output) const {
+    const ResampleTaps<F>& d = plan_.d;
+    const auto [first, end] = plan_.Sources(plan_.h, box_.h0, box_.h1);
+    F* const slab = scratch_ + plan_.slices;
+    const int64_t column = from_column_ * plan_.inner;
+    const bool run = plan_.input_h == from_width_ && !plan_.pack_input;
+    for (int64_t o = 0; o < d.to; ++o) {
+      const int64_t start = d.start[o];
+      const int64_t count = d.start[o + 1] - start;
+      const T** const taps = Pointers<T>(true);
+      for (int64_t k = 0; k < count; ++k) {
+        taps[k] = input + d.source[start + k] * plan_.input_d + first * plan_.input_h +
+                  from_column_ * plan_.input_w;
+      }
+      if (run) {
+        AddRows<F>(d.weight + start, taps, count, slab, (end - first) * from_width_, plan_.init,
+                   false);
+      } else {
+        for (int64_t s = first; s < end; ++s) {
+          AddInputRows(d.weight + start, taps, count, slab + (s - first) * from_width_ - column);
+          for (int64_t k = 0; k < count; ++k) taps[k] += plan_.input_h;
+        }
+      }
+      BackwardRows<F, false>(slab - first * from_width_ - column, from_width_,
+                             output + o * plan_.output_d);
+    }
+  }
+
+  const Plan& plan_;
+  F* const scratch_;
+  const bool stream_;
+  ResampleBox box_{};
+  int64_t width_ = 0;        // elements of the tile's destination columns
+  int64_t from_column_ = 0;  // the tile's first source column, and elements from there on
+  int64_t from_width_ = 0;
+};
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,221 @@
+// W where the table repeats itself, P sources a destination or P destinations a source, with the
+// same weights everywhere but at the borders: exact ratios with half-pixel centres.
+//
+//   phases   the sources are split into P rows, every P-th in one: a tap is one of these, moved.
+//            What is left is a sum of rows.
+//   expand   P sums of the same few sources, interleaved
+//
+// Borders are done one by one.
+#if defined(PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
+#undef PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
+#else
+#define PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "cpu/resize/resample_plan.h"
+#include "cpu/resize/resample_rows-inl.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// Destinations [first, end) one by one.
+template <class F, class Ti, class To>
+void AddElements(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t first,
+                 int64_t end) {
+  const hn::CappedTag<F, 1> d;
+  const ResampleTaps<F>& w = plan.w;
+  for (int64_t o = first; o < end; ++o) {
+    const int64_t last = w.start[o + 1];
+    int64_t k = w.start[o];
+    auto acc = hn::Set(d, k < last ? plan.init : F{0});
+    for (; k < last; ++k) {
+      acc = hn::MulAdd(hn::Set(d, w.weight[k]), hn::Set(d, base::Widen(from[w.source[k]])), acc);
+    }
+    to[o] = base::Narrow<To>(hn::GetLane(acc));
+  }
+}
+
+// ---- phases -------------------------------------------------------------------------------------
+
+// Sources from from[0] on to `n` >= a vector elements of each of kPhases rows, `stride` apart.
+template <int kPhases, class F, class Ti>
+HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, const Ti* ahead) {
+  const ComputeTag<F> d;
+  const int64_t lanes = Length(d);
+  for (int64_t x0 = 0; x0 < n; x0 += lanes) {
+    const int64_t x = std::min(x0, n - lanes);
+    const Ti* const at = from + kPhases * x;
+    if (ahead != nullptr) {
+      const auto* const line = reinterpret_cast<const char*>(ahead + kPhases * x);
+      const int64_t bytes = kPhases * lanes * static_cast<int64_t>(sizeof(Ti));
+      for (int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(line + byte, 0, 2);
+    }
+    auto p0 = hn::Undefined(d), p1 = hn::Undefined(d);
+    if constexpr (kPhases == 2) {
+      LoadDeinterleaved2(d, at, p0, p1);
+    } else {
+      auto p2 = hn::Undefined(d);
+      if constexpr (kPhases == 3) {
+        LoadDeinterleaved3(d, at, p0, p1, p2);
+      } else {
+        auto p3 = hn::Undefined(d);
+        LoadDeinterleaved4(d, at, p0, p1, p2, p3);
+        hn::StoreU(p3, d, to + 3 * stride + x);
+      }
+      hn::StoreU(p2, d, to + 2 * stride + x);
+    }
+    hn::StoreU(p0, d, to + x);
+    hn::StoreU(p1, d, to + stride + x);
+  }
+}
+
+// Destinations [w0, w1) of one row, a chunk at a time so that the phases stay in L1. `ahead`: the
+// same place of a row that is wanted soon, or null. `taps`: room for as many pointers as a
+// destination has taps. `split`: for the phases.
+template <class F, class Ti, class To>
+void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t w0, int64_t w1,
+               bool stream, const Ti* ahead, const F** taps, F* split) {
+  const ResamplePeriod& period = plan.period;
+  const int64_t first = std::clamp(period.first, w0, w1);
+  const int64_t end = std::clamp(period.end, first, w1);
+  const int64_t P = period.ratio;
+  AddElements(plan, from, to, w0, first);
+  for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
+    const int64_t o1 = std::min(o0 + kResampleChunk, end);
+    // Phases [lo, hi): what the taps need, and at least a vector.
+    int64_t lo = std::max<int64_t>(0, o0 - kResampleMargin);
+    const int64_t hi = std::min(plan.w.to, std::max(o1 + kResampleMargin, lo + plan.lanes));
+    lo = std::min(lo, hi - plan.lanes);
+    const Ti* const next = ahead == nullptr ? nullptr : ahead + P * lo;
+    switch (P) {
+      case 2:
+        SplitPhases<2>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
+        break;
+      case 3:
+        SplitPhases<3>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
+        break;
+      default:
+        SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
+    }
+    for (int64_t k = 0; k < period.taps; ++k) {
+      const int64_t at = k - period.before + P * kResampleMargin;  // not negative
+      taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
+    }
+    AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init,
+               stream && reinterpret_cast<uintptr_t>(to + o0) % kStreamAlignment == 0);
+  }
+  AddElements(plan, from, to, end, w1);
+}
+
+// ---- expand -------------------------------------------------------------------------------------
+
+#if !HWY_HAVE_SCALABLE
+
+// Lane i of a and lane i of b follow each other: a becomes the lower half of that, b the upper one.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void Interleave(D d, V& a, V& b) {
+#if HWY_TARGET == HWY_AVX3
+  const hn::RebindToSigned<D> di;
+  using TI = hn::TFromD<decltype(di)>;
+  constexpr auto kLanes = static_cast<TI>(hn::MaxLanes(D()));
+  const auto i = hn::Iota(di, 0);
+  const auto odd = hn::And(i, hn::Set(di, 1));
+  const auto low = hn::Add(hn::ShiftRight<1>(i), hn::Mul(odd, hn::Set(di, kLanes)));
+  const V lower = Lookup2(d, a, b, low);
+  b = Lookup2(d, a, b, hn::Add(low, hn::Set(di, kLanes / 2)));
+  a = lower;
+#else
+  const V lower = hn::InterleaveLower(d, a, b);
+  const V upper = hn::InterleaveUpper(d, a, b);
+  if constexpr (sizeof(V) == 16) {
+    a = lower;
+    b = upper;
+  } else {
+    a = hn::ConcatLowerLower(d, upper, lower);
+    b = hn::ConcatUpperUpper(d, upper, lower);
+  }
+#endif
+}
+
+// Of P destinations a source: how far before or behind it the first of its kTaps sources stands.
+constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
+  return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
+}
+
+// Destinations of the sources [first, end), at least a vector of these. The last vector overlaps
+// the one before: its results begin no line, so they go through the caches.
+template <size_t P, size_t kTaps, class F, class To>
+HWY_NOINLINE void ExpandSources(const F* weight, const F* from, To* to, int64_t first, int64_t end,
+                                F init, bool stream) {
+  const ComputeTag<F> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const auto start = hn::Set(d, init);
+  for (int64_t i0 = first; i0 < end; i0 += kLanes) {
+    const int64_t i = std::min(i0, end - kLanes);
+    hn::Vec<decltype(d)> v[P];
+    Unroll<P>([&](auto j) PORTACL_INLINE_LAMBDA {
+      constexpr int64_t kStart = ExpandStart(P, kTaps, int64_t{j});
+      v[j] = start;
+      Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA {
+        v[j] = hn::MulAdd(hn::Set(d, weight[j * kTaps + k]),
+                          hn::LoadU(d, from + i + kStart + int64_t{k}), v[j]);
+      });
+    });
+    if constexpr (P == 2) {
+      Interleave(d, v[0], v[1]);
+    } else {
+      Interleave(d, v[0], v[2]);
+      Interleave(d, v[1], v[3]);
+      Interleave(d, v[0], v[1]);
+      Interleave(d, v[2], v[3]);
+    }
+    Unroll<P / 2>([&](auto j) PORTACL_INLINE_LAMBDA {
+      StoreNarrow2(v[2 * j], v[2 * j + 1], d,
+                   to + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes, stream && i == i0);
+    });
+  }
+}
+
+// Destinations [w0, w1) of one row.
+template <class F, class To>
+void Expand(const ResampleKernelPlan<F>& plan, const F* from, To* to, int64_t w0, int64_t w1,
+            bool may_stream) {
+  const ResamplePeriod& period = plan.period;
+  const int64_t P = period.ratio;
+  const int64_t first = std::clamp(period.first, DivideUp(w0, P), DivideUp(w1, P));
+  const int64_t end = std::clamp(period.end, first, w1 / P);
+  if (end - first < plan.lanes) return AddElements(plan, from, to, w0, w1);
+  AddElements(plan, from, to, w0, P * first);
+  const bool stream =
+      may_stream && reinterpret_cast<uintptr_t>(to + P * first) % kStreamAlignment == 0;
+  const auto run = [&](auto ratio, auto taps) {
+    ExpandSources<ratio, taps>(plan.period_weight.data(), from, to, first, end, plan.init, stream);
+  };
+  using Two = std::integral_constant<size_t, 2>;
+  using Four = std::integral_constant<size_t, 4>;
+  if (P == 2) {
+    period.taps == 2 ? run(Two(), Two()) : run(Two(), Four());
+  } else {
+    period.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
+  }
+  AddElements(plan, from, to, P * end, w1);
+}
+
+#endif  // !HWY_HAVE_SCALABLE
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

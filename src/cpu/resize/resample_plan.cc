@@ -1,0 +1,508 @@
+// Layout, path, cut and scratch of resampling.
+#include "cpu/resize/resample_plan.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "cpu/machine/caches.h"
+#include "cpu/machine/pages.h"
+#include "runtime/parallel.h"
+
+namespace portacl::cpu {
+namespace {
+
+using Params = ops::ResampleParams;
+using Path = ResamplePath;
+
+// A call that moves fewer bytes runs on the calling thread.
+constexpr double kGrainBytes = 256 << 10;
+// Rows of a tile of pixels, so that those in flight stay in L1.
+constexpr int64_t kPixelRowBytes = 16 << 10;
+// Strips of a volume's slices in flight stay in L2.
+constexpr int64_t kSliceBytes = 300 << 10;
+constexpr int64_t kMostSpan = int64_t{1} << 24;
+constexpr int64_t kLineBytes = 64;
+
+int64_t PowerOfTwo(int64_t least) {
+  int64_t power = 1;
+  while (power < least) power *= 2;
+  return power;
+}
+
+template <class F>
+ResampleRing RingOf(const ResampleTaps<F>& taps) {
+  ResampleRing ring;
+  const auto count = static_cast<size_t>(taps.start[taps.to]);
+  std::vector<int64_t> at(static_cast<size_t>(taps.from), -1);
+  for (size_t k = 0; k < count; ++k) at[static_cast<size_t>(taps.source[k])] = 0;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (at[i] < 0) continue;
+    at[i] = static_cast<int64_t>(ring.used.size());
+    ring.used.push_back(static_cast<int64_t>(i));
+  }
+  ring.place.resize(count);
+  for (size_t k = 0; k < count; ++k) ring.place[k] = at[static_cast<size_t>(taps.source[k])];
+  for (int64_t o = 0; o < taps.to; ++o) {
+    const bool any = taps.Count(o) > 0;
+    ring.first.push_back(any ? ring.place[static_cast<size_t>(taps.start[o])] : 0);
+    ring.last.push_back(any ? ring.place[static_cast<size_t>(taps.start[o + 1] - 1)] : -1);
+    ring.flight = std::max(ring.flight, ring.last.back() - ring.first.back() + 1);
+  }
+  return ring;
+}
+
+// ---- layout -------------------------------------------------------------------------------------
+
+// Numbers planes through `axis` too; inner axes first. Axes that follow each other in memory are
+// one.
+void AddOuter(ResampleOuter axis, std::vector<ResampleOuter>* outer) {
+  if (axis.extent == 1) return;
+  if (!outer->empty()) {
+    ResampleOuter& inner = outer->back();
+    if (axis.input == inner.input * inner.extent && axis.output == inner.output * inner.extent) {
+      inner.extent *= axis.extent;
+      return;
+    }
+  }
+  outer->push_back(axis);
+}
+
+// Pixels of few channels are no rows worth a call: their elements become columns, with a table of
+// their own.
+template <class F>
+void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
+  ResampleTaps<F>& w = plan->w;
+  if (!w.identity) {
+    plan->flat_start.push_back(0);
+    for (int64_t o = 0; o < w.to; ++o) {
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t k = w.start[o]; k < w.start[o + 1]; ++k) {
+          plan->flat_source.push_back(w.source[k] * channels + c);
+          plan->flat_weight.push_back(w.weight[k]);
+        }
+        plan->flat_start.push_back(static_cast<int64_t>(plan->flat_source.size()));
+      }
+    }
+    w.start = plan->flat_start.data();
+    w.source = plan->flat_source.data();
+    w.weight = plan->flat_weight.data();
+  }
+  w.from *= channels;
+  w.to *= channels;
+  plan->inner = plan->input_w = plan->output_w = 1;
+}
+
+template <class F>
+void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
+  const auto& from = p.input_stride;
+  const auto& to = p.output_stride;
+  const bool pixels = p.c > 1 && from[1] == 1 && to[1] == 1 && (p.w.from == 1 || from[4] == p.c) &&
+                      (p.w.to == 1 || to[4] == p.c);
+  plan->inner = pixels ? p.c : 1;
+  plan->input_d = from[2], plan->input_h = from[3],
+  plan->input_w = p.w.from == 1 ? plan->inner : from[4];
+  plan->output_d = to[2], plan->output_h = to[3],
+  plan->output_w = p.w.to == 1 ? plan->inner : to[4];
+  plan->pack_input = plan->input_w != plan->inner;
+  plan->pack_output = plan->output_w != plan->inner;
+  if (p.d.identity) {
+    if (p.h.identity) AddOuter({p.h.to, from[3], to[3]}, &plan->outer);
+    AddOuter({p.d.to, from[2], to[2]}, &plan->outer);
+  }
+  if (!pixels) AddOuter({p.c, from[1], to[1]}, &plan->outer);
+  AddOuter({p.n, from[0], to[0]}, &plan->outer);
+  for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
+  if (p.d.identity) plan->d = ResampleTaps<F>();
+  if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
+  if (pixels && p.c < 2 * plan->lanes) Flatten(p.c, plan);
+}
+
+// ---- paths of W ---------------------------------------------------------------------------------
+
+template <class F>
+bool MakeColumns(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
+  const ResampleTaps<F>& w = plan->w;
+  int64_t span = 0;
+  for (int64_t o = 0; o < w.to; o += target.block) {
+    const auto [first, end] = plan->Sources(w, o, std::min(o + target.block, w.to));
+    plan->columns_end.push_back(end);
+    span = std::max(span, end - first);
+  }
+  if (span > kMostSpan) return false;
+  plan->columns = PowerOfTwo(std::max(4 * target.block, span + 2 * target.block));
+  const auto count = static_cast<size_t>(w.start[w.to]);
+  for (size_t k = 0; k < count; ++k) {
+    const int64_t at = (w.source[k] & (plan->columns - 1)) * target.block;
+    plan->columns_at.push_back(static_cast<int32_t>(at));
+  }
+  plan->path = Path::kColumns;
+  plan->batch = target.block;
+  return true;
+}
+
+// Sums a row of `lanes` destinations each in a window of `vectors` vectors; false where that is too
+// short.
+template <class F>
+bool MakeLookups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors,
+                 ResampleLookups<F>* lookups) {
+  *lookups = ResampleLookups<F>();
+  lookups->vectors = vectors;
+  const int64_t window = vectors * lanes;
+  lookups->need = std::max(w.from, window);
+  using Index = typename ResampleLookups<F>::Index;
+  for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
+    ResampleGroup group = {};
+    group.to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
+    group.all = std::numeric_limits<int64_t>::max();
+    const auto destination = [&](int64_t lane) { return std::min(group.to + lane, w.to - 1); };
+    const auto [first, end] =
+        ResampleKernelPlan<F>::Sources(w, group.to, std::min(group.to + lanes, w.to));
+    group.from = std::min(first, lookups->need - window);
+    if (end - group.from > window) return false;
+    group.run = true;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t o = destination(lane);
+      const int64_t count = w.Count(o);
+      group.all = std::min(group.all, count);
+      group.most = std::max(group.most, count);
+      lookups->count.push_back(static_cast<Index>(count));
+      for (int64_t k = w.start[o]; k + 1 < w.start[o + 1]; ++k) {
+        group.run = group.run && w.source[k + 1] == w.source[k] + 1;
+      }
+    }
+    group.run = group.run && group.all == group.most;
+    group.index = static_cast<int64_t>(lookups->index.size());
+    group.weight = static_cast<int64_t>(lookups->weight.size());
+    for (int64_t tap = 0; tap < group.most; ++tap) {
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const int64_t o = destination(lane);
+        const int64_t k = w.start[o] + tap;
+        const bool has = tap < w.Count(o);
+        lookups->weight.push_back(has ? w.weight[k] : -F{0});
+        if (group.run && tap > 0) continue;
+        lookups->index.push_back(has ? static_cast<Index>(w.source[k] - group.from) : Index{0});
+      }
+    }
+    lookups->cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;
+    lookups->groups.push_back(group);
+  }
+  // Read behind the last tap, and not used.
+  lookups->index.resize(lookups->index.size() + static_cast<size_t>(lanes));
+  return true;
+}
+
+template <class F>
+bool SameBits(F a, F b) {
+  return std::memcmp(&a, &b, sizeof(F)) == 0;
+}
+
+// The longest range around the middle of [0, n) that fits.
+template <class Fits>
+std::array<int64_t, 2> FittingRange(int64_t n, const Fits& fits) {
+  int64_t first = n / 2, end = n / 2;
+  while (first > 0 && fits(first - 1)) --first;
+  while (end < n && fits(end)) ++end;
+  return {first, end};
+}
+
+// P sources a destination.
+template <class F>
+bool FindPhases(ResampleKernelPlan<F>* plan) {
+  const ResampleTaps<F>& w = plan->w;
+  const int64_t P = w.from / w.to;
+  if (P * w.to != w.from || P < 2 || P > 4) return false;
+  const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
+  if (taps < 1 || taps > kResampleMargin * P) return false;
+  const int64_t before = P * (w.to / 2) - w.source[middle];
+  if (std::abs(before) > taps) return false;
+  const auto [first, end] = FittingRange(w.to, [&](int64_t o) {
+    if (w.Count(o) != taps) return false;
+    for (int64_t k = 0; k < taps; ++k) {
+      if (w.source[w.start[o] + k] != P * o - before + k) return false;
+      if (!SameBits(w.weight[w.start[o] + k], w.weight[middle + k])) return false;
+    }
+    return true;
+  });
+  plan->period = {.ratio = P, .taps = taps, .before = before, .first = first, .end = end};
+  plan->period_weight.assign(w.weight + middle, w.weight + middle + taps);
+  return w.to >= 2 * plan->lanes && end - first >= plan->lanes && 2 * (end - first) >= w.to;
+}
+
+// P destinations a source.
+template <class F>
+bool FindExpand(ResampleKernelPlan<F>* plan) {
+  const ResampleTaps<F>& w = plan->w;
+  const int64_t P = w.to / w.from;
+  if (P * w.from != w.to || (P != 2 && P != 4)) return false;
+  const int64_t middle = w.from / 2 * P, taps = w.Count(middle);
+  if (taps != 2 && taps != 4) return false;
+  const auto [first, end] = FittingRange(w.from, [&](int64_t i) {
+    for (int64_t j = 0; j < P; ++j) {
+      const int64_t start = w.start[P * i + j], like = w.start[middle + j];
+      if (w.Count(P * i + j) != taps || w.Count(middle + j) != taps) return false;
+      for (int64_t k = 0; k < taps; ++k) {
+        const int64_t before = (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
+        if (w.source[start + k] != i + before + k) return false;
+        if (!SameBits(w.weight[start + k], w.weight[like + k])) return false;
+      }
+    }
+    return true;
+  });
+  plan->period = {.ratio = P, .taps = taps, .before = 0, .first = first, .end = end};
+  plan->period_weight.assign(w.weight + w.start[middle], w.weight + w.start[middle + P]);
+  return end - first >= plan->lanes && 2 * (end - first) >= w.from;
+}
+
+const char* NameOf(Path path) {
+  switch (path) {
+    case Path::kCopy:
+      return "rows";
+    case Path::kPixels:
+      return "channels_last";
+    case Path::kColumns:
+      return "columns";
+    case Path::kLookup:
+      return "lookup";
+    case Path::kPhases:
+      return "phases";
+    case Path::kExpand:
+      return "expand";
+  }
+  return "";
+}
+
+// The fastest path, or `path` if it is not "" and serves the table.
+template <class F>
+bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKernelPlan<F>* plan) {
+  const auto may_be = [path](Path which) { return path.empty() || path == NameOf(which); };
+  const ResampleTaps<F>& w = plan->w;
+  plan->batch = 4;
+  if (w.identity) return may_be(Path::kCopy);
+  if (plan->inner > 1) {
+    plan->path = Path::kPixels;
+    plan->batch = 1;
+    return may_be(Path::kPixels);
+  }
+  if (may_be(Path::kPhases) && FindPhases(plan)) {
+    plan->path = Path::kPhases;
+    return true;
+  }
+  if (may_be(Path::kExpand) && target.fixed && FindExpand(plan)) {
+    plan->path = Path::kExpand;
+    return true;
+  }
+  const auto blocks =
+      static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
+  const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
+  double cost = path.empty() ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5)
+                             : std::numeric_limits<double>::infinity();
+  for (const int64_t vectors : {1, 2}) {
+    ResampleLookups<F> lookups;
+    if (!target.fixed || !may_be(Path::kLookup)) break;
+    if (!MakeLookups(w, target.lanes, vectors, &lookups) || lookups.cost >= cost) continue;
+    cost = lookups.cost;
+    plan->lookups = std::move(lookups);
+    plan->path = Path::kLookup;
+    plan->batch = 8;
+    break;
+  }
+  return plan->path == Path::kLookup || (may_be(Path::kColumns) && MakeColumns(target, plan));
+}
+
+// ---- boxes --------------------------------------------------------------------------------------
+
+template <class F>
+void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
+  plan->slots = bytes < kGrainBytes ? 1 : runtime::NumThreads();
+  const int64_t wanted = plan->slots == 1 ? 1 : 4 * plan->slots;  // boxes
+  plan->tile_columns = plan->w.to;
+  plan->strip_rows = plan->h.to;
+  constexpr auto kSize = static_cast<int64_t>(sizeof(F));
+  if (plan->inner > 1) {
+    plan->tile_columns =
+        std::min(plan->w.to, std::max<int64_t>(4, kPixelRowBytes / (plan->inner * kSize)));
+  }
+  if (plan->RowsOnly()) {
+    plan->strip_rows = std::max(plan->batch, DivideUp(plan->planes, 4 * wanted));
+    plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
+    const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
+    if (plan->inner == 1 && tiles > 1 && !plan->pack_input) {
+      constexpr int64_t kStep = 1024;
+      plan->tile_columns = std::min(plan->w.to, DivideUp(plan->w.to, tiles * kStep) * kStep);
+    }
+    return;
+  }
+  const ResampleTaps<F>& h = plan->h;
+  const double from_rows = static_cast<double>(h.from) / static_cast<double>(h.to);
+  if (!plan->d.identity) {
+    const int64_t columns = std::max(plan->tile_columns, plan->backward ? plan->w.from : 1);
+    const double row = static_cast<double>(columns * plan->inner * kSize * plan->Deep()) *
+                       (plan->backward ? from_rows : 1.0);
+    plan->strip_rows =
+        std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(kSliceBytes) / row),
+                            std::min<int64_t>(8, h.to), h.to);
+  }
+  const int64_t boxes = plan->Boxes();
+  if (boxes >= wanted) return;
+  // What strips do twice, rows at their borders, must be little.
+  const double again = static_cast<double>(plan->h_ring.flight) / std::max(from_rows, 1e-9);
+  const int64_t least = std::max<int64_t>(8, static_cast<int64_t>(std::min(4 * again, 1e9)));
+  const int64_t strips = DivideUp(wanted, std::max<int64_t>(boxes / plan->Strips(), 1));
+  plan->strip_rows = std::min(plan->strip_rows, std::max(least, DivideUp(h.to, strips)));
+}
+
+// Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
+// apart would share a set of the cache.
+template <class F>
+int64_t RowStride(int64_t elements) {
+  constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
+  return (DivideUp(elements, kLine) | 1) * kLine;
+}
+
+// Where rows are written past the caches, borders are whole lines.
+template <class F>
+void AlignPeriod(int64_t element_size, ResampleKernelPlan<F>* plan) {
+  const bool last = plan->backward || plan->RowsOnly();  // W writes the results
+  if (!plan->stream || !last) return;
+  ResamplePeriod& period = plan->period;
+  const int64_t line = kLineBytes / element_size / (plan->path == Path::kExpand ? period.ratio : 1);
+  if (line <= 1) return;
+  period.first = std::min(DivideUp(period.first, line) * line, period.end);
+  period.end = std::max(period.end / line * line, period.first);
+}
+
+// Rows of few vectors: what is left to do for each is little beside a call.
+template <class F>
+void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
+  constexpr int64_t kVectors = 6, kBytes = 128 << 10;
+  const int64_t rows =
+      plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
+  plan->short_rows = target.fixed && plan->inner == 1 && !plan->pack_input && !plan->pack_output &&
+                     !plan->h.identity && !plan->w.identity &&
+                     (plan->backward ? plan->w.from : plan->w.to) <= kVectors * plan->lanes &&
+                     rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
+}
+
+template <class F>
+void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
+  int64_t columns = plan->tile_columns;
+  for (int64_t tile = 0; tile < plan->Tiles(); ++tile) {
+    const auto [w0, w1] = plan->Tile(tile);
+    columns = std::max(columns, w1 - w0);
+    const auto [first, end] = plan->TileSources(w0, w1);
+    columns = std::max(columns, end - first);
+  }
+  plan->row = RowStride<F>(columns * plan->inner + 3 * target.lanes);
+  const auto book = [plan](int64_t elements) {
+    const int64_t at = plan->size;
+    plan->size += RowStride<F>(elements);
+    return at;
+  };
+  ChooseShortRows(target, plan);
+  book(2 * target.lanes);  // windows may begin before a row
+  if (plan->path == Path::kColumns) plan->transposed = book(plan->columns * target.block);
+  if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
+  plan->converted =
+      book((plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch) * plan->row);
+  if (plan->pack_output) plan->results = book(plan->batch * plan->row);
+  if (!plan->backward && !plan->h.identity) {
+    const int64_t kept =
+        plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
+    plan->h_slots = PowerOfTwo(kept + plan->batch);
+    plan->ring = book(plan->h_slots * plan->row);
+  }
+  if (!plan->d.identity) {
+    int64_t rows = plan->strip_rows;
+    if (plan->backward) {
+      for (int64_t h0 = 0; h0 < plan->h.to; h0 += plan->strip_rows) {
+        const auto [first, end] =
+            plan->Sources(plan->h, h0, std::min(plan->h.to, h0 + plan->strip_rows));
+        rows = std::max(rows, end - first);
+      }
+    }
+    plan->slice = RowStride<F>(rows * columns * plan->inner + 2 * target.lanes);
+    plan->slices = book(plan->Deep() * plan->slice);
+  }
+  plan->pointers = book((plan->d.most + plan->h.most + plan->w.most) *
+                        static_cast<int64_t>(sizeof(void*) / sizeof(float)));
+}
+
+}  // namespace
+
+template <class F>
+std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& taps, int64_t o0,
+                                                      int64_t o1) {
+  if (taps.identity) return {o0, o1};
+  int64_t first = taps.from, end = 0;
+  for (int64_t o = o0; o < o1; ++o) {
+    if (taps.Count(o) == 0) continue;
+    first = std::min(first, taps.source[taps.start[o]]);
+    end = std::max(end, taps.source[taps.start[o + 1] - 1] + 1);
+  }
+  return {std::min(first, end), end};
+}
+
+template <class F>
+ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
+  const int64_t tiles = Tiles();
+  const auto [w0, w1] = Tile(index % tiles);
+  index /= tiles;
+  const int64_t rows = RowsOnly() ? planes : h.to;
+  const int64_t strips = DivideUp(rows, strip_rows);
+  const int64_t h0 = index % strips * strip_rows;
+  return {
+      .plane = index / strips, .h0 = h0, .h1 = std::min(rows, h0 + strip_rows), .w0 = w0, .w1 = w1};
+}
+
+template <class F>
+std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
+                                         const ResampleTarget& target, std::string_view path) {
+  ResamplePlan plan;
+  auto* const mine = &plan.way.emplace<ResampleKernelPlan<F>>();
+  mine->lanes = target.lanes;
+  mine->backward = p.backward;
+  mine->init = p.backward ? F{0} : -F{0};
+  mine->d = ResampleTaps<F>(p.d);
+  mine->h = ResampleTaps<F>(p.h);
+  mine->w = ResampleTaps<F>(p.w);
+  SetLayout(p, mine);
+  if (!ChoosePath(target, path, mine)) return std::nullopt;
+  if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
+  if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
+  const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
+    return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
+           static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(element_size);
+  };
+  const double read = bytes(p.d.from, p.h.from, p.w.from);
+  const double written = bytes(p.d.to, p.h.to, p.w.to);
+  mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
+  mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
+  // H and D as one axis, where they are.
+  if (p.d.to == 1 || p.output_stride[2] == p.h.to * p.output_stride[3]) {
+    const auto& to = p.output_stride;
+    mine->dense_bytes =
+        DenseBytes({p.n, p.c, p.d.to * p.h.to, p.w.to}, {to[0], to[1], to[3], to[4]}, element_size);
+  }
+  AlignPeriod(element_size, mine);
+  CutBoxes(read + written, mine);
+  BookScratch(target, mine);
+  int64_t workspace = 0;
+  if (__builtin_mul_overflow(mine->size, mine->slots * static_cast<int64_t>(sizeof(F)),
+                             &workspace)) {
+    return std::nullopt;
+  }
+  plan.path = NameOf(mine->path);
+  plan.workspace_size = static_cast<uint64_t>(workspace);
+  return plan;
+}
+
+template struct ResampleKernelPlan<float>;
+template struct ResampleKernelPlan<double>;
+template std::optional<ResamplePlan> PlanResample<float>(const Params&, int64_t,
+                                                         const ResampleTarget&, std::string_view);
+template std::optional<ResamplePlan> PlanResample<double>(const Params&, int64_t,
+                                                          const ResampleTarget&, std::string_view);
+
+}  // namespace portacl::cpu

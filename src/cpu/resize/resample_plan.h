@@ -1,0 +1,210 @@
+// What a resampling kernel decides in its plan. Plain C++, the same for every instruction set: a
+// target is described by its vector lengths.
+//
+// An outer axis (D, H) adds up whole rows, each with one weight. W is done by one of the paths
+// below. Forward makes rows by W in a ring and adds them up along H; backward adds up rows of
+// gradOutput along H and takes the sums through W; volumes do the same with strips of rows of a
+// slice, along D.
+#ifndef PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
+#define PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/kernel.h"
+#include "ops/resample_params.h"
+
+namespace portacl::cpu {
+
+enum class ResamplePath : int32_t {
+  kCopy,     // W is an identity
+  kPixels,   // channels_last: W is an outer axis, its rows are the channels of a pixel
+  kColumns,  // rows are transposed in registers, so that W is an outer axis
+  kLookup,   // a vector of destinations is looked up in registers
+  kPhases,   // an equal number of sources for each destination, with the same weights
+  kExpand,   // the reverse
+};
+
+// The phases of so many destinations are split at a time, and so many more phases on both sides.
+inline constexpr int64_t kResampleChunk = 1024;
+inline constexpr int64_t kResampleMargin = 8;
+inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMargin + 80;
+
+inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+struct ResampleTarget {
+  int64_t lanes;    // of a vector of the compute type
+  int64_t block;    // rows and columns that are transposed at a time
+  bool fixed;       // the compiler knows the vectors' length
+  bool can_stream;  // has non-temporal stores
+};
+
+// A ResampleAxis with typed weights.
+template <class F>
+struct ResampleTaps {
+  ResampleTaps() = default;
+  explicit ResampleTaps(const ops::ResampleAxis& axis)
+      : from(axis.from),
+        to(axis.to),
+        most(axis.most),
+        identity(axis.identity),
+        start(axis.start),
+        source(axis.source),
+        weight(static_cast<const F*>(axis.weight)) {}
+  int64_t Count(int64_t o) const { return start[o + 1] - start[o]; }
+
+  int64_t from = 1;
+  int64_t to = 1;
+  int64_t most = 1;
+  bool identity = true;
+  const int64_t* start = nullptr;
+  const int64_t* source = nullptr;
+  const F* weight = nullptr;
+};
+
+// The sources of an outer axis that some tap needs, in a ring: source number `place` of them stands
+// in slot place & (slots - 1).
+struct ResampleRing {
+  std::vector<int64_t> used;   // sources, ascending
+  std::vector<int64_t> place;  // of each tap's source
+  std::vector<int64_t> first;  // of each destination, the places of its taps; first > last: none
+  std::vector<int64_t> last;
+  int64_t flight = 1;  // places that one destination's taps span at most
+};
+
+// A vector of destinations that are looked up: `all` taps that each of them has and up to `most`
+// that some have, of sources in a window from source `from` on.
+struct ResampleGroup {
+  int64_t to;  // the first destination; the last group of a row overlaps the one before
+  int64_t from;
+  int64_t all, most;
+  bool run;        // the sources of each follow each other: `index` is the first tap's
+  int64_t index;   // where the group's vectors of places in the window start, one a tap
+  int64_t weight;  // ... and the tables of weights
+};
+
+template <class F>
+struct ResampleLookups {
+  using Index = std::conditional_t<sizeof(F) == 4, int32_t, int64_t>;
+  int64_t vectors = 0;  // of a window
+  int64_t need = 0;     // elements that must be readable from a row's start on
+  std::vector<ResampleGroup> groups;
+  std::vector<Index> index;
+  std::vector<Index> count;  // taps of each destination, a vector for each group
+  std::vector<F> weight;     // -0 where there is no tap
+  double cost = 0;           // cycles a row, about
+};
+
+// Where the table of W repeats itself.
+struct ResamplePeriod {
+  int64_t ratio = 0;   // sources a destination (kPhases), or destinations a source (kExpand)
+  int64_t taps = 0;    // of each destination
+  int64_t before = 0;  // kPhases: the first tap of destination o is source ratio * o - before
+  int64_t first = 0;   // destinations (kPhases) or sources (kExpand) [first, end)
+  int64_t end = 0;
+};
+
+// An axis that only says where planes start.
+struct ResampleOuter {
+  int64_t extent;
+  int64_t input;  // strides
+  int64_t output;
+};
+
+// A part of the destination that one thread computes: of a plane rows [h0, h1), columns [w0, w1).
+// Where there is nothing but W, planes are rows, and h0 and h1 number these.
+struct ResampleBox {
+  int64_t plane, h0, h1, w0, w1;
+};
+
+template <class F>
+struct ResampleKernelPlan {
+  ResamplePath path = ResamplePath::kCopy;
+  bool backward = false;
+  F init = 0;  // what sums start from
+  ResampleTaps<F> d, h, w;
+  ResampleRing d_ring, h_ring;                   // forward
+  std::vector<int64_t> flat_start, flat_source;  // of w, where elements of pixels are columns
+  std::vector<F> flat_weight;
+
+  // Planes are numbered through these axes: N, C and axes that are identities.
+  std::vector<ResampleOuter> outer;
+  int64_t planes = 1;
+  int64_t inner = 1;  // elements that stand at a column: the channels of a pixel, or 1
+  int64_t input_d = 0, input_h = 0, input_w = 1;  // strides; a stride of w counts columns
+  int64_t output_d = 0, output_h = 0, output_w = 1;
+  bool pack_input = false;  // the elements of a row are apart
+  bool pack_output = false;
+
+  // Boxes: planes x strips x tiles.
+  int64_t strip_rows = 1;
+  int64_t tile_columns = 1;
+  int64_t slots = 1;  // threads
+
+  int64_t batch = 1;    // rows that W takes at a time
+  int64_t h_slots = 1;  // of the rings, powers of two
+  int64_t d_slots = 1;
+  int64_t columns = 0;               // of the transposing path's ring, a power of two
+  std::vector<int64_t> columns_end;  // sources that a block of destinations needs: [.., end)
+  std::vector<int32_t> columns_at;   // where each tap's source stands in the ring
+  int64_t lanes = 1;                 // of a vector
+  ResampleLookups<F> lookups;
+  ResamplePeriod period;
+  std::vector<F> period_weight;
+  bool short_rows = false;  // rows of few vectors: H of all of them in one loop
+  bool stream = false;      // results past the caches
+  bool fetch = false;       // the source is beyond L2: fetch it ahead
+  int64_t dense_bytes = 0;
+
+  // One thread's scratch, in elements of F from its start, every part at a line.
+  int64_t row = 0;        // between rows of scratch
+  int64_t slice = 0;      // between strips of slices
+  int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
+  int64_t results = 0;    // `batch` rows: destinations whose elements are apart
+  int64_t transposed = 0;
+  int64_t ring = 0;
+  int64_t slices = 0;
+  int64_t split = 0;     // phases
+  int64_t pointers = 0;  // as many as an outer axis has taps
+  int64_t size = 0;
+
+  // Only W is to be done.
+  bool RowsOnly() const { return d.identity && h.identity; }
+  int64_t Strips() const { return ((RowsOnly() ? planes : h.to) + strip_rows - 1) / strip_rows; }
+  int64_t Tiles() const { return std::max<int64_t>(1, w.to / tile_columns); }
+  // Columns [first, end); the last tile takes what is left.
+  std::array<int64_t, 2> Tile(int64_t tile) const {
+    return {tile * tile_columns, tile + 1 == Tiles() ? w.to : (tile + 1) * tile_columns};
+  }
+  int64_t Boxes() const { return (RowsOnly() ? 1 : planes) * Strips() * Tiles(); }
+  ResampleBox Box(int64_t index) const;
+  // Slices that are in flight along D.
+  int64_t Deep() const { return backward ? 1 : d_ring.flight; }
+  // Sources that scratch rows hold for a tile.
+  std::array<int64_t, 2> TileSources(int64_t w0, int64_t w1) const {
+    return pack_input ? std::array<int64_t, 2>{0, w.from} : Sources(w, w0, w1);
+  }
+  // The sources [first, end) of destinations [o0, o1) of an axis.
+  static std::array<int64_t, 2> Sources(const ResampleTaps<F>& taps, int64_t o0, int64_t o1);
+};
+
+// To be moved, not copied: the taps of W may point into it.
+struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>> {
+  static constexpr std::array kPaths = {"rows",   "channels_last", "columns",
+                                        "lookup", "phases",        "expand"};
+};
+
+// None where sizes overflow, or where `path` is one that does not serve the call. F: the compute
+// type.
+template <class F>
+std::optional<ResamplePlan> PlanResample(const ops::ResampleParams& params, int64_t element_size,
+                                         const ResampleTarget& target, std::string_view path);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_

@@ -1,0 +1,284 @@
+// Weighted sums of whole rows: what an outer axis does, and W where channels are the inner axis.
+#if defined(PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
+#undef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
+#else
+#define PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "cpu/resize/resample_plan.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// Rows that are wanted soon, at from + j * stride bytes: fetched into L2, line for line as those
+// that are used now.
+struct Ahead {
+  const char* from = nullptr;
+  int64_t stride = 0;
+  int64_t rows = 0;
+  HWY_INLINE void Fetch(int64_t byte) const {
+    for (int64_t j = 0; j < rows; ++j) __builtin_prefetch(from + j * stride + byte, 0, 2);
+  }
+};
+
+// Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) is one of
+// less than a vector. Through the caches the last vector overlaps the one before. Past them whole
+// lines only, and the rest as usual: rows of many lines are worth that.
+template <class D, class To, class Value, class Part>
+HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value,
+                         const Part& part) {
+  const int64_t lanes = Length(d);
+  if (n < lanes) return StoreNarrowFirst(part(0, n), d, to, static_cast<size_t>(n));
+  int64_t x = 0;
+  if (stream) {
+    const auto misplaced = reinterpret_cast<uintptr_t>(to) % kStreamAlignment;
+    const auto head =
+        static_cast<int64_t>((kStreamAlignment - misplaced) % kStreamAlignment / sizeof(To));
+    for (; x < head; x += lanes) {
+      StoreNarrowFirst(value(x), d, to + x, static_cast<size_t>(std::min(lanes, head - x)));
+    }
+    for (x = head; x + 2 * lanes <= n; x += 2 * lanes) {
+      StoreNarrow2(value(x), value(x + lanes), d, to + x, true);
+    }
+    for (; x < n; x += lanes) {
+      const int64_t count = std::min(lanes, n - x);
+      StoreNarrowFirst(part(x, count), d, to + x, static_cast<size_t>(count));
+    }
+    return;
+  }
+  for (; x + 2 * lanes <= n; x += 2 * lanes) {
+    StoreNarrow2(value(x), value(x + lanes), d, to + x, false);
+  }
+  if (x + lanes <= n) {
+    StoreNarrow(value(x), d, to + x);
+    x += lanes;
+  }
+  if (x < n) StoreNarrow(value(n - lanes), d, to + n - lanes);
+}
+
+// kTaps rows. What comes first is `init`, to which the first product is added.
+template <int kTaps, class F, class Ti, class To>
+HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int64_t n, F init,
+                             bool stream, Ahead ahead) {
+  const ComputeTag<F> d;
+  const auto first = hn::Set(d, init);
+  const auto w0 = hn::Set(d, weight[0]);
+  const auto w1 = hn::Set(d, weight[kTaps > 1 ? 1 : 0]);
+  const auto w2 = hn::Set(d, weight[kTaps > 2 ? 2 : 0]);
+  const auto w3 = hn::Set(d, weight[kTaps > 3 ? 3 : 0]);
+  const Ti* const s0 = from[0];
+  const Ti* const s1 = from[kTaps > 1 ? 1 : 0];
+  const Ti* const s2 = from[kTaps > 2 ? 2 : 0];
+  const Ti* const s3 = from[kTaps > 3 ? 3 : 0];
+  const auto sum = [&](const auto& load) PORTACL_INLINE_LAMBDA {
+    auto acc = hn::MulAdd(w0, load(s0), first);
+    if constexpr (kTaps > 1) acc = hn::MulAdd(w1, load(s1), acc);
+    if constexpr (kTaps > 2) acc = hn::MulAdd(w2, load(s2), acc);
+    if constexpr (kTaps > 3) acc = hn::MulAdd(w3, load(s3), acc);
+    return acc;
+  };
+  StoreRow(
+      d, to, n, stream,
+      [&](int64_t x) PORTACL_INLINE_LAMBDA {
+        ahead.Fetch(x * static_cast<int64_t>(sizeof(Ti)));
+        return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA { return LoadWide(d, s + x); });
+      },
+      [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
+        return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA {
+          return LoadWideFirst(d, s + x, static_cast<size_t>(count));
+        });
+      });
+}
+
+// Two pixels of n >= a vector channels, without a call.
+template <class F, class Ti, class To>
+HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, int64_t n, F init) {
+  const ComputeTag<F> d;
+  const auto first = hn::Set(d, init);
+  const auto w0 = hn::Set(d, weight[0]);
+  const auto w1 = hn::Set(d, weight[1]);
+  StoreRow(
+      d, to, n, false,
+      [&](int64_t x) PORTACL_INLINE_LAMBDA {
+        return hn::MulAdd(w1, LoadWide(d, b + x), hn::MulAdd(w0, LoadWide(d, a + x), first));
+      },
+      [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
+        const auto m = static_cast<size_t>(count);
+        return hn::MulAdd(w1, LoadWideFirst(d, b + x, m),
+                          hn::MulAdd(w0, LoadWideFirst(d, a + x, m), first));
+      });
+}
+
+// Any number of rows, four vectors at a time.
+template <class F, class Ti, class To>
+HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
+                              int64_t n, F init, bool stream, Ahead ahead) {
+  const ComputeTag<F> d;
+  const int64_t lanes = Length(d);
+  const auto first = hn::Set(d, taps > 0 ? init : F{0});
+  int64_t x0 = 0;
+  for (; !stream && x0 + 4 * lanes <= n; x0 += 4 * lanes) {
+    auto a = first, b = first, c = first, e = first;
+    for (int64_t i = 0; i < 4; ++i) {
+      ahead.Fetch((x0 + i * lanes) * static_cast<int64_t>(sizeof(Ti)));
+    }
+    for (int64_t k = 0; k < taps; ++k) {
+      const auto w = hn::Set(d, weight[k]);
+      const Ti* const s = from[k] + x0;
+      a = hn::MulAdd(w, LoadWide(d, s), a);
+      b = hn::MulAdd(w, LoadWide(d, s + lanes), b);
+      c = hn::MulAdd(w, LoadWide(d, s + 2 * lanes), c);
+      e = hn::MulAdd(w, LoadWide(d, s + 3 * lanes), e);
+    }
+    StoreNarrow2(a, b, d, to + x0, false);
+    StoreNarrow2(c, e, d, to + x0 + 2 * lanes, false);
+  }
+  if (x0 > 0 && n - x0 < lanes) x0 = n - std::min(n, lanes);
+  if (x0 == n) return;
+  StoreRow(
+      d, to + x0, n - x0, stream,
+      [&](int64_t x) PORTACL_INLINE_LAMBDA {
+        auto acc = first;
+        for (int64_t k = 0; k < taps; ++k) {
+          acc = hn::MulAdd(hn::Set(d, weight[k]), LoadWide(d, from[k] + x0 + x), acc);
+        }
+        return acc;
+      },
+      [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
+        auto acc = first;
+        for (int64_t k = 0; k < taps; ++k) {
+          acc = hn::MulAdd(hn::Set(d, weight[k]),
+                           LoadWideFirst(d, from[k] + x0 + x, static_cast<size_t>(count)), acc);
+        }
+        return acc;
+      });
+}
+
+// to[x] = the sum of weight[k] * from[k][x], rounded once to To. No taps: +0.
+template <class F, class Ti, class To>
+HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To* to, int64_t n,
+                        F init, bool stream, Ahead ahead = {}) {
+  switch (taps) {
+    case 1:
+      return AddFewRows<1, F>(weight, from, to, n, init, stream, ahead);
+    case 2:
+      return AddFewRows<2, F>(weight, from, to, n, init, stream, ahead);
+    case 3:
+      return AddFewRows<3, F>(weight, from, to, n, init, stream, ahead);
+    case 4:
+      return AddFewRows<4, F>(weight, from, to, n, init, stream, ahead);
+    default:
+      return AddManyRows<F>(weight, from, taps, to, n, init, stream, ahead);
+  }
+}
+
+#if !HWY_HAVE_SCALABLE
+
+// Rows of kVectors vectors, the last one overlapping: destinations [h0, h1) in one loop. Tap k
+// reads the row at from + row[k] * from_row; destination h is written to to + (h - h0) * to_row.
+template <size_t kVectors, class F, class Ti, class To>
+HWY_NOINLINE void AddShortRowsOf(const ResampleTaps<F>& h, const int64_t* row, const Ti* from,
+                                 int64_t from_row, To* to, int64_t to_row, int64_t h0, int64_t h1,
+                                 int64_t n, F init) {
+  const ComputeTag<F> d;
+  const int64_t lanes = Length(d);
+  const bool partial = n < lanes;
+  int64_t x[kVectors];
+  for (size_t v = 0; v < kVectors; ++v) {
+    x[v] = std::max<int64_t>(0, std::min(static_cast<int64_t>(v) * lanes, n - lanes));
+  }
+  int64_t k = h.start[h0];
+  for (int64_t o = h0; o < h1; ++o, to += to_row) {
+    const int64_t end = h.start[o + 1];
+    const auto start = hn::Set(d, k < end ? init : F{0});
+    hn::Vec<decltype(d)> acc[kVectors];
+    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA { acc[v] = start; });
+    for (; k < end; ++k) {
+      const auto w = hn::Set(d, h.weight[k]);
+      const Ti* const s = from + row[k] * from_row;
+      Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
+        if (kVectors == 1 && partial) {
+          acc[v] = hn::MulAdd(w, LoadWideFirst(d, s, static_cast<size_t>(n)), acc[v]);
+        } else {
+          acc[v] = hn::MulAdd(w, LoadWide(d, s + x[v]), acc[v]);
+        }
+      });
+    }
+    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
+      if (kVectors == 1 && partial) {
+        StoreNarrowFirst(acc[v], d, to, static_cast<size_t>(n));
+      } else {
+        StoreNarrow(acc[v], d, to + x[v]);
+      }
+    });
+  }
+}
+
+template <class F, class Ti, class To>
+void AddShortRows(const ResampleTaps<F>& h, const int64_t* row, const Ti* from, int64_t from_row,
+                  To* to, int64_t to_row, int64_t h0, int64_t h1, int64_t n, F init) {
+  const auto run = [&](auto vectors) {
+    AddShortRowsOf<vectors, F>(h, row, from, from_row, to, to_row, h0, h1, n, init);
+  };
+  switch ((n + Length(ComputeTag<F>()) - 1) / Length(ComputeTag<F>())) {
+    case 1:
+      return run(std::integral_constant<size_t, 1>());
+    case 2:
+      return run(std::integral_constant<size_t, 2>());
+    case 3:
+      return run(std::integral_constant<size_t, 3>());
+    case 4:
+      return run(std::integral_constant<size_t, 4>());
+    case 5:
+      return run(std::integral_constant<size_t, 5>());
+    default:
+      return run(std::integral_constant<size_t, 6>());
+  }
+}
+
+#endif  // !HWY_HAVE_SCALABLE
+
+// sum[x] = fma(weight, from[x * step], sum[x]).
+template <class F, class Ti>
+void AddStrided(F weight, const Ti* from, int64_t step, F* sum, int64_t n) {
+  const hn::CappedTag<F, 1> d;
+  const auto w = hn::Set(d, weight);
+  for (int64_t x = 0; x < n; ++x) {
+    hn::StoreU(hn::MulAdd(w, hn::Set(d, base::Widen(from[x * step])), hn::LoadU(d, sum + x)), d,
+               sum + x);
+  }
+}
+
+// Copies and converts.
+template <class F, class Ti, class To>
+void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
+  if constexpr (std::is_same_v<Ti, To>) {
+    if (!stream) {
+      std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(n) * sizeof(To));
+      return;
+    }
+  }
+  const ComputeTag<F> d;
+  StoreRow(
+      d, to, n, stream, [&](int64_t x) PORTACL_INLINE_LAMBDA { return LoadWide(d, from + x); },
+      [&](int64_t x, int64_t count)
+          PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, from + x, static_cast<size_t>(count)); });
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,76 @@
+// The only place that names kernels beside the list of operators: the kernels of an instruction set
+// first, the reference last.
+#include "ops/kernels.h"
+
+#include <memory>
+#include <span>
+
+#include "base/fork.h"
+#if !defined(PORTACL_SCALAR_ONLY)
+#include "cpu/grid_sampler/grid_sampler_2d.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
+#include "cpu/grid_sampler/grid_sampler_3d.h"
+#include "cpu/grid_sampler/grid_sampler_3d_backward.h"
+#include "cpu/resize/resample.h"
+#include "cpu/resize/upsample_nearest_exact.h"
+#include "cpu/resize/upsample_nearest_exact_backward.h"
+#endif
+#include "ref/grid_sampler.h"
+#include "ref/grid_sampler_backward.h"
+#include "ref/resample.h"
+#include "ref/upsample_nearest_exact.h"
+#include "ref/upsample_nearest_exact_backward.h"
+
+namespace portacl::ref {
+
+#define PORTACL_REFERENCE(Params) extern const base::Kernel<ops::Params> k##Params;
+#include "ops/operator_list.inc"
+
+}  // namespace portacl::ref
+
+namespace portacl::ops {
+namespace {
+
+template <class Params>
+const KernelList<Params>* List(std::span<const base::Kernel<Params>> vectorised,
+                               const base::Kernel<Params>& reference) {
+  auto made = std::make_unique<KernelList<Params>>();
+  for (const auto& kernel : vectorised) made->push_back(&kernel);
+  made->push_back(&reference);
+  return made.release();
+}
+
+}  // namespace
+
+#if defined(PORTACL_SCALAR_ONLY)
+#define PORTACL_VECTORISED(Name) std::span<const base::Kernel<Name##Params>>()
+#else
+#define PORTACL_VECTORISED(Name) cpu::Name##Kernels()
+#endif
+
+// The kernels of NameParams are cpu::NameKernels() and ref::kName.
+#define PORTACL_KERNEL_LIST(Name)                                                 \
+  template <>                                                                     \
+  const KernelList<Name##Params>& KernelsFor<Name##Params>() {                    \
+    static constinit base::Immortal<const KernelList<Name##Params>> list;         \
+    return list.Get([] { return List(PORTACL_VECTORISED(Name), ref::k##Name); }); \
+  }
+
+PORTACL_KERNEL_LIST(GridSampler2D)
+PORTACL_KERNEL_LIST(GridSampler2DBackward)
+PORTACL_KERNEL_LIST(GridSampler3D)
+PORTACL_KERNEL_LIST(GridSampler3DBackward)
+PORTACL_KERNEL_LIST(Resample)
+PORTACL_KERNEL_LIST(UpsampleNearestExact)
+PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
+
+// Of the reference alone, by the list.
+#define PORTACL_REFERENCE(Params)                                                                  \
+  template <>                                                                                      \
+  const KernelList<Params>& KernelsFor<Params>() {                                                 \
+    static constinit base::Immortal<const KernelList<Params>> list;                                \
+    return list.Get([] { return List(std::span<const base::Kernel<Params>>(), ref::k##Params); }); \
+  }
+#include "ops/operator_list.inc"
+
+}  // namespace portacl::ops

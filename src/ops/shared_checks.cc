@@ -1,0 +1,194 @@
+// The refusals that all operators share.
+#include "ops/shared_checks.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "ops/operators.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Status;
+using base::TensorDesc;
+
+// The argument is a pointer, and null.
+bool IsNull(const Argument& argument) {
+  return std::visit(
+      [](const auto& value) {
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>) return value == nullptr;
+        return false;
+      },
+      argument);
+}
+
+// Extents of the resized side: "OH" of "N,C,OH,OW".
+bool IsResized(const Parameter& tensor) {
+  return std::string_view(tensor.symbols).find(",O") != std::string_view::npos;
+}
+
+bool IsNumber(std::string_view symbol) { return symbol[0] >= '0' && symbol[0] <= '9'; }
+
+// The extents of a tensor's rank: a "*" stands for as many as the call has spatial axes.
+int RankOf(const Parameter& tensor, int axes) {
+  const auto parts = static_cast<int>(PartsOf(tensor));
+  return std::string_view(tensor.symbols).ends_with('*') ? parts - 1 + axes : parts;
+}
+
+// "(N, C, D, H, W)": of an image, whatever its size.
+std::string Layout(const Parameter& tensor, int axes) {
+  if (tensor.kind == Kind::kGrid || IsNumber(PartOf(tensor, PartsOf(tensor) - 1))) return "";
+  static constexpr const char* kLayouts[] = {" (N, C, L)", " (N, C, H, W)", " (N, C, D, H, W)"};
+  return kLayouts[axes - 1];
+}
+
+// "ND, NCDHW or NDHWC"
+std::string Choices(const FormatWords& formats) {
+  std::string text;
+  for (const int32_t& format : formats) {
+    if (!text.empty()) text += &format + 1 == formats.end() ? " or " : ", ";
+    text += base::FormatName(static_cast<base::Format>(format));
+  }
+  return text;
+}
+
+}  // namespace
+
+// visit(tensor) for each tensor that the call has, in the order of the signature, up to a refusal.
+template <class Visit>
+Status SharedChecks::ForTensors(Visit visit) const {
+  for (size_t at = 0; at < call_.size(); ++at) {
+    const Parameter& parameter = call_.parameter(at);
+    if (!IsTensor(parameter.kind)) continue;
+    const auto* const desc = std::get<const TensorDesc*>(call_.argument(at));
+    if (desc != nullptr) PORTACL_RETURN_IF_ERROR(visit(NamedTensor{&parameter, desc}));
+  }
+  return {};
+}
+
+// The tensor whose dtype and format the others must have: the first of the side that is not
+// resized.
+SharedChecks::NamedTensor SharedChecks::Reference() const {
+  NamedTensor reference{};
+  static_cast<void>(ForTensors([&](const NamedTensor& tensor) -> Status {
+    const bool fits = !IsResized(*tensor.parameter);
+    if (reference.desc == nullptr && fits) reference = tensor;
+    return {};
+  }));
+  return reference;
+}
+
+Status SharedChecks::Nulls() const {
+  for (size_t at = 0; at < call_.size(); ++at) {
+    const Parameter& parameter = call_.parameter(at);
+    if (*parameter.name == '\0' || parameter.unset != nullptr) continue;
+    if (!IsNull(call_.argument(at))) continue;
+    return refusals_.Refuse(Rule::kNull, "{} is null", parameter.name);
+  }
+  if (!call_.has_workspace_size) return refusals_.Refuse(Rule::kNull, "workspaceSize is null");
+  if (!call_.has_executor) return refusals_.Refuse(Rule::kNull, "executor is null");
+  return {};
+}
+
+Status SharedChecks::DTypes() const {
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](const NamedTensor& tensor) {
+    return CheckDType(refusals_, call_.signature(), call_.surface(), tensor.name(),
+                      tensor.desc->dtype);
+  }));
+  const NamedTensor reference = Reference();
+  return ForTensors([&](const NamedTensor& tensor) -> Status {
+    if (tensor.desc->dtype == reference.desc->dtype) return {};
+    return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
+                            tensor.name(), base::DTypeName(tensor.desc->dtype), reference.name(),
+                            base::DTypeName(reference.desc->dtype));
+  });
+}
+
+Status SharedChecks::Ranks() const {
+  return ForTensors([&](const NamedTensor& tensor) -> Status {
+    if (*tensor.parameter->symbols == '\0') return {};  // the operator's own affair
+    const int rank = RankOf(*tensor.parameter, call_.axes());
+    if (tensor.desc->shape.rank() == rank) return {};
+    return refusals_.Refuse(SideOf(tensor.parameter->kind),
+                            "{} has shape {} of rank {}, but must have rank {}{}", tensor.name(),
+                            tensor.desc->shape.ToString(), tensor.desc->shape.rank(), rank,
+                            Layout(*tensor.parameter, call_.axes()));
+  });
+}
+
+Status SharedChecks::Arguments() const {
+  PORTACL_RETURN_IF_ERROR(Nulls());
+  return CheckAvailable(refusals_, call_.signature(), call_.surface());
+}
+
+Status SharedChecks::Tensors() const {
+  PORTACL_RETURN_IF_ERROR(Arguments());
+  PORTACL_RETURN_IF_ERROR(DTypes());
+  return Ranks();
+}
+
+Status SharedChecks::Formats() const {
+  if (call_.surface() == Surface::kNative) return {};
+  const FormatWords& formats = FormatsOf(call_.signature());
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](const NamedTensor& tensor) -> Status {
+    if (formats.Has(static_cast<int32_t>(tensor.desc->format))) return {};
+    return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {}", tensor.name(),
+                            base::FormatName(tensor.desc->format), Choices(formats));
+  }));
+  if (call_.signature().traits.formats_may_differ) return {};
+  const NamedTensor reference = Reference();
+  return ForTensors([&](const NamedTensor& tensor) -> Status {
+    if (tensor.desc->format == reference.desc->format) return {};
+    return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
+                            tensor.name(), base::FormatName(tensor.desc->format), reference.name(),
+                            base::FormatName(reference.desc->format));
+  });
+}
+
+Status SharedChecks::List(const Parameter& parameter, const std::vector<int64_t>& values) const {
+  const size_t count = PartsOf(parameter);
+  if (values.size() != count) {
+    return refusals_.Refuse(Rule::kAttribute, "{} has {} elements, but must have {}",
+                            parameter.name, values.size(), count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view symbol = PartOf(parameter, i);
+    const int64_t least = symbol == "N" || symbol == "C" ? 0 : 1;
+    if (values[i] >= least) continue;
+    return refusals_.Refuse(Rule::kAttribute, "{}[{}] is {}, but must be at least {}",
+                            parameter.name, i, values[i], least);
+  }
+  return {};
+}
+
+Status SharedChecks::Mask(const Parameter& parameter, const std::vector<bool>& values) const {
+  if (values.size() == PartsOf(parameter)) return {};
+  std::string outputs;
+  for (size_t i = 0; i < PartsOf(parameter); ++i) {
+    outputs += fmt::format("{}{}", i == 0 ? "" : ", ", PartOf(parameter, i));
+  }
+  return refusals_.Refuse(Rule::kOther, "{} has {} elements, but must have {} ({})", parameter.name,
+                          values.size(), PartsOf(parameter), outputs);
+}
+
+Status SharedChecks::Lists() const {
+  for (size_t at = 0; at < call_.size(); ++at) {
+    const Parameter& parameter = call_.parameter(at);
+    if (const auto* const ints = std::get_if<const std::vector<int64_t>*>(&call_.argument(at))) {
+      if (*ints != nullptr) PORTACL_RETURN_IF_ERROR(List(parameter, **ints));
+    }
+    if (const auto* const bools = std::get_if<const std::vector<bool>*>(&call_.argument(at))) {
+      if (*bools != nullptr) PORTACL_RETURN_IF_ERROR(Mask(parameter, **bools));
+    }
+  }
+  return {};
+}
+
+Status SharedChecks::All() const {
+  PORTACL_RETURN_IF_ERROR(Tensors());
+  PORTACL_RETURN_IF_ERROR(Formats());
+  return Lists();
+}
+
+}  // namespace portacl::ops

@@ -1,0 +1,53 @@
+// The refusals that all operators share, by the list of operators and in the documents' order. An
+// operator's own checks stand between and behind them.
+#ifndef PORTACL_OPS_SHARED_CHECKS_H_
+#define PORTACL_OPS_SHARED_CHECKS_H_
+
+#include <vector>
+
+#include "base/status.h"
+#include "ops/call.h"
+#include "ops/refusal.h"
+
+namespace portacl::ops {
+
+class SharedChecks {
+ public:
+  explicit SharedChecks(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {}
+
+  // A null argument, a profile without the function.
+  base::Status Arguments() const;
+  base::Status DTypes() const;
+  base::Status Ranks() const;
+  // These three in order.
+  base::Status Tensors() const;
+  // Formats outside the list, and different ones. The native API has none.
+  base::Status Formats() const;
+  // The lengths of lists, and elements below 1 (N and C: below 0).
+  base::Status Lists() const;
+  // All of these, where no other rule stands between them.
+  base::Status All() const;
+
+ private:
+  struct NamedTensor {
+    const Parameter* parameter;
+    const base::TensorDesc* desc;
+    const char* name() const { return parameter->name; }
+  };
+  template <class Visit>
+  base::Status ForTensors(Visit visit) const;
+  NamedTensor Reference() const;
+  base::Status Nulls() const;
+  base::Status List(const Parameter& parameter, const std::vector<int64_t>& values) const;
+  base::Status Mask(const Parameter& parameter, const std::vector<bool>& values) const;
+
+  const Call& call_;
+  const Refusals refusals_;
+};
+
+// Where the rule on a tensor is broken.
+inline Rule SideOf(Kind kind) { return kind == Kind::kOutput ? Rule::kOutput : Rule::kInput; }
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_SHARED_CHECKS_H_

@@ -1,0 +1,291 @@
+// The checks of resizing and of its gradients that other operators do not share, and where they
+// stand among the shared ones. Not the checks on memory.
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "ops/call.h"
+#include "ops/channels_first.h"
+#include "ops/refusal.h"
+#include "ops/resize.h"
+#include "ops/shared_checks.h"
+#include "ops/upsample_rules.h"
+#include "runtime/fp_env.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Dims;
+using base::Status;
+using base::TensorDesc;
+using upsample::PageRules;
+using upsample::Reach;
+using upsample::Sides;
+
+// The checks of one call, a function for each group of rows of the page's table, in its order.
+class Checker {
+ public:
+  explicit Checker(const Call& call)
+      : call_(call),
+        rules_(upsample::PageRulesOf(call)),
+        scales_(call.scales()),
+        backward_(upsample::IsBackward(call)),
+        shared_(call),
+        refusals_(call.op(), call.surface()) {}
+
+  Status Run() {
+    PORTACL_RETURN_IF_ERROR(shared_.All());
+    sides_ = upsample::SidesOf(call_);
+    PORTACL_RETURN_IF_ERROR(DTypesOfThePage());
+    PORTACL_RETURN_IF_ERROR(Scales());
+    PORTACL_RETURN_IF_ERROR(Centers());
+    PORTACL_RETURN_IF_ERROR(Extents());
+    PORTACL_RETURN_IF_ERROR(Agreement());
+    PORTACL_RETURN_IF_ERROR(Ratios());
+    return Warnings();
+  }
+
+ private:
+  bool sized() const { return call_.surface() != Surface::kNative; }
+  const TensorDesc& from() const { return *call_.input(0); }
+  const TensorDesc& to() const { return *call_.output(0); }
+  const char* from_name() const { return call_.input_name(0); }
+  const char* to_name() const { return call_.output_name(0); }
+  const char* AxisName(int axis) const {
+    constexpr const char* kNames[] = {"D", "H", "W"};
+    return call_.axes() == 1 ? "L" : kNames[3 - call_.axes() + axis];
+  }
+
+  Status DTypesOfThePage() const {
+    const base::DType dtype = from().dtype;
+    if (rules_.double_channels_last && dtype == base::DType::kDouble &&
+        from().format != base::Format::kNHWC) {
+      return refusals_.Refuse(Rule::kDType, "{} has dtype DOUBLE and format {}, but must be NHWC",
+                              from_name(), base::FormatName(from().format));
+    }
+    if (rules_.bf16_same_extent && dtype == base::DType::kBFloat16 &&
+        sides_.in[2] != sides_.out[2]) {
+      return refusals_.Refuse(Rule::kDType,
+                              "{} has dtype BF16, but L is {} and becomes {}: they must be equal",
+                              from_name(), sides_.out[2], sides_.in[2]);
+    }
+    return {};
+  }
+
+  Status Scales() const {
+    const auto* const listed = call_.floats(0);
+    const auto axes = static_cast<size_t>(call_.axes());
+    if (listed != nullptr && !listed->empty() && listed->size() != axes) {
+      return refusals_.Refuse(Rule::kAttribute, "scales has {} elements, but must have {} or none",
+                              listed->size(), axes);
+    }
+    for (int axis = 0; axis < call_.axes(); ++axis) {
+      const double scale = scales_[static_cast<size_t>(axis)];
+      // Not `scale >= 0 || (negative && scale < 0)`: GCC 12 takes a NaN for one below 0 there.
+      if (rules_.negative_scales ? !std::isnan(scale) : scale >= 0) continue;
+      return refusals_.Refuse(
+          Rule::kAttribute, "{} is {}, but must be {}", ScaleName(axis), scale,
+          rules_.negative_scales ? "a number" : "0 (use the sizes) or positive");
+    }
+    return {};
+  }
+
+  std::string ScaleName(int axis) const { return call_.scale_name(static_cast<size_t>(axis)); }
+
+  Status Centers() const {
+    if (!upsample::AlignCorners(call_) || !upsample::HalfPixelCenters(call_)) return {};
+    return refusals_.Refuse(Rule::kAttribute, "{} and {} are both true, but one at most may be",
+                            call_.flag_name(0), call_.flag_name(2));
+  }
+
+  Status Extents() const {
+    for (const TensorDesc* const tensor : {&from(), &to()}) {
+      const bool read = tensor == &from();
+      const Dims& shape = backward_ == read ? sides_.out : sides_.in;
+      for (int axis = 0; axis < call_.axes() + 2; ++axis) {
+        if (shape[axis] >= (axis < 2 && rules_.empty ? 0 : 1)) continue;
+        return refusals_.Refuse(read ? Rule::kInput : Rule::kOutput,
+                                "{} has shape {}, but {} must be at least 1",
+                                read ? from_name() : to_name(), tensor->shape.ToString(),
+                                axis == 0   ? "N"
+                                : axis == 1 ? "C"
+                                            : AxisName(axis - 2));
+      }
+    }
+    return {};
+  }
+
+  // What is read has (N, C) of inputSize and, of gradients, the extents of outputSize; what is
+  // written has its N and C, and the extents of the other list.
+  Status Agreement() const {
+    const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
+    const std::vector<int64_t> input_size = InputSize();
+    const auto spatial = static_cast<size_t>(call_.axes());
+    if (input_size.size() > spatial) PORTACL_RETURN_IF_ERROR(Batch(input_size));
+    if (backward_ && output_size != nullptr) {
+      PORTACL_RETURN_IF_ERROR(Fits(*output_size, 0, sides_.out, from_name(), from(), Rule::kInput));
+    }
+    const Dims& read = backward_ ? sides_.out : sides_.in;
+    const Dims& written = backward_ ? sides_.in : sides_.out;
+    for (int axis = 0; axis < 2; ++axis) {
+      if (written[axis] == read[axis]) continue;
+      return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but {} {} asks for {} = {}",
+                              to_name(), to().shape.ToString(), from_name(),
+                              from().shape.ToString(), axis == 0 ? "N" : "C", read[axis]);
+    }
+    if (const TensorDesc* const image = call_.input(1); image != nullptr) {
+      PORTACL_RETURN_IF_ERROR(LikeImage(*image));
+    }
+    if (!input_size.empty()) {
+      const std::vector<int64_t> extents(input_size.end() - static_cast<int64_t>(spatial),
+                                         input_size.end());
+      return Fits(extents, 1, sides_.in, to_name(), to(), Rule::kOutput);
+    }
+    if (backward_ || output_size == nullptr) return {};
+    return Fits(*output_size, 0, sides_.out, to_name(), to(), Rule::kOutput);
+  }
+
+  // What a gradient by its image's shape writes.
+  Status LikeImage(const TensorDesc& image) const {
+    if (ChannelsFirst(image).shape == sides_.in) return {};
+    return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {} {}", to_name(),
+                            to().shape.ToString(), call_.input_name(1), image.shape.ToString());
+  }
+
+  // inputSize as (N, C, ...), or its spatial extents alone; empty where the call has none.
+  std::vector<int64_t> InputSize() const {
+    if (!sized() || call_.ints(1) == nullptr) return {};
+    std::vector<int64_t> size = *call_.ints(1);
+    if (rules_.input_size_channels_last && IsChannelsLast()) {
+      size.insert(size.begin() + 1, size.back());
+      size.pop_back();
+    }
+    return size;
+  }
+
+  Status Batch(const std::vector<int64_t>& input_size) const {
+    for (size_t axis = 0; axis < 2; ++axis) {
+      if (input_size[axis] == sides_.out[static_cast<int>(axis)]) continue;
+      return refusals_.Refuse(Rule::kAttribute, "{} says {} = {}, but {} has shape {}",
+                              call_.ints_name(1), axis == 0 ? "N" : "C", input_size[axis],
+                              from_name(), from().shape.ToString());
+    }
+    return {};
+  }
+
+  bool IsChannelsLast() const {
+    return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
+  }
+
+  // The spatial extents of `shape`, of `tensor`, are what list number `index` says.
+  Status Fits(const std::vector<int64_t>& extents, size_t index, const Dims& shape,
+              const char* name, const TensorDesc& tensor, Rule rule) const {
+    for (int axis = 0; axis < call_.axes(); ++axis) {
+      const int64_t wanted = extents[static_cast<size_t>(axis)];
+      if (shape[axis + 2] == wanted) continue;
+      return refusals_.Refuse(rule, "{} has shape {}, but {} asks for {} = {}", name,
+                              tensor.shape.ToString(), call_.ints_name(index), AxisName(axis),
+                              wanted);
+    }
+    return {};
+  }
+
+  // The page's limits that portacl refuses, and windows without end.
+  Status Ratios() const {
+    for (int axis = 0; axis < call_.axes(); ++axis) {
+      const int64_t in = sides_.in[axis + 2];
+      const int64_t out = sides_.out[axis + 2];
+      const bool shrinks = rules_.shrink > 0 && call_.surface() == Surface::kAclnn && in > out &&
+                           (in - 1) / out >= rules_.shrink;
+      const bool grows = rules_.growth > 0 && call_.surface() == Surface::kAclnn && out > in &&
+                         (out - 1) / in >= rules_.growth;
+      if (shrinks || grows) {
+        return refusals_.Refuse(Rule::kOther,
+                                "{} of the input is {} and of the output {}: {} must be at most {} "
+                                "(profile open has no limit)",
+                                AxisName(axis), in, out,
+                                shrinks ? "input / output" : "output / input",
+                                shrinks ? rules_.shrink : rules_.growth);
+      }
+      if (!upsample::Antialias(call_) || std::isfinite(upsample::RuleOf(call_, axis).Ratio()))
+        continue;
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, so small that 1 / scale is infinite",
+                              ScaleName(axis), scales_[static_cast<size_t>(axis)]);
+    }
+    return {};
+  }
+
+  Status Warnings() const {
+    if (!sized()) return {};
+    for (int axis = 0; axis < call_.axes(); ++axis) {
+      const double scale = scales_[static_cast<size_t>(axis)];
+      const auto wanted = std::floor(static_cast<double>(sides_.in[axis + 2]) * scale);
+      if (!(scale > 0) || upsample::AlignCorners(call_) ||
+          wanted == static_cast<double>(sides_.out[axis + 2])) {
+        continue;
+      }
+      PORTACL_RETURN_IF_ERROR(refusals_.Warn(
+          Rule::kAttribute,
+          fmt::format("{} is {}, with which {} = {} becomes {}, not {}", ScaleName(axis), scale,
+                      AxisName(axis), sides_.in[axis + 2], wanted, sides_.out[axis + 2])));
+      break;
+    }
+    const bool wide = from().dtype == base::DType::kDouble || from().dtype == base::DType::kUInt8;
+    const int64_t longest = wide && rules_.longest_wide > 0 ? rules_.longest_wide : rules_.longest;
+    for (const Dims& shape : {sides_.in, sides_.out}) {
+      for (int axis = 0; axis < call_.axes() + 2 && longest > 0; ++axis) {
+        if (shape[axis] <= longest) continue;
+        return refusals_.Warn(
+            Rule::kInput,
+            fmt::format("an extent is {}, but the page's longest is {}", shape[axis], longest));
+      }
+    }
+    return WithinReach();
+  }
+
+  // The pages' 60 GiB of intermediate results.
+  Status WithinReach() const {
+    if (rules_.reach == Reach::kAny) return {};
+    const Dims& in = sides_.in;
+    const Dims& out = sides_.out;
+    const int last = call_.axes() + 1;
+    double elements = 1;
+    double other = 1;
+    for (int axis = 2; axis <= last; ++axis) {
+      elements *= static_cast<double>(in[axis]);
+      other *= static_cast<double>(out[axis]);
+    }
+    double between = static_cast<double>(out[last]);
+    for (int axis = 2; axis < last; ++axis) between *= static_cast<double>(in[axis]);
+    if (rules_.reach == Reach::kVolume) {
+      between +=
+          static_cast<double>(in[2]) * static_cast<double>(out[3]) * static_cast<double>(out[4]);
+    }
+    const double bytes =
+        4 * static_cast<double>(in[0]) * static_cast<double>(in[1]) * (elements + other + between);
+    constexpr double kMost = 60.0 * (int64_t{1} << 30);
+    if (bytes < kMost) return {};
+    return refusals_.Warn(Rule::kInput,
+                          fmt::format("the page's largest input, output and intermediate results "
+                                      "have 60 GiB in float, these {:.1f}",
+                                      bytes / (int64_t{1} << 30)));
+  }
+
+  const Call& call_;
+  const PageRules rules_;
+  const std::array<double, 3> scales_;
+  const bool backward_;
+  const SharedChecks shared_;
+  const Refusals refusals_;
+  Sides sides_;
+};
+
+}  // namespace
+
+Status CheckUpsample(const Call& call) {
+  const runtime::FpEnvironment environment;  // of a subnormal scale or NaN the caller's differs
+  if (resize::Is(call)) return resize::Check(call);
+  return Checker(call).Run();
+}
+
+}  // namespace portacl::ops

@@ -1,0 +1,140 @@
+// The pages of the resizing functions, row by row, and the meaning of a call.
+#include "ops/upsample_rules.h"
+
+#include <cmath>
+#include <utility>
+
+#include "ops/channels_first.h"
+#include "ops/settings.h"
+
+namespace portacl::ops::upsample {
+namespace {
+
+constexpr int64_t k20Bits = int64_t{1} << 20;
+constexpr int64_t k24Bits = int64_t{1} << 24;
+constexpr int64_t k31Bits = (int64_t{1} << 31) - 1;
+
+struct PageRow {
+  const Signature* function;
+  PageRules rules;
+};
+
+// Where a row does not say otherwise, as without a row: no tensor may be empty, negative scales
+// count as none, no limits.
+constexpr PageRow kPages[] = {
+    {&signatures::aclnnUpsampleNearest1d, {.longest_wide = k24Bits - 1}},
+    {&signatures::aclnnUpsampleNearest1dV2, {.longest = k31Bits, .longest_wide = k24Bits}},
+    {&signatures::aclnnUpsampleNearest2d, {.longest = k20Bits}},
+    {&signatures::aclnnUpsampleNearest2dV2,
+     {.empty = true, .longest = k31Bits, .longest_wide = k24Bits - 1}},
+    {&signatures::aclnnUpsampleNearest3d, {.longest = k31Bits}},
+    {&signatures::aclnnUpsampleNearest1dBackward, {.empty = true}},
+    {&signatures::aclnnUpsampleNearest2dBackward,
+     {.empty = true, .input_size_channels_last = true}},
+    {&signatures::aclnnUpsampleNearest3dBackward, {.longest = k20Bits, .reach = Reach::kVolume}},
+    {&signatures::aclnnUpsampleLinear1dBackward,
+     {.growth = 500, .longest = k20Bits, .bf16_same_extent = true, .fitting_scales = true}},
+    {&signatures::aclnnUpsampleBilinear2d,
+     {.negative_scales = false, .double_channels_last = true}},
+    {&signatures::aclnnUpsampleBilinear2dBackwardV2, {.longest = k20Bits, .reach = Reach::kPlane}},
+    {&signatures::aclnnUpsampleBilinear2dAA, {.negative_scales = false, .shrink = 50}},
+    {&signatures::aclnnUpsampleBilinear2dAABackward, {.growth = 50}},
+    {&signatures::aclnnUpsampleBicubic2d, {.longest = k20Bits, .reach = Reach::kPlane}},
+    {&signatures::aclnnUpsampleBicubic2dBackward,
+     {.longest = k31Bits, .input_size_channels_last = true}},
+    {&signatures::aclnnUpsampleBicubic2dAA,
+     {.empty = true, .shrink = 50, .longest = k20Bits, .reach = Reach::kPlane}},
+    {&signatures::aclnnUpsampleBicubic2dAAGrad,
+     {.negative_scales = false, .growth = 50, .longest = k20Bits, .reach = Reach::kPlane}},
+    {&signatures::aclnnUpsampleTrilinear3d,
+     {.shrink = 50, .longest = k20Bits, .reach = Reach::kVolume}},
+    {&signatures::aclnnUpsampleTrilinear3dBackward, {.longest = k20Bits, .reach = Reach::kVolume}},
+};
+
+}  // namespace
+
+PageRules PageRulesOf(const Call& call) {
+  if (call.surface() == Surface::kNative) {
+    return {.empty = true, .negative_scales = false};
+  }
+  PageRules rules;
+  for (const PageRow& row : kPages) {
+    if (row.function == &call.signature()) rules = row.rules;
+  }
+  if (CurrentProfile() != Profile::kOpen) return rules;
+  return {.empty = true,
+          .negative_scales = rules.negative_scales,
+          .fitting_scales = rules.fitting_scales,
+          .input_size_channels_last = rules.input_size_channels_last};
+}
+
+Mode ModeOf(const Call& call) {
+  switch (call.signature().op) {
+    case Op::kUpsampleNearest:
+    case Op::kUpsampleNearestBackward:
+      return Mode::kNearest;
+    case Op::kUpsampleCubic:
+    case Op::kUpsampleCubicBackward:
+      return Mode::kCubic;
+    default:
+      return Mode::kLinear;
+  }
+}
+
+bool IsBackward(const Call& call) {
+  const Op op = call.signature().op;
+  return op == Op::kUpsampleNearestBackward || op == Op::kUpsampleLinearBackward ||
+         op == Op::kUpsampleCubicBackward;
+}
+
+bool AlignCorners(const Call& call) { return call.flag(0); }
+bool Antialias(const Call& call) { return call.antialias(); }
+bool HalfPixelCenters(const Call& call) { return call.flag(2); }
+bool FromTopLeft(const Call& call) {
+  return call.has_flag(2) && !HalfPixelCenters(call) && !AlignCorners(call);
+}
+
+Nearest NearestRuleOf(const Call& call) {
+  if (HalfPixelCenters(call)) return Nearest::kExact;
+  return AlignCorners(call) ? Nearest::kCorners : Nearest::kFloor;
+}
+
+Sides SidesOf(const Call& call) {
+  const base::Dims read = ChannelsFirst(*call.input(0)).shape;
+  const base::Dims written = ChannelsFirst(*call.output(0)).shape;
+  return IsBackward(call) ? Sides{written, read} : Sides{read, written};
+}
+
+std::array<double, 3> UsedScales(const Call& call) {
+  std::array<double, 3> used = call.scales();
+  const bool fitting = PageRulesOf(call).fitting_scales;
+  const Sides sides = SidesOf(call);
+  for (int axis = 0; axis < call.axes(); ++axis) {
+    double& scale = used[static_cast<size_t>(axis)];
+    const auto in = static_cast<double>(sides.in[axis + 2]);
+    const auto out = static_cast<double>(sides.out[axis + 2]);
+    const bool counts =
+        scale > 0 && !AlignCorners(call) && !(fitting && out != std::floor(in * scale));
+    if (!counts) scale = 0;
+  }
+  return used;
+}
+
+ResampleRule RuleOf(const Call& call, int axis) {
+  ResampleRule rule;
+  rule.in_double = call.input(0)->dtype == base::DType::kDouble;
+  if (axis < 0) return rule;  // an extent of 1 that stays as it is
+  const bool cubic = ModeOf(call) == Mode::kCubic;
+  rule.mode = Antialias(call)
+                  ? (cubic ? ResampleMode::kAntialiasedCubic : ResampleMode::kAntialiasedLinear)
+                  : (cubic ? ResampleMode::kCubic : ResampleMode::kLinear);
+  const Sides sides = SidesOf(call);
+  rule.in = sides.in[axis + 2];
+  rule.out = sides.out[axis + 2];
+  rule.align_corners = AlignCorners(call);
+  rule.from_top_left = FromTopLeft(call);
+  rule.scale = UsedScales(call)[static_cast<size_t>(axis)];
+  return rule;
+}
+
+}  // namespace portacl::ops::upsample

@@ -1,0 +1,62 @@
+// What the pages of the resizing functions say beside the list of operators, and what a call of one
+// means: which side is the input, which scales count.
+#ifndef PORTACL_OPS_UPSAMPLE_RULES_H_
+#define PORTACL_OPS_UPSAMPLE_RULES_H_
+
+#include <array>
+#include <cstdint>
+
+#include "base/tensor_desc.h"
+#include "ops/call.h"
+#include "ops/nearest_axis.h"
+#include "ops/resample_axis.h"
+
+namespace portacl::ops::upsample {
+
+enum class Mode { kNearest, kLinear, kCubic };
+
+// How much memory a page lets intermediate results take.
+enum class Reach { kAny, kPlane, kVolume };
+
+struct PageRules {
+  bool empty = false;           // N or C may be 0
+  bool negative_scales = true;  // count as none
+  int64_t shrink = 0;           // input extent / output extent at most; 0: any
+  int64_t growth = 0;           // output extent / input extent
+  int64_t longest = 0;          // extent of any axis, as a fact without an error row; 0: any
+  int64_t longest_wide = 0;     // the same for DOUBLE and UINT8
+  Reach reach = Reach::kAny;
+  bool double_channels_last = false;      // DOUBLE in NHWC alone
+  bool bf16_same_extent = false;          // BF16 where input and output have one extent
+  bool fitting_scales = false;            // a scale counts only where O == floor(I * scale)
+  bool input_size_channels_last = false;  // inputSize of an NHWC tensor is (N, H, W, C)
+};
+PageRules PageRulesOf(const Call& call);
+
+Mode ModeOf(const Call& call);
+bool IsBackward(const Call& call);
+bool AlignCorners(const Call& call);
+bool Antialias(const Call& call);
+// Of the graph names that have the attribute half_pixel_centers (exact_mode).
+bool HalfPixelCenters(const Call& call);
+// Neither that nor corners: places are counted from the first elements' outer edges.
+bool FromTopLeft(const Call& call);
+
+Nearest NearestRuleOf(const Call& call);
+
+// Extents of the forward function's input and output as (N, C, ...).
+struct Sides {
+  base::Dims in;
+  base::Dims out;
+};
+Sides SidesOf(const Call& call);
+
+// Scales as the tables take them: 1D: L; 2D: H, W; 3D: D, H, W; 0 where the extents decide.
+std::array<double, 3> UsedScales(const Call& call);
+
+// The table of the call's axis number `axis`; negative for one that it lacks.
+ResampleRule RuleOf(const Call& call, int axis);
+
+}  // namespace portacl::ops::upsample
+
+#endif  // PORTACL_OPS_UPSAMPLE_RULES_H_

@@ -1,0 +1,91 @@
+// One destination at a time: the sum along the last axis of the order, of sums along the one before
+// it, of sums along the first, in the compute type, rounded once. It computes again what
+// neighbouring destinations share, and needs no scratch memory.
+#include "ref/resample.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dispatch.h"
+#include "runtime/parallel.h"
+
+namespace portacl::ref {
+namespace {
+
+using Params = ops::ResampleParams;
+using At = std::array<int64_t, 3>;  // d, h, w
+
+template <class T>
+class Sums {
+ public:
+  using F = base::ComputeType<T>;
+
+  // Of plane (n, c).
+  Sums(const Params& p, int64_t n, int64_t c)
+      : input_(static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1]),
+        stride_{p.input_stride[2], p.input_stride[3], p.input_stride[4]},
+        axes_{&p.d, &p.h, &p.w},
+        order_(p.backward ? std::array<size_t, 3>{0, 1, 2} : std::array<size_t, 3>{2, 1, 0}),
+        start_(p.backward ? F{0} : -F{0}) {}
+
+  // Element `at` of the result.
+  T operator()(const At& at) const { return base::Narrow<T>(Along(3, at)); }
+
+ private:
+  // The sum along the first `count` axes of the order; `at` has a destination on these axes and a
+  // source on the others.
+  F Along(size_t count, At at) const {
+    if (count == 0) {
+      return base::Widen(input_[at[0] * stride_[0] + at[1] * stride_[1] + at[2] * stride_[2]]);
+    }
+    const size_t axis = order_[count - 1];
+    const ops::ResampleAxis& table = *axes_[axis];
+    if (table.identity) return Along(count - 1, at);
+    const int64_t first = table.start[at[axis]];
+    const int64_t last = table.start[at[axis] + 1];
+    if (first == last) return F{0};
+    F sum = start_;
+    for (int64_t k = first; k < last; ++k) {
+      at[axis] = table.source[k];
+      sum = std::fma(static_cast<const F*>(table.weight)[k], Along(count - 1, at), sum);
+    }
+    return sum;
+  }
+
+  const T* input_;
+  At stride_;
+  std::array<const ops::ResampleAxis*, 3> axes_;
+  std::array<size_t, 3> order_;  // of the sums
+  F start_;                      // forward: -0, with which the first tap is a product
+};
+
+template <class T>
+void Run(const Params& p) {
+  const auto& stride = p.output_stride;
+  const int64_t grain = 1 + 1024 / p.w.to;
+  runtime::ParallelFor(p.n * p.c * p.d.to * p.h.to, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t h = row % p.h.to;
+      const int64_t d = row / p.h.to % p.d.to;
+      const int64_t plane = row / p.h.to / p.d.to;
+      const int64_t n = plane / p.c;
+      const int64_t c = plane % p.c;
+      const Sums<T> sums(p, n, c);
+      T* const out =
+          static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] + h * stride[3];
+      for (int64_t w = 0; w < p.w.to; ++w) out[w * stride[4]] = sums({d, h, w});
+    }
+  });
+}
+
+void RunAnyType(const Params& p) {
+  base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
+}
+
+}  // namespace
+
+const base::Kernel<Params> kResample = base::ReferenceOf<Params, RunAnyType>::Make();
+
+}  // namespace portacl::ref

@@ -1,0 +1,142 @@
+// A few functions of libdwfl, declared here as its header does.
+#include "runtime/guard_lines.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <new>
+#include <string_view>
+
+namespace portacl::runtime {
+namespace {
+
+struct Callbacks {
+  void* find_elf;
+  void* find_debuginfo;
+  void* section_address;
+  char** debuginfo_path;
+};
+
+struct Library {
+  void* (*begin)(const Callbacks*);
+  int (*report)(void*, pid_t);
+  int (*report_end)(void*, void*, void*);
+  void* (*module)(void*, uint64_t);
+  const char* (*name)(void*, uint64_t);
+  void* (*source)(void*, uint64_t);
+  const char* (*line)(void*, uint64_t*, int*, int*, uint64_t*, uint64_t*);
+  void (*end)(void*);
+  Callbacks callbacks;
+};
+
+constinit std::atomic<const Library*> the_library{nullptr};
+
+template <class Function>
+bool Take(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  return function != nullptr;
+}
+
+// Of the ways to find debug information that lies apart, the one that never asks a server.
+std::unique_ptr<const Library> Load() {
+  void* const handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+  auto library = std::unique_ptr<Library>(new (std::nothrow) Library{});
+  if (handle == nullptr || library == nullptr) return nullptr;
+  const bool whole =
+      Take(handle, "dwfl_begin", library->begin) &&
+      Take(handle, "dwfl_linux_proc_report", library->report) &&
+      Take(handle, "dwfl_report_end", library->report_end) &&
+      Take(handle, "dwfl_addrmodule", library->module) &&
+      Take(handle, "dwfl_module_addrname", library->name) &&
+      Take(handle, "dwfl_module_getsrc", library->source) &&
+      Take(handle, "dwfl_lineinfo", library->line) && Take(handle, "dwfl_end", library->end) &&
+      Take(handle, "dwfl_linux_proc_find_elf", library->callbacks.find_elf) &&
+      Take(handle, "dwfl_build_id_find_debuginfo", library->callbacks.find_debuginfo);
+  if (!whole) return nullptr;
+  return library;
+}
+
+// Names of C functions stay: "f" is also how C++ writes float.
+std::string Demangled(const char* name) {
+  if (std::string_view(name).substr(0, 2) != "_Z") return name;
+  int status = 0;
+  char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  const std::string demangled = text != nullptr ? text : name;
+  std::free(text);
+  return demangled;
+}
+
+}  // namespace
+
+void FindLineReader() {
+  if (the_library.load() != nullptr) return;
+  std::unique_ptr<const Library> loaded = Load();  // several threads may be here
+  const Library* none = nullptr;
+  if (the_library.compare_exchange_strong(none, loaded.get())) loaded.release();
+}
+
+std::string DescribeLines(const GuardStack& stack) {
+  const Library* const library = the_library.load();
+  if (library == nullptr) return "";
+  void* const session = library->begin(&library->callbacks);
+  if (session == nullptr) return "";
+  std::string text;
+  if (library->report(session, getpid()) == 0 &&
+      library->report_end(session, nullptr, nullptr) == 0) {
+    for (int i = 0; i < stack.count; ++i) {
+      // Where a call returns to may be another line: the call is just before.
+      const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<size_t>(i)]) -
+                           (stack.interrupted && i == 0 ? 0 : 1);
+      void* const module = library->module(session, address);
+      const char* const name = module != nullptr ? library->name(module, address) : nullptr;
+      if (name == nullptr) continue;
+      text += "    " + Demangled(name);
+      void* const source = library->source(module, address);
+      int line = 0;
+      const char* const file =
+          source != nullptr ? library->line(source, nullptr, &line, nullptr, nullptr, nullptr)
+                            : nullptr;
+      text += file != nullptr ? fmt::format(" at {}:{}\n", file, line) : "\n";
+    }
+  }
+  library->end(session);
+  return text;
+}
+
+void PrintLines(const GuardStack& stack) {
+  if (the_library.load() == nullptr) return;
+  // Runs no handlers of fork(), which take locks, and its end sends no signal.
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+  if (child < 0) return;
+  if (child == 0) {
+    // This process may hang, and its parent may end before it ends this one.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) signal(number, SIG_DFL);
+    Print(DescribeLines(stack));
+    // Before _exit() AddressSanitizer looks for this thread's stack, and hangs: it knows no such
+    // thread.
+    for (;;) syscall(SYS_exit_group, 0);
+  }
+  for (int tries = 0; tries < 400; ++tries) {
+    if (waitpid(child, nullptr, WNOHANG | __WALL) != 0) return;
+    const timespec pause{0, 5'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  // It waits for a lock that the interrupted code holds: the next one would too.
+  the_library.store(nullptr);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, __WALL);
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,23 @@
+// Functions and lines of stacks, by libdw where that is installed: nothing is linked to it.
+#ifndef PORTACL_RUNTIME_GUARD_LINES_H_
+#define PORTACL_RUNTIME_GUARD_LINES_H_
+
+#include <string>
+
+#include "runtime/guard_stack.h"
+
+namespace portacl::runtime {
+
+// Loads libdw. Not in a signal handler, and before PrintLines() is called in one.
+void FindLineReader();
+
+// "    fill at program.c:2", a line for each frame that has a name; "" without libdw.
+std::string DescribeLines(const GuardStack& stack);
+
+// The same to stderr, for signal handlers: a child of this process reads and prints, so that
+// whatever the interrupted code was at, this one goes on, after two seconds at the latest.
+void PrintLines(const GuardStack& stack);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_GUARD_LINES_H_

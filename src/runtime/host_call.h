@@ -1,0 +1,41 @@
+// Calls of the C API, as the timeline's rows of host threads and PORTACL_LOG=trace have them.
+#ifndef PORTACL_RUNTIME_HOST_CALL_H_
+#define PORTACL_RUNTIME_HOST_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/trace.h"
+
+namespace portacl::runtime {
+
+// Made when a call begins. Where nobody wants to see calls it costs one load.
+class HostCall {
+ public:
+  // Static strings: the function's name, and what follows it of a phase 1.
+  explicit HostCall(const char* function, const char* phase = "") noexcept {
+    if (shown_.load(std::memory_order_relaxed) != Shown::kNowhere) Begin(function, phase);
+  }
+  // The call returns `code`.
+  void End(int32_t code) const noexcept {
+    if (log_ || trace_) Show(code);
+  }
+
+ private:
+  enum class Shown : uint8_t { kUnknown, kNowhere, kSomewhere };
+
+  void Begin(const char* function, const char* phase) noexcept;
+  void Show(int32_t code) const noexcept;
+
+  static constinit std::atomic<Shown> shown_;
+
+  const char* function_ = nullptr;
+  const char* phase_ = nullptr;
+  bool log_ = false;
+  bool trace_ = false;
+  TraceTime begin_;
+};
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_HOST_CALL_H_

@@ -1,0 +1,30 @@
+// PORTACL_LAZY=1: streams as late as a device may be. Work begins only when somebody waits for it
+// or asks about it, and then no more of it than that needs: the latest order that streams and
+// events allow. A program that forgets to synchronise reads old memory here, as it may on a device;
+// in guard mode what is not synchronised reads as bytes 0xFF. order.h names the calls.
+//
+// Work that others may notice without a synchronise (host functions, callbacks, numbers in memory)
+// begins after a tenth of a second at the latest, with what is before it.
+#ifndef PORTACL_RUNTIME_LAZY_H_
+#define PORTACL_RUNTIME_LAZY_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace portacl::runtime {
+
+namespace internal {
+enum class Known : uint8_t { kNothing, kOff, kOn };
+extern constinit std::atomic<Known> lazy_mode;
+bool FindLazyMode();
+}  // namespace internal
+
+// Read from the environment once. As cheap as a load where the mode is off.
+inline bool LazyEnabled() {
+  return internal::lazy_mode.load(std::memory_order_relaxed) != internal::Known::kOff &&
+         internal::FindLazyMode();
+}
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_LAZY_H_

@@ -1,0 +1,307 @@
+// Clocks, the memory that is in use, and the report.
+#include "runtime/order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/fork.h"
+#include "base/settings.h"
+#include "runtime/guard.h"
+#include "runtime/guard_lines.h"
+#include "runtime/guard_stack.h"
+#include "runtime/lazy.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr int kOwnFrames = 3;  // of this library, at the top of every launch's stack
+constexpr size_t kMostReports = 100;
+
+using Clock = std::map<uint64_t, uint64_t>;
+
+// A call that put work on a stream, or did it itself.
+struct Origin {
+  std::string name;
+  int32_t stream_id = 0;
+  uint64_t stream = 0;  // 0: the host itself
+  uint64_t index = 0;   // of the stream's work
+  bool unseen = false;  // its stream waited for a number that nobody had written
+  GuardStack stack;
+
+  std::string Words() const {
+    return stream == 0 ? name + " of the host" : fmt::format("{} on stream {}", name, stream_id);
+  }
+};
+
+// Memory that work uses which the host does not know to be over.
+struct Use {
+  MemoryAccess access;
+  std::shared_ptr<const Origin> launch;
+};
+
+struct Table {
+  base::ForkSafe<std::mutex> mutex{base::LockRank::kTrace};
+  std::map<uint64_t, Clock> streams;
+  Clock host;
+  std::map<const void*, Clock> signals;              // of the streams that wrote the number
+  std::map<const void*, std::set<uint64_t>> unseen;  // streams that wait for who will write it
+  std::vector<Use> uses;
+  std::set<std::string> reported;  // the two calls' words and places
+};
+
+Table& TheTable() {
+  static constinit base::Immortal<Table> table;
+  return table.Get();
+}
+
+void Join(Clock& clock, const Clock& other) {
+  for (const auto& [stream, index] : other) {
+    uint64_t& own = clock[stream];
+    own = std::max(own, index);
+  }
+}
+
+bool Knows(const Clock& clock, const Origin& launch) {
+  const auto found = clock.find(launch.stream);
+  return found != clock.end() && found->second >= launch.index;
+}
+
+bool Overlap(const MemoryAccess& a, const MemoryAccess& b) {
+  return a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+}
+
+bool Holds(const MemoryAccess& a, uintptr_t byte) {
+  return a.begin <= byte && byte - a.begin < a.bytes;
+}
+
+// Whether there is a byte that both touch for certain: of what is not dense, the first or the last.
+bool Meet(const MemoryAccess& a, const MemoryAccess& b) {
+  if (!Overlap(a, b)) return false;
+  const auto touches = [](const MemoryAccess& one, uintptr_t byte) {
+    return one.dense ? Holds(one, byte) : byte == one.begin || byte == one.begin + one.bytes - 1;
+  };
+  return touches(a, b.begin) || touches(a, b.begin + b.bytes - 1) || touches(b, a.begin) ||
+         touches(b, a.begin + a.bytes - 1);
+}
+
+bool Covers(const MemoryAccess& a, const MemoryAccess& b) {
+  return a.dense && a.begin <= b.begin && b.begin + b.bytes <= a.begin + a.bytes;
+}
+
+// What stays to be said when the lock is free: naming frames takes the loader's.
+struct Finding {
+  std::shared_ptr<const Origin> now, before;
+  MemoryAccess access, other;
+
+  std::string Key() const {
+    std::string key = now->Words() + access.name + "|" + before->Words() + other.name;
+    for (const GuardStack* const stack : {&now->stack, &before->stack}) {
+      for (int i = 0; i < stack->count; ++i) {
+        key += fmt::format(" {}", stack->frames[static_cast<size_t>(i)]);
+      }
+    }
+    return key;
+  }
+
+  std::string Text() const {
+    const auto does = [](const MemoryAccess& memory) { return memory.write ? "writes" : "reads"; };
+    return fmt::format(
+        "portacl order: {} {} {}, which {} {} as {}, and nothing orders the two\n"
+        "  Synchronise with the first before the second, or let its stream wait for an event.\n"
+        "  {}, called at:\n{}  {}, called at:\n{}",
+        now->Words(), does(access), access.name, before->Words(), does(other), other.name,
+        now->Words(), DescribeStack(now->stack), before->Words(), DescribeStack(before->stack));
+  }
+};
+
+// The uses of other calls that are not over before `launch`, whose clock is `clock`. The caller
+// holds the lock.
+void Check(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
+           const std::vector<MemoryAccess>& accesses, std::vector<Finding>& findings) {
+  for (const MemoryAccess& access : accesses) {
+    for (const Use& use : table.uses) {
+      if (!access.write && !use.access.write) continue;
+      if (use.launch->stream == launch->stream || !Meet(access, use.access)) continue;
+      if (use.launch->unseen || Knows(clock, *use.launch)) continue;
+      Finding finding{launch, use.launch, access, use.access};
+      if (table.reported.size() < kMostReports && table.reported.insert(finding.Key()).second) {
+        findings.push_back(std::move(finding));
+      }
+    }
+  }
+}
+
+void Report(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    std::fputs(finding.Text().c_str(), stderr);
+    NoteMisuse();
+  }
+}
+
+// Enters what a launch uses, in place of what later calls meet through it anyway: older uses that
+// are over before it and that it writes over, and its stream's older reads of the same.
+void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
+           const std::vector<MemoryAccess>& accesses) {
+  for (const MemoryAccess& access : accesses) {
+    std::erase_if(table.uses, [&](const Use& use) {
+      if (use.launch == launch || !Covers(access, use.access)) return false;
+      const bool before = use.launch->stream == launch->stream || Knows(clock, *use.launch);
+      return before &&
+             (access.write || (!use.access.write && use.launch->stream == launch->stream));
+    });
+    table.uses.push_back({access, launch});
+  }
+}
+
+// Fills what work is about to write, so that who reads it too early sees NaN. Not where something
+// that has not run may still want what is there. The caller holds the lock.
+void Poison(const Table& table, const std::vector<MemoryAccess>& accesses) {
+  if (!GuardEnabled()) return;
+  for (const MemoryAccess& access : accesses) {
+    const auto wants = [&](const MemoryAccess& other) {
+      return &other != &access && Overlap(access, other);
+    };
+    const bool wanted = std::any_of(table.uses.begin(), table.uses.end(),
+                                    [&](const Use& use) { return wants(use.access); }) ||
+                        std::any_of(accesses.begin(), accesses.end(), wants);
+    if (access.write && access.dense && !wanted) {
+      std::memset(reinterpret_cast<void*>(access.begin), 0xFF, access.bytes);
+    }
+  }
+}
+
+std::shared_ptr<Origin> MakeOrigin(const char* name) {
+  auto launch = std::make_shared<Origin>();
+  launch->name = name;
+  launch->stack = CaptureStack(kOwnFrames);
+  return launch;
+}
+
+bool WaitsForUnseen(const Table& table, uint64_t stream) {
+  return std::any_of(table.unseen.begin(), table.unseen.end(),
+                     [&](const auto& entry) { return entry.second.contains(stream); });
+}
+
+}  // namespace
+
+constinit std::atomic<internal::Known> internal::lazy_mode{Known::kNothing};
+
+bool internal::FindLazyMode() {
+  if (lazy_mode.load() == Known::kNothing) {
+    const bool on = base::settings::Lazy();
+    if (on) FindLineReader();
+    lazy_mode.store(on ? Known::kOn : Known::kOff);
+  }
+  return lazy_mode.load() == Known::kOn;
+}
+
+void NoteLaunch(Stream& stream, const Work& work) {
+  if (stream.recorder() != nullptr) return;  // nothing runs; its replays come here
+  const std::shared_ptr<Origin> launch = MakeOrigin(work.name);
+  launch->stream = stream.number();
+  launch->stream_id = stream.id();
+  std::vector<Finding> findings;
+  {
+    Table& table = TheTable();
+    const std::lock_guard lock(table.mutex);
+    Clock& clock = table.streams[stream.number()];
+    Join(clock, table.host);
+    launch->index = ++clock[stream.number()];
+    launch->unseen = WaitsForUnseen(table, stream.number());
+    if (!launch->unseen) Check(table, launch, clock, work.accesses, findings);
+    Poison(table, work.accesses);
+    Enter(table, launch, clock, work.accesses);
+  }
+  Report(findings);
+}
+
+SharedClock ClockOf(const Stream& stream) {
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  Clock& clock = table.streams[stream.number()];
+  Join(clock, table.host);
+  return std::make_shared<OrderClock>(OrderClock{clock});
+}
+
+void NoteWait(const Stream& stream, const SharedClock& clock) {
+  if (clock == nullptr) return;
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  Join(table.streams[stream.number()], clock->over);
+}
+
+void NoteSynchronized(const SharedClock& clock) {
+  if (clock == nullptr) return;
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  Join(table.host, clock->over);
+  std::erase_if(table.uses, [&](const Use& use) { return Knows(table.host, *use.launch); });
+}
+
+void NoteSignal(const Stream& stream, const void* number) {
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  Clock& clock = table.signals[number];
+  Join(clock, table.host);
+  Join(clock, table.streams[stream.number()]);
+  const auto unseen = table.unseen.extract(number);
+  if (unseen.empty()) return;
+  for (const uint64_t waiting : unseen.mapped()) Join(table.streams[waiting], clock);
+}
+
+void NoteWaitForNumber(const Stream& stream, const void* number) {
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.signals.find(number);
+  if (found != table.signals.end()) {
+    Join(table.streams[stream.number()], found->second);
+  } else {
+    table.unseen[number].insert(stream.number());
+  }
+}
+
+void NoteClosed(const Stream& stream) noexcept try {
+  NoteSynchronized(ClockOf(stream));
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  // No use is left that anybody could ask the clocks about.
+  table.streams.erase(stream.number());
+  table.host.erase(stream.number());
+  for (auto& [number, clock] : table.streams) clock.erase(stream.number());
+  for (auto& [number, waiting] : table.unseen) waiting.erase(stream.number());
+} catch (...) {  // no memory: some orders stay unknown, and the stream ends
+}
+
+void NoteHostAccess(const char* what, const std::vector<MemoryAccess>& accesses) {
+  const std::shared_ptr<const Origin> launch = MakeOrigin(what);
+  std::vector<Finding> findings;
+  {
+    Table& table = TheTable();
+    const std::lock_guard lock(table.mutex);
+    Check(table, launch, table.host, accesses, findings);
+  }
+  Report(findings);
+}
+
+void NoteFree(const void* begin, size_t bytes) {
+  MemoryAccess access{"memory", reinterpret_cast<uintptr_t>(begin), bytes, /*write=*/true};
+  NoteHostAccess("a free", {access});
+  Table& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  std::erase_if(table.uses, [&](const Use& use) { return Overlap(access, use.access); });
+  const auto inside = [&](const auto& entry) {
+    return Holds(access, reinterpret_cast<uintptr_t>(entry.first));
+  };
+  std::erase_if(table.signals, inside);
+  std::erase_if(table.unseen, inside);
+}
+
+}  // namespace portacl::runtime

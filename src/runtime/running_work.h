@@ -1,0 +1,39 @@
+// Which work runs now and what memory it uses, for the reports of guard mode: they come from signal
+// handlers, on any thread of a kernel.
+#ifndef PORTACL_RUNTIME_RUNNING_WORK_H_
+#define PORTACL_RUNTIME_RUNNING_WORK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/guard_stack.h"
+#include "runtime/stream.h"
+
+namespace portacl::runtime {
+
+// Enters work for as long as it lives; more of it at a time than there is room for is not found.
+class RunningWork {
+ public:
+  RunningWork(const Work& work, int32_t stream);
+  ~RunningWork();
+  RunningWork(const RunningWork&) = delete;
+  RunningWork& operator=(const RunningWork&) = delete;
+
+ private:
+  size_t slot_;
+};
+
+struct WorkAtAddress {
+  const char* work = nullptr;  // null: no work that runs uses the address
+  int32_t stream = 0;
+  const char* tensor = "";
+  bool write = false;
+  GuardStack launched;  // of the call that put it on the stream; empty where that is not known
+};
+
+// Allocates nothing and takes no lock.
+WorkAtAddress FindRunningWork(uintptr_t address);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_RUNNING_WORK_H_

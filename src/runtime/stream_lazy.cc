@@ -1,0 +1,85 @@
+// Streams of lazy mode: which of their tasks may begin.
+#include <chrono>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "runtime/lazy.h"
+#include "runtime/stream_queue.h"
+
+namespace portacl::runtime {
+namespace {
+
+constexpr auto kVisibleAfter = std::chrono::milliseconds(100);  // see Task::visible
+
+}  // namespace
+
+// Leaves the lock. The thread is there for what becomes visible and for what others demand.
+void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
+  StartWorker();
+  uint64_t wanted = 0;
+  bool visible = false;
+  for (Task& task : tasks) {
+    ++enqueued_;
+    if (task.after != nullptr) task.after->Listen(weak_from_this());
+    if (task.opens != nullptr && task.opens->SetOwner(weak_from_this(), enqueued_)) {
+      wanted = enqueued_;
+    }
+    if (!task.visible && !task.work.own_thread && !task.ready) continue;
+    if (visible_ <= demanded_) visible_from_ = std::chrono::steady_clock::now() + kVisibleAfter;
+    visible_ = enqueued_;
+    visible = true;
+  }
+  queue_.splice(queue_.end(), tasks);
+  lock.unlock();
+  if (wanted > 0) Demand(wanted);
+  if (visible) WakeWorker();
+}
+
+// What is visible has waited long enough; leaves and takes the lock.
+void Stream::MakeVisible(Lock& lock) {
+  const uint64_t number = visible_;
+  lock.unlock();
+  Demand(number);
+  lock.lock();
+}
+
+// Returns the number of the newest task; where that must be demanded, leaves and takes the lock.
+uint64_t Stream::DemandAll(Lock& lock) {
+  const uint64_t number = enqueued_;
+  if (demanded_ < number) {
+    lock.unlock();
+    Demand(number);
+    lock.lock();
+  }
+  return number;
+}
+
+void Stream::DemandAll() {
+  Lock lock(mutex_);
+  DemandAll(lock);
+}
+
+void Stream::Demand(uint64_t number) {
+  {
+    const Lock lock(mutex_);
+    if (demanded_ >= number) return;
+    demanded_ = number;
+  }
+  WakeWorker();
+}
+
+// What the head waits for, and not before the head's turn: what is in front of it may run earlier.
+// False where there is nothing new; otherwise leaves and takes the lock.
+bool Stream::DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded) {
+  if (!HeadDemanded() || busy_) return false;
+  const std::shared_ptr<Gate>& awaited = queue_.front().after;
+  if (awaited == nullptr || awaited == demanded || awaited->is_open()) return false;
+  demanded = awaited;
+  lock.unlock();
+  demanded->Demand();
+  lock.lock();
+  return true;
+}
+
+}  // namespace portacl::runtime

@@ -1,0 +1,181 @@
+// The reference kernels of the affine grid and of its gradient, through plans of the native checks.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "ops/call.h"
+#include "ops/plan.h"
+#include "support/api/compare.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+portacl::base::TensorDesc DescOf(const Tensor& tensor) {
+  portacl::base::TensorDesc desc;
+  desc.dtype = ToDType(tensor.element());
+  const auto rank = static_cast<int>(tensor.shape().size());
+  desc.shape = portacl::base::Dims(tensor.shape().data(), rank);
+  desc.strides = portacl::base::Dims(tensor.strides().data(), rank);
+  desc.has_storage = false;
+  desc.data = const_cast<void*>(tensor.first());
+  return desc;
+}
+
+void RunAffine(bool backward, bool align_corners, const Tensor& theta, const Tensor& grid) {
+  const auto theta_desc = DescOf(theta);
+  const auto grid_desc = DescOf(grid);
+  namespace signatures = portacl::ops::signatures;
+  portacl::ops::Call call(
+      backward ? signatures::portaclPlanAffineGridBackward : signatures::portaclPlanAffineGrid,
+      portacl::ops::Surface::kNative, "test");
+  call.Add(backward ? &grid_desc : &theta_desc);
+  call.Add(backward ? &theta_desc : &grid_desc);
+  call.Add(int64_t{align_corners});
+  std::shared_ptr<const portacl::ops::Plan> plan;
+  const auto status = portacl::ops::MakePlan(call, &plan);
+  ASSERT_TRUE(status.ok()) << status.message();
+  plan->Run(plan->ElementsAt(plan->PlannedStorages()), nullptr);
+}
+
+// Where point i of n lies, by the definition in plain words.
+long double PlaceOf(int64_t i, int64_t n, bool align_corners) {
+  if (n == 1) return 0;
+  const long double aligned =
+      -1 + 2 * static_cast<long double>(i) / static_cast<long double>(n - 1);
+  return align_corners ? aligned
+                       : aligned * static_cast<long double>(n - 1) / static_cast<long double>(n);
+}
+
+// Calls body(position, x, y, z) for the points of a grid (N, H, W, 2) or (N, D, H, W, 3),
+// row-major.
+template <class Body>
+void ForPoints(const Shape& grid, bool align_corners, const Body& body) {
+  const size_t axes = grid.size() - 2;
+  const int64_t width = grid[axes];
+  const int64_t height = grid[axes - 1];
+  const int64_t depth = axes == 3 ? grid[1] : 1;
+  for (int64_t at = 0; at < grid[0] * depth * height * width; ++at) {
+    body(at, at / (depth * height * width),
+         std::array<long double, 3>{
+             PlaceOf(at % width, width, align_corners),
+             PlaceOf(at / width % height, height, align_corners),
+             depth == 1 ? 0 : PlaceOf(at / width / height % depth, depth, align_corners)});
+  }
+}
+
+std::vector<Shape> SomeGrids() {
+  return {{2, 5, 7, 2},  {1, 1, 1, 2},    {3, 64, 33, 2},
+          {1, 2, 16, 2}, {2, 3, 4, 5, 3}, {1, 1, 7, 20, 3}};
+}
+
+class RefAffineGrid : public testing::TestWithParam<Element> {};
+INSTANTIATE_TEST_SUITE_P(, RefAffineGrid, testing::ValuesIn(kElements),
+                         [](const auto& param) { return NameOf(param.param); });
+
+Shape ThetaOf(const Shape& grid) {
+  const auto axes = static_cast<int64_t>(grid.size()) - 2;
+  return {grid[0], axes, axes + 1};
+}
+
+TEST_P(RefAffineGrid, PointsAreTheMapsOfPlaces) {
+  Random random(41);
+  for (const Shape& shape : SomeGrids()) {
+    for (const bool align : {false, true}) {
+      for (const Layout layout : kOutputLayouts) {
+        SCOPED_TRACE(testing::Message() << ToString(shape) << align << layout);
+        const auto axes = static_cast<int64_t>(shape.size()) - 2;
+        Tensor theta(GetParam(), ThetaOf(shape), layout);
+        theta.FillUniform(random, -1, 1);
+        Tensor grid(GetParam(), shape, layout);
+        RunAffine(false, align, theta, grid);
+        ForPoints(shape, align, [&](int64_t at, int64_t n, const std::array<long double, 3>& b) {
+          for (int64_t j = 0; j < axes; ++j) {
+            const int64_t row = (n * axes + j) * (axes + 1);
+            long double want = theta.Get(row + axes);
+            for (int64_t k = 0; k < axes; ++k)
+              want += theta.Get(row + k) * b[static_cast<size_t>(k)];
+            const long double allowed =
+                8 * ComputeEpsilon(GetParam()) + UlpAt(GetParam(), static_cast<double>(want)) / 2;
+            ASSERT_LE(std::fabs(grid.Get(at * axes + j) - want), allowed) << at << " " << j;
+          }
+        });
+        EXPECT_TRUE(grid.GuardsIntact());
+      }
+    }
+  }
+}
+
+TEST_P(RefAffineGrid, GradientIsTheSumOverPlaces) {
+  Random random(42);
+  for (const Shape& shape : SomeGrids()) {
+    for (const bool align : {false, true}) {
+      SCOPED_TRACE(testing::Message() << ToString(shape) << align);
+      const auto axes = static_cast<int64_t>(shape.size()) - 2;
+      Tensor grid_grad(GetParam(), shape, Layout::kOddPadding);
+      grid_grad.FillUniform(random, -1, 1);
+      Tensor theta_grad(GetParam(), ThetaOf(shape), Layout::kTransposed);
+      RunAffine(true, align, theta_grad, grid_grad);
+      std::vector<ExactSum> want(static_cast<size_t>(theta_grad.size()));
+      ForPoints(shape, align, [&](int64_t at, int64_t n, std::array<long double, 3> b) {
+        for (int64_t j = 0; j < axes; ++j) {
+          for (int64_t k = 0; k <= axes; ++k) {
+            const long double place = k == axes ? 1 : b[static_cast<size_t>(k)];
+            want[static_cast<size_t>((n * axes + j) * (axes + 1) + k)].Add(
+                place, std::fabs(place) + 1, grid_grad.Get(at * axes + j));
+          }
+        }
+      });
+      EXPECT_TRUE(WithinTolerance(Operator::kGridSamplerBackward, theta_grad, want));
+      EXPECT_TRUE(theta_grad.GuardsIntact());
+    }
+  }
+}
+
+// Element k of theta's gradient, one-hot: the place itself; the grid of a one-hot theta: the same.
+TEST(RefAffineGridBits, PlacesAreSymmetricAndBothDirectionsHaveThem) {
+  for (const bool align : {false, true}) {
+    for (int64_t width = 1; width <= 70; ++width) {
+      Tensor theta = Tensor(Element::kFloat, {1, 2, 3}).Fill({1, 0, 0, 0, 0, 0});
+      Tensor grid(Element::kFloat, {1, 1, width, 2});
+      RunAffine(false, align, theta, grid);
+      for (int64_t i = 0; i < width; ++i) {
+        ASSERT_EQ(grid.Get(2 * i), -grid.Get(2 * (width - 1 - i))) << width << " " << i;
+        Tensor one = Tensor(Element::kFloat, grid.shape()).Fill([i](int64_t at) {
+          return at == 2 * i ? 1.0 : 0.0;
+        });
+        Tensor theta_grad(Element::kFloat, {1, 2, 3});
+        RunAffine(true, align, theta_grad, one);
+        ASSERT_EQ(theta_grad.Get(0), grid.Get(2 * i)) << width << " " << i;
+        ASSERT_EQ(theta_grad.Get(2), 1);
+      }
+    }
+  }
+}
+
+TEST(RefAffineGridBits, RowsAreSummedInSixteenLanesThenInOrder) {
+  Random random(43);
+  Tensor grid_grad(Element::kFloat, {1, 3, 37, 2});
+  grid_grad.FillUniform(random, -1, 1);
+  Tensor theta_grad(Element::kFloat, {1, 2, 3});
+  RunAffine(true, false, theta_grad, grid_grad);
+  for (int64_t j = 0; j < 2; ++j) {
+    float sum = 0;
+    for (int64_t row = 0; row < 3; ++row) {
+      std::array<float, 16> lanes{};
+      for (int64_t w = 0; w < 37; ++w) {
+        lanes[static_cast<size_t>(w % 16)] +=
+            static_cast<float>(grid_grad.Get((row * 37 + w) * 2 + j));
+      }
+      const auto pair = [&](size_t i) { return lanes[i] + lanes[i + 8]; };
+      const auto four = [&](size_t i) { return pair(i) + pair(i + 4); };
+      sum += (four(0) + four(2)) + (four(1) + four(3));
+    }
+    EXPECT_EQ(theta_grad.Get(3 * j + 2), static_cast<double>(sum));
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test

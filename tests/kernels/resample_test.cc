@@ -1,0 +1,390 @@
+// The vectorised resampling kernels, forward and backward, against the reference, byte by byte: on
+// every instruction set of the machine, for every mode, type, layout, path and number of threads.
+#include "cpu/resize/resample.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ops/resample_axis.h"
+#include "ref/resample.h"
+#include "support/kernel_test.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::cpu::ResampleKernels;
+using portacl::ops::ResampleMode;
+using portacl::ops::ResampleParams;
+using portacl::ops::ResampleRule;
+using portacl::ops::ResampleTable;
+using portacl::ref::kResample;
+using Kernel = portacl::base::Kernel<ResampleParams>;
+using Extents = std::vector<int64_t>;  // of one to three axes
+
+constexpr ResampleMode kLinear = ResampleMode::kLinear;
+constexpr ResampleMode kCubic = ResampleMode::kCubic;
+constexpr ResampleMode kAALinear = ResampleMode::kAntialiasedLinear;
+constexpr ResampleMode kAACubic = ResampleMode::kAntialiasedCubic;
+constexpr std::array kModes = {kLinear, kCubic, kAALinear, kAACubic};
+constexpr std::array kWords = {"linear", "cubic", "antialiased linear", "antialiased cubic"};
+
+// `in` and `out` are those of the forward function.
+struct ResampleCase {
+  ResampleMode mode = kLinear;
+  Extents in, out;
+  int64_t n = 1, c = 1;
+  bool backward = false;
+  Element element = Element::kFloat;
+  Layout from = Layout::kContiguous;
+  Layout to = Layout::kContiguous;
+  bool align_corners = false;
+  std::vector<double> scales = {};
+};
+
+std::string Describe(const ResampleCase& c) {
+  std::string text = std::string(NameOf(c.element)) + " " + kWords[static_cast<size_t>(c.mode)] +
+                     (c.backward ? " backward (" : " forward (") + std::to_string(c.n) + ", " +
+                     std::to_string(c.c) + ")";
+  text += " " + ToString(c.in) + " to " + ToString(c.out) + " from " + NameOf(c.from) + " to " +
+          NameOf(c.to) + (c.align_corners ? " align_corners" : "");
+  for (const double scale : c.scales) text += " " + std::to_string(scale);
+  return text;
+}
+
+Shape ShapeOf(const ResampleCase& c, const Extents& extents) {
+  Shape shape = {c.n, c.c};
+  shape.insert(shape.end(), extents.begin(), extents.end());
+  return shape;
+}
+
+// The tables of a case; axes that it lacks are identities.
+class Tables {
+ public:
+  explicit Tables(const ResampleCase& c)
+      : d_(Rule(c, 3), c.backward), h_(Rule(c, 2), c.backward), w_(Rule(c, 1), c.backward) {}
+
+  ResampleParams Params(const ResampleCase& c, const Tensor& from, const Tensor& to) const {
+    ResampleParams p;
+    p.dtype = ToDType(c.element);
+    p.backward = c.backward;
+    p.n = c.n;
+    p.c = c.c;
+    p.d = d_.axis();
+    p.h = h_.axis();
+    p.w = w_.axis();
+    p.input = from.first();
+    p.output = const_cast<void*>(to.first());
+    p.input_stride = Strides(from);
+    p.output_stride = Strides(to);
+    return p;
+  }
+
+ private:
+  static ResampleRule Rule(const ResampleCase& c, size_t from_last) {
+    if (c.in.size() < from_last) return {};
+    const size_t axis = c.in.size() - from_last;
+    return {.mode = c.mode,
+            .in = c.in[axis],
+            .out = c.out[axis],
+            .align_corners = c.align_corners,
+            .scale = c.scales.empty() ? 0.0 : c.scales[axis],
+            .in_double = c.element == Element::kDouble};
+  }
+  static std::array<int64_t, 5> Strides(const Tensor& t) {
+    std::array<int64_t, 5> strides = {t.strides()[0], t.strides()[1], 0, 0, 0};
+    std::copy_backward(t.strides().begin() + 2, t.strides().end(), strides.end());
+    return strides;
+  }
+  ResampleTable d_, h_, w_;
+};
+
+// Bytes that end where the process may not read, at the same place in a line as the tensor's.
+class EndOfMemory {
+ public:
+  explicit EndOfMemory(const Tensor& tensor) : bytes_(tensor.storage_bytes()) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    inner_ = (bytes_ + page - 1) / page * page;
+    map_ = static_cast<std::byte*>(
+        mmap(nullptr, inner_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_EQ(mprotect(map_ + inner_, page, PROT_NONE), 0);
+    std::memcpy(begin(), tensor.data(), bytes_);
+  }
+  ~EndOfMemory() { munmap(map_, inner_ + static_cast<size_t>(sysconf(_SC_PAGESIZE))); }
+  EndOfMemory(const EndOfMemory&) = delete;
+  EndOfMemory& operator=(const EndOfMemory&) = delete;
+  std::byte* begin() const { return map_ + inner_ - bytes_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  size_t bytes_;
+  size_t inner_ = 0;
+  std::byte* map_ = nullptr;
+};
+
+void FillSpecial(Random& random, Tensor* tensor) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::array special = {0.0,   -0.0,   kInfinity, -kInfinity, kInfinity - kInfinity,
+                              1e-42, -1e-44, 3e38,      -0.0,       -0.0};
+  tensor->FillUniform(random, -1, 1);
+  const int64_t kind = random.Integer(0, 3);
+  if (kind == 0) return;
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    if (kind == 1 && random.Integer(0, 49) == 0) tensor->Set(i, PickOf(random, special));
+    if (kind == 2) tensor->Set(i, random.Coin() ? -0.0 : -1e-45);
+    if (kind == 3 && random.Coin()) tensor->Set(i, -0.0);
+  }
+}
+
+class ResampleTest : public KernelTest {
+ protected:
+  // Every kernel of the machine by each path that serves the case; what the narrowest takes itself
+  // is returned.
+  static std::string ExpectSameBytes(const ResampleCase& c, Random& random) {
+    SCOPED_TRACE(Describe(c));
+    const Tables tables(c);
+    Tensor from(c.element, ShapeOf(c, c.backward ? c.out : c.in), c.from);
+    FillSpecial(random, &from);
+    Tensor want(c.element, ShapeOf(c, c.backward ? c.in : c.out), c.to);
+    EXPECT_TRUE(RunKernel(kResample, tables.Params(c, from, want)));
+    std::string taken;
+    for (const Kernel& kernel : ResampleKernels()) {
+      if (!kernel.available()) continue;
+      const auto plan = kernel.plan(tables.Params(c, from, want), "");
+      EXPECT_NE(plan, nullptr) << kernel.name;
+      if (plan == nullptr) return {};
+      taken = plan->path();
+      ForPaths(kernel, kServing, [&](const Kernel&, std::string_view path) {
+        return ExpectPath(kernel, path, tables, c, from, want);
+      });
+    }
+    return taken;
+  }
+
+  // Between pages that fault. False where the path does not serve the case.
+  static bool ExpectPath(const Kernel& kernel, std::string_view path, const Tables& tables,
+                         const ResampleCase& c, const Tensor& from, const Tensor& want) {
+    Tensor got(c.element, want.shape(), c.to);
+    ResampleParams params = tables.Params(c, from, got);
+    const EndOfMemory source(from);
+    const EndOfMemory result(got);
+    const auto size = static_cast<int64_t>(SizeOf(c.element));
+    params.input = source.begin() + from.offset() * size;
+    params.output = result.begin() + got.offset() * size;
+    if (!RunKernel(kernel, params, path)) return false;
+    std::memcpy(got.data(), result.begin(), result.size());
+    EXPECT_TRUE(SameAs(want, got)) << kernel.name << ":" << path << " between guard pages";
+    // Where a tensor of a program begins: a line.
+    Tensor aligned(c.element, want.shape(), c.to);
+    EXPECT_TRUE(RunKernel(kernel, tables.Params(c, from, aligned), path));
+    EXPECT_TRUE(SameAs(want, aligned)) << kernel.name << ":" << path;
+    return true;
+  }
+
+  static ResampleCase RandomCase(Random& random) {
+    constexpr std::array kSizes = {1,  1,  2,  3,  4,  5,  7,  8,  9,  13,  14,  15,  16,  17,
+                                   25, 31, 32, 33, 40, 47, 64, 65, 96, 100, 130, 257, 128, 192};
+    const auto size = [&](size_t most) {
+      return int64_t{
+          kSizes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(most) - 1))]};
+    };
+    ResampleCase c;
+    c.mode = PickOf(random, kModes);
+    c.backward = random.Coin();
+    c.element = PickOf(random, kElements);
+    c.align_corners = random.Integer(0, 3) == 0;
+    const int64_t axes = random.Integer(1, 3);
+    for (int64_t axis = 0; axis < axes; ++axis) {
+      const size_t most = axis == axes - 1 ? kSizes.size() : axis == axes - 2 ? 18 : 9;
+      const int64_t in = size(most);
+      const std::array outs = {
+          in,         2 * in,    4 * in, std::max<int64_t>(1, in / 2), std::max<int64_t>(1, in / 4),
+          size(most), size(most)};
+      c.in.push_back(in);
+      c.out.push_back(PickOf(random, outs));
+      const std::array scales = {0.0, 0.0, 1.3, 0.37,
+                                 static_cast<double>(c.out.back()) / static_cast<double>(in)};
+      c.scales.push_back(PickOf(random, scales));
+    }
+    c.n = random.Integer(1, 3);
+    c.c = axes == 1 ? random.Integer(1, 20) : random.Integer(1, 3);
+    if (random.Integer(0, 2) == 0) {
+      c.from = PickOf(random, kInputLayouts);
+      c.to = PickOf(random, kOutputLayouts);
+    } else if (random.Integer(0, 2) == 0) {
+      c.from = c.to = Layout::kChannelsLast;
+      c.c = random.Integer(1, 40);
+      if (axes == 3) c.n = 1;
+    }
+    const auto elements = [&](const Extents& extents) { return c.n * c.c * ProductOf(extents); };
+    while (elements(c.in) + elements(c.out) > 200 * 1000 && c.n * c.c > 1) c.n = c.c = 1;
+    return c;
+  }
+};
+
+TEST_F(ResampleTest, EqualsTheReferenceOnRandomCases) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  for (int64_t i = 0; i < ByRunLength(1500, 200) && !HasFailure(); ++i) {
+    ASSERT_TRUE(portacl::runtime::SetNumThreads(static_cast<int>(random.Integer(1, 3))));
+    ExpectSameBytes(RandomCase(random), random);
+  }
+  ExpectRan(ResampleKernels(), {"rows", "channels_last", "columns", "phases"}, 5);
+#if !defined(__aarch64__)  // SVE lacks these: the length of its vectors is not known
+  ExpectRan(ResampleKernels(), {"lookup", "expand"}, 5);
+#endif
+}
+
+struct PathCase {
+  ResampleCase params;
+  const char* path;
+};
+
+constexpr Layout kPixels = Layout::kChannelsLast;
+
+// Large enough for several boxes, on every path and driver. What the vectors' length decides is
+// chosen so that all lengths agree.
+const std::vector<PathCase>& PathCases() {
+  static const std::vector<PathCase> cases = {
+      {{.in = {40, 128}, .out = {80, 256}, .c = 5}, "expand"},
+      {{.mode = kCubic, .in = {40, 100}, .out = {80, 200}, .c = 5}, "expand"},
+      {{.in = {30, 96}, .out = {120, 384}, .c = 3}, "expand"},
+      {{.mode = kCubic, .in = {30, 96}, .out = {120, 384}, .c = 3}, "expand"},
+      {{.mode = kAALinear, .in = {120, 384}, .out = {30, 96}, .c = 3, .backward = true}, "expand"},
+      {{.in = {40, 128}, .out = {80, 256}, .c = 5, .backward = true}, "phases"},
+      {{.mode = kCubic, .in = {40, 100}, .out = {80, 200}, .c = 5, .backward = true}, "phases"},
+      {{.in = {30, 96}, .out = {120, 384}, .c = 3, .backward = true}, "phases"},
+      {{.mode = kAALinear, .in = {120, 384}, .out = {30, 96}, .c = 3}, "phases"},
+      {{.mode = kAACubic, .in = {120, 384}, .out = {30, 96}, .c = 3}, "phases"},
+      {{.in = {120, 384}, .out = {40, 128}, .c = 3}, "phases"},
+      {{.in = {5000}, .out = {2500}, .c = 3}, "phases"},
+      {{.in = {40, 128}, .out = {89, 287}, .c = 5}, "lookup"},
+      {{.mode = kCubic, .in = {40, 128}, .out = {89, 287}, .c = 5}, "lookup"},
+      {{.in = {9, 200}, .out = {9, 180}, .c = 30, .backward = true}, "lookup"},
+      {{.in = {60000}, .out = {90000}, .c = 2}, "lookup"},
+      {{.in = {100, 150}, .out = {220, 330}, .c = 3, .from = kPixels, .to = kPixels}, "lookup"},
+      {{.in = {200, 400}, .out = {37, 51}, .c = 3}, "columns"},
+      {{.mode = kAALinear, .in = {200, 400}, .out = {37, 51}, .c = 3}, "columns"},
+      {{.mode = kAACubic, .in = {200, 400}, .out = {37, 51}, .c = 9}, "columns"},
+      {{.mode = kAACubic,
+        .in = {200, 400},
+        .out = {37, 51},
+        .c = 3,
+        .from = kPixels,
+        .to = kPixels},
+       "columns"},
+      {{.in = {40, 50}, .out = {80, 100}, .c = 70, .from = kPixels, .to = kPixels},
+       "channels_last"},
+      {{.mode = kCubic,
+        .in = {40, 50},
+        .out = {80, 100},
+        .c = 70,
+        .backward = true,
+        .from = kPixels,
+        .to = kPixels},
+       "channels_last"},
+      {{.in = {8, 20, 30}, .out = {16, 40, 60}, .c = 70, .from = kPixels, .to = kPixels},
+       "channels_last"},
+      {{.in = {40, 128}, .out = {80, 128}, .c = 9}, "rows"},
+      {{.in = {40, 128}, .out = {80, 128}, .c = 9, .backward = true}, "rows"},
+      {{.in = {40, 128}, .out = {40, 128}, .c = 19, .backward = true}, "rows"},
+      {{.in = {20, 30, 64}, .out = {40, 60, 128}, .c = 2}, "expand"},
+      {{.in = {20, 30, 64}, .out = {40, 60, 128}, .c = 2, .backward = true}, "phases"},
+      {{.in = {20, 30, 200}, .out = {40, 30, 400}, .c = 1}, "expand"},
+      {{.in = {20, 30, 200}, .out = {40, 30, 400}, .c = 1, .backward = true}, "phases"},
+      {{.in = {300, 20}, .out = {600, 25}, .c = 20}, "lookup"},  // short rows
+      {{.in = {300, 64}, .out = {600, 128}, .c = 3, .from = Layout::kStep3, .to = Layout::kStep3},
+       "expand"},
+      {{.in = {300, 64},
+        .out = {600, 128},
+        .c = 3,
+        .backward = true,
+        .from = Layout::kTransposed,
+        .to = Layout::kTransposed},
+       "phases"},
+  };
+  return cases;
+}
+
+TEST_F(ResampleTest, TakesTheExpectedPathAndDoesNotDependOnThreads) {
+  Random random(7);
+  for (const int threads : {1, 2, 7}) {
+    if (ShortRun() && threads != 2) continue;
+    ASSERT_TRUE(portacl::runtime::SetNumThreads(threads));
+    for (const PathCase& c : PathCases()) {
+      ResampleCase params = c.params;
+      for (const Element element : {Element::kFloat, PickOf(random, kElements)}) {
+        params.element = element;
+        const std::string path = ExpectSameBytes(params, random);
+        // Of doubles a window holds fewer, and pixels of few channels are more.
+        if (element == Element::kFloat && !path.empty()) {
+          EXPECT_EQ(path, c.path) << Describe(params);
+        }
+      }
+    }
+  }
+}
+
+// What is too large for the caches is written past them.
+TEST_F(ResampleTest, EqualsTheReferencePastTheCaches) {
+  Random random(8);
+  portacl::cpu::last_level_cache_bytes_for_tests = 1 << 12;
+  portacl::cpu::l2_cache_bytes_for_tests = 1 << 10;
+  for (const PathCase& c : PathCases()) {
+    ResampleCase params = c.params;
+    for (const Element element : {Element::kFloat, PickOf(random, kElements)}) {
+      params.element = element;
+      ExpectSameBytes(params, random);
+      params.to = params.to == Layout::kContiguous ? Layout::kOffset : params.to;
+      ExpectSameBytes(params, random);
+    }
+  }
+  for (int64_t i = 0; i < ByRunLength(200, 30) && !HasFailure(); ++i) {
+    ExpectSameBytes(RandomCase(random), random);
+  }
+}
+
+// Backward is the transpose of forward: for every size, sums of one-hot inputs are its columns.
+TEST_F(ResampleTest, BackwardIsTheTransposeOfForward) {
+  for (const ResampleMode mode : kModes) {
+    for (int64_t in = 1; in <= 24; ++in) {
+      for (int64_t out = 1; out <= 24; ++out) {
+        ResampleCase c{.mode = mode, .in = {in}, .out = {out}, .n = in};
+        Tensor inputs(Element::kFloat, {in, 1, in});
+        inputs.Fill([in](int64_t i) { return i / in == i % in ? 1.0 : 0.0; });
+        Tensor gradients(Element::kFloat, {out, 1, out});
+        gradients.Fill([out](int64_t i) { return i / out == i % out ? 1.0 : 0.0; });
+        for (const Kernel& kernel : ResampleKernels()) {
+          if (!kernel.available()) continue;
+          c.backward = false;
+          c.n = in;
+          Tensor forward(Element::kFloat, {in, 1, out});
+          ASSERT_TRUE(RunKernel(kernel, Tables(c).Params(c, inputs, forward)));
+          c.backward = true;
+          c.n = out;
+          Tensor backward(Element::kFloat, {out, 1, in});
+          ASSERT_TRUE(RunKernel(kernel, Tables(c).Params(c, gradients, backward)));
+          for (int64_t i = 0; i < in; ++i) {
+            for (int64_t o = 0; o < out; ++o) {  // taps of one source at a border: in another order
+              ASSERT_NEAR(forward.Get(i * out + o), backward.Get(o * in + i), 1e-7)
+                  << Describe(c) << " " << i << " " << o;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test

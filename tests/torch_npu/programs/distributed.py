@@ -1,0 +1,165 @@
+"""Programs of several processes, for torchrun; rank 0 prints numbers.
+
+    distributed.py DEVICE all|death|NAME,...
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+
+device_type, what = sys.argv[1:3]
+if device_type == "npu":
+    import torch_npu  # noqa: F401
+
+
+def start() -> torch.device:
+    """Begin as torchrun's programs do: the group first, then the device."""
+    torch.set_num_threads(1)
+    if device_type == "cpu":
+        dist.init_process_group("gloo")
+        return torch.device("cpu")
+    dist.init_process_group("hccl")
+    torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
+    return torch.device("npu", torch.npu.current_device())
+
+
+def collectives(device: torch.device) -> list[float]:
+    """Every collective that Gloo has, on tensors of the device."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    own = torch.arange(4.0, device=device) + rank
+    result = []
+
+    summed = own.clone()
+    dist.all_reduce(summed)
+    result += summed.tolist()
+    largest = own.clone()
+    work = dist.all_reduce(largest, dist.ReduceOp.MAX, async_op=True)
+    work.wait()
+    result += largest.tolist()
+    sent = own.clone()
+    dist.broadcast(sent, 1)
+    result += sent.tolist()
+    reduced = own.clone()
+    dist.reduce(reduced, 0)
+    result += reduced.tolist() if rank == 0 else []
+    parts = [torch.empty_like(own) for _ in range(world)]
+    dist.all_gather(parts, own)
+    result += torch.cat(parts).tolist()
+    joined = torch.empty(4 * world, device=device)
+    dist.all_gather_into_tensor(joined, own)
+    result += joined.tolist()
+    piece = torch.empty(4, device=device)
+    dist.reduce_scatter_tensor(piece, joined)
+    result += piece.tolist()
+    gathered = [torch.empty_like(own) for _ in range(world)] if rank == 0 else None
+    dist.gather(own, gathered, dst=0)
+    result += torch.cat(gathered).tolist() if gathered else []
+    received = torch.empty(4, device=device)
+    dist.scatter(received, list(joined.split(4)) if rank == 0 else None, src=0)
+    result += received.tolist()
+    swapped = torch.empty_like(own)
+    dist.all_to_all_single(swapped, own)
+    result += swapped.tolist()
+    if rank == 0:
+        dist.send(own, 1)
+    else:
+        dist.recv(received, 0)
+        assert received.tolist() == [0.0, 1.0, 2.0, 3.0]
+    dist.barrier()
+    objects = [None] * world
+    dist.all_gather_object(objects, {"rank": rank})
+    assert [each["rank"] for each in objects] == list(range(world))
+    for t in (summed, largest, sent, *parts, joined, piece, swapped, received):
+        assert t.device == device, t.device
+    return result
+
+
+def model_of(kind: str, device: torch.device) -> nn.Module:
+    """Wrap a small model as its name says."""
+    torch.manual_seed(0)
+    ids = [device.index] if device.type == "npu" else None
+    if kind == "ddp":
+        model = nn.Sequential(
+            *(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()),
+            *(nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(128, 4)),
+        )
+        return nn.parallel.DistributedDataParallel(model.to(device), device_ids=ids)
+    model = nn.Sequential(nn.Linear(64, 16), nn.BatchNorm1d(16), nn.GELU(), nn.Linear(16, 4))
+    if kind == "syncbn":
+        model = nn.SyncBatchNorm.convert_sync_batchnorm(model).to(device)
+        return nn.parallel.DistributedDataParallel(model, device_ids=ids)
+    if kind == "fsdp1":
+        from torch.distributed.fsdp import FullyShardedDataParallel
+
+        return FullyShardedDataParallel(
+            model.to(device), device_id=device if device.type == "npu" else None
+        )
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = init_device_mesh(device.type, (dist.get_world_size(),))
+    model = model.to(device)
+    fully_shard(model[0], mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
+
+
+def train(kind: str, device: torch.device) -> list[float]:
+    """Four steps of SGD on data of each rank's own."""
+    model = model_of(kind, device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    x = torch.randn(8, 1, 8, 8, generator=generator)
+    x = (x if kind == "ddp" else x.flatten(1)).to(device)
+    y = torch.arange(8).remainder(4).to(device)
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def mesh(device: torch.device) -> list[float]:
+    """A product of sharded matrices."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    torch.manual_seed(0)
+    rows = init_device_mesh(device.type, (dist.get_world_size(),))
+    left = distribute_tensor(torch.randn(4, 6).to(device), rows, [Shard(0)])
+    right = distribute_tensor(torch.randn(6, 3).to(device), rows, [Replicate()])
+    return (left @ right).full_tensor().flatten().tolist()
+
+
+if __name__ == "__main__":
+    device = start()
+    if what == "death":
+        if dist.get_rank() == 1:
+            os._exit(7)
+        dist.all_reduce(torch.ones(4, device=device))
+        print("not reached")
+    else:  # one start for everything asked for
+        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn"
+        for each in (everything if what == "all" else what).split(","):
+            if each == "syncbn" and device.type == "cpu":
+                continue  # PyTorch has it for devices alone
+            work = {"collectives": collectives, "mesh": mesh}.get(each)
+            try:
+                numbers = work(device) if work else train(each, device)
+            except Exception as error:
+                if what == each:
+                    raise
+                numbers = f"{type(error).__name__}: {error}".replace("\n", " ")[:300]
+            if dist.get_rank() == 0:
+                print("NUMBERS", each, numbers, flush=True)
+    if what != "death":
+        dist.destroy_process_group()

@@ -1,0 +1,195 @@
+"""Runs a test suite that others wrote, each file in a process of its own, and counts.
+
+    suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... FILE...
+
+Prints each test that fails, with the line that says why, and the counts of files and of tests.
+``--results`` keeps what each file gave: a run that was stopped goes on where it was, with the same
+library and package. A process is a copy of one that has imported torch_npu and not used the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import gc
+import hashlib
+import importlib
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+import pytest
+
+FOR_A_TEST = 120  # seconds of CPU time
+FOR_A_FILE = 1200  # seconds
+
+
+class Outcomes:
+    """Collects outcomes; ends tests that take too long."""
+
+    def __init__(self, notes: str, deselected: list[str]) -> None:
+        self.deselected = deselected
+        self.notes = os.open(notes, os.O_WRONLY | os.O_APPEND)
+
+    def pytest_collection_modifyitems(self, items):
+        """Leave tests out by parts of their names."""
+        items[:] = [i for i in items if not any(text in i.nodeid for text in self.deselected)]
+
+    def pytest_runtest_logstart(self, nodeid):
+        """Write down which test would be the one that ended the process."""
+        self.note(nodeid, "failed", "the process ended")
+
+    def pytest_runtest_logreport(self, report):
+        """Note a test's call, or what kept it from being called."""
+        if report.when != "call" and report.outcome == "passed":
+            return
+        self.note(report.nodeid, report.outcome, reason(report) if report.failed else "")
+
+    def pytest_collectreport(self, report):
+        """Note a file that cannot be read."""
+        if report.outcome != "passed":
+            self.note(report.nodeid, report.outcome, reason(report))
+
+    def note(self, name: str, outcome: str, why: str) -> None:
+        """Write it down at once: the process may end."""
+        os.write(self.notes, json.dumps([name, outcome, why]).encode() + b"\n")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        """Run a test, but not for ever."""
+
+        def end(*_):
+            raise TimeoutError(f"more than {FOR_A_TEST} s of CPU time")
+
+        signal.signal(signal.SIGPROF, end)
+        signal.setitimer(signal.ITIMER_PROF, FOR_A_TEST)
+        yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def reason(report) -> str:
+    """Return the line that says why: the last exception's."""
+    lines = str(report.longrepr).strip().splitlines()
+    found = [line[2:].strip() for line in lines if line.startswith("E  ")]
+    return (found or lines[-1:] or ["?"])[0][:300]
+
+
+def run_here(file: str, notes: str, deselected: list[str]) -> None:
+    """In the copy: run one file as if it were started in its folder."""
+    path = pathlib.Path(file).resolve()
+    os.chdir(path.parent)
+    sys.path.insert(0, str(path.parent))
+    pytest.main(
+        ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
+         "-p", "no:warnings", "-p", "no:faulthandler",
+         "-p", "no:unraisableexception", f"--rootdir={path.parent}", path.name],
+        plugins=[Outcomes(notes, deselected)],
+    )  # fmt: skip
+
+
+def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
+    """Return outcomes and reasons by test."""
+    with tempfile.NamedTemporaryFile() as notes:
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                os.setpgrp()
+                silent = os.open(os.devnull, os.O_RDWR)
+                for stream in (0, 1, 2):
+                    os.dup2(silent, stream)
+                run_here(file, notes.name, deselected)
+            os._exit(0)
+        end = time.monotonic() + FOR_A_FILE
+        while not os.waitpid(child, os.WNOHANG)[0]:
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+        else:
+            end = float("inf")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what its tests started as well
+        lines = [json.loads(line) for line in notes.read().splitlines()]
+    found = {name: (outcome, why) for name, outcome, why in lines}
+    if end != float("inf"):
+        os.waitpid(child, 0)
+        found["the file"] = ("failed", f"more than {FOR_A_FILE} s")
+    return found
+
+
+def key_of_build() -> str:
+    """Return what results depend on: the library and the package of this process's environment."""
+    home = pathlib.Path(os.environ["ASCEND_HOME_PATH"])
+    digest = hashlib.sha256()
+    for path in [home / "lib64" / "libportacl.so", *sorted((home / "python").rglob("*.[pch]*"))]:
+        if path.is_file() and path.suffix in (".py", ".cc", ".h", ".so"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def earlier(path: str | None, key: str) -> dict[str, dict]:
+    """Return the results that a stopped run left, by file."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as lines:
+        found = [json.loads(line) for line in lines]
+    return {each["file"]: each for each in found if each["key"] == key}
+
+
+def summary(results: list[dict]) -> tuple[int, int]:
+    """Print the counts; return how many tests pass, of how many."""
+    counts = collections.Counter(o for each in results for o, _ in each["tests"].values())
+    whole = sum(all(o != "failed" for o, _ in each["tests"].values()) for each in results)
+    tests = counts["passed"] + counts["failed"]
+    print(f"\n{whole} of {len(results)} files without a failure; {counts['passed']} of {tests} tests "
+          f"pass ({100 * counts['passed'] / max(1, tests):.1f} %), {counts['skipped']} skipped; "
+          f"{sum(each['seconds'] for each in results) / 60:.0f} minutes")
+    return counts["passed"], tests
+
+
+def prepare() -> None:
+    """Import once what every file would, and take the operators; the device is not used."""
+    for name in ("torch_npu.testing.testcase", "torch_npu.testing.common_utils", "hypothesis"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    sys.path.append(os.path.join(os.environ["ASCEND_HOME_PATH"], "python"))
+    importlib.import_module("portacl_npu").autoload()
+    gc.freeze()  # so that a copy does not look through what all of them have
+
+
+def main() -> int:
+    """Run the files and print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--least", type=float, default=0, help="share of tests that must pass")
+    parser.add_argument("--results", help="file that keeps results")
+    parser.add_argument("--deselect", action="append", default=[], help="a part of tests' names")
+    arguments = parser.parse_args()
+    prepare()
+    key = key_of_build()
+    known = earlier(arguments.results, key)
+    results = []
+    for file in sorted(arguments.files)[:: arguments.every]:
+        if file not in known:
+            begin = time.monotonic()
+            tests = run_file(file, arguments.deselect)
+            known[file] = {"key": key, "file": file, "tests": tests,
+                           "seconds": round(time.monotonic() - begin, 1)}  # fmt: skip
+            if arguments.results:
+                with open(arguments.results, "a") as lines:
+                    lines.write(json.dumps(known[file]) + "\n")
+        results.append(known[file])
+        for name, (outcome, why) in known[file]["tests"].items():
+            if outcome == "failed":
+                print(f"FAILED {file}: {name.split('::', 1)[-1]}: {why}", flush=True)
+    passed, tests = summary(results)
+    return int(passed < arguments.least * tests)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

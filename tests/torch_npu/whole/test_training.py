@@ -1,0 +1,290 @@
+"""Parts of training loops: optimizers, layers, autograd, autocast, random numbers, profiling."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from compare import close, same
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+ALL = "SGD Adam AdamW RMSprop Adagrad Adadelta Adamax NAdam RAdam ASGD Rprop".split()
+FUSED = "SGD Adam AdamW Adagrad".split()
+
+
+def _optimized(device, name, **settings):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)).to(device)
+    x = torch.randn(8, 4).to(device)
+    optimizer = getattr(torch.optim, name)(model.parameters(), lr=0.01, **settings)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+    return loss
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("foreach", [False, True])
+def test_optimizers(name, foreach):
+    close(_optimized("npu", name, foreach=foreach), _optimized("cpu", name, foreach=foreach))
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_fused_optimizers(name):
+    close(_optimized("npu", name, fused=True), _optimized("cpu", name, fused=True))
+
+
+def test_lbfgs():
+    def run(device):
+        torch.manual_seed(0)
+        weights = torch.randn(5).to(device).requires_grad_()
+        optimizer = torch.optim.LBFGS([weights], lr=0.5)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = ((weights - 1) ** 4).sum() + weights.square().sum()
+            loss.backward()
+            return loss
+
+        return [optimizer.step(closure) for _ in range(3)][-1]
+
+    close(run("npu"), run("cpu"))
+
+
+LAYERS = {
+    "conv1d": (lambda: nn.Conv1d(4, 6, 3), (2, 4, 9)),
+    "grouped": (lambda: nn.Conv2d(4, 8, 3, groups=4), (2, 4, 9, 9)),
+    "transposed": (lambda: nn.ConvTranspose2d(4, 6, 3, 2), (2, 4, 5, 5)),
+    "dilated 3d": (lambda: nn.Conv3d(2, 3, 3, dilation=2), (1, 2, 7, 7, 7)),
+    "reflect": (lambda: nn.Conv2d(4, 4, 3, padding="same", padding_mode="reflect"), (2, 4, 9, 9)),
+    "batch norm": (lambda: nn.BatchNorm2d(4), (2, 4, 5, 5)),
+    "group norm": (lambda: nn.GroupNorm(2, 4), (2, 4, 5, 5)),
+    "layer norm": (lambda: nn.LayerNorm(9), (2, 4, 9)),
+    "rms norm": (lambda: nn.RMSNorm(9), (2, 4, 9)),
+    "instance norm": (lambda: nn.InstanceNorm2d(4, affine=True), (2, 4, 5, 5)),
+    "adaptive pool": (lambda: nn.AdaptiveAvgPool2d(3), (2, 4, 7, 7)),
+    "attention": (lambda: nn.TransformerEncoderLayer(16, 4, 32, 0.0, batch_first=True), (2, 5, 16)),
+    "pixel shuffle": (lambda: nn.PixelShuffle(2), (2, 8, 3, 3)),
+    "bilinear": (lambda: nn.Upsample(scale_factor=2, mode="bilinear"), (2, 3, 5, 4)),
+    "bicubic": (lambda: nn.Upsample(size=(7, 9), mode="bicubic"), (2, 3, 5, 4)),
+    "nearest": (lambda: nn.Upsample(scale_factor=2), (2, 3, 5, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("train", [True, False])
+def test_layers(name, train):
+    make, shape = LAYERS[name]
+
+    def use(x):
+        torch.manual_seed(0)
+        layer = make().to(x.device).train(train)
+        return layer(x), [p for p in layer.parameters()]
+
+    same(lambda x: use(x)[0], torch.randn(*shape, requires_grad=True), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("cell", [nn.LSTMCell, nn.GRUCell, nn.RNNCell])
+def test_cells(cell):
+    def use(x):
+        torch.manual_seed(0)
+        result = cell(4, 5).to(x.device)(x)
+        return result[0] if isinstance(result, tuple) else result
+
+    same(use, torch.randn(3, 4, requires_grad=True))
+
+
+def test_embeddings():
+    def use(weights):
+        places = torch.tensor([[1, 2], [3, 3]], device=weights.device)
+        return F.embedding(places, weights), F.embedding_bag(places, weights, mode="mean")
+
+    same(use, torch.randn(10, 4, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    "loss", [F.cross_entropy, F.nll_loss, F.mse_loss, F.smooth_l1_loss, F.kl_div, F.huber_loss]
+)
+def test_losses(loss):
+    def use(x):
+        target = x.detach().argmax(1) if loss in (F.cross_entropy, F.nll_loss) else x.detach() + 1
+        return loss(x.log_softmax(1), target)
+
+    same(use, torch.randn(5, 4, requires_grad=True))
+
+
+def test_autocast_chooses_the_types_of_a_device():
+    x = torch.randn(4, 4, device="npu")
+    with torch.autocast("npu", dtype=torch.bfloat16):
+        assert (x @ x).dtype == torch.bfloat16
+        assert F.softmax(x @ x, -1).dtype == torch.float32
+    with torch.npu.amp.autocast():
+        assert (x @ x).dtype == torch.float16
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_models_also_where_the_cpu_has_no_kernel(dtype):
+    def run(device, dtype):
+        torch.manual_seed(0)
+        model = nn.Sequential(
+            *(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.AdaptiveAvgPool2d(2)),
+            *(nn.Flatten(), nn.Linear(16, 3)),
+        ).to(device, dtype)
+        x = torch.randn(2, 1, 8, 8).to(device, dtype)
+        loss = F.cross_entropy(model(x), torch.tensor([0, 1], device=device))
+        loss.backward()
+        return loss.float()
+
+    close(run("npu", dtype), run("cpu", torch.float32), 3e-2)
+    square = torch.eye(3, dtype=dtype).npu() * 2
+    assert torch.linalg.det(square).dtype == dtype  # LAPACK has float and double alone
+    assert torch.linalg.det(square).item() == 8
+    with torch.inference_mode():
+        assert torch.linalg.det(square).item() == 8  # whose tensors count no versions
+
+
+def test_checkpointing():
+    from torch.utils.checkpoint import checkpoint
+
+    def run(recompute):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1)).npu()
+        x = torch.randn(3, 4).npu().requires_grad_()
+        torch.manual_seed(1)
+        y = checkpoint(model, x, use_reentrant=False) if recompute else model(x)
+        y.sum().backward()
+        return x.grad.cpu()
+
+    assert torch.equal(run(True), run(False))
+
+
+def test_functorch():
+    def loss(w, x):
+        return (x @ w).tanh().sum()
+
+    same(
+        lambda w, x: torch.func.vmap(torch.func.grad(loss), (None, 0))(w, x),
+        *(torch.randn(4, 3), torch.randn(5, 4)),
+    )
+    same(lambda w: torch.func.jacrev(torch.sin)(w), torch.randn(3))
+    same(lambda w: torch.func.hessian(lambda a: (a**3).sum())(w), torch.randn(3))
+
+
+def test_double_backward_hooks_and_anomalies():
+    with torch.autograd.detect_anomaly(check_nan=True):
+        x = torch.randn(3, 3).npu().requires_grad_()
+        seen = []
+        x.register_hook(lambda grad: seen.append(grad.device.type))
+        (first,) = torch.autograd.grad(x.sigmoid().pow(3).sum(), x, create_graph=True)
+        first.square().sum().backward()
+    assert set(seen) == {"npu"}
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_data_loader_with_pinned_memory(workers):
+    data = TensorDataset(torch.arange(32.0).reshape(32, 1))
+    loader = DataLoader(data, 8, num_workers=workers, pin_memory=True)
+    assert sum(x.to("npu", non_blocking=True).sum().item() for (x,) in loader) == 496
+
+
+def test_seeds_and_states_of_the_device():
+    torch.npu.manual_seed(7)
+    first = torch.rand(3, device="npu").cpu()
+    second = torch.rand(3, device="npu").cpu()
+    assert not torch.equal(first, second)
+    torch.npu.manual_seed(7)
+    assert torch.equal(torch.rand(3, device="npu").cpu(), first)
+    state = torch.npu.get_rng_state()
+    later = torch.randn(3, device="npu").cpu()
+    torch.npu.set_rng_state(state)
+    assert torch.equal(torch.randn(3, device="npu").cpu(), later)
+
+
+def test_random_numbers_leave_the_cpus_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    torch.rand(100, device="npu")
+    F.dropout(torch.ones(100, device="npu"))
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_a_generator_of_the_device():
+    generator = torch.Generator(device="npu")
+    generator.manual_seed(3)
+    first = torch.rand(4, device="npu", generator=generator).cpu()
+    assert not torch.equal(torch.rand(4, device="npu", generator=generator).cpu(), first)
+    generator.manual_seed(3)
+    assert torch.equal(torch.rand(4, device="npu", generator=generator).cpu(), first)
+    assert torch.randperm(5, device="npu", generator=generator).sort()[0].tolist() == [*range(5)]
+
+
+def test_distributions():
+    torch.manual_seed(0)
+    x = torch.randn(20_000, device="npu")
+    assert abs(x.mean().item()) < 0.05 and abs(x.std().item() - 1) < 0.05
+    y = F.dropout(torch.ones(20_000, device="npu"), 0.3)
+    assert abs((y != 0).float().mean().item() - 0.7) < 0.02
+    assert y.max().item() == pytest.approx(1 / 0.7)
+    chosen = torch.multinomial(torch.tensor([0.0, 1, 3]).npu(), 4000, replacement=True)
+    assert chosen.min().item() == 1 and abs((chosen == 2).float().mean().item() - 0.75) < 0.05
+    assert torch.bernoulli(torch.full((20_000,), 0.2, device="npu")).mean().item() < 0.22
+
+
+def test_the_profiler_names_routed_operators():
+    with torch.profiler.profile() as profile:
+        torch.randn(4, 4, device="npu") @ torch.randn(4, 4, device="npu")
+    assert any("aten::mm" in event.key for event in profile.key_averages())
+
+
+def test_linear_algebra_and_transforms():
+    def decomposed(a):
+        square = a @ a.mT + torch.eye(4, device=a.device)
+        return torch.linalg.inv(square), torch.linalg.cholesky(square), torch.linalg.svdvals(a)
+
+    same(decomposed, torch.randn(4, 5), tolerance=1e-3)
+    same(lambda a: torch.fft.ifft2(torch.fft.fft2(a)).real, torch.randn(4, 8))
+    same(lambda a: torch.stft(a, 16, return_complex=True, window=torch.hann_window(16).to(a.device)),
+         torch.randn(64))
+    same(lambda a: torch.einsum("bij,bjk->bik", a, a), torch.randn(2, 3, 3, requires_grad=True))
+
+
+def test_scripted_and_traced_modules():
+    model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).npu(), torch.randn(2, 4, device="npu")
+    close(torch.jit.trace(model, x)(x), model(x).cpu())
+    close(torch.jit.script(model)(x), model(x).cpu())
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compile_without_a_code_generator(backend):
+    def run(device, compiled):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1)).to(device)
+        x = torch.randn(3, 4).to(device)
+        out = (torch.compile(model, backend=backend) if compiled else model)(x)
+        out.sum().backward()
+        return out, model[0].weight.grad
+
+    close(run("npu", True), run("cpu", False))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_convolutions_and_losses_in_half_precision_round_once(dtype):
+    x, weight = torch.randn(2, 3, 9, 9).to(dtype), torch.randn(4, 3, 3, 3).to(dtype)
+    exact = F.conv2d(x.double(), weight.double()).to(dtype)
+    assert (F.conv2d(x.npu(), weight.npu()).cpu() == exact).float().mean() > 0.99
+    target, scale = torch.rand(64).to(dtype), torch.rand(64).to(dtype)
+    logits = torch.randn(64).to(dtype)
+    wide = [t.double() for t in (logits, target)]
+    loss = F.binary_cross_entropy_with_logits(
+        logits.npu(), target.npu(), pos_weight=scale.npu(), reduction="none"
+    )
+    expected = F.binary_cross_entropy_with_logits(
+        *wide, pos_weight=scale.double(), reduction="none"
+    )
+    assert (loss.cpu() == expected.to(dtype)).float().mean() > 0.95

@@ -1,0 +1,29 @@
+// One call through the API that `portacl run` and the demo ask for, timed.
+#ifndef PORTACL_TOOLS_RUN_CALL_H_
+#define PORTACL_TOOLS_RUN_CALL_H_
+
+#include <string>
+
+#include "tools/testing/call.h"
+#include "tools/testing/timing.h"
+
+namespace portacl::cli {
+
+struct RunReport {
+  std::string api;     // what was called
+  std::string kernel;  // the kernel that the plan chose
+  golden::Timing timing;
+};
+
+// `profile` is "native" for the C++ API, or one of the aclnn API, which is set for the process;
+// then `graph`, if it is not null, is the operator that is called by name. Throws BadInput where
+// the library refuses the call, RuntimeFailure where it fails.
+RunReport RunCall(golden::Call& call, const std::string& profile,
+                  const ops::Signature* graph = nullptr, golden::Timing timing = {});
+
+// Bytes of all inputs and wanted outputs, each counted once: the least that has to move.
+double BytesMoved(const golden::Call& call);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_RUN_CALL_H_

@@ -1,0 +1,52 @@
+// The names that `portacl run` takes, from the list of operators.
+#ifndef PORTACL_TOOLS_RUN_NAMES_H_
+#define PORTACL_TOOLS_RUN_NAMES_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/testing/operators.h"
+
+namespace portacl::cli {
+
+// What a name stands for: a function of the aclnn API, or, if `graph` is not null, a graph operator
+// of the same maths.
+struct RunChoice {
+  const golden::OperatorRow* row = nullptr;
+  const ops::Signature* graph = nullptr;
+
+  // Whose parameters decide which options apply.
+  const ops::Signature& signature() const;
+  // "upsample_nearest_exact2d_backward", "grid_sampler_2d_grad", "UpsampleBilinear2dAABackward".
+  std::string name() const;
+};
+
+// One for the names of a function or of a graph operator (two for one that serves images and
+// volumes); for the name of an operator without 1d, 2d or 3d one for each rank, which is the
+// antialiased function if that is asked for. None for any other name.
+std::vector<RunChoice> FindRunChoices(const std::string& name, bool antialias);
+
+// Whether the name is that of an aclnn function or of a graph operator.
+bool IsVendorName(const std::string& name);
+
+// An operator's own name, that of the vendor ("" for none), what the library calls it where it
+// lists its kernels, and its name without 1d, 2d or 3d.
+struct RunName {
+  std::string name, alias, library, any_rank;
+};
+const std::vector<RunName>& RunNames();
+
+// All of them in a list, each once: names without a rank first.
+std::vector<std::string> RunWords();
+// The names without a rank and what they stand for.
+std::string AnyRankText();
+
+// The words with commas, in lines for the terminal.
+std::string Wrapped(const std::vector<std::string>& words);
+
+// "gradOutput" as other names are written: "grad_output", "grad-output".
+std::string WithSeparator(const std::string& camel, char separator);
+
+}  // namespace portacl::cli
+
+#endif  // PORTACL_TOOLS_RUN_NAMES_H_

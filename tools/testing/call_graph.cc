@@ -1,0 +1,232 @@
+// Descriptions, buffers and attributes from a call's arguments, by the graph operator's signature.
+#include "tools/testing/call_graph.h"
+
+#include <acl/acl.h>
+#include <acl/acl_op_compiler.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/cli_error.h"
+
+namespace portacl::golden {
+namespace {
+
+void Check(int status, const char* function) {
+  if (status == ACL_SUCCESS) return;
+  const char* const message = aclGetRecentErrMsg();
+  cli::ThrowOnStatus(status, function, message != nullptr ? message : "");
+}
+
+template <class T, auto destroy>
+struct Delete {
+  void operator()(T* object) const { static_cast<void>(destroy(object)); }
+};
+using Memory = std::unique_ptr<void, Delete<void, aclrtFree>>;
+using Buffer = std::unique_ptr<aclDataBuffer, Delete<aclDataBuffer, aclDestroyDataBuffer>>;
+using Description = std::unique_ptr<aclTensorDesc, Delete<aclTensorDesc, aclDestroyTensorDesc>>;
+using Attributes = std::unique_ptr<aclopAttr, Delete<aclopAttr, aclopDestroyAttr>>;
+
+// The tensors of one side of a call by name, which takes dense ones only.
+class Side {
+ public:
+  void Add(int32_t dtype, const Shape& shape, const std::vector<std::byte>& bytes) {
+    void* memory = nullptr;
+    if (!bytes.empty()) {
+      Check(aclrtMalloc(&memory, bytes.size(), ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    }
+    memory_.emplace_back(memory);
+    if (!bytes.empty()) {
+      Check(
+          aclrtMemcpy(memory, bytes.size(), bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE),
+          "aclrtMemcpy");
+    }
+    Describe(dtype, shape, memory, bytes.size());
+  }
+
+  // A list of sizes, which stays in host memory.
+  void AddSizes(std::vector<int64_t> sizes) {
+    sizes_ = std::move(sizes);
+    Describe(ACL_INT64, {static_cast<int64_t>(sizes_.size())}, sizes_.data(),
+             sizes_.size() * sizeof(int64_t));
+    Check(aclSetTensorPlaceMent(descriptions_.back().get(), ACL_MEMTYPE_HOST),
+          "aclSetTensorPlaceMent");
+  }
+
+  std::vector<std::byte> Take(size_t i) const {
+    std::vector<std::byte> bytes(sizes_in_bytes_.at(i));
+    if (!bytes.empty()) {
+      Check(aclrtMemcpy(bytes.data(), bytes.size(), memory_.at(i).get(), bytes.size(),
+                        ACL_MEMCPY_DEVICE_TO_HOST),
+            "aclrtMemcpy");
+    }
+    return bytes;
+  }
+
+  int count() const { return static_cast<int>(buffers_.size()); }
+  std::vector<const aclTensorDesc*> descriptions() const {
+    return Pointers<const aclTensorDesc>(descriptions_);
+  }
+  std::vector<aclDataBuffer*> buffers() const { return Pointers<aclDataBuffer>(buffers_); }
+
+ private:
+  template <class T, class Owners>
+  static std::vector<T*> Pointers(const Owners& owners) {
+    std::vector<T*> pointers;
+    for (const auto& owner : owners) pointers.push_back(owner.get());
+    return pointers;
+  }
+
+  void Describe(int32_t dtype, const Shape& shape, void* data, size_t bytes) {
+    descriptions_.emplace_back(aclCreateTensorDesc(static_cast<aclDataType>(dtype),
+                                                   static_cast<int>(shape.size()), shape.data(),
+                                                   ACL_FORMAT_ND));
+    if (descriptions_.back() == nullptr) Check(ACL_ERROR_INVALID_PARAM, "aclCreateTensorDesc");
+    buffers_.emplace_back(aclCreateDataBuffer(data, bytes));
+    sizes_in_bytes_.push_back(bytes);
+  }
+
+  std::vector<Memory> memory_;
+  std::vector<Description> descriptions_;
+  std::vector<Buffer> buffers_;
+  std::vector<size_t> sizes_in_bytes_;
+  std::vector<int64_t> sizes_;
+};
+
+// Gives a call's arguments by the parameters of a graph operator.
+class GraphArguments {
+ public:
+  GraphArguments(const Call& call, const ops::Signature& type) : call_(call), type_(type) {
+    for (size_t i = 0; i < call.arguments.size(); ++i) {
+      const Parameter& parameter = call.op->parameters[i];
+      if (!IsTensor(parameter.role)) continue;
+      const std::vector<std::string> symbols = Symbols(parameter);
+      const Shape& shape = call.arguments[i].tensor.shape();
+      for (size_t axis = 0; axis < std::min(symbols.size(), shape.size()); ++axis) {
+        extents_.emplace(symbols[axis], shape[axis]);
+      }
+    }
+  }
+
+  void Fill(Side& inputs, Side& outputs, aclopAttr* attributes) const {
+    std::map<ops::Kind, size_t> counts;
+    for (const ops::Parameter& p : type_.parameters) {
+      const size_t index = counts[p.kind == ops::Kind::kGrid ? ops::Kind::kInput : p.kind]++;
+      if (*p.name == '\0') continue;
+      if (p.kind == ops::Kind::kOutput) {
+        AddTensor(Role::kOutput, index, p, outputs);
+      } else if (p.kind == ops::Kind::kSizes) {
+        inputs.AddSizes(ListOf(p));
+      } else if (ops::IsInput(p.kind)) {
+        AddTensor(Role::kInput, index, p, inputs);
+      } else {
+        SetAttribute(attributes, p, index);
+      }
+    }
+  }
+
+ private:
+  // A tensor that the call lacks has only a shape that counts.
+  void AddTensor(Role role, size_t index, const ops::Parameter& p, Side& side) const {
+    const std::vector<size_t> tensors = call_.With(role);
+    const int32_t dtype = call_.input().dtype();
+    if (index < tensors.size()) {
+      const ViewTensor& tensor = call_.arguments[tensors[index]].tensor;
+      return side.Add(dtype, tensor.shape(), tensor.Dense());
+    }
+    const Shape shape = ListOf(p);
+    side.Add(dtype, shape,
+             std::vector<std::byte>(cli::CountBytes(shape, AclElementSize(dtype), p.name)));
+  }
+
+  // Extents by symbol; where the list names none, the call's own.
+  std::vector<int64_t> ListOf(const ops::Parameter& p) const {
+    if (ops::PartsOf(p) == 0) return call_.arguments[call_.op->First(Role::kInts)].integers;
+    std::vector<int64_t> values;
+    for (size_t i = 0; i < ops::PartsOf(p); ++i) {
+      values.push_back(extents_.at(std::string(ops::PartOf(p, i))));
+    }
+    return values;
+  }
+
+  // As they are given: what a scale becomes is the library's to say.
+  std::vector<float> GivenScales() const {
+    std::vector<float> scales;
+    for (const size_t i : call_.With(Role::kReal)) {
+      const double scale = call_.arguments[i].real;
+      if (scale != 0) scales.push_back(static_cast<float>(scale));
+    }
+    return scales;
+  }
+
+  // Number 0 is alignCorners; of the others, which the call's function lacks, only those of the
+  // centres of pixels change what a graph operator computes by default.
+  bool FlagOf(size_t index) const {
+    const std::vector<size_t> flags = call_.With(Role::kFlag);
+    const bool first = !flags.empty() && call_.arguments[flags[0]].integers.at(0) != 0;
+    if (index == 0) return first;
+    return call_.op->weighs() && !first;
+  }
+
+  void SetAttribute(aclopAttr* attributes, const ops::Parameter& p, size_t index) const {
+    const std::vector<float> scales = GivenScales();
+    switch (p.kind) {
+      case ops::Kind::kInts: {
+        const std::vector<int64_t> list = ListOf(p);
+        return Check(
+            aclopSetAttrListInt(attributes, p.name, static_cast<int>(list.size()), list.data()),
+            "aclopSetAttrListInt");
+      }
+      case ops::Kind::kFloat:
+        if (index >= scales.size()) return;
+        return Check(aclopSetAttrFloat(attributes, p.name, scales[index]), "aclopSetAttrFloat");
+      case ops::Kind::kFloats:
+        if (scales.empty()) return;
+        return Check(aclopSetAttrListFloat(attributes, p.name, static_cast<int>(scales.size()),
+                                           scales.data()),
+                     "aclopSetAttrListFloat");
+      case ops::Kind::kMode: {
+        const int64_t mode = call_.arguments[call_.With(Role::kMode).at(index)].integers.at(0);
+        const std::string word(ops::PartOf(p, static_cast<size_t>(mode)));
+        return Check(aclopSetAttrString(attributes, p.name, word.c_str()), "aclopSetAttrString");
+      }
+      default:
+        return Check(aclopSetAttrBool(attributes, p.name, FlagOf(index) ? 1 : 0),
+                     "aclopSetAttrBool");
+    }
+  }
+
+  const Call& call_;
+  const ops::Signature& type_;
+  std::map<std::string, int64_t> extents_;
+};
+
+}  // namespace
+
+void RunGraph(Call& call, const ops::Signature& type, void* stream, Timing& timing) {
+  Side inputs, outputs;
+  const Attributes attributes(aclopCreateAttr());
+  GraphArguments(call, type).Fill(inputs, outputs, attributes.get());
+  const auto sources = inputs.buffers();
+  const std::vector<const aclDataBuffer*> read(sources.begin(), sources.end());
+  const auto read_descriptions = inputs.descriptions(), descriptions = outputs.descriptions();
+  std::vector<aclDataBuffer*> written = outputs.buffers();
+  timing.Run([&] {
+    Check(
+        aclopCompileAndExecute(type.name, inputs.count(), read_descriptions.data(), read.data(),
+                               outputs.count(), descriptions.data(), written.data(),
+                               attributes.get(), ACL_ENGINE_SYS, ACL_COMPILE_SYS, nullptr, stream),
+        "aclopCompileAndExecute");
+    Check(aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
+  });
+  const std::vector<size_t> results = call.With(Role::kOutput);
+  for (size_t i = 0; i < results.size(); ++i) {
+    call.arguments[results[i]].tensor.SetDense(outputs.Take(i));
+  }
+}
+
+}  // namespace portacl::golden

@@ -1,0 +1,140 @@
+// Traits are counted among the cases that failed and among all.
+#include "tools/testing/common_traits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tools/testing/call.h"
+
+namespace portacl::golden {
+namespace {
+
+constexpr size_t kMostShown = 4;
+
+// "N", "C", "OH": of extents, by the symbols of tensors.
+std::map<std::string, int64_t> ExtentsOf(const Case& c) {
+  std::map<std::string, int64_t> extents;
+  const std::vector<ArgumentOutline> outlines = OutlineOf(c);
+  for (size_t i = 0; i < outlines.size(); ++i) {
+    const Parameter& parameter = c.op->parameters[i];
+    const std::vector<std::string> symbols = Symbols(parameter);
+    if (!IsTensor(parameter.role) || symbols.size() != outlines[i].shape.size()) continue;
+    for (size_t axis = 0; axis < symbols.size(); ++axis) {
+      extents.emplace(symbols[axis], outlines[i].shape[axis]);
+    }
+  }
+  return extents;
+}
+
+void AddShape(const Case& c, std::vector<std::string>& traits) {
+  for (const auto& [symbol, extent] : ExtentsOf(c)) {
+    if (symbol[0] >= '0' && symbol[0] <= '9') continue;
+    if (extent <= 1) traits.push_back(fmt::format("{} {}", symbol, extent));
+    if (extent > 1) traits.push_back(symbol + " above 1");
+    for (const int64_t limit : {8, 16, 32}) {
+      if (extent > limit) traits.push_back(fmt::format("{} above {}", symbol, limit));
+    }
+    if (extent > 8 && extent % 8 != 0) traits.push_back(symbol + " no multiple of 8");
+    if (extent > 1 && extent % 2 != 0) traits.push_back(symbol + " odd");
+  }
+}
+
+struct Count {
+  size_t all = 0, failed = 0;
+};
+
+std::string Cases(size_t count) { return count == 1 ? "1 case" : fmt::format("{} cases", count); }
+
+}  // namespace
+
+std::vector<std::string> TraitsOf(const Case& c) {
+  std::vector<std::string> traits = {"operator " + std::string(c.op->name),
+                                     fmt::format("dtype {}", cli::DataTypeName(c.dtype))};
+  bool layout = false, scales = false;
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    const Parameter& parameter = c.op->parameters[i];
+    const ArgumentCase& argument = c.arguments[i];
+    const int64_t integer =
+        argument.integers && !argument.integers->empty() ? argument.integers->front() : 0;
+    const bool strided = argument.strides || argument.offset ||
+                         argument.layout.value_or("contiguous") != "contiguous";
+    if (strided) {
+      const std::string word = argument.layout.value_or("strides");
+      traits.push_back(fmt::format("{} {}", parameter.name, word));
+      traits.push_back("layout " + word);
+      layout = true;
+    }
+    if (argument.values) traits.push_back(fmt::format("{} {}", parameter.name, *argument.values));
+    if (argument.format) traits.push_back(fmt::format("format {}", *argument.format));
+    if (parameter.role == Role::kMode) {
+      const std::vector<std::string> words = ModeWords(parameter);
+      const bool known = integer >= 0 && static_cast<size_t>(integer) < words.size();
+      if (known) {
+        traits.push_back(fmt::format("{} {}", parameter.name, words[static_cast<size_t>(integer)]));
+      }
+    } else if (parameter.role == Role::kFlag) {
+      traits.push_back(fmt::format("{} {}", parameter.name, integer != 0 ? 1 : 0));
+    } else if (parameter.role == Role::kMask && argument.integers) {
+      traits.push_back(fmt::format("{} {}", parameter.name, fmt::join(*argument.integers, ",")));
+    } else if (parameter.role == Role::kReal && argument.real.value_or(0) > 0) {
+      scales = true;
+    }
+  }
+  if (layout) traits.emplace_back("a layout that is not contiguous");
+  if (scales) traits.emplace_back("scales");
+  if (c.expect != 0) traits.emplace_back("a refusal");
+  if (c.expect == 0) AddShape(c, traits);
+  return traits;
+}
+
+std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts) {
+  std::vector<std::set<std::string>> of_case;
+  std::map<std::string, Count> counts;
+  size_t failed = 0;
+  for (const CaseVerdict& verdict : verdicts) {
+    const std::vector<std::string> traits = TraitsOf(verdict.c);
+    of_case.emplace_back(traits.begin(), traits.end());
+    const bool wrong = !verdict.passed();
+    failed += wrong ? 1 : 0;
+    for (const std::string& trait : of_case.back()) {
+      ++counts[trait].all;
+      counts[trait].failed += wrong ? 1 : 0;
+    }
+  }
+  if (failed < 2 || failed == verdicts.size()) return {};
+  std::vector<std::pair<size_t, std::string>> shared, only;  // by how many cases have them
+  for (const auto& [trait, count] : counts) {
+    if (count.failed == failed && count.all < verdicts.size())
+      shared.emplace_back(count.all, trait);
+    if (count.failed == count.all && count.all > 1) only.emplace_back(count.all, trait);
+  }
+  std::sort(shared.begin(), shared.end());
+  std::sort(only.rbegin(), only.rend());
+  shared.resize(std::min(shared.size(), kMostShown));
+  only.resize(std::min(only.size(), kMostShown));
+  std::vector<std::string> sentences;
+  const auto names = [](const auto& traits) {
+    std::vector<std::string> words;
+    for (const auto& [count, trait] : traits) words.push_back(trait);
+    return fmt::format("{}", fmt::join(words, ", "));
+  };
+  if (!shared.empty()) {
+    const auto has_all = [&](const std::set<std::string>& traits) {
+      return std::all_of(shared.begin(), shared.end(),
+                         [&](const auto& entry) { return traits.count(entry.second) > 0; });
+    };
+    const auto with = static_cast<size_t>(std::count_if(of_case.begin(), of_case.end(), has_all));
+    sentences.push_back(fmt::format("all {} have: {}; of {} with that {} failed", Cases(failed),
+                                    names(shared), Cases(with), failed));
+  }
+  if (!only.empty()) {
+    sentences.push_back(fmt::format("every case with one of these failed: {}", names(only)));
+  }
+  return sentences;
+}
+
+}  // namespace portacl::golden

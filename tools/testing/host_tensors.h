@@ -1,0 +1,24 @@
+// A call's tensors from and to host tensors, the currency of files, pictures and the demo.
+#ifndef PORTACL_TOOLS_TESTING_HOST_TENSORS_H_
+#define PORTACL_TOOLS_TESTING_HOST_TENSORS_H_
+
+#include <vector>
+
+#include "tools/tensor/host_tensor.h"
+#include "tools/testing/call.h"
+
+namespace portacl::golden {
+
+// The call of a case on these inputs, in the order of the signature: dtype, shapes and strides of
+// the inputs are theirs, whatever the case says; the rest follows as in LayOutCall().
+Call CallOn(Case c, const std::vector<cli::HostTensor>& inputs);
+
+// A copy of a tensor, dense.
+cli::HostTensor HostCopy(const ViewTensor& tensor);
+
+// The same call with every input rounded to another dtype; outputs that nobody has written.
+Call InDType(const Call& call, DataType dtype);
+
+}  // namespace portacl::golden
+
+#endif  // PORTACL_TOOLS_TESTING_HOST_TENSORS_H_
