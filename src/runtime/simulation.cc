@@ -6,15 +6,22 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <utility>
 #include <vector>
 
+#include "runtime/call.h"
 #include "runtime/loop_parts.h"
+#include "runtime/parallel.h"
 
 // Costs in nanoseconds: until a thread of the pool is in the region, and until the caller knows
 // that a loop's last range is done. `on` 0 switches it off.
 extern "C" __attribute__((visibility("default"))) void portaclSimulate(int on, double entry,
                                                                        double wait);
+// The same costs between this machine's threads, which need PORTACL_ADAPT_THREADS=0.
+extern "C" __attribute__((visibility("default"))) void portaclMeasureThreads(double* entry,
+                                                                             double* wait);
 // By how much the calls since the last question would have been faster than they were, in
 // nanoseconds of this thread's CPU time, and how many loops they have had.
 extern "C" __attribute__((visibility("default"))) void portaclSimulated(double* faster, int* loops);
@@ -57,11 +64,11 @@ double CostOfAsking() {
 // The loop's parts as a team hands them out.
 class Simulation {
  public:
-  Simulation(const LoopBody& loop, const Region& of)
+  Simulation(const internal::Loop& loop, const Region& of)
       : loop_(loop),
-        parts_(loop.count, loop.grain, of.threads),
+        parts_(loop.count, loop.grain, loop.slots, of.threads),
         next_(static_cast<size_t>(parts_.parts)),
-        clocks_(static_cast<size_t>(of.threads), std::max(0.0, settings.entry - of.elapsed)) {
+        clocks_(static_cast<size_t>(parts_.takers), std::max(0.0, settings.entry - of.elapsed)) {
     for (int32_t i = 0; i < parts_.parts; ++i) {
       next_[static_cast<size_t>(i)] = static_cast<uint32_t>(parts_.BeginOf(i));
     }
@@ -88,18 +95,42 @@ class Simulation {
       uint32_t& next = next_[static_cast<size_t>(part)];
       const auto end = static_cast<uint32_t>(parts_.BeginOf(part + 1));
       if (next >= end) continue;
-      const uint32_t first = std::exchange(next, LoopParts::EndOfRange(next, end));
-      loop_.function(loop_.context, first * parts_.unit, parts_.IndexOf(next));
+      const uint32_t first = std::exchange(next, parts_.EndOfRange(next, end));
+      loop_.function(loop_.context, thread, first * parts_.unit, parts_.IndexOf(next));
       return true;
     }
     return false;
   }
 
-  const LoopBody& loop_;
+  const internal::Loop& loop_;
   const LoopParts parts_;
   std::vector<uint32_t> next_;
   std::vector<double> clocks_;
 };
+
+// Nanoseconds of a region of so many loops, each of two bodies that wait for each other.
+double RegionOf(int num_loops) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  RunAsOneCall(static_cast<uint64_t>(num_loops), [&] {
+    for (int i = 0; i < num_loops; ++i) {
+      std::atomic<int> here{0};
+      ParallelFor(2, 1, [&](int64_t first, int64_t last) {
+        here += static_cast<int>(last - first);
+        // On a busy machine the other one may not come.
+        for (int turn = 0; here.load() < 2 && turn < 1'000'000; ++turn) {
+        }
+      });
+    }
+  });
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
+
+double FastestRegionOf(int num_loops) {
+  double least = 1e12;
+  for (int i = 0; i < 300; ++i) least = std::min(least, RegionOf(num_loops));
+  return least;
+}
 
 }  // namespace
 
@@ -112,7 +143,7 @@ void SimulateRegion(int threads, void (*body)(void*), void* context) {
   region = outer;
 }
 
-bool RunSimulated(const LoopBody& loop) {
+bool RunSimulated(const internal::Loop& loop) {
   Region* const of = std::exchange(region, nullptr);  // loops of the bodies run where they are
   if (of == nullptr) return false;
   const double begin = Now();
@@ -128,6 +159,14 @@ bool RunSimulated(const LoopBody& loop) {
 
 void portaclSimulate(int on, double entry, double wait) {
   portacl::runtime::settings = {on != 0, entry, wait};
+}
+
+void portaclMeasureThreads(double* entry, double* wait) {
+  using portacl::runtime::FastestRegionOf;
+  constexpr int kLoops = 102;
+  const double few = FastestRegionOf(2);
+  *wait = (FastestRegionOf(kLoops) - few) / (kLoops - 2);
+  *entry = few - 2 * *wait;
 }
 
 void portaclSimulated(double* faster, int* loops) {

@@ -17,13 +17,13 @@ bool Simulates();
 void SimulateRegion(int threads, void (*body)(void*), void* context);
 
 // False where this thread is in no such region, or inside a loop of it.
-bool RunSimulated(const LoopBody& loop);
+bool RunSimulated(const internal::Loop& loop);
 
 #else
 
 constexpr bool Simulates() { return false; }
 inline void SimulateRegion(int /*threads*/, void (* /*body*/)(void*), void* /*context*/) {}
-constexpr bool RunSimulated(const LoopBody& /*loop*/) { return false; }
+constexpr bool RunSimulated(const internal::Loop& /*loop*/) { return false; }
 
 #endif
 

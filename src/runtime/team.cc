@@ -50,16 +50,14 @@ uint64_t Word(int32_t loop, uint32_t next) {
 // Helpers read the loop's numbers and then take a range by a compare-exchange of a part's word. A
 // word with units left means that the loop is not over, so that nothing newer has been written. So
 // that nobody combines an old word with new numbers, the old words go first.
-void Team::Publish(const LoopBody& loop) {
+void Team::Publish(const internal::Loop& loop, const LoopParts& cut) {
   const int32_t number = number_.load(std::memory_order_relaxed) + 1;
   for (Part& part : parts_) {
     part.next.store(Word(number, kNoneLeft), std::memory_order_relaxed);
   }
-  const LoopParts cut(loop.count, loop.grain, threads_);
-  count_.store(cut.count, std::memory_order_release);
-  unit_.store(cut.unit, std::memory_order_release);
-  units_.store(cut.units, std::memory_order_release);
-  num_parts_.store(cut.parts, std::memory_order_release);
+  count_.store(loop.count, std::memory_order_release);
+  grain_.store(loop.grain, std::memory_order_release);
+  slots_.store(loop.slots, std::memory_order_release);
   function_.store(loop.function, std::memory_order_release);
   context_.store(loop.context, std::memory_order_release);
   open_.store(static_cast<int32_t>(cut.units), std::memory_order_relaxed);
@@ -78,10 +76,11 @@ void Team::SetNumber(int32_t number) {
 // Each thread begins in a part of its own: where a pool's threads have the same number every time,
 // as OpenMP's threads do, they find in their caches what they had in the loop before, and others'
 // loops over the same tensors. Then it helps the parts behind. Returns the units that it has done.
-int32_t Team::TakeAll(int32_t number, int32_t index) {
-  const LoopParts cut(count_.load(std::memory_order_acquire), unit_.load(std::memory_order_acquire),
-                      units_.load(std::memory_order_acquire),
-                      num_parts_.load(std::memory_order_acquire));
+int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
+  const LoopParts cut(count_.load(std::memory_order_acquire),
+                      grain_.load(std::memory_order_acquire),
+                      slots_.load(std::memory_order_acquire), threads_);
+  if (slot >= cut.takers) return 0;
   const auto function = function_.load(std::memory_order_acquire);
   void* const context = context_.load(std::memory_order_acquire);
   int32_t done = 0;
@@ -94,12 +93,12 @@ int32_t Team::TakeAll(int32_t number, int32_t index) {
       const auto first = static_cast<uint32_t>(word);
       if (word >> 32 != static_cast<uint32_t>(number)) return done;
       if (first >= end) break;
-      const uint32_t last = LoopParts::EndOfRange(first, end);
+      const uint32_t last = cut.EndOfRange(first, end);
       if (!next.compare_exchange_weak(word, Word(number, last), std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
         continue;
       }
-      function(context, first * cut.unit, cut.IndexOf(last));
+      function(context, slot, first * cut.unit, cut.IndexOf(last));
       done += static_cast<int32_t>(last - first);
       word = next.load(std::memory_order_relaxed);
     }
@@ -107,11 +106,12 @@ int32_t Team::TakeAll(int32_t number, int32_t index) {
   return done;
 }
 
-void Team::Run(const LoopBody& loop) {
-  Publish(loop);
+void Team::Run(const internal::Loop& loop) {
+  const LoopParts cut(loop.count, loop.grain, loop.slots, threads_);
+  Publish(loop, cut);
   const int64_t begin = timed_ ? PolicyClock() : 0;
-  const auto units = static_cast<int32_t>(units_.load(std::memory_order_relaxed));
-  const int32_t mine = TakeAll(number_.load(std::memory_order_relaxed), leader_);
+  const auto units = static_cast<int32_t>(cut.units);
+  const int32_t mine = TakeAll(number_.load(std::memory_order_relaxed), leader_, 0);
   const int64_t all_taken = timed_ ? PolicyClock() : 0;
   open_.fetch_sub(mine, std::memory_order_acq_rel);
   WaitUntilDone();
@@ -131,7 +131,7 @@ void Team::WaitUntilDone() {
   }
 }
 
-bool Team::RunOnLed(const LoopBody& loop) {
+bool Team::RunOnLed(const internal::Loop& loop) {
   Team* const team = std::exchange(led, nullptr);
   if (team == nullptr) return false;
   team->Run(loop);
@@ -154,8 +154,9 @@ Gain Team::GainWithin(int64_t begin, int64_t end) const {
 }
 
 void Team::Help(int32_t index) {
+  const int32_t slot = come_.fetch_add(1, std::memory_order_relaxed);
   for (int32_t seen = 0; (seen = WaitForOther(number_, seen)) != kClosed;) {
-    const int32_t done = TakeAll(seen, index);
+    const int32_t done = TakeAll(seen, index, slot);
     if (done > 0 && open_.fetch_sub(done, std::memory_order_acq_rel) == done) open_.notify_one();
   }
 }
