@@ -258,10 +258,10 @@ def parse_arguments() -> argparse.Namespace:
     add("--repeat", type=int, default=5, help="calls of which the fastest counts (5)")
     add("--machine", choices=MACHINES, default="server", help="whose memory is the cap (server)")
     add("--cached", type=float, default=32, help="MB of tensors that the caches hold (32)")
-    add("--costs", type=float, nargs=2, metavar="US", default=[8.0, 1.0],
-        help="of entering a pool, and of a loop's end, in microseconds (8 1)")
-    add("--measure-costs", dest="costs", action="store_const", const=None,
-        help="measure them between two threads of this machine, which must be idle")
+    costs = "of entering a pool, and of a loop's end, in microseconds (8 1)"
+    add("--costs", type=float, nargs=2, metavar="US", default=[8.0, 1.0], help=costs)
+    measured = "measure them between two threads of this machine, which must be idle"
+    add("--measure-costs", dest="costs", action="store_const", const=None, help=measured)
     add("--check", action="store_true", help="real threads too: 1 and 2, on an idle machine")
     add("--json", type=pathlib.Path, metavar="FILE", help="write all numbers")
     return parser.parse_args()
