@@ -49,6 +49,9 @@ foreach(layer IN LISTS PORTACL_LAYERS)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)
 endforeach()
 
+if(PORTACL_SIMULATION)
+  target_compile_definitions(portacl_runtime_objects PRIVATE PORTACL_SIMULATION=1)
+endif()
 target_include_directories(portacl_api_objects PRIVATE "${PORTACL_GENERATED_PRIVATE}")
 
 # Plain loops, for the compiler to vectorise.

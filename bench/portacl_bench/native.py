@@ -81,14 +81,6 @@ def _prototypes(lib: ctypes.CDLL) -> None:
         "portaclSetProfile": (flag, [c_char_p]),
         "portaclSetNumThreads": (flag, [c_int32]),
         "portaclSetImpl": (flag, [c_char_p]),
-        "portaclPlanUpsampleNearestExactBackward": (
-            flag,
-            [POINTER(_Tensor)] * 2 + [POINTER(c_double), POINTER(pointer)],
-        ),
-        "portaclPlanGridSampler2DBackward": (
-            flag,
-            [POINTER(_Tensor)] * 5 + [c_int32] * 3 + [POINTER(pointer)],
-        ),
         "portaclPlanGetWorkspaceSize": (size, [pointer]),
         "portaclPlanGetKernel": (c_char_p, [pointer]),
         "portaclPlanRun": (flag, [pointer, POINTER(pointer), pointer, size]),
@@ -233,30 +225,15 @@ class TwoPhaseCall:
                 self._lib.c.aclSetRawTensorAddr(handle, tensor.data_ptr())
 
 
-class PlannedCall:
-    """One plan of portacl's own API; calling it runs it on the planned addresses."""
+class Planned:
+    """A plan of portaclPlan<name>; calling it runs it on the planned addresses."""
 
-    def __init__(
-        self, lib: Library, problem: Problem, outputs: Sequence[torch.Tensor | None]
-    ) -> None:
+    def __init__(self, lib: Library, name: str, *arguments: torch.Tensor | int | None) -> None:
         self._lib = lib
-        self._keep = [problem.grad_output, problem.input, problem.grid, *outputs]
+        self._keep = arguments
         self._plan = c_void_p()
-        case = problem.case
-        views = [self._view(t) for t in self._keep]
-        if case.is_grid:
-            status = lib.c.portaclPlanGridSampler2DBackward(
-                *views,
-                INTERPOLATION[case.interpolation],
-                PADDING[case.padding],
-                int(case.align_corners),
-                byref(self._plan),
-            )
-        else:
-            status = lib.c.portaclPlanUpsampleNearestExactBackward(
-                views[0], views[3], None, byref(self._plan)
-            )
-        lib.check(status)
+        plan = getattr(lib.c, f"portaclPlan{name}")
+        lib.check(plan(*(self._passed(a) for a in arguments), byref(self._plan)))
         self.kernel = lib.c.portaclPlanGetKernel(self._plan).decode()
         self.workspace_size = lib.c.portaclPlanGetWorkspaceSize(self._plan)
 
@@ -269,10 +246,27 @@ class PlannedCall:
         self._lib.c.portaclPlanDestroy(self._plan)
 
     @staticmethod
-    def _view(tensor: torch.Tensor | None) -> Any:
-        if tensor is None:
-            return None
+    def _passed(argument: torch.Tensor | int | None) -> Any:
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        tensor = argument
         view = _Tensor(tensor.data_ptr(), ACL_DTYPE[tensor.dtype], tensor.dim())
         view.shape[: tensor.dim()] = list(tensor.shape)
         view.strides[: tensor.dim()] = list(tensor.stride())
         return byref(view)
+
+
+class PlannedCall(Planned):
+    """The plan of a case."""
+
+    def __init__(
+        self, lib: Library, problem: Problem, outputs: Sequence[torch.Tensor | None]
+    ) -> None:
+        case = problem.case
+        if not case.is_grid:
+            name = "UpsampleNearestExactBackward"
+            super().__init__(lib, name, problem.grad_output, outputs[0], None)
+            return
+        modes = (INTERPOLATION[case.interpolation], PADDING[case.padding], int(case.align_corners))
+        tensors = (problem.grad_output, problem.input, problem.grid, *outputs)
+        super().__init__(lib, f"GridSampler{len(case.output)}DBackward", *tensors, *modes)

@@ -9,6 +9,7 @@
 
 #include "runtime/call.h"
 #include "runtime/fp_env.h"
+#include "runtime/simulation.h"
 #include "runtime/team.h"
 #include "runtime/thread_policy.h"
 #include "runtime/thread_pools.h"
@@ -23,33 +24,34 @@ struct OpenCall {
 };
 constinit thread_local OpenCall* open_call = nullptr;
 
-uint64_t KeyOfLoop(const LoopBody& loop) {
+uint64_t KeyOfLoop(const internal::Loop& loop) {
   const auto size = static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(loop.count)));
   return reinterpret_cast<uintptr_t>(loop.function) * 64 + size;
 }
 
-void RunInPlace(const LoopBody& loop) {
+void RunInPlace(const internal::Loop& loop) {
   const FpEnvironment environment;
-  loop.function(loop.context, 0, loop.count);
+  loop.function(loop.context, 0, 0, loop.count);
 }
 
 }  // namespace
 
-void internal::ParallelForRange(int64_t count, int64_t grain, RangeFunction function,
-                                void* context) {
-  if (count <= 0) return;
-  LoopBody loop = {count, std::max<int64_t>(1, grain), function, context};
-  if (count <= loop.grain) return RunInPlace(loop);
-  if (Team::RunOnLed(loop)) return;
+void internal::RunLoop(Loop loop) {
+  if (loop.count <= 0) return;
+  loop.grain = std::max<int64_t>(1, loop.grain);
+  if (loop.count <= loop.grain || loop.slots == 1) return RunInPlace(loop);
+  if (Team::RunOnLed(loop) || RunSimulated(loop)) return;
   if (RunsInPlace()) return RunInPlace(loop);
   OpenCall* const call = open_call;
   if (call != nullptr) ++call->loops;
   CallKind* const kind = call != nullptr ? call->kind : &KindOf(KeyOfLoop(loop));
   const auto body = [](void* of_loop) {
-    const LoopBody& only = *static_cast<LoopBody*>(of_loop);
-    if (!Team::RunOnLed(only)) RunInPlace(only);
+    const Loop& only = *static_cast<Loop*>(of_loop);
+    if (!Team::RunOnLed(only) && !RunSimulated(only)) RunInPlace(only);
   };
-  RunRegion(kind, (count - 1) / loop.grain + 1, body, &loop);
+  int64_t most_threads = (loop.count - 1) / loop.grain + 1;
+  if (loop.slots > 0) most_threads = std::min<int64_t>(most_threads, loop.slots);
+  RunRegion(kind, most_threads, body, &loop);
 }
 
 void internal::RunCall(uint64_t kind, void (*function)(void* context), void* context) {

@@ -3,8 +3,6 @@
 #ifndef PORTACL_RUNTIME_PARALLEL_H_
 #define PORTACL_RUNTIME_PARALLEL_H_
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -14,9 +12,9 @@ struct portaclThreadPool;  // what a host lends: include/portacl/portacl.h
 namespace portacl::runtime {
 
 // Threads that a loop of the calling thread uses, at least 1. What somebody asked for
-// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then what the host says, then the CPUs in this
-// process's affinity mask, or OMP_NUM_THREADS where that is less. In a forked child of a process
-// that has run a parallel loop: 1.
+// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then what the host says, then the CPUs that
+// this process may use (its affinity mask and quota), or OMP_NUM_THREADS where that is less. In a
+// forked child of a process that has run a parallel loop: 1.
 int NumThreads();
 
 // Asks for a number; 0 takes the wish back. Waits until no loop is running. Must not be called from
@@ -41,13 +39,19 @@ std::string ThreadPoolName();
 void PrepareThreads();
 
 namespace internal {
-using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
-void ParallelForRange(int64_t count, int64_t grain, RangeFunction function, void* context);
+struct Loop {
+  int64_t count;
+  int64_t grain;
+  int slots;  // 0: as many threads as there are, and their slots say nothing
+  void (*function)(void* context, int slot, int64_t begin, int64_t end);
+  void* context;
+};
+void RunLoop(Loop loop);
 }  // namespace internal
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
 // and returns when all are done; everything the bodies wrote is then visible to the caller. Ranges
-// have at least `grain` indices (but the last of a thread's part); count <= grain runs on the
+// have at least `grain` indices (but the last one); count <= grain runs on the
 // calling thread, without touching a pool. Every body runs inside an FpEnvironment. The body must
 // not throw and must write each destination from one index only: then results do not depend on the
 // split. It must not wait for another body: how many run at a time is the pool's affair. Bodies may
@@ -55,35 +59,28 @@ void ParallelForRange(int64_t count, int64_t grain, RangeFunction function, void
 template <class Body>
 void ParallelFor(int64_t count, int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
-  internal::ParallelForRange(
-      count, grain,
-      [](void* context, int64_t begin, int64_t end) {
-        (*static_cast<Plain*>(context))(begin, end);
-      },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  internal::RunLoop({count, grain, 0,
+                     [](void* context, int /*slot*/, int64_t begin, int64_t end) {
+                       (*static_cast<Plain*>(context))(begin, end);
+                     },
+                     const_cast<void*>(static_cast<const void*>(&body))});
 }
 
 // Runs body(slot, first, last) for ranges that make up [0, count), on at most `slots` threads at a
 // time; 0 <= slot < slots, and no two bodies that run at the same time have the same slot: the
 // index of scratch memory that a plan booked `slots` times (usually NumThreads() at planning time,
-// which may have changed since). Indices are handed out in ascending order, in ranges that get
+// which may have changed since). In all loops of a call a thread has the same slot, and so finds
+// its scratch memory in its caches. Indices are handed out in ascending order, in ranges that get
 // shorter towards the end: neighbours share pages and cache lines, which two threads should not
 // fight for.
 template <class Body>
 void ParallelForRanges(int64_t count, int slots, Body&& body) {
-  std::atomic<int64_t> next{0};
-  const int64_t lanes = count < slots ? count : slots;
-  ParallelFor(lanes, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      int64_t first = next.load(std::memory_order_relaxed);
-      while (first < count) {
-        const int64_t last = first + std::max<int64_t>(1, (count - first) / (4 * lanes));
-        if (!next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
-        body(static_cast<int>(slot), first, last);
-        first = next.load(std::memory_order_relaxed);
-      }
-    }
-  });
+  using Plain = std::remove_reference_t<Body>;
+  internal::RunLoop({count, 1, slots < 1 ? 1 : slots,
+                     [](void* context, int slot, int64_t first, int64_t last) {
+                       (*static_cast<Plain*>(context))(slot, first, last);
+                     },
+                     const_cast<void*>(static_cast<const void*>(&body))});
 }
 
 // The same for body(slot, index), one index after the other.

@@ -3,15 +3,13 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <utility>
 
+#include "runtime/loop_parts.h"
 #include "runtime/thread_policy.h"
 
 namespace portacl::runtime {
 namespace {
-
-constexpr int64_t kMostUnits = int64_t{1} << 30;
 
 // What this thread leads; none while it runs a loop's body, whose own loops run where they are.
 constinit thread_local Team* led = nullptr;
@@ -43,11 +41,6 @@ int32_t WaitForOther(const std::atomic<int32_t>& word, int32_t old) {
   }
 }
 
-// Where part `part` of `parts` begins. Without an overflow: a product of the two might have one.
-int64_t BeginOf(int64_t units, int32_t parts, int32_t part) {
-  return units / parts * part + std::min<int64_t>(part, units % parts);
-}
-
 uint64_t Word(int32_t loop, uint32_t next) {
   return uint64_t{static_cast<uint32_t>(loop)} << 32 | next;
 }
@@ -57,24 +50,19 @@ uint64_t Word(int32_t loop, uint32_t next) {
 // Helpers read the loop's numbers and then take a range by a compare-exchange of a part's word. A
 // word with units left means that the loop is not over, so that nothing newer has been written. So
 // that nobody combines an old word with new numbers, the old words go first.
-void Team::Publish(const LoopBody& loop) {
+void Team::Publish(const internal::Loop& loop, const LoopParts& cut) {
   const int32_t number = number_.load(std::memory_order_relaxed) + 1;
   for (Part& part : parts_) {
     part.next.store(Word(number, kNoneLeft), std::memory_order_relaxed);
   }
-  const int64_t grain = std::max<int64_t>(1, loop.grain);
-  const int64_t unit = std::max(grain, loop.count / kMostUnits + 1);
-  const int64_t units = (loop.count - 1) / unit + 1;
-  const auto parts = static_cast<int32_t>(std::min<int64_t>({threads_, units, kMaxParts}));
   count_.store(loop.count, std::memory_order_release);
-  unit_.store(unit, std::memory_order_release);
-  units_.store(units, std::memory_order_release);
-  num_parts_.store(parts, std::memory_order_release);
+  grain_.store(loop.grain, std::memory_order_release);
+  slots_.store(loop.slots, std::memory_order_release);
   function_.store(loop.function, std::memory_order_release);
   context_.store(loop.context, std::memory_order_release);
-  open_.store(static_cast<int32_t>(units), std::memory_order_relaxed);
-  for (int32_t i = 0; i < parts; ++i) {
-    const auto first = static_cast<uint32_t>(BeginOf(units, parts, i));
+  open_.store(static_cast<int32_t>(cut.units), std::memory_order_relaxed);
+  for (int32_t i = 0; i < cut.parts; ++i) {
+    const auto first = static_cast<uint32_t>(cut.BeginOf(i));
     parts_[static_cast<size_t>(i)].next.store(Word(number, first), std::memory_order_release);
   }
   SetNumber(number);
@@ -87,33 +75,30 @@ void Team::SetNumber(int32_t number) {
 
 // Each thread begins in a part of its own: where a pool's threads have the same number every time,
 // as OpenMP's threads do, they find in their caches what they had in the loop before, and others'
-// loops over the same tensors. Then it helps the parts behind. Ranges get shorter towards the end
-// of a part, so that a late thread keeps nobody waiting.
-//
-// Returns the units that it has done.
-int32_t Team::TakeAll(int32_t number, int32_t index) {
-  const int64_t count = count_.load(std::memory_order_acquire);
-  const int64_t unit = unit_.load(std::memory_order_acquire);
-  const int64_t units = units_.load(std::memory_order_acquire);
-  const int32_t parts = num_parts_.load(std::memory_order_acquire);
+// loops over the same tensors. Then it helps the parts behind. Returns the units that it has done.
+int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
+  const LoopParts cut(count_.load(std::memory_order_acquire),
+                      grain_.load(std::memory_order_acquire),
+                      slots_.load(std::memory_order_acquire), threads_);
+  if (slot >= cut.takers) return 0;
   const auto function = function_.load(std::memory_order_acquire);
   void* const context = context_.load(std::memory_order_acquire);
   int32_t done = 0;
-  for (int32_t k = 0; k < parts; ++k) {
-    const int32_t part = (index % parts + k) % parts;
-    const auto end = static_cast<uint32_t>(BeginOf(units, parts, part + 1));
+  for (int32_t k = 0; k < cut.parts; ++k) {
+    const int32_t part = (index % cut.parts + k) % cut.parts;
+    const auto end = static_cast<uint32_t>(cut.BeginOf(part + 1));
     std::atomic<uint64_t>& next = parts_[static_cast<size_t>(part)].next;
     uint64_t word = next.load(std::memory_order_relaxed);
     for (;;) {
       const auto first = static_cast<uint32_t>(word);
       if (word >> 32 != static_cast<uint32_t>(number)) return done;
       if (first >= end) break;
-      const uint32_t last = first + std::max<uint32_t>(1, (end - first) / 4);
+      const uint32_t last = cut.EndOfRange(first, end);
       if (!next.compare_exchange_weak(word, Word(number, last), std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
         continue;
       }
-      function(context, first * unit, last == units ? count : last * unit);
+      function(context, slot, first * cut.unit, cut.IndexOf(last));
       done += static_cast<int32_t>(last - first);
       word = next.load(std::memory_order_relaxed);
     }
@@ -121,11 +106,12 @@ int32_t Team::TakeAll(int32_t number, int32_t index) {
   return done;
 }
 
-void Team::Run(const LoopBody& loop) {
-  Publish(loop);
+void Team::Run(const internal::Loop& loop) {
+  const LoopParts cut(loop.count, loop.grain, loop.slots, threads_);
+  Publish(loop, cut);
   const int64_t begin = timed_ ? PolicyClock() : 0;
-  const auto units = static_cast<int32_t>(units_.load(std::memory_order_relaxed));
-  const int32_t mine = TakeAll(number_.load(std::memory_order_relaxed), leader_);
+  const auto units = static_cast<int32_t>(cut.units);
+  const int32_t mine = TakeAll(number_.load(std::memory_order_relaxed), leader_, 0);
   const int64_t all_taken = timed_ ? PolicyClock() : 0;
   open_.fetch_sub(mine, std::memory_order_acq_rel);
   WaitUntilDone();
@@ -145,7 +131,7 @@ void Team::WaitUntilDone() {
   }
 }
 
-bool Team::RunOnLed(const LoopBody& loop) {
+bool Team::RunOnLed(const internal::Loop& loop) {
   Team* const team = std::exchange(led, nullptr);
   if (team == nullptr) return false;
   team->Run(loop);
@@ -168,8 +154,9 @@ Gain Team::GainWithin(int64_t begin, int64_t end) const {
 }
 
 void Team::Help(int32_t index) {
+  const int32_t slot = come_.fetch_add(1, std::memory_order_relaxed);
   for (int32_t seen = 0; (seen = WaitForOther(number_, seen)) != kClosed;) {
-    const int32_t done = TakeAll(seen, index);
+    const int32_t done = TakeAll(seen, index, slot);
     if (done > 0 && open_.fetch_sub(done, std::memory_order_acq_rel) == done) open_.notify_one();
   }
 }

@@ -7,14 +7,10 @@
 #include <atomic>
 #include <cstdint>
 
-namespace portacl::runtime {
+#include "runtime/loop_parts.h"
+#include "runtime/parallel.h"
 
-struct LoopBody {
-  int64_t count;
-  int64_t grain;
-  void (*function)(void* context, int64_t begin, int64_t end);
-  void* context;
-};
+namespace portacl::runtime {
 
 // What other threads cost a caller and what the helpers saved it: see thread_policy.h.
 struct Gain {
@@ -40,7 +36,7 @@ class Team {
 
   // Runs a loop, to its end, on the team that the calling thread leads. False, and nothing done,
   // where it leads none, or is inside a loop of it.
-  static bool RunOnLed(const LoopBody& loop);
+  static bool RunOnLed(const internal::Loop& loop);
 
   // What the team has gained a caller who waited for it from `begin` to `end`.
   Gain GainWithin(int64_t begin, int64_t end) const;
@@ -52,19 +48,21 @@ class Team {
   struct alignas(64) Part {  // a cache line
     std::atomic<uint64_t> next{0};
   };
-  static constexpr int32_t kMaxParts = 16;
   static constexpr uint32_t kNoneLeft = ~uint32_t{0};
   static constexpr int32_t kClosed = -1;
 
-  void Run(const LoopBody& loop);
-  void Publish(const LoopBody& loop);
-  int32_t TakeAll(int32_t number, int32_t index);
+  void Run(const internal::Loop& loop);
+  void Publish(const internal::Loop& loop, const LoopParts& cut);
+  int32_t TakeAll(int32_t number, int32_t index, int32_t slot);
   void SetNumber(int32_t number);
   void WaitUntilDone();
 
   const int32_t threads_;
   const bool timed_;
   int32_t leader_ = 0;
+  // Slots are those of all loops that have them: the leader's is 0, helpers' follow in the order in
+  // which they come, so that a loop with few slots does not wait for certain threads.
+  std::atomic<int32_t> come_{1};
   // Of the leader: clock times, and the gain between them.
   int64_t begin_ = 0;
   int64_t end_ = 0;
@@ -72,16 +70,15 @@ class Team {
 
   // The loop. Read by helpers while the leader may already write the next one's: what they read
   // counts only if they then take something, see Publish.
-  std::atomic<int64_t> count_{0};
-  std::atomic<int64_t> unit_{1};  // ranges are multiples of so many indices
-  std::atomic<int64_t> units_{0};
-  std::atomic<int32_t> num_parts_{1};
-  std::atomic<void (*)(void*, int64_t, int64_t)> function_{nullptr};
+  std::atomic<int64_t> count_{1};
+  std::atomic<int64_t> grain_{1};
+  std::atomic<int32_t> slots_{0};
+  std::atomic<decltype(internal::Loop::function)> function_{nullptr};
   std::atomic<void*> context_{nullptr};
 
   alignas(64) std::atomic<int32_t> number_{0};  // the newest loop's, or kClosed
   alignas(64) std::atomic<int32_t> open_{0};    // its units that are not done
-  std::array<Part, kMaxParts> parts_;
+  std::array<Part, LoopParts::kMost> parts_;
 };
 
 }  // namespace portacl::runtime

@@ -8,6 +8,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -25,6 +26,7 @@
 #include "runtime/cpus.h"
 #include "runtime/fp_env.h"
 #include "runtime/parallel.h"
+#include "runtime/simulation.h"
 #include "runtime/team.h"
 #include "runtime/thread_policy.h"
 #include "runtime/trace.h"
@@ -367,6 +369,7 @@ void RunRegion(CallKind* kind, int64_t most_threads, void (*body)(void*), void* 
   const auto threads = static_cast<int>(std::min<int64_t>(ThreadsHere(), most_threads));
   const bool on_host = OnHost() && state.host.run != nullptr;
   const FpEnvironment environment;
+  if (Simulates()) return SimulateRegion(threads, body, context);
   if (threads < 2 || (!on_host && state.arena == nullptr)) return body(context);
   const bool adapts = AdaptsThreads();
   const int64_t begin = adapts ? PolicyClock() : 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <latch>
 #include <limits>
@@ -27,11 +28,22 @@ void Lead(Team& team, int32_t index, Body&& body) {
 template <class Body>
 bool Loop(int64_t count, int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
-  return Team::RunOnLed({count, grain,
-                         [](void* context, int64_t begin, int64_t end) {
+  return Team::RunOnLed({count, grain, 0,
+                         [](void* context, int /*slot*/, int64_t begin, int64_t end) {
                            (*static_cast<Plain*>(context))(begin, end);
                          },
                          &body});
+}
+
+// The same with slots.
+template <class Body>
+void SlotLoop(int64_t count, int slots, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  Team::RunOnLed({count, 1, slots,
+                  [](void* context, int slot, int64_t begin, int64_t end) {
+                    (*static_cast<Plain*>(context))(slot, begin, end);
+                  },
+                  &body});
 }
 
 TEST(Team, TheLeaderAloneRunsEverything) {
@@ -143,6 +155,65 @@ TEST(Team, TheLeaderWaitsForWhoHasTakenSomething) {
     EXPECT_EQ(plain[0] + plain[1], 2);
   });
   helper.join();
+}
+
+// Number 7 of 8 leads, number 5 alone helps: both have one of the two slots in every loop.
+TEST(Team, SlotsBelongToWhoeverComes) {
+  Team team(8, false);
+  const auto leader = std::this_thread::get_id();
+  std::thread helper([&] { team.Help(5); });
+  Lead(team, 7, [&] {
+    for (int loop = 0; loop < 10; ++loop) {
+      std::latch both(2);
+      SlotLoop(2, 2, [&](int slot, int64_t, int64_t) {
+        EXPECT_EQ(slot, std::this_thread::get_id() == leader ? 0 : 1);
+        both.arrive_and_wait();
+      });
+    }
+  });
+  helper.join();
+}
+
+// The third thread to come has nothing to do in a loop of two slots, and something in the next.
+TEST(Team, LoopsWithFewSlotsUseFewThreads) {
+  Team team(3, false);
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < 3; ++i) helpers.emplace_back([&team, i] { team.Help(i); });
+  Lead(team, 0, [&] {
+    std::latch all(3);
+    Loop(3, 1, [&](int64_t, int64_t) { all.arrive_and_wait(); });  // all are there
+    std::vector<int> hits(1000);
+    int64_t next = 0;
+    SlotLoop(1000, 1, [&](int slot, int64_t begin, int64_t end) {
+      EXPECT_EQ(slot, 0);
+      EXPECT_EQ(begin, next) << "ascending";
+      next = end;
+      for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+    });
+    EXPECT_EQ(hits, std::vector<int>(1000, 1));
+    std::latch three(3);
+    SlotLoop(3, 8, [&](int slot, int64_t, int64_t) {
+      EXPECT_LT(slot, 3);
+      three.arrive_and_wait();
+    });
+  });
+  for (std::thread& helper : helpers) helper.join();
+}
+
+// However many threads there are, the first one's range is no larger than its fair share.
+TEST(Team, RangesAreFairForAnyNumberOfThreads) {
+  for (const int32_t threads : {1, 2, 15, 16, 17, 64, 100, 1024}) {
+    for (const int32_t slots : {0, 1, 7, 200}) {
+      constexpr int64_t kUnits = 1 << 20;
+      const LoopParts cut(kUnits * 3, 3, slots, threads);
+      EXPECT_EQ(cut.takers, slots == 0 ? threads : std::min(slots, threads));
+      const auto end = static_cast<uint32_t>(cut.BeginOf(1));
+      const int64_t first = cut.EndOfRange(0, end);
+      EXPECT_GE(first, 1);
+      EXPECT_LE(first * cut.takers, kUnits / 2) << threads << " " << slots;
+      EXPECT_EQ(cut.BeginOf(cut.parts), kUnits);
+    }
+  }
 }
 
 // Long enough for helpers to fall asleep, before the first loop, between two, and at the end.

@@ -1,6 +1,7 @@
 // Layout, path, cut and scratch of resampling.
 #include "cpu/resize/resample_plan.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>

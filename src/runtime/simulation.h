@@ -1,0 +1,32 @@
+// Many threads on a machine that has few, for bench/scaling.py: a loop's ranges run one after the
+// other, each is timed, and threads that do not exist take them in the order of the time that they
+// would have. Only in builds with the CMake option PORTACL_SIMULATION, never in a release.
+#ifndef PORTACL_RUNTIME_SIMULATION_H_
+#define PORTACL_RUNTIME_SIMULATION_H_
+
+#include "runtime/team.h"
+
+namespace portacl::runtime {
+
+#if defined(PORTACL_SIMULATION)
+
+// Whether portaclSimulate has switched it on.
+bool Simulates();
+
+// A region of so many threads: calls body(context), whose loops (RunSimulated) they then share.
+void SimulateRegion(int threads, void (*body)(void*), void* context);
+
+// False where this thread is in no such region, or inside a loop of it.
+bool RunSimulated(const internal::Loop& loop);
+
+#else
+
+constexpr bool Simulates() { return false; }
+inline void SimulateRegion(int /*threads*/, void (* /*body*/)(void*), void* /*context*/) {}
+constexpr bool RunSimulated(const internal::Loop& /*loop*/) { return false; }
+
+#endif
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_SIMULATION_H_
