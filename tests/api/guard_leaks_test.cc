@@ -6,6 +6,7 @@
 #include "aclnn/acl_meta.h"
 #include "support/api/acl_fixture.h"
 #include "support/api/guarded_program.h"
+#include "support/api/without_libdw.h"
 
 namespace portacl_test {
 namespace {
@@ -59,6 +60,7 @@ TEST(GuardLeaksDeathTest, FinalizeReportsLeaks) {
 }
 
 TEST(GuardLeaksDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
+  const WithoutLibdw without;
   ExpectEnd("1", LeakIntoReset, 0,
             "aclFinalize: 1 device allocations \\(1000 bytes\\)\n"
             "  1000 bytes of device memory at 0x[0-9a-f]+ \\(freed by a reset of the device\\), "
@@ -84,6 +86,7 @@ TEST(GuardLeaksDeathTest, LeaksAreReportedWithoutFinalize) {
 }
 
 TEST(GuardLeaksDeathTest, LeaksOfOnePlaceAreOneLine) {
+  const WithoutLibdw without;
   ExpectEnd("1", LeakWithoutFinalize, 0,
             "\n  3 allocations, 1500 bytes of device memory, allocated at:\n.*portacl_api_test");
 }
