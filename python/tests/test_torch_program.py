@@ -79,11 +79,14 @@ def test_a_program_and_the_processes_it_starts(train, installed, forward):
 
 
 @pytest.mark.parametrize(
-    ("value", "state"), [(None, "False False"), ("0", "False False"), ("1", "True False")]
+    ("value", "state"),
+    [(None, "False False"), ("0", "False False"), ("1", "True False"), ("forward", "True True")],
 )
 def test_the_variable_alone(train, installed, value, state):
     settings = {} if value is None else {"PORTACL_TORCH": value}
-    assert output_of(train, **settings).strip() == f"[] True {state}"
+    done = run_python(train, **settings)
+    assert done.stdout.strip() == f"[] True {state}", done.stderr
+    assert "Warning" not in done.stderr, done.stderr
 
 
 def test_a_value_that_means_nothing_is_named(train, installed):
