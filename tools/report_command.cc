@@ -45,8 +45,8 @@ int RunReport(ReportCommand options) {
               golden::StandardText(set.standard), judged);
   size_t failed = 0;
   for (const golden::ReportRow& row : rows) failed += row.verdict.passed() ? 0 : 1;
-  Print(fmt::format("report: {} cases in {}{}\n", rows.size(), options.file,
-                    failed > 0 ? fmt::format(", {} of them failed", failed) : ""));
+  Print(fmt::format("report: {} case{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s",
+                    options.file, failed > 0 ? fmt::format(", {} of them failed", failed) : ""));
   return failed > 0 ? kExitCheckFailed : kExitOk;
 }
 

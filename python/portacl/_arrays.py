@@ -139,5 +139,5 @@ def check_out(out: Any) -> None:
     """
     kind = kind_of(out)
     if not kind.writable:
-        raise ValueError(f"out is a {type(out).__name__}, which cannot be written")
+        raise ValueError(f"out is of type {type(out).__name__}, which cannot be written")
     describe(out, "out")

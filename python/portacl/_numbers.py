@@ -8,6 +8,17 @@ from operator import index
 from typing import Any
 
 _LARGEST = 2**63 - 1
+# They can be iterated over, but not as one value for each axis.
+_NO_SEQUENCES = (str, bytes, dict, set, frozenset)
+
+
+def shown(value: Any) -> str:
+    """What a caller gave, cut where it is long: numbers can have thousands of digits."""
+    try:
+        text = repr(value)
+    except ValueError:  # CPython writes no integer of more than 4300
+        return "a number of thousands of digits"
+    return text if len(text) <= 200 else f"{text[:60]}...{text[-20:]}"
 
 
 def choose(choices: dict[str, int], name: str, value: Any) -> int:
@@ -21,7 +32,7 @@ def choose(choices: dict[str, int], name: str, value: Any) -> int:
         return choices[value]
     except (KeyError, TypeError):
         names = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} is {value!r}, but must be one of {names}") from None
+        raise ValueError(f"{name} is {shown(value)}, but must be one of {names}") from None
 
 
 def is_number(value: Any) -> bool:
@@ -33,6 +44,18 @@ def is_number(value: Any) -> bool:
     return hasattr(value, "__float__") and not hasattr(value, "__len__")
 
 
+def flag(name: str, value: Any) -> bool:
+    """A bool of any library, or a number for one; None is False.
+
+    Raises:
+        TypeError: anything else, which Python would take for true if it is not empty.
+
+    """
+    if value is not None and not is_number(value):
+        raise TypeError(f"{name} is {shown(value)}, but must be True or False")
+    return bool(value)
+
+
 def per_axis(value: Any, axes: int) -> list[Any]:
     """One value for each axis, of which a single number is all.
 
@@ -42,7 +65,7 @@ def per_axis(value: Any, axes: int) -> list[Any]:
     """
     if is_number(value):
         return [value] * axes
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, _NO_SEQUENCES):
         raise TypeError(value)
     return list(value)
 
@@ -56,12 +79,14 @@ def extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
 
     """
     try:
+        if isinstance(values, _NO_SEQUENCES):
+            raise TypeError(values)
         found = tuple(index(value) for value in values)
     except TypeError:
-        raise TypeError(f"{name} is {values!r}; wanted {wanted}") from None
+        raise TypeError(f"{name} is {shown(values)}; wanted {wanted}") from None
     for value in found:
         if not 0 <= value <= _LARGEST:
-            raise ValueError(f"{name} is {list(found)}, but extents must be 0 to 2**63 - 1")
+            raise ValueError(f"{name} is {shown(list(found))}, but extents must be 0 to 2**63 - 1")
     return found
 
 
@@ -75,9 +100,11 @@ def factor(name: str, value: Any) -> float:
     """
     wanted = "must be finite numbers"
     if not is_number(value):
-        raise TypeError(f"{name} has {value!r}, but its values {wanted}")
+        raise TypeError(f"{name} has {shown(value)}, but its values {wanted}")
     try:
         number = float(value)
+    except TypeError:  # traced by JAX: it has no value yet
+        raise TypeError(f"{name} has {shown(value)}, but its values {wanted}") from None
     except OverflowError:
         raise ValueError(f"{name} has a value that is no float64, but they {wanted}") from None
     if not isfinite(number):
@@ -99,7 +126,7 @@ def factors(name: str, values: Any, axes: int) -> tuple[float, ...]:
         found = per_axis(values, axes)
     except TypeError:
         raise TypeError(
-            f"{name} is {values!r}; wanted a number, or one (or None) for each spatial axis"
+            f"{name} is {shown(values)}; wanted a number, or one (or None) for each spatial axis"
         ) from None
     if len(found) != axes:
         raise ValueError(f"{name} has {len(found)} values, but there are {axes} spatial axes")
@@ -131,7 +158,7 @@ def flags(name: str, values: Any, count: int) -> tuple[bool, ...]:
     try:
         found = tuple(bool(value) for value in values)
     except TypeError:
-        raise TypeError(f"{name} is {values!r}; wanted {count} bools") from None
+        raise TypeError(f"{name} is {shown(values)}; wanted {count} bools") from None
     if len(found) != count:
         raise ValueError(f"{name} has {len(found)} values, but must have {count}")
     return found

@@ -7,7 +7,7 @@ from typing import Any, Literal, Tuple, Union
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
-from ._numbers import choose, extents, factors, flags, is_number, scaled
+from ._numbers import choose, extents, factors, flag, flags, is_number, scaled
 
 Interpolation = Literal["bilinear", "nearest", "bicubic"]
 Padding = Literal["zeros", "border", "reflection"]
@@ -333,7 +333,7 @@ def _choose_modes(modes: _Modes) -> tuple[int, int, bool]:
     return (
         _choose(INTERPOLATIONS, "interpolation", interpolation),
         _choose(PADDINGS, "padding", padding),
-        bool(align_corners),
+        flag("align_corners", align_corners),
     )
 
 
@@ -351,7 +351,7 @@ def _sample_backward(
     chosen = _choose_modes(modes)
     mask = flags("output_mask", output_mask, 2)
     if out is not None and not isinstance(out, (tuple, list)):
-        raise TypeError(f"out is a {type(out).__name__}; wanted (input_grad, grid_grad)")
+        raise TypeError(f"out is of type {type(out).__name__}; wanted (input_grad, grid_grad)")
     if out is not None and len(out) != 2:
         raise ValueError(f"out has {len(out)} arrays, but must have 2 (None for a masked one)")
     kind = kind_of(grad_output)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import describe
+from ._numbers import flag
 from ._operators import Scales, _extents, _into, _resize, _resize_backward
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -76,7 +77,13 @@ def upsample_linear(
 ) -> Any:
     """Resize by linear interpolation along every spatial axis: bilinear, trilinear."""
     return _resize(
-        _core.upsample_linear, input, output_size, scales, out, bool(align_corners), bool(antialias)
+        _core.upsample_linear,
+        input,
+        output_size,
+        scales,
+        out,
+        flag("align_corners", align_corners),
+        flag("antialias", antialias),
     )
 
 
@@ -97,8 +104,8 @@ def upsample_linear_backward(
         input_size,
         scales,
         out,
-        bool(align_corners),
-        bool(antialias),
+        flag("align_corners", align_corners),
+        flag("antialias", antialias),
     )
 
 
@@ -114,7 +121,13 @@ def upsample_cubic(
 ) -> Any:
     """Resize by cubic convolution along every spatial axis (bicubic)."""
     return _resize(
-        _core.upsample_cubic, input, output_size, scales, out, bool(align_corners), bool(antialias)
+        _core.upsample_cubic,
+        input,
+        output_size,
+        scales,
+        out,
+        flag("align_corners", align_corners),
+        flag("antialias", antialias),
     )
 
 
@@ -135,8 +148,8 @@ def upsample_cubic_backward(
         input_size,
         scales,
         out,
-        bool(align_corners),
-        bool(antialias),
+        flag("align_corners", align_corners),
+        flag("antialias", antialias),
     )
 
 
@@ -195,12 +208,12 @@ def affine_grid(
     if extents[0] != shape[0]:
         raise ValueError(f"size is {list(extents)}, but theta has {shape[0]} maps")
     wanted = (extents[0], *extents[2:], shape[1])
-    return _into(_core.affine_grid, theta, wanted, dtype, (bool(align_corners),), out)
+    return _into(
+        _core.affine_grid, theta, wanted, dtype, (flag("align_corners", align_corners),), out
+    )
 
 
-def affine_grid_backward(
-    grid_grad: Any, out: Any = None, *, align_corners: bool = False
-) -> Any:
+def affine_grid_backward(grid_grad: Any, out: Any = None, *, align_corners: bool = False) -> Any:
     """Gradient of ``affine_grid`` with respect to ``theta``.
 
     Args:
@@ -224,4 +237,11 @@ def affine_grid_backward(
             f"grid_grad has shape {list(shape)}, but must be (N, H, W, 2) or (N, D, H, W, 3)"
         )
     wanted = (shape[0], axes, axes + 1)
-    return _into(_core.affine_grid_backward, grid_grad, wanted, dtype, (bool(align_corners),), out)
+    return _into(
+        _core.affine_grid_backward,
+        grid_grad,
+        wanted,
+        dtype,
+        (flag("align_corners", align_corners),),
+        out,
+    )

@@ -100,7 +100,8 @@ std::string Describe(dlpack::DataType type) {
   const size_t narrow = type.code - kCodes.size();
   std::string name;
   if (type.code < kCodes.size()) {
-    name = kCodes[type.code] + std::to_string(type.bits);
+    name = kCodes[type.code];
+    if (name != "bool") name += std::to_string(type.bits);
   } else {
     name = narrow < kNarrow.size() ? kNarrow[narrow]
                                    : "number " + std::to_string(type.code) + " of DLPack";
@@ -161,7 +162,7 @@ ArrayView::ArrayView(nb::handle object, const char* name, Access access) : name_
   if (!FromExchangeApi(object) && !FromBuffer(object) && !FromCapsule(object) &&
       !FromNumpyBfloat16(object)) {
     if (refused_) ThrowUnreadable(name_, *refused_);
-    ThrowTypeError("%s is a %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
+    ThrowTypeError("%s is of type %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
                    name_, nb::str(object.type().attr("__name__")).c_str());
   }
   CheckAlignment();

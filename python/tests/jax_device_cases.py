@@ -1,7 +1,8 @@
 """Cases of test_jax_devices.py: each transformation of each operator, against jax.numpy.
 
 As a program it runs the cases whose names hold one of its arguments ("-": nearly all), or a brief
-selection, and prints what went wrong as JSON. XLA must have been told of four devices (``XLA_FLAGS``).
+selection, and prints what went wrong as JSON, after a line for each case on the error output. XLA must
+have been told of four devices (``XLA_FLAGS``).
 """
 
 from __future__ import annotations
@@ -363,13 +364,16 @@ BRIEF = [name for name, run in CASES.items() if not isinstance(run, partial) or 
 
 def main(chosen):
     outcomes = {}
-    for name, run in CASES.items():
-        if any(part in name for part in chosen) if chosen else name in BRIEF:
-            try:
-                run()
-                outcomes[name] = ""
-            except Exception:
-                outcomes[name] = traceback.format_exc(limit=-6)
+    wanted = (lambda name: any(part in name for part in chosen)) if chosen else BRIEF.__contains__
+    names = [name for name in CASES if wanted(name)]
+    for number, name in enumerate(names, 1):
+        try:
+            CASES[name]()
+            outcomes[name] = ""
+        except Exception:
+            outcomes[name] = traceback.format_exc(limit=-6)
+        verdict = "FAILED" if outcomes[name] else "ok"
+        print(f"{number} of {len(names)}: {name}: {verdict}", file=sys.stderr, flush=True)
     print(json.dumps(outcomes))
 
 

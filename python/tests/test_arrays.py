@@ -276,7 +276,7 @@ def test_read_only_and_overlapping_results_of_resizing():
 def test_refusals(arrays):
     grad, x, grid = arrays
     cases = [
-        (TypeError, "input is a list", (grad, [1, 2], grid), {}),
+        (TypeError, "input is of type list", (grad, [1, 2], grid), {}),
         (TypeError, "input has dtype int32", (grad, x.astype(np.int32), grid), {}),
         (TypeError, "input has dtype >f4", (grad, x.astype(">f4"), grid), {}),
         (ValueError, "grad_output has rank 6", (grad[None, None], x, grid), {}),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,13 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402, N812
 
 import portacl.torch as pt  # noqa: E402
-from portacl.torch import _override  # noqa: E402
+from portacl.torch import _override, _profile  # noqa: E402
 
 needs_kernels = pytest.mark.skipif(
     not hasattr(torch.library, "get_kernel"), reason="this PyTorch hands no kernels out"
 )
 
-PROGRAM = '''
+PROGRAM = """
 import sys, torch, torch.nn.functional as F
 import multiprocessing
 
@@ -42,7 +44,7 @@ if __name__ == "__main__":
         process.start()
         print(method, *queue.get())
         process.join()
-'''
+"""
 
 
 @pytest.fixture
@@ -58,9 +60,7 @@ def installed(tmp_path, monkeypatch):
     folder = tmp_path / "site" / "portacl-0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: portacl\nVersion: 0\n")
-    (folder / "entry_points.txt").write_text(
-        "[torch.backends]\nportacl = portacl_autoload:load\n"
-    )
+    (folder / "entry_points.txt").write_text("[torch.backends]\nportacl = portacl_autoload:load\n")
     import os
 
     path = os.pathsep.join([str(folder.parent), os.environ.get("PYTHONPATH", "")])
@@ -79,11 +79,14 @@ def test_a_program_and_the_processes_it_starts(train, installed, forward):
 
 
 @pytest.mark.parametrize(
-    ("value", "state"), [(None, "False False"), ("0", "False False"), ("1", "True False")]
+    ("value", "state"),
+    [(None, "False False"), ("0", "False False"), ("1", "True False"), ("forward", "True True")],
 )
 def test_the_variable_alone(train, installed, value, state):
     settings = {} if value is None else {"PORTACL_TORCH": value}
-    assert output_of(train, **settings).strip() == f"[] True {state}"
+    done = run_python(train, **settings)
+    assert done.stdout.strip() == f"[] True {state}", done.stderr
+    assert "Warning" not in done.stderr, done.stderr
 
 
 def test_a_value_that_means_nothing_is_named(train, installed):
@@ -93,7 +96,9 @@ def test_a_value_that_means_nothing_is_named(train, installed):
 
 
 def test_who_does_not_ask_pays_for_no_import(installed):
-    program = "import sys, torch; print('portacl' in sys.modules, 'portacl_autoload' in sys.modules)"
+    program = (
+        "import sys, torch; print('portacl' in sys.modules, 'portacl_autoload' in sys.modules)"
+    )
     assert output_of("-c", program).split() == ["False", "True"]
 
 
@@ -130,6 +135,33 @@ def test_a_profiled_program(train, tmp_path):
     assert backward["taken"] and backward["calls"] == backward["compared_calls"] == 1
     assert backward["shapes"] == "1x2x16x16 -> 1x2x8x8" and backward["pytorch_seconds_per_call"] > 0
     assert rows["_upsample_nearest_exact2d"]["reason"] == "forward=True is not set"
+
+
+def test_means_that_stand_side_by_side_are_of_the_same_calls():
+    cold = _profile.Row("op", "4 -> 8", "float32", calls=20, seconds=20.0)
+    assert cold.milliseconds == 1000
+    cold.compared, cold.compared_seconds, cold.pytorch_seconds = 2, 0.002, 0.004
+    line = _profile.Report(sample=10, rows={("op",): cold}).table().splitlines()[1]
+    assert line.split()[-2:] == ["1.000", "2.000"] and cold.saved == pytest.approx(0.02)
+
+
+def test_check_ends_well_where_nobody_reads_on():
+    program = (
+        "import portacl.torch.__main__ as m, sys; sys.stdout.flush(); sys.exit(m.main(['--check']))"
+    )
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            '"$0" -c "$1" | head -n 0; echo "${PIPESTATUS[0]}"',
+            sys.executable,
+            program,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("0", "")
 
 
 @needs_kernels

@@ -12,6 +12,7 @@
 
 #include "acl/acl_base.h"
 #include "api/acl_op_companion.h"
+#include "base/spelling.h"
 #include "ops/call.h"
 #include "ops/operator_list.h"
 #include "ops/operators.h"
@@ -185,6 +186,22 @@ constexpr GraphRow kRows[] = {
      ReadTransData},
 };
 
+// " (did you mean GridSampler2DGrad?)" where a name of the list is spelled much like the word.
+std::string Meant(std::string_view word) {
+  size_t distance = word.size() / 4 + 1;
+  std::string_view nearest;
+  for (const GraphRow& listed : kRows) {
+    const std::string_view name = listed.type;
+    if (name.size() > base::kLongestWord) continue;
+    const size_t here = base::EditDistance(word, name);
+    if (here < distance) {
+      distance = here;
+      nearest = name;
+    }
+  }
+  return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+}
+
 }  // namespace
 
 Status FindGraphOperator(const char* type, const GraphRow** row) {
@@ -198,10 +215,11 @@ Status FindGraphOperator(const char* type, const GraphRow** row) {
   std::string names;
   for (const GraphRow& listed : kRows)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", listed.type);
-  return {ACL_ERROR_OP_NOT_FOUND,
-          fmt::format("{}: this operator is not part of portacl; it has: {}; and in the aclnn API "
-                      "also: {}",
-                      type, names, CompanionNames())};
+  return {
+      ACL_ERROR_OP_NOT_FOUND,
+      fmt::format("{}: this operator is not part of portacl{}; it has: {}; and in the aclnn API "
+                  "also: {}",
+                  type, Meant(type), names, CompanionNames())};
 }
 
 }  // namespace portacl::api

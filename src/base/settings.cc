@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/checked.h"
+#include "base/spelling.h"
 
 namespace portacl::base::settings {
 namespace {
@@ -68,26 +69,6 @@ bool Has(const std::string_view (&names)[kCount], std::string_view name) {
 bool IsForeign(std::string_view name) {
   return name.starts_with(kPrefix) && !name.starts_with(kTestPrefix) && !Has(kVariables, name) &&
          !Has(kScriptVariables, name);
-}
-
-// Letters to insert, remove, replace or swap with the next until the words are the same. Allocates
-// nothing: a read of the environment may happen where memory is short.
-constexpr size_t kLongestWord = 63;
-size_t EditDistance(std::string_view from, std::string_view to) {
-  size_t rows[3][kLongestWord + 1];
-  for (size_t j = 0; j <= to.size(); ++j) rows[0][j] = j;
-  for (size_t i = 0; i < from.size(); ++i) {
-    const size_t *before = rows[(i + 2) % 3], *above = rows[i % 3];
-    size_t* const row = rows[(i + 1) % 3];
-    row[0] = i + 1;
-    for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = above[j] + (from[i] == to[j] ? 0 : 1);
-      row[j + 1] = std::min({replaced, above[j + 1] + 1, row[j] + 1});
-      const bool swapped = i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j];
-      if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
-    }
-  }
-  return rows[from.size() % 3][to.size()];
 }
 
 // The variable that is spelled much like `name` or ends with its words, or "".

@@ -77,6 +77,48 @@ std::string Demangled(const char* name) {
   return demangled;
 }
 
+// This library's functions that programs call are C's; its others tell their authors alone.
+bool IsInside(const Dl_info& file, const char* name) {
+  Dl_info own{};
+  return dladdr(&the_library, &own) != 0 && file.dli_fbase == own.dli_fbase &&
+         (name == nullptr || std::string_view(name).substr(0, 2) == "_Z");
+}
+
+// " at program.c:2" where that is known.
+std::string SourceOf(const Library& library, void* module, uint64_t address) {
+  void* const source = library.source(module, address);
+  int line = 0;
+  const char* const file =
+      source != nullptr ? library.line(source, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
+  return file != nullptr ? fmt::format(" at {}:{}", file, line) : "";
+}
+
+std::string LinesOf(const Library& library, void* session, const GuardStack& stack) {
+  std::string all, told;
+  bool named = false;
+  for (int i = 0; i < stack.count; ++i) {
+    // Where a call returns to may be another line: the call is just before.
+    const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<size_t>(i)]) -
+                         (stack.interrupted && i == 0 ? 0 : 1);
+    void* const module = library.module(session, address);
+    const char* const name = module != nullptr ? library.name(module, address) : nullptr;
+    Dl_info file{};
+    dladdr(reinterpret_cast<void*>(address), &file);
+    std::string line;
+    if (name != nullptr) {
+      line = fmt::format("    {}{}\n", Demangled(name), SourceOf(library, module, address));
+    } else if (file.dli_fname != nullptr) {
+      line = fmt::format("    ?? in {}\n", file.dli_fname);
+    }
+    all += line;
+    if (!IsInside(file, name)) told += line;
+    named = named || name != nullptr;
+    if (name != nullptr && std::string_view(name) == "main") break;  // below it is the C library
+  }
+  if (!named) return "";
+  return told.empty() ? all : told;
+}
+
 }  // namespace
 
 void FindLineReader() {
@@ -94,42 +136,30 @@ std::string DescribeLines(const GuardStack& stack) {
   std::string text;
   if (library->report(session, getpid()) == 0 &&
       library->report_end(session, nullptr, nullptr) == 0) {
-    for (int i = 0; i < stack.count; ++i) {
-      // Where a call returns to may be another line: the call is just before.
-      const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<size_t>(i)]) -
-                           (stack.interrupted && i == 0 ? 0 : 1);
-      void* const module = library->module(session, address);
-      const char* const name = module != nullptr ? library->name(module, address) : nullptr;
-      if (name == nullptr) continue;
-      text += "    " + Demangled(name);
-      void* const source = library->source(module, address);
-      int line = 0;
-      const char* const file =
-          source != nullptr ? library->line(source, nullptr, &line, nullptr, nullptr, nullptr)
-                            : nullptr;
-      text += file != nullptr ? fmt::format(" at {}:{}\n", file, line) : "\n";
-    }
+    text = LinesOf(*library, session, stack);
   }
   library->end(session);
   return text;
 }
 
-void PrintLines(const GuardStack& stack) {
-  if (the_library.load() == nullptr) return;
+bool PrintLines(const GuardStack& stack) {
+  if (the_library.load() == nullptr) return false;
   // Runs no handlers of fork(), which take locks, and its end sends no signal.
   const auto child = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
-  if (child < 0) return;
+  if (child < 0) return false;
   if (child == 0) {
     // This process may hang, and its parent may end before it ends this one.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) signal(number, SIG_DFL);
-    Print(DescribeLines(stack));
+    const std::string text = DescribeLines(stack);
+    Print(text);
     // Before _exit() AddressSanitizer looks for this thread's stack, and hangs: it knows no such
     // thread.
-    for (;;) syscall(SYS_exit_group, 0);
+    for (;;) syscall(SYS_exit_group, text.empty() ? 1 : 0);
   }
   for (int tries = 0; tries < 400; ++tries) {
-    if (waitpid(child, nullptr, WNOHANG | __WALL) != 0) return;
+    int status = -1;
+    if (waitpid(child, &status, WNOHANG | __WALL) != 0) return status == 0;
     const timespec pause{0, 5'000'000};
     nanosleep(&pause, nullptr);
   }
@@ -137,6 +167,7 @@ void PrintLines(const GuardStack& stack) {
   the_library.store(nullptr);
   kill(child, SIGKILL);
   waitpid(child, nullptr, __WALL);
+  return false;
 }
 
 }  // namespace portacl::runtime

@@ -111,19 +111,19 @@ void Print(std::string_view text) {
 void PrintStack(const char* title, const GuardStack& stack) {
   if (stack.count <= 0) return;
   PrintLine("  {}:", title);
+  if (PrintLines(stack)) return;
   backtrace_symbols_fd(stack.frames.data(), stack.count, STDERR_FILENO);
-  PrintLines(stack);
   WriteCommands(stack, "  ", Print);
 }
 
 std::string DescribeStack(const GuardStack& stack) {
-  std::string text;
+  std::string text = DescribeLines(stack);
+  if (!text.empty()) return text;
   char** const names = backtrace_symbols(stack.frames.data(), stack.count);
   for (int i = 0; names != nullptr && i < stack.count; ++i) {
     text += fmt::format("    {}\n", names[i]);
   }
   std::free(names);
-  text += DescribeLines(stack);
   WriteCommands(stack, "    ", [&text](std::string_view part) { text += part; });
   return text;
 }

@@ -42,12 +42,13 @@ void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
   Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
 }
 
-// Title, frames, and for each file among them the addr2line command that names functions and lines.
+// Title, then functions and lines; where nobody can name them, addresses, and for each file among
+// them the addr2line command that does.
 void PrintStack(const char* title, const GuardStack& stack);
 
 // ---- elsewhere ----------------------------------------------------------------------------------
 
-// The frames, one a line, and the commands of PrintStack.
+// What PrintStack prints below the title.
 std::string DescribeStack(const GuardStack& stack);
 
 }  // namespace portacl::runtime

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fork.h"
@@ -55,6 +57,12 @@ Counters& TheCounters() {
   return counters.Get();
 }
 
+// "pieces of physical memory" and its kin of one.
+std::string OfOne(std::string_view plural) {
+  const std::string_view counted = plural.substr(0, plural.find(" of "));
+  return fmt::format("{}{}", counted.substr(0, counted.size() - 1), plural.substr(counted.size()));
+}
+
 }  // namespace
 
 void RegisterLeakCounter(const char* name, LeakCount (*live)()) {
@@ -73,8 +81,9 @@ std::string DescribeLeaks() {
   for (const Counter& counter : counters.all) {
     const LeakCount leak = counter.live();
     if (leak.count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", leak.count, counter.name);
-    if (leak.bytes > 0) text += fmt::format(" ({} bytes)", leak.bytes);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", leak.count,
+                        leak.count == 1 ? OfOne(counter.name) : counter.name);
+    if (leak.bytes > 0) text += fmt::format(" ({} byte{})", leak.bytes, leak.bytes == 1 ? "" : "s");
   }
   return text;
 }

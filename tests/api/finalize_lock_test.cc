@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "acl/acl.h"
+#include "support/api/without_libdw.h"
 
 namespace {
 
@@ -41,6 +42,7 @@ namespace portacl_test {
 namespace {
 
 TEST(FinalizeLockDeathTest, LeaksAreNamedWhileOthersCallAclInit) {
+  const WithoutLibdw without;  // whose functions are not here to be watched
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {

@@ -16,6 +16,7 @@
 #include "support/api/grid_case.h"
 #include "support/api/guarded_program.h"
 #include "support/api/runtime_fixture.h"
+#include "support/api/without_libdw.h"
 
 namespace portacl_test {
 namespace {
@@ -34,10 +35,12 @@ TEST(GuardDeathTest, HostWritesSayWhatToUseInstead) {
 }
 
 TEST(GuardDeathTest, TheMessageHasTheStackOfTheAllocation) {
+  const WithoutLibdw without;
   EXPECT_GUARD_STOPS(program.bytes()[0] = 1, "allocated at:\n.*[(+]0x");
 }
 
 TEST(GuardDeathTest, TheMessageHasTheStackOfTheAccess) {
+  const WithoutLibdw without;
   EXPECT_GUARD_STOPS(program.bytes()[0] = 1,
                      "accessed at:\n[^\n]*portacl_api_test[^\n]*0x(.|\n)*"
                      "addr2line -Cfpie [^\n]*portacl_api_test 0x");
@@ -68,6 +71,7 @@ MATCHER_P(NamesTheInnermost, function, "") {
 
 TEST(GuardDeathTest, TheCommandOfTheMessageNamesTheFunction) {
   if (OutputOf("command -v addr2line").empty()) GTEST_SKIP() << "no addr2line";
+  const WithoutLibdw without;
   EXPECT_GUARD_STOPS(TouchForTheTest(program.bytes()), NamesTheInnermost("TouchForTheTest"));
 }
 
@@ -87,6 +91,7 @@ MATCHER_P(BeginsWithTheCallBelow, title, "") {
 }
 
 TEST(GuardDeathTest, TheCommandForAnAllocationNamesTheCall) {
+  const WithoutLibdw without;
   EXPECT_GUARD_STOPS(program.bytes()[0] = 1, BeginsWithTheCallBelow("allocated at"));
 }
 

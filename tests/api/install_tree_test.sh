@@ -24,7 +24,7 @@ done
 bash -c '. "$0/bin/setenv.bash" && [ "$ASCEND_HOME_PATH" = "$0" ]' "$home" ||
   { echo "bin/setenv.bash does not do what set_env.sh does"; exit 1; }
 for path in opp toolkit devlib/libascendcl.so lib64/stub/libascendcl.so runtime/lib64/stub/libascendcl.so \
-  compiler/lib64/libacl_op_compiler.so include/acl/ops/acl_dvpp.h; do
+  compiler/lib64/libacl_op_compiler.so include/acl/ops/acl_dvpp.h include/acl/ops/acl_cblas.h; do
   [ -e "$home/$path" ] || { echo "no $path in the install tree"; exit 1; }
 done
 for part in runtime compiler acllib atc fwkacllib "$arch"; do

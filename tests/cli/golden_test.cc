@@ -295,7 +295,7 @@ TEST_F(GoldenTest, WrongFoldersAreNamed) {
   Write("mine/one/gridGrad.npy", good.substr(0, good.size() - 8));
   expect("mine/one/gridGrad.npy: truncated");
   Write("mine/one/gridGrad.npy", good + "x");
-  expect("mine/one/gridGrad.npy: 1 bytes follow the array");
+  expect("mine/one/gridGrad.npy: 1 byte is behind the array");
   Write("mine/one/gridGrad.npy", NpyFile("<f8", "(1, 5, 7, 2)", std::string(560, '\0')));
   expect("mine/one/gridGrad.npy: holds '<f8', but float32 ('<f4') is wanted");
   Write("mine/one/gridGrad.npy", NpyFile("<f4", "(1, 7, 5, 2)", std::string(280, '\0')));

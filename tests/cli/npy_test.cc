@@ -64,7 +64,7 @@ TEST_F(NpyTest, DamagedFilesAreRefused) {
   ExpectRefused(good.substr(0, good.size() - 1), "truncated");
   ExpectRefused(NpyFile("<f4", "(1, 3, 8, 8)", std::string(760, '\0')),
                 "192 times 4 bytes, but 760 are left");
-  ExpectRefused(good + "x", "1 bytes follow");
+  ExpectRefused(good + "x", "1 byte is behind the array");
   ExpectRefused(std::string("\x93NUMPY\x09\x00", 8) + good.substr(8), "version 9");
 }
 

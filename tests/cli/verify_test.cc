@@ -384,6 +384,16 @@ TEST_F(VerifyTest, AnInputThatIsWrittenIsNamedAndTheOutputsAreJudged) {
   EXPECT_THAT(outcome.out, HasSubstr("FAILED: 4 of 4 cases failed; 5 of 5 outputs are"));
 }
 
+// No element of it was written, whose number would send the reader astray.
+TEST_F(VerifyTest, AWriteBesideAnInputIsNoWriteOfIt) {
+  Write("cases.txt", "upsample_nearest_exact2d name=float self=1x1x5x6 out=1x1x5x6\n");
+  const Outcome outcome = Verify("write_past_input");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("self is an input, but memory beside it was written"));
+  EXPECT_THAT(outcome.out, HasSubstr("self was written past its end: "));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("of its storage")));
+}
+
 TEST_F(VerifyTest, WhatNobodyWroteIsCalledSo) {
   Write("cases.txt",
         "upsample_nearest_exact2d name=number self=1x1x2x3 out=1x1x2x3\n"

@@ -187,8 +187,9 @@ void CheckRemaining(const InputFile& file, const Shape& shape, const std::string
                     file.path(), ToString(shape), type, count, size, file.remaining()));
   }
   if (file.remaining() != count * size) {
-    throw BadInput(
-        fmt::format("{}: {} bytes follow the array", file.path(), file.remaining() - count * size));
+    const uint64_t more = file.remaining() - count * size;
+    throw BadInput(fmt::format("{}: {} behind the array", file.path(),
+                               more == 1 ? "1 byte is" : fmt::format("{} bytes are", more)));
   }
 }
 

@@ -205,6 +205,10 @@ class Execution {
     const char* const name = call_.op->parameters[i].name;
     const std::string known = fmt::format("{} is an input, but", name);
     if (problems_.find(known) != std::string::npos) return;  // noticed by its page already
+    if (byte < 0 || byte >= static_cast<int64_t>(device_[i].size)) {
+      Blame(known + " memory beside it was written");  // LookBeside() says where
+      return;
+    }
     Blame(fmt::format("{} byte {} of it was written (element {} of its storage)", known, byte,
                       byte / static_cast<int64_t>(
                                  std::max<size_t>(call_.arguments[i].tensor.element_size(), 1))));

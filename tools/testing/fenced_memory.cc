@@ -122,13 +122,14 @@ std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& bef
   };
   look(before);
   if (count > 0) {
-    text = fmt::format("was written before its beginning: {} bytes, the first is byte -{}", count,
-                       before.size() - first);
+    text = fmt::format("was written before its beginning: {} byte{}, the first is byte -{}", count,
+                       count == 1 ? "" : "s", before.size() - first);
   }
   look(after);
   if (count > 0) {
-    text += fmt::format("{}was written past its end: {} bytes, the first is byte {} of {}",
-                        text.empty() ? "" : " and ", count, fence.size + first, fence.size);
+    text += fmt::format("{}was written past its end: {} byte{}, the first is byte {} of {}",
+                        text.empty() ? "" : " and ", count, count == 1 ? "" : "s",
+                        fence.size + first, fence.size);
   }
   return text;
 }

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from .._arrays import check_array
-from .._numbers import flags
+from .._numbers import flag, flags
 from .._operators import (
     INTERPOLATIONS,
     PADDINGS,
@@ -27,6 +27,7 @@ from . import _grid_sampler, _linear
 from ._formulas import Modes
 
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
+_ALLOWED = "float16, bfloat16, float32 or float64"
 
 
 def _array(value: Any, name: str) -> jax.Array:
@@ -35,10 +36,10 @@ def _array(value: Any, name: str) -> jax.Array:
         array = jnp.asarray(value)
     except (TypeError, ValueError) as error:
         dtype = getattr(value, "dtype", None)
-        what = f"is a {type(value).__name__}" if dtype is None else f"has dtype {dtype}"
+        what = f"is of type {type(value).__name__}" if dtype is None else f"has dtype {dtype}"
         raise TypeError(f"{name} {what}, which JAX takes for no array: {error}") from error
     if array.dtype.name not in _DTYPES:
-        raise TypeError(f"{name} has dtype {array.dtype.name}, but must be {', '.join(_DTYPES)}")
+        raise TypeError(f"{name} has dtype {array.dtype.name}, but must be {_ALLOWED}")
     return array
 
 
@@ -176,7 +177,7 @@ def _modes(
         axes,
         _choose(INTERPOLATIONS, "interpolation" if mode is None else "mode", interpolation),
         _choose(PADDINGS, "padding" if padding_mode is None else "padding_mode", padding),
-        bool(align_corners),
+        flag("align_corners", align_corners),
     )
 
 

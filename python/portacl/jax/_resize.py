@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from .._numbers import flag
 from .._operators import Scales
 from ._functional import _apply, _array, _extents, _resize, _resize_backward
 
@@ -70,7 +71,10 @@ def _weighted(name: str, what: str) -> tuple[Any, Any]:
         antialias: bool = False,
         data_format: str = "channels_first",
     ) -> jax.Array:
-        modes = {"align_corners": bool(align_corners), "antialias": bool(antialias)}
+        modes = {
+            "align_corners": flag("align_corners", align_corners),
+            "antialias": flag("antialias", antialias),
+        }
         return _resize(name, input, output_size, scales, data_format, **modes)
 
     def backward(
@@ -82,7 +86,10 @@ def _weighted(name: str, what: str) -> tuple[Any, Any]:
         antialias: bool = False,
         data_format: str = "channels_first",
     ) -> jax.Array:
-        modes = {"align_corners": bool(align_corners), "antialias": bool(antialias)}
+        modes = {
+            "align_corners": flag("align_corners", align_corners),
+            "antialias": flag("antialias", antialias),
+        }
         return _resize_backward(name, grad_output, input_size, scales, data_format, **modes)
 
     text = f"Resize by {what}; differentiable any number of times, in both modes.\n"
@@ -126,7 +133,9 @@ def affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False)
             f"(N, C, H, W) and (N, 2, 3), or (N, C, D, H, W) and (N, 3, 4)"
         )
     shape = (extents[0], *extents[2:], axes)
-    return _apply("affine_grid", maps, shape, batch_axes=1, align_corners=bool(align_corners))
+    return _apply(
+        "affine_grid", maps, shape, batch_axes=1, align_corners=flag("align_corners", align_corners)
+    )
 
 
 def affine_grid_backward(grid_grad: Any, *, align_corners: bool = False) -> jax.Array:
@@ -139,5 +148,5 @@ def affine_grid_backward(grid_grad: Any, *, align_corners: bool = False) -> jax.
             f"(N, D, H, W, 3)"
         )
     shape = (gradient.shape[0], axes, axes + 1)
-    corners = bool(align_corners)
+    corners = flag("align_corners", align_corners)
     return _apply("affine_grid", gradient, shape, back=True, batch_axes=1, align_corners=corners)

@@ -30,18 +30,27 @@ from ._override import replaced
 def _check(forward: bool) -> int:
     """Print what `enable()` replaces in this PyTorch."""
     pool = threads()
-    print(f"portacl {portacl.__version__} under PyTorch {torch.__version__}")
-    print(f"threads: {pool.count}, {pool.pool}")
-    print(f"PORTACL_TORCH: {os.environ.get('PORTACL_TORCH') or 'not set'}")
-    print()
     rows = replaced()
     width = max(len(row.operator) for row in rows)
-    print(f"{'operator':{width}}  replaced by    called through")
+    lines = [
+        f"portacl {portacl.__version__} under PyTorch {torch.__version__}",
+        f"threads: {pool.count}, {pool.pool}",
+        f"PORTACL_TORCH: {os.environ.get('PORTACL_TORCH') or 'not set'}",
+        "",
+        f"{'operator':{width}}  replaced by    called through",
+    ]
     for row in rows:
         by = "enable()" if row.backward else "forward=True"
-        print(f"{row.operator:{width}}  {by:13}  {row.way}")
+        lines.append(f"{row.operator:{width}}  {by:13}  {row.way}")
     if not forward:
-        print("\nWithout --forward the functions stay PyTorch's; their gradients are portacl's.")
+        lines += [
+            "",
+            "Without --forward the functions stay PyTorch's; their gradients are portacl's.",
+        ]
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:  # `| head` has read enough; what Python flushes at its end goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

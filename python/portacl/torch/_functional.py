@@ -11,16 +11,19 @@ from typing import Any, Optional, Union
 import torch
 
 from .._arrays import check_tensor
+from .._numbers import flag, shown
 from .._operators import INTERPOLATIONS, PADDINGS, _choose
 from ._library import ops
 
 
 def _per_axis(value: Any, axes: int) -> list[Any]:
-    """One value for each axis, of which a number of any kind is all."""
-    is_number = isinstance(value, (int, float, torch.SymInt, torch.SymFloat)) or (
+    """One value for each axis, of which what is no sequence is all."""
+    is_one = isinstance(
+        value, (int, float, torch.SymInt, torch.SymFloat, set, frozenset, dict)
+    ) or (
         isinstance(value, Number) or getattr(value, "ndim", None) == 0  # of NumPy, tensors
     )
-    return [value] * axes if is_number else list(value)
+    return [value] * axes if is_one else list(value)
 
 
 def _extent(name: str, value: Any) -> Union[int, torch.SymInt]:
@@ -29,7 +32,7 @@ def _extent(name: str, value: Any) -> Union[int, torch.SymInt]:
             value = index(value)
         except TypeError:
             raise TypeError(
-                f"{name}: size has {value!r}, but must be an integer or one for each axis"
+                f"{name}: size has {shown(value)}, but must be an integer or one for each axis"
             ) from None
     if isinstance(value, int) and not 0 <= value < 2**63:
         raise ValueError(f"{name}: size has {value}, but extents must be 0 to 2**63 - 1")
@@ -43,7 +46,7 @@ def _factor(name: str, value: Any) -> float:
         return inf  # which the caller refuses
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name}: scale_factor has {value!r}, but must be a number or one for each axis"
+            f"{name}: scale_factor has {shown(value)}, but must be a number or one for each axis"
         ) from None
 
 
@@ -51,7 +54,7 @@ def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
     for name, tensor in tensors.items():
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(
-                f"{function}: {name} is a {type(tensor).__name__}, but must be a tensor"
+                f"{function}: {name} is of type {type(tensor).__name__}, but must be a tensor"
             )
         if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
@@ -99,7 +102,9 @@ def grid_sample(
     interpolation = _choose(INTERPOLATIONS, "mode", mode)
     padding = _choose(PADDINGS, "padding_mode", padding_mode)
     sampler = ops.grid_sampler_2d if input.dim() == 4 else ops.grid_sampler_3d
-    result: torch.Tensor = sampler(input, grid, interpolation, padding, bool(align_corners))
+    result: torch.Tensor = sampler(
+        input, grid, interpolation, padding, flag("align_corners", align_corners)
+    )
     return result
 
 
@@ -177,7 +182,7 @@ def interpolate(
         TypeError: an extent is no integer.
 
     """
-    modes = (bool(align_corners), bool(antialias))
+    modes = (flag("align_corners", align_corners), flag("antialias", antialias))
     return _interpolate(
         "interpolate", input, size, scale_factor, mode, modes, bool(recompute_scale_factor)
     )
@@ -231,7 +236,7 @@ def _sizes_and_scales(
         scales = [_factor(name, s) for s in _per_axis(scale_factor, axes)]
         if not all(0 < s < inf for s in scales):
             raise ValueError(
-                f"{name}: scale_factor is {scale_factor}, but each factor must be a finite number "
+                f"{name}: scale_factor is {shown(scale_factor)}, but each factor must be a finite number "
                 f"above 0"
             )
         sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
@@ -277,5 +282,5 @@ def affine_grid(
         )
     if sizes[0] != theta.shape[0]:
         raise ValueError(f"affine_grid: size is {sizes}, but theta has {theta.shape[0]} maps")
-    result: torch.Tensor = ops.affine_grid(theta, sizes, bool(align_corners))
+    result: torch.Tensor = ops.affine_grid(theta, sizes, flag("align_corners", align_corners))
     return result

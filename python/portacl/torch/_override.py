@@ -64,16 +64,21 @@ class _Replacement:
             for name in self.kernels.keys() - stock_kernels.keys():
                 with contextlib.suppress(RuntimeError):  # one that PyTorch does not have
                     stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
-        native = None
-        if uses_native_kernels:
-            # Resizing passes pictures of integers on to PyTorch's kernels, where they are known.
-            names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
-            native = _core.TorchKernels(names)
-        library = torch.library.Library("aten", "IMPL")
+        library, native = torch.library.Library("aten", "IMPL"), None
         try:
             with warnings.catch_warnings():
-                # PyTorch 2.9 tells, once, that kernels are replaced: that is the purpose.
+                # PyTorch tells, once, that kernels are replaced: that is the purpose. Of those in C++
+                # it tells in no Python warning, so that one in Python comes before.
                 warnings.filterwarnings("ignore", "Warning only once for all operators")
+                first = torch.library.Library("aten", "IMPL")
+                name, kernel = next(iter(self.kernels.items()))
+                first.impl(name, kernel, "CPU")
+                first._destroy()
+                if uses_native_kernels:
+                    # Resizing passes pictures of integers on to PyTorch's kernels, where they are
+                    # known.
+                    names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
+                    native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
                     library.impl(name, _raises_as_pytorch(self.kernels[name]), "CPU")
         except BaseException:
@@ -163,9 +168,7 @@ def _resize_backward(
     )
 
 
-def _resize(
-    name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any
-) -> torch.Tensor:
+def _resize(name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:
     if not (input.is_floating_point() and _forward.in_place):
         # Pictures in uint8, or the kernel stands aside: PyTorch's own is still behind the
         # operator's out= variant.

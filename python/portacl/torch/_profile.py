@@ -38,6 +38,13 @@ class Row:
     pytorch_seconds: float = 0.0
 
     @property
+    def milliseconds(self) -> float:
+        """The mean of a call: of the compared ones, if there are any, as PyTorch's mean is."""
+        if self.compared:
+            return 1e3 * self.compared_seconds / self.compared
+        return 1e3 * self.seconds / self.calls
+
+    @property
     def saved(self) -> Optional[float]:
         """Seconds that PyTorch's kernel would have taken more for all calls, or None."""
         if not self.compared:
@@ -95,7 +102,7 @@ class Report:
         lines = [("operator", "shapes", "dtype", "calls", "ms a call", "PyTorch's", "")]
         for row in self._ordered():
             theirs = f"{1e3 * row.pytorch_seconds / row.compared:.3f}" if row.compared else "-"
-            ours = f"{1e3 * row.seconds / row.calls:.3f}" if row.seconds else "-"
+            ours = f"{row.milliseconds:.3f}" if row.seconds else "-"
             why = f"not taken: {row.reason}" if row.reason else ""
             calls = str(row.calls)
             lines.append((row.operator, row.shapes, row.dtype, calls, ours, theirs, why))

@@ -23,18 +23,14 @@ namespace {
 
 #if !HWY_HAVE_SCALABLE
 
-// kVectors of a row.
-template <size_t kVectors, class D>
-struct Window {
-  hn::Vec<D> v[kVectors];
-};
-
+// No struct holds a window: the constructor that it would have by itself is compiled for no target,
+// and on 64-bit Arm that cannot call the constructor of a vector.
 template <size_t kVectors, class D, class DI = hn::RebindToSigned<D>>
-HWY_INLINE hn::Vec<D> LookUp(D d, const Window<kVectors, D>& window, hn::Vec<DI> index) {
+HWY_INLINE hn::Vec<D> LookUp(D d, const hn::Vec<D> (&window)[kVectors], hn::Vec<DI> index) {
   if constexpr (kVectors == 1) {
-    return hn::TableLookupLanes(window.v[0], hn::IndicesFromVec(d, index));
+    return hn::TableLookupLanes(window[0], hn::IndicesFromVec(d, index));
   } else {
-    return Lookup2(d, window.v[0], window.v[1], index);
+    return Lookup2(d, window[0], window[1], index);
   }
 }
 
@@ -50,11 +46,11 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
   const ResampleGroup& group = lookups.groups[static_cast<size_t>(g)];
   const F* weight = lookups.weight.data() + group.weight;
   const Index* index = lookups.index.data() + group.index;
-  Window<kVectors, D> window[kRows];
+  hn::Vec<D> window[kRows][kVectors];
   Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
     acc[r] = start;
     Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
-      window[r].v[v] = hn::LoadU(d, s[r] + group.from + static_cast<int64_t>(v) * kLanes);
+      window[r][v] = hn::LoadU(d, s[r] + group.from + static_cast<int64_t>(v) * kLanes);
     });
   });
   auto at = hn::LoadU(di, index);
