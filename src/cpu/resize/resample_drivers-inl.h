@@ -90,10 +90,15 @@ class Resampler {
   // Where row r of a batch of results is put, and how it gets from there to its place.
   T* Result(T* row, int64_t r) const {
     if (!plan_.pack_output) return row;
-    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) - box_.w0;
+    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) - box_.w0 * plan_.inner;
   }
   void Deliver(const T* from, T* row) const {
     if (!plan_.pack_output) return;
+    if (plan_.planar > 0) {
+      const int64_t at = box_.w0 * plan_.inner;
+      return SplitPixels<F>(from + at, width_ / plan_.planar, plan_.planar,
+                            row + at / plan_.planar * plan_.planar_w, plan_.planar_c, plan_.planar_w);
+    }
     for (int64_t x = box_.w0; x < box_.w1; ++x) row[x * plan_.output_w] = from[x];
   }
 

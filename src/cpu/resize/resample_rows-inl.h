@@ -276,6 +276,38 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
           PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, from + x, static_cast<size_t>(count)); });
 }
 
+// Pixels of so many channels, one after the other, to a row of each plane.
+template <class F, class T>
+HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T* to,
+                              int64_t plane_step, int64_t pixel_step) {
+  const BlockTag<F, 16> d;
+  constexpr auto N = static_cast<int64_t>(hn::MaxLanes(decltype(d)()));
+  if (pixels < N || channels < N || pixel_step != 1) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t x = 0; x < pixels; ++x) {
+        to[c * plane_step + x * pixel_step] = from[x * channels + c];
+      }
+    }
+    return;
+  }
+  for (int64_t c0 = 0; c0 < channels; c0 += N) {  // the last block overlaps the one before
+    const int64_t c = std::min(c0, channels - N);
+    for (int64_t x0 = 0; x0 < pixels; x0 += N) {
+      const int64_t x = std::min(x0, pixels - N);
+      const T* const block = from + x * channels + c;
+      T* const place = to + c * plane_step + x;
+      TransposeRows(
+          d,
+          [&](size_t i) PORTACL_INLINE_LAMBDA {
+            return LoadWide(d, block + static_cast<int64_t>(i) * channels);
+          },
+          [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+            StoreNarrow(v, d, place + static_cast<int64_t>(j) * plane_step);
+          });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
