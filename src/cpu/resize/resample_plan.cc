@@ -379,16 +379,19 @@ void AlignPeriod(int64_t element_size, ResampleKernelPlan<F>* plan) {
   period.end = std::max(period.end / line * line, period.first);
 }
 
-// Rows of few vectors: what is left to do for each is little beside a call.
+// Rows of few vectors: what is left to do for each is little beside a call. Wider sources are read
+// better a row at a time, fetched ahead.
 template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  constexpr int64_t kVectors = 6, kBytes = 128 << 10;
+  constexpr int64_t kBytes = 128 << 10;
+  const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
   const int64_t rows =
       plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
   plan->short_rows = target.fixed && plan->inner == 1 && !plan->pack_input && !plan->pack_output &&
                      !plan->h.identity && !plan->w.identity &&
-                     (plan->backward ? plan->w.from : plan->w.to) <= kVectors * plan->lanes &&
+                     (plan->backward ? plan->w.from : plan->w.to) <= most &&
                      rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
+  if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
 
 template <class F>

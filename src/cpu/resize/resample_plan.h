@@ -35,6 +35,9 @@ inline constexpr int64_t kResampleChunk = 1024;
 inline constexpr int64_t kResampleMargin = 8;
 inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMargin + 80;
 
+// Rows that W takes at a time at most.
+inline constexpr int64_t kMostResampleRows = 16;
+
 inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct ResampleTarget {
