@@ -111,8 +111,9 @@ void AddCasesCommand(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "random: default 1")->type_name("N");
   command->add_flag("--small", options->small, "models: the small form of each shape");
   command->add_option("--profile", options->profile, "only what it accepts (default: open)")
-      ->type_name("atlas-a2|atlas-a3|atlas-training|open")
-      ->check(CLI::IsMember({"atlas-a2", "atlas-a3", "atlas-training", "open"}).description(""));
+      ->type_name("atlas-a2|atlas-a3|atlas-training|ascend-950|open")
+      ->check(CLI::IsMember({"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"})
+                  .description(""));
   command->add_option("--operator", options->op, "only this one (default: all)")
       ->type_name("CASE_OPERATOR");
   command->footer(KindsText());

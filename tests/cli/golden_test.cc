@@ -405,6 +405,20 @@ TEST_F(GoldenTest, WrongOptionsAreNamed) {
                  "--operator: profile atlas-training refuses upsample_nearest_exact1d");
 }
 
+TEST_F(GoldenTest, CasesOfAscend950AreReadAgain) {
+  const auto generate = [this](const char* op) {
+    return Run({"cases", "generate", "boundary", "--profile", "ascend-950", "--operator", op, "-o",
+                "a.json"});
+  };
+  const Outcome refused = generate("upsample_nearest1d");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("profile ascend-950 refuses upsample_nearest1d"));
+  ASSERT_EQ(generate("upsample_nearest2d").exit_code, 0);
+  const Outcome converted = Run({"cases", "convert", "a.json", "-o", "a.txt"});
+  ASSERT_EQ(converted.exit_code, 0) << converted.err;
+  EXPECT_THAT(Read("a.txt"), HasSubstr("profile=ascend-950"));
+}
+
 TEST_F(GoldenTest, OptionsThatWouldChangeNothingAreRefused) {
   Write("a.txt", "upsample_nearest_exact1d self=1x1x2 out=1x1x4\n");
   const std::vector<std::vector<std::string>> wrong = {

@@ -221,7 +221,8 @@ class ResampleTest : public KernelTest {
       c.from = PickOf(random, kInputLayouts);
       c.to = PickOf(random, kOutputLayouts);
     } else if (random.Integer(0, 2) == 0) {
-      c.from = c.to = Layout::kChannelsLast;
+      c.from = Layout::kChannelsLast;
+      c.to = random.Coin() ? Layout::kChannelsLast : PickOf(random, kOutputLayouts);
       c.c = random.Integer(1, 40);
       if (axes == 3) c.n = 1;
     }
@@ -295,6 +296,13 @@ const std::vector<PathCase>& PathCases() {
        "channels_last"},
       {{.in = {8, 20, 30}, .out = {16, 40, 60}, .c = 70, .from = kPixels, .to = kPixels},
        "channels_last"},
+      // Pixels to planes.
+      {{.mode = kCubic, .in = {40, 51}, .out = {81, 99}, .c = 70, .backward = true, .from = kPixels},
+       "channels_last"},
+      {{.in = {8, 20, 30}, .out = {9, 13, 40}, .n = 2, .c = 35, .from = kPixels}, "channels_last"},
+      {{.mode = kAACubic, .in = {200, 400}, .out = {37, 51}, .c = 3, .from = kPixels}, "columns"},
+      {{.in = {500}, .out = {1000}, .n = 2, .c = 4, .from = kPixels}, "lookup"},
+      {{.in = {40, 51}, .out = {81, 51}, .c = 9, .from = kPixels, .to = Layout::kStep3}, "rows"},
       {{.in = {40, 128}, .out = {80, 128}, .c = 9}, "rows"},
       {{.in = {40, 128}, .out = {80, 128}, .c = 9, .backward = true}, "rows"},
       {{.in = {40, 128}, .out = {40, 128}, .c = 19, .backward = true}, "rows"},

@@ -145,7 +145,7 @@ class Reader {
     } else if (name == "seed") {
       case_.seed = Parsed(field, cli::ParseSeed);
     } else if (name == "profile") {
-      case_.profile = Word(field, {"atlas-a2", "atlas-a3", "atlas-training", "open"});
+      case_.profile = Word(field, {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"});
     } else if (name == "expect") {
       const int64_t status = Parsed(field, cli::ParseInteger);
       if (status < 0 || status > 999999) Fail(field, "is not a status");

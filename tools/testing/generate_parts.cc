@@ -14,6 +14,7 @@ namespace {
 const ops::DTypeWords& DTypesOf(const OperatorRow& op, const GenerateOptions& options) {
   const ops::DTypesOfProfiles& profiles = op.traits->dtypes;
   if (options.profile == "atlas-training") return profiles.atlas_training;
+  if (options.profile == "ascend-950") return profiles.ascend_950;
   return IsOpen(options) ? profiles.open : profiles.atlas_a2;
 }
 
@@ -60,6 +61,8 @@ std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& opt
 }
 
 const ops::FormatWords& FormatsFor(const OperatorRow& op, const GenerateOptions& options) {
+  const ops::FormatWords& newest = op.traits->ascend_950_formats;
+  if (options.profile == "ascend-950" && !newest.empty()) return newest;
   const ops::FormatWords& open = op.traits->open_formats;
   return IsOpen(options) && !open.empty() ? open : op.traits->formats;
 }

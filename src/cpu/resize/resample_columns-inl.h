@@ -44,34 +44,36 @@ HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end,
 }
 
 // Destinations [w0, w1) of `rows` <= N rows; `from` has N pointers to whole rows. w0 is a multiple
-// of N.
+// of N. `ahead`: as many rows that are wanted soon, or null.
 template <class F, class Ti, class To, int64_t N = kTransposed<F>>
 HWY_NOINLINE void AddColumns(const ResampleKernelPlan<F>& plan, const Ti* const* from,
-                             To* const* to, int64_t rows, int64_t w0, int64_t w1, F* ring) {
+                             To* const* to, int64_t rows, int64_t w0, int64_t w1,
+                             const Ti* const* ahead, F* ring) {
   const BlockTag<F, 16> d;
   const ResampleTaps<F>& w = plan.w;
   const int32_t* const at = plan.columns_at.data();
-  HWY_ALIGN F sums[N * N];
   int64_t have = plan.Sources(w, w0, std::min(w0 + N, w1))[0] / N * N;
   for (int64_t o0 = w0; o0 < w1; o0 += N) {
     for (; have < plan.columns_end[static_cast<size_t>(o0 / N)]; have += N) {
+      for (int64_t r = 0; ahead != nullptr && r < rows; ++r) {
+        __builtin_prefetch(ahead[r] + have, 0, 2);
+      }
       RowsToColumns<F>(from, have, w.from, ring + (have & (plan.columns - 1)) * N);
     }
     const int64_t lanes = std::min(N, w1 - o0);
-    for (int64_t j = 0; j < lanes; ++j) {
-      const int64_t end = w.start[o0 + j + 1];
-      int64_t k = w.start[o0 + j];
+    const auto sum = [&](int64_t o) PORTACL_INLINE_LAMBDA {
+      const int64_t end = w.start[o + 1];
+      int64_t k = w.start[o];
       auto acc = hn::Set(d, k < end ? plan.init : F{0});
       for (; k < end; ++k) {
         acc = hn::MulAdd(hn::Set(d, w.weight[k]), hn::Load(d, ring + at[k]), acc);
       }
-      hn::Store(acc, d, sums + j * N);
-    }
+      return acc;
+    };
     TransposeRows(
         d,
         [&](size_t i) PORTACL_INLINE_LAMBDA {
-          return static_cast<int64_t>(i) < lanes ? hn::Load(d, sums + static_cast<int64_t>(i) * N)
-                                                 : hn::Zero(d);
+          return static_cast<int64_t>(i) < lanes ? sum(o0 + static_cast<int64_t>(i)) : hn::Zero(d);
         },
         [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
           if (static_cast<int64_t>(j) >= rows) return;

@@ -24,9 +24,6 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Rows that W takes at a time at most.
-inline constexpr int64_t kMostRows = 16;
-
 // Computes boxes on one thread, with its scratch. Pointers to rows, of tensors or of scratch, are
 // to where column 0 would be: a tile's rows in scratch hold its columns only.
 template <class T>
@@ -90,10 +87,16 @@ class Resampler {
   // Where row r of a batch of results is put, and how it gets from there to its place.
   T* Result(T* row, int64_t r) const {
     if (!plan_.pack_output) return row;
-    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) - box_.w0;
+    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) - box_.w0 * plan_.inner;
   }
   void Deliver(const T* from, T* row) const {
     if (!plan_.pack_output) return;
+    if (plan_.planar > 0) {
+      const int64_t at = box_.w0 * plan_.inner;
+      return SplitPixels<F>(from + at, width_ / plan_.planar, plan_.planar,
+                            row + at / plan_.planar * plan_.planar_w, plan_.planar_c,
+                            plan_.planar_w);
+    }
     for (int64_t x = box_.w0; x < box_.w1; ++x) row[x * plan_.output_w] = from[x];
   }
 
@@ -109,6 +112,13 @@ class Resampler {
     } else {
       return false;
     }
+  }
+
+  // Whether short rows from `to` on, `step` apart, do.
+  template <class To>
+  bool StreamsAll(const To* to, int64_t step) const {
+    const auto bytes = static_cast<uint64_t>(step | width_) * sizeof(To);
+    return Streams(to, width_) && (reinterpret_cast<uintptr_t>(to) | bytes) % kStreamAlignment == 0;
   }
 
   // ---- W --------------------------------------------------------------------------------------
@@ -129,20 +139,16 @@ class Resampler {
         for (int64_t r = 0; r < rows; ++r) AddPixels(from[r], to[r]);
         return;
       case ResamplePath::kColumns: {
-        std::array<const Ti*, kMostRows> all;
+        std::array<const Ti*, kMostResampleRows> all;
         for (int64_t r = 0; r < kTransposed<F>; ++r) {
           all[static_cast<size_t>(r)] = from[std::min(r, rows - 1)];
         }
-        return AddColumns<F>(plan_, all.data(), to, rows, box_.w0, box_.w1,
+        return AddColumns<F>(plan_, all.data(), to, rows, box_.w0, box_.w1, ahead,
                              scratch_ + plan_.transposed);
       }
       case ResamplePath::kPhases:
-        for (int64_t r = 0; r < rows; ++r) {
-          AddPhases(plan_, from[r], to[r], box_.w0, box_.w1, stream_ && std::is_same_v<To, T>,
-                    ahead == nullptr ? nullptr : ahead[r], Pointers<F>(false) + plan_.h.most,
-                    scratch_ + plan_.split);
-        }
-        return;
+        return AddPhases(plan_, from, to, rows, box_.w0, box_.w1, stream_ && std::is_same_v<To, T>,
+                         ahead, Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
       case ResamplePath::kLookup:
       case ResamplePath::kExpand:
         return WOfVectors(from, to, rows, in_scratch);
@@ -154,7 +160,7 @@ class Resampler {
   void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
                   [[maybe_unused]] int64_t rows, [[maybe_unused]] bool in_scratch) const {
 #if !HWY_HAVE_SCALABLE
-    std::array<const F*, kMostRows> whole;
+    std::array<const F*, kMostResampleRows> whole;
     const bool expand = plan_.path == ResamplePath::kExpand;
     for (int64_t r = 0; r < rows; ++r) {
       if constexpr (std::is_same_v<Ti, F>) {
@@ -169,10 +175,7 @@ class Resampler {
       whole[static_cast<size_t>(r)] = row;
     }
     if (expand) {
-      for (int64_t r = 0; r < rows; ++r) {
-        Expand(plan_, whole[static_cast<size_t>(r)], to[r], box_.w0, box_.w1,
-               stream_ && std::is_same_v<To, T>);
-      }
+      Expand(plan_, whole.data(), to, rows, box_.w0, box_.w1, stream_ && std::is_same_v<To, T>);
     } else {
       LookUpRows(plan_, whole.data(), to, rows, box_.w0, box_.w1);
     }
@@ -204,7 +207,7 @@ class Resampler {
   void WOfInput(const T* const* from, To* const* to, int64_t rows,
                 const T* const* ahead = nullptr) const {
     if (!plan_.pack_input) return W(from, to, rows, false, plan_.fetch ? ahead : nullptr);
-    std::array<const F*, kMostRows> packed;
+    std::array<const F*, kMostResampleRows> packed;
     for (int64_t r = 0; r < rows; ++r) {
       F* const row = Sources(plan_.converted, r);
       for (int64_t x = 0; x < plan_.w.from; ++x) {
@@ -218,8 +221,8 @@ class Resampler {
   void RunRows(const T* input, T* output) const {
     for (int64_t r0 = box_.h0; r0 < box_.h1; r0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, box_.h1 - r0);
-      std::array<const T*, kMostRows> from;
-      std::array<T*, kMostRows> places, to;
+      std::array<const T*, kMostResampleRows> from;
+      std::array<T*, kMostResampleRows> places, to;
       for (int64_t r = 0; r < rows; ++r) {
         const auto i = static_cast<size_t>(r);
         const Offsets offsets = OffsetsOf(r0 + r);
@@ -254,7 +257,7 @@ class Resampler {
       while (ready < end) ready += FillRing(input, ready, end);
       return AddShortRows<F>(h, plan_.h_ring.place.data(), Destinations(plan_.ring, 0), plan_.row,
                              output + box_.h0 * output_h, output_h, box_.h0, box_.h1, width_,
-                             plan_.init);
+                             plan_.init, kToUser && StreamsAll(output, output_h));
     }
 #endif
     for (int64_t o = box_.h0; o < box_.h1; ++o) {
@@ -297,8 +300,8 @@ class Resampler {
   // A batch of rows, from the used row number `ready` on.
   int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
     const int64_t rows = std::min(plan_.batch, end - ready);
-    std::array<const T*, kMostRows> from, ahead;
-    std::array<F*, kMostRows> to;
+    std::array<const T*, kMostResampleRows> from, ahead;
+    std::array<F*, kMostResampleRows> to;
     const int64_t used = static_cast<int64_t>(plan_.h_ring.used.size());
     for (int64_t r = 0; r < rows; ++r) {
       const auto i = static_cast<size_t>(r);
@@ -315,8 +318,8 @@ class Resampler {
   void ForwardRowsOfW(const T* input, To* output, int64_t output_h) const {
     for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
-      std::array<const T*, kMostRows> from;
-      std::array<To*, kMostRows> to;
+      std::array<const T*, kMostResampleRows> from;
+      std::array<To*, kMostResampleRows> to;
       for (int64_t r = 0; r < rows; ++r) {
         from[static_cast<size_t>(r)] = input + (h0 + r) * plan_.input_h;
         to[static_cast<size_t>(r)] = output + (h0 + r) * output_h;
@@ -354,13 +357,13 @@ class Resampler {
     if (plan_.short_rows) {
       AddShortRows<F>(h, h.source, input + from_column_, input_h,
                       Sources(plan_.converted, 0) + from_column_, plan_.row, box_.h0, box_.h1,
-                      from_width_, plan_.init);
+                      from_width_, plan_.init, false);
     }
 #endif
     for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
-      std::array<const F*, kMostRows> sums;
-      std::array<T*, kMostRows> places, to;
+      std::array<const F*, kMostResampleRows> sums;
+      std::array<T*, kMostResampleRows> places, to;
       for (int64_t r = 0; r < rows; ++r) {
         const auto i = static_cast<size_t>(r);
         places[i] = output + (h0 + r) * plan_.output_h;

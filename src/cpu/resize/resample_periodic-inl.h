@@ -28,20 +28,22 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Destinations [first, end) one by one.
+// Destinations [first, end) of some rows one by one.
 template <class F, class Ti, class To>
-void AddElements(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t first,
-                 int64_t end) {
+HWY_NOINLINE void AddElements(const ResampleKernelPlan<F>& plan, const Ti* const* from,
+                              To* const* to, int64_t rows, int64_t first, int64_t end) {
   const hn::CappedTag<F, 1> d;
   const ResampleTaps<F>& w = plan.w;
   for (int64_t o = first; o < end; ++o) {
-    const int64_t last = w.start[o + 1];
-    int64_t k = w.start[o];
-    auto acc = hn::Set(d, k < last ? plan.init : F{0});
-    for (; k < last; ++k) {
-      acc = hn::MulAdd(hn::Set(d, w.weight[k]), hn::Set(d, base::Widen(from[w.source[k]])), acc);
+    const int64_t start = w.start[o], last = w.start[o + 1];
+    for (int64_t r = 0; r < rows; ++r) {
+      auto acc = hn::Set(d, start < last ? plan.init : F{0});
+      for (int64_t k = start; k < last; ++k) {
+        const auto source = hn::Set(d, base::Widen(from[r][w.source[k]]));
+        acc = hn::MulAdd(hn::Set(d, w.weight[k]), source, acc);
+      }
+      to[r][o] = base::Narrow<To>(hn::GetLane(acc));
     }
-    to[o] = base::Narrow<To>(hn::GetLane(acc));
   }
 }
 
@@ -79,42 +81,52 @@ HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, 
   }
 }
 
-// Destinations [w0, w1) of one row, a chunk at a time so that the phases stay in L1. `ahead`: the
+// Destinations [o0, o1) of one row, at most a chunk of those that repeat themselves. `ahead`: the
 // same place of a row that is wanted soon, or null. `taps`: room for as many pointers as a
 // destination has taps. `split`: for the phases.
 template <class F, class Ti, class To>
-void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t w0, int64_t w1,
-               bool stream, const Ti* ahead, const F** taps, F* split) {
+HWY_INLINE void AddChunk(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t o0,
+                         int64_t o1, bool stream, const Ti* ahead, const F** taps, F* split) {
   const ResamplePeriod& period = plan.period;
-  const int64_t first = std::clamp(period.first, w0, w1);
-  const int64_t end = std::clamp(period.end, first, w1);
   const int64_t P = period.ratio;
-  AddElements(plan, from, to, w0, first);
-  for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
-    const int64_t o1 = std::min(o0 + kResampleChunk, end);
-    // Phases [lo, hi): what the taps need, and at least a vector.
-    int64_t lo = std::max<int64_t>(0, o0 - kResampleMargin);
-    const int64_t hi = std::min(plan.w.to, std::max(o1 + kResampleMargin, lo + plan.lanes));
-    lo = std::min(lo, hi - plan.lanes);
-    const Ti* const next = ahead == nullptr ? nullptr : ahead + P * lo;
-    switch (P) {
-      case 2:
-        SplitPhases<2>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
-        break;
-      case 3:
-        SplitPhases<3>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
-        break;
-      default:
-        SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
-    }
-    for (int64_t k = 0; k < period.taps; ++k) {
-      const int64_t at = k - period.before + P * kResampleMargin;  // not negative
-      taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
-    }
-    AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init,
-               stream && reinterpret_cast<uintptr_t>(to + o0) % kStreamAlignment == 0);
+  // Phases [lo, hi): what the taps need, and at least a vector.
+  int64_t lo = std::max<int64_t>(0, o0 - kResampleMargin);
+  const int64_t hi = std::min(plan.w.to, std::max(o1 + kResampleMargin, lo + plan.lanes));
+  lo = std::min(lo, hi - plan.lanes);
+  const Ti* const next = ahead == nullptr ? nullptr : ahead + P * lo;
+  switch (P) {
+    case 2:
+      SplitPhases<2>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
+      break;
+    case 3:
+      SplitPhases<3>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
+      break;
+    default:
+      SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
   }
-  AddElements(plan, from, to, end, w1);
+  for (int64_t k = 0; k < period.taps; ++k) {
+    const int64_t at = k - period.before + P * kResampleMargin;  // not negative
+    taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
+  }
+  AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init,
+             stream && reinterpret_cast<uintptr_t>(to + o0) % kStreamAlignment == 0);
+}
+
+// Destinations [w0, w1) of some rows, a chunk at a time so that the phases stay in L1.
+template <class F, class Ti, class To>
+void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* const* from, To* const* to,
+               int64_t rows, int64_t w0, int64_t w1, bool stream, const Ti* const* ahead,
+               const F** taps, F* split) {
+  const int64_t first = std::clamp(plan.period.first, w0, w1);
+  const int64_t end = std::clamp(plan.period.end, first, w1);
+  AddElements(plan, from, to, rows, w0, first);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
+      AddChunk(plan, from[r], to[r], o0, std::min(o0 + kResampleChunk, end), stream,
+               ahead == nullptr ? nullptr : ahead[r], taps, split);
+    }
+  }
+  AddElements(plan, from, to, rows, end, w1);
 }
 
 // ---- expand -------------------------------------------------------------------------------------
@@ -152,54 +164,62 @@ constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
 
-// Destinations of the sources [first, end), at least a vector of these. The last vector overlaps
-// the one before: its results begin no line, so they go through the caches.
+// Destinations of the sources [first, end) of some rows, at least a vector of these. The last
+// vector overlaps the one before: its results begin no line, so they go through the caches.
 template <size_t P, size_t kTaps, class F, class To>
-HWY_NOINLINE void ExpandSources(const F* weight, const F* from, To* to, int64_t first, int64_t end,
-                                F init, bool stream) {
+HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const* to, int64_t rows,
+                                int64_t first, int64_t end, F init, bool may_stream) {
   const ComputeTag<F> d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   const auto start = hn::Set(d, init);
-  for (int64_t i0 = first; i0 < end; i0 += kLanes) {
-    const int64_t i = std::min(i0, end - kLanes);
-    hn::Vec<decltype(d)> v[P];
-    Unroll<P>([&](auto j) PORTACL_INLINE_LAMBDA {
-      constexpr int64_t kStart = ExpandStart(P, kTaps, int64_t{j});
-      v[j] = start;
-      Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA {
-        v[j] = hn::MulAdd(hn::Set(d, weight[j * kTaps + k]),
-                          hn::LoadU(d, from + i + kStart + int64_t{k}), v[j]);
+  hn::Vec<decltype(d)> w[P * kTaps];
+  Unroll<P * kTaps>([&](auto k) PORTACL_INLINE_LAMBDA { w[k] = hn::Set(d, weight[k]); });
+  for (int64_t r = 0; r < rows; ++r) {
+    const F* const s = from[r];
+    To* const results = to[r];
+    const bool stream =
+        may_stream &&
+        reinterpret_cast<uintptr_t>(results + int64_t{P} * first) % kStreamAlignment == 0;
+    for (int64_t i0 = first; i0 < end; i0 += kLanes) {
+      const int64_t i = std::min(i0, end - kLanes);
+      hn::Vec<decltype(d)> v[P];
+      Unroll<P>([&](auto j) PORTACL_INLINE_LAMBDA {
+        constexpr int64_t kStart = ExpandStart(P, kTaps, int64_t{j});
+        v[j] = start;
+        Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA {
+          v[j] = hn::MulAdd(w[j * kTaps + k], hn::LoadU(d, s + i + kStart + int64_t{k}), v[j]);
+        });
       });
-    });
-    if constexpr (P == 2) {
-      Interleave(d, v[0], v[1]);
-    } else {
-      Interleave(d, v[0], v[2]);
-      Interleave(d, v[1], v[3]);
-      Interleave(d, v[0], v[1]);
-      Interleave(d, v[2], v[3]);
+      if constexpr (P == 2) {
+        Interleave(d, v[0], v[1]);
+      } else {
+        Interleave(d, v[0], v[2]);
+        Interleave(d, v[1], v[3]);
+        Interleave(d, v[0], v[1]);
+        Interleave(d, v[2], v[3]);
+      }
+      Unroll<P / 2>([&](auto j) PORTACL_INLINE_LAMBDA {
+        StoreNarrow2(v[2 * j], v[2 * j + 1], d,
+                     results + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes,
+                     stream && i == i0);
+      });
     }
-    Unroll<P / 2>([&](auto j) PORTACL_INLINE_LAMBDA {
-      StoreNarrow2(v[2 * j], v[2 * j + 1], d,
-                   to + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes, stream && i == i0);
-    });
   }
 }
 
-// Destinations [w0, w1) of one row.
+// Destinations [w0, w1) of some rows.
 template <class F, class To>
-void Expand(const ResampleKernelPlan<F>& plan, const F* from, To* to, int64_t w0, int64_t w1,
-            bool may_stream) {
+void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to, int64_t rows,
+            int64_t w0, int64_t w1, bool may_stream) {
   const ResamplePeriod& period = plan.period;
   const int64_t P = period.ratio;
   const int64_t first = std::clamp(period.first, DivideUp(w0, P), DivideUp(w1, P));
   const int64_t end = std::clamp(period.end, first, w1 / P);
-  if (end - first < plan.lanes) return AddElements(plan, from, to, w0, w1);
-  AddElements(plan, from, to, w0, P * first);
-  const bool stream =
-      may_stream && reinterpret_cast<uintptr_t>(to + P * first) % kStreamAlignment == 0;
+  if (end - first < plan.lanes) return AddElements(plan, from, to, rows, w0, w1);
+  AddElements(plan, from, to, rows, w0, P * first);
   const auto run = [&](auto ratio, auto taps) {
-    ExpandSources<ratio, taps>(plan.period_weight.data(), from, to, first, end, plan.init, stream);
+    ExpandSources<ratio, taps>(plan.period_weight.data(), from, to, rows, first, end, plan.init,
+                               may_stream);
   };
   using Two = std::integral_constant<size_t, 2>;
   using Four = std::integral_constant<size_t, 4>;
@@ -208,7 +228,7 @@ void Expand(const ResampleKernelPlan<F>& plan, const F* from, To* to, int64_t w0
   } else {
     period.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
   }
-  AddElements(plan, from, to, P * end, w1);
+  AddElements(plan, from, to, rows, P * end, w1);
 }
 
 #endif  // !HWY_HAVE_SCALABLE

@@ -99,8 +99,10 @@ template <class F>
 void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   const auto& from = p.input_stride;
   const auto& to = p.output_stride;
-  const bool pixels = p.c > 1 && from[1] == 1 && to[1] == 1 && (p.w.from == 1 || from[4] == p.c) &&
-                      (p.w.to == 1 || to[4] == p.c);
+  const bool from_pixels = p.c > 1 && from[1] == 1 && (p.w.from == 1 || from[4] == p.c);
+  const bool to_pixels = to[1] == 1 && (p.w.to == 1 || to[4] == p.c);
+  const bool split = from_pixels && !to_pixels && p.w.from > 1;
+  const bool pixels = from_pixels && (to_pixels || split);
   plan->inner = pixels ? p.c : 1;
   plan->input_d = from[2], plan->input_h = from[3],
   plan->input_w = p.w.from == 1 ? plan->inner : from[4];
@@ -108,6 +110,10 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   plan->output_w = p.w.to == 1 ? plan->inner : to[4];
   plan->pack_input = plan->input_w != plan->inner;
   plan->pack_output = plan->output_w != plan->inner;
+  if (split) {
+    plan->pack_output = true;
+    plan->planar = p.c, plan->planar_c = to[1], plan->planar_w = to[4];
+  }
   if (p.d.identity) {
     if (p.h.identity) AddOuter({p.h.to, from[3], to[3]}, &plan->outer);
     AddOuter({p.d.to, from[2], to[2]}, &plan->outer);
@@ -329,7 +335,7 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
     plan->strip_rows = std::max(plan->batch, DivideUp(plan->planes, 4 * wanted));
     plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
     const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
-    if (plan->inner == 1 && tiles > 1 && !plan->pack_input) {
+    if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0) {
       constexpr int64_t kStep = 1024;
       plan->tile_columns = std::min(plan->w.to, DivideUp(plan->w.to, tiles * kStep) * kStep);
     }
@@ -374,16 +380,19 @@ void AlignPeriod(int64_t element_size, ResampleKernelPlan<F>* plan) {
   period.end = std::max(period.end / line * line, period.first);
 }
 
-// Rows of few vectors: what is left to do for each is little beside a call.
+// Rows of few vectors: what is left to do for each is little beside a call. Wider sources are read
+// better a row at a time, fetched ahead.
 template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  constexpr int64_t kVectors = 6, kBytes = 128 << 10;
+  constexpr int64_t kBytes = 128 << 10;
+  const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
   const int64_t rows =
       plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
   plan->short_rows = target.fixed && plan->inner == 1 && !plan->pack_input && !plan->pack_output &&
                      !plan->h.identity && !plan->w.identity &&
-                     (plan->backward ? plan->w.from : plan->w.to) <= kVectors * plan->lanes &&
+                     (plan->backward ? plan->w.from : plan->w.to) <= most &&
                      rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
+  if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
 
 template <class F>

@@ -35,6 +35,9 @@ inline constexpr int64_t kResampleChunk = 1024;
 inline constexpr int64_t kResampleMargin = 8;
 inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMargin + 80;
 
+// Rows that W takes at a time at most.
+inline constexpr int64_t kMostResampleRows = 16;
+
 inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct ResampleTarget {
@@ -140,6 +143,9 @@ struct ResampleKernelPlan {
   int64_t output_d = 0, output_h = 0, output_w = 1;
   bool pack_input = false;  // the elements of a row are apart
   bool pack_output = false;
+  // Where results are planes but sources are pixels: the channels of a pixel, and the planes'
+  // strides. Rows of pixels are made in scratch and taken apart. Otherwise planar is 0.
+  int64_t planar = 0, planar_c = 0, planar_w = 0;
 
   // Boxes: planes x strips x tiles.
   int64_t strip_rows = 1;

@@ -190,7 +190,7 @@ HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To
 template <size_t kVectors, class F, class Ti, class To>
 HWY_NOINLINE void AddShortRowsOf(const ResampleTaps<F>& h, const int64_t* row, const Ti* from,
                                  int64_t from_row, To* to, int64_t to_row, int64_t h0, int64_t h1,
-                                 int64_t n, F init) {
+                                 int64_t n, F init, bool stream) {
   const ComputeTag<F> d;
   const int64_t lanes = Length(d);
   const bool partial = n < lanes;
@@ -218,32 +218,52 @@ HWY_NOINLINE void AddShortRowsOf(const ResampleTaps<F>& h, const int64_t* row, c
     Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
       if (kVectors == 1 && partial) {
         StoreNarrowFirst(acc[v], d, to, static_cast<size_t>(n));
-      } else {
-        StoreNarrow(acc[v], d, to + x[v]);
+        return;
       }
+      if constexpr (std::is_same_v<To, F>) {
+        if (stream) return hn::Stream(acc[v], d, to + x[v]);
+      }
+      StoreNarrow(acc[v], d, to + x[v]);
     });
   }
 }
 
+// Rows of any number of vectors, a few columns of all of them at a time. `stream`: past the caches,
+// where rows are whole lines.
 template <class F, class Ti, class To>
 void AddShortRows(const ResampleTaps<F>& h, const int64_t* row, const Ti* from, int64_t from_row,
-                  To* to, int64_t to_row, int64_t h0, int64_t h1, int64_t n, F init) {
-  const auto run = [&](auto vectors) {
-    AddShortRowsOf<vectors, F>(h, row, from, from_row, to, to_row, h0, h1, n, init);
-  };
-  switch ((n + Length(ComputeTag<F>()) - 1) / Length(ComputeTag<F>())) {
-    case 1:
-      return run(std::integral_constant<size_t, 1>());
-    case 2:
-      return run(std::integral_constant<size_t, 2>());
-    case 3:
-      return run(std::integral_constant<size_t, 3>());
-    case 4:
-      return run(std::integral_constant<size_t, 4>());
-    case 5:
-      return run(std::integral_constant<size_t, 5>());
-    default:
-      return run(std::integral_constant<size_t, 6>());
+                  To* to, int64_t to_row, int64_t h0, int64_t h1, int64_t n, F init, bool stream) {
+  constexpr int64_t kMost = 6;
+  const int64_t lanes = Length(ComputeTag<F>());
+  const int64_t vectors = DivideUp(n, lanes);
+  const int64_t parts = DivideUp(vectors, kMost);
+  for (int64_t x = 0, part = 0; part < parts; ++part) {
+    // Parts begin at lines.
+    const int64_t end = std::min(n, DivideUp(vectors * (part + 1) / parts, 2) * 2 * lanes);
+    const auto run = [&](auto count) {
+      AddShortRowsOf<count, F>(h, row, from + x, from_row, to + x, to_row, h0, h1, end - x, init,
+                               stream);
+    };
+    switch (DivideUp(end - x, lanes)) {
+      case 1:
+        run(std::integral_constant<size_t, 1>());
+        break;
+      case 2:
+        run(std::integral_constant<size_t, 2>());
+        break;
+      case 3:
+        run(std::integral_constant<size_t, 3>());
+        break;
+      case 4:
+        run(std::integral_constant<size_t, 4>());
+        break;
+      case 5:
+        run(std::integral_constant<size_t, 5>());
+        break;
+      default:
+        run(std::integral_constant<size_t, 6>());
+    }
+    x = end;
   }
 }
 
@@ -274,6 +294,38 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
       d, to, n, stream, [&](int64_t x) PORTACL_INLINE_LAMBDA { return LoadWide(d, from + x); },
       [&](int64_t x, int64_t count)
           PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, from + x, static_cast<size_t>(count)); });
+}
+
+// Pixels of so many channels, one after the other, to a row of each plane.
+template <class F, class T>
+HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T* to,
+                              int64_t plane_step, int64_t pixel_step) {
+  const BlockTag<F, 16> d;
+  constexpr int64_t N = kBlockLanes<F, 16>;
+  if (pixels < N || channels < N || pixel_step != 1) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t x = 0; x < pixels; ++x) {
+        to[c * plane_step + x * pixel_step] = from[x * channels + c];
+      }
+    }
+    return;
+  }
+  for (int64_t c0 = 0; c0 < channels; c0 += N) {  // the last block overlaps the one before
+    const int64_t c = std::min(c0, channels - N);
+    for (int64_t x0 = 0; x0 < pixels; x0 += N) {
+      const int64_t x = std::min(x0, pixels - N);
+      const T* const block = from + x * channels + c;
+      T* const place = to + c * plane_step + x;
+      TransposeRows(
+          d,
+          [&](size_t i) PORTACL_INLINE_LAMBDA {
+            return LoadWide(d, block + static_cast<int64_t>(i) * channels);
+          },
+          [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+            StoreNarrow(v, d, place + static_cast<int64_t>(j) * plane_step);
+          });
+    }
+  }
 }
 
 }  // namespace

@@ -7,13 +7,9 @@ import kornia.geometry
 import kornia.geometry.transform as geometry
 import pytest
 import torch
+from comparison import BOUND, compare
 
 import portacl.torch
-
-# Of the largest value: both libraries round once an operation, and kornia's own arithmetic around
-# the sampler multiplies coordinates' rounding by slopes of up to a hundred pixels.
-BOUND = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
-
 
 def image(*shape):
     return torch.rand(*(shape or (2, 3, 61, 83)), requires_grad=True)
@@ -76,33 +72,13 @@ def thin_plate_spline():
     return geometry.warp_image_tps(x, points, kernel, linear), [x, kernel]
 
 
-def gradients(function, *arguments):
-    torch.manual_seed(1)
-    result, leaves = function(*arguments)
-    weights = torch.rand(result.shape).to(result.dtype)
-    found = torch.autograd.grad(result, leaves, weights, allow_unused=True)
-    return [result.detach(), *(x for x in found if x is not None)]
-
-
-def check(function, *arguments, bound=BOUND[torch.float32]):
-    want = gradients(function, *arguments)
-    with portacl.torch.accelerated(forward=True):
-        got = gradients(function, *arguments)
-    assert len(got) == len(want)
-    for value, wanted in zip(got, want):
-        assert value.dtype == wanted.dtype
-        largest = wanted.double().abs().max()
-        assert largest > 0
-        assert (value.double() - wanted.double()).abs().max() <= bound * largest
-
-
 @pytest.mark.parametrize("dtype", list(BOUND), ids=str)
 @pytest.mark.parametrize(
     ("mode", "padding"),
     itertools.product(["bilinear", "nearest", "bicubic"], ["zeros", "border", "reflection"]),
 )
 def test_affine_warps(mode, padding, dtype):
-    check(affine, mode, padding, dtype, bound=BOUND[dtype])
+    compare(affine, mode, padding, dtype, bound=BOUND[dtype])
 
 
 @pytest.mark.parametrize(
@@ -119,7 +95,7 @@ def test_affine_warps(mode, padding, dtype):
     ],
 )
 def test_warps(function):
-    check(function)
+    compare(function)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +109,7 @@ def test_augmentations(name):
         x = image()
         return getattr(kornia.augmentation, name)(p=1.0, **options)(x), [x]
 
-    check(augmented)
+    compare(augmented)
 
 
 def test_registration_finds_the_same_homography():
