@@ -178,6 +178,26 @@ TEST_F(GridSamplerPaths, StripsOfOwnersAreAllRowsOnce) {
   }
 }
 
+// Five images of two blocks and 96 rows: one alone has 12 pieces of at least 16 rows.
+TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
+  const auto plan_for = [](int threads) {
+    portacl::runtime::SetNumThreads(threads);
+    const auto params = BackwardParams(ShapeOf(5, 32, 96, 200, 90, 100), kBoth);
+    return *portacl::cpu::PlanGridSampler2DBackward(params, "slab");
+  };
+  const auto images = [](const portacl::cpu::GridSampler2DBackwardPlan& plan) {
+    return std::get<portacl::cpu::SlabGeometry>(plan.way).images;
+  };
+  EXPECT_EQ(images(plan_for(2)), 1);
+  EXPECT_EQ(images(plan_for(3)), 1);
+  EXPECT_EQ(images(plan_for(6)), 1);
+  EXPECT_EQ(images(plan_for(7)), 5);
+  EXPECT_EQ(images(plan_for(100)), 5);
+  const auto g = std::get<portacl::cpu::SlabGeometry>(plan_for(100).way);
+  EXPECT_EQ(plan_for(100).workspace_size,
+            static_cast<uint64_t>(g.slots) * g.slab_bytes + 5 * g.image_bytes);
+}
+
 TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
   portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   const GridSampler2DShape pictures = ShapeOf(2, 3, 100, 120, 90, 100);  // 2 x 402 kB of cells
