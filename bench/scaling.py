@@ -10,6 +10,7 @@ so that other processes do not count). Needs a build that can do this:
   bench/scaling.py                          every row of bench/shapes.json
   bench/scaling.py --filter features_c3     some
   bench/scaling.py --suite resize           the shapes of the suite of that name, both directions
+                                            (this and volumes with PYTHONPATH=build/python)
   bench/scaling.py --check                  beside each prediction for 1 and 2 threads, real ones
 
 What it leaves out: caches that threads share or pass data between, and a second NUMA node. Memory
@@ -71,10 +72,18 @@ def rows_of_lists(options: argparse.Namespace) -> Iterator[Row]:
             case.name,
             results.label(case.to_json()),
             lambda lib, p=problem, o=outputs: native.PlannedCall(lib, p, o),  # type: ignore[misc]
-            peers.Torch().prepare(problem).call,
+            torch_call(case, problem),
             case.input[0] * (1 if case.is_grid else case.input[1]),
             case.bytes,
         )
+
+
+def torch_call(case: cases.Case, problem: data.Problem) -> Callable[[], Any]:
+    if len(case.output) < 3:
+        return peers.Torch().prepare(problem).call
+    from portacl_bench import in_torch  # which needs the package
+
+    return in_torch.calls(case)["backward"]
 
 
 def rows_of_resize(options: argparse.Namespace) -> Iterator[Row]:

@@ -202,10 +202,29 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStripsOfOwners) {
       c.grid.Set(random.Integer(0, c.grid.size() - 1),
                  strange[static_cast<size_t>(i) % strange.size()]);
     }
-    ExpectSameBits(kServing, c, mode, {true, random.Coin()}, layout, {1, 2, 3, 8});
+    ExpectSameBits(kServing, c, mode, {true, random.Coin()}, layout, {1, 2, 3, 8, 40});
     if (HasFailure()) return;
   }
   ExpectRan({"owned", "scatter"}, ByRunLength(60, 20));
+}
+
+// More threads than images, of which each has too few pieces of work for them: together.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForImagesTogether) {
+  Random random(38);
+  for (int64_t round = 0; round < ByRunLength(40, 12); ++round) {
+    GridMode mode;
+    mode.interpolation = static_cast<int>(round % 3);
+    mode.padding = static_cast<int>(random.Integer(0, 2));
+    const Element element = round % 4 == 3 ? Element::kDouble : Element::kFloat;
+    const Dims d = {random.Integer(2, 6),  random.Integer(5, 40), random.Integer(1, 70),
+                    random.Integer(2, 30), random.Integer(1, 4),  random.Integer(500, 700)};
+    SCOPED_TRACE("round " + std::to_string(round) + " " + ToString(d));
+    GridCase c(element, d.n, d.c, d.h, d.w, d.oh, d.ow);
+    c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
+    ExpectSameBits(kServing, c, mode, {true, random.Coin()}, Layout::kContiguous, {1, 7, 16});
+    if (HasFailure()) return;
+  }
+  ExpectRan({"slab"}, ByRunLength(40, 12));
 }
 
 // From 512 KiB of sums for a block on, gridGrad's are kept in the order of the strips' lists of

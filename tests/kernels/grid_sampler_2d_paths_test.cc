@@ -143,6 +143,61 @@ TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
 }
 
+// Owners of many strips find their points by a byte for each.
+TEST_F(GridSamplerPaths, ManyOwnersHaveCodesOfThePoints) {
+  const GridSampler2DShape three = ShapeOf(3, 1, 256, 320, 30, 33);
+  const auto plan_for = [&](int threads) {
+    portacl::runtime::SetNumThreads(threads);
+    return portacl::cpu::PlanGridSampler2DBackward(BackwardParams(three, kBoth), "owned");
+  };
+  EXPECT_EQ(plan_for(6)->workspace_size, 0u);         // two strips an image
+  EXPECT_EQ(plan_for(7)->workspace_size, 3 * 1024u);  // 990 points, in whole blocks of 64
+  EXPECT_EQ(plan_for(1000)->workspace_size, 3 * 1024u);
+  const auto plan = plan_for(1000);
+  EXPECT_EQ(std::get<portacl::cpu::OwnedGeometry>(plan->way).strips.strips, 127);
+}
+
+TEST_F(GridSamplerPaths, StripsOfOwnersAreAllRowsOnce) {
+  for (const int64_t rows : {1, 2, 127, 128, 129, 500, 1000, 99991, (1 << 24) - 1, 1 << 24}) {
+    for (const int64_t strips : {1, 2, 3, 7, 64, 126, 127}) {
+      if (strips > rows) continue;
+      portacl::cpu::OwnedStrips g;
+      g.strips = strips;
+      g.per_row = static_cast<float>(strips) / static_cast<float>(rows);
+      EXPECT_EQ(g.FirstRow(0, rows), 0);
+      EXPECT_EQ(g.FirstRow(strips, rows), rows);
+      for (int64_t strip = 0; strip < strips; ++strip) {
+        const int64_t first = g.FirstRow(strip, rows);
+        const int64_t end = g.FirstRow(strip + 1, rows);
+        ASSERT_LT(first, end) << strip << " of " << strips << ", " << rows << " rows";
+        EXPECT_LE(end - first, rows / strips + 2);
+        EXPECT_EQ(g.StripOf(first), strip);
+        EXPECT_EQ(g.StripOf(end - 1), strip);
+      }
+    }
+  }
+}
+
+// Five images of two blocks and 96 rows: one alone has 12 pieces of at least 16 rows.
+TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
+  const auto plan_for = [](int threads) {
+    portacl::runtime::SetNumThreads(threads);
+    const auto params = BackwardParams(ShapeOf(5, 32, 96, 200, 90, 100), kBoth);
+    return *portacl::cpu::PlanGridSampler2DBackward(params, "slab");
+  };
+  const auto images = [](const portacl::cpu::GridSampler2DBackwardPlan& plan) {
+    return std::get<portacl::cpu::SlabGeometry>(plan.way).images;
+  };
+  EXPECT_EQ(images(plan_for(2)), 1);
+  EXPECT_EQ(images(plan_for(3)), 1);
+  EXPECT_EQ(images(plan_for(6)), 1);
+  EXPECT_EQ(images(plan_for(7)), 5);
+  EXPECT_EQ(images(plan_for(100)), 5);
+  const auto g = std::get<portacl::cpu::SlabGeometry>(plan_for(100).way);
+  EXPECT_EQ(plan_for(100).workspace_size,
+            static_cast<uint64_t>(g.slots) * g.slab_bytes + 5 * g.image_bytes);
+}
+
 TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
   portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   const GridSampler2DShape pictures = ShapeOf(2, 3, 100, 120, 90, 100);  // 2 x 402 kB of cells
@@ -182,8 +237,9 @@ TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
     portacl::runtime::SetNumThreads(threads);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(shape, kBoth), "");
     if (std::string(plan->path) != "scatter") return 0;
-    EXPECT_EQ(plan->workspace_size, 0u);
-    return std::get<portacl::cpu::ScatterGeometry>(plan->way).strips;
+    const int64_t found = std::get<portacl::cpu::ScatterGeometry>(plan->way).strips.strips;
+    EXPECT_EQ(plan->workspace_size > 0, found > 2);
+    return found;
   };
   GridSampler2DShape one = ShapeOf(1, 4, 90, 100, 90, 100);
   one.interpolation = Interpolation::kNearest;

@@ -40,17 +40,16 @@ class GridGradFinisher {
         scratch_(scratch),
         in_lists_(in_lists) {}
 
-  void Run() const {
-    call_.ForChunks([&](int64_t, int64_t first, int64_t last) {
-      HWY_ALIGN F x[kGroup] = {};
-      HWY_ALIGN F y[kGroup] = {};
-      for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-        const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
-        if (call_.slopes) FinishGroup(p, count, x, y);
-        StoreGridGrad(x, y, p, count);
-      }
-      if (kCanShare) hwy::FlushStream();
-    });
+  // Points [first, last).
+  void Run(int64_t first, int64_t last) const {
+    HWY_ALIGN F x[kGroup] = {};
+    HWY_ALIGN F y[kGroup] = {};
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
+      if (call_.slopes) FinishGroup(p, count, x, y);
+      StoreGridGrad(x, y, p, count);
+    }
+    if (kCanShare) hwy::FlushStream();
   }
 
  private:
@@ -158,7 +157,7 @@ class GridGradFinisher {
   const T* grid_;
   T* out_;
   PointStrides at_;
-  const ImageScratch<F>& scratch_;
+  const ImageScratch<F> scratch_;
   bool in_lists_;
 };
 

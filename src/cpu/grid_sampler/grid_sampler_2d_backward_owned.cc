@@ -1,13 +1,15 @@
 // inputGrad with few channels, bilinear and nearest: a strip of inputGrad's rows has one owner, who
-// looks at all points of the image, located in vectors, and adds the points that touch the strip
-// straight to the planes, without lists or barriers. gridGrad, which needs no owner, is computed
-// apart.
+// looks at all points of the image and adds those that touch the strip straight to the planes.
+// gridGrad, which needs no owner, is computed apart.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_owned.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 #include <type_traits>
 
 #include "base/dispatch.h"
@@ -47,6 +49,91 @@ struct NearestBatch {
   int64_t count;
 };
 
+// The code of a point is the sum of the strips of its first and its last row, plus 2; 0 if it has
+// no pixel. Fills the codes of image n's points from `first` on, up to `last` and the block's end.
+template <class F, bool kNearest>
+void CodePoints(const Params& p, const OwnedStrips& g, int64_t n, int64_t first, int64_t last,
+                uint8_t* codes) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  const hn::Rebind<float, decltype(d)> df;
+  const hn::Rebind<uint8_t, decltype(d)> du8;
+  using V = hn::Vec<decltype(d)>;
+  using VI = hn::Vec<decltype(di)>;
+  const auto geometry = PointGeometryOf<F>(p.shape);
+  const PointStrides at = GridPointsOf(p.shape, p.grid_stride);
+  const F* const grid = static_cast<const F*>(p.grid) + n * p.grid_stride[0];
+  const VI rows = hn::Set(di, static_cast<int32_t>(p.shape.h));
+  const VI columns = hn::Set(di, static_cast<int32_t>(p.shape.w));
+  const VI one = hn::Set(di, 1);
+  const auto strip_of = [&](VI row) HWY_ATTR {
+    const VI inside = hn::Clamp(row, hn::Zero(di), hn::Sub(rows, one));
+    const auto at_strip = hn::Mul(hn::ConvertTo(df, inside), hn::Set(df, g.per_row));
+    return hn::Min(hn::ConvertTo(di, at_strip), hn::Set(di, static_cast<int32_t>(g.strips - 1)));
+  };
+  for (int64_t i = first; i < last; i += Length(d)) {
+    const int64_t left = std::min(Length(d), p.shape.oh * p.shape.ow - i);
+    if (left <= 0) {  // behind the last point
+      std::memset(codes + i, 0, static_cast<size_t>(last - i));
+      return;
+    }
+    V x = hn::Zero(d);
+    V y = x;
+    ReadPoints(d, at, grid, i, left, x, y);
+    hn::Mask<decltype(d)> unusable;
+    LocateAny(d, geometry, x, y, x, y, unusable);
+    const VI column = ToIndex(d, kNearest ? hn::Round(x) : hn::Floor(x));
+    const VI row = ToIndex(d, kNearest ? hn::Round(y) : hn::Floor(y));
+    const auto touches = [&](VI index, VI extent) HWY_ATTR {
+      return kNearest ? IsBelow(di, index, extent)
+                      : IsBelow(di, hn::Add(index, one), hn::Add(extent, one));
+    };
+    const auto exist = hn::FirstN(di, static_cast<size_t>(left));
+    const auto any = hn::And(hn::And(touches(column, columns), touches(row, rows)), exist);
+    const VI last_row = kNearest ? row : hn::Add(row, one);
+    const VI code = hn::Add(hn::Add(strip_of(row), strip_of(last_row)), hn::Set(di, 2));
+    hn::StoreU(hn::DemoteTo(du8, hn::IfThenElseZero(any, code)), du8, codes + i);
+  }
+}
+
+// Appends to `to` the numbers of a block's points, from `first` on, with codes from `least` to
+// least + 2; returns how many.
+inline int64_t ListBlock(const uint8_t* codes, uint8_t least, int64_t first, int32_t* to) {
+  const hn::CappedTag<uint8_t, kCodeBlock> d;
+  int64_t listed = 0;
+  for (int64_t i = 0; i < kCodeBlock; i += Length(d)) {
+    const auto above = hn::Sub(hn::Load(d, codes + i), hn::Set(d, least));
+    const auto hit = hn::Eq(hn::Min(above, hn::Set(d, 2)), above);
+    if (hn::AllFalse(d, hit)) continue;
+    if (hn::AllTrue(d, hit)) {
+      std::iota(to + listed, to + listed + Length(d), static_cast<int32_t>(first + i));
+      listed += Length(d);
+      continue;
+    }
+    HWY_ALIGN uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, hit, bits);
+    uint64_t left;
+    std::memcpy(&left, bits, sizeof(left));
+    for (; left != 0; left &= left - 1) {
+      to[listed++] = static_cast<int32_t>(first + i + std::countr_zero(left));
+    }
+  }
+  return listed;
+}
+
+// Points of an image: `count` from `first` on, or those of a list in ascending order.
+struct SomePoints {
+  int64_t first;
+  int64_t count;
+  const int32_t* list = nullptr;
+
+  int64_t operator[](int64_t k) const { return list == nullptr ? first + k : list[k]; }
+  // Whether points [begin, begin + length) of these follow each other in the image.
+  bool AreSideBySide(int64_t begin, int64_t length) const {
+    return list == nullptr || list[begin + length - 1] - list[begin] == length - 1;
+  }
+};
+
 template <class F, bool kNearest>
 class OwnedStrip {
   using D = PointTag<F>;
@@ -56,11 +143,12 @@ class OwnedStrip {
   using Batch = std::conditional_t<kNearest, NearestBatch, BilinearBatch<F>>;
 
  public:
-  // Strip `strip` of `strips` of image n.
-  OwnedStrip(const Params& p, int64_t n, int64_t strip, int64_t strips)
+  // Strip `strip` of image n.
+  OwnedStrip(const Params& p, const OwnedStrips& g, int64_t n, int64_t strip)
       : p_(p),
-        first_row_(p.shape.h * strip / strips),
-        end_row_(p.shape.h * (strip + 1) / strips),
+        strip_(strip),
+        first_row_(g.FirstRow(strip, p.shape.h)),
+        end_row_(g.FirstRow(strip + 1, p.shape.h)),
         geometry_(PointGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
@@ -68,35 +156,71 @@ class OwnedStrip {
         grad_output_(static_cast<const F*>(p.grad_output) + n * p.grad_output_stride[0]),
         sums_(static_cast<F*>(p.input_grad) + n * p.input_grad_stride[0]) {}
 
-  void Run() const {
+  // `codes`: of the image's points, null where there are none.
+  void Run(const uint8_t* codes) const {
     for (int64_t c = 0; c < p_.shape.c; ++c) {
       ClearInputGrad(p_, sums_ + c * p_.input_grad_stride[1], first_row_, end_row_);
     }
     const int64_t points = p_.shape.oh * p_.shape.ow;
-    Batch batch;
-    HWY_ALIGN F copy[kBatch];
+    if (codes != nullptr) return RunListed(codes, points);
     for (int64_t first = 0; first < points; first += kBatch) {
-      const int64_t count = std::min(kBatch, points - first);
-      Locate(first, count, &batch);
-      if (batch.count == 0) continue;
-      for (int64_t c = 0; c < p_.shape.c; ++c) {
-        AddPoints(batch, batch.count == count, GradOutput(c, first, count, copy),
-                  sums_ + c * p_.input_grad_stride[1]);
-      }
+      Add({first, std::min(kBatch, points - first)});
     }
   }
 
  private:
+  // Points that touch the strip, wherever they are, a batch at a time.
+  void RunListed(const uint8_t* codes, int64_t points) const {
+    HWY_ALIGN int32_t list[kBatch + kCodeBlock];
+    const auto least = static_cast<uint8_t>(2 * strip_ + 1);
+    int64_t listed = 0;
+    for (int64_t first = 0; first < points; first += kCodeBlock) {
+      listed += ListBlock(codes + first, least, first, list + listed);
+      if (listed < kBatch) continue;
+      Add({0, kBatch, list});
+      listed -= kBatch;
+      std::memmove(list, list + kBatch, static_cast<size_t>(listed) * sizeof(int32_t));
+    }
+    if (listed > 0) Add({0, listed, list});
+  }
+
+  void Add(const SomePoints& points) const {
+    Batch batch;
+    Locate(points, &batch);
+    if (batch.count == 0) return;
+    HWY_ALIGN F copy[kBatch];
+    for (int64_t c = 0; c < p_.shape.c; ++c) {
+      AddPoints(batch, batch.count == points.count, GradOutput(c, points, copy),
+                sums_ + c * p_.input_grad_stride[1]);
+    }
+  }
+
+  HWY_INLINE void Read(const SomePoints& points, int64_t i, int64_t left, V& x, V& y) const {
+    const D d;
+    if (HWY_LIKELY(points.AreSideBySide(i, left))) {
+      return ReadPoints(d, grid_at_, grid_, points[i], left, x, y);
+    }
+    HWY_ALIGN F at_x[kGroup];
+    HWY_ALIGN F at_y[kGroup];
+    for (int64_t k = 0; k < Length(d); ++k) {
+      const F* const from = grid_ + grid_at_.OffsetOf(points[i + std::min(k, left - 1)]);
+      at_x[k] = from[0];
+      at_y[k] = from[grid_at_.channel_stride];
+    }
+    x = hn::Load(d, at_x);
+    y = hn::Load(d, at_y);
+  }
+
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
-  HWY_NOINLINE void Locate(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
+  HWY_NOINLINE void Locate(const SomePoints& points, Batch* HWY_RESTRICT batch) const {
     const D d;
     const DI di;
     size_t listed = 0;
-    for (int64_t i = 0; i < count; i += Length(d)) {
+    for (int64_t i = 0; i < points.count; i += Length(d)) {
       V x = hn::Zero(d);
       V y = x;
-      const int64_t left = std::min(Length(d), count - i);
-      ReadPoints(d, grid_at_, grid_, first + i, left, x, y);
+      const int64_t left = std::min(Length(d), points.count - i);
+      Read(points, i, left, x, y);
       hn::Mask<D> unusable;
       LocateAny(d, geometry_, x, y, x, y, unusable);
       const auto exist = hn::FirstN(di, static_cast<size_t>(left));
@@ -159,12 +283,14 @@ class OwnedStrip {
     return taps;
   }
 
-  // Of points [first, first + count), in the tensor itself or copied.
-  const F* GradOutput(int64_t c, int64_t first, int64_t count, F* HWY_RESTRICT copy) const {
+  // Of these points, in the tensor itself or copied.
+  const F* GradOutput(int64_t c, const SomePoints& points, F* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
     const F* from = grad_output_ + c * at.channel_stride;
-    if (at.flat && at.pixel_stride == 1) return from + first;
-    for (int64_t k = 0; k < count; ++k) copy[k] = from[at.OffsetOf(first + k)];
+    if (at.flat && at.pixel_stride == 1 && points.AreSideBySide(0, points.count)) {
+      return from + points[0];
+    }
+    for (int64_t k = 0; k < points.count; ++k) copy[k] = from[at.OffsetOf(points[k])];
     return copy;
   }
 
@@ -205,6 +331,7 @@ class OwnedStrip {
   }
 
   const Params& p_;
+  int64_t strip_;
   int64_t first_row_;
   int64_t end_row_;
   PointGeometry<F> geometry_;
@@ -230,25 +357,53 @@ void ClearGridGrad(const Params& p, int64_t n, int64_t strip, int64_t strips) {
   }
 }
 
-}  // namespace
-
-void RunPath(const Params& p, const OwnedGeometry& g, void* workspace) {
-  if (p.want_grid_grad) RunPath(p, g.chunks, workspace);
-  runtime::ParallelFor(p.shape.n * g.strips, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      OwnedStrip<float, false>(p, i / g.strips, i % g.strips, g.strips).Run();
+// The codes of all images, where the strips want some.
+template <class F, bool kNearest>
+void CodeImages(const Params& p, const OwnedStrips& g, uint8_t* codes) {
+  if (g.image_codes == 0) return;
+  constexpr int64_t kGrain = 32;
+  const int64_t blocks = g.image_codes / kCodeBlock;
+  runtime::ParallelFor(p.shape.n * blocks, kGrain, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t n = begin / blocks;
+      const int64_t last = std::min(end, (n + 1) * blocks);
+      CodePoints<F, kNearest>(p, g, n, (begin - n * blocks) * kCodeBlock,
+                              (last - n * blocks) * kCodeBlock, codes + n * g.image_codes);
+      begin = last;
     }
   });
 }
 
-void RunPath(const Params& p, const ScatterGeometry& g, void* /*workspace*/) {
+// Strip i % strips of image i / strips.
+template <class F, bool kNearest>
+void RunStrip(const Params& p, const OwnedStrips& g, int64_t i, const uint8_t* codes) {
+  const int64_t n = i / g.strips;
+  OwnedStrip<F, kNearest>(p, g, n, i % g.strips)
+      .Run(g.image_codes == 0 ? nullptr : codes + n * g.image_codes);
+}
+
+}  // namespace
+
+void RunPath(const Params& p, const OwnedGeometry& g, void* workspace) {
+  auto* const codes = static_cast<uint8_t*>(workspace);
+  if (p.want_grid_grad) RunPath(p, g.chunks, workspace);
+  CodeImages<float, false>(p, g.strips, codes);
+  runtime::ParallelFor(p.shape.n * g.strips.strips, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) RunStrip<float, false>(p, g.strips, i, codes);
+  });
+}
+
+void RunPath(const Params& p, const ScatterGeometry& g, void* workspace) {
+  auto* const codes = static_cast<uint8_t*>(workspace);
+  const int64_t strips = g.strips.strips;
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
-      runtime::ParallelFor(p.shape.n * g.strips, g.grain, [&](int64_t begin, int64_t end) {
+      CodeImages<T, true>(p, g.strips, codes);
+      runtime::ParallelFor(p.shape.n * strips, g.grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          if (p.want_grid_grad) ClearGridGrad<T>(p, i / g.strips, i % g.strips, g.strips);
-          OwnedStrip<T, true>(p, i / g.strips, i % g.strips, g.strips).Run();
+          if (p.want_grid_grad) ClearGridGrad<T>(p, i / strips, i % strips, strips);
+          RunStrip<T, true>(p, g.strips, i, codes);
         }
       });
     }

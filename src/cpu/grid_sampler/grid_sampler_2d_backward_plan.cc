@@ -19,6 +19,8 @@ using Params = ops::GridSampler2DBackwardParams;
 
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
+// Points near an edge are in two strips, and so is the row behind it: lower strips cost more.
+constexpr int64_t kFewStripRows = 16;
 constexpr int64_t kMaxPlanarChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
 // Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
@@ -108,7 +110,8 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry
   g->pitch = PitchFor(s.w, sizes.cell);
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
   if (!g->by_image) {  // at least two pieces of work for each thread
-    const int64_t wanted = (int64_t{2} * threads + g->blocks.count - 1) / g->blocks.count;
+    const int64_t blocks = g->blocks.count * g->images;
+    const int64_t wanted = (int64_t{2} * threads + blocks - 1) / blocks;
     rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
   }
   if (rows >= s.h) {
@@ -137,13 +140,21 @@ class Arena {
   uint64_t size_ = 0;
 };
 
+// One image at a time, unless the pieces of several are needed to occupy the threads.
+int64_t ImagesAtATime(const ops::GridSampler2DShape& s, const SlabGeometry& g, int threads) {
+  const int64_t pieces = g.blocks.count * std::max<int64_t>(1, s.h / kFewStripRows);
+  return g.by_image || pieces >= int64_t{2} * threads ? 1 : std::min<int64_t>(s.n, threads);
+}
+
+int64_t ImagesInScratch(const SlabGeometry& g) { return g.by_image ? g.slots : g.images; }
+
 // gradOutput in pixel-major order costs memory: as many blocks at a time as keep the workspace
 // below 1.5 times the tensors.
 int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
                     int64_t other_bytes) {
   const int64_t block = g.points * g.blocks.MostLanes() * sizes.compute;
   if (g.strips == 1 || block <= kGatherBytes) return 0;
-  const int64_t images = g.by_image ? g.slots : 1;
+  const int64_t images = ImagesInScratch(g);
   const double left = 1.5 * TensorBytes(p) - static_cast<double>(other_bytes);
   const int64_t useful = g.by_image ? 1 : std::min<int64_t>(g.blocks.count, g.slots);
   const double blocks = left / static_cast<double>(block * images);
@@ -172,7 +183,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
   g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
   g->partial_offset =
       image.Take(totals ? g->blocks.count * g->partial_points * 2 * sizes.compute : 0);
-  const int64_t images = g->by_image ? g->slots : 1;
+  const int64_t images = ImagesInScratch(*g);
   const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
   const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
   g->group_blocks = GroupBlocks(p, sizes, *g, others);
@@ -252,9 +263,21 @@ bool ServesPlanes(const Params& p) {
          p.shape.interpolation == ops::Interpolation::kBilinear;
 }
 
-// Every owner looks at all points of its image, which beyond so many of them costs more than
-// adding.
+// Up to so many owners look at all points themselves, which costs a quarter of adding one.
+constexpr int64_t kMostOnPoints = 2;
+// Beyond so many, looking at the codes costs more than a slab's lists.
 constexpr int64_t kMostStrips = 8;
+
+OwnedStrips CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
+  OwnedStrips g = {};
+  g.strips = std::min({wanted, s.h, OwnedStrips::kMost});
+  g.per_row = static_cast<float>(g.strips) / static_cast<float>(s.h);
+  const int64_t points = s.oh * s.ow;
+  if (g.strips > kMostOnPoints) {
+    g.image_codes = (points + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
+  }
+  return g;
+}
 
 std::optional<Plan> PlanOwned(const Params& p, bool forced) {
   const auto& s = p.shape;
@@ -266,8 +289,9 @@ std::optional<Plan> PlanOwned(const Params& p, bool forced) {
   if (!forced && (s.n >= threads || threads > kMostStrips * s.n || IsSmallForOwners(s, threads))) {
     return std::nullopt;
   }
-  const int64_t strips = std::min<int64_t>(s.h, (threads + s.n - 1) / s.n);
-  return Plan{{.way = OwnedGeometry{PointChunksOf(s), strips}}};
+  const OwnedStrips strips = CutRows(s, (threads + s.n - 1) / s.n);
+  return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
+               .way = OwnedGeometry{PointChunksOf(s), strips}}};
 }
 
 // Beyond, pixels in pixel-major order are added to faster, all channels at once.
@@ -280,14 +304,15 @@ std::optional<Plan> PlanScatter(const Params& p, bool forced) {
       base::DTypeSize(s.dtype) < 4 || !HasDenseRows(s, p.input_grad_stride)) {
     return std::nullopt;
   }
-  // Images that the threads cannot share evenly are cut; every owner looks at all points.
+  // Images that the threads cannot share evenly are cut.
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsSmall(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
-  const int64_t strips = even ? 1 : std::min(s.h, wanted);
-  if (!forced && (s.c > kMaxScatterChannels || strips > kMostStrips)) return std::nullopt;
-  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips;
+  const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
+  if (!forced && (s.c > kMaxScatterChannels || strips.strips > kMostStrips)) return std::nullopt;
+  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips.strips;
   const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
-  return Plan{{.way = ScatterGeometry{strips, grain}}};
+  return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
+               .way = ScatterGeometry{strips, grain}}};
 }
 
 // Whether threads that take whole images gain from planes.
@@ -359,20 +384,21 @@ std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
   g.points = s.oh * s.ow;
   g.blocks = CutChannels(s.c);
   g.by_image = ByImage(s, threads);
+  g.images = ImagesAtATime(s, g, threads);
   g.stream = ExceedsCaches(p);
-  const int64_t chunk = std::max<int64_t>(1024, g.points / (int64_t{4} * threads));
+  const int64_t chunk = std::max<int64_t>(1024, g.points * g.images / (int64_t{4} * threads));
   g.chunk_points = WholeGroups(chunk);
   g.chunks = (g.points + g.chunk_points - 1) / g.chunk_points;
   if (const Sizes sizes = SizesOf(p, g.blocks.MostLanes()); sizes.cell > 0) {
     ChooseStrips(p, sizes, threads, &g);
-    const int64_t tasks = g.by_image ? s.n : g.blocks.count * g.strips;
+    const int64_t tasks = g.by_image ? s.n : g.images * g.blocks.count * g.strips;
     g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
     g.evict = !g.by_image && g.slots > 1 && CpuVendor() == Vendor::kAmd;
     BookWorkspace(p, sizes, &g);
   } else {  // nearest without inputGrad: zeros, no scratch
     g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   }
-  const auto images = static_cast<uint64_t>(g.by_image ? g.slots : 1);
+  const auto images = static_cast<uint64_t>(ImagesInScratch(g));
   return Plan{{.workspace_size = g.image_offset + images * g.image_bytes, .way = g}};
 }
 

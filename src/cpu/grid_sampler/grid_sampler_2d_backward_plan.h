@@ -2,6 +2,7 @@
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -22,11 +23,11 @@ inline constexpr int64_t kFetchAhead = 32;
 // Channels are handled in blocks, planes of input and inputGrad in row strips whose slab (see
 // grid_sampler_2d_backward_strip.h) fits the L2 cache.
 //
-// Two ways to use the threads: one image each (`by_image`, every stage serial), or all on one image
-// after the other, each stage a parallel loop. Workspace:
+// Two ways to use the threads: one image each (`by_image`, every stage serial), or all on `images`
+// at a time, each stage a parallel loop. Workspace:
 //
 //   slab[slots]                              one per running (image, block, strip)
-//   image scratch[by_image ? slots : 1]:
+//   image scratch[by_image ? slots : images]:
 //     x, y                                   padded coordinates of the points, in their own order
 //                                            or in lists by strip
 //     index                                  strips > 1: numbers of the points in the lists, or the
@@ -50,10 +51,11 @@ struct SlabGeometry {
   int64_t slab_rows;
   int slots;
   bool by_image;
-  bool evict;            // lines that threads hand to each other go past the caches: on AMD, taking
-                         // a line away from others that have read it costs 120 ns every time, and
-                         // stores wait for each other; on Intel the detour costs more
-  bool stream;           // the tensors are larger than the caches: inputGrad is written past them
+  int64_t images;  // one, or as many as there are threads where one has too few pieces of work
+  bool evict;      // lines that threads hand to each other go past the caches: on AMD, taking
+                   // a line away from others that have read it costs 120 ns every time, and
+                   // stores wait for each other; on Intel the detour costs more
+  bool stream;     // the tensors are larger than the caches: inputGrad is written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of kGroup
   int64_t chunks;
   bool in_lists;  // lists of points have gridGrad's sums in their own order
@@ -93,11 +95,36 @@ struct PlanarGeometry {
 // gridGrad alone, bilinear, dense rows: PointChunks, on the planes themselves, without a workspace.
 inline constexpr int64_t kMaxDirectChannels = 8;
 
-// Float, bilinear, one or two channels, fewer images than threads: strips of inputGrad's rows, each
-// with an owner, and gridGrad as above. No workspace.
+// Strips of an image's rows, each with an owner, who looks at all points of the image: at the
+// points themselves or, where strips are many, at a byte for each that says which strips it
+// touches. Workspace: these codes, image after image.
+struct OwnedStrips {
+  // 2 * 126 + 2 is the greatest code.
+  static constexpr int64_t kMost = 127;
+
+  int64_t strips = 1;       // of an image
+  float per_row = 0;        // strips
+  int64_t image_codes = 0;  // bytes, a multiple of kCodeBlock; 0: there are none
+
+  // As vectors of float compute it, so that there is no doubt where a strip begins.
+  int64_t StripOf(int64_t row) const {
+    return std::min(static_cast<int64_t>(static_cast<float>(row) * per_row), strips - 1);
+  }
+  int64_t FirstRow(int64_t strip, int64_t rows) const {
+    int64_t row = rows * strip / strips;
+    while (row > 0 && StripOf(row - 1) >= strip) --row;
+    while (row < rows && StripOf(row) < strip) ++row;
+    return row;
+  }
+};
+
+inline constexpr int64_t kCodeBlock = 64;
+
+// Float, bilinear, one or two channels, fewer images than threads: inputGrad by owners, and
+// gridGrad as above.
 struct OwnedGeometry {
   PointChunks chunks;
-  int64_t strips;  // of an image
+  OwnedStrips strips;
 };
 
 // Bilinear, sums in float, three or four channels. All rows of an image fit the L2 cache as cells
@@ -110,10 +137,10 @@ struct PackedGeometry {
 };
 
 // Nearest mode, float or double, few channels: points are added straight to the planes of an image,
-// or of a strip of its rows, by one owner. No workspace.
+// or of a strip of its rows, by one owner.
 struct ScatterGeometry {
-  int64_t strips;  // of an image
-  int64_t grain;   // strips that are worth a thread
+  OwnedStrips strips;
+  int64_t grain;  // strips that are worth a thread
 };
 
 // The paths, in the order in which they are considered. "padded" and "planar" have PlanarGeometry,

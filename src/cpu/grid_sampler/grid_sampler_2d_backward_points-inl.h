@@ -35,44 +35,62 @@ class PointLister {
  public:
   using F = base::ComputeType<T>;
 
-  PointLister(const SlabCall<T>& call, int64_t n, const ImageScratch<F>& scratch)
+  // The i-th of these images.
+  PointLister(const SlabCall<T>& call, const ImageRange& images, int64_t i)
       : call_(call),
         s_(call.s),
         g_(call.g),
         geometry_(call.geometry),
-        grid_(call.GridOf(n)),
-        scratch_(scratch) {}
+        grid_(call.GridOf(images.first + i)),
+        scratch_(call.ScratchOf(images, i)) {}
 
-  // Fills the lists of the strips, of groups where few groups touch more than one strip, else of
-  // points.
-  PointOrder List() const {
-    if (g_.strips == 1) {
-      call_.ForChunks([&](int64_t, int64_t first, int64_t last) {
-        for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-          HWY_ALIGN F x[kGroup];
-          HWY_ALIGN F y[kGroup];
-          LocatePoints(p, last, x, y);
-          StorePoints(x, y, p);
-        }
-        if (kCanShare) hwy::FlushStream();
+  // Fills the lists of the strips of these images, of groups where few groups touch more than one
+  // strip, else of points.
+  static PointOrder List(const SlabCall<T>& call, const ImageRange& images) {
+    if (call.g.strips == 1) {
+      ForChunks(call, images, [](const PointLister& image, int64_t, int64_t first, int64_t last) {
+        image.LocateChunk(first, last);
       });
       return PointOrder::kMixed;
     }
-    if (ListGroups()) return PointOrder::kSmooth;
-    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
-      CountChunk(first, last, scratch_.cursor + chunk * g_.strips);
-    });
-    StartCursors(scratch_.cursor);
+    if (ListGroups(call, images)) return PointOrder::kSmooth;
+    ForChunks(call, images,
+              [](const PointLister& image, int64_t chunk, int64_t first, int64_t last) {
+                image.CountChunk(first, last, image.CursorOf(chunk));
+              });
+    StartCursors(call, images);
     std::atomic<int64_t> split_groups{0};
-    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
-      split_groups.fetch_add(PlaceChunk(first, last, scratch_.cursor + chunk * g_.strips),
-                             std::memory_order_relaxed);
-    });
+    ForChunks(call, images,
+              [&](const PointLister& image, int64_t chunk, int64_t first, int64_t last) {
+                split_groups.fetch_add(image.PlaceChunk(first, last, image.CursorOf(chunk)),
+                                       std::memory_order_relaxed);
+              });
     const int64_t split_points = split_groups.load(std::memory_order_relaxed) * int64_t{kGroup};
-    return 2 * split_points > g_.points ? PointOrder::kRandom : PointOrder::kMixed;
+    return 2 * split_points > call.g.points * images.count ? PointOrder::kRandom
+                                                           : PointOrder::kMixed;
   }
 
  private:
+  // body(image, chunk, first point, last point) for every chunk of the images' points.
+  template <class Body>
+  static void ForChunks(const SlabCall<T>& call, const ImageRange& images, const Body& body) {
+    call.ForChunks(images, [&](int64_t i, int64_t chunk, int64_t first, int64_t last) {
+      body(PointLister(call, images, i), chunk, first, last);
+    });
+  }
+
+  int32_t* CursorOf(int64_t chunk) const { return scratch_.cursor + chunk * g_.strips; }
+
+  void LocateChunk(int64_t first, int64_t last) const {
+    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
+      HWY_ALIGN F x[kGroup];
+      HWY_ALIGN F y[kGroup];
+      LocatePoints(p, last, x, y);
+      StorePoints(x, y, p);
+    }
+    if (kCanShare) hwy::FlushStream();
+  }
+
   void LocatePoints(int64_t first, int64_t last, F* x, F* y) const {
     HWY_ALIGN F grid_x[kGroup];
     HWY_ALIGN F grid_y[kGroup];
@@ -143,19 +161,21 @@ class PointLister {
 
   // Locates all points and lists their groups. False, and no lists, as soon as a chunk's groups
   // touch more than one and a half strips on average (and 32 more in all).
-  bool ListGroups() const {
+  static bool ListGroups(const SlabCall<T>& call, const ImageRange& images) {
     std::atomic<bool> smooth{true};
-    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
-      if (!smooth.load(std::memory_order_relaxed)) return;
-      if (!CountGroups(first, last, scratch_.cursor + chunk * g_.strips)) {
-        smooth.store(false, std::memory_order_relaxed);
-      }
-    });
+    ForChunks(call, images,
+              [&](const PointLister& image, int64_t chunk, int64_t first, int64_t last) {
+                if (!smooth.load(std::memory_order_relaxed)) return;
+                if (!image.CountGroups(first, last, image.CursorOf(chunk))) {
+                  smooth.store(false, std::memory_order_relaxed);
+                }
+              });
     if (!smooth.load(std::memory_order_relaxed)) return false;
-    StartCursors(scratch_.cursor);
-    call_.ForChunks([&](int64_t chunk, int64_t first, int64_t last) {
-      PlaceGroups(first, last, scratch_.cursor + chunk * g_.strips);
-    });
+    StartCursors(call, images);
+    ForChunks(call, images,
+              [](const PointLister& image, int64_t chunk, int64_t first, int64_t last) {
+                image.PlaceGroups(first, last, image.CursorOf(chunk));
+              });
     return true;
   }
 
@@ -266,7 +286,14 @@ class PointLister {
 
   // Counts -> starting positions, strip by strip and inside a strip chunk by chunk. The row behind
   // the last chunk's gets the strips' ends.
-  void StartCursors(int32_t* cursor) const {
+  static void StartCursors(const SlabCall<T>& call, const ImageRange& images) {
+    call.Loop(images.count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) PointLister(call, images, i).StartCursors();
+    });
+  }
+
+  void StartCursors() const {
+    int32_t* const cursor = scratch_.cursor;
     int32_t position = 0;
     for (int64_t strip = 0; strip < g_.strips; ++strip) {
       for (int64_t chunk = 0; chunk < g_.chunks; ++chunk) {
@@ -339,7 +366,7 @@ class PointLister {
   const SlabGeometry& g_;
   const PointGeometry<F>& geometry_;
   const T* grid_;
-  const ImageScratch<F>& scratch_;
+  const ImageScratch<F> scratch_;
 };
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -44,6 +44,13 @@ struct ImageScratch {
   F* gathered;
 };
 
+// Images that are computed together: image first + i has scratch memory scratch + i.
+struct ImageRange {
+  int64_t first;
+  int64_t count;
+  int64_t scratch;
+};
+
 // One call. A stage of an image reads it and the scratch of that image.
 template <class T>
 struct SlabCall {
@@ -60,7 +67,8 @@ struct SlabCall {
 
   const T* GridOf(int64_t n) const { return static_cast<const T*>(p.grid) + n * p.grid_stride[0]; }
 
-  ImageScratch<F> ScratchOf(int slot) const {
+  ImageScratch<F> ScratchOf(const ImageRange& images, int64_t i) const {
+    const int64_t slot = images.scratch + i;
     unsigned char* base = memory + g.image_offset + static_cast<uint64_t>(slot) * g.image_bytes;
     const int64_t groups = (g.points + int64_t{kGroup} - 1) / int64_t{kGroup};
     auto* index = g.strips > 1 ? reinterpret_cast<int32_t*>(base + g.index_offset) : nullptr;
@@ -79,7 +87,7 @@ struct SlabCall {
     return reinterpret_cast<F*>(memory + static_cast<uint64_t>(slot) * g.slab_bytes);
   }
 
-  // A stage: body(first, last) over ranges of [0, count), on all threads unless each has an image.
+  // A stage: body(begin, end) over ranges of [0, count), on all threads unless each has an image.
   template <class Body>
   void Loop(int64_t count, const Body& body) const {
     if (g.by_image) {
@@ -89,13 +97,14 @@ struct SlabCall {
     }
   }
 
-  // body(chunk, first point, last point) for every chunk of points.
+  // body(i, chunk, first point, last point) for every chunk of points of the i-th of these images.
   template <class Body>
-  void ForChunks(const Body& body) const {
-    Loop(g.chunks, [&](int64_t begin, int64_t end) {
-      for (int64_t chunk = begin; chunk < end; ++chunk) {
+  void ForChunks(const ImageRange& images, const Body& body) const {
+    Loop(images.count * g.chunks, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t chunk = at % g.chunks;
         const int64_t first = chunk * g.chunk_points;
-        body(chunk, first, std::min(first + g.chunk_points, g.points));
+        body(at / g.chunks, chunk, first, std::min(first + g.chunk_points, g.points));
       }
     });
   }

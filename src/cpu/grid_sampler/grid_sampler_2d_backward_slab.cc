@@ -91,33 +91,40 @@ class Backward {
 
   void Run() const {
     if (!g_.by_image) {
-      for (int64_t n = 0; n < s_.n; ++n) RunImage(n, 0);
+      for (int64_t n = 0; n < s_.n; n += g_.images) {
+        RunImages({n, std::min(g_.images, s_.n - n), 0});
+      }
       return;
     }
-    runtime::ParallelForSlots(s_.n, g_.slots, [&](int slot, int64_t n) { RunImage(n, slot); });
+    runtime::ParallelForSlots(s_.n, g_.slots, [&](int slot, int64_t n) {
+      RunImages({n, 1, slot});
+    });
   }
 
  private:
   using Scratch = ImageScratch<F>;
 
-  void RunImage(int64_t n, int slot) const {
-    const Scratch scratch = call_.ScratchOf(slot);
+  void RunImages(const ImageRange& images) const {
     bool in_lists = false;
     if (p_.want_input_grad || call_.slopes) {
-      const PointOrder order = PointLister<T>(call_, n, scratch).List();
+      const PointOrder order = PointLister<T>::List(call_, images);
       in_lists = g_.in_lists && order != PointOrder::kSmooth;
       if (order == PointOrder::kRandom && g_.group_blocks > 0) {
         for (int64_t block = 0; block < g_.blocks.count; block += g_.group_blocks) {
           const int64_t end = std::min(block + g_.group_blocks, g_.blocks.count);
-          GatherGradOutput(n, block, end, scratch);
-          RunStrips(n, block, end, scratch, Lists::kGathered, slot);
+          GatherGradOutput(images, block, end);
+          RunStrips(images, block, end, Lists::kGathered);
         }
       } else {
         const Lists lists = order == PointOrder::kSmooth ? Lists::kGroups : Lists::kPoints;
-        RunStrips(n, 0, g_.blocks.count, scratch, lists, slot);
+        RunStrips(images, 0, g_.blocks.count, lists);
       }
     }
-    if (p_.want_grid_grad) GridGradFinisher<T>(call_, n, scratch, in_lists).Run();
+    if (!p_.want_grid_grad) return;
+    call_.ForChunks(images, [&](int64_t i, int64_t, int64_t first, int64_t last) {
+      GridGradFinisher<T>(call_, images.first + i, call_.ScratchOf(images, i), in_lists)
+          .Run(first, last);
+    });
   }
 
   // ---- gradOutput -------------------------------------------------------------------------------
@@ -132,12 +139,12 @@ class Backward {
     return scratch.gathered + block % g_.group_blocks * g_.points * g_.blocks.MostLanes();
   }
 
-  void GatherGradOutput(int64_t n, int64_t begin, int64_t end, const Scratch& scratch) const {
+  void GatherGradOutput(const ImageRange& images, int64_t begin, int64_t end) const {
     for (int64_t block = begin; block < end; ++block) {
-      const GradOutputBlock<T> from = GradOutputOf(n, block);
-      F* to = GatheredOf(block, scratch);
       g_.blocks.WithLanes(block, [&](auto lanes) {
-        call_.ForChunks([&](int64_t, int64_t first, int64_t last) HWY_ATTR {
+        call_.ForChunks(images, [&](int64_t i, int64_t, int64_t first, int64_t last) HWY_ATTR {
+          const GradOutputBlock<T> from = GradOutputOf(images.first + i, block);
+          F* const to = GatheredOf(block, call_.ScratchOf(images, i));
           for (int64_t p = first; p < last; p += 64) {
             const int64_t count = std::min<int64_t>(64, last - p);
             if (!call_.Shared()) {
@@ -147,8 +154,8 @@ class Backward {
             HWY_ALIGN F points[64 * lanes];
             FetchPoints<T, lanes>(&from, p, nullptr, count, points);
             const BlockTag<F, lanes> d;
-            for (int64_t i = 0; i < count * lanes; i += kBlockLanes<F, lanes>) {
-              hn::Stream(hn::Load(d, points + i), d, to + p * lanes + i);
+            for (int64_t k = 0; k < count * lanes; k += kBlockLanes<F, lanes>) {
+              hn::Stream(hn::Load(d, points + k), d, to + p * lanes + k);
             }
           }
           if (kCanShare) hwy::FlushStream();
@@ -159,25 +166,27 @@ class Backward {
 
   // ---- strips -----------------------------------------------------------------------------------
 
-  void RunStrips(int64_t n, int64_t begin, int64_t end, const Scratch& scratch, Lists lists,
-                 int image_slot) const {
-    const int64_t blocks = end - begin;
-    const auto run_strip = [&](int slot, int64_t block, int64_t strip) {
-      g_.blocks.WithLanes(
-          block, [&](auto lanes) { RunStrip<lanes>(n, block, strip, scratch, lists, slot); });
+  void RunStrips(const ImageRange& images, int64_t begin, int64_t end, Lists lists) const {
+    const int64_t blocks = images.count * (end - begin);  // of all images, one after the other
+    const auto run_strip = [&](int slot, int64_t at, int64_t strip) {
+      const int64_t i = at / (end - begin);
+      const int64_t block = begin + at % (end - begin);
+      g_.blocks.WithLanes(block, [&](auto lanes) {
+        RunStrip<lanes>(images.first + i, block, strip, call_.ScratchOf(images, i), lists, slot);
+      });
     };
-    const auto run_block = [&](int slot, int64_t i) {
-      for (int64_t strip = 0; strip < g_.strips; ++strip) run_strip(slot, begin + i, strip);
+    const auto run_block = [&](int slot, int64_t at) {
+      for (int64_t strip = 0; strip < g_.strips; ++strip) run_strip(slot, at, strip);
     };
     if (g_.by_image) {
-      for (int64_t i = 0; i < blocks; ++i) run_block(image_slot, i);
+      for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
       // On a random grid, the gridGrad sums of a block's strips are stored side by side (but
       // in_lists): threads in different strips would take the cache lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {
-        run_strip(slot, begin + i / g_.strips, i % g_.strips);
+        run_strip(slot, i / g_.strips, i % g_.strips);
       });
     }
   }
