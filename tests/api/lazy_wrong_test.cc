@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "support/api/lazy_program.h"
@@ -139,6 +140,11 @@ INSTANTIATE_TEST_SUITE_P(, WrongProgramDeathTest, testing::ValuesIn(WrongProgram
                          NameOfProgram);
 
 TEST_P(WrongProgramDeathTest, IsWrongHereAndTheCallsAreNamed) {
+#ifdef __SANITIZE_THREAD__
+  if (std::string_view(GetParam().name) == "AQueryIsNotASynchronise") {
+    GTEST_SKIP() << "the query begins the work, which writes what the host reads: a race indeed";
+  }
+#endif
   EXPECT_LAZY(GetParam(), "0", GetParam().report);
 }
 
