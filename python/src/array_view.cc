@@ -162,8 +162,9 @@ ArrayView::ArrayView(nb::handle object, const char* name, Access access) : name_
   if (!FromExchangeApi(object) && !FromBuffer(object) && !FromCapsule(object) &&
       !FromNumpyBfloat16(object)) {
     if (refused_) ThrowUnreadable(name_, *refused_);
-    ThrowTypeError("%s is of type %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
-                   name_, nb::str(object.type().attr("__name__")).c_str());
+    ThrowTypeError(
+        "%s is of type %s, but must be an array (NumPy, PyTorch, JAX or any with __dlpack__)",
+        name_, nb::str(object.type().attr("__name__")).c_str());
   }
   CheckAlignment();
   if (access == Access::kWrite && read_only_) ThrowValueError("%s is read-only", name_);

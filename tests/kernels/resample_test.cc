@@ -297,7 +297,12 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {8, 20, 30}, .out = {16, 40, 60}, .c = 70, .from = kPixels, .to = kPixels},
        "channels_last"},
       // Pixels to planes.
-      {{.mode = kCubic, .in = {40, 51}, .out = {81, 99}, .c = 70, .backward = true, .from = kPixels},
+      {{.mode = kCubic,
+        .in = {40, 51},
+        .out = {81, 99},
+        .c = 70,
+        .backward = true,
+        .from = kPixels},
        "channels_last"},
       {{.in = {8, 20, 30}, .out = {9, 13, 40}, .n = 2, .c = 35, .from = kPixels}, "channels_last"},
       {{.mode = kAACubic, .in = {200, 400}, .out = {37, 51}, .c = 3, .from = kPixels}, "columns"},
