@@ -227,8 +227,8 @@ def summary(records: list[dict[str, Any]], threads: list[int]) -> Iterator[str]:
     long = [r for r in records if is_long(r)]
     for count in threads[1:] if long else ():
         values = [efficiency(r, count) for r in long]
-        text = f"- {count} threads, {len(long)} calls of more than a millisecond: median efficiency "
-        text += f"{statistics.median(values):.2f}, lowest {min(values):.2f}"
+        text = f"- {count} threads, {len(long)} calls of more than a millisecond: efficiency "
+        text += f"{statistics.median(values):.2f} (median), lowest {min(values):.2f}"
         if wanted := WANTED.get(count):
             below = [r["name"] for r, v in zip(long, values) if v < wanted]
             text += f"; below {wanted}: {', '.join(below) or 'none'}"
