@@ -337,6 +337,7 @@ TEST_F(ResampleTest, TakesTheExpectedPathAndDoesNotDependOnThreads) {
     for (const PathCase& c : PathCases()) {
       ResampleCase params = c.params;
       for (const Element element : {Element::kFloat, PickOf(random, kElements)}) {
+        if (ShortRun() && element != Element::kFloat) continue;
         params.element = element;
         const std::string path = ExpectSameBytes(params, random);
         // Of doubles a window holds fewer, and pixels of few channels are more.
@@ -356,6 +357,7 @@ TEST_F(ResampleTest, EqualsTheReferencePastTheCaches) {
   for (const PathCase& c : PathCases()) {
     ResampleCase params = c.params;
     for (const Element element : {Element::kFloat, PickOf(random, kElements)}) {
+      if (ShortRun() && element != Element::kFloat) continue;
       params.element = element;
       ExpectSameBytes(params, random);
       params.to = params.to == Layout::kContiguous ? Layout::kOffset : params.to;
