@@ -157,21 +157,11 @@ bool PrintLines(const GuardStack& stack) {
     // thread.
     for (;;) syscall(SYS_exit_group, text.empty() ? 1 : 0);
   }
-  clockid_t clock = 0;
-  const bool has_clock = clock_getcpuclockid(child, &clock) == 0;
-  timespec used{};
-  // A child that still gets CPU time, on a busy machine little of it, may take a minute.
-  for (int tries = 0, idle = 0; tries < 12'000 && idle < 400; ++tries, ++idle) {
+  for (int tries = 0; tries < 400; ++tries) {
     int status = -1;
     if (waitpid(child, &status, WNOHANG | __WALL) != 0) return status == 0;
     const timespec pause{0, 5'000'000};
     nanosleep(&pause, nullptr);
-    timespec now{};
-    if (has_clock && clock_gettime(clock, &now) == 0 &&
-        (now.tv_sec != used.tv_sec || now.tv_nsec != used.tv_nsec)) {
-      used = now;
-      idle = 0;
-    }
   }
   // It waits for a lock that the interrupted code holds: the next one would too.
   the_library.store(nullptr);

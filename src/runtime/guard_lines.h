@@ -16,8 +16,8 @@ void FindLineReader();
 std::string DescribeLines(const GuardStack& stack);
 
 // The same to stderr, for signal handlers: a child of this process reads and prints, so that
-// whatever the interrupted code was at, this one goes on, two seconds after the child's last step.
-// Whether there was something to print.
+// whatever the interrupted code was at, this one goes on, after two seconds at the latest. Whether
+// there was something to print.
 bool PrintLines(const GuardStack& stack);
 
 }  // namespace portacl::runtime
