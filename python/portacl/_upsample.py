@@ -65,6 +65,10 @@ def _with(*parts: str) -> Callable[[Function], Function]:
     return add
 
 
+def _modes(align_corners: Any, antialias: Any) -> tuple[bool, bool]:
+    return flag("align_corners", align_corners), flag("antialias", antialias)
+
+
 @_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
 def upsample_linear(
     input: Any,
@@ -82,8 +86,7 @@ def upsample_linear(
         output_size,
         scales,
         out,
-        flag("align_corners", align_corners),
-        flag("antialias", antialias),
+        *_modes(align_corners, antialias),
     )
 
 
@@ -104,8 +107,7 @@ def upsample_linear_backward(
         input_size,
         scales,
         out,
-        flag("align_corners", align_corners),
-        flag("antialias", antialias),
+        *_modes(align_corners, antialias),
     )
 
 
@@ -126,8 +128,7 @@ def upsample_cubic(
         output_size,
         scales,
         out,
-        flag("align_corners", align_corners),
-        flag("antialias", antialias),
+        *_modes(align_corners, antialias),
     )
 
 
@@ -148,8 +149,7 @@ def upsample_cubic_backward(
         input_size,
         scales,
         out,
-        flag("align_corners", align_corners),
-        flag("antialias", antialias),
+        *_modes(align_corners, antialias),
     )
 
 

@@ -61,6 +61,13 @@ def _nearest(name: str, what: str) -> tuple[Any, Any]:
     )
 
 
+def _modes(align_corners: Any, antialias: Any) -> dict[str, bool]:
+    return {
+        "align_corners": flag("align_corners", align_corners),
+        "antialias": flag("antialias", antialias),
+    }
+
+
 def _weighted(name: str, what: str) -> tuple[Any, Any]:
     def resize(
         input: Any,
@@ -71,10 +78,7 @@ def _weighted(name: str, what: str) -> tuple[Any, Any]:
         antialias: bool = False,
         data_format: str = "channels_first",
     ) -> jax.Array:
-        modes = {
-            "align_corners": flag("align_corners", align_corners),
-            "antialias": flag("antialias", antialias),
-        }
+        modes = _modes(align_corners, antialias)
         return _resize(name, input, output_size, scales, data_format, **modes)
 
     def backward(
@@ -86,10 +90,7 @@ def _weighted(name: str, what: str) -> tuple[Any, Any]:
         antialias: bool = False,
         data_format: str = "channels_first",
     ) -> jax.Array:
-        modes = {
-            "align_corners": flag("align_corners", align_corners),
-            "antialias": flag("antialias", antialias),
-        }
+        modes = _modes(align_corners, antialias)
         return _resize_backward(name, grad_output, input_size, scales, data_format, **modes)
 
     text = f"Resize by {what}; differentiable any number of times, in both modes.\n"
