@@ -19,10 +19,9 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(items):
-    """Put files that start JAX's threads last: tests of other files fork."""
-    items.sort(
-        key=lambda item: item.path.name in ("test_arrays.py", "test_jax.py", "test_testing.py")
-    )
+    """Put files that start JAX's threads last: tests of other files start processes."""
+    jax = ("arrays", "jax", "jax_devices", "listed", "odd_arguments", "testing")
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") in jax)
 
 
 @pytest.fixture

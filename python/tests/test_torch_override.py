@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import threading
+from pathlib import Path
 
 import pytest
 
-from child import PATIENCE, output_of, run_python
+from child import output_of, run_python
 
 torch = pytest.importorskip("torch")
 
@@ -324,66 +323,10 @@ def test_threads_of_autograd():
     assert all(torch.equal(a, b) for got in found for a, b in zip(got, wanted))
 
 
-class Warped(torch.utils.data.Dataset):
-    """Computes gradients in the worker process."""
-
-    def __len__(self):
-        return 6
-
-    def __getitem__(self, index):
-        return (*gradients(*make(seed=index)), torch.tensor(portacl.get_num_threads()))
-
-
-@pytest.mark.parametrize("context", ["fork", "spawn"])
-def test_data_loader_workers(context):
-    pt.enable()
-    portacl.set_num_threads(2)
-    big = torch.randn(1, 4, 256, 256)
-    gradients(big, torch.rand(1, 256, 256, 2) * 2 - 1)  # the thread arena is in use before the fork
-    loader = torch.utils.data.DataLoader(
-        Warped(), batch_size=None, num_workers=2, multiprocessing_context=context
-    )
-    for index, (x_grad, grid_grad, threads) in enumerate(loader):
-        wanted = gradients(*make(seed=index))
-        if context == "fork":  # a spawned worker starts with stock PyTorch
-            assert int(threads) == 1
-            assert torch.equal(x_grad, wanted[0]) and torch.equal(grid_grad, wanted[1])
-        else:
-            torch.testing.assert_close(x_grad, wanted[0])
-
-
-def test_forked_child_of_a_busy_process():
-    """fork() while other threads compute: the child neither hangs nor differs."""
-    pt.enable()
-    portacl.set_num_threads(2)
-    x, grid = torch.randn(2, 8, 128, 128), torch.rand(2, 128, 128, 2) * 2 - 1
-    wanted = [t.numpy().tobytes() for t in gradients(x, grid)]
-    stop = threading.Event()
-
-    def work():
-        while not stop.is_set():
-            gradients(x, grid)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        for _ in range(5):
-            child = os.fork()
-            if child == 0:
-                # Kernels only: autograd and PyTorch's own thread pool do not survive a fork.
-                signal.alarm(PATIENCE)
-                got = aten.grid_sampler_2d_backward(
-                    torch.from_numpy(ONES), x, grid, 0, 0, False, (True, True)
-                )
-                os._exit(0 if [t.numpy().tobytes() for t in got] == wanted else 3)
-            _, status = os.waitpid(child, 0)
-            assert status == 0
-    finally:
-        stop.set()
-        thread.join()
-
-
-ONES = torch.ones(2, 8, 128, 128).numpy()
+@pytest.mark.parametrize("program", [("loader", "fork"), ("loader", "spawn"), ("busy",)])
+def test_processes_that_fork(program):
+    printed = output_of(Path(__file__).with_name("forking.py"), *program, CUDA_VISIBLE_DEVICES="")
+    assert printed.endswith("done\n")
 
 
 # What both programs below begin with. From "begun" on whatever is not a clean end is the operator's
