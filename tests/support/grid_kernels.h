@@ -27,8 +27,9 @@ struct Mask {
 };
 inline constexpr Mask kBoth = {true, true};
 
-// Calls check(kernel, path) for every kernel of this machine, each number of threads and the paths
-// that the test means, with a trace of them; check() is false where the path does not serve.
+// Calls check(kernel, path) for every kernel of this machine, each number of threads (a short run:
+// the last one) and the paths that the test means, with a trace of them; check() is false if the
+// path does not serve.
 template <class Params, class Check>
 void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const GridCase& c,
                 const GridMode& mode, Layout layout, const std::vector<int>& threads,
@@ -36,6 +37,7 @@ void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const Gr
   for (const auto& kernel : kernels) {
     if (!kernel.available()) continue;
     for (const int count : threads) {
+      if (ShortRun() && count != threads.back()) continue;
       SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
                    NameOf(mode) + ", " + NameOf(c.input.element()) + ", " + NameOf(layout) +
                    ", input " + ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape()));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/kernel.h"
+#include "support/api/random.h"
 
 namespace portacl_test {
 
@@ -47,7 +48,8 @@ void ForPaths(const portacl::base::Kernel<Params>& kernel, const Paths& paths, c
   EXPECT_TRUE(served) << kernel.name << " has no path that serves the call";
 }
 
-// That each of these paths has run so often in this test, of every kernel that this CPU has.
+// That each of these paths has run so often in this test (a short run: half as often), of every
+// kernel that this CPU has.
 template <class Params>
 void ExpectRan(std::span<const portacl::base::Kernel<Params>> kernels, const Paths& paths,
                int times = 1) {
@@ -55,7 +57,8 @@ void ExpectRan(std::span<const portacl::base::Kernel<Params>> kernels, const Pat
     if (!kernel.available()) continue;
     for (const std::string_view path : paths) {
       const std::string name = std::string(kernel.name) + ":" + std::string(path);
-      EXPECT_GE(paths_run[name], times) << name << " ran too seldom for this test's purpose";
+      EXPECT_GE(paths_run[name], ByRunLength(times, (times + 1) / 2))
+          << name << " ran too seldom for this test's purpose";
     }
   }
 }
