@@ -1,8 +1,8 @@
 """Cases of test_jax_devices.py: each transformation of each operator, against jax.numpy.
 
 As a program it runs the cases whose names hold one of its arguments ("-": nearly all), or a brief
-selection, and prints what went wrong as JSON, after a line for each case on the error output. XLA must
-have been told of four devices (``XLA_FLAGS``). The program turns on JAX's double precision itself.
+selection, and prints what went wrong as JSON, after a line for each case on the error output. XLA
+must have been told of four devices (``XLA_FLAGS``). The program turns on double precision itself.
 """
 
 from __future__ import annotations
