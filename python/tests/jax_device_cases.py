@@ -1,8 +1,8 @@
 """Cases of test_jax_devices.py: each transformation of each operator, against jax.numpy.
 
 As a program it runs the cases whose names hold one of its arguments ("-": nearly all), or a brief
-selection, and prints what went wrong as JSON, after a line for each case on the error output. XLA must
-have been told of four devices (``XLA_FLAGS``).
+selection, and prints what went wrong as JSON, after a line for each case on the error output. XLA
+must have been told of four devices (``XLA_FLAGS``). The program turns on double precision itself.
 """
 
 from __future__ import annotations
@@ -363,6 +363,10 @@ BRIEF = [name for name, run in CASES.items() if not isinstance(run, partial) or 
 
 
 def main(chosen):
+    if jax.device_count() != DEVICES:
+        flag = f"--xla_force_host_platform_device_count={DEVICES}"
+        sys.exit(f"jax_device_cases: {jax.device_count()} devices; run it with XLA_FLAGS={flag}")
+    jax.config.update("jax_enable_x64", True)
     outcomes = {}
     wanted = (lambda name: any(part in name for part in chosen)) if chosen else BRIEF.__contains__
     names = [name for name in CASES if wanted(name)]

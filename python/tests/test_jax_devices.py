@@ -29,7 +29,6 @@ def outcomes():
         Path(jax_device_cases.__file__),
         XLA_FLAGS=f"{flags} --xla_force_host_platform_device_count={jax_device_cases.DEVICES}",
         JAX_PLATFORMS="cpu",
-        JAX_ENABLE_X64="1",
     )
     return json.loads(printed.splitlines()[-1])
 

@@ -113,6 +113,28 @@ def test_modules_and_exit_codes(tmp_path, monkeypatch):
     done = run_python("-m", "portacl.torch", "missing.py")
     assert done.returncode == 2 and "there is no file 'missing.py'" in done.stderr
     assert run_python("-m", "portacl.torch").returncode == 2
+    done = run_python("-m", "portacl.torch", "--profile-json", "none/facts.json", "steps.py")
+    assert done.returncode == 2 and "--profile-json 'none/facts.json'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"),
+    [
+        (["--forward", "--profile"], ["--profile", "--forward"]),
+        (["--profile", "2", "--forward"], ["3"]),
+        (["--profile=2", "--forward", "--profile-json", "facts.json"], ["-m", "x", "--check"]),
+    ],
+)
+@pytest.mark.parametrize("program", [["steps.py"], ["-m", "steps"], ["-msteps"]])
+def test_options_behind_the_program_are_its_own(tmp_path, monkeypatch, own, program, theirs):
+    (tmp_path / "steps.py").write_text(
+        "import sys, portacl.torch; print(sys.argv[1:], portacl.torch.is_enabled(forward=True))"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = run_python("-m", "portacl.torch", *own, *program, *theirs)
+    assert done.stdout.strip() == f"{theirs} True", done.stderr
+    assert "portacl took 0 of 0 calls" in done.stderr
+    assert (tmp_path / "facts.json").exists() == ("--profile-json" in own)
 
 
 def test_check_names_every_operator():

@@ -10,13 +10,14 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${CC:-cc}" -g -std=c11 -I"$home/include" tests/gdb/program.c -o "$folder/program" -L"$home/lib64" \
   -lascendcl -lnnopbase -lopapi
-# show LIBRARY_FOLDER: what gdb prints where the program has stopped.
+# show LIBRARY_FOLDER: what gdb prints where the program has stopped. Allowed is what docs/runtime.md says: where
+# the library itself is.
 show() {
   LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} gdb -nx -batch \
-    -iex "add-auto-load-safe-path $1" -iex 'set debuginfod enabled off' \
+    -iex "add-auto-load-safe-path $(dirname "$(realpath "$1/libportacl.so")")" -iex 'set debuginfod enabled off' \
     -ex 'break Stop' -ex run -ex 'info args' "$folder/program" 2>&1 </dev/null
 }
-show "$(readlink -f "$home/lib64")" >"$folder/shown"
+show "$home/lib64" >"$folder/shown"
 if grep -q 'ptrace: Operation not permitted' "$folder/shown"; then echo "SKIPPED: no ptrace"; exit 77; fi
 expect() {
   grep -qE "^$1\$" "$folder/shown" || { cat "$folder/shown"; echo "gdb does not show: $1"; exit 1; }
@@ -39,4 +40,11 @@ strip "$folder/stripped/libportacl.so"
 show "$folder/stripped" >"$folder/shown"
 expect "ints = $at \\[4, 6\\]"
 expect "stream = $at stream [0-9]+ of device 0: 0 waiting, idle"
+
+# A folder of links to it, as a wheel's sdk-path is.
+mkdir "$folder/linked"
+ln -s "$folder"/stripped/libascendcl.so "$folder"/stripped/libnnopbase.so "$folder"/stripped/libopapi.so \
+  "$folder"/stripped/libportacl.so "$folder"/stripped/libportacl.so.0 "$folder/linked"
+show "$folder/linked" >"$folder/shown"
+expect "ints = $at \\[4, 6\\]"
 echo "gdb shows tensors, scalars, arrays, lists, executors and streams"

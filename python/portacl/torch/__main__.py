@@ -71,10 +71,24 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _own_arguments(arguments: Sequence[str]) -> int:
+    """How many come before the program's: those up to its file, or to its module's name."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        name, following = arguments[at], arguments[at + 1 : at + 2]
+        if name.startswith("-m"):
+            return at + (2 if name == "-m" else 1)
+        number = name == "--profile" and following and following[0].isdigit()
+        at += 2 if number or name == "--profile-json" else 1
+    return at
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m portacl.torch",
+        usage="%(prog)s [options] (train.py | -m MODULE) [arguments of the program ...]",
         description="Run a PyTorch program, unchanged, on portacl's kernels.",
+        allow_abbrev=False,
     )
     parser.add_argument(
         "--forward", action="store_true", help="replace the functions, not their gradients alone"
@@ -93,18 +107,21 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--profile-json", metavar="FILE", help="write the table as JSON as well")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a file")
-    parser.add_argument("program", nargs=argparse.REMAINDER, help="train.py and its arguments")
-    chosen = parser.parse_args(arguments)
+    end = _own_arguments(arguments)
+    chosen = parser.parse_args(arguments[:end])
+    chosen.program = arguments[end:]
     if not (chosen.check or chosen.program or chosen.module):
         parser.error("a program is needed: train.py arguments..., or -m module arguments...")
     if chosen.program and not chosen.module and not Path(chosen.program[0]).is_file():
         parser.error(f"there is no file {chosen.program[0]!r}")
+    if chosen.profile_json and not Path(chosen.profile_json).absolute().parent.is_dir():
+        parser.error(f"there is no folder for --profile-json {chosen.profile_json!r}")
     return chosen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line asks for."""
-    chosen = _parse(arguments)
+    chosen = _parse(sys.argv[1:] if arguments is None else arguments)
     if chosen.check:
         return _check(chosen.forward)
     os.environ["PORTACL_TORCH"] = "forward" if chosen.forward else "1"
