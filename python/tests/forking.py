@@ -1,7 +1,7 @@
-"""Programs that fork while portacl and PyTorch run: ``python forking.py loader fork|spawn`` or ``busy``.
+"""Programs that fork while portacl and PyTorch run: ``forking.py loader fork|spawn`` or ``busy``.
 
 Of a process of their own: PyTorch refuses gradients in a child if autograd has threads for another
-device than the CPU, and whether it has some depends on the machine and on the tests that ran before.
+device than the CPU, which depends on the machine and on the tests that ran before.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import sys
 import threading
 
 import torch
+from test_torch_override import aten, gradients, make
 
 import portacl
 import portacl.torch as pt
 from child import PATIENCE
-from test_torch_override import aten, gradients, make
 
 
 class Warped(torch.utils.data.Dataset):

@@ -89,9 +89,7 @@ OPERATORS = {
         ((N, 2, 6, 7), (N, 2, 4, 9)),
     ),
     "upsample_nearest_exact_backward": (
-        lambda g, weights: (
-            pj.upsample_nearest_exact_backward(g, (g.shape[0], 2, 6, 7)) * weights
-        ),
+        lambda g, weights: pj.upsample_nearest_exact_backward(g, (g.shape[0], 2, 6, 7)) * weights,
         lambda g, weights: nearest_back_by_indices((N, 2, 6, 7), g) * weights,
         ((N, 2, 4, 9), (N, 2, 6, 7)),
     ),
@@ -304,7 +302,9 @@ def is_brief(name):
     """Whether a case stands for others: all take minutes of compilation, these one."""
     if name.endswith("-grid_sampler_2d"):
         return "second_replicated" in name or not re.search("replicated|both_split", name)
-    return name.startswith(("gradient_of_shard_map-second_replicated-", "explicit_mesh-both_split-"))
+    return name.startswith(
+        ("gradient_of_shard_map-second_replicated-", "explicit_mesh-both_split-")
+    )
 
 
 # ---- single properties

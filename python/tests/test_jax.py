@@ -377,7 +377,10 @@ def test_names_of_pytorch_and_channels_last():
         assert down.shape == last.shape
     for call, words in (
         (lambda: pj.grid_sampler_2d(image, grid, padding_mode="wrap"), "padding_mode is 'wrap'"),
-        (lambda: pj.grid_sampler_2d(image, grid, padding="border", padding_mode="zeros"), "two names"),
+        (
+            lambda: pj.grid_sampler_2d(image, grid, padding="border", padding_mode="zeros"),
+            "two names",
+        ),
         (lambda: pj.grid_sampler_2d(last, grid, data_format="NDHWC"), "has 4 axes"),
         (lambda: pj.upsample_nearest_exact(last, 3, data_format="HWC"), "data_format is 'HWC'"),
     ):

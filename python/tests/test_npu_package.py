@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from child import output_of
 
 ROOT = Path(__file__).resolve().parents[2]

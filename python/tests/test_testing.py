@@ -22,7 +22,9 @@ def own_results(case):
     """The case through the package's functions."""
     sample = sample_inputs(case)
     i, a = sample.inputs, sample.arguments
-    scales = [a[key] for key in ("scales", "scaleL", "scalesD", "scalesH", "scalesW") if key in a] or None
+    scales = [
+        a[key] for key in ("scales", "scaleL", "scalesD", "scalesH", "scalesW") if key in a
+    ] or None
     words = {"interpolation": "interpolationMode", "padding": "paddingMode"}
     modes = {key: a[name] for key, name in words.items() if name in a}
     if "alignCorners" in a:

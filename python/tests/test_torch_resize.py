@@ -123,7 +123,7 @@ def test_enabled_derivatives(modes, shape, size):
 
 
 def test_kernels_are_used(way):
-    """A NaN beside a weight of 0 tells the kernels apart from nothing, the layout does: row-major."""
+    """A NaN beside a weight of 0 tells the kernels apart from nothing; the layout does."""
     x = torch.randn(1, 8, 40, 40).contiguous(memory_format=torch.channels_last)
     with pt.accelerated(forward=True):
         a, b = (F.interpolate(t, scale_factor=2.3, mode="bicubic") for t in (x, x.contiguous()))
