@@ -186,20 +186,12 @@ constexpr GraphRow kRows[] = {
      ReadTransData},
 };
 
-// " (did you mean GridSampler2DGrad?)" where a name of the list is spelled much like the word.
+// " (did you mean GridSampler2DGrad?)" if a name of the list is spelled much like the word.
 std::string Meant(std::string_view word) {
-  size_t distance = word.size() / 4 + 1;
-  std::string_view nearest;
-  for (const GraphRow& listed : kRows) {
-    const std::string_view name = listed.type;
-    if (name.size() > base::kLongestWord) continue;
-    const size_t here = base::EditDistance(word, name);
-    if (here < distance) {
-      distance = here;
-      nearest = name;
-    }
-  }
-  return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+  const auto* const nearest =
+      base::NearestTo(word, kRows, word.size() / 4 + 1,
+                      [](const GraphRow& row) { return std::string_view(row.type); });
+  return nearest == std::end(kRows) ? "" : fmt::format(" (did you mean {}?)", nearest->type);
 }
 
 }  // namespace

@@ -74,17 +74,13 @@ bool IsForeign(std::string_view name) {
 // The variable that is spelled much like `name` or ends with its words, or "".
 std::string_view Nearest(std::string_view name) {
   const std::string_view word = name.substr(kPrefix.size());
-  std::string_view nearest;
-  size_t distance = word.size() / 3 + 1;
   for (const std::string_view variable : kVariables) {
     if (!word.empty() && variable.ends_with(name.substr(kPrefix.size() - 1))) return variable;
-    const size_t here = EditDistance(word, variable.substr(kPrefix.size()));
-    if (here < distance) {
-      distance = here;
-      nearest = variable;
-    }
   }
-  return nearest;
+  const auto nearest =
+      NearestTo(word, kVariables, word.size() / 3 + 1,
+                [](std::string_view variable) { return variable.substr(kPrefix.size()); });
+  return nearest == std::end(kVariables) ? "" : *nearest;
 }
 
 // A mistyped name must not pass in silence: named on stderr at the first read, once a process.

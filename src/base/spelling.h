@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace portacl::base {
@@ -28,6 +29,23 @@ inline size_t EditDistance(std::string_view from, std::string_view to) {
     }
   }
   return rows[from.size() % 3][to.size()];
+}
+
+// What of `range` is spelled most like `word`: spelling(entry) is less than `distance` letters from
+// it. The range's end if nothing is.
+template <class Range, class Spelling>
+auto NearestTo(std::string_view word, const Range& range, size_t distance,
+               const Spelling& spelling) {
+  auto nearest = std::end(range);
+  for (auto entry = std::begin(range); entry != std::end(range); ++entry) {
+    const std::string_view name = spelling(*entry);
+    if (name.size() > kLongestWord) continue;
+    const size_t here = EditDistance(word, name);
+    if (here >= distance) continue;
+    distance = here;
+    nearest = entry;
+  }
+  return nearest;
 }
 
 }  // namespace portacl::base
