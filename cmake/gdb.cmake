@@ -6,8 +6,11 @@ target_link_libraries(portacl_gdb_types PRIVATE portacl_internal portacl_strict_
 target_compile_options(portacl_gdb_types PRIVATE -g -gz -femit-class-debug-always
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=."
   "-ffile-prefix-map=${PROJECT_BINARY_DIR}=.")
-# portacl_install_gdb(FOLDER LIBRARY ...): for that file name of the library; more arguments go to install().
+# portacl_install_gdb(FOLDER LIBRARY ...): for that file name of the library; more arguments go to install(). Where FOLDER is
+# gdb's own, the types are beside the library all the same.
 function(portacl_install_gdb folder library)
   install(FILES "${gdb_folder}/printers.py" RENAME "${library}-gdb.py" DESTINATION "${folder}" ${ARGN})
-  install(FILES $<TARGET_OBJECTS:portacl_gdb_types> RENAME libportacl-types.o DESTINATION "${folder}" ${ARGN})
+  string(REGEX REPLACE "^share/gdb/auto-load/usr/" "" library_folder "${folder}")
+  install(FILES $<TARGET_OBJECTS:portacl_gdb_types> RENAME libportacl-types.o
+          DESTINATION "${library_folder}" ${ARGN})
 endfunction()

@@ -178,7 +178,6 @@ set(CPACK_DEBIAN_DEB-LIBPORTACL0_PACKAGE_CONTROL_EXTRA "${debian_texts}/triggers
 debian_package(libportacl-dev libdevel "libportacl0 ${same}" "development files"
 "This package has the headers and, in /usr/lib/portacl/ascend, a tree with which
 programs for Ascend's aclnn API are built and run.")
-set(CPACK_DEBIAN_DEB-LIBPORTACL-DEV_PACKAGE_SHLIBDEPS OFF)
 debian_package(portacl science "libportacl0 ${same}" "command line"
 "This package has the program portacl, which runs the operators on pictures and
 arrays, and verifies other implementations of them.")

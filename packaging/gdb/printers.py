@@ -1,16 +1,18 @@
 """What gdb shows of aclTensor, aclIntArray and the other handles of an aclnn program.
 
-gdb loads this file with libportacl.so, beside which it lies under that name and ``-gdb.py``, where
-``auto-load safe-path`` holds the folder. The types are in ``libportacl-types.o`` there. Memory is
-only read, so that programs that have stopped anywhere and core files are shown alike. A destroyed
-or foreign handle is not known for one here: what its memory holds is shown.
+gdb loads this file with libportacl.so, beside which it lies under that name and ``-gdb.py``,
+where ``auto-load safe-path`` holds the folder, or in gdb's own folder, under the library's path.
+The types are in ``libportacl-types.o`` beside the library. Memory is only read, so that programs
+that have stopped anywhere and core files are shown alike. A destroyed or foreign handle is not
+known for one here: what its memory holds is shown.
 """
 
 import os
 
 import gdb
 
-TYPES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libportacl-types.o")
+LIBRARY_FOLDER = os.path.dirname(os.path.abspath(__file__)).split("/share/gdb/auto-load")[-1]
+TYPES = os.path.join(LIBRARY_FOLDER, "libportacl-types.o")
 DTYPES = {-1: "UNDEFINED", 0: "FLOAT", 1: "FLOAT16", 2: "INT8", 3: "INT32", 4: "UINT8", 6: "INT16",
           9: "INT64", 11: "DOUBLE", 12: "BOOL", 27: "BF16"}
 SHOWN = 64  # members of an array

@@ -70,7 +70,9 @@ int main(void) {
 END
 "${CC:-cc}" -std=c11 -I"$home/include" "$folder/program.c" -o "$folder/program" -L"$home/lib64" \
   -lascendcl -lnnopbase -lopapi_cv -lopapi_nn -lopapi_math
-LD_LIBRARY_PATH=$home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$folder/program"
+# Debian's library is not in the tree: the caller says where it is.
+export LD_LIBRARY_PATH=$home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+"$folder/program"
 
 # Every name links, also those that programs only pass to the linker, from the folder for it; nothing but
 # the one library is loaded then. A function of theirs is none of portacl's.
@@ -80,7 +82,7 @@ for name in c_sec runtime register ge_runner tiling_api ascendalog platform prof
 done
 "${CC:-cc}" -std=c11 -I"$home/runtime/include" "$folder/program.c" -o "$folder/linked" \
   -L"$home/$arch/devlib" -Wl,--no-as-needed "${names[@]}" -lascendcl -lnnopbase -lopapi
-LD_LIBRARY_PATH=$home/lib64 "$folder/linked"
+"$folder/linked"
 loaded=$(readelf -d "$folder/linked" | grep -c 'NEEDED.*libportacl' || true)
 [ "$loaded" = 1 ] || { echo "the program loads $loaded of portacl's libraries"; exit 1; }
 printf 'int memcpy_s(void); int main(void) { return memcpy_s(); }\n' >"$folder/other.c"
@@ -90,18 +92,17 @@ if "${CC:-cc}" "$folder/other.c" -o "$folder/other" -L"$home/lib64" -lc_sec 2>/d
 fi
 
 # npu-smi says what it is and which devices there are.
-smi() { env LD_LIBRARY_PATH="$home/lib64" "$@"; }
-smi PORTACL_DEVICES=2 PORTACL_DEVICE_MEMORY=1G "$home/bin/npu-smi" info >"$folder/smi"
+env PORTACL_DEVICES=2 PORTACL_DEVICE_MEMORY=1G "$home/bin/npu-smi" info >"$folder/smi"
 for line in '\| npu-smi of portacl .*: no NPU,.*\|' '\| 1     Ascend[^ ]* +\| OK +\| .*\|' \
   '\| 0 +\| NA +\| 0 +0    / 0 +[0-9]+ +/ 1024 +\|'; do
   grep -qE "^$line\$" "$folder/smi" || { cat "$folder/smi"; echo "npu-smi does not say: $line"; exit 1; }
 done
 [ "$(awk '{ print length }' "$folder/smi" | sort -u)" = 98 ] || { echo "npu-smi's table is not straight"; exit 1; }
-smi PORTACL_DEVICES=3 "$home/bin/npu-smi" info -l | grep -qE 'Total Count +: 3$'
-[ "$(smi PORTACL_DEVICES=3 "$home/bin/npu-smi" info -m | wc -l)" = 4 ]
-if smi "$home/bin/npu-smi" set -t reset 2>"$folder/refused"; then exit 1; fi
+env PORTACL_DEVICES=3 "$home/bin/npu-smi" info -l | grep -qE 'Total Count +: 3$'
+[ "$(env PORTACL_DEVICES=3 "$home/bin/npu-smi" info -m | wc -l)" = 4 ]
+if "$home/bin/npu-smi" set -t reset 2>"$folder/refused"; then exit 1; fi
 grep -q "does not know 'set -t reset'" "$folder/refused"
-LD_LIBRARY_PATH=$home/lib64 python3 -c '
+python3 -c '
 import ctypes, subprocess, sys, os
 ctypes.CDLL("libportacl.so")
 shown = subprocess.run([sys.argv[1], "info"], capture_output=True, text=True, check=True).stdout

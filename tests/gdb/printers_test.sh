@@ -10,11 +10,13 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${CC:-cc}" -g -std=c11 -I"$home/include" tests/gdb/program.c -o "$folder/program" -L"$home/lib64" \
   -lascendcl -lnnopbase -lopapi
-# show LIBRARY_FOLDER: what gdb prints where the program has stopped. Allowed is what docs/runtime.md says: where
+# show LIBRARY_FOLDER [OPTION...]: what gdb prints where the program has stopped. Allowed is what docs/runtime.md says: where
 # the library itself is.
 show() {
-  LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} gdb -nx -batch \
-    -iex "add-auto-load-safe-path $(dirname "$(realpath "$1/libportacl.so")")" -iex 'set debuginfod enabled off' \
+  local library=$1
+  shift
+  LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} gdb -nx -batch "$@" \
+    -iex "add-auto-load-safe-path $(dirname "$(realpath "$library/libportacl.so")")" -iex 'set debuginfod enabled off' \
     -ex 'break Stop' -ex run -ex 'info args' "$folder/program" 2>&1 </dev/null
 }
 show "$home/lib64" >"$folder/shown"
@@ -46,5 +48,12 @@ mkdir "$folder/linked"
 ln -s "$folder"/stripped/libascendcl.so "$folder"/stripped/libnnopbase.so "$folder"/stripped/libopapi.so \
   "$folder"/stripped/libportacl.so "$folder"/stripped/libportacl.so.0 "$folder/linked"
 show "$folder/linked" >"$folder/shown"
+expect "ints = $at \\[4, 6\\]"
+
+# The printers in gdb's own folder, as Debian's package has them.
+own=$folder/share/gdb/auto-load
+mkdir -p "$own$folder/stripped"
+mv "$folder"/stripped/libportacl.so.*-gdb.py "$own$folder/stripped"
+show "$folder/stripped" -iex "add-auto-load-scripts-directory $own" -iex "add-auto-load-safe-path $own" >"$folder/shown"
 expect "ints = $at \\[4, 6\\]"
 echo "gdb shows tensors, scalars, arrays, lists, executors and streams"
