@@ -194,8 +194,8 @@ def self_test():
         assert look(page, file.as_uri(), "telephone") == []
         address = "https://example.org/portacl"
         heads = {
-            "": ("has no icon", "wanted \"https"),
-            f"<link rel='icon' href='{icon}'>": ("wanted \"https",),
+            "": ("has no icon", 'wanted "https'),
+            f"<link rel='icon' href='{icon}'>": ('wanted "https',),
             f"<link rel='icon' href='{icon}'><meta property='og:image' "
             f"content='{address}/_static/social-card.jpg'>": (),
         }
@@ -205,7 +205,7 @@ def self_test():
             found = look_at_head(page, f"{address}/")
             assert len(found) == len(faults), (head, found)
             assert all(words in line for words, line in zip(faults, found)), (head, found)
-        assert "wanted \"\"" in look_at_head(page, "")[0]  # a card that nobody asked for
+        assert 'wanted ""' in look_at_head(page, "")[0]  # a card that nobody asked for
         browser.close()
     print("check_pages: self-test ok")
 

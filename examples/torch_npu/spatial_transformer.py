@@ -64,7 +64,9 @@ class SpatialTransformer(nn.Module):
             *(nn.Linear(90, 32), nn.ReLU(), nn.Linear(32, 6)),
         )
         self.look[-1].weight.data.zero_()
-        self.look[-1].bias.data.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))  # changes nothing at first
+        self.look[-1].bias.data.copy_(
+            torch.tensor([1.0, 0, 0, 0, 1, 0])
+        )  # changes nothing at first
         self.classify = nn.Sequential(
             *(nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
             *(nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2)),

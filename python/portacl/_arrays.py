@@ -109,7 +109,8 @@ def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
     """Shape and dtype name of an input.
 
     Raises:
-        TypeError: no array, a masked one, or a dtype other than float16, bfloat16, float32, float64.
+        TypeError: no array, a masked one, or a dtype that is none of float16, bfloat16, float32,
+            float64.
         ValueError: not in this machine's memory, rank 0 or above 5, or a PyTorch tensor whose
             gradient would silently be lost.
 

@@ -3,7 +3,7 @@
 With portacl device memory is host memory, so an operator of PyTorch's CPU runs on tensors of the
 device ``npu`` without a copy. This package takes every such operator; portacl's operators on
 images stay portacl's. It comes into a program by itself: by ``import torch`` (entry point
-``torch.backends``), else when the device is first used. It does nothing where the ACL library of the
+``torch.backends``), else when the device is first used. It does nothing if the ACL library of the
 process is not portacl, so not on a machine with an NPU and its toolkit.
 
 ``PORTACL_NPU=0`` turns it off; ``python -m portacl_npu --operators`` lists what it takes.

@@ -92,9 +92,7 @@ def _turned(x: Any, mode: str) -> Any:
     return torch.cat((-second, first), -1)
 
 
-def _rotary_mul(
-    x: Any, cos: Any, sin: Any, rotary_mode: str = "half", rotate: Any = None
-) -> Any:
+def _rotary_mul(x: Any, cos: Any, sin: Any, rotary_mode: str = "half", rotate: Any = None) -> Any:
     if rotate is not None:
         raise _unsupported("npu_rotary_mul", "rotate")
     return x * cos + _turned(x, rotary_mode) * sin

@@ -32,14 +32,14 @@ def _gather_with_counts(
 ) -> Any:
     weights = counts.to(means.dtype).view(-1, 1)
     squares = (invstds.square().reciprocal() - eps + means.square()) * weights
-    return _gather(
-        x, means * weights, squares, running_mean, running_var, momentum, eps, counts
-    )
+    return _gather(x, means * weights, squares, running_mean, running_var, momentum, eps, counts)
 
 
 def _reduce(x: Any, eps: float) -> Any:
     if x.dim() < 2:
-        raise RuntimeError(f"batch_norm_reduce: dim input tensor is {x.dim()}, but must be at least 2")
+        raise RuntimeError(
+            f"batch_norm_reduce: dim input tensor is {x.dim()}, but must be at least 2"
+        )
     wide = x.float()
     return wide.sum(_axes(x)), wide.square().sum(_axes(x))
 

@@ -1,4 +1,4 @@
-"""A function's values and gradients with PyTorch's kernels and with portacl's, whose calls count."""
+"""Values and gradients with PyTorch's kernels and with portacl's, whose calls count."""
 
 import torch
 

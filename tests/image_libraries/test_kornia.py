@@ -11,6 +11,7 @@ from comparison import BOUND, compare
 
 import portacl.torch
 
+
 def image(*shape):
     return torch.rand(*(shape or (2, 3, 61, 83)), requires_grad=True)
 

@@ -85,9 +85,7 @@ def _by_mask(mask: Mask, values: Sequence[Any]) -> list[Any]:
     return [next(left) if is_there else None for is_there in mask]
 
 
-def _tangent_by_calls(
-    input: Any, grid: Any, *tangents: Any, modes: Modes, mask: Mask
-) -> list[Any]:
+def _tangent_by_calls(input: Any, grid: Any, *tangents: Any, modes: Modes, mask: Mask) -> list[Any]:
     """Linear in the input's tangent; in the grid's by the slopes of each channel."""
     of_input, of_grid = _by_mask(mask, tangents)
     terms = []

@@ -40,7 +40,6 @@ _apply = Operator(
 )
 
 
-
 def _call(map: Map) -> tuple[str, dict[str, Any]]:
     """All handlers of linear maps take the same attributes."""
     return map.target, {

@@ -106,4 +106,3 @@ class Operator:
         ]
         results = self(*mapped, **parameters)
         return results, [0] * len(results)
-

@@ -65,7 +65,7 @@ def _inductor_takes_apart(overload: Any) -> bool:
 def _let_inductor_call(overload: Any) -> None:
     """Register the call that Inductor makes of a function it has no rule for.
 
-    Without that it asks whether PyTorch has a formula, and takes one for an error where the variable
+    Without that it asks whether PyTorch has a formula, and takes one for an error if the variable
     CI is set, as on GitHub's runners.
     """
     lowering = sys.modules.get("torch._inductor.lowering")

@@ -156,7 +156,8 @@ def interpolate(
 
     Differentiable any number of times, in both modes: each backward is the exact transpose of its
     forward. Results have the same bits for every number of threads and layout. What PyTorch refuses
-    works: ``antialias`` in float16 and bfloat16 and on one or three axes, "bicubic" on one or three.
+    works: ``antialias`` in float16 and bfloat16 and on one or three axes, "bicubic" on one or
+    three.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32,
@@ -236,8 +237,8 @@ def _sizes_and_scales(
         scales = [_factor(name, s) for s in _per_axis(scale_factor, axes)]
         if not all(0 < s < inf for s in scales):
             raise ValueError(
-                f"{name}: scale_factor is {shown(scale_factor)}, but each factor must be a finite number "
-                f"above 0"
+                f"{name}: scale_factor is {shown(scale_factor)}, but each factor must be a finite "
+                f"number above 0"
             )
         sizes = [floor(extent * s) for extent, s in zip(input.shape[2:], scales)]
         if any(isinstance(extent, int) and extent >= 2**63 for extent in sizes):

@@ -251,9 +251,7 @@ for _axes in _SPATIAL_AXES:
     _register_grid_sampler(_axes)
 
 
-def _fake_resize(
-    input: torch.Tensor, output_size: Sequence[int], *rest: Any
-) -> torch.Tensor:
+def _fake_resize(input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:
     return _like(input, (*input.shape[:2], *output_size))
 
 
@@ -311,9 +309,7 @@ def _register_linear(
     """Kernel, shapes for compilers and derivatives of an operator that is linear."""
     torch.library.impl(f"portacl::{name}", "CPU", kernel)
     torch.library.register_fake(f"portacl::{name}", fake)
-    torch.library.register_autograd(
-        f"portacl::{name}", gradient, setup_context=setup, lib=_library
-    )
+    torch.library.register_autograd(f"portacl::{name}", gradient, setup_context=setup, lib=_library)
     _TANGENT_RULES[name] = partial(_linear_tangent, getattr(ops, name))
 
 

@@ -67,8 +67,8 @@ class _Replacement:
         library, native = torch.library.Library("aten", "IMPL"), None
         try:
             with warnings.catch_warnings():
-                # PyTorch tells, once, that kernels are replaced: that is the purpose. Of those in C++
-                # it tells in no Python warning, so that one in Python comes before.
+                # PyTorch tells, once, that kernels are replaced: that is the purpose. Of kernels in
+                # C++ it tells in no Python warning, so that one in Python comes before.
                 warnings.filterwarnings("ignore", "Warning only once for all operators")
                 first = torch.library.Library("aten", "IMPL")
                 name, kernel = next(iter(self.kernels.items()))
