@@ -118,7 +118,7 @@ std::string TensorWords(const Plan& plan) {
 void LogCall(const Plan& plan, double microseconds) {
   if (plan.logged() == nullptr) return;
   const char* const op = plan.logged()->case_name;
-  const bool backward = std::string_view(op).ends_with("_backward");
+  const bool backward = std::string_view(RowOf(plan.logged()->op).name).ends_with("_backward");
   base::LogCall(fmt::format("{},{},{},{},{},{},{},{:.3f}", kHead, plan.op(), op,
                             backward ? "backward" : "forward", plan.kernel(), TensorWords(plan),
                             ArgumentWords(plan), microseconds));

@@ -25,8 +25,10 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
   return span;
 }
 
-// Whose name a log of calls has; one of the affine grid's is of any rank.
+// Whose name a log of calls has: the aclnn function that is called, else the first that does the
+// same; one of the affine grid's is of any rank.
 const Signature* LoggedFunction(const Call& call) {
+  if (*call.signature().case_name != '\0') return &call.signature();
   const Op op = call.signature().op;
   const Signature* const function = AclnnOf(op, call.axes(), call.antialias());
   return function != nullptr ? function : AclnnOf(op, 0);

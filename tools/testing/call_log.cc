@@ -75,7 +75,9 @@ Case CaseOf(const Line& line) {
   for (const std::string& word : cli::Split(line.fields[kTensors], ' ')) {
     AddTensor(word, line.place, fields);
   }
-  for (const std::string& word : cli::Split(line.fields[kArguments], ' ')) {
+  const std::string& arguments = line.fields[kArguments];  // a function may have none
+  for (const std::string& word :
+       arguments.empty() ? std::vector<std::string>() : cli::Split(arguments, ' ')) {
     AddArgument(word, line.place, fields);
   }
   Case c = CaseFromFields(fields, line.place, 0);
