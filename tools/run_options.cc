@@ -17,6 +17,7 @@
 #include "tools/tensor/grids.h"
 #include "tools/testing/generate_parts.h"
 #include "tools/testing/host_tensors.h"
+#include "tools/usage_error.h"
 
 namespace portacl::cli {
 namespace {
@@ -417,8 +418,11 @@ std::string OptionName(const std::string& native) { return "--" + WithSeparator(
 RunTask BuildRun(const RunOptions& options) {
   std::vector<RunChoice> choices = FindRunChoices(options.op, false);
   if (choices.empty()) {
-    throw BadInput(fmt::format("unknown operator '{}'; there are {}", options.op,
-                               fmt::join(RunWords(), ", ")));
+    const std::vector<std::string> words = RunWords();
+    const std::string meant = Suggestion(options.op, words);
+    throw BadInput(fmt::format("unknown operator '{}'{}", options.op,
+                               meant.empty() ? fmt::format("; there are {}", fmt::join(words, ", "))
+                                             : meant + " (portacl help run lists all)"));
   }
   RefuseUnused(options, choices.front());
   const auto antialias = options.flags.find("antialias");

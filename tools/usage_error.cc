@@ -29,16 +29,12 @@ size_t EditDistance(const std::string& from, const std::string& to) {
   return row.back();
 }
 
-// "; did you mean --grid-grad?" where an option of the command is spelled much like the word.
-std::string Suggestion(const CLI::App& command, const std::string& word) {
-  const size_t enough = word.size() / 3 + 1;
-  std::pair<size_t, std::string> nearest{enough, ""};
+std::string OptionSuggestion(const CLI::App& command, const std::string& word) {
+  std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      nearest = std::min(nearest, {EditDistance(word, "--" + name), "--" + name});
-    }
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  return nearest.first < enough ? "; did you mean " + nearest.second + "?" : "";
+  return Suggestion(word, names);
 }
 
 bool IsOption(const std::string& word) {
@@ -73,10 +69,19 @@ std::string UnexpectedText(const CLI::App& app) {
   const auto option = std::find_if(words.begin(), words.end(), IsOption);
   if (option == words.end()) return fmt::format("unexpected argument '{}'", words[0]) + help;
   const std::string word = option->substr(0, option->find('='));
-  return fmt::format("unknown option '{}'", word) + Suggestion(*command, word) + help;
+  return fmt::format("unknown option '{}'", word) + OptionSuggestion(*command, word) + help;
 }
 
 }  // namespace
+
+std::string Suggestion(const std::string& word, const std::vector<std::string>& names) {
+  const size_t enough = word.size() / 3 + 1;
+  std::pair<size_t, std::string> nearest{enough, ""};
+  for (const std::string& name : names) {
+    nearest = std::min(nearest, {EditDistance(word, name), name});
+  }
+  return nearest.first < enough ? "; did you mean " + nearest.second + "?" : "";
+}
 
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments[0].starts_with('-')) return;

@@ -24,8 +24,8 @@ extern "C" {
  * @param outputSize out's spatial extents: 2, each at least 1.
  * @param alignCorners whether the middles of the border elements fall together, not their outer
  * edges; scales do not count then.
- * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
- * extents.
+ * @param scalesH output extent / input extent as the ratio of coordinates; 0: from the
+ * extents. Negative ones are refused.
  * @param scalesW the same of W.
  * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
  * not overlap it.

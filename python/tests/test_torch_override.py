@@ -41,6 +41,15 @@ def make(dtype=torch.float32, seed=0):
     return x, grid
 
 
+@pytest.mark.parametrize("value", ["no", "forward", [False]])
+def test_forward_is_a_bool(value):
+    with pytest.raises(TypeError, match="forward is .*, but must be True or False"):
+        pt.enable(value)
+    with pytest.raises(TypeError, match="forward is"), pt.accelerated(value):
+        pass
+    assert not pt.is_enabled()
+
+
 def test_switching():
     assert not pt.is_enabled()
     pt.enable()

@@ -89,6 +89,23 @@ def test_the_variable_alone(train, installed, value, state):
     assert "Warning" not in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("first", ["import portacl.torch", "import torch", "import portacl"])
+def test_the_variable_in_every_order_of_imports(installed, first):
+    program = f"{first}; import portacl.torch as pt; print(pt.is_enabled(), pt.is_enabled(True))"
+    done = run_python("-c", program, PORTACL_TORCH="forward")
+    assert (done.stdout, done.stderr) == ("True True\n", "")
+    done = run_python("-c", program, PORTACL_TORCH="yes")
+    assert done.stdout == "False False\n" and done.stderr.count("PORTACL_TORCH") == 1
+
+
+@pytest.mark.parametrize("forward", [False, True])
+def test_workers_of_a_program_that_imports_portacl_first(train, installed, forward):
+    train.write_text("import portacl.torch\n" + train.read_text())
+    options = ["--forward"] if forward else []
+    printed = output_of("-m", "portacl.torch", *options, train, "spawn", "forkserver")
+    assert printed.splitlines()[1:] == [f"spawn True {forward}", f"forkserver True {forward}"]
+
+
 def test_a_value_that_means_nothing_is_named(train, installed):
     done = run_python(train, PORTACL_TORCH="yes")
     assert done.returncode == 0 and done.stdout.strip() == "[] True False False"

@@ -38,6 +38,8 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run"}, {}, "operator");
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
   Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
+  Expect({"run", "grid_sampler_2d_backwrd"}, {},
+         "unknown operator 'grid_sampler_2d_backwrd'; did you mean grid_sampler_2d_backward?");
   Expect(
       {"run", "conv2d"}, {},
       "there are upsample_nearest_exact_backward, upsample_nearest_exact, grid_sampler_backward");

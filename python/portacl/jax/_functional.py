@@ -60,6 +60,14 @@ def _check_same_dtype(**arrays: jax.Array) -> None:
             raise TypeError(f"{name} has dtype {other}, but {first} has {dtype}")
 
 
+def _check_extents(**shapes: tuple[int, ...]) -> None:
+    for name, shape in shapes.items():
+        if 0 in shape[2:]:
+            raise ValueError(
+                f"{name} has shape {list(shape)}, but its spatial extents must be at least 1"
+            )
+
+
 # ---- resizing
 
 
@@ -79,6 +87,7 @@ def _resize(
     array = _image(input, "input", data_format)
     factors = _axis_scales(scales, _spatial_axes(array.shape, "input"))
     shape = (*array.shape[:2], *_output_extents(array.shape, output_size, factors))
+    _check_extents(input=array.shape, output=shape)
     return _as_given(_apply(name, array, shape, scales=factors, **modes), data_format)
 
 
@@ -95,6 +104,7 @@ def _resize_backward(
             f"input_size is {list(wanted)}, but grad_output of shape {list(array.shape)} needs "
             f"its N and C, and {axes} spatial extents"
         )
+    _check_extents(grad_output=array.shape, input=wanted)
     factors = _axis_scales(scales, axes)
     return _as_given(_apply(name, array, wanted, back=True, scales=factors, **modes), data_format)
 
@@ -209,10 +219,7 @@ def _check_grid_shapes(axes: int, input: jax.Array, grid: jax.Array) -> None:
             f"input has shape {list(input.shape)} and grid {list(grid.shape)}, but they must be "
             f"{_SHAPES[axes]}"
         )
-    if 0 in input.shape[2:]:
-        raise ValueError(
-            f"input has shape {list(input.shape)}, but its spatial extents must be at least 1"
-        )
+    _check_extents(input=input.shape)
 
 
 def _sample(input: Any, grid: Any, modes: Modes, data_format: str) -> jax.Array:

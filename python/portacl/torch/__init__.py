@@ -7,6 +7,8 @@ directions, whether ``enable()`` was called or not. Importing this module lends
 portacl PyTorch's threads; ``threads()`` tells what became of that.
 """
 
+import sys as _sys
+
 try:
     import torch as _torch  # noqa: F401
 except ModuleNotFoundError as _missing:
@@ -36,3 +38,7 @@ __all__ = [
     "threads",
     *_LISTED,
 ]
+
+_autoload = _sys.modules.get("portacl_autoload")
+if _autoload is not None and _autoload.waiting:
+    _autoload.load()

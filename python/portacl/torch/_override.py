@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Optional
 import torch
 
 from .. import _core
+from .._numbers import flag
 from . import _compiled, _kernels
 from ._host_threads import LIBRARY
 
@@ -259,6 +260,7 @@ def enable(forward: bool = False) -> None:
             Pictures of integers stay PyTorch's.
 
     """
+    forward = flag("forward", forward)
     with _lock:
         before = _backward.enabled, _forward.enabled
         _backward.enabled, _forward.enabled = True, forward
@@ -298,7 +300,7 @@ def accelerated(forward: bool = False) -> Iterator[None]:
         forward: as for ``enable()``.
 
     """
-    replaced = (_backward, _forward) if forward else (_backward,)
+    replaced = (_backward, _forward) if flag("forward", forward) else (_backward,)
     with _lock:
         for replacement in replaced:
             replacement.blocks += 1
