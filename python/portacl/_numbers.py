@@ -56,6 +56,11 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def resize_flags(align_corners: Any, antialias: Any) -> tuple[bool, bool]:
+    """Both flags of weighted resizing, in the operators' order."""
+    return flag("align_corners", align_corners), flag("antialias", antialias)
+
+
 def per_axis(value: Any, axes: int) -> list[Any]:
     """One value for each axis, of which a single number is all.
 

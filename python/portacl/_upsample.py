@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import describe
-from ._numbers import flag
+from ._numbers import flag, resize_flags
 from ._operators import Scales, _extents, _into, _resize, _resize_backward
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -65,10 +65,6 @@ def _with(*parts: str) -> Callable[[Function], Function]:
     return add
 
 
-def _modes(align_corners: Any, antialias: Any) -> tuple[bool, bool]:
-    return flag("align_corners", align_corners), flag("antialias", antialias)
-
-
 @_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
 def upsample_linear(
     input: Any,
@@ -86,7 +82,7 @@ def upsample_linear(
         output_size,
         scales,
         out,
-        *_modes(align_corners, antialias),
+        *resize_flags(align_corners, antialias),
     )
 
 
@@ -107,7 +103,7 @@ def upsample_linear_backward(
         input_size,
         scales,
         out,
-        *_modes(align_corners, antialias),
+        *resize_flags(align_corners, antialias),
     )
 
 
@@ -128,7 +124,7 @@ def upsample_cubic(
         output_size,
         scales,
         out,
-        *_modes(align_corners, antialias),
+        *resize_flags(align_corners, antialias),
     )
 
 
@@ -149,7 +145,7 @@ def upsample_cubic_backward(
         input_size,
         scales,
         out,
-        *_modes(align_corners, antialias),
+        *resize_flags(align_corners, antialias),
     )
 
 

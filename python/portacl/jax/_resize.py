@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from .._numbers import flag
+from .._numbers import flag, resize_flags
 from .._operators import Scales
 from ._functional import _apply, _array, _extents, _resize, _resize_backward
 
@@ -62,10 +62,7 @@ def _nearest(name: str, what: str) -> tuple[Any, Any]:
 
 
 def _modes(align_corners: Any, antialias: Any) -> dict[str, bool]:
-    return {
-        "align_corners": flag("align_corners", align_corners),
-        "antialias": flag("antialias", antialias),
-    }
+    return dict(zip(("align_corners", "antialias"), resize_flags(align_corners, antialias)))
 
 
 def _weighted(name: str, what: str) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 import torch
 
 from .._arrays import check_tensor
-from .._numbers import flag, shown
+from .._numbers import flag, resize_flags, shown
 from .._operators import INTERPOLATIONS, PADDINGS, _choose
 from ._library import ops
 
@@ -183,7 +183,7 @@ def interpolate(
         TypeError: an extent is no integer.
 
     """
-    modes = (flag("align_corners", align_corners), flag("antialias", antialias))
+    modes = resize_flags(align_corners, antialias)
     return _interpolate(
         "interpolate", input, size, scale_factor, mode, modes, bool(recompute_scale_factor)
     )
