@@ -1,9 +1,9 @@
 # One object library per layer of src/, libportacl.so made of all of them.
 #
-#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu ops companion api)
+#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu cuda ops companion api)
 #   portacl_objects           all of them, for tests that reach hidden symbols
 #   portacl                   libportacl.so; alias portacl::portacl, as in the installed package
-set(PORTACL_LAYERS base runtime ref cpu ops companion api)
+set(PORTACL_LAYERS base runtime ref cpu cuda ops companion api)
 if(PORTACL_SCALAR)
   list(REMOVE_ITEM PORTACL_LAYERS cpu)
 endif()

@@ -5,6 +5,8 @@ option(PORTACL_TESTS "Build the tests (GoogleTest, RapidCheck)" ${PROJECT_IS_TOP
 option(PORTACL_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_BENCH "Build the benchmarks where Google Benchmark is installed" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_SIMULATION "Simulate threads that are not there, for bench/scaling.py" OFF)
+option(PORTACL_CUDA "Build libportacl_cuda.so, for NVIDIA GPUs (the CUDA toolkit)" OFF)
+set(PORTACL_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that it has code for")
 option(PORTACL_PYTHON "Build the Python extension (nanobind); pyproject.toml sets it" OFF)
 option(PORTACL_PRECOMPILE "Parse the headers of others once for each of the larger targets" ON)
 option(PORTACL_WERROR "Warnings are errors (for developers and CI)" OFF)

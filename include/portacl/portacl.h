@@ -115,6 +115,14 @@ PORTACL_API int32_t portaclGetStrict(void);
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 
+/** Where calls of this thread compute that are planned from now on: "cpu", as at first, "cuda" (the
+ *  first GPU) or "cuda:N". Tensors of a plan for a GPU lie in its memory, and its results have the
+ *  bits of the CPU's. PORTACL_ERROR_NO_KERNEL with the reason where there is no such GPU. Only plans
+ *  of this API: devices of the ACL headers compute on the CPU. */
+PORTACL_API int32_t portaclSetDevice(const char* name);
+/** "cpu" or "cuda:N"; valid until the thread's next call of portaclGetDevice. */
+PORTACL_API const char* portaclGetDevice(void);
+
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 /** Element types; the values are those of aclDataType. */
@@ -262,7 +270,7 @@ PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
 
 /** Runs a plan on the calling thread and the library's threads; returns when the results are
- *  there.
+ *  there. A plan for a GPU runs on CUDA's default stream.
  *  @param tensors null for the planned addresses, or the addresses of all tensors in the order of
  *         the planning function's parameters (null entries keep the planned address), with the
  *         planned dtypes, shapes and strides.
@@ -272,7 +280,15 @@ PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
 PORTACL_API int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors, void* workspace,
                                    uint64_t workspaceSize);
 
-/** Frees a plan; null is allowed. The plan must not be running. */
+/** Enqueues a plan for a GPU on a stream of CUDA's and returns: nothing waits. Parameters as for
+ *  portaclPlanRun; `workspace` and the tensors lie in the GPU's memory and stay until the stream has
+ *  passed the call. Without a workspace, memory is taken and given back in the order of the stream
+ *  (cudaMallocAsync). May be captured in a graph of CUDA's if the plan was made before.
+ *  @param stream a cudaStream_t of the plan's GPU; null is CUDA's default stream. */
+PORTACL_API int32_t portaclPlanEnqueue(const portaclPlan* plan, void* const* tensors,
+                                       void* workspace, uint64_t workspaceSize, void* stream);
+
+/** Frees a plan; null is allowed. Waits for runs on a GPU. The plan must not be running. */
 PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 
 #ifdef __cplusplus
@@ -326,6 +342,9 @@ class [[nodiscard]] Status {
   int32_t code_ = PORTACL_OK;
   std::string message_;
 };
+
+/// Where plans of this thread compute from now on: "cpu", "cuda", "cuda:N"; see portaclSetDevice.
+inline Status set_device(const char* name) { return Status(portaclSetDevice(name)); }
 
 /// Lends the library a pool of threads (see portaclThreadPool): any object with
 /// `int num_threads()` and `void run(int count, Task task)`, which calls task(i) once for each i in
@@ -503,6 +522,11 @@ class Plan {
   /// Runs on other addresses and scratch memory; see portaclPlanRun.
   Status run(void* const* tensors, void* workspace = nullptr, uint64_t workspace_size = 0) const {
     return Status(portaclPlanRun(plan_, tensors, workspace, workspace_size));
+  }
+  /// Enqueues a plan for a GPU on a cudaStream_t; see portaclPlanEnqueue.
+  Status enqueue(void* stream, void* const* tensors = nullptr, void* workspace = nullptr,
+                 uint64_t workspace_size = 0) const {
+    return Status(portaclPlanEnqueue(plan_, tensors, workspace, workspace_size, stream));
   }
   uint64_t workspace_size() const { return portaclPlanGetWorkspaceSize(plan_); }
   const char* kernel() const { return portaclPlanGetKernel(plan_); }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cuda_stream.h"
 #include "dlpack.h"
 
 namespace nb = nanobind;
@@ -109,6 +110,23 @@ std::string Describe(dlpack::DataType type) {
   return name + (type.lanes == 1 ? "" : " with " + std::to_string(type.lanes) + " lanes");
 }
 
+// Refuses an array that this thread's calls cannot reach.
+void CheckDevice(const char* name, const dlpack::Device& device) {
+  const CudaStream& current = CurrentStream();
+  const auto type = device.device_type;
+  // Whether a GPU reaches this machine's memory, the library finds out for each address.
+  if (type == dlpack::kCpu || type == dlpack::kCudaHost) return;
+  const bool on_gpu = type == dlpack::kCuda || type == dlpack::kCudaManaged;
+  if (!on_gpu || !current.on_gpu()) {
+    ThrowValueError("%s is on a device (DLPack type %d), but must be in this machine's memory",
+                    name, static_cast<int>(type));
+  }
+  if (device.device_id != current.device) {
+    ThrowValueError("%s is on GPU %d, but the call is on GPU %d", name,
+                    static_cast<int>(device.device_id), static_cast<int>(current.device));
+  }
+}
+
 // What `call` returns, which runs an array's own Python code. Where the interpreter ends meanwhile
 // and this is a daemon thread, it sleeps until the process is gone: see GilReleased in module.cc.
 template <class Call>
@@ -124,6 +142,10 @@ nb::object CallPython(const Call& call) {
 nb::object Export(const nb::object& method) {
   const nb::object version = nb::make_tuple(1, 3);
   try {
+    if (CurrentStream().on_gpu()) {  // the caller has put its streams in order
+      return CallPython(
+          [&] { return method(nb::arg("max_version") = version, nb::arg("stream") = -1); });
+    }
     return CallPython([&] { return method(nb::arg("max_version") = version); });
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
@@ -268,10 +290,7 @@ bool ArrayView::FromCapsule(nb::handle object) {
 
 template <class Tensor>
 void ArrayView::SetTensor(const Tensor& tensor) {
-  if (tensor.device.device_type != dlpack::kCpu && tensor.device.device_type != dlpack::kCudaHost) {
-    ThrowValueError("%s is on a device (DLPack type %d), but must be in this machine's memory",
-                    name_, static_cast<int>(tensor.device.device_type));
-  }
+  CheckDevice(name_, tensor.device);
   const DType* found = nullptr;
   for (const DType& dtype : kDTypes) {
     if (tensor.dtype.code == dtype.dlpack_code && tensor.dtype.bits == 8 * dtype.bytes &&

@@ -1,4 +1,4 @@
-// The part of the DLPack 1.x ABI that an importer of CPU arrays needs, after the specification
+// The part of the DLPack 1.x ABI that an importer of arrays of the CPU and of GPUs needs, after the specification
 // https://dmlc.github.io/dlpack/latest/. Names and layouts are the specification's.
 #ifndef PORTACL_PYTHON_DLPACK_H_
 #define PORTACL_PYTHON_DLPACK_H_
@@ -7,7 +7,7 @@
 
 namespace portacl_python::dlpack {
 
-enum DeviceType : int32_t { kCpu = 1, kCudaHost = 3 };
+enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
 enum TypeCode : uint8_t { kFloat = 2, kBfloat = 4 };
 
 struct Device {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "array_view.h"
+#include "cuda_stream.h"
 #include "host_threads.h"
 #include "jax/handlers.h"
 #include "plan_cache.h"
@@ -325,6 +326,14 @@ void DefineSettings(nb::module_& m) {
   m.def(
       "lend_number_of_threads", [](const std::string& name) { Check(LendNumberOfThreads(name)); },
       nb::arg("name"), "Runs calls on the library's threads, as many as each says.");
+  m.def(
+      "set_cuda_stream",
+      [](int32_t device, uintptr_t stream) {
+        CurrentStream() = {device, reinterpret_cast<void*>(stream)};
+      },
+      nb::arg("device"), nb::arg("stream"),
+      "From now on this thread's calls are enqueued on a stream of a GPU; device -1: they run on "
+      "the CPU, as at first.");
   m.def("set_impl", &SetImpl, nb::arg("name"));
   m.def("get_impl", &portaclGetImpl);
   m.attr("POOLED_BYTES") = ResultPool::kPooledBytes;

@@ -8,9 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include "cuda_stream.h"
 
 namespace portacl_python {
 namespace {
@@ -25,6 +28,7 @@ class Key {
  public:
   explicit Key(const Call& call) {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
+    Add(Pack(CurrentStream().device, 0));
     Add(Pack(call.interpolation, call.padding));
     Add(Pack(call.align_corners ? 1 : 0, call.antialias ? 1 : 0));
     for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
@@ -71,7 +75,7 @@ class Key {
 
   uint64_t hash_ = 0;
   size_t size_ = 0;
-  std::array<uint64_t, 6 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
+  std::array<uint64_t, 7 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
 };
 
 class PlanCache {
@@ -160,6 +164,23 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
   return PORTACL_ERROR_INTERNAL;
 }
 
+// The same for the GPU of this thread's calls.
+int32_t MakePlanOnDevice(const Call& call, portaclPlan** plan) {
+  const CudaStream& current = CurrentStream();
+  if (!current.on_gpu()) return MakePlan(call, plan);
+  const std::string device = "cuda:" + std::to_string(current.device);
+  if (const int32_t code = portaclSetDevice(device.c_str()); code != PORTACL_OK) return code;
+  const int32_t code = MakePlan(call, plan);
+  portaclSetDevice("cpu");
+  return code;
+}
+
+int32_t RunPlan(const portaclPlan* plan, void* const* addresses) {
+  const CudaStream& current = CurrentStream();
+  if (!current.on_gpu()) return portaclPlanRun(plan, addresses, nullptr, 0);
+  return portaclPlanEnqueue(plan, addresses, nullptr, 0, current.stream);
+}
+
 // A run replaces only addresses that are not null, so a plan made for memory that has gone may be
 // used again only where every tensor has an address.
 bool IsReusable(const Call& call) {
@@ -176,17 +197,17 @@ int32_t RunCall(const Call& call) {
   SharedPlan plan = reusable ? PlanCache::Get().Find(key) : nullptr;
   if (plan == nullptr) {
     portaclPlan* made = nullptr;
-    if (const int32_t code = MakePlan(call, &made); code != PORTACL_OK) return code;
+    if (const int32_t code = MakePlanOnDevice(call, &made); code != PORTACL_OK) return code;
     plan = SharedPlan(
         made, [](const portaclPlan* p) { portaclPlanDestroy(const_cast<portaclPlan*>(p)); });
     if (reusable) PlanCache::Get().Keep(key, plan);
-    return portaclPlanRun(plan.get(), nullptr, nullptr, 0);
+    return RunPlan(plan.get(), nullptr);
   }
   std::array<void*, kMaxTensors> addresses{};
   for (size_t i = 0; i < kMaxTensors; ++i) {
     if (call.tensors[i] != nullptr) addresses[i] = call.tensors[i]->data;
   }
-  return portaclPlanRun(plan.get(), addresses.data(), nullptr, 0);
+  return RunPlan(plan.get(), addresses.data());
 }
 
 void ClearPlans() { PlanCache::Get().Clear(); }

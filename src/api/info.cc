@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_text.h"
+#include "cuda/library.h"
 #include "ops/operators.h"
 #include "ops/settings.h"
 #include "portacl/version.h"
@@ -69,9 +70,10 @@ std::string InfoJson() {
   const runtime::SharingCounts calls = runtime::CountsOfSharing();
   return fmt::format(
       R"({{"version":{},"cpu":{},"instruction_sets":{},"threads":{},"thread_pool":{},)"
-      R"("adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
+      R"("cuda":{{"devices":{},"why_none":{}}},"adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
       JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
-      runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), runtime::AdaptsThreads(),
+      runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), cuda::DeviceCount(),
+      JsonString(cuda::WhyNone()), runtime::AdaptsThreads(),
       calls.shared, calls.alone, calls.lost, JsonString(ops::ProfileName(ops::CurrentProfile())),
       JsonString(ops::EditionName(ops::CurrentEdition())), ops::Strict(),
       JsonString(ops::ForcedImpl()), operators, functions);

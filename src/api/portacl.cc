@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +20,7 @@
 #include "api/shim.h"
 #include "base/error_message.h"
 #include "base/per_thread.h"
+#include "cuda/library.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/settings.h"
@@ -45,12 +50,50 @@ portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* t
   return storages;
 }
 
+// Whether the call's memory is the GPU's, which a kernel cannot ask: it would end every later call
+// of the process.
+Status CheckGpuMemory(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
+                      const void* workspace) {
+  const auto check = [&](const char* name, const void* address) -> Status {
+    if (portacl::cuda::IsOnDevice(address, plan.device())) return {};
+    return plan.refusals().Refuse(portacl::ops::Rule::kOther,
+                                  "{} at {} does not lie in the memory of GPU {}", name,
+                                  fmt::ptr(address), plan.device());
+  };
+  for (int i = 0; i < plan.num_tensors(); ++i) {
+    if (!plan.tensor(i).has_elements()) continue;
+    PORTACL_RETURN_IF_ERROR(check(plan.tensor(i).name, storages[static_cast<size_t>(i)]));
+  }
+  return workspace == nullptr ? Status() : check("workspace", workspace);
+}
+
+// Enqueues on a stream of CUDA's.
+Status RunOnGpu(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
+                void* workspace, void* stream, bool wait) {
+  PORTACL_RETURN_IF_ERROR(CheckGpuMemory(plan, storages, workspace));
+  const portacl::ops::CallTimer timer;
+  portacl::cuda::Scope scope(plan.device(), stream);
+  if (workspace == nullptr) {
+    workspace = scope.Allocate(plan.workspace_size());
+    PORTACL_RETURN_IF_ERROR(portacl::ops::CheckOwnWorkspace(plan, workspace));
+  }
+  plan.Run(plan.ElementsAt(storages), workspace);
+  if (wait) scope.Wait();
+  const char* const error = scope.Leave();
+  timer.Ran(plan);
+  if (error == nullptr) return {};
+  return plan.refusals().Refuse(portacl::ops::Rule::kNoMemory, "CUDA: {}", error);
+}
+
 Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* workspace,
-               uint64_t workspace_size) {
+               uint64_t workspace_size, void* stream, bool wait) {
   const portacl::ops::Storages storages = StoragesOf(plan, tensors);
   if (tensors != nullptr) PORTACL_RETURN_IF_ERROR(plan.CheckAddresses(storages));
   if (workspace != nullptr) {
     PORTACL_RETURN_IF_ERROR(portacl::ops::CheckWorkspaceSize(plan, workspace_size));
+  }
+  if (plan.device() != portacl::cuda::kCpu) {
+    return RunOnGpu(plan, storages, workspace, stream, wait);
   }
   const portacl::runtime::Scratch scratch(workspace == nullptr ? plan.workspace_size() : 0);
   if (workspace == nullptr) {
@@ -72,6 +115,22 @@ struct InfoText {
 struct ImplText {
   std::string text;
 };
+struct DeviceText {
+  std::string text;
+};
+
+// "cpu", "cuda" or "cuda:1".
+std::optional<int32_t> DeviceFromName(std::string_view name) {
+  if (name == "cpu") return portacl::cuda::kCpu;
+  if (name == "cuda") return 0;
+  constexpr std::string_view kPrefix = "cuda:";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  uint16_t number = 0;
+  const auto [end, error] = std::from_chars(name.begin(), name.end(), number);
+  if (error != std::errc() || end != name.end()) return std::nullopt;
+  return number;
+}
 
 template <class Kept>
 const char* KeepText(std::string&& text) {
@@ -178,6 +237,34 @@ const char* portaclGetImpl() {
       __func__, "", [] { return KeepText<ImplText>(portacl::ops::ForcedImpl()); });
 }
 
+int32_t portaclSetDevice(const char* name) {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
+    if (name == nullptr) return Refuse("portaclSetDevice", PORTACL_ERROR_NULL, "name is null");
+    const auto device = DeviceFromName(name);
+    if (!device) {
+      return Refuse("portaclSetDevice", PORTACL_ERROR_INVALID,
+                    fmt::format("name is \"{}\", but must be cpu, cuda or cuda:N", name));
+    }
+    const int32_t count = *device == portacl::cuda::kCpu ? 0 : portacl::cuda::DeviceCount();
+    if (*device >= count) {
+      return Refuse("portaclSetDevice", PORTACL_ERROR_NO_KERNEL,
+                    count == 0 ? fmt::format("no GPU can be used: {}", portacl::cuda::WhyNone())
+                               : fmt::format("name is \"{}\", but CUDA has {} device{}", name,
+                                             count, count == 1 ? "" : "s"));
+    }
+    portacl::cuda::SetThreadDevice(*device);
+    return PORTACL_OK;
+  });
+}
+
+const char* portaclGetDevice() {
+  return portacl::api::GuardedValue<const char*>(__func__, "cpu", [] {
+    const int32_t device = portacl::cuda::ThreadDevice();
+    return device == portacl::cuda::kCpu ? "cpu"
+                                         : KeepText<DeviceText>(fmt::format("cuda:{}", device));
+  });
+}
+
 uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan) {
   return plan == nullptr ? 0 : plan->plan->workspace_size();
 }
@@ -190,7 +277,22 @@ int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors, void* work
                        uint64_t workspaceSize) {
   return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     if (plan == nullptr) return Refuse("portaclPlanRun", PORTACL_ERROR_NULL, "plan is null");
-    return portacl::base::Report(RunPlan(*plan->plan, tensors, workspace, workspaceSize));
+    return portacl::base::Report(
+        RunPlan(*plan->plan, tensors, workspace, workspaceSize, nullptr, true));
+  });
+}
+
+int32_t portaclPlanEnqueue(const portaclPlan* plan, void* const* tensors, void* workspace,
+                           uint64_t workspaceSize, void* stream) {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
+    if (plan == nullptr) return Refuse("portaclPlanEnqueue", PORTACL_ERROR_NULL, "plan is null");
+    if (plan->plan->device() == portacl::cuda::kCpu) {
+      return Refuse("portaclPlanEnqueue", PORTACL_ERROR_INVALID,
+                    "plan was made for the CPU, which has no streams of CUDA's: use "
+                    "portaclPlanRun, or call portaclSetDevice before the plan is made");
+    }
+    return portacl::base::Report(
+        RunPlan(*plan->plan, tensors, workspace, workspaceSize, stream, false));
   });
 }
 

@@ -1,11 +1,12 @@
-// The only place that names kernels beside the list of operators: the kernels of an instruction set
-// first, the reference last.
+// The only place that names kernels beside the list of operators: a GPU's first, then those of an
+// instruction set, the reference last.
 #include "ops/kernels.h"
 
 #include <memory>
 #include <span>
 
 #include "base/fork.h"
+#include "cuda/kernels.h"
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/grid_sampler/grid_sampler_2d.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward.h"
@@ -35,6 +36,7 @@ template <class Params>
 const KernelList<Params>* List(std::span<const base::Kernel<Params>> vectorised,
                                const base::Kernel<Params>& reference) {
   auto made = std::make_unique<KernelList<Params>>();
+  if (const auto* const cuda = cuda::KernelFor<Params>()) made->push_back(cuda);
   for (const auto& kernel : vectorised) made->push_back(&kernel);
   made->push_back(&reference);
   return made.release();

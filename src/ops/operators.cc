@@ -54,8 +54,9 @@ std::string ProfilesWith(const Signature& signature) {
 template <class Params>
 std::vector<KernelState> StatesOf() {
   std::vector<KernelState> states;
-  for (const auto* kernel : KernelsFor<Params>())
-    states.push_back({kernel->name, kernel->available()});
+  for (const auto* kernel : KernelsFor<Params>()) {
+    if (!IsOnGpu(*kernel)) states.push_back({kernel->name, kernel->available()});
+  }
   return states;
 }
 

@@ -38,6 +38,7 @@ const Signature* LoggedFunction(const Call& call) {
 
 Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()),
+      device_(DeviceOf(call.surface())),
       logged_(LoggedFunction(call)),
       logged_numbers_{call.scales(), {call.mode(0), call.mode(1)}, call.flag(0)} {}
 

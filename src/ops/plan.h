@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/tensor_desc.h"
 #include "ops/call.h"
+#include "ops/device.h"
 #include "ops/refusal.h"
 
 namespace portacl::ops {
@@ -72,6 +73,9 @@ class Plan {
   const Signature* logged() const { return logged_; }
   const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
 
+  // The GPU whose memory the tensors lie in and that computes, or cuda::kCpu.
+  int32_t device() const { return device_; }
+
   const char* op() const { return refusals_.op(); }
   // How a failure of this call is coded and worded.
   const Refusals& refusals() const { return refusals_; }
@@ -103,7 +107,7 @@ class Plan {
   Elements ElementsAt(const Storages& storages) const;
 
  protected:
-  Plan(const char* op, Surface surface) : refusals_(op, surface) {}
+  Plan(const char* op, Surface surface) : refusals_(op, surface), device_(DeviceOf(surface)) {}
   explicit Plan(const Call& call);
   void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
@@ -127,6 +131,7 @@ class Plan {
   uint64_t Kind() const;
 
   const Refusals refusals_;
+  const int32_t device_;
   const Signature* logged_ = nullptr;
   LoggedNumbers logged_numbers_;
   int num_tensors_ = 0;

@@ -71,6 +71,7 @@ class Refusals {
  public:
   Refusals(const char* op, Surface surface) : op_(op), surface_(surface) {}
   const char* op() const { return op_; }
+  Surface surface() const { return surface_; }
 
   template <class... Args>
   base::Status Refuse(Rule rule, fmt::format_string<Args...> text, Args&&... args) const {

@@ -14,6 +14,8 @@
 
 #include "base/kernel.h"
 #include "base/status.h"
+#include "cuda/library.h"
+#include "ops/device.h"
 #include "ops/refusal.h"
 #include "ops/settings.h"
 
@@ -55,6 +57,38 @@ base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                          paths.empty() ? "none" : fmt::format("{}", fmt::join(paths, ", ")));
 }
 
+// Whether the kernel serves plans for a GPU, which no other kernel does.
+template <class Params>
+bool IsOnGpu(const base::Kernel<Params>& kernel) {
+  return std::strcmp(kernel.name, cuda::kKernelName) == 0;
+}
+
+// "avx512:x2", or the name alone where the plan has no path of its own.
+template <class Params>
+std::string LabelOf(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>& plan) {
+  const char* const path = plan.path();
+  return *path == '\0' ? std::string(kernel.name) : fmt::format("{}:{}", kernel.name, path);
+}
+
+// The plan of the GPU's kernel, and what it is called.
+template <class Params>
+base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>& kernels,
+                             const Params& params,
+                             std::unique_ptr<const base::KernelPlan<Params>>* plan,
+                             std::string* label) {
+  for (const auto* kernel : kernels) {
+    if (!IsOnGpu(*kernel) || !kernel->available()) continue;
+    *plan = kernel->plan(params, {});
+    if (*plan == nullptr) break;
+    *label = LabelOf(*kernel, **plan);
+    return {};
+  }
+  const char* const error = cuda::PlanError();
+  return refusals.Refuse(*error == '\0' ? Rule::kNoKernel : Rule::kNoMemory,
+                         "no kernel of the GPU can do this call: {}",
+                         *error == '\0' ? "the dtype or the size of an image is not served" : error);
+}
+
 // The plan of the kernel chosen, and what it is called. A forced kernel alone falls to "ref" for
 // parameters that it does not serve, and for operators that it lacks; a forced path does not.
 template <class Params>
@@ -62,6 +96,9 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
                           const Params& params,
                           std::unique_ptr<const base::KernelPlan<Params>>* plan,
                           std::string* label) {
+  if (DeviceOf(refusals.surface()) != cuda::kCpu) {
+    return SelectGpuKernel(refusals, kernels, params, plan, label);
+  }
   const ForcedKernel forced = SplitForced(ForcedImpl());
   if (!forced.name.empty() || !forced.path.empty()) {
     const std::vector<std::string> names = AvailableImpls();
@@ -79,11 +116,10 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
     const bool wanted = forced.path.empty() ? forced.name.empty() || is_named ||
                                                   std::strcmp(kernel->name, "ref") == 0
                                             : is_named;
-    if (!wanted || !kernel->available()) continue;
+    if (!wanted || IsOnGpu(*kernel) || !kernel->available()) continue;
     *plan = kernel->plan(params, forced.path);
     if (*plan == nullptr) continue;
-    const char* const path = (*plan)->path();
-    *label = *path == '\0' ? std::string(kernel->name) : fmt::format("{}:{}", kernel->name, path);
+    *label = LabelOf(*kernel, **plan);
     return {};
   }
   if (!forced.path.empty()) return RefusePath(refusals, forced, named);

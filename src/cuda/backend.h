@@ -1,0 +1,61 @@
+// What libportacl_cuda.so gives libportacl.so, which loads it when a program asks for a GPU. Both
+// come from one build: the table has no version but the product's.
+#ifndef PORTACL_CUDA_BACKEND_H_
+#define PORTACL_CUDA_BACKEND_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/kernel.h"
+#include "ops/affine_grid_params.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/resample_params.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
+
+namespace portacl::cuda {
+
+template <class Params>
+using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const Params& params,
+                                                                         std::string_view path);
+
+struct Backend {
+  const char* version;       // PORTACL_VERSION_STRING
+  int32_t (*device_count)();  // 0 where there is none: then unavailable() says why
+  const char* (*unavailable)();
+
+  // Between both, this thread's plans are made for `device`, and their runs are enqueued on
+  // `stream` (a cudaStream_t). Both return null, or what CUDA said; leave() what the first call
+  // said that failed in between. Texts are valid until the thread's next call.
+  const char* (*enter)(int32_t device, void* stream);
+  const char* (*leave)();
+
+  // Whether kernels of `device` can reach the memory.
+  bool (*is_on_device)(const void* address, int32_t device);
+
+  // In between: memory in the order of the stream (null: none is left), and waiting for the stream.
+  void* (*allocate)(uint64_t bytes);
+  void (*free)(void* memory);
+  void (*wait)();
+
+  // In between, too. Null where the parameters are not served.
+  PlanFunction<ops::AffineGridParams> affine_grid;
+  PlanFunction<ops::GridSampler2DParams> grid_sampler_2d;
+  PlanFunction<ops::GridSampler2DBackwardParams> grid_sampler_2d_backward;
+  PlanFunction<ops::GridSampler3DParams> grid_sampler_3d;
+  PlanFunction<ops::GridSampler3DBackwardParams> grid_sampler_3d_backward;
+  PlanFunction<ops::ResampleParams> resample;
+  PlanFunction<ops::UpsampleNearestExactParams> upsample_nearest_exact;
+  PlanFunction<ops::UpsampleNearestExactBackwardParams> upsample_nearest_exact_backward;
+};
+
+// The one function that the library exports: const Backend* portaclCudaBackend().
+inline constexpr char kBackendFunction[] = "portaclCudaBackend";
+using BackendFunction = const Backend* (*)();
+
+}  // namespace portacl::cuda
+
+#endif  // PORTACL_CUDA_BACKEND_H_

@@ -1,0 +1,99 @@
+// Elements and arithmetic, with the bits of base/half.h and of the CPU's kernels (a NaN is a NaN:
+// its payload is the device's). Nothing is contracted: -fmad=false; fused steps say so.
+#ifndef PORTACL_CUDA_ELEMENT_H_
+#define PORTACL_CUDA_ELEMENT_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/half.h"
+#include "cuda/device.h"
+
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+
+namespace portacl::cuda {
+
+using base::BFloat16;
+using base::ComputeType;
+using base::Float16;
+
+PORTACL_DEVICE inline float Widened(float v) { return v; }
+PORTACL_DEVICE inline double Widened(double v) { return v; }
+PORTACL_DEVICE inline float Widened(Float16 v) {
+#if defined(__CUDA_ARCH__)
+  return __half2float(__ushort_as_half(v.bits));
+#else
+  return base::ToFloat(v);
+#endif
+}
+PORTACL_DEVICE inline float Widened(BFloat16 v) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(static_cast<unsigned>(v.bits) << 16);
+#else
+  return base::ToFloat(v);
+#endif
+}
+
+PORTACL_DEVICE inline void Store(float v, float* to) { *to = v; }
+PORTACL_DEVICE inline void Store(double v, double* to) { *to = v; }
+PORTACL_DEVICE inline void Store(float v, Float16* to) {
+#if defined(__CUDA_ARCH__)
+  to->bits = __half_as_ushort(__float2half_rn(v));
+#else
+  *to = base::ToFloat16(v);
+#endif
+}
+PORTACL_DEVICE inline void Store(float v, BFloat16* to) {
+#if defined(__CUDA_ARCH__)
+  to->bits = __bfloat16_as_ushort(__float2bfloat16_rn(v));
+#else
+  *to = base::ToBFloat16(v);
+#endif
+}
+
+PORTACL_DEVICE inline float Fma(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+PORTACL_DEVICE inline double Fma(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+
+PORTACL_DEVICE inline float Floor(float v) { return floorf(v); }
+PORTACL_DEVICE inline double Floor(double v) { return floor(v); }
+PORTACL_DEVICE inline float RoundToEven(float v) { return rintf(v); }
+PORTACL_DEVICE inline double RoundToEven(double v) { return rint(v); }
+PORTACL_DEVICE inline float Abs(float v) { return fabsf(v); }
+PORTACL_DEVICE inline double Abs(double v) { return fabs(v); }
+template <class F>
+PORTACL_DEVICE bool IsNaN(F v) {
+  return !(v == v);
+}
+template <class F>
+PORTACL_DEVICE bool IsInfinite(F v) {
+  return Abs(v) > (sizeof(F) == 4 ? F(3.402823466e38F) : F(1.7976931348623157e308));
+}
+
+// kCount elements that are loaded or stored at once.
+template <class T, int kCount>
+struct alignas(kCount * sizeof(T)) Pack {
+  T values[kCount];
+};
+
+// Sixteen bytes of elements.
+template <class T>
+inline constexpr int kPack = static_cast<int>(16 / sizeof(T));
+
+}  // namespace portacl::cuda
+
+#endif  // PORTACL_CUDA_ELEMENT_H_

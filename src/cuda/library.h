@@ -1,0 +1,55 @@
+// NVIDIA GPUs as libportacl.so sees them: libportacl_cuda.so, loaded when a program first asks, and
+// the device for which a thread plans.
+#ifndef PORTACL_CUDA_LIBRARY_H_
+#define PORTACL_CUDA_LIBRARY_H_
+
+#include <cstdint>
+#include <string>
+
+namespace portacl::cuda {
+
+inline constexpr int32_t kCpu = -1;
+
+// Of the kernels of GPUs.
+inline constexpr char kKernelName[] = "cuda";
+
+// GPUs that can be used; 0: WhyNone() says why there is none.
+int32_t DeviceCount();
+std::string WhyNone();
+
+// The GPU for which this thread plans calls of the native API, or kCpu, as at first.
+int32_t ThreadDevice();
+void SetThreadDevice(int32_t device);
+
+// While it lives, this thread plans for `device`, which exists, and runs on `stream` (a
+// cudaStream_t).
+class Scope {
+ public:
+  Scope(int32_t device, void* stream);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  // Memory in the order of the stream: null where there is none, and for 0 bytes. It goes back, in
+  // that order, at Leave().
+  void* Allocate(uint64_t bytes);
+  void Wait();
+  // Ends the scope: null, or what CUDA said of the first call that failed.
+  const char* Leave();
+
+ private:
+  bool entered_ = false;
+  const char* error_ = nullptr;
+  void* memory_ = nullptr;
+};
+
+// Whether kernels of the device can reach the memory at `address`.
+bool IsOnDevice(const void* address, int32_t device);
+
+// What CUDA said of this thread's newest plan that could not be made; "" where the kernels do not
+// serve the call.
+const char* PlanError();
+
+}  // namespace portacl::cuda
+
+#endif  // PORTACL_CUDA_LIBRARY_H_

@@ -1,0 +1,48 @@
+// The documented sum of sixteen lanes, i + (i + 8), then 4, 2, 1, by a thread that makes one lane
+// after the other and keeps four of the sums.
+#ifndef PORTACL_CUDA_TREE_H_
+#define PORTACL_CUDA_TREE_H_
+
+#include "cuda/device.h"
+
+namespace portacl::cuda {
+
+template <class F>
+class Tree {
+ public:
+  static constexpr int kLanes = 16;
+
+  // Which lane comes as number i: those that meet first come side by side.
+  PORTACL_DEVICE static int Lane(int i) {
+    return (i & 1) << 3 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) >> 3;
+  }
+
+  // Of lane Lane(i), for i = 0 to 15.
+  PORTACL_DEVICE void Add(int i, F value) {
+    if ((i & 1) == 0) {
+      sums_[0] = value;
+      return;
+    }
+    value = sums_[0] + value;
+    if ((i & 2) == 0) {
+      sums_[1] = value;
+      return;
+    }
+    value = sums_[1] + value;
+    if ((i & 4) == 0) {
+      sums_[2] = value;
+      return;
+    }
+    value = sums_[2] + value;
+    sums_[3] = (i & 8) == 0 ? value : sums_[3] + value;
+  }
+
+  PORTACL_DEVICE F sum() const { return sums_[3]; }
+
+ private:
+  F sums_[4] = {};
+};
+
+}  // namespace portacl::cuda
+
+#endif  // PORTACL_CUDA_TREE_H_
