@@ -1,6 +1,7 @@
-// Gradients of grid sampling without atomics. inputGrad: every tap of every point is listed under
-// the pixel that it touches; a stable sort by pixel brings each pixel's taps together in the order
-// of the points, and one thread adds them up. gridGrad: a thread a point, or, of few points with
+// Gradients of grid sampling without atomics. inputGrad: what touches a pixel is listed and sorted by
+// place, stably, so that one thread adds it up in the order of the points. Of linear modes the points
+// are listed, by the cell between pixels that they lie in: a pixel merges the cells around it. Of
+// others each tap of each point is listed, by its pixel. gridGrad: a thread a point, or, of few points with
 // many channels, a thread a block of 16 channels.
 #include <algorithm>
 #include <bit>
@@ -30,7 +31,7 @@ constexpr int Power(int base, int exponent) {
 
 // Entry e = point * taps + tap of some images: the pixel and the weight.
 template <class T, int kAxes, int kTaps>
-struct List {
+struct ListTaps {
   using F = ComputeType<T>;
   Items items;    // points of the images
   int64_t first;  // of these images
@@ -72,77 +73,211 @@ struct List {
   }
 };
 
-// Where the entries of each pixel begin in the sorted list.
-struct FindStarts {
+// Entries begin to end of the sorted list have the same key; none, if end is 0.
+struct Stretch {
+  uint32_t begin;
+  uint32_t end;
+};
+
+struct ClearRuns {
+  Stretch* runs;
+  PORTACL_DEVICE void operator()(int64_t item) const { runs[item] = {0, 0}; }
+};
+
+struct FindRuns {
   const uint32_t* keys;
-  uint32_t count;
-  uint32_t* starts;
+  int64_t count;
+  uint32_t none;
+  Stretch* runs;
 
   PORTACL_DEVICE void operator()(int64_t item) const {
-    const auto key = static_cast<uint32_t>(item);
-    uint32_t low = 0;
-    uint32_t high = count;
-    while (low < high) {
-      const uint32_t middle = low + (high - low) / 2;
-      if (keys[middle] < key) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    starts[item] = low;
+    const uint32_t key = keys[item];
+    if (key == none) return;
+    if (item == 0 || keys[item - 1] != key) runs[key].begin = static_cast<uint32_t>(item);
+    if (item == count - 1 || keys[item + 1] != key) runs[key].end = static_cast<uint32_t>(item + 1);
   }
 };
 
-template <class T, int kLogTaps, int kGroup>
-struct Gather {
+// What both ways of gathering do for an entry: kGroup channels of a point's gradient.
+template <class T, int kGroup>
+struct Sums {
   using F = ComputeType<T>;
-  Items items;     // pixels of the images; c counts groups of channels
-  Items point_of;  // from a point's number to its place
-  int64_t first;
+  F values[kGroup] = {};
+
+  PORTACL_DEVICE void Add(F weight, const T* gradient, int64_t step, int64_t left) {
+    PORTACL_UNROLL
+    for (int c = 0; c < kGroup; ++c) {
+      if (c < left) values[c] = Fma(weight, Widened(gradient[c * step]), values[c]);
+    }
+  }
+  PORTACL_DEVICE void StoreTo(T* out, int64_t step, int64_t left) const {
+    PORTACL_UNROLL
+    for (int c = 0; c < kGroup; ++c) {
+      if (c < left) Store(values[c], out + c * step);
+    }
+  }
+};
+
+// The gradients of the points of some images.
+template <class T>
+struct Gradients {
+  Items points;  // from a point's number to its place
+  const T* grad_output;  // of the first image
+  Strides stride;
+  int64_t plain;  // not 0: the points of an image lie this far apart, one behind the other
+  int64_t image_points;
+
+  // Of point number `point`, which lies in image `image`, and channel `c`.
+  PORTACL_DEVICE const T* At(int64_t point, int64_t image, int64_t c) const {
+    const T* const channel = grad_output + image * stride.n + c * stride.c;
+    if (plain != 0) return channel + (point - image * image_points) * plain;
+    const Place place = points.At(point);
+    return channel + place.d * stride.d + place.h * stride.h + place.w * stride.w;
+  }
+};
+
+// Pixels of the images; c counts groups of channels.
+template <class T, int kLogTaps, int kGroup>
+struct GatherTaps {
+  using F = ComputeType<T>;
+  Items items;
   Geometry g;
-  const uint32_t* starts;
+  const Stretch* runs;
   const uint32_t* entries;
   const F* weights;
-  const T* grad_output;
-  T* input_grad;
-  Strides from;
+  Gradients<T> gradients;
+  T* input_grad;  // of the first image
   Strides to;
-  int64_t plain;  // not 0: the points of an image lie this far apart, one behind the other
 
   PORTACL_DEVICE void operator()(int64_t item) const {
     Place at = items.At(item);
-    const int64_t pixel = ((at.n * g.d + at.d) * g.h + at.h) * g.w + at.w;
-    const uint32_t begin = starts[pixel];
-    const uint32_t end = starts[pixel + 1];
-    const int64_t image_points = g.od * g.oh * g.ow;
-    const int64_t base = at.n * image_points;
-    at.n += first;
+    const Stretch run = runs[((at.n * g.d + at.d) * g.h + at.h) * g.w + at.w];
     at.c *= kGroup;
-    const T* const gradient = grad_output + at.n * from.n + at.c * from.c;
     const int64_t left = g.c - at.c;
-    F sums[kGroup] = {};
-    for (uint32_t e = begin; e < end; ++e) {
-      const uint32_t entry = entries[e];
-      const F weight = weights[entry];
-      const int64_t point = static_cast<int64_t>(entry >> kLogTaps);
-      int64_t offset = 0;
-      if (plain != 0) {
-        offset = (point - base) * plain;
-      } else {
-        const Place place = point_of.At(point);
-        offset = place.d * from.d + place.h * from.h + place.w * from.w;
-      }
-      PORTACL_UNROLL
-      for (int c = 0; c < kGroup; ++c) {
-        if (c < left) sums[c] = Fma(weight, Widened(gradient[offset + c * from.c]), sums[c]);
-      }
+    Sums<T, kGroup> sums;
+    for (uint32_t i = run.begin; i < run.end; ++i) {
+      const uint32_t entry = entries[i];
+      sums.Add(weights[entry], gradients.At(entry >> kLogTaps, at.n, at.c), gradients.stride.c,
+               left);
     }
-    T* const out = input_grad + to(at);
+    sums.StoreTo(input_grad + to(at), to.c, left);
+  }
+};
+
+// ---- inputGrad of linear modes -----------------------------------------------------------------
+
+// The weights of a point: along x, y (and z), of the pixel before it and the one behind it.
+template <class F, int kAxes>
+struct CellWeights {
+  Pack<F, 2> axis[kAxes];
+};
+
+// The cells of an image have an index more than its pixels along each axis: the first lies before
+// the first pixel.
+template <int kAxes>
+PORTACL_DEVICE int64_t CellOf(const Geometry& g, int64_t image, int64_t z, int64_t y, int64_t x) {
+  const int64_t planes = kAxes == 3 ? g.d + 1 : 1;
+  return ((image * planes + z) * (g.h + 1) + y) * (g.w + 1) + x;
+}
+
+// Lists a point under its cell; items are points of some images.
+template <class T, int kAxes>
+struct ListPoints {
+  using F = ComputeType<T>;
+  Items items;
+  int64_t first;
+  Geometry g;
+  const T* grid;
+  uint32_t none;
+  uint32_t* keys;
+  uint32_t* entries;
+  CellWeights<F, kAxes>* weights;
+
+  // The cell along an axis, or -1 if no pixel is touched: one of its two is inside.
+  PORTACL_DEVICE static int64_t Cell(const AxisTaps<F, 2>& taps) {
+    return taps.index[0] >= 0 ? taps.index[0] + 1 : taps.index[1];
+  }
+
+  PORTACL_DEVICE void operator()(int64_t item) const {
+    Place at = items.At(item);
+    const int64_t image = at.n;
+    at.n += first;
+    const auto point = PointAt<2, kAxes>(g, grid, at);
+    entries[item] = static_cast<uint32_t>(item);
+    keys[item] = none;
+    if (point.unusable || point.outside) return;
+    const int64_t x = Cell(point.x);
+    const int64_t y = Cell(point.y);
+    int64_t z = 0;
+    CellWeights<F, kAxes> own;
+    own.axis[0] = {point.x.weight[0], point.x.weight[1]};
+    own.axis[1] = {point.y.weight[0], point.y.weight[1]};
+    if constexpr (kAxes == 3) {
+      z = Cell(point.z);
+      own.axis[2] = {point.z.weight[0], point.z.weight[1]};
+    }
+    if (x < 0 || y < 0 || z < 0) return;
+    keys[item] = static_cast<uint32_t>(CellOf<kAxes>(g, image, z, y, x));
+    weights[item] = own;
+  }
+};
+
+// Pixels of the images; c counts groups of channels.
+template <class T, int kAxes, int kGroup>
+struct GatherCells {
+  using F = ComputeType<T>;
+  static constexpr int kCells = Power(2, kAxes);
+  static constexpr uint32_t kNone = UINT32_MAX;
+  Items items;
+  Geometry g;
+  const Stretch* runs;
+  const uint32_t* entries;
+  const CellWeights<F, kAxes>* weights;
+  Gradients<T> gradients;
+  T* input_grad;  // of the first image
+  Strides to;
+
+  PORTACL_DEVICE void operator()(int64_t item) const {
+    Place at = items.At(item);
+    // Bits 0, 1, 2 of a cell's number: whether the pixel is the one behind it along x, y, z.
+    uint32_t head[kCells];  // the cell's next point
+    uint32_t next[kCells];
+    uint32_t end[kCells];
     PORTACL_UNROLL
-    for (int c = 0; c < kGroup; ++c) {
-      if (c < left) Store(sums[c], out + c * to.c);
+    for (int i = 0; i < kCells; ++i) {
+      const Stretch run = runs[CellOf<kAxes>(g, at.n, kAxes == 3 ? at.d + 1 - (i >> 2 & 1) : 0,
+                                         at.h + 1 - (i >> 1 & 1), at.w + 1 - (i & 1))];
+      next[i] = run.begin;
+      end[i] = run.end;
+      head[i] = run.begin < run.end ? entries[run.begin] : kNone;
     }
+    at.c *= kGroup;
+    const int64_t left = g.c - at.c;
+    Sums<T, kGroup> sums;
+    while (true) {
+      uint32_t point = head[0];
+      int side = 0;
+      PORTACL_UNROLL
+      for (int i = 1; i < kCells; ++i) {
+        if (head[i] < point) {
+          point = head[i];
+          side = i;
+        }
+      }
+      if (point == kNone) break;
+      PORTACL_UNROLL
+      for (int i = 0; i < kCells; ++i) {
+        if (i == side) head[i] = ++next[i] < end[i] ? entries[next[i]] : kNone;
+      }
+      const CellWeights<F, kAxes> own = weights[point];
+      F weight = (side & 1 ? own.axis[0].values[1] : own.axis[0].values[0]) *
+                 (side & 2 ? own.axis[1].values[1] : own.axis[1].values[0]);
+      if constexpr (kAxes == 3) {
+        weight = weight * (side & 4 ? own.axis[2].values[1] : own.axis[2].values[0]);
+      }
+      sums.Add(weight, gradients.At(point, at.n, at.c), gradients.stride.c, left);
+    }
+    sums.StoreTo(input_grad + to(at), to.c, left);
   }
 };
 
@@ -344,9 +479,9 @@ struct Plan : base::PathPlan<std::monostate> {
   // inputGrad: images that are listed at a time, and the parts of the workspace in bytes.
   int64_t images = 0;
   int bits = 0;
-  uint64_t array = 0;    // of keys or entries: one of four
+  uint64_t array = 0;  // of keys or entries: one of four
   uint64_t weights = 0;
-  uint64_t starts = 0;
+  uint64_t runs = 0;
   uint64_t scratch = 0;  // of the sort
   // gridGrad: 0, or how many blocks of channels a point has that are summed apart.
   int64_t blocks = 0;
@@ -354,26 +489,47 @@ struct Plan : base::PathPlan<std::monostate> {
 
 constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// False where the numbers of one image do not fit.
-bool PlanInputGrad(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
-  constexpr int64_t kMost = INT32_MAX / 2;       // entries, or pixels, that are listed at a time
-  constexpr int64_t kEnough = int64_t{1} << 24;  // entries that keep the whole machine busy
-  int64_t pixels = 0;
+// What is listed of an image, and under how many keys.
+struct Listing {
   int64_t entries = 0;
-  if (!base::CheckedMul(g.d, g.h, &pixels) || !base::CheckedMul(pixels, g.w, &pixels) ||
-      !base::CheckedMul(g.od, g.oh, &entries) || !base::CheckedMul(entries, g.ow, &entries) ||
-      !base::CheckedMul(entries, taps, &entries) || pixels > kMost || entries > kMost) {
+  int64_t keys = 0;
+  uint64_t weight = 0;  // bytes an entry
+};
+
+// False where the numbers do not fit.
+bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, Listing* listing) {
+  const bool cells = taps == 2;
+  const int64_t more = cells ? 1 : 0;
+  int64_t all_taps = 1;
+  for (int axis = 0; axis < axes; ++axis) all_taps *= cells ? 1 : taps;
+  listing->weight = element * static_cast<uint64_t>(cells ? 2 * axes : 1);
+  return base::CheckedMul(axes == 3 ? g.d + more : 1, g.h + more, &listing->keys) &&
+         base::CheckedMul(listing->keys, g.w + more, &listing->keys) &&
+         base::CheckedMul(g.od, g.oh, &listing->entries) &&
+         base::CheckedMul(listing->entries, g.ow, &listing->entries) &&
+         base::CheckedMul(listing->entries, all_taps, &listing->entries);
+}
+
+bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, Plan* plan) {
+  constexpr int64_t kMost = INT32_MAX / 2;       // entries, or keys, at a time
+  constexpr int64_t kEnough = int64_t{1} << 24;  // entries that keep the whole machine busy
+  constexpr int64_t kExact = int64_t{1} << 23;   // extents whose places are exact in float
+  Listing one;
+  if (!ListingOf(g, axes, taps, element, &one) || one.entries > kMost || one.keys > kMost) {
     return false;
   }
-  const int64_t wanted = std::min(kEnough / std::max<int64_t>(entries, 1), kMost / pixels);
+  if (taps == 2 && std::max({g.d, g.h, g.w}) > kExact) return false;
+  const int64_t wanted = std::min(kEnough / std::max<int64_t>(one.entries, 1), kMost / one.keys);
   plan->images = std::clamp<int64_t>(wanted, 1, g.n);
-  const int64_t all = plan->images * entries;
-  plan->bits = std::bit_width(static_cast<uint64_t>(plan->images * pixels));
-  plan->array = Padded(static_cast<uint64_t>(all) * sizeof(uint32_t));
-  plan->weights = Padded(static_cast<uint64_t>(all) * element);
-  plan->starts = Padded(static_cast<uint64_t>(plan->images * pixels + 1) * sizeof(uint32_t));
-  plan->scratch = all == 0 ? 0 : Padded(SortScratch(all, plan->bits));
-  plan->workspace_size = 4 * plan->array + plan->weights + plan->starts + plan->scratch;
+  const auto entries = static_cast<uint64_t>(plan->images * one.entries);
+  const auto keys = static_cast<uint64_t>(plan->images * one.keys);
+  plan->bits = static_cast<int>(std::bit_width(keys));
+  plan->array = Padded(entries * sizeof(uint32_t));
+  plan->weights = Padded(entries * one.weight);
+  plan->runs = Padded(keys * sizeof(Stretch));
+  plan->scratch =
+      entries == 0 ? 0 : Padded(SortScratch(static_cast<int64_t>(entries), plan->bits));
+  plan->workspace_size = 4 * plan->array + plan->weights + plan->runs + plan->scratch;
   return true;
 }
 
@@ -398,9 +554,8 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view) {
   bool fits = true;
   if (p.want_input_grad && g.n > 0 && g.c > 0) {
     int64_t taps = 1;
-    WithTaps(p.shape.interpolation,
-             [&](auto number) { taps = Power(decltype(number)::value, kAxesOf<Params>); });
-    fits = PlanInputGrad(g, taps, element, &plan);
+    WithTaps(p.shape.interpolation, [&](auto number) { taps = decltype(number)::value; });
+    fits = PlanInputGrad(g, kAxesOf<Params>, taps, element, &plan);
   }
   if (fits && p.want_grid_grad && !nearest) fits = PlanGridGrad(g, kAxesOf<Params>, element, &plan);
   if (!fits) return std::nullopt;
@@ -422,52 +577,71 @@ class Parts {
   char* next_;
 };
 
+// inputGrad of the images from `first` on.
 template <class T, int kTaps, class Params>
-void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* workspace) {
+void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* workspace,
+                  int64_t first, int64_t images) {
   constexpr int kAxes = kAxesOf<Params>;
-  constexpr int kAll = Power(kTaps, kAxes);
-  constexpr int kLogTaps = std::bit_width(static_cast<unsigned>(kAll)) - 1;
+  constexpr bool kCells = kTaps == 2;
+  constexpr int kAll = kCells ? 1 : Power(kTaps, kAxes);
   using F = ComputeType<T>;
+  using Weights = std::conditional_t<kCells, CellWeights<F, kAxes>, F>;
   Parts parts(workspace);
   SortArrays arrays{};
   arrays.keys = parts.Take<uint32_t>(plan.array);
   arrays.values = parts.Take<uint32_t>(plan.array);
   arrays.spare_keys = parts.Take<uint32_t>(plan.array);
   arrays.spare_values = parts.Take<uint32_t>(plan.array);
-  F* const weights = parts.Take<F>(plan.weights);
-  auto* const starts = parts.Take<uint32_t>(plan.starts);
+  auto* const weights = parts.Take<Weights>(plan.weights);
+  auto* const runs = parts.Take<Stretch>(plan.runs);
   void* const scratch = parts.Take<char>(plan.scratch);
+
+  const Items points({images, 1, g.od, g.oh, g.ow}, false);
+  const auto* const grid = static_cast<const T*>(p.grid);
+  const int64_t keys = images * (kCells ? (kAxes == 3 ? g.d + 1 : 1) * (g.h + 1) * (g.w + 1)
+                                        : g.pixels());
+  const auto none = static_cast<uint32_t>(keys);
+  if constexpr (kCells) {
+    Launch(points.count(),
+           ListPoints<T, kAxes>{points, first, g, grid, none, arrays.keys, arrays.values, weights});
+  } else {
+    Launch(points.count(), ListTaps<T, kAxes, kTaps>{points, first, g, grid, none, arrays.keys,
+                                                     arrays.values, weights});
+  }
+  arrays.count = points.count() * kAll;
+  arrays.bits = plan.bits;
+  const bool swapped = arrays.count > 0 && Sort(arrays, scratch, plan.scratch);
+  const uint32_t* const entries = swapped ? arrays.spare_values : arrays.values;
+  Launch(keys, ClearRuns{runs});
+  Launch(arrays.count,
+         FindRuns{swapped ? arrays.spare_keys : arrays.keys, arrays.count, none, runs});
+
   const Strides from = StridesOf(p.grad_output_stride);
   const Strides to = StridesOf(p.input_grad_stride);
   const bool plain = from.h == g.ow * from.w && (kAxes == 2 || from.d == g.oh * from.h);
-  for (int64_t first = 0; first < g.n; first += plan.images) {
-    const int64_t images = std::min(plan.images, g.n - first);
-    const int64_t pixels = images * g.pixels();
-    const Items points({images, 1, g.od, g.oh, g.ow}, false);
-    arrays.count = points.count() * kAll;
-    arrays.bits = plan.bits;
-    Launch(points.count(),
-           List<T, kAxes, kTaps>{points, first, g, static_cast<const T*>(p.grid),
-                                 static_cast<uint32_t>(pixels), arrays.keys, arrays.values,
-                                 weights});
-    const bool swapped = arrays.count > 0 && Sort(arrays, scratch, plan.scratch);
-    Launch(pixels + 1, FindStarts{swapped ? arrays.spare_keys : arrays.keys,
-                                  static_cast<uint32_t>(arrays.count), starts});
-    const auto gather = [&](auto group) {
-      constexpr int kGroup = decltype(group)::value;
-      const Items items({images, (g.c + kGroup - 1) / kGroup, g.d, g.h, g.w},
-                        ChannelsFastest(to, g.c));
-      Launch(items.count(),
-             Gather<T, kLogTaps, kGroup>{
-                 items, points, first, g, starts, swapped ? arrays.spare_values : arrays.values,
-                 weights, static_cast<const T*>(p.grad_output), static_cast<T*>(p.input_grad), from,
-                 to, plain ? from.w : 0});
-    };
-    if (ChannelsAThread(g.c, pixels) > 4) {
-      gather(std::integral_constant<int, 8>());
+  const Gradients<T> gradients = {points, static_cast<const T*>(p.grad_output) + first * from.n,
+                                  from, plain ? from.w : 0, g.points()};
+  T* const out = static_cast<T*>(p.input_grad) + first * to.n;
+  const auto gather = [&](auto group) {
+    constexpr int kGroup = decltype(group)::value;
+    const Items items({images, (g.c + kGroup - 1) / kGroup, g.d, g.h, g.w},
+                      ChannelsFastest(to, g.c));
+    if constexpr (kCells) {
+      Launch(items.count(), GatherCells<T, kAxes, kGroup>{items, g, runs, entries, weights,
+                                                          gradients, out, to});
     } else {
-      gather(std::integral_constant<int, 2>());
+      Launch(items.count(),
+             GatherTaps<T, std::bit_width(static_cast<unsigned>(kAll)) - 1, kGroup>{
+                 items, g, runs, entries, weights, gradients, out, to});
     }
+  };
+  const int64_t group = ChannelsAThread(g.c, images * g.pixels());
+  if (group > 4) {
+    gather(std::integral_constant<int, 8>());
+  } else if (group > 1) {
+    gather(std::integral_constant<int, 3>());
+  } else {
+    gather(std::integral_constant<int, 1>());
   }
 }
 
@@ -507,7 +681,10 @@ void Run(const Params& p, const Plan& plan, void* workspace) {
     WithTaps(p.shape.interpolation, [&](auto taps) {
       constexpr int kTaps = decltype(taps)::value;
       if (p.want_input_grad && g.n > 0 && g.c > 0) {
-        RunInputGrad<T, kTaps>(p, g, plan, workspace);
+        for (int64_t first = 0; first < g.n; first += plan.images) {
+          RunInputGrad<T, kTaps>(p, g, plan, workspace, first,
+                                 std::min(plan.images, g.n - first));
+        }
       }
       if (p.want_grid_grad) RunGridGrad<T, kTaps>(p, g, plan, workspace);
     });

@@ -95,12 +95,12 @@ struct Strides {
   }
 };
 
-// Whether rows of `width` elements of T, from `address` on, can be read or written kPack<T> elements
+// Whether rows of `width` elements of T, from `address` on, can be read or written kCount elements
 // at a time.
-template <class T>
+template <class T, int kCount = kPack<T>>
 bool PacksFit(const void* address, const Strides& strides, int64_t width) {
-  constexpr int64_t kCount = kPack<T>;
-  if (strides.w != 1 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return false;
+  constexpr uintptr_t kBytes = kCount * sizeof(T);
+  if (strides.w != 1 || reinterpret_cast<uintptr_t>(address) % kBytes != 0) return false;
   for (const int64_t whole : {width, strides.n, strides.c, strides.d, strides.h}) {
     if (whole % kCount != 0) return false;
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -22,31 +23,96 @@ using Params = ops::ResampleParams;
 
 constexpr size_t kAxes = 3;  // d, h, w
 
-// A ResampleAxis in the device's memory.
+// A ResampleAxis in the device's memory. `source` has `stride` entries for each destination, the taps
+// and then -1, or, where stride is 0, the taps of all destinations, which `start` tells apart.
 template <class F>
 struct Axis {
-  const int32_t* start;  // null: the identity
-  const int32_t* source;
+  const int32_t* source;  // null: the identity
   const F* weight;
+  const int32_t* start;
+  int stride;
 };
 
-// The sum for destination `o`, of inner(source). Its first step is a product where `first` is -0.
-template <class F, class Inner>
-PORTACL_DEVICE F Along(const Axis<F>& axis, int64_t o, F first, const Inner& inner) {
-  if (axis.start == nullptr) return inner(o);
-  const int32_t begin = axis.start[o];
-  const int32_t end = axis.start[o + 1];
-  if (begin == end) return F(0);
-  F sum = first;
-  for (int32_t k = begin; k < end; ++k) {
-    sum = Fma(axis.weight[k], inner(static_cast<int64_t>(axis.source[k])), sum);
-  }
-  return sum;
+// What kCount channels of one place have, or one.
+template <class F, int kCount>
+struct Values {
+  F v[kCount];
+};
+
+template <class F, int kCount>
+PORTACL_DEVICE Values<F, kCount> AllOf(F value) {
+  Values<F, kCount> values;
+  PORTACL_UNROLL
+  for (int i = 0; i < kCount; ++i) values.v[i] = value;
+  return values;
 }
 
-template <class T, int kWidth, bool kBackward>
+template <class F, int kCount>
+PORTACL_DEVICE void Add(F weight, const Values<F, kCount>& values, Values<F, kCount>* sum) {
+  PORTACL_UNROLL
+  for (int i = 0; i < kCount; ++i) sum->v[i] = Fma(weight, values.v[i], sum->v[i]);
+}
+
+// The taps of one destination of an axis, kMost at most: in registers.
+template <class F, int kMost>
+struct Taps {
+  bool identity;
+  int64_t destination;
+  Pack<int32_t, kMost> source;
+  Pack<F, kMost> weight;
+
+  PORTACL_DEVICE Taps(const Axis<F>& axis, int64_t o)
+      : identity(axis.source == nullptr), destination(o) {
+    if (identity) return;
+    source = reinterpret_cast<const Pack<int32_t, kMost>*>(axis.source)[o];
+    weight = reinterpret_cast<const Pack<F, kMost>*>(axis.weight)[o];
+  }
+
+  // The sum of inner(source). Its first step is a product where `first` is -0.
+  template <int kCount, class Inner>
+  PORTACL_DEVICE Values<F, kCount> Sum(F first, const Inner& inner) const {
+    if (identity) return inner(destination);
+    if (source.values[0] < 0) return AllOf<F, kCount>(0);
+    Values<F, kCount> sum = AllOf<F, kCount>(first);
+    PORTACL_UNROLL
+    for (int k = 0; k < kMost; ++k) {
+      if (source.values[k] >= 0) {
+        Add(weight.values[k], inner(static_cast<int64_t>(source.values[k])), &sum);
+      }
+    }
+    return sum;
+  }
+};
+
+// The same of any number of taps.
+template <class F>
+struct Taps<F, 0> {
+  const Axis<F>& axis;
+  int64_t destination;
+
+  PORTACL_DEVICE Taps(const Axis<F>& of, int64_t o) : axis(of), destination(o) {}
+
+  template <int kCount, class Inner>
+  PORTACL_DEVICE Values<F, kCount> Sum(F first, const Inner& inner) const {
+    if (axis.source == nullptr) return inner(destination);
+    const int32_t begin = axis.start[destination];
+    const int32_t end = axis.start[destination + 1];
+    if (begin == end) return AllOf<F, kCount>(0);
+    Values<F, kCount> sum = AllOf<F, kCount>(first);
+    for (int32_t k = begin; k < end; ++k) {
+      Add(axis.weight[k], inner(static_cast<int64_t>(axis.source[k])), &sum);
+    }
+    return sum;
+  }
+};
+
+// A thread makes kWidth elements of a row, or of the kChannels channels of a pixel that lie side by
+// side; one of both is 1.
+template <class T, int kWidth, int kChannels, bool kBackward, int kMost>
 struct AllAxes {
   using F = ComputeType<T>;
+  using Sums = Values<F, kChannels>;
+  using AxisTaps = Taps<F, kMost>;
   Items items;
   Axis<F> d, h, w;
   const T* from;
@@ -54,21 +120,27 @@ struct AllAxes {
   Strides from_stride;
   Strides to_stride;
 
-  PORTACL_DEVICE F Element(const T* plane, const Place& at) const {
+  PORTACL_DEVICE Sums Element(const T* plane, const AxisTaps& z_taps, const AxisTaps& y_taps,
+                              const AxisTaps& x_taps) const {
     const F first = kBackward ? F(0) : -F(0);
     const auto read = [&](int64_t z, int64_t y, int64_t x) {
-      return Widened(plane[z * from_stride.d + y * from_stride.h + x * from_stride.w]);
+      const auto pack = *reinterpret_cast<const Pack<T, kChannels>*>(
+          plane + z * from_stride.d + y * from_stride.h + x * from_stride.w);
+      Sums values;
+      PORTACL_UNROLL
+      for (int i = 0; i < kChannels; ++i) values.v[i] = Widened(pack.values[i]);
+      return values;
     };
     if constexpr (kBackward) {
-      return Along(w, at.w, first, [&](int64_t x) {
-        return Along(h, at.h, first, [&](int64_t y) {
-          return Along(d, at.d, first, [&](int64_t z) { return read(z, y, x); });
+      return x_taps.template Sum<kChannels>(first, [&](int64_t x) {
+        return y_taps.template Sum<kChannels>(first, [&](int64_t y) {
+          return z_taps.template Sum<kChannels>(first, [&](int64_t z) { return read(z, y, x); });
         });
       });
     } else {
-      return Along(d, at.d, first, [&](int64_t z) {
-        return Along(h, at.h, first, [&](int64_t y) {
-          return Along(w, at.w, first, [&](int64_t x) { return read(z, y, x); });
+      return z_taps.template Sum<kChannels>(first, [&](int64_t z) {
+        return y_taps.template Sum<kChannels>(first, [&](int64_t y) {
+          return x_taps.template Sum<kChannels>(first, [&](int64_t x) { return read(z, y, x); });
         });
       });
     }
@@ -77,19 +149,24 @@ struct AllAxes {
   PORTACL_DEVICE void operator()(int64_t item) const {
     Place at = items.At(item);
     at.w *= kWidth;
+    at.c *= kChannels;
     const T* const plane = from + at.n * from_stride.n + at.c * from_stride.c;
-    T* const out = to + to_stride(at);
-    Pack<T, kWidth> pack;
+    const AxisTaps z_taps(d, at.d);
+    const AxisTaps y_taps(h, at.h);
+    Pack<T, kWidth * kChannels> pack;
     PORTACL_UNROLL
-    for (int i = 0; i < kWidth; ++i) {
-      Store(Element(plane, {at.n, at.c, at.d, at.h, at.w + i}), &pack.values[i]);
+    for (int x = 0; x < kWidth; ++x) {
+      const Sums sums = Element(plane, z_taps, y_taps, AxisTaps(w, at.w + x));
+      PORTACL_UNROLL
+      for (int c = 0; c < kChannels; ++c) Store(sums.v[c], &pack.values[x + c]);
     }
-    *reinterpret_cast<Pack<T, kWidth>*>(out) = pack;
+    *reinterpret_cast<Pack<T, kWidth * kChannels>*>(to + to_stride(at)) = pack;
   }
 };
 
-// One axis; its places count in `axis_stride` of `from`.
-template <class From, class To, class F>
+// One axis. A thread makes kWidth elements that have the same taps: of a row, or, along w, of as
+// many rows.
+template <class From, class To, class F, int kWidth>
 struct OneAxis {
   Items items;
   int along;  // 0, 1, 2: d, h, w
@@ -101,7 +178,8 @@ struct OneAxis {
   Strides to_stride;
 
   PORTACL_DEVICE void operator()(int64_t item) const {
-    const Place at = items.At(item);
+    Place at = items.At(item);
+    (along == 2 ? at.h : at.w) *= kWidth;
     Place source = at;
     int64_t& moving = along == 0 ? source.d : along == 1 ? source.h : source.w;
     const int64_t destination = moving;
@@ -110,12 +188,23 @@ struct OneAxis {
     const int64_t step = along == 0   ? from_stride.d
                          : along == 1 ? from_stride.h
                                       : from_stride.w;
-    Store(Along(axis, destination, first, [&](int64_t k) { return Widened(line[k * step]); }),
-           to + to_stride(at));
+    const int64_t aside = along == 2 ? from_stride.h : from_stride.w;
+    const auto sums =
+        Taps<F, 0>(axis, destination).template Sum<kWidth>(first, [&](int64_t k) {
+          Values<F, kWidth> values;
+          PORTACL_UNROLL
+          for (int i = 0; i < kWidth; ++i) values.v[i] = Widened(line[k * step + i * aside]);
+          return values;
+        });
+    To* const out = to + to_stride(at);
+    const int64_t out_aside = along == 2 ? to_stride.h : to_stride.w;
+    PORTACL_UNROLL
+    for (int i = 0; i < kWidth; ++i) Store(sums.v[i], out + i * out_aside);
   }
 };
 
 struct AxisTable {
+  int stride = 0;
   Table<int32_t> start;
   Table<int32_t> source;
   Table<float> floats;
@@ -124,9 +213,9 @@ struct AxisTable {
   template <class F>
   Axis<F> As() const {
     if constexpr (std::is_same_v<F, double>) {
-      return {start.data(), source.data(), doubles.data()};
+      return {source.data(), doubles.data(), start.data(), stride};
     } else {
-      return {start.data(), source.data(), floats.data()};
+      return {source.data(), floats.data(), start.data(), stride};
     }
   }
 };
@@ -145,21 +234,40 @@ struct Plan : base::PathPlan<std::monostate> {
   static constexpr std::array kPaths = {"direct", "axes"};
   std::array<AxisTable, kAxes> tables;
   std::vector<int> order;
+  int most = 0;  // taps of a destination along any axis, if a thread holds them: 2 or 4
   std::array<uint64_t, 2> between{};  // bytes of the first sums and of the second
 };
 
-AxisTable TableOf(const ops::ResampleAxis& axis, bool doubles) {
+template <class F>
+Table<F> WeightsOf(const ops::ResampleAxis& axis, int stride) {
+  const auto* const weight = static_cast<const F*>(axis.weight);
+  if (stride == 0) return Table(std::vector<F>(weight, weight + axis.start[axis.to]));
+  std::vector<F> weights(static_cast<size_t>(axis.to * stride));
+  for (int64_t o = 0; o < axis.to; ++o) {
+    std::copy(weight + axis.start[o], weight + axis.start[o + 1], weights.data() + o * stride);
+  }
+  return Table(weights);
+}
+
+AxisTable TableOf(const ops::ResampleAxis& axis, bool doubles, int stride) {
   AxisTable table;
   if (axis.identity) return table;
-  const auto taps = static_cast<size_t>(axis.start[axis.to]);
-  table.start = Table(std::vector<int32_t>(axis.start, axis.start + axis.to + 1));
-  table.source = Table(std::vector<int32_t>(axis.source, axis.source + taps));
-  if (doubles) {
-    const auto* const weight = static_cast<const double*>(axis.weight);
-    table.doubles = Table(std::vector<double>(weight, weight + taps));
+  table.stride = stride;
+  if (stride == 0) {
+    table.start = Table(std::vector<int32_t>(axis.start, axis.start + axis.to + 1));
+    table.source = Table(std::vector<int32_t>(axis.source, axis.source + axis.start[axis.to]));
   } else {
-    const auto* const weight = static_cast<const float*>(axis.weight);
-    table.floats = Table(std::vector<float>(weight, weight + taps));
+    std::vector<int32_t> sources(static_cast<size_t>(axis.to * stride), -1);
+    for (int64_t o = 0; o < axis.to; ++o) {
+      std::copy(axis.source + axis.start[o], axis.source + axis.start[o + 1],
+                sources.data() + o * stride);
+    }
+    table.source = Table(sources);
+  }
+  if (doubles) {
+    table.doubles = WeightsOf<double>(axis, stride);
+  } else {
+    table.floats = WeightsOf<float>(axis, stride);
   }
   return table;
 }
@@ -185,18 +293,20 @@ bool BytesOf(const Place& e, uint64_t element, uint64_t* bytes) {
 }
 
 std::optional<Plan> MakePlan(const Params& p, std::string_view path) {
-  constexpr double kMostTaps = 64;  // that a thread adds up by itself
+  const double most_taps = p.backward ? 64 : 16;  // that a thread adds up by itself
   double taps = 1;
+  int64_t most = 0;
   for (const auto* axis : {&p.d, &p.h, &p.w}) {
     if (axis->identity) continue;
     if (axis->start[axis->to] >= INT32_MAX || axis->from >= INT32_MAX || axis->to >= INT32_MAX) {
       return std::nullopt;
     }
     taps *= static_cast<double>(axis->most);
+    most = std::max(most, axis->most);
   }
   Plan plan;
   plan.order = OrderOf(p);
-  const bool direct = path.empty() ? plan.order.size() < 2 || taps <= kMostTaps : path == "direct";
+  const bool direct = path.empty() ? plan.order.size() < 2 || taps <= most_taps : path == "direct";
   plan.path = direct ? "direct" : "axes";
   if (!direct) {
     if (plan.order.empty()) return std::nullopt;
@@ -208,8 +318,10 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view path) {
       }
     }
   }
+  plan.most = !direct || most > 4 ? 0 : most > 2 ? 4 : 2;
   const bool doubles = p.dtype == base::DType::kDouble;
-  plan.tables = {TableOf(p.d, doubles), TableOf(p.h, doubles), TableOf(p.w, doubles)};
+  const auto table = [&](const auto& axis) { return TableOf(axis, doubles, plan.most); };
+  plan.tables = {table(p.d), table(p.h), table(p.w)};
   return plan;
 }
 
@@ -222,24 +334,53 @@ Strides ContiguousOf(const Place& e, bool channels_fastest) {
   return {e.w * e.h * e.d * e.c, e.w * e.h * e.d, e.w * e.h, e.w, 1};
 }
 
-template <class T, int kWidth, bool kBackward>
+// Elements that a thread makes side by side.
+template <class T>
+inline constexpr int kSide = kPack<T> < 4 ? kPack<T> : 4;
+
+template <class T, int kWidth, int kChannels, bool kBackward, int kMost>
 void RunDirect(const Params& p, const Plan& plan) {
   using F = ComputeType<T>;
   const Strides to = StridesOf(p.output_stride);
-  const Items items({p.n, p.c, p.d.to, p.h.to, p.w.to / kWidth}, ChannelsFastest(to, p.c));
+  const Items items({p.n, p.c / kChannels, p.d.to, p.h.to, p.w.to / kWidth},
+                    ChannelsFastest(to, p.c));
   Launch(items.count(),
-         AllAxes<T, kWidth, kBackward>{
+         AllAxes<T, kWidth, kChannels, kBackward, kMost>{
              items, plan.tables[0].As<F>(), plan.tables[1].As<F>(), plan.tables[2].As<F>(),
              static_cast<const T*>(p.input), static_cast<T*>(p.output),
              StridesOf(p.input_stride), to});
 }
 
+// Whether `count` channels of every pixel can be read or written at once.
+template <class T>
+bool ChannelsFit(const void* address, Strides strides, int64_t channels) {
+  std::swap(strides.c, strides.w);
+  return PacksFit<T, kSide<T>>(address, strides, channels);
+}
+
+template <class T, bool kBackward, int kMost>
+void RunDirect(const Params& p, const Plan& plan) {
+  const Strides from = StridesOf(p.input_stride);
+  const Strides to = StridesOf(p.output_stride);
+  if (PacksFit<T, kSide<T>>(p.output, to, p.w.to)) {
+    RunDirect<T, kSide<T>, 1, kBackward, kMost>(p, plan);
+  } else if (kMost != 0 && ChannelsFit<T>(p.input, from, p.c) &&
+             ChannelsFit<T>(p.output, to, p.c)) {
+    RunDirect<T, 1, kMost == 0 ? 1 : kSide<T>, kBackward, kMost>(p, plan);
+  } else {
+    RunDirect<T, 1, 1, kBackward, kMost>(p, plan);
+  }
+}
+
 template <class T, bool kBackward>
 void RunDirect(const Params& p, const Plan& plan) {
-  if (PacksFit<T>(p.output, StridesOf(p.output_stride), p.w.to)) {
-    RunDirect<T, kPack<T>, kBackward>(p, plan);
-  } else {
-    RunDirect<T, 1, kBackward>(p, plan);
+  switch (plan.most) {
+    case 2:
+      return RunDirect<T, kBackward, 2>(p, plan);
+    case 4:
+      return RunDirect<T, kBackward, 4>(p, plan);
+    default:
+      return RunDirect<T, kBackward, 0>(p, plan);
   }
 }
 
@@ -258,14 +399,24 @@ void RunAxes(const Params& p, const Plan& plan, void* workspace) {
     const bool last = i + 1 == steps;
     const Strides to_stride =
         last ? StridesOf(p.output_stride) : ContiguousOf(extents, channels_fastest);
-    const Items items(extents, channels_fastest);
-    const auto run = [&](const auto* from, auto* to) {
+    const int along = plan.order[i];
+    const auto launch = [&](const auto* from, auto* to, auto width) {
       using From = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;
       using To = std::remove_pointer_t<decltype(to)>;
-      const int along = plan.order[i];
-      Launch(items.count(),
-             OneAxis<From, To, F>{items, along, plan.tables[static_cast<size_t>(along)].As<F>(),
-                                  first, from, to, stride, to_stride});
+      constexpr int kWidth = decltype(width)::value;
+      Place groups = extents;
+      (along == 2 ? groups.h : groups.w) /= kWidth;
+      const Items items(groups, channels_fastest);
+      Launch(items.count(), OneAxis<From, To, F, kWidth>{
+                                items, along, plan.tables[static_cast<size_t>(along)].As<F>(),
+                                first, from, to, stride, to_stride});
+    };
+    const auto run = [&](const auto* from, auto* to) {
+      if (!channels_fastest && (along == 2 ? extents.h : extents.w) % 4 == 0) {
+        launch(from, to, std::integral_constant<int, 4>());
+      } else {
+        launch(from, to, std::integral_constant<int, 1>());
+      }
     };
     const T* const input = static_cast<const T*>(p.input);
     T* const output = static_cast<T*>(p.output);

@@ -50,14 +50,16 @@ def _factor(name: str, value: Any) -> float:
         ) from None
 
 
-def _check_cpu(function: str, **tensors: torch.Tensor) -> None:
+def _check_device(function: str, **tensors: torch.Tensor) -> None:
     for name, tensor in tensors.items():
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(
                 f"{function}: {name} is of type {type(tensor).__name__}, but must be a tensor"
             )
-        if tensor.device.type not in ("cpu", "meta"):
-            raise ValueError(f"{function}: {name} is on {tensor.device}, but must be on the CPU")
+        if tensor.device.type not in ("cpu", "cuda", "meta"):
+            raise ValueError(
+                f"{function}: {name} is on {tensor.device}, but must be on the CPU or a GPU of CUDA"
+            )
         check_tensor(torch, tensor, name)
 
 
@@ -92,7 +94,7 @@ def grid_sample(
         ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is not on the CPU.
 
     """
-    _check_cpu("grid_sample", input=input, grid=grid)
+    _check_device("grid_sample", input=input, grid=grid)
     if input.dim() != grid.dim() or input.dim() not in (4, 5):
         raise ValueError(
             f"grid_sample: input has shape {list(input.shape)} and grid {list(grid.shape)}, but "
@@ -198,7 +200,7 @@ def _interpolate(
     modes: tuple[bool, bool] = (False, False),
     recompute: bool = False,
 ) -> torch.Tensor:
-    _check_cpu(name, input=input)
+    _check_device(name, input=input)
     axes = input.dim() - 2
     if axes not in (1, 2, 3):
         raise ValueError(
@@ -273,7 +275,7 @@ def affine_grid(
         ValueError: shapes and size do not fit, an extent is below 1, or not on the CPU.
 
     """
-    _check_cpu("affine_grid", theta=theta)
+    _check_device("affine_grid", theta=theta)
     sizes = list(size)
     axes = len(sizes) - 2
     if axes not in (2, 3) or theta.dim() != 3 or tuple(theta.shape[1:]) != (axes, axes + 1):

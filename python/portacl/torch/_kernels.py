@@ -1,10 +1,10 @@
-"""The CPU kernels: tensors in, tensors out, no autograd; arguments as in aten's operators."""
+"""The kernels of CPU and GPU: tensors in, tensors out, no autograd; arguments as in aten's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import get_num_threads
@@ -16,8 +16,35 @@ Scales = Sequence[float]
 Results = tuple[Optional[torch.Tensor], Optional[torch.Tensor]]
 
 
+Function = Callable[..., None]
+
+
+def _on_gpu(function: Function, device: torch.device, arguments: Sequence[Any]) -> None:
+    """Enqueue a call on the current stream of the GPU."""
+    index = device.index
+    _core.set_cuda_stream(index, torch.cuda.current_stream(index).cuda_stream)
+    try:
+        function(*arguments)
+    finally:
+        _core.set_cuda_stream(-1, 0)
+
+
+def call(function: Function, *arguments: Any) -> None:
+    """Call a function of ``_core`` where its first argument, a tensor, lies."""
+    device = arguments[0].device
+    if device.type != "cuda":
+        function(*arguments, get_num_threads())
+        return
+    try:
+        _on_gpu(function, device, arguments)
+    except MemoryError:
+        # CUDA has no memory left for a workspace: PyTorch keeps what its tensors had.
+        torch.cuda.empty_cache()
+        _on_gpu(function, device, arguments)
+
+
 def _grid_sampler(
-    function: Callable[..., None],
+    function: Function,
     input: torch.Tensor,
     grid: torch.Tensor,
     interpolation: int,
@@ -25,13 +52,13 @@ def _grid_sampler(
     align_corners: bool,
 ) -> torch.Tensor:
     """Sampled values (N, C, OH, OW) or (N, C, OD, OH, OW), row-major."""
-    output = empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
-    function(input, grid, output, interpolation, padding, align_corners, get_num_threads())
+    output = empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype, device=input.device)
+    call(function, input, grid, output, interpolation, padding, align_corners)
     return output
 
 
 def _grid_sampler_backward(
-    function: Callable[..., None],
+    function: Function,
     grad_output: torch.Tensor,
     input: torch.Tensor,
     grid: torch.Tensor,
@@ -44,17 +71,8 @@ def _grid_sampler_backward(
     input_grad = empty_like(input) if output_mask[0] else None
     grid_grad = empty_like(grid) if output_mask[1] else None
     if input_grad is not None or grid_grad is not None:
-        function(
-            grad_output,
-            input,
-            grid,
-            input_grad,
-            grid_grad,
-            interpolation,
-            padding,
-            align_corners,
-            get_num_threads(),
-        )
+        modes = (interpolation, padding, align_corners)
+        call(function, grad_output, input, grid, input_grad, grid_grad, *modes)
     return input_grad, grid_grad
 
 
@@ -81,20 +99,21 @@ def _axis_scales(tensor: torch.Tensor, scales: Optional[Scales]) -> tuple[float,
 
 
 def _resize(
-    function: Callable[..., None],
+    function: Function,
     input: torch.Tensor,
     output_size: Sequence[int],
     scales: Optional[Scales],
     *modes: bool,
 ) -> torch.Tensor:
     """Resized values in the memory format of ``input``."""
-    output = empty((*input.shape[:2], *output_size), input.dtype, memory_format_like(input))
-    function(input, output, *modes, _axis_scales(input, scales), get_num_threads())
+    shape = (*input.shape[:2], *output_size)
+    output = empty(shape, input.dtype, memory_format_like(input), input.device)
+    call(function, input, output, *modes, _axis_scales(input, scales))
     return output
 
 
 def _resize_backward(
-    function: Callable[..., None],
+    function: Function,
     grad_output: torch.Tensor,
     input_size: Sequence[int],
     scales: Optional[Scales],
@@ -102,10 +121,9 @@ def _resize_backward(
     memory_format: Optional[torch.memory_format] = None,
 ) -> torch.Tensor:
     """Gradient of the resized tensor's source; None: in the memory format of ``grad_output``."""
-    grad_input = empty(
-        input_size, grad_output.dtype, memory_format or memory_format_like(grad_output)
-    )
-    function(grad_output, grad_input, *modes, _axis_scales(grad_output, scales), get_num_threads())
+    memory_format = memory_format or memory_format_like(grad_output)
+    grad_input = empty(input_size, grad_output.dtype, memory_format, grad_output.device)
+    call(function, grad_output, grad_input, *modes, _axis_scales(grad_output, scales))
     return grad_input
 
 
@@ -122,8 +140,8 @@ RESIZES_BACKWARD = {
 
 def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
     """Points (N, H, W, 2) or (N, D, H, W, 3), row-major."""
-    grid = empty((size[0], *size[2:], len(size) - 2), theta.dtype)
-    _core.affine_grid(theta, grid, align_corners, get_num_threads())
+    grid = empty((size[0], *size[2:], len(size) - 2), theta.dtype, device=theta.device)
+    call(_core.affine_grid, theta, grid, align_corners)
     return grid
 
 
@@ -132,6 +150,6 @@ def affine_grid_backward(
 ) -> torch.Tensor:
     """Gradient (N, 2, 3) or (N, 3, 4) of the maps."""
     axes = len(size) - 2
-    theta_grad = empty((size[0], axes, axes + 1), grid_grad.dtype)
-    _core.affine_grid_backward(grid_grad, theta_grad, align_corners, get_num_threads())
+    theta_grad = empty((size[0], axes, axes + 1), grid_grad.dtype, device=grid_grad.device)
+    call(_core.affine_grid_backward, grid_grad, theta_grad, align_corners)
     return theta_grad

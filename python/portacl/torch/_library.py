@@ -17,6 +17,8 @@ from ._results import empty, memory_format_like
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 _MODES = "int interpolation_mode, int padding_mode, bool align_corners"
 
+_DEVICES = ("cpu", "cuda")
+
 _SPATIAL_AXES = (2, 3)  # of the grid samplers; resizing is one operator for 1 to 3
 
 for _axes in _SPATIAL_AXES:
@@ -223,14 +225,15 @@ def _register_grid_sampler(axes: int) -> None:
     """Kernels, shapes for compilers and derivatives of both directions."""
     stem = f"grid_sampler_{axes}d"
     forward, backward = f"portacl::{stem}", f"portacl::{stem}_backward"
-    torch.library.impl(forward, "CPU", _kernels.GRID_SAMPLERS[axes])
+    torch.library.impl(forward, _DEVICES, _kernels.GRID_SAMPLERS[axes])
     torch.library.impl(
-        backward, "CPU", partial(_grid_sampler_backward, _kernels.GRID_SAMPLERS_BACKWARD[axes])
+        backward, _DEVICES, partial(_grid_sampler_backward, _kernels.GRID_SAMPLERS_BACKWARD[axes])
     )
     torch.library.register_fake(forward, _fake_grid_sampler)
     torch.library.register_fake(backward, _fake_grid_sampler_backward)
     # Like PyTorch's grid_sampler: coordinates need float32 even where autocast asks for less.
-    torch.library.register_autocast(forward, "cpu", torch.float32)
+    for device in _DEVICES:
+        torch.library.register_autocast(forward, device, torch.float32)
     torch.library.register_autograd(
         forward,
         partial(_grid_gradients, getattr(ops, f"{stem}_backward")),
@@ -307,7 +310,7 @@ def _register_linear(
     name: str, kernel: Callable[..., Any], fake: Callable[..., Any], setup: Any, gradient: Any
 ) -> None:
     """Kernel, shapes for compilers and derivatives of an operator that is linear."""
-    torch.library.impl(f"portacl::{name}", "CPU", kernel)
+    torch.library.impl(f"portacl::{name}", _DEVICES, kernel)
     torch.library.register_fake(f"portacl::{name}", fake)
     torch.library.register_autograd(f"portacl::{name}", gradient, setup_context=setup, lib=_library)
     _TANGENT_RULES[name] = partial(_linear_tangent, getattr(ops, name))
@@ -349,12 +352,12 @@ def _listed_kernel(
     operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
 ) -> torch.Tensor:
     known = operator.bind([tuple(source.shape)], size)
-    result = empty(operator.shapes(known)[0], source.dtype)
+    result = empty(operator.shapes(known)[0], source.dtype, device=source.device)
     chosen = [
         (*(option or ()), 0.0, 0.0, 0.0)[:3] if p.kind == "Scales" else option
         for p, option in zip(operator.options, options)
     ]
-    getattr(_core, operator.name)(source, result, *chosen, torch.get_num_threads())
+    _kernels.call(getattr(_core, operator.name), source, result, *chosen)
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import json
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,8 @@ stock_kernels: dict[str, Any] = {}
 class _Replacement:
     """Kernels of one direction, in place while somebody wants them; the lock is held."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "cpu") -> None:
+        self.device = device
         self.enabled = False
         self.blocks = 0  # `with accelerated()` blocks that run now, in any thread
         self.in_place = False
@@ -54,6 +56,8 @@ class _Replacement:
             self._library._destroy()  # PyTorch's own kernels come back
             self._library = None
         self.in_place = wanted
+        if self.device != "cpu":
+            return
         if wanted and not _compiled.rules:
             _compiled.add_rules(
                 list(_forward.kernels), lambda: _backward.in_place, lambda: _forward.in_place
@@ -61,7 +65,8 @@ class _Replacement:
         _compiled.mark_caches(_backward.in_place, _forward.in_place)
 
     def _register(self) -> None:
-        if hasattr(torch.library, "get_kernel"):
+        key = self.device.upper()
+        if hasattr(torch.library, "get_kernel") and self.device == "cpu":
             for name in self.kernels.keys() - stock_kernels.keys():
                 with contextlib.suppress(RuntimeError):  # one that PyTorch does not have
                     stock_kernels[name] = torch.library.get_kernel(f"aten::{name}", "CPU")
@@ -73,15 +78,15 @@ class _Replacement:
                 warnings.filterwarnings("ignore", "Warning only once for all operators")
                 first = torch.library.Library("aten", "IMPL")
                 name, kernel = next(iter(self.kernels.items()))
-                first.impl(name, kernel, "CPU")
+                first.impl(name, kernel, key)
                 first._destroy()
-                if uses_native_kernels:
+                if uses_native_kernels and self.device == "cpu":
                     # Resizing passes pictures of integers on to PyTorch's kernels, where they are
                     # known.
                     names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
                     native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
-                    library.impl(name, _raises_as_pytorch(self.kernels[name]), "CPU")
+                    library.impl(name, _raises_as_pytorch(self.kernels[name]), key)
         except BaseException:
             library._destroy()
             raise
@@ -90,6 +95,11 @@ class _Replacement:
 
 _backward = _Replacement()
 _forward = _Replacement()
+_REPLACEMENTS = {
+    "cpu": (_backward, _forward),
+    "cuda": (_Replacement("cuda"), _Replacement("cuda")),
+}
+"""By device: the gradients, and the functions themselves."""
 
 
 def _raises_as_pytorch(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +121,7 @@ def _grid_sampler_backward(
     kernel = _kernels.GRID_SAMPLERS_BACKWARD[axes]
     input_grad, grid_grad = kernel(grad_output, input, grid, *rest)
     if grid_grad is None:  # compilers count on a tensor here; untouched zero pages cost nothing
-        grid_grad = torch.zeros(grid.shape, dtype=grid.dtype, device="cpu")
+        grid_grad = torch.zeros(grid.shape, dtype=grid.dtype, device=grid.device)
     return input_grad, grid_grad
 
 
@@ -169,8 +179,12 @@ def _resize_backward(
     )
 
 
+def _is_forward_in_place(tensor: torch.Tensor) -> bool:
+    return _REPLACEMENTS[tensor.device.type][1].in_place
+
+
 def _resize(name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:
-    if not (input.is_floating_point() and _forward.in_place):
+    if not (input.is_floating_point() and _is_forward_in_place(input)):
         # Pictures in uint8, or the kernel stands aside: PyTorch's own is still behind the
         # operator's out= variant.
         stock = getattr(torch.ops.aten, name).out
@@ -181,7 +195,7 @@ def _resize(name: str, input: torch.Tensor, output_size: Sequence[int], *rest: A
 
 
 def _affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
-    if not _forward.in_place:
+    if not _is_forward_in_place(theta):
         grid = theta.new_empty((size[0], *size[2:], len(size) - 2))
         return torch.ops.aten.affine_grid_generator.out(theta, size, align_corners, out=grid)
     return _kernels.affine_grid(theta, size, align_corners)
@@ -202,6 +216,21 @@ _forward.kernels = {
     **{name: functools.partial(_resize, name) for name in _RESIZES},
     "affine_grid_generator": _affine_grid,
 }
+
+
+def _cudnn_backward(input: torch.Tensor, grid: torch.Tensor, grad_output: torch.Tensor) -> Any:
+    """The gradients of the function by which PyTorch samples with cuDNN."""
+    return _grid_sampler_backward(2, grad_output, input, grid, 0, 0, True, (True, True))
+
+
+def _cudnn_forward(input: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+    return _kernels.GRID_SAMPLERS[2](input, grid, 0, 0, True)
+
+
+_REPLACEMENTS["cuda"][0].kernels = _backward.kernels | {
+    "cudnn_grid_sampler_backward": _cudnn_backward
+}
+_REPLACEMENTS["cuda"][1].kernels = _forward.kernels | {"cudnn_grid_sampler": _cudnn_forward}
 
 
 class Replaced(NamedTuple):
@@ -241,10 +270,22 @@ def put_in_dispatcher() -> None:
             replacement.apply()
 
 
-def enable(forward: bool = False) -> None:
+def _replacements(device: str) -> tuple[_Replacement, _Replacement]:
+    """Those of a device, which must be one that this process has."""
+    if device not in _REPLACEMENTS:
+        choices = " or ".join(map(repr, _REPLACEMENTS))
+        raise ValueError(f"device is {device!r}, but must be {choices}")
+    if device == "cuda":
+        gpus = json.loads(_core.info_json())["cuda"]
+        if not gpus["devices"]:
+            raise RuntimeError(f"device is 'cuda', but no GPU can be used: {gpus['why_none']}")
+    return _REPLACEMENTS[device]
+
+
+def enable(forward: bool = False, device: str = "cpu") -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
-    Replaces the CPU kernels behind the gradients of ``torch.nn.functional.grid_sample`` and of
+    Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample`` and of
     every mode of ``interpolate`` (nearest, nearest-exact, linear, bilinear, trilinear, bicubic,
     with and without ``antialias``). Results have the same shapes, dtypes and memory formats; those
     of nearest and nearest-exact have the same bits. Antialiased gradients in float16 and bfloat16,
@@ -258,35 +299,45 @@ def enable(forward: bool = False) -> None:
             which PyTorch rounds coordinates or weights, whole elements do), and a few size pairs
             of nearest and nearest-exact take another element (the one that the backward takes).
             Pictures of integers stay PyTorch's.
+        device: ``"cpu"``, or ``"cuda"``: for tensors on NVIDIA GPUs, with the bits of the CPU's
+            kernels, on PyTorch's current stream. Each device is enabled by itself.
+
+    Raises:
+        ValueError: another device.
+        RuntimeError: ``"cuda"`` where portacl finds no GPU, or was built without CUDA.
 
     """
     forward = flag("forward", forward)
+    gradients, functions = _replacements(device)
     with _lock:
-        before = _backward.enabled, _forward.enabled
-        _backward.enabled, _forward.enabled = True, forward
+        before = gradients.enabled, functions.enabled
+        gradients.enabled, functions.enabled = True, forward
         try:
-            _backward.apply()
-            _forward.apply()
+            gradients.apply()
+            functions.apply()
         except BaseException:
-            _backward.enabled, _forward.enabled = before
-            _backward.apply()
+            gradients.enabled, functions.enabled = before
+            gradients.apply()
             raise
 
 
 def disable() -> None:
-    """Compute with PyTorch's own kernels; ``with accelerated()`` blocks that run keep portacl's.
+    """Compute with PyTorch's own kernels, on every device.
+
+    ``with accelerated()`` blocks that run keep portacl's.
 
     portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call.
     """
     with _lock:
-        for replacement in (_backward, _forward):
-            replacement.enabled = False
-            replacement.apply()
+        for replacements in _REPLACEMENTS.values():
+            for replacement in replacements:
+                replacement.enabled = False
+                replacement.apply()
 
 
-def is_enabled(forward: bool = False) -> bool:
+def is_enabled(forward: bool = False, device: str = "cpu") -> bool:
     """Whether portacl's backward kernels are in place now; ``forward``: the forward ones."""
-    return _forward.in_place if forward else _backward.in_place
+    return _REPLACEMENTS[device][1 if forward else 0].in_place
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Optional
 
 import torch
 
@@ -46,7 +47,9 @@ def _channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def empty_like(tensor: torch.Tensor) -> torch.Tensor:
-    """A row-major CPU tensor with undefined contents and another one's shape and dtype."""
+    """A row-major tensor with undefined contents and another one's shape, dtype and device."""
+    if tensor.is_cuda:
+        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
     if tensor.numel() < POOLED_BYTES // 8 and tensor.is_contiguous():
         # The cheapest way: small calls are all overhead.
         return torch.empty_like(tensor, memory_format=torch.contiguous_format)
@@ -57,12 +60,15 @@ def empty(
     shape: Sequence[int],
     dtype: torch.dtype,
     memory_format: torch.memory_format = torch.contiguous_format,
+    device: Optional[torch.device] = None,
 ) -> torch.Tensor:
-    """A CPU tensor with undefined contents, row-major or channels_last.
+    """A tensor with undefined contents, row-major or channels_last, on the CPU or a GPU.
 
     Pooled memory (1 MiB and more) goes back to the pool when the tensor dies; such a tensor cannot
     be resized in place.
     """
+    if device is not None and device.type == "cuda":
+        return torch.empty(shape, dtype=dtype, memory_format=memory_format, device=device)
     if memory_format == torch.contiguous_format:
         tensor: torch.Tensor = empty_tensor(torch, shape, dtype)
         return tensor
