@@ -6,28 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <numeric>
-#include <utility>
+#include <string_view>
 
+#include "src/base/spelling.h"
 #include "tools/cli_error.h"
 
 namespace portacl::cli {
 namespace {
-
-// Letters to insert, remove or replace until the words are the same.
-size_t EditDistance(const std::string& from, const std::string& to) {
-  std::vector<size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (const char letter : from) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = diagonal + (letter == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 std::string OptionSuggestion(const CLI::App& command, const std::string& word) {
   std::vector<std::string> names;
@@ -75,12 +60,10 @@ std::string UnexpectedText(const CLI::App& app) {
 }  // namespace
 
 std::string Suggestion(const std::string& word, const std::vector<std::string>& names) {
-  const size_t enough = word.size() / 3 + 1;
-  std::pair<size_t, std::string> nearest{enough, ""};
-  for (const std::string& name : names) {
-    nearest = std::min(nearest, {EditDistance(word, name), name});
-  }
-  return nearest.first < enough ? "; did you mean " + nearest.second + "?" : "";
+  const auto nearest =
+      base::NearestTo(word, names, word.size() / 3 + 1,
+                      [](const std::string& name) { return std::string_view(name); });
+  return nearest == names.end() ? "" : "; did you mean " + *nearest + "?";
 }
 
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {

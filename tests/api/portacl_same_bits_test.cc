@@ -14,6 +14,7 @@
 #include "support/api/native_grid.h"
 #include "support/api/pick.h"
 #include "support/api/shape_list.h"
+#include "support/api/thread_counts.h"
 
 namespace portacl_test {
 namespace {
@@ -44,10 +45,8 @@ testing::AssertionResult SameOutputs(const Outputs& got, const Outputs& want) {
 
 testing::AssertionResult SameEverywhere(const Computation& compute) {
   const Outputs want = Reference(compute);
-  const std::vector<int> thread_counts =
-      ShortRun() ? std::vector<int>{1, 3} : std::vector<int>{1, 2, 3, 7};
   for (const std::string& impl : AvailableImpls()) {
-    for (const int threads : thread_counts) {
+    for (const int threads : ThreadCounts({1, 2, 7, 3})) {
       portaclSetImpl(impl.c_str());
       portaclSetNumThreads(threads);
       const testing::AssertionResult same = SameOutputs(compute(), want);

@@ -37,6 +37,16 @@ class VerifyTest : public CliTest {
     Write("cases.txt", text);
   }
 
+  // Every third of `cases`, for each `turn` another third.
+  void KeepAThird(size_t turn, const std::string& cases) {
+    std::istringstream all(cases);
+    std::string text, line;
+    for (size_t i = turn; std::getline(all, line); ++i) {
+      if (i % 3 == 0) text += line + "\n";
+    }
+    Write("cases.txt", text);
+  }
+
   Outcome Verify(const std::string& fixture, std::vector<std::string> more = {}) const {
     std::vector<std::string> arguments = {"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -130,9 +140,11 @@ const std::vector<Fault>& Faults() {
 
 TEST_F(VerifyTest, EveryPlantedFaultIsFoundAtTheRightElements) {
   MakeCases();
+  const std::string cases = Read("cases.txt");
   const auto step = static_cast<size_t>(portacl_test::ByRunLength(1, 5));
   for (size_t i = 0; i < Faults().size(); i += step) {
     const Fault& fault = Faults()[i];
+    KeepAThird(i, cases);
     const Outcome outcome = Verify(fault.name, {"--json"});
     EXPECT_EQ(outcome.exit_code, 1) << fault.name << " was not found: " << outcome.err;
     const json report = json::parse(outcome.out, nullptr, false);

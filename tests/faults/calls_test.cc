@@ -14,6 +14,7 @@
 #include <fstream>
 #include <ostream>
 #include <set>
+#include <tuple>
 
 #include "faults/injection.h"
 #include "support/api/child_process.h"
@@ -260,28 +261,38 @@ std::string RunColdly(const Row& row, const Setting& setting) {
   return "";
 }
 
-class FaultsOfEveryCall : public testing::TestWithParam<Setting> {};
+// A setting, and which part of the rows: every kParts-th from `part` on. Tests of their own, so
+// that shards run them side by side.
+constexpr size_t kParts = 4;
+class FaultsOfEveryCall : public testing::TestWithParam<std::tuple<Setting, size_t>> {};
 INSTANTIATE_TEST_SUITE_P(
     , FaultsOfEveryCall,
-    testing::Values(
-        Setting{"Plain", {{"PORTACL_NUM_THREADS", "3"}, {"PORTACL_DEVICES", "2"}}},
-        Setting{"Guard",
-                {{"PORTACL_NUM_THREADS", "3"}, {"PORTACL_DEVICES", "2"}, {"PORTACL_GUARD", "1"}}},
-        Setting{"Trace",
-                {{"PORTACL_NUM_THREADS", "3"},
-                 {"PORTACL_DEVICES", "2"},
-                 {"PORTACL_TRACE", "/dev/null"}}}),
-    [](const auto& param) { return param.param.name; });
+    testing::Combine(
+        testing::Values(Setting{"Plain", {{"PORTACL_NUM_THREADS", "3"}, {"PORTACL_DEVICES", "2"}}},
+                        Setting{"Guard",
+                                {{"PORTACL_NUM_THREADS", "3"},
+                                 {"PORTACL_DEVICES", "2"},
+                                 {"PORTACL_GUARD", "1"}}},
+                        Setting{"Trace",
+                                {{"PORTACL_NUM_THREADS", "3"},
+                                 {"PORTACL_DEVICES", "2"},
+                                 {"PORTACL_TRACE", "/dev/null"}}}),
+        testing::Range(size_t{0}, kParts)),
+    [](const auto& param) {
+      return std::get<0>(param.param).name + std::to_string(std::get<1>(param.param));
+    });
 
 TEST_P(FaultsOfEveryCall, IsAnsweredAndForgotten) {
-  if (PORTACL_FOREIGN_MAPPINGS && ShortRun() && std::string(GetParam().name) != "Plain") {
+  const auto& [setting, part] = GetParam();
+  if (PORTACL_FOREIGN_MAPPINGS && ShortRun() && std::string(setting.name) != "Plain") {
     GTEST_SKIP() << "a short run under the thread sanitizer makes plain calls only";
   }
   const char* const only = std::getenv("PORTACL_FAULTS_ONLY");  // one function, to look at
   std::string failed;
-  for (const Row& row : AllRows()) {
+  for (size_t i = part; i < AllRows().size(); i += kParts) {
+    const Row& row = AllRows()[i];
     if (only != nullptr && std::string(only) != row.function) continue;
-    const std::string end = RunApart(row, GetParam(), 300, [](Trial& trial) {
+    const std::string end = RunApart(row, setting, 300, [](Trial& trial) {
       trial.Run();
       return 0;
     });

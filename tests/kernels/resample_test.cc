@@ -16,6 +16,7 @@
 
 #include "ops/resample_axis.h"
 #include "ref/resample.h"
+#include "support/api/thread_counts.h"
 #include "support/kernel_test.h"
 #include "support/run_kernel.h"
 
@@ -331,8 +332,7 @@ const std::vector<PathCase>& PathCases() {
 
 TEST_F(ResampleTest, TakesTheExpectedPathAndDoesNotDependOnThreads) {
   Random random(7);
-  for (const int threads : {1, 2, 7}) {
-    if (ShortRun() && threads != 2) continue;
+  for (const int threads : ThreadCounts({1, 7, 2})) {
     ASSERT_TRUE(portacl::runtime::SetNumThreads(threads));
     for (const PathCase& c : PathCases()) {
       ResampleCase params = c.params;

@@ -14,6 +14,7 @@
 #include "ref/upsample_nearest_exact_backward.h"
 #include "runtime/parallel.h"
 #include "support/api/random.h"
+#include "support/api/thread_counts.h"
 #include "support/kernel_test.h"
 #include "support/run_kernel.h"
 
@@ -150,8 +151,7 @@ TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
       {.small = {3, 9, 600}, .large = {5, 19, 1501}},
   };
   for (const VolumeCase& c : cases) {
-    for (const int threads : {1, 3}) {
-      if (ShortRun() && threads != 3) continue;
+    for (const int threads : ThreadCounts({1, 3})) {
       portacl::runtime::SetNumThreads(threads);
       for (const int64_t cache : {0, 1}) {
         portacl::cpu::last_level_cache_bytes_for_tests = cache;

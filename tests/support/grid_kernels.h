@@ -15,6 +15,7 @@
 #include "runtime/parallel.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
+#include "support/api/thread_counts.h"
 #include "support/kernel_test.h"
 #include "support/run_kernel.h"
 
@@ -36,8 +37,7 @@ void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const Gr
                 const Paths& paths, const Check& check) {
   for (const auto& kernel : kernels) {
     if (!kernel.available()) continue;
-    for (const int count : threads) {
-      if (ShortRun() && count != threads.back()) continue;
+    for (const int count : ThreadCounts(threads)) {
       SCOPED_TRACE(std::string(kernel.name) + ", threads " + std::to_string(count) + ", " +
                    NameOf(mode) + ", " + NameOf(c.input.element()) + ", " + NameOf(layout) +
                    ", input " + ToString(c.input.shape()) + ", grid " + ToString(c.grid.shape()));

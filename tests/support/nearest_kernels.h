@@ -23,6 +23,7 @@
 #include "base/kernel.h"
 #include "runtime/parallel.h"
 #include "support/api/random.h"
+#include "support/api/thread_counts.h"
 #include "support/kernel_paths.h"
 #include "support/nearest_case.h"
 
@@ -139,8 +140,7 @@ void CheckNearestAroundVectorLengths() {
 
 template <class Direction>
 void CheckNearestOnThreads(std::span<const NearestPathCase> cases) {
-  for (const int threads : {1, 2, 3, 7}) {
-    if (portacl_test::ShortRun() && threads != 3) continue;
+  for (const int threads : portacl_test::ThreadCounts({1, 2, 7, 3})) {
     ASSERT_TRUE(runtime::SetNumThreads(threads));
     for (NearestPathCase c : cases) {
       for (const base::DType dtype : kFloatingTypes) {

@@ -1,0 +1,19 @@
+// On how many threads a test runs whose results must not depend on their number.
+#ifndef PORTACL_TESTS_SUPPORT_API_THREAD_COUNTS_H_
+#define PORTACL_TESTS_SUPPORT_API_THREAD_COUNTS_H_
+
+#include <vector>
+
+#include "support/api/random.h"
+
+namespace portacl_test {
+
+// `counts`; in a short run the last of them alone.
+inline std::vector<int> ThreadCounts(std::vector<int> counts) {
+  if (ShortRun()) counts.erase(counts.begin(), counts.end() - 1);
+  return counts;
+}
+
+}  // namespace portacl_test
+
+#endif  // PORTACL_TESTS_SUPPORT_API_THREAD_COUNTS_H_
