@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import pathlib
+import resource
 import signal
 import sys
 import tempfile
@@ -27,6 +28,8 @@ import pytest
 
 FOR_A_TEST = 120  # seconds of CPU time
 FOR_A_FILE = 1200  # seconds
+MOST_PROCESSES = 12  # that a file may have at a time: some start themselves again and again
+MOST_MEMORY = 16 << 30  # bytes of addresses of each
 
 
 class Outcomes:
@@ -48,7 +51,7 @@ class Outcomes:
         """Note a test's call, or what kept it from being called."""
         if report.when != "call" and report.outcome == "passed":
             return
-        self.note(report.nodeid, report.outcome, reason(report) if report.failed else "")
+        self.note(report.nodeid, report.outcome, reason(report))
 
     def pytest_collectreport(self, report):
         """Note a file that cannot be read."""
@@ -73,21 +76,24 @@ class Outcomes:
 
 
 def reason(report) -> str:
-    """Return the line that says why: the last exception's."""
+    """Return the line that says why: the last exception's, or what a test was skipped for."""
+    if report.passed:
+        return ""
+    if report.skipped and isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2])[:300]
     lines = str(report.longrepr).strip().splitlines()
     found = [line[2:].strip() for line in lines if line.startswith("E  ")]
     return (found or lines[-1:] or ["?"])[0][:300]
 
 
 def run_here(file: str, notes: str, deselected: list[str]) -> None:
-    """In the copy: run one file as if it were started in its folder."""
+    """In the copy: run one file in this folder, where its suite expects to be."""
     path = pathlib.Path(file).resolve()
-    os.chdir(path.parent)
     sys.path.insert(0, str(path.parent))
     pytest.main(
         ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
          "-p", "no:warnings", "-p", "no:faulthandler",
-         "-p", "no:unraisableexception", f"--rootdir={path.parent}", path.name],
+         "-p", "no:unraisableexception", f"--rootdir={path.parent}", str(path)],
         plugins=[Outcomes(notes, deselected)],
     )  # fmt: skip
 
@@ -99,26 +105,46 @@ def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
         if child == 0:
             with contextlib.suppress(BaseException):
                 os.setpgrp()
+                resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
                 silent = os.open(os.devnull, os.O_RDWR)
                 for stream in (0, 1, 2):
                     os.dup2(silent, stream)
                 run_here(file, notes.name, deselected)
             os._exit(0)
-        end = time.monotonic() + FOR_A_FILE
-        while not os.waitpid(child, os.WNOHANG)[0]:
-            if time.monotonic() > end:
-                break
-            time.sleep(0.02)
-        else:
-            end = float("inf")
+        ended_for = wait_for(child)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what its tests started as well
         lines = [json.loads(line) for line in notes.read().splitlines()]
     found = {name: (outcome, why) for name, outcome, why in lines}
-    if end != float("inf"):
+    if ended_for:
         os.waitpid(child, 0)
-        found["the file"] = ("failed", f"more than {FOR_A_FILE} s")
+        found["the file"] = ("failed", ended_for)
     return found
+
+
+def wait_for(child: int) -> str:
+    """Wait until the process ends; return why it has to be ended instead, else nothing."""
+    end = time.monotonic() + FOR_A_FILE
+    look = 0.0
+    while not os.waitpid(child, os.WNOHANG)[0]:
+        now = time.monotonic()
+        if now > end:
+            return f"more than {FOR_A_FILE} s"
+        if now > look:
+            if processes_in(child) > MOST_PROCESSES:
+                return f"more than {MOST_PROCESSES} processes at a time"
+            look = now + 0.5
+        time.sleep(0.02)
+    return ""
+
+
+def processes_in(group: int) -> int:
+    """Count the processes of a group."""
+    count = 0
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # one that has just ended
+            count += int(path.read_text().rpartition(")")[2].split()[2]) == group
+    return count
 
 
 def key_of_build() -> str:
@@ -145,6 +171,11 @@ def summary(results: list[dict]) -> tuple[int, int]:
     counts = collections.Counter(o for each in results for o, _ in each["tests"].values())
     whole = sum(all(o != "failed" for o, _ in each["tests"].values()) for each in results)
     tests = counts["passed"] + counts["failed"]
+    skips = collections.Counter(
+        why for each in results for o, why in each["tests"].values() if o == "skipped"
+    )
+    for why, count in skips.most_common(20):
+        print(f"skipped {count}: {why}")
     print(f"\n{whole} of {len(results)} files without a failure; {counts['passed']} of {tests} tests "
           f"pass ({100 * counts['passed'] / max(1, tests):.1f} %), {counts['skipped']} skipped; "
           f"{sum(each['seconds'] for each in results) / 60:.0f} minutes")
