@@ -18,7 +18,6 @@ import importlib
 import json
 import os
 import pathlib
-import resource
 import signal
 import sys
 import tempfile
@@ -29,7 +28,7 @@ import pytest
 FOR_A_TEST = 120  # seconds of CPU time
 FOR_A_FILE = 1200  # seconds
 MOST_PROCESSES = 12  # that a file may have at a time: some start themselves again and again
-MOST_MEMORY = 16 << 30  # bytes of addresses of each
+MOST_MEMORY = 10 << 30  # bytes, of all of them
 
 
 class Outcomes:
@@ -86,11 +85,11 @@ def reason(report) -> str:
     return (found or lines[-1:] or ["?"])[0][:300]
 
 
-def run_here(file: str, notes: str, deselected: list[str]) -> None:
-    """In the copy: run one file in this folder, where its suite expects to be."""
+def run_here(file: str, notes: str, deselected: list[str]) -> int:
+    """In the copy: run one file in this folder, where its suite expects to be; return pytest's code."""
     path = pathlib.Path(file).resolve()
     sys.path.insert(0, str(path.parent))
-    pytest.main(
+    return pytest.main(
         ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
          "-p", "no:warnings", "-p", "no:faulthandler",
          "-p", "no:unraisableexception", f"--rootdir={path.parent}", str(path)],
@@ -103,48 +102,54 @@ def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
     with tempfile.NamedTemporaryFile() as notes:
         child = os.fork()
         if child == 0:
+            code = 70
             with contextlib.suppress(BaseException):
                 os.setpgrp()
-                resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
                 silent = os.open(os.devnull, os.O_RDWR)
                 for stream in (0, 1, 2):
                     os.dup2(silent, stream)
-                run_here(file, notes.name, deselected)
-            os._exit(0)
+                code = run_here(file, notes.name, deselected)
+            os._exit(code)
         ended_for = wait_for(child)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what its tests started as well
         lines = [json.loads(line) for line in notes.read().splitlines()]
     found = {name: (outcome, why) for name, outcome, why in lines}
     if ended_for:
-        os.waitpid(child, 0)
         found["the file"] = ("failed", ended_for)
     return found
 
 
 def wait_for(child: int) -> str:
-    """Wait until the process ends; return why it has to be ended instead, else nothing."""
+    """Wait until the process ends, or end it; return why it is a failure, nothing for one that ran."""
     end = time.monotonic() + FOR_A_FILE
     look = 0.0
-    while not os.waitpid(child, os.WNOHANG)[0]:
-        now = time.monotonic()
-        if now > end:
-            return f"more than {FOR_A_FILE} s"
-        if now > look:
-            if processes_in(child) > MOST_PROCESSES:
-                return f"more than {MOST_PROCESSES} processes at a time"
-            look = now + 0.5
+    while not (done := os.waitpid(child, os.WNOHANG))[0]:
+        why = f"more than {FOR_A_FILE} s" if time.monotonic() > end else ""
+        if time.monotonic() > look:
+            why = why or too_much(child)
+            look = time.monotonic() + 0.5
+        if why:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return why
         time.sleep(0.02)
-    return ""
+    code = os.waitstatus_to_exitcode(done[1])
+    ran = code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+    return "" if ran else f"ended with {code}"
 
 
-def processes_in(group: int) -> int:
-    """Count the processes of a group."""
-    count = 0
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+def too_much(group: int) -> str:
+    """Return what a group of processes has too much of, or nothing."""
+    processes, resident = 0, 0
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # one that has just ended
-            count += int(path.read_text().rpartition(")")[2].split()[2]) == group
-    return count
+            if os.getpgid(int(path.name)) == group:
+                processes += 1
+                resident += int((path / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    if processes > MOST_PROCESSES:
+        return f"more than {MOST_PROCESSES} processes at a time"
+    return f"more than {MOST_MEMORY >> 30} GiB of memory" if resident > MOST_MEMORY else ""
 
 
 def key_of_build() -> str:
