@@ -86,7 +86,10 @@ def reason(report) -> str:
 
 
 def run_here(file: str, notes: str, deselected: list[str]) -> int:
-    """In the copy: run one file in this folder, where its suite expects to be; return pytest's code."""
+    """In the copy: run one file in this folder, where its suite expects to be.
+
+    Return pytest's code.
+    """
     path = pathlib.Path(file).resolve()
     sys.path.insert(0, str(path.parent))
     return pytest.main(
@@ -121,7 +124,7 @@ def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
 
 
 def wait_for(child: int) -> str:
-    """Wait until the process ends, or end it; return why it is a failure, nothing for one that ran."""
+    """Wait until the process ends, or end it; return why it is a failure, if it is one."""
     end = time.monotonic() + FOR_A_FILE
     look = 0.0
     while not (done := os.waitpid(child, os.WNOHANG))[0]:
@@ -135,18 +138,20 @@ def wait_for(child: int) -> str:
             return why
         time.sleep(0.02)
     code = os.waitstatus_to_exitcode(done[1])
-    ran = code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+    codes = pytest.ExitCode
+    ran = code in (codes.OK, codes.TESTS_FAILED, codes.NO_TESTS_COLLECTED)
     return "" if ran else f"ended with {code}"
 
 
 def too_much(group: int) -> str:
     """Return what a group of processes has too much of, or nothing."""
     processes, resident = 0, 0
+    page = os.sysconf("SC_PAGE_SIZE")
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # one that has just ended
             if os.getpgid(int(path.name)) == group:
                 processes += 1
-                resident += int((path / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+                resident += int((path / "statm").read_text().split()[1]) * page
     if processes > MOST_PROCESSES:
         return f"more than {MOST_PROCESSES} processes at a time"
     return f"more than {MOST_MEMORY >> 30} GiB of memory" if resident > MOST_MEMORY else ""
