@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert as to_mathml
+from sphinx.ext.autodoc.mock import _MockObject as MockObject
 
 root = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(root / "docs"), str(root / "python"), str(root / "python/backend")]
@@ -36,6 +37,7 @@ myst_heading_anchors = 4
 
 # ---- Python: the signatures and texts, without the compiled part
 autodoc_mock_imports = ["numpy", "torch", "jax", "portacl._core"]
+MockObject.__setitem__ = lambda *_: None  # rules that portacl.jax enters into JAX's tables
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True

@@ -204,6 +204,7 @@ Status ReadCall(const GraphOperator& op, const GraphRow& row, const aclDataBuffe
   PORTACL_RETURN_IF_ERROR(MakeTensors(op, tensors));
   HostLists lists;
   PORTACL_RETURN_IF_ERROR(ReadHostLists(op, row, inputs, &lists));
+  if (row.view != nullptr) row.view(op, lists, tensors);
   PORTACL_RETURN_IF_ERROR(row.read(op, *tensors, lists, call));
   return (*call)->Check();
 }

@@ -1,4 +1,4 @@
-// Identity and TransData: checks, then the companion operators' copy.
+// Identity, Cast and TransData: checks, then the companion operators' copy.
 #include "api/acl_op_companion.h"
 
 #include <fmt/format.h>
@@ -32,8 +32,11 @@ base::Format MemoryFormat(const aclTensorDesc& desc) {
 // One copy: element by element in the output's order of axes.
 class Copy final : public GraphCall {
  public:
-  Copy(const char* type, const char* input, const char* output, const Tensors& tensors)
-      : refusals_(type, Surface::kGraph),
+  // `converts`: to the output's data type, as the companion operator Cast does.
+  Copy(const char* type, const char* input, const char* output, const Tensors& tensors,
+       bool converts = false)
+      : converts_(converts),
+        refusals_(type, Surface::kGraph),
         input_name_(input),
         output_name_(output),
         input_(tensors.data()),
@@ -64,12 +67,12 @@ class Copy final : public GraphCall {
   }
 
   Status Check() const override {
-    if (output_->dtype != input_->dtype) {
+    if (!converts_ && output_->dtype != input_->dtype) {
       return refusals_.Refuse(Rule::kDType, "{} has data type {}, but {} has {}", output_name_,
                               DTypeName(output_->dtype), input_name_, DTypeName(input_->dtype));
     }
     const int64_t size = base::DTypeSize(input_->dtype);
-    if (size < 1 || size > 8) {
+    if (!converts_ && (size < 1 || size > 8)) {
       return refusals_.Refuse(Rule::kDType,
                               "{} has data type {}, but must have one of 1, 2, 4 or 8 bytes",
                               input_name_, DTypeName(input_->dtype));
@@ -102,6 +105,7 @@ class Copy final : public GraphCall {
     return ordered;
   }
 
+  const bool converts_;
   const Refusals refusals_;
   const char* const input_name_;
   const char* const output_name_;
@@ -132,6 +136,26 @@ constexpr const char* kCompanionNames[] = {PORTACL_COMPANION_OPERATORS(PORTACL_C
 Status ReadIdentity(const GraphOperator& /*op*/, const Tensors& tensors, const HostLists& /*lists*/,
                     std::unique_ptr<GraphCall>* call) {
   *call = std::make_unique<Copy>(kIdentity, "x", "y", tensors);
+  return {};
+}
+
+Status ReadCast(const GraphOperator& op, const Tensors& tensors, const HostLists& /*lists*/,
+                std::unique_ptr<GraphCall>* call) {
+  const Refusals refusals(kCast, Surface::kGraph);
+  const auto found = op.attributes.values.find("dst_type");
+  if (found != op.attributes.values.end()) {
+    const auto* const number = std::get_if<int64_t>(found->second.get());
+    const auto* const type = std::get_if<DataTypeAttribute>(found->second.get());
+    if (number == nullptr && type == nullptr) {
+      return refusals.Refuse(Rule::kAttribute, "attribute dst_type must be an int or a data type");
+    }
+    const int64_t wanted = number != nullptr ? *number : static_cast<int64_t>(*type);
+    if (wanted != static_cast<int64_t>(tensors[1].dtype)) {
+      return refusals.Refuse(Rule::kAttribute, "attribute dst_type is {}, but y has data type {}",
+                             wanted, DTypeName(tensors[1].dtype));
+    }
+  }
+  *call = std::make_unique<Copy>(kCast, "x", "y", tensors, true);
   return {};
 }
 

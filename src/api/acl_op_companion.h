@@ -1,5 +1,5 @@
-// The copies that programs ask for by graph name: Identity, and TransData between formats whose
-// memory is an order of the same axes.
+// The copies that programs ask for by graph name: Identity, Cast to another data type, and
+// TransData between formats whose memory is an order of the same axes.
 #ifndef PORTACL_API_ACL_OP_COMPANION_H_
 #define PORTACL_API_ACL_OP_COMPANION_H_
 
@@ -12,10 +12,13 @@
 namespace portacl::api {
 
 inline constexpr const char* kIdentity = "Identity";
+inline constexpr const char* kCast = "Cast";
 inline constexpr const char* kTransData = "TransData";
 
 base::Status ReadIdentity(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                           std::unique_ptr<GraphCall>* call);
+base::Status ReadCast(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
+                      std::unique_ptr<GraphCall>* call);
 base::Status ReadTransData(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                            std::unique_ptr<GraphCall>* call);
 

@@ -12,6 +12,7 @@
 
 #include "acl/acl_base.h"
 #include "api/acl_op_companion.h"
+#include "api/acl_op_resize.h"
 #include "base/spelling.h"
 #include "ops/call.h"
 #include "ops/operator_list.h"
@@ -163,6 +164,7 @@ Status ReadListed(const GraphOperator& op, const Tensors& tensors, const HostLis
 
 constexpr GraphRow RowOf(const Signature& signature) {
   GraphRow row{signature.name, signature.inputs(), signature.outputs(), {}, ReadListed};
+  if (signature.op == ops::Op::kAffineGrid) row.view = SplitGridAxes;
   size_t count = 0;
   size_t input = 0;
   for (const Parameter& parameter : signature.parameters) {
@@ -178,7 +180,38 @@ constexpr GraphRow RowOf(const Signature& signature) {
 constexpr GraphRow kRows[] = {
 #define PORTACL_GRAPH(type, ...) RowOf(ops::signatures::type),
 #include "ops/operator_list.inc"
+    {kResizeD,
+     1,
+     1,
+     {"sizes", "scales", "roi", "coordinate_transformation_mode", "cubic_coeff_a",
+      "exclude_outside", "extrapolation_value", "mode", "nearest_mode"},
+     ReadResizeD,
+     {},
+     ViewResizeD},
+    {kResizeGradD,
+     1,
+     1,
+     {"original_size", "scales", "roi", "coordinate_transformation_mode", "cubic_coeff_a",
+      "exclude_outside", "extrapolation_value", "mode", "nearest_mode", "data_format"},
+     ReadResizeD,
+     {},
+     ViewResizeD},
+    {kResize,
+     4,
+     1,
+     {"coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value",
+      "mode", "nearest_mode"},
+     ReadResize,
+     {nullptr, nullptr, nullptr, "sizes"}},
+    {kResizeGrad,
+     4,
+     1,
+     {"coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value",
+      "mode", "nearest_mode"},
+     ReadResize,
+     {nullptr, nullptr, nullptr, "original_size"}},
     {kIdentity, 1, 1, {}, ReadIdentity},
+    {kCast, 1, 1, {"dst_type"}, ReadCast},
     {kTransData,
      1,
      1,

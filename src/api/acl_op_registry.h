@@ -42,6 +42,8 @@ struct GraphRow {
   base::Status (*read)(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                        std::unique_ptr<GraphCall>* call);
   std::array<const char*, 5> lists = {};  // names of the inputs that are lists, null elsewhere
+  // Gives tensors the axes that the operator's have, where the call's differ; null: they do not.
+  void (*view)(const GraphOperator& op, const HostLists& lists, Tensors* tensors) = nullptr;
 };
 
 // Refuses a type that is null or unknown.

@@ -190,7 +190,8 @@ class Checker {
 
   // What portacl takes and the page of the image's operator does not list.
   Status Warnings() const {
-    if (forward_ || call_.surface() == Surface::kNative) return {};
+    if (call_.surface() == Surface::kNative) return {};
+    if (forward_) return newest() ? WithinPage() : Status();
     for (const NamedTensor& tensor : {sampled_, input_, grid_, input_grad_, grid_grad_}) {
       if (!volume() && tensor.desc->format == base::Format::kNCHW) {
         PORTACL_RETURN_IF_ERROR(refusals_.Warn(
@@ -206,6 +207,19 @@ class Checker {
       }
     }
     return {};
+  }
+
+  // The largest image or volume of the newest pages of the functions.
+  Status WithinPage() const {
+    if (call_.surface() != Surface::kAclnn) return {};
+    const base::Dims input = ChannelsFirst(*input_.desc).shape;
+    double points = 1;
+    for (int axis = 2; axis < rank(); ++axis) points *= static_cast<double>(input[axis]);
+    constexpr double kLeast = (int64_t{1} << 31) - 1;  // of what is too large
+    if (points < kLeast) return {};
+    return refusals_.Warn(Rule::kInput, fmt::format("{} has shape {}, but {} must be less than {}",
+                                                    input_.name, input_.desc->shape.ToString(),
+                                                    volume() ? "D * H * W" : "H * W", kLeast));
   }
 
   const Call& call_;

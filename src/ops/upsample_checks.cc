@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
@@ -19,7 +20,6 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 using upsample::PageRules;
-using upsample::Reach;
 using upsample::Sides;
 
 // The checks of one call, a function for each group of rows of the page's table, in its order.
@@ -230,45 +230,9 @@ class Checker {
                       AxisName(axis), sides_.in[axis + 2], wanted, sides_.out[axis + 2])));
       break;
     }
-    const bool wide = from().dtype == base::DType::kDouble || from().dtype == base::DType::kUInt8;
-    const int64_t longest = wide && rules_.longest_wide > 0 ? rules_.longest_wide : rules_.longest;
-    for (const Dims& shape : {sides_.in, sides_.out}) {
-      for (int axis = 0; axis < call_.axes() + 2 && longest > 0; ++axis) {
-        if (shape[axis] <= longest) continue;
-        return refusals_.Warn(
-            Rule::kInput,
-            fmt::format("an extent is {}, but the page's longest is {}", shape[axis], longest));
-      }
-    }
-    return WithinReach();
-  }
-
-  // The pages' 60 GiB of intermediate results.
-  Status WithinReach() const {
-    if (rules_.reach == Reach::kAny) return {};
-    const Dims& in = sides_.in;
-    const Dims& out = sides_.out;
-    const int last = call_.axes() + 1;
-    double elements = 1;
-    double other = 1;
-    for (int axis = 2; axis <= last; ++axis) {
-      elements *= static_cast<double>(in[axis]);
-      other *= static_cast<double>(out[axis]);
-    }
-    double between = static_cast<double>(out[last]);
-    for (int axis = 2; axis < last; ++axis) between *= static_cast<double>(in[axis]);
-    if (rules_.reach == Reach::kVolume) {
-      between +=
-          static_cast<double>(in[2]) * static_cast<double>(out[3]) * static_cast<double>(out[4]);
-    }
-    const double bytes =
-        4 * static_cast<double>(in[0]) * static_cast<double>(in[1]) * (elements + other + between);
-    constexpr double kMost = 60.0 * (int64_t{1} << 30);
-    if (bytes < kMost) return {};
-    return refusals_.Warn(Rule::kInput,
-                          fmt::format("the page's largest input, output and intermediate results "
-                                      "have 60 GiB in float, these {:.1f}",
-                                      bytes / (int64_t{1} << 30)));
+    std::string beyond =
+        upsample::BeyondPage(rules_.limits, sides_.in, sides_.out, backward_, from().dtype);
+    return beyond.empty() ? Status() : refusals_.Warn(Rule::kInput, std::move(beyond));
   }
 
   const Call& call_;

@@ -2,6 +2,8 @@
 // where they stand among the shared ones. Not the checks on memory.
 #include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
@@ -9,6 +11,7 @@
 #include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
+#include "ops/upsample_limits.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::ops {
@@ -32,6 +35,7 @@ struct NewestRules {
   bool growth = false;           // the limit is that of output / input, on every axis
   bool exact_sizes = false;      // outputSize and inputSize are the extents, whatever the scales
   bool full = false;             // no tensor may be empty
+  upsample::PageLimits limits = {};
 };
 
 NewestRules NewestRulesOf(const Call& call) {
@@ -42,9 +46,14 @@ NewestRules NewestRulesOf(const Call& call) {
   static constexpr Row kRows[] = {
       {&signatures::aclnnUpsampleNearestExact1dBackward, {.growth = true}},
       {&signatures::aclnnUpsampleNearestExact3dBackward,
-       {.negative_scales = true, .growth = true, .exact_sizes = true, .full = true}},
+       {.negative_scales = true,
+        .growth = true,
+        .exact_sizes = true,
+        .full = true,
+        .limits = upsample::kOfVolumes}},
       {&signatures::aclnnUpsampleNearestExact1d, {.negative_scales = true, .full = true}},
-      {&signatures::aclnnUpsampleNearestExact3d, {.negative_scales = true, .full = true}},
+      {&signatures::aclnnUpsampleNearestExact3d,
+       {.negative_scales = true, .full = true, .limits = {.longest = upsample::k31Bits}}},
       {&signatures::UpsampleNearestExact3dGrad, {.exact_sizes = true, .full = true}},
   };
   if (!FollowsNewestPages()) return {};
@@ -72,6 +81,13 @@ Status CheckFull(const Call& call, const Refusals& refusals) {
   if (!NewestRulesOf(call).full || read.NumElements() != 0) return {};
   return refusals.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", call.input_name(0),
                          read.shape.ToString());
+}
+
+Status WarnBeyondPage(const Call& call, const Dims& in, const Dims& out, const Refusals& refusals) {
+  const bool backward = call.signature().op == Op::kUpsampleNearestExactBackward;
+  std::string beyond =
+      upsample::BeyondPage(NewestRulesOf(call).limits, in, out, backward, call.input(0)->dtype);
+  return beyond.empty() ? Status() : refusals.Warn(Rule::kInput, std::move(beyond));
 }
 
 struct Side {
@@ -179,6 +195,7 @@ class BackwardChecker {
 
   Status Warnings() const {
     if (!sized()) return {};
+    PORTACL_RETURN_IF_ERROR(WarnBeyondPage(call_, grad_input_, grad_output_, refusals_));
     const Dims size(call_.ints(1)->data(), rank());
     if (size == grad_input_) return {};
     if (newest_.exact_sizes) {
@@ -217,7 +234,7 @@ Status CheckForwardShapes(const Call& call, const Refusals& refusals) {
     }
     wanted[axis + 2] = size[static_cast<size_t>(axis)];
   }
-  if (ChannelsFirst(output).shape == wanted) return {};
+  if (ChannelsFirst(output).shape == wanted) return WarnBeyondPage(call, in, wanted, refusals);
   return refusals.Refuse(
       Rule::kOutput, "{} has shape {}, but {} {} and {} {} ask for N, C and extents {}",
       call.output_name(0), output.shape.ToString(), call.input_name(0), input.shape.ToString(),

@@ -10,10 +10,6 @@
 namespace portacl::ops::upsample {
 namespace {
 
-constexpr int64_t k20Bits = int64_t{1} << 20;
-constexpr int64_t k24Bits = int64_t{1} << 24;
-constexpr int64_t k31Bits = (int64_t{1} << 31) - 1;
-
 struct PageRow {
   const Signature* function;
   PageRules rules;
@@ -22,33 +18,36 @@ struct PageRow {
 // Where a row does not say otherwise, as without a row: no tensor may be empty, negative scales
 // count as none, no limits.
 constexpr PageRow kPages[] = {
-    {&signatures::aclnnUpsampleNearest1d, {.longest_wide = k24Bits - 1}},
-    {&signatures::aclnnUpsampleNearest1dV2, {.longest = k31Bits, .longest_wide = k24Bits}},
-    {&signatures::aclnnUpsampleNearest2d, {.longest = k20Bits}},
+    {&signatures::aclnnUpsampleNearest1d, {.limits = {.longest_wide = k24Bits - 1}}},
+    {&signatures::aclnnUpsampleNearest1dV2,
+     {.limits = {.longest = k31Bits, .longest_wide = k24Bits}}},
+    {&signatures::aclnnUpsampleNearest2d,
+     {.limits = {.longest = k20Bits, .reach = Reach::kSixteens}}},
     {&signatures::aclnnUpsampleNearest2dV2,
-     {.empty = true, .longest = k31Bits, .longest_wide = k24Bits - 1}},
-    {&signatures::aclnnUpsampleNearest3d, {.longest = k31Bits}},
+     {.empty = true, .limits = {.longest = k31Bits, .longest_wide = k24Bits - 1}}},
+    {&signatures::aclnnUpsampleNearest3d, {.limits = {.longest = k31Bits}}},
     {&signatures::aclnnUpsampleNearest1dBackward, {.empty = true}},
     {&signatures::aclnnUpsampleNearest2dBackward,
      {.empty = true, .input_size_channels_last = true}},
-    {&signatures::aclnnUpsampleNearest3dBackward, {.longest = k20Bits, .reach = Reach::kVolume}},
+    {&signatures::aclnnUpsampleNearest3dBackward, {.limits = kOfVolumes}},
     {&signatures::aclnnUpsampleLinear1dBackward,
-     {.growth = 500, .longest = k20Bits, .bf16_same_extent = true, .fitting_scales = true}},
+     {.growth = 500,
+      .limits = {.longest = k20Bits, .reach = Reach::kLine},
+      .bf16_same_extent = true,
+      .fitting_scales = true}},
     {&signatures::aclnnUpsampleBilinear2d,
      {.negative_scales = false, .double_channels_last = true}},
-    {&signatures::aclnnUpsampleBilinear2dBackwardV2, {.longest = k20Bits, .reach = Reach::kPlane}},
+    {&signatures::aclnnUpsampleBilinear2dBackwardV2, {.limits = kOfPlanes}},
     {&signatures::aclnnUpsampleBilinear2dAA, {.negative_scales = false, .shrink = 50}},
     {&signatures::aclnnUpsampleBilinear2dAABackward, {.growth = 50}},
-    {&signatures::aclnnUpsampleBicubic2d, {.longest = k20Bits, .reach = Reach::kPlane}},
+    {&signatures::aclnnUpsampleBicubic2d, {.limits = kOfPlanes}},
     {&signatures::aclnnUpsampleBicubic2dBackward,
-     {.longest = k31Bits, .input_size_channels_last = true}},
-    {&signatures::aclnnUpsampleBicubic2dAA,
-     {.empty = true, .shrink = 50, .longest = k20Bits, .reach = Reach::kPlane}},
+     {.limits = {.longest = k31Bits}, .input_size_channels_last = true}},
+    {&signatures::aclnnUpsampleBicubic2dAA, {.empty = true, .shrink = 50, .limits = kOfPlanes}},
     {&signatures::aclnnUpsampleBicubic2dAAGrad,
-     {.negative_scales = false, .growth = 50, .longest = k20Bits, .reach = Reach::kPlane}},
-    {&signatures::aclnnUpsampleTrilinear3d,
-     {.shrink = 50, .longest = k20Bits, .reach = Reach::kVolume}},
-    {&signatures::aclnnUpsampleTrilinear3dBackward, {.longest = k20Bits, .reach = Reach::kVolume}},
+     {.negative_scales = false, .growth = 50, .limits = kOfPlanes}},
+    {&signatures::aclnnUpsampleTrilinear3d, {.shrink = 50, .limits = kOfVolumes}},
+    {&signatures::aclnnUpsampleTrilinear3dBackward, {.limits = kOfVolumes}},
 };
 
 }  // namespace

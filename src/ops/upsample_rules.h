@@ -10,22 +10,18 @@
 #include "ops/call.h"
 #include "ops/nearest_axis.h"
 #include "ops/resample_axis.h"
+#include "ops/upsample_limits.h"
 
 namespace portacl::ops::upsample {
 
 enum class Mode { kNearest, kLinear, kCubic };
-
-// How much memory a page lets intermediate results take.
-enum class Reach { kAny, kPlane, kVolume };
 
 struct PageRules {
   bool empty = false;           // N or C may be 0
   bool negative_scales = true;  // count as none
   int64_t shrink = 0;           // input extent / output extent at most; 0: any
   int64_t growth = 0;           // output extent / input extent
-  int64_t longest = 0;          // extent of any axis, as a fact without an error row; 0: any
-  int64_t longest_wide = 0;     // the same for DOUBLE and UINT8
-  Reach reach = Reach::kAny;
+  PageLimits limits = {};       // as facts without an error row
   bool double_channels_last = false;      // DOUBLE in NHWC alone
   bool bf16_same_extent = false;          // BF16 where input and output have one extent
   bool fitting_scales = false;            // a scale counts only where O == floor(I * scale)

@@ -34,6 +34,7 @@ namespace portacl::runtime {
 namespace {
 
 constexpr size_t kAlignment = 512;
+constexpr size_t kPage = 4096;  // programs take memory of a page and more to begin at one
 constexpr size_t kMappedFrom = size_t{64} << 10;  // smaller ones: the C heap reuses memory itself
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = size_t{1} << 20;
@@ -143,8 +144,9 @@ size_t PooledBytes() {
 
 Block TakeBlock(size_t bytes, Pages pages) {
   if (bytes < kMappedFrom) {
-    const size_t size = RoundUp(bytes, kAlignment);
-    return {std::aligned_alloc(kAlignment, size), size, pages, /*mapped=*/false};
+    const size_t alignment = bytes < kPage ? kAlignment : kPage;
+    const size_t size = RoundUp(bytes, alignment);
+    return {std::aligned_alloc(alignment, size), size, pages, /*mapped=*/false};
   }
   const size_t size = MappedSize(bytes);
   if (size == 0) return {};

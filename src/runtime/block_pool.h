@@ -11,7 +11,7 @@ namespace portacl::runtime {
 enum class Pages { kHuge, kNormal };
 
 struct Block {
-  void* data = nullptr;  // aligned to 512 bytes; null: no block
+  void* data = nullptr;  // aligned to 512 bytes, from 4096 on to these; null: no block
   size_t bytes = 0;      // at least what was asked for
   Pages pages = Pages::kHuge;
   bool mapped = false;  // by mmap; otherwise from the C heap

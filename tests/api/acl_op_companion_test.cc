@@ -52,6 +52,31 @@ TEST_F(AclOpCompanion, IdentityCopiesEveryTypeAndRank) {
   }
 }
 
+TEST_F(AclOpCompanion, CastRoundsToTheTypeOfTheResult) {
+  Tensor source(Element::kFloat, {2, 3, 4, 5});
+  source.Fill([](int64_t i) { return 1.0 + static_cast<double>(i) / 4096; });
+  Tensor copy(Element::kBFloat16, {2, 3, 4, 5});
+  const DeviceTensor from(&source);
+  DeviceTensor to(&copy);
+  OpCall call = CopyOp("Cast", ArgumentOf(source, from), ArgumentOf(copy, to));
+  call.inputs[0].format = ACL_FORMAT_NCHW;
+  call.attributes["dst_type"] = int64_t{ACL_BF16};
+  ASSERT_EQ(RunOp(call, Way::kCompileAndExecute, stream_), 0) << TakeMessage();
+  to.Download();
+  Tensor want(Element::kBFloat16, {2, 3, 4, 5});
+  want.Fill([&](int64_t i) { return source.Get(i); });
+  EXPECT_EQ(copy.Values(), want.Values());
+  EXPECT_TRUE(copy.GuardsIntact());
+  call.attributes["dst_type"] = int64_t{ACL_FLOAT};
+  EXPECT_EQ(RunOp(call, Way::kCompileAndExecute, stream_), ACL_ERROR_OP_ATTR_NOT_MATCH);
+  EXPECT_THAT(TakeMessage(), HasSubstr("dst_type is 0, but y has data type BF16"));
+  call.attributes["dst_type"] = 1.0F;
+  EXPECT_EQ(RunOp(call, Way::kCompileAndExecute, stream_), ACL_ERROR_OP_ATTR_NOT_MATCH);
+  call.attributes.clear();
+  call.outputs[0].shape = {2, 3, 20};
+  EXPECT_EQ(RunOp(call, Way::kCompileAndExecute, stream_), ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+}
+
 // torch_npu casts formats so: one description of the tensor, another of its memory.
 TEST_F(AclOpCompanion, IdentityCastsFormatsOfMemory) {
   Tensor source(Element::kFloat, {2, 3, 4, 5});

@@ -364,8 +364,12 @@ TEST_F(Upsample, DTypesFollowTheProfileAndTheFormat) {
 }
 
 TEST_F(Upsample, PicturesOfBytesAreCopied) {
-  for (const char* name : {"aclnnUpsampleNearest1d", "aclnnUpsampleNearest2d"}) {
+  for (const char* name :
+       {"aclnnUpsampleNearest1d", "aclnnUpsampleNearest1dV2", "aclnnUpsampleNearest2d",
+        "aclnnUpsampleNearest2dV2", "aclnnUpsampleNearest3d"}) {
+    SCOPED_TRACE(name);
     const ResizeFunction& f = ResizeFunctionOf(name);
+    portaclSetProfile(f.spatial == 3 ? "ascend-950" : "atlas-a2");  // the page of volumes
     Tensor from(Element::kUInt8, SmallShape(f.spatial));
     from.Fill([](int64_t i) { return static_cast<double>(i * 37 % 256); });
     Tensor to(Element::kUInt8, LargeShape(f.spatial));

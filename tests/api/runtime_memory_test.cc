@@ -91,6 +91,29 @@ TEST_F(RuntimeMemory, BadRequestsAreErrors) {
   }
 }
 
+// torch_npu's swapped memory: it rounds sizes to pages and addresses up to the next page.
+TEST_F(RuntimeMemory, WholePagesBeginAtAPage) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  if (page != 4096) GTEST_SKIP() << "pages of " << page << " bytes";
+  std::vector<void*> blocks;
+  for (const size_t pages : {1, 1, 2, 3, 5, 15, 16, 17, 300}) {
+    for (int at = 0; at < 4; ++at) {
+      void* memory = nullptr;
+      ASSERT_EQ(aclrtMallocHost(&memory, pages * page), ACL_SUCCESS);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % page, 0u) << pages;
+      blocks.push_back(memory);
+      blocks.push_back(malloc(40 * pages));  // so that what follows lies elsewhere
+    }
+  }
+  for (size_t at = 0; at < blocks.size(); ++at) {
+    if (at % 2 == 0) {
+      EXPECT_EQ(aclrtFreeHost(blocks[at]), ACL_SUCCESS);
+    } else {
+      free(blocks[at]);
+    }
+  }
+}
+
 TEST_F(RuntimeMemory, HostMemoryIsNoMoreThanTheMachines) {
   const auto machine =
       static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -27,6 +27,8 @@ import pytest
 
 FOR_A_TEST = 120  # seconds of CPU time
 FOR_A_FILE = 1200  # seconds
+MOST_PROCESSES = 12  # that a file may have at a time: some start themselves again and again
+MOST_MEMORY = 10 << 30  # bytes, of all of them
 
 
 class Outcomes:
@@ -48,7 +50,7 @@ class Outcomes:
         """Note a test's call, or what kept it from being called."""
         if report.when != "call" and report.outcome == "passed":
             return
-        self.note(report.nodeid, report.outcome, reason(report) if report.failed else "")
+        self.note(report.nodeid, report.outcome, reason(report))
 
     def pytest_collectreport(self, report):
         """Note a file that cannot be read."""
@@ -73,21 +75,27 @@ class Outcomes:
 
 
 def reason(report) -> str:
-    """Return the line that says why: the last exception's."""
+    """Return the line that says why: the last exception's, or what a test was skipped for."""
+    if report.passed:
+        return ""
+    if report.skipped and isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2])[:300]
     lines = str(report.longrepr).strip().splitlines()
     found = [line[2:].strip() for line in lines if line.startswith("E  ")]
     return (found or lines[-1:] or ["?"])[0][:300]
 
 
-def run_here(file: str, notes: str, deselected: list[str]) -> None:
-    """In the copy: run one file as if it were started in its folder."""
+def run_here(file: str, notes: str, deselected: list[str]) -> int:
+    """In the copy: run one file in this folder, where its suite expects to be.
+
+    Return pytest's code.
+    """
     path = pathlib.Path(file).resolve()
-    os.chdir(path.parent)
     sys.path.insert(0, str(path.parent))
-    pytest.main(
+    return pytest.main(
         ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
          "-p", "no:warnings", "-p", "no:faulthandler",
-         "-p", "no:unraisableexception", f"--rootdir={path.parent}", path.name],
+         "-p", "no:unraisableexception", f"--rootdir={path.parent}", str(path)],
         plugins=[Outcomes(notes, deselected)],
     )  # fmt: skip
 
@@ -97,28 +105,56 @@ def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
     with tempfile.NamedTemporaryFile() as notes:
         child = os.fork()
         if child == 0:
+            code = 70
             with contextlib.suppress(BaseException):
                 os.setpgrp()
                 silent = os.open(os.devnull, os.O_RDWR)
                 for stream in (0, 1, 2):
                     os.dup2(silent, stream)
-                run_here(file, notes.name, deselected)
-            os._exit(0)
-        end = time.monotonic() + FOR_A_FILE
-        while not os.waitpid(child, os.WNOHANG)[0]:
-            if time.monotonic() > end:
-                break
-            time.sleep(0.02)
-        else:
-            end = float("inf")
+                code = run_here(file, notes.name, deselected)
+            os._exit(code)
+        ended_for = wait_for(child)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what its tests started as well
         lines = [json.loads(line) for line in notes.read().splitlines()]
     found = {name: (outcome, why) for name, outcome, why in lines}
-    if end != float("inf"):
-        os.waitpid(child, 0)
-        found["the file"] = ("failed", f"more than {FOR_A_FILE} s")
+    if ended_for:
+        found["the file"] = ("failed", ended_for)
     return found
+
+
+def wait_for(child: int) -> str:
+    """Wait until the process ends, or end it; return why it is a failure, if it is one."""
+    end = time.monotonic() + FOR_A_FILE
+    look = 0.0
+    while not (done := os.waitpid(child, os.WNOHANG))[0]:
+        why = f"more than {FOR_A_FILE} s" if time.monotonic() > end else ""
+        if time.monotonic() > look:
+            why = why or too_much(child)
+            look = time.monotonic() + 0.5
+        if why:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return why
+        time.sleep(0.02)
+    code = os.waitstatus_to_exitcode(done[1])
+    codes = pytest.ExitCode
+    ran = code in (codes.OK, codes.TESTS_FAILED, codes.NO_TESTS_COLLECTED)
+    return "" if ran else f"ended with {code}"
+
+
+def too_much(group: int) -> str:
+    """Return what a group of processes has too much of, or nothing."""
+    processes, resident = 0, 0
+    page = os.sysconf("SC_PAGE_SIZE")
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # one that has just ended
+            if os.getpgid(int(path.name)) == group:
+                processes += 1
+                resident += int((path / "statm").read_text().split()[1]) * page
+    if processes > MOST_PROCESSES:
+        return f"more than {MOST_PROCESSES} processes at a time"
+    return f"more than {MOST_MEMORY >> 30} GiB of memory" if resident > MOST_MEMORY else ""
 
 
 def key_of_build() -> str:
@@ -145,6 +181,11 @@ def summary(results: list[dict]) -> tuple[int, int]:
     counts = collections.Counter(o for each in results for o, _ in each["tests"].values())
     whole = sum(all(o != "failed" for o, _ in each["tests"].values()) for each in results)
     tests = counts["passed"] + counts["failed"]
+    skips = collections.Counter(
+        why for each in results for o, why in each["tests"].values() if o == "skipped"
+    )
+    for why, count in skips.most_common(20):
+        print(f"skipped {count}: {why}")
     print(f"\n{whole} of {len(results)} files without a failure; {counts['passed']} of {tests} tests "
           f"pass ({100 * counts['passed'] / max(1, tests):.1f} %), {counts['skipped']} skipped; "
           f"{sum(each['seconds'] for each in results) / 60:.0f} minutes")

@@ -62,6 +62,55 @@ def test_every_function_of_the_family_is_called():
     assert not {name for name in routed if "upsample" in name or "grid_sampler" in name}
 
 
+# As on the training products, where the plugin sends operators by name, each with its attributes.
+BY_NAME = f"""
+import sys
+import torch, torch_npu
+import torch.nn.functional as F
+torch.npu.set_compile_mode(jit_compile=True)
+half = torch.bfloat16 if sys.argv[1] == "bfloat16" else torch.float32
+tolerance = 3e-2 if half == torch.bfloat16 else 1e-5
+def compare(function, *leaves):
+    results = []
+    for device in ("npu", "cpu"):
+        moved = [leaf.to(device).requires_grad_() for leaf in leaves]
+        out = function(*moved)
+        grads = torch.autograd.grad(out.square().sum(), moved)
+        results.append([each.detach().cpu() for each in (out, *grads)])
+    for one, other in zip(*results):
+        torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
+for mode, extents, options in {RESIZES!r}:
+    if half == torch.bfloat16 and options.get("antialias"):
+        continue  # PyTorch's CPU kernels refuse it
+    if mode == "nearest-exact" and sys.argv[2] == "atlas-training":
+        continue  # the product has no such operator
+    # The plugin sends no scale for these.
+    for scale in (2,) if mode in ("nearest", "bilinear", "trilinear") else (1.7, 2):
+        x = torch.rand(2, 3, *extents, dtype=half)
+        compare(lambda x: F.interpolate(x, scale_factor=scale, mode=mode, **options), x)
+    if half == torch.float32:
+        size = [2 * extent + 1 for extent in extents]
+        compare(lambda x: F.interpolate(x, size=size, mode=mode, **options), x)
+if half == torch.float32:
+    for axes in (2, 3):
+        size = (2, 3, *[5, 6, 7][-axes:])
+        compare(lambda t: F.affine_grid(t, size, align_corners=False), torch.rand(2, axes, axes + 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("profile", "dtype"),
+    [("atlas-a2", "float32"), ("atlas-a2", "bfloat16"), ("atlas-training", "float32")],
+)
+def test_resizing_by_name_equals_the_cpus(profile, dtype):
+    done = run_python("-c", BY_NAME, dtype, profile, PORTACL_LOG="calls", PORTACL_PROFILE=profile)
+    assert done.returncode == 0, done.stderr[-3000:]
+    names = set(re.findall(r"portacl_call,[^,]*,(\w+),", done.stderr))
+    wanted = {"ResizeD", "ResizeGradD", "UpsampleTrilinear3dGrad", "UpsampleNearest3dGrad"}
+    wanted |= {"Resize", "ResizeGrad"} if dtype == "bfloat16" else {"AffineGrid"}
+    assert names >= wanted, wanted - names
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALVES])
 @pytest.mark.parametrize(("mode", "extents", "options"), RESIZES)
 def test_resizing_equals_the_cpus(mode, extents, options, dtype):

@@ -10,6 +10,7 @@ import threading
 import pytest
 import torch
 import torch.nn.functional as F
+from child import run_python
 from compare import close, same
 from torch import nn
 
@@ -81,6 +82,27 @@ def test_no_memory_is_an_error_of_pytorch():
     with pytest.raises(RuntimeError, match="(?i)memory|invalid"):
         x.expand(1 << 45).contiguous()
     assert x.sigmoid().cpu().item() == pytest.approx(0.7310586)
+
+
+def test_swapped_memory_has_room():
+    """The plugin rounds addresses of host memory up to a page, and counts on their being there."""
+    done = run_python("-c", SWAPPED)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+SWAPPED = """
+import gc
+import torch, torch_npu
+for _ in range(3):
+    tensors = [torch_npu.empty_with_swapped_memory([256 * (i + 1)], dtype=torch.float32,
+                                                   device="npu:0") for i in range(8)]
+    for value, tensor in enumerate(tensors):
+        tensor.fill_(float(value))
+    assert [tensor.sum().item() for tensor in tensors] == [
+        value * tensor.numel() for value, tensor in enumerate(tensors)]
+    del tensors, tensor
+    gc.collect()
+"""
 
 
 def test_mixed_devices_are_refused_by_name():
