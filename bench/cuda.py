@@ -88,13 +88,19 @@ def grid_row(case: cases.Case) -> tuple[Call, Call, int]:
     )
     read = on_gpu if case.mask[1] else [on_gpu[0], on_gpu[2]]
     theirs = lambda: aten.grid_sampler_2d_backward(*on_gpu, *modes, list(case.mask))  # noqa: E731
-    return ours("grid_sampler_2d_backward", *on_gpu, *outputs, *modes), theirs, bytes_of(*read, *outputs)
+    return (
+        ours("grid_sampler_2d_backward", *on_gpu, *outputs, *modes),
+        theirs,
+        bytes_of(*read, *outputs),
+    )
 
 
 def resize_rows(case: resize.Case) -> list[tuple[str, Call, Call | None, int]]:
     last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(len(case.input))
     layout = last if case.channels_last else torch.contiguous_format
-    make = lambda shape: torch.randn(shape, device="cuda").to(case.dtype).contiguous(memory_format=layout)  # noqa: E731
+    make = lambda shape: (
+        torch.randn(shape, device="cuda").to(case.dtype).contiguous(memory_format=layout)
+    )  # noqa: E731
     size = [*case.input[:2], *case.output]
     x, y, gx, gy = make(case.input), make(size), make(case.input), make(size)
     axes = len(case.output)
@@ -117,7 +123,9 @@ def resize_rows(case: resize.Case) -> list[tuple[str, Call, Call | None, int]]:
     corners = (case.align_corners,) if weighted else ()
     scales = [None] * axes
     forward = lambda: getattr(aten, stock)(x, case.output, *corners, *scales)  # noqa: E731
-    backward = lambda: getattr(aten, f"{stock}_backward")(gy, case.output, case.input, *corners, *scales)  # noqa: E731
+    backward = lambda: getattr(aten, f"{stock}_backward")(
+        gy, case.output, case.input, *corners, *scales
+    )  # noqa: E731
     moved = bytes_of(x, y)
     zeros = (0.0, 0.0, 0.0)
     return [
@@ -143,17 +151,32 @@ def main() -> None:
         peers = [mine, copy_of(moved), *([theirs] if theirs else [])]
         own, copy, *peer = timer(*peers)
         ratio = peer[0] / own if peer else math.nan
-        records.append({"group": group, "name": name, "us": own, "copy_us": copy, "torch_us": peer[0] if peer else None})
-        print(f"{group:24} {name:36} {own:9.1f} us  PyTorch {ratio:6.2f} x  copy {copy / own:5.2f}", flush=True)
+        records.append(
+            {
+                "group": group,
+                "name": name,
+                "us": own,
+                "copy_us": copy,
+                "torch_us": peer[0] if peer else None,
+            }
+        )
+        print(
+            f"{group:24} {name:36} {own:9.1f} us  PyTorch {ratio:6.2f} x  copy {copy / own:5.2f}",
+            flush=True,
+        )
 
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {options.calls} calls a row")
+    print(
+        f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {options.calls} calls a row"
+    )
     for case in cases.load(None):
         if case.is_grid and re.search(options.filter, f"grid {case.name}"):
             mine, theirs, moved = grid_row(case)
             measure("grid_sampler_2d_backward", case.name, mine, theirs, moved)
             del mine, theirs
     for case in resize.CASES:
-        for direction, mine, theirs, moved in resize_rows(case) if re.search(options.filter, f"resize {case.name}") else ():
+        for direction, mine, theirs, moved in (
+            resize_rows(case) if re.search(options.filter, f"resize {case.name}") else ()
+        ):
             measure(f"{case.group} {direction}", case.name, mine, theirs, moved)
     groups: dict[str, list[float]] = {}
     for record in records:
@@ -161,7 +184,9 @@ def main() -> None:
             groups.setdefault(record["group"], []).append(record["torch_us"] / record["us"])
     for group, ratios in groups.items():
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"{group:30} {len(ratios):3} rows: PyTorch / portacl {mean:6.2f} x, least {min(ratios):.2f}")
+        print(
+            f"{group:30} {len(ratios):3} rows: PyTorch / portacl {mean:6.2f} x, least {min(ratios):.2f}"
+        )
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(records, indent=1))
 

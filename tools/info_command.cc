@@ -48,6 +48,13 @@ std::string ImplText(const Json& info) {
   return forced + " (not on this machine)";
 }
 
+// How many NVIDIA GPUs there are, or why none.
+std::string CudaText(const Json& cuda) {
+  const int devices = cuda.value("devices", 0);
+  if (devices == 0) return "no GPU: " + cuda.value("why_none", "");
+  return fmt::format("{} GPU{}", devices, devices == 1 ? "" : "s");
+}
+
 // "avx512, avx2, ref"; what this CPU cannot run in brackets.
 std::string KernelList(const Json& kernels) {
   std::string list;
@@ -65,7 +72,9 @@ std::string InfoText(const Json& info) {
     if (key == "operators" || key == "functions") continue;
     std::string label = key;
     std::replace(label.begin(), label.end(), '_', ' ');
-    table.AddRow({label, key == "impl" ? ImplText(info) : WordOf(value)});
+    table.AddRow({label, key == "impl"   ? ImplText(info)
+                         : key == "cuda" ? CudaText(value)
+                                         : WordOf(value)});
   }
   std::string text = table.Text();
   if (!info.contains("operators")) return text;

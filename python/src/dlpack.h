@@ -1,5 +1,5 @@
-// The part of the DLPack 1.x ABI that an importer of arrays of the CPU and of GPUs needs, after the specification
-// https://dmlc.github.io/dlpack/latest/. Names and layouts are the specification's.
+// The part of the DLPack 1.x ABI that an importer of arrays of the CPU and of GPUs needs, after the
+// specification https://dmlc.github.io/dlpack/latest/. Names and layouts are the specification's.
 #ifndef PORTACL_PYTHON_DLPACK_H_
 #define PORTACL_PYTHON_DLPACK_H_
 

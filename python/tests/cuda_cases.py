@@ -35,7 +35,9 @@ def spread(rng, shape, dtype):
         back = sorted(range(len(shape)), key=lambda i: order[i])
         return values.to(dtype).permute(back)
     if kind == "steps":
-        return draw(*[2 * extent for extent in shape]).to(dtype)[tuple([slice(1, None, 2)] * len(shape))]
+        return draw(*[2 * extent for extent in shape]).to(dtype)[
+            tuple([slice(1, None, 2)] * len(shape))
+        ]
     if kind == "repeat":
         return draw(shape[0], 1, *shape[2:]).to(dtype).expand(shape)
     return draw(*shape).to(dtype)
@@ -66,12 +68,16 @@ def result(rng, shape, dtype):
 def make_grid(rng, shape, dtype):
     """Points around the image: smooth, random, on one pixel, far away, and some that are none."""
     kind = rng.choice(("random", "smooth", "one", "far"))
-    grid = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(rng.getrandbits(32)))
+    grid = torch.randn(
+        shape, dtype=torch.float64, generator=torch.Generator().manual_seed(rng.getrandbits(32))
+    )
     if kind == "smooth":
         grid = 0.02 * grid
         for axis in range(shape[-1]):
             ramp = torch.linspace(-1.1, 1.1, shape[-2 - axis], dtype=torch.float64)
-            grid[..., axis] += ramp.view([-1 if i == len(shape) - 2 - axis else 1 for i in range(len(shape) - 1)])
+            grid[..., axis] += ramp.view(
+                [-1 if i == len(shape) - 2 - axis else 1 for i in range(len(shape) - 1)]
+            )
     elif kind == "one":
         grid = grid * 1e-3 + 0.3
     elif kind == "far":
@@ -95,7 +101,11 @@ def grid_case(rng, name, axes):
     modes = rng.randrange(3), rng.randrange(3), rng.random() < 0.5
     grid = make_grid(rng, (n, *points, axes), dtype)
     if not name.endswith("backward"):
-        return [spread(rng, (n, c, *extents), dtype), grid], [result(rng, (n, c, *points), dtype)], modes
+        return (
+            [spread(rng, (n, c, *extents), dtype), grid],
+            [result(rng, (n, c, *points), dtype)],
+            modes,
+        )
     inputs = [spread(rng, (n, c, *points), dtype), spread(rng, (n, c, *extents), dtype), grid]
     wanted = rng.choice(((True, True), (True, True), (True, False), (False, True)))
     outputs = [
@@ -149,7 +159,9 @@ def moved(tensor):
         return None
     lowest = min([0, *[(e - 1) * s for e, s in zip(tensor.shape, tensor.stride())]])
     assert lowest == 0
-    size = 1 + sum((e - 1) * s for e, s in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
+    size = (
+        1 + sum((e - 1) * s for e, s in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
+    )
     flat = torch.as_strided(tensor, (size,), (1,), tensor.storage_offset()).clone().to(DEVICE)
     return torch.as_strided(flat, tensor.shape, tensor.stride())
 
@@ -192,7 +204,9 @@ def main():
             if all(a is None or same(a, b) for a, b in pairs):
                 continue
             different += 1
-            shapes = [None if t is None else (tuple(t.shape), t.stride()) for t in (*inputs, *outputs)]
+            shapes = [
+                None if t is None else (tuple(t.shape), t.stride()) for t in (*inputs, *outputs)
+            ]
             print(f"seed {options.seed}: {name} {number}: {inputs[0].dtype} {shapes} {rest}")
     print(f"{len(names)} operators, {options.cases} cases each: {different} differ from the CPU")
     return 1 if different else 0

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from child import output_of, run_python
 
+from child import output_of, run_python
 from portacl import _core
 
 torch = pytest.importorskip("torch")

@@ -73,8 +73,8 @@ std::string InfoJson() {
       R"("cuda":{{"devices":{},"why_none":{}}},"adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
       JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
       runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), cuda::DeviceCount(),
-      JsonString(cuda::WhyNone()), runtime::AdaptsThreads(),
-      calls.shared, calls.alone, calls.lost, JsonString(ops::ProfileName(ops::CurrentProfile())),
+      JsonString(cuda::WhyNone()), runtime::AdaptsThreads(), calls.shared, calls.alone, calls.lost,
+      JsonString(ops::ProfileName(ops::CurrentProfile())),
       JsonString(ops::EditionName(ops::CurrentEdition())), ops::Strict(),
       JsonString(ops::ForcedImpl()), operators, functions);
 }

@@ -1,5 +1,5 @@
-// The affine grid, a thread a coordinate, and its gradient: a thread a row, then a thread an element
-// of theta.
+// The affine grid, a thread a coordinate, and its gradient: a thread a row, then a thread an
+// element of theta.
 #include <array>
 #include <optional>
 #include <vector>
@@ -111,8 +111,8 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view) {
   const bool doubles = p.dtype == base::DType::kDouble;
   if (p.backward) {
     plan.workspace_size = doubles ? 8 : 4;
-    for (const int64_t count : {p.n, int64_t{p.axes}, int64_t{p.axes} + 1, p.extents[0],
-                                p.extents[1]}) {
+    for (const int64_t count :
+         {p.n, int64_t{p.axes}, int64_t{p.axes} + 1, p.extents[0], p.extents[1]}) {
       if (!base::CheckedMul(plan.workspace_size, static_cast<uint64_t>(count),
                             &plan.workspace_size)) {
         return std::nullopt;
@@ -163,9 +163,8 @@ void RunAs(const Params& p, const Plan& plan, void* workspace) {
 }
 
 void Run(const Params& p, const Plan& plan, void* workspace) {
-  base::DispatchFloating(p.dtype, [&](auto tag) {
-    RunAs<typename decltype(tag)::type>(p, plan, workspace);
-  });
+  base::DispatchFloating(
+      p.dtype, [&](auto tag) { RunAs<typename decltype(tag)::type>(p, plan, workspace); });
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const P
                                                                          std::string_view path);
 
 struct Backend {
-  const char* version;       // PORTACL_VERSION_STRING
+  const char* version;        // PORTACL_VERSION_STRING
   int32_t (*device_count)();  // 0 where there is none: then unavailable() says why
   const char* (*unavailable)();
 

@@ -16,12 +16,14 @@
 #include <cub/device/device_radix_sort.cuh>
 #define PORTACL_DEVICE __host__ __device__
 #define PORTACL_UNROLL _Pragma("unroll")
+#define PORTACL_UNROLL_BY_4 _Pragma("unroll 4")
 #else
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #define PORTACL_DEVICE
 #define PORTACL_UNROLL
+#define PORTACL_UNROLL_BY_4
 #endif
 
 namespace portacl::cuda {

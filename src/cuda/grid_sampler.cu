@@ -43,7 +43,7 @@ struct Sample {
       F sum = 0;
       point.ForTaps([&](int k, int j, int i) {
         const F value = Widened(image[point.z.index[k] * from.d + point.y.index[j] * from.h +
-                                    point.x.index[i] * from.w]);
+                                      point.x.index[i] * from.w]);
         sum = Fma(point.Weight(k, j, i), value, sum);
       });
       Store(sum, out);

@@ -1,8 +1,8 @@
-// Gradients of grid sampling without atomics. inputGrad: what touches a pixel is listed and sorted by
-// place, stably, so that one thread adds it up in the order of the points. Of linear modes the points
-// are listed, by the cell between pixels that they lie in: a pixel merges the cells around it. Of
-// others each tap of each point is listed, by its pixel. gridGrad: a thread a point, or, of few points with
-// many channels, a thread a block of 16 channels.
+// Gradients of grid sampling without atomics. inputGrad: what touches a pixel is listed and sorted
+// by place, stably, so that one thread adds it up in the order of the points. Of linear modes the
+// points are listed, by the cell between pixels that they lie in: a pixel merges the cells around
+// it. Of others each tap of each point is listed, by its pixel. gridGrad: a thread a point, or, of
+// few points with many channels, a thread a block of 16 channels.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -121,7 +121,7 @@ struct Sums {
 // The gradients of the points of some images.
 template <class T>
 struct Gradients {
-  Items points;  // from a point's number to its place
+  Items points;          // from a point's number to its place
   const T* grad_output;  // of the first image
   Strides stride;
   int64_t plain;  // not 0: the points of an image lie this far apart, one behind the other
@@ -155,7 +155,8 @@ struct GatherTaps {
     at.c *= kGroup;
     const int64_t left = g.c - at.c;
     Sums<T, kGroup> sums;
-    for (uint32_t i = run.begin; i < run.end; ++i) {
+    PORTACL_UNROLL_BY_4  // loads go ahead of sums
+        for (uint32_t i = run.begin; i < run.end; ++i) {
       const uint32_t entry = entries[i];
       sums.Add(weights[entry], gradients.At(entry >> kLogTaps, at.n, at.c), gradients.stride.c,
                left);
@@ -243,18 +244,39 @@ struct GatherCells {
     uint32_t head[kCells];  // the cell's next point
     uint32_t next[kCells];
     uint32_t end[kCells];
+    int lists = 0;
+    int only_side = 0;
+    Stretch only{};
     PORTACL_UNROLL
     for (int i = 0; i < kCells; ++i) {
       const Stretch run = runs[CellOf<kAxes>(g, at.n, kAxes == 3 ? at.d + 1 - (i >> 2 & 1) : 0,
-                                         at.h + 1 - (i >> 1 & 1), at.w + 1 - (i & 1))];
+                                             at.h + 1 - (i >> 1 & 1), at.w + 1 - (i & 1))];
       next[i] = run.begin;
       end[i] = run.end;
       head[i] = run.begin < run.end ? entries[run.begin] : kNone;
+      if (run.begin < run.end) {
+        ++lists;
+        only_side = i;
+        only = run;
+      }
     }
     at.c *= kGroup;
     const int64_t left = g.c - at.c;
     Sums<T, kGroup> sums;
-    while (true) {
+    const auto add = [&](uint32_t point, int side) {
+      const CellWeights<F, kAxes> own = weights[point];
+      F weight = (side & 1 ? own.axis[0].values[1] : own.axis[0].values[0]) *
+                 (side & 2 ? own.axis[1].values[1] : own.axis[1].values[0]);
+      if constexpr (kAxes == 3) {
+        weight = weight * (side & 4 ? own.axis[2].values[1] : own.axis[2].values[0]);
+      }
+      sums.Add(weight, gradients.At(point, at.n, at.c), gradients.stride.c, left);
+    };
+    if (lists == 1) {  // many points in one cell: loads go ahead of sums
+      PORTACL_UNROLL_BY_4
+      for (uint32_t i = only.begin; i < only.end; ++i) add(entries[i], only_side);
+    }
+    while (lists > 1) {
       uint32_t point = head[0];
       int side = 0;
       PORTACL_UNROLL
@@ -269,13 +291,7 @@ struct GatherCells {
       for (int i = 0; i < kCells; ++i) {
         if (i == side) head[i] = ++next[i] < end[i] ? entries[next[i]] : kNone;
       }
-      const CellWeights<F, kAxes> own = weights[point];
-      F weight = (side & 1 ? own.axis[0].values[1] : own.axis[0].values[0]) *
-                 (side & 2 ? own.axis[1].values[1] : own.axis[1].values[0]);
-      if constexpr (kAxes == 3) {
-        weight = weight * (side & 4 ? own.axis[2].values[1] : own.axis[2].values[0]);
-      }
-      sums.Add(weight, gradients.At(point, at.n, at.c), gradients.stride.c, left);
+      add(point, side);
     }
     sums.StoreTo(input_grad + to(at), to.c, left);
   }
@@ -370,11 +386,10 @@ struct SumBlocks {
       for (int j = 0; j < kTaps; ++j) {
         PORTACL_UNROLL
         for (int i = 0; i < kTaps; ++i) {
-          values[j][i] =
-              point.Inside(k, j, i)
-                  ? Widened(image[point.z.index[k] * from.d + point.y.index[j] * from.h +
-                                point.x.index[i] * from.w])
-                  : F(0);
+          values[j][i] = point.Inside(k, j, i)
+                             ? Widened(image[point.z.index[k] * from.d + point.y.index[j] * from.h +
+                                             point.x.index[i] * from.w])
+                             : F(0);
         }
       }
       planes[k] = PlaneSlope(values, point.x, point.y);
@@ -527,8 +542,7 @@ bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, 
   plan->array = Padded(entries * sizeof(uint32_t));
   plan->weights = Padded(entries * one.weight);
   plan->runs = Padded(keys * sizeof(Stretch));
-  plan->scratch =
-      entries == 0 ? 0 : Padded(SortScratch(static_cast<int64_t>(entries), plan->bits));
+  plan->scratch = entries == 0 ? 0 : Padded(SortScratch(static_cast<int64_t>(entries), plan->bits));
   plan->workspace_size = 4 * plan->array + plan->weights + plan->runs + plan->scratch;
   return true;
 }
@@ -598,8 +612,8 @@ void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* wo
 
   const Items points({images, 1, g.od, g.oh, g.ow}, false);
   const auto* const grid = static_cast<const T*>(p.grid);
-  const int64_t keys = images * (kCells ? (kAxes == 3 ? g.d + 1 : 1) * (g.h + 1) * (g.w + 1)
-                                        : g.pixels());
+  const int64_t keys =
+      images * (kCells ? (kAxes == 3 ? g.d + 1 : 1) * (g.h + 1) * (g.w + 1) : g.pixels());
   const auto none = static_cast<uint32_t>(keys);
   if constexpr (kCells) {
     Launch(points.count(),
@@ -627,12 +641,11 @@ void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* wo
     const Items items({images, (g.c + kGroup - 1) / kGroup, g.d, g.h, g.w},
                       ChannelsFastest(to, g.c));
     if constexpr (kCells) {
-      Launch(items.count(), GatherCells<T, kAxes, kGroup>{items, g, runs, entries, weights,
-                                                          gradients, out, to});
-    } else {
       Launch(items.count(),
-             GatherTaps<T, std::bit_width(static_cast<unsigned>(kAll)) - 1, kGroup>{
-                 items, g, runs, entries, weights, gradients, out, to});
+             GatherCells<T, kAxes, kGroup>{items, g, runs, entries, weights, gradients, out, to});
+    } else {
+      Launch(items.count(), GatherTaps<T, std::bit_width(static_cast<unsigned>(kAll)) - 1, kGroup>{
+                                items, g, runs, entries, weights, gradients, out, to});
     }
   };
   const int64_t group = ChannelsAThread(g.c, images * g.pixels());
@@ -659,11 +672,10 @@ void RunGridGrad(const Params& p, const Geometry& g, const Plan& plan, void* wor
     const auto* const grid = static_cast<const T*>(p.grid);
     auto* const apart = static_cast<F*>(workspace);
     const auto sum = [&](auto separate, const Items& items) {
-      Launch(items.count(),
-             SumBlocks<T, kAxes, kTaps, decltype(separate)::value>{
-                 items, g, static_cast<const T*>(p.grad_output), static_cast<const T*>(p.input),
-                 grid, grad, apart, StridesOf(p.grad_output_stride), StridesOf(p.input_stride),
-                 to});
+      Launch(items.count(), SumBlocks<T, kAxes, kTaps, decltype(separate)::value>{
+                                items, g, static_cast<const T*>(p.grad_output),
+                                static_cast<const T*>(p.input), grid, grad, apart,
+                                StridesOf(p.grad_output_stride), StridesOf(p.input_stride), to});
     };
     const Items points({g.n, 1, g.od, g.oh, g.ow}, false);
     if (plan.blocks == 0) return sum(std::false_type(), points);
@@ -682,8 +694,7 @@ void Run(const Params& p, const Plan& plan, void* workspace) {
       constexpr int kTaps = decltype(taps)::value;
       if (p.want_input_grad && g.n > 0 && g.c > 0) {
         for (int64_t first = 0; first < g.n; first += plan.images) {
-          RunInputGrad<T, kTaps>(p, g, plan, workspace, first,
-                                 std::min(plan.images, g.n - first));
+          RunInputGrad<T, kTaps>(p, g, plan, workspace, first, std::min(plan.images, g.n - first));
         }
       }
       if (p.want_grid_grad) RunGridGrad<T, kTaps>(p, g, plan, workspace);

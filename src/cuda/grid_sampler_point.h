@@ -1,6 +1,6 @@
-// Where a point samples an image (kAxes = 2) or a volume (3), as docs/ops/grid_sampler_2d_backward.md
-// defines it: coordinates, padding, taps and weights, axis by axis. kTaps an axis: 1 nearest,
-// 2 bilinear, 4 bicubic.
+// Where a point samples an image (kAxes = 2) or a volume (3), as
+// docs/ops/grid_sampler_2d_backward.md defines it: coordinates, padding, taps and weights, axis by
+// axis. kTaps an axis: 1 nearest, 2 bilinear, 4 bicubic.
 #ifndef PORTACL_CUDA_GRID_SAMPLER_POINT_H_
 #define PORTACL_CUDA_GRID_SAMPLER_POINT_H_
 
@@ -212,11 +212,10 @@ struct Geometry {
 
 template <int kTaps, int kAxes, class T>
 PORTACL_DEVICE Point<ComputeType<T>, kAxes, kTaps> PointAt(const Geometry& g, const T* grid,
-                                                          const Place& at) {
+                                                           const Place& at) {
   using F = ComputeType<T>;
-  const T* const from =
-      grid + at.n * g.grid_stride.n + at.d * g.grid_stride.d + at.h * g.grid_stride.h +
-      at.w * g.grid_stride.w;
+  const T* const from = grid + at.n * g.grid_stride.n + at.d * g.grid_stride.d +
+                        at.h * g.grid_stride.h + at.w * g.grid_stride.w;
   const Position<F> x = Locate<kTaps>(Widened(from[0]), g.x);
   const Position<F> y = Locate<kTaps>(Widened(from[g.grid_stride.c]), g.y);
   Position<F> z;
@@ -257,14 +256,25 @@ inline int64_t PlanesOf(const ops::GridSampler2DShape&) { return 1; }
 inline int64_t PlanesOf(const ops::GridSampler3DShape& s) { return s.od; }
 
 template <class Params>
-inline constexpr int kAxesOf = static_cast<int>(std::tuple_size_v<decltype(Params::grid_stride)>) - 2;
+inline constexpr int kAxesOf = static_cast<int>(std::tuple_size_v<decltype(Params::grid_stride)>) -
+                               2;
 
 template <class Params>
 Geometry GeometryOf(const Params& p) {
   const auto& s = p.shape;
   const auto rule = [&](int64_t extent) { return AxisRule{extent, s.padding, s.align_corners}; };
-  return {s.n,       s.c,       DepthOf(s),       s.h, s.w, PlanesOf(s), s.oh, s.ow,
-          rule(s.w), rule(s.h), rule(DepthOf(s)), GridStridesOf(p.grid_stride)};
+  return {s.n,
+          s.c,
+          DepthOf(s),
+          s.h,
+          s.w,
+          PlanesOf(s),
+          s.oh,
+          s.ow,
+          rule(s.w),
+          rule(s.h),
+          rule(DepthOf(s)),
+          GridStridesOf(p.grid_stride)};
 }
 
 // Calls f(std::integral_constant<int, kTaps>()).

@@ -24,17 +24,16 @@ std::unique_ptr<const base::KernelPlan<Params>> MakePlan(const Params& params,
 }
 
 template <class Params, PlanFunction<Params> Backend::*kFunction>
-constexpr base::Kernel<Params> kKernel = {
-    kKernelName, IsThere, {}, MakePlan<Params, kFunction>};
+constexpr base::Kernel<Params> kKernel = {kKernelName, IsThere, {}, MakePlan<Params, kFunction>};
 
 }  // namespace
 
 const char* PlanError() { return plan_error; }
 
-#define PORTACL_CUDA_KERNEL(Params, function)                     \
-  template <>                                                     \
-  const base::Kernel<ops::Params>* KernelFor() {                  \
-    return &kKernel<ops::Params, &Backend::function>;             \
+#define PORTACL_CUDA_KERNEL(Params, function)         \
+  template <>                                         \
+  const base::Kernel<ops::Params>* KernelFor() {      \
+    return &kKernel<ops::Params, &Backend::function>; \
   }
 PORTACL_CUDA_KERNEL(AffineGridParams, affine_grid)
 PORTACL_CUDA_KERNEL(GridSampler2DParams, grid_sampler_2d)

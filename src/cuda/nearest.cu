@@ -105,7 +105,8 @@ struct Plan : base::PathPlan<std::monostate> {
 };
 
 template <class Params>
-std::optional<Plan> PlanOf(const Params& p, std::vector<int32_t> (*table)(const ops::NearestAxis&)) {
+std::optional<Plan> PlanOf(const Params& p,
+                           std::vector<int32_t> (*table)(const ops::NearestAxis&)) {
   if (!FitsTables(p.d) || !FitsTables(p.h) || !FitsTables(p.w)) return std::nullopt;
   Plan plan;
   plan.tables = {Table(table(p.d)), Table(table(p.h)), Table(table(p.w))};
@@ -139,8 +140,7 @@ void RunForward(const ops::UpsampleNearestExactParams& p, const Plan& plan, void
   base::DispatchFloating(p.dtype, [&](auto tag) {
     RunAs<typename decltype(tag)::type, Copy>(
         plan, p.input, StridesOf(p.input_stride, p.input_depth_stride), p.output,
-        StridesOf(p.output_stride, p.output_depth_stride),
-        {p.n, p.c, p.d.out, p.h.out, p.w.out});
+        StridesOf(p.output_stride, p.output_depth_stride), {p.n, p.c, p.d.out, p.h.out, p.w.out});
   });
 }
 

@@ -23,8 +23,8 @@ using Params = ops::ResampleParams;
 
 constexpr size_t kAxes = 3;  // d, h, w
 
-// A ResampleAxis in the device's memory. `source` has `stride` entries for each destination, the taps
-// and then -1, or, where stride is 0, the taps of all destinations, which `start` tells apart.
+// A ResampleAxis in the device's memory. `source` has `stride` entries for each destination, the
+// taps and then -1, or, where stride is 0, the taps of all destinations, which `start` tells apart.
 template <class F>
 struct Axis {
   const int32_t* source;  // null: the identity
@@ -185,17 +185,14 @@ struct OneAxis {
     const int64_t destination = moving;
     moving = 0;
     const From* const line = from + from_stride(source);
-    const int64_t step = along == 0   ? from_stride.d
-                         : along == 1 ? from_stride.h
-                                      : from_stride.w;
+    const int64_t step = along == 0 ? from_stride.d : along == 1 ? from_stride.h : from_stride.w;
     const int64_t aside = along == 2 ? from_stride.h : from_stride.w;
-    const auto sums =
-        Taps<F, 0>(axis, destination).template Sum<kWidth>(first, [&](int64_t k) {
-          Values<F, kWidth> values;
-          PORTACL_UNROLL
-          for (int i = 0; i < kWidth; ++i) values.v[i] = Widened(line[k * step + i * aside]);
-          return values;
-        });
+    const auto sums = Taps<F, 0>(axis, destination).template Sum<kWidth>(first, [&](int64_t k) {
+      Values<F, kWidth> values;
+      PORTACL_UNROLL
+      for (int i = 0; i < kWidth; ++i) values.v[i] = Widened(line[k * step + i * aside]);
+      return values;
+    });
     To* const out = to + to_stride(at);
     const int64_t out_aside = along == 2 ? to_stride.h : to_stride.w;
     PORTACL_UNROLL
@@ -344,11 +341,10 @@ void RunDirect(const Params& p, const Plan& plan) {
   const Strides to = StridesOf(p.output_stride);
   const Items items({p.n, p.c / kChannels, p.d.to, p.h.to, p.w.to / kWidth},
                     ChannelsFastest(to, p.c));
-  Launch(items.count(),
-         AllAxes<T, kWidth, kChannels, kBackward, kMost>{
-             items, plan.tables[0].As<F>(), plan.tables[1].As<F>(), plan.tables[2].As<F>(),
-             static_cast<const T*>(p.input), static_cast<T*>(p.output),
-             StridesOf(p.input_stride), to});
+  Launch(items.count(), AllAxes<T, kWidth, kChannels, kBackward, kMost>{
+                            items, plan.tables[0].As<F>(), plan.tables[1].As<F>(),
+                            plan.tables[2].As<F>(), static_cast<const T*>(p.input),
+                            static_cast<T*>(p.output), StridesOf(p.input_stride), to});
 }
 
 // Whether `count` channels of every pixel can be read or written at once.

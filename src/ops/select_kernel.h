@@ -84,9 +84,10 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
     return {};
   }
   const char* const error = cuda::PlanError();
-  return refusals.Refuse(*error == '\0' ? Rule::kNoKernel : Rule::kNoMemory,
-                         "no kernel of the GPU can do this call: {}",
-                         *error == '\0' ? "the dtype or the size of an image is not served" : error);
+  return refusals.Refuse(
+      *error == '\0' ? Rule::kNoKernel : Rule::kNoMemory,
+      "no kernel of the GPU can do this call: {}",
+      *error == '\0' ? "the dtype or the size of an image is not served" : error);
 }
 
 // The plan of the kernel chosen, and what it is called. A forced kernel alone falls to "ref" for

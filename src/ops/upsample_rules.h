@@ -17,11 +17,11 @@ namespace portacl::ops::upsample {
 enum class Mode { kNearest, kLinear, kCubic };
 
 struct PageRules {
-  bool empty = false;           // N or C may be 0
-  bool negative_scales = true;  // count as none
-  int64_t shrink = 0;           // input extent / output extent at most; 0: any
-  int64_t growth = 0;           // output extent / input extent
-  PageLimits limits = {};       // as facts without an error row
+  bool empty = false;                     // N or C may be 0
+  bool negative_scales = true;            // count as none
+  int64_t shrink = 0;                     // input extent / output extent at most; 0: any
+  int64_t growth = 0;                     // output extent / input extent
+  PageLimits limits = {};                 // as facts without an error row
   bool double_channels_last = false;      // DOUBLE in NHWC alone
   bool bf16_same_extent = false;          // BF16 where input and output have one extent
   bool fitting_scales = false;            // a scale counts only where O == floor(I * scale)

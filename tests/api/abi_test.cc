@@ -559,6 +559,10 @@ PORTACL_SIGNATURE(portaclPlanAffineGridBackward,
 PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
 PORTACL_SIGNATURE(portaclGetVersion, const char*());
 PORTACL_SIGNATURE(portaclGetInfo, const char*());
+PORTACL_SIGNATURE(portaclGetDevice, const char*());
+PORTACL_SIGNATURE(portaclSetDevice, int32_t(const char*));
+PORTACL_SIGNATURE(portaclPlanEnqueue,
+                  int32_t(const portaclPlan*, void* const*, void*, uint64_t, void*));
 PORTACL_SIGNATURE(portaclGetEdition, const char*());
 PORTACL_SIGNATURE(portaclGetProfile, const char*());
 PORTACL_SIGNATURE(portaclGetImpl, const char*());

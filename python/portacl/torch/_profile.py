@@ -164,7 +164,9 @@ def _shapes(arguments: Sequence[Any], result: Any) -> str:
 def _why_not(device: str, is_forward: bool, tensor: torch.Tensor) -> str:
     """Why portacl's kernel does not compute a call of PyTorch's operator; "" where it does."""
     if device == "CUDA" and _override.is_enabled(is_forward, "cuda"):
-        return "" if tensor.dtype in _DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
+        return (
+            "" if tensor.dtype in _DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
+        )
     if device != "CPU":
         return f"device {device.lower()}"
     if tensor.dtype not in _DTYPES:
