@@ -9,9 +9,8 @@
 namespace portacl_test {
 
 // `counts`; in a short run the last of them alone.
-inline std::vector<int> ThreadCounts(std::vector<int> counts) {
-  if (ShortRun()) counts.erase(counts.begin(), counts.end() - 1);
-  return counts;
+inline std::vector<int> ThreadCounts(const std::vector<int>& counts) {
+  return ShortRun() ? std::vector<int>{counts.back()} : counts;
 }
 
 }  // namespace portacl_test
