@@ -98,7 +98,9 @@ class Widened {
 
   void WriteBack(const at::Tensor& narrow) const {
     for (const Pair& pair : pairs_) {
-      if (pair.narrow.is_same(narrow)) pair.narrow.copy_(pair.wide);
+      if (!pair.narrow.is_same(narrow)) continue;
+      if (!narrow.sizes().equals(pair.wide.sizes())) narrow.resize_(pair.wide.sizes());
+      narrow.copy_(pair.wide);
     }
   }
 
