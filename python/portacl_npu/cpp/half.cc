@@ -38,8 +38,19 @@ bool MissesHalf(const c10::Error& error) {
 bool RunsInFloat(const c10::OperatorHandle& op) {
   static const auto& names = *new std::unordered_set<std::string_view>{
       "aten::_convolution", "aten::binary_cross_entropy_with_logits", "aten::convolution",
-      "aten::convolution_backward"};
+      "aten::convolution_backward", "aten::prod"};
   return names.count(op.schema().name()) > 0;
+}
+
+// The position of the argument that says what type the result has; the number of arguments where
+// there is none.
+size_t PositionOfDType(const c10::OperatorHandle& op) {
+  size_t at = 0;
+  for (const c10::Argument& argument : op.schema().arguments()) {
+    if (argument.name() == "dtype") break;
+    ++at;
+  }
+  return at;
 }
 
 class Widened {
@@ -87,7 +98,9 @@ class Widened {
 
   void WriteBack(const at::Tensor& narrow) const {
     for (const Pair& pair : pairs_) {
-      if (pair.narrow.is_same(narrow)) pair.narrow.copy_(pair.wide);
+      if (!pair.narrow.is_same(narrow)) continue;
+      if (!narrow.sizes().equals(pair.wide.sizes())) narrow.resize_(pair.wide.sizes());
+      narrow.copy_(pair.wide);
     }
   }
 
@@ -116,7 +129,12 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   }
   const size_t base = stack->size() - static_cast<size_t>(count);
   const Stack arguments(stack->end() - count, stack->end());
-  if (!RunsInFloat(op)) {
+  // A result of a type of its own is in that type from the start.
+  const size_t dtype = RunsInFloat(op) ? PositionOfDType(op) : arguments.size();
+  const bool typed = dtype < arguments.size() && !arguments[dtype].isNone();
+  const bool own =
+      typed && arguments[dtype].toScalarType() != arguments[0].toTensor().scalar_type();
+  if (!RunsInFloat(op) || own) {
     try {
       op.redispatchBoxed(kCpu, stack);
       return;
@@ -127,6 +145,7 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   Widened widened;
   Stack wide = arguments;
   for (IValue& value : wide) widened.Widen(&value);
+  if (typed && !own) wide[dtype] = IValue();
   op.redispatchBoxed(kCpu, &wide);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* const alias = op.schema().arguments()[i].alias_info();

@@ -6,7 +6,8 @@
 namespace portacl_npu {
 
 // Runs the operator's CPU kernel on the stack's last arguments. Half precision runs in float and is
-// rounded once at the end where the kernel says that it has none for it, and for convolutions.
+// rounded once at the end where the kernel says that it has none for it, for convolutions and
+// products.
 void RunCpuKernel(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 }  // namespace portacl_npu

@@ -288,3 +288,17 @@ def test_convolutions_and_losses_in_half_precision_round_once(dtype):
         *wide, pos_weight=scale.double(), reduction="none"
     )
     assert (loss.cpu() == expected.to(dtype)).float().mean() > 0.95
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_in_half_precision_round_once(dtype):
+    x = (torch.rand(15, 400) + 1).to(dtype)
+    exact = torch.prod(x.double(), 0).to(dtype)
+    out = torch.empty(0, dtype=dtype).npu()  # becomes as large as the result
+    torch.prod(x.npu(), 0, dtype=dtype, out=out)
+    assert out.shape == (400,)
+    for product in (torch.prod(x.npu(), 0), torch.prod(x.npu(), 0, dtype=dtype), out):
+        assert product.dtype == dtype
+        assert (product.cpu() == exact).float().mean() > 0.98
+    wide = torch.prod(x.npu(), 0, dtype=torch.float32)
+    torch.testing.assert_close(wide.cpu(), torch.prod(x.float(), 0))
