@@ -6,6 +6,10 @@ if(NOT PORTACL_CUDA)
 endif()
 set(CMAKE_CUDA_ARCHITECTURES "${PORTACL_CUDA_ARCHITECTURES}")
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know the flag of nvcc 13
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
 add_library(portacl_cuda SHARED ${PORTACL_CUDA_SOURCES})
 target_include_directories(portacl_cuda PRIVATE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PORTACL_GENERATED_INCLUDE}")

@@ -45,6 +45,9 @@ def test_a_library_that_is_none_is_named(tmp_path):
 def test_unknown_devices_are_refused():
     with pytest.raises(ValueError, match=r"device is 'tpu', but must be 'cpu' or 'cuda'"):
         pt.enable(device="tpu")
+    with pytest.raises(ValueError, match=r"device is 'tpu', but must be 'cpu' or 'cuda'"):
+        pt.is_enabled(device="tpu")
+    assert not pt.is_enabled(device="cuda") or GPUS["devices"]
 
 
 # ---- with a GPU --------------------------------------------------------------------------------

@@ -271,15 +271,17 @@ def put_in_dispatcher() -> None:
 
 
 def _replacements(device: str) -> tuple[_Replacement, _Replacement]:
-    """Those of a device, which must be one that this process has."""
     if device not in _REPLACEMENTS:
         choices = " or ".join(map(repr, _REPLACEMENTS))
         raise ValueError(f"device is {device!r}, but must be {choices}")
+    return _REPLACEMENTS[device]
+
+
+def _check_gpu(device: str) -> None:
     if device == "cuda":
         gpus = json.loads(_core.info_json())["cuda"]
         if not gpus["devices"]:
             raise RuntimeError(f"device is 'cuda', but no GPU can be used: {gpus['why_none']}")
-    return _REPLACEMENTS[device]
 
 
 def enable(forward: bool = False, device: str = "cpu") -> None:
@@ -309,6 +311,7 @@ def enable(forward: bool = False, device: str = "cpu") -> None:
     """
     forward = flag("forward", forward)
     gradients, functions = _replacements(device)
+    _check_gpu(device)
     with _lock:
         before = gradients.enabled, functions.enabled
         gradients.enabled, functions.enabled = True, forward
@@ -337,11 +340,11 @@ def disable() -> None:
 
 def is_enabled(forward: bool = False, device: str = "cpu") -> bool:
     """Whether portacl's backward kernels are in place now; ``forward``: the forward ones."""
-    return _REPLACEMENTS[device][1 if forward else 0].in_place
+    return _replacements(device)[1 if forward else 0].in_place
 
 
 @contextlib.contextmanager
-def accelerated(forward: bool = False) -> Iterator[None]:
+def accelerated(forward: bool = False, device: str = "cpu") -> Iterator[None]:
     """Compute with portacl's kernels inside a ``with`` block: in the whole process, all threads.
 
     Blocks may begin and end while other threads compute, from PyTorch 2.13 on; before, PyTorch
@@ -349,9 +352,11 @@ def accelerated(forward: bool = False) -> Iterator[None]:
 
     Args:
         forward: as for ``enable()``.
+        device: as for ``enable()``.
 
     """
-    replaced = (_backward, _forward) if flag("forward", forward) else (_backward,)
+    replaced = _replacements(device)[: 2 if flag("forward", forward) else 1]
+    _check_gpu(device)
     with _lock:
         for replacement in replaced:
             replacement.blocks += 1

@@ -208,7 +208,7 @@ def _watching(name: str, device: str, kernel: Any, reason: Callable[..., str]) -
             row.calls += 1
             row.seconds += seconds if device == "CPU" else 0.0  # other devices compute later
             compare = bool(report.sample) and row.calls % report.sample == 0
-        stock = _override.stock_kernels.get(name)
+        stock = _override.stock_kernels.get(name) if device == "CPU" else None
         if compare and stock is not None and not why_not and _can_compare(name, arguments):
             _, theirs = _timed(lambda: stock.call_boxed(keys, *arguments))
             with _lock:
