@@ -71,8 +71,10 @@ def ours(name: str, *arguments: Any) -> Call:
 
     def call() -> None:
         _core.set_cuda_stream(0, torch.cuda.current_stream().cuda_stream)
-        function(*arguments)
-        _core.set_cuda_stream(-1, 0)
+        try:
+            function(*arguments)
+        finally:
+            _core.set_cuda_stream(-1, 0)
 
     return call
 

@@ -40,11 +40,11 @@ PORTACL_API const char* portaclGetVersion(void);
 
 /** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
  *  kernels in each operator's list (best first, with "available"), the functions and graph names
- *  that reach each operator, threads, GPUs ("cuda": "devices", "why_none"), profile, forced
- *  implementation; whether calls use other
- *  threads only where that pays ("adapt_threads"), how many have ("calls_shared"), how many of
- *  these waited for longer than that saved ("calls_lost"), and how many then ran on their callers
- *  ("calls_alone"). Owned by the library; valid until the thread's next call of portaclGetInfo. */
+ *  that reach each operator, threads, GPUs ("cuda": "devices", "why_none"; asking starts CUDA),
+ *  profile, forced implementation; whether calls use other threads only where that pays
+ *  ("adapt_threads"), how many have ("calls_shared"), how many of these waited for longer than that
+ *  saved ("calls_lost"), and how many then ran on their callers ("calls_alone"). Owned by the
+ *  library; valid until the thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
 /** Number of threads that kernels use: 1 to 1024; 0 restores the default (PORTACL_NUM_THREADS; else
@@ -118,8 +118,9 @@ PORTACL_API const char* portaclGetImpl(void);
 
 /** Where calls of this thread compute that are planned from now on: "cpu", as at first, "cuda" (the
  *  first GPU) or "cuda:N". Tensors of a plan for a GPU lie in its memory, and its results have the
- *  bits of the CPU's. PORTACL_ERROR_NO_KERNEL with the reason where there is no such GPU. Only
- * plans of this API: devices of the ACL headers compute on the CPU. */
+ *  bits of the CPU's. PORTACL_ERROR_NO_KERNEL with the reason if there is no such GPU;
+ *  PORTACL_ERROR_INTERNAL from a plan's functions also if CUDA fails. Plans of this API alone: devices
+ *  of the ACL headers compute on the CPU. */
 PORTACL_API int32_t portaclSetDevice(const char* name);
 /** "cpu" or "cuda:N"; valid until the thread's next call of portaclGetDevice. */
 PORTACL_API const char* portaclGetDevice(void);
@@ -282,14 +283,15 @@ PORTACL_API int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors
                                    uint64_t workspaceSize);
 
 /** Enqueues a plan for a GPU on a stream of CUDA's and returns: nothing waits. Parameters as for
- *  portaclPlanRun; `workspace` and the tensors lie in the GPU's memory and stay until the stream
- * has passed the call. Without a workspace, memory is taken and given back in the order of the
- * stream (cudaMallocAsync). May be captured in a graph of CUDA's if the plan was made before.
+ *  portaclPlanRun. The workspace and the tensors lie in the GPU's memory until the stream has passed
+ *  the call. Without a workspace, memory is taken and given back in the stream's order
+ *  (cudaMallocAsync). A graph of CUDA's may capture the call; the plan must then outlive the graph.
  *  @param stream a cudaStream_t of the plan's GPU; null is CUDA's default stream. */
 PORTACL_API int32_t portaclPlanEnqueue(const portaclPlan* plan, void* const* tensors,
                                        void* workspace, uint64_t workspaceSize, void* stream);
 
-/** Frees a plan; null is allowed. Waits for runs on a GPU. The plan must not be running. */
+/** Frees a plan; null is allowed. May wait for runs on a GPU. The plan must not be running, and no
+ *  graph of CUDA's may need it. */
 PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 
 #ifdef __cplusplus

@@ -48,9 +48,9 @@ def info() -> dict[str, Any]:
         version, CPU, instruction sets, threads, ``thread_pool`` (whose threads they are: oneTBB's,
         or PyTorch's once ``portacl.torch`` is imported), ``cuda`` (how many GPUs, and why none),
         ``adapt_threads`` (``PORTACL_ADAPT_THREADS``), how many calls since the start shared their
-        work with other threads (``calls_shared``), of these waited for longer than that saved (``calls_lost``),
-        and therefore ran on their callers (``calls_alone``), profile, each operator's kernels
-        (best first), and
+        work with other threads (``calls_shared``), of these waited for longer than that saved
+        (``calls_lost``), and therefore ran on their callers (``calls_alone``), profile, each
+        operator's kernels (best first), and
         ``result_pool``: bytes of result memory kept for reuse now and at most
         (``PORTACL_POOL_MB``).
 

@@ -10,7 +10,8 @@ inline constexpr int32_t kCpu = -1;
 
 struct CudaStream {
   int32_t device = kCpu;
-  void* stream = nullptr;  // a cudaStream_t
+  void* stream = nullptr;    // a cudaStream_t
+  bool is_captured = false;  // in a graph, which needs its plans as long as it lives
 
   bool on_gpu() const { return device != kCpu; }
 };

@@ -328,12 +328,12 @@ void DefineSettings(nb::module_& m) {
       nb::arg("name"), "Runs calls on the library's threads, as many as each says.");
   m.def(
       "set_cuda_stream",
-      [](int32_t device, uintptr_t stream) {
-        CurrentStream() = {device, reinterpret_cast<void*>(stream)};
+      [](int32_t device, uintptr_t stream, bool is_captured) {
+        CurrentStream() = {device, reinterpret_cast<void*>(stream), is_captured};
       },
-      nb::arg("device"), nb::arg("stream"),
-      "From now on this thread's calls are enqueued on a stream of a GPU; device -1: they run on "
-      "the CPU, as at first.");
+      nb::arg("device"), nb::arg("stream"), nb::arg("is_captured") = false,
+      "From now on this thread's calls are enqueued on a stream of a GPU, which may be captured in "
+      "a graph; device -1: they run on the CPU, as at first.");
   m.def("set_impl", &SetImpl, nb::arg("name"));
   m.def("get_impl", &portaclGetImpl);
   m.attr("POOLED_BYTES") = ResultPool::kPooledBytes;

@@ -101,6 +101,7 @@ class PlanCache {
 
   void Keep(const Key& key, const SharedPlan& plan) {
     std::vector<uint64_t> words(key.words().begin(), key.words().end());
+    SharedPlan forgotten;  // dies behind the lock: that may wait for a GPU
     const std::lock_guard lock(mutex_);
     if (entries_.size() < kMaxPlans) {
       hashes_[entries_.size()] = key.hash();
@@ -111,12 +112,21 @@ class PlanCache {
         std::min_element(entries_.begin(), entries_.end(),
                          [](const Entry& a, const Entry& b) { return a.last_use < b.last_use; });
     hashes_[static_cast<size_t>(oldest - entries_.begin())] = key.hash();
-    *oldest = {std::move(words), plan, ++uses_};
+    forgotten = std::exchange(*oldest, {std::move(words), plan, ++uses_}).plan;
+  }
+
+  // A plan whose tables a graph of CUDA's reads whenever it is replayed.
+  void KeepForever(const SharedPlan& plan) {
+    const std::lock_guard lock(mutex_);
+    if (std::find(captured_.begin(), captured_.end(), plan) == captured_.end()) {
+      captured_.push_back(plan);
+    }
   }
 
   void Clear() {
+    std::vector<Entry> forgotten;
     const std::lock_guard lock(mutex_);
-    entries_.clear();
+    forgotten = std::exchange(entries_, {});
   }
 
  private:
@@ -130,6 +140,7 @@ class PlanCache {
   uint64_t uses_ = 0;
   std::array<uint64_t, kMaxPlans> hashes_{};  // of the entries' keys
   std::vector<Entry> entries_;
+  std::vector<SharedPlan> captured_;
 };
 
 // Gives a call's arguments one behind the other, in the order of the planning function.
@@ -164,21 +175,23 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
   return PORTACL_ERROR_INTERNAL;
 }
 
-// The same for the GPU of this thread's calls.
+// The same for the device of this thread's calls, whatever the thread has set for its own plans.
 int32_t MakePlanOnDevice(const Call& call, portaclPlan** plan) {
   const CudaStream& current = CurrentStream();
-  if (!current.on_gpu()) return MakePlan(call, plan);
-  const std::string device = "cuda:" + std::to_string(current.device);
+  const std::string device = current.on_gpu() ? "cuda:" + std::to_string(current.device) : "cpu";
+  const std::string before = portaclGetDevice();
+  if (device == before) return MakePlan(call, plan);
   if (const int32_t code = portaclSetDevice(device.c_str()); code != PORTACL_OK) return code;
   const int32_t code = MakePlan(call, plan);
-  portaclSetDevice("cpu");
+  portaclSetDevice(before.c_str());
   return code;
 }
 
-int32_t RunPlan(const portaclPlan* plan, void* const* addresses) {
+int32_t RunPlan(const SharedPlan& plan, void* const* addresses) {
   const CudaStream& current = CurrentStream();
-  if (!current.on_gpu()) return portaclPlanRun(plan, addresses, nullptr, 0);
-  return portaclPlanEnqueue(plan, addresses, nullptr, 0, current.stream);
+  if (!current.on_gpu()) return portaclPlanRun(plan.get(), addresses, nullptr, 0);
+  if (current.is_captured) PlanCache::Get().KeepForever(plan);
+  return portaclPlanEnqueue(plan.get(), addresses, nullptr, 0, current.stream);
 }
 
 // A run replaces only addresses that are not null, so a plan made for memory that has gone may be
@@ -201,13 +214,13 @@ int32_t RunCall(const Call& call) {
     plan = SharedPlan(
         made, [](const portaclPlan* p) { portaclPlanDestroy(const_cast<portaclPlan*>(p)); });
     if (reusable) PlanCache::Get().Keep(key, plan);
-    return RunPlan(plan.get(), nullptr);
+    return RunPlan(plan, nullptr);
   }
   std::array<void*, kMaxTensors> addresses{};
   for (size_t i = 0; i < kMaxTensors; ++i) {
     if (call.tensors[i] != nullptr) addresses[i] = call.tensors[i]->data;
   }
-  return RunPlan(plan.get(), addresses.data());
+  return RunPlan(plan, addresses.data());
 }
 
 void ClearPlans() { PlanCache::Get().Clear(); }

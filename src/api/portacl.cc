@@ -50,8 +50,8 @@ portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* t
   return storages;
 }
 
-// Whether the call's memory is the GPU's, which a kernel cannot ask: it would end every later call
-// of the process.
+// Whether the call's memory is the GPU's. A kernel that reads other memory fails, and with it every
+// later call of CUDA's in this process.
 Status CheckGpuMemory(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
                       const void* workspace) {
   const auto check = [&](const char* name, const void* address) -> Status {
@@ -73,16 +73,18 @@ Status RunOnGpu(const portacl::ops::Plan& plan, const portacl::ops::Storages& st
   PORTACL_RETURN_IF_ERROR(CheckGpuMemory(plan, storages, workspace));
   const portacl::ops::CallTimer timer;
   portacl::cuda::Scope scope(plan.device(), stream);
-  if (workspace == nullptr) {
+  Status enough;
+  if (workspace == nullptr && scope.error() == nullptr) {
     workspace = scope.Allocate(plan.workspace_size());
-    PORTACL_RETURN_IF_ERROR(portacl::ops::CheckOwnWorkspace(plan, workspace));
+    enough = portacl::ops::CheckOwnWorkspace(plan, workspace);
   }
-  plan.Run(plan.ElementsAt(storages), workspace);
-  if (wait) scope.Wait();
+  if (enough.ok() && scope.error() == nullptr) {
+    plan.Run(plan.ElementsAt(storages), workspace);
+    if (wait) scope.Wait();
+  }
   const char* const error = scope.Leave();
   timer.Ran(plan);
-  if (error == nullptr) return {};
-  return plan.refusals().Refuse(portacl::ops::Rule::kNoMemory, "CUDA: {}", error);
+  return error == nullptr ? enough : portacl::ops::RefuseCuda(plan.refusals(), error);
 }
 
 Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* workspace,

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <new>
-#include <string>
 
 #include "cuda/device.h"
 #include "cuda/operators.h"
@@ -26,25 +25,35 @@ const char* TextOf(cudaError_t error) {
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 
+// Whether the library has code for the GPU.
+bool IsServed(int device) {
+  int major = 0;
+  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+         major >= 8;
+}
+
 int32_t DeviceCount() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // a later call must not find this one
-    return 0;
+  int all = 0;
+  int served = 0;
+  if (cudaGetDeviceCount(&all) == cudaSuccess) {
+    while (served < all && IsServed(served)) ++served;
   }
-  return count;
+  static_cast<void>(cudaGetLastError());  // a later call must not find this one
+  return served;
 }
 
 const char* Unavailable() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   static_cast<void>(cudaGetLastError());
+  if (error == cudaSuccess && count > 0) return "the first GPU's compute capability is below 8.0";
   return TextOf(error);
 }
 
 const char* Enter(int32_t device, void* stream) {
   state = State{};
   state.stream = static_cast<cudaStream_t>(stream);
+  static_cast<void>(cudaGetLastError());  // what others left here is not ours
   int before = 0;
   cudaError_t error = cudaGetDevice(&before);
   if (error == cudaSuccess && before != device) {
@@ -71,7 +80,7 @@ bool IsOnDevice(const void* address, int32_t device) {
          (attributes.type != cudaMemoryTypeDevice || attributes.device == device);
 }
 
-// The device's pool keeps what is freed: PyTorch's own way with memory.
+// The device's pool keeps what is freed, as PyTorch's allocator does.
 void KeepFreedMemory() {
   int device = 0;
   cudaMemPool_t pool = nullptr;
@@ -158,6 +167,7 @@ void* NewTable(const void* from, size_t bytes) {
 void DeleteTable(void* table) {
   const BesideCaptures beside;
   static_cast<void>(cudaFree(table));  // waits for kernels that read it
+  static_cast<void>(cudaGetLastError());
 }
 
 #endif

@@ -13,31 +13,17 @@
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
 
-#include <cub/device/device_radix_sort.cuh>
 #define PORTACL_DEVICE __host__ __device__
 #define PORTACL_UNROLL _Pragma("unroll")
 #define PORTACL_UNROLL_BY_4 _Pragma("unroll 4")
 #else
-#include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #define PORTACL_DEVICE
 #define PORTACL_UNROLL
 #define PORTACL_UNROLL_BY_4
 #endif
 
 namespace portacl::cuda {
-
-// Sorts by key; equal keys keep their order. The results lie in `keys` and `values`, or, if Sort
-// returns true, in the spare arrays.
-struct SortArrays {
-  uint32_t* keys;
-  uint32_t* values;
-  uint32_t* spare_keys;
-  uint32_t* spare_values;
-  int64_t count;
-  int bits;  // of the keys that count
-};
 
 #if defined(__CUDACC__)
 
@@ -46,6 +32,10 @@ cudaStream_t CurrentStream();
 void Note(cudaError_t error);
 
 inline constexpr int kBlock = 256;  // threads
+
+// A size that decides how a call is computed. Plain loops have smaller ones, so that tests come by
+// every way with small tensors.
+constexpr int64_t Threshold(int64_t on_gpu, int64_t /*in_loops*/) { return on_gpu; }
 
 template <class Body>
 __global__ void __launch_bounds__(kBlock) RunBody(const Body body, int64_t items) {
@@ -61,24 +51,6 @@ void Launch(int64_t items, const Body& body) {
   Note(cudaGetLastError());
 }
 
-inline uint64_t SortScratch(int64_t count, int bits) {
-  size_t bytes = 0;
-  cub::DoubleBuffer<uint32_t> keys(nullptr, nullptr);
-  cub::DoubleBuffer<uint32_t> values(nullptr, nullptr);
-  Note(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, values, count, 0, bits,
-                                       CurrentStream()));
-  return bytes;
-}
-
-inline bool Sort(const SortArrays& a, void* scratch, uint64_t bytes) {
-  cub::DoubleBuffer<uint32_t> keys(a.keys, a.spare_keys);
-  cub::DoubleBuffer<uint32_t> values(a.values, a.spare_values);
-  size_t size = bytes;
-  Note(cub::DeviceRadixSort::SortPairs(scratch, size, keys, values, a.count, 0, a.bits,
-                                       CurrentStream()));
-  return keys.Current() == a.spare_keys;
-}
-
 // Memory that a plan keeps: made on a stream of its own, so that plans may also be made while
 // another stream is being captured in a graph.
 void* NewTable(const void* from, size_t bytes);
@@ -86,23 +58,11 @@ void DeleteTable(void* table);
 
 #else
 
+constexpr int64_t Threshold(int64_t /*on_gpu*/, int64_t in_loops) { return in_loops; }
+
 template <class Body>
 void Launch(int64_t items, const Body& body) {
   for (int64_t item = 0; item < items; ++item) body(item);
-}
-
-inline uint64_t SortScratch(int64_t /*count*/, int /*bits*/) { return 0; }
-
-inline bool Sort(const SortArrays& a, void* /*scratch*/, uint64_t /*bytes*/) {
-  std::vector<int64_t> order(static_cast<size_t>(a.count));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t i, int64_t j) { return a.keys[i] < a.keys[j]; });
-  for (int64_t i = 0; i < a.count; ++i) {
-    a.spare_keys[i] = a.keys[order[static_cast<size_t>(i)]];
-    a.spare_values[i] = a.values[order[static_cast<size_t>(i)]];
-  }
-  return true;
 }
 
 inline void* NewTable(const void* from, size_t bytes) {
@@ -114,6 +74,9 @@ inline void* NewTable(const void* from, size_t bytes) {
 inline void DeleteTable(void* table) { std::free(table); }
 
 #endif
+
+// Bytes of a part of a workspace, so that the next part is aligned for everything.
+constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // An array of a plan's in the device's memory. Throws std::bad_alloc.
 template <class T>

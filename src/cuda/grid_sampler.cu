@@ -6,7 +6,7 @@
 #include "base/dispatch.h"
 #include "cuda/device.h"
 #include "cuda/element.h"
-#include "cuda/grid_sampler_point.h"
+#include "cuda/grid_point.h"
 #include "cuda/index.h"
 #include "cuda/operators.h"
 

@@ -1,8 +1,8 @@
-// Gradients of grid sampling without atomics. inputGrad: what touches a pixel is listed and sorted
-// by place, stably, so that one thread adds it up in the order of the points. Of linear modes the
-// points are listed, by the cell between pixels that they lie in: a pixel merges the cells around
-// it. Of others each tap of each point is listed, by its pixel. gridGrad: a thread a point, or, of
-// few points with many channels, a thread a block of 16 channels.
+// Gradients of grid sampling. No sum of theirs is atomic. inputGrad: what touches a pixel is listed
+// (counted, placed, each list sorted), so that one thread adds it up in the order of the points. Of
+// linear modes the points are listed, by the cell between pixels that they lie in: a pixel merges
+// the cells around it. Of others each tap of each point is listed, by its pixel. gridGrad: a thread
+// a point, or, of few points with many channels, a thread a block of 16 channels.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -13,8 +13,9 @@
 #include "base/dispatch.h"
 #include "cuda/device.h"
 #include "cuda/element.h"
-#include "cuda/grid_sampler_point.h"
+#include "cuda/grid_point.h"
 #include "cuda/index.h"
+#include "cuda/lists.h"
 #include "cuda/operators.h"
 #include "cuda/tree.h"
 
@@ -29,6 +30,28 @@ constexpr int Power(int base, int exponent) {
 
 // ---- inputGrad ---------------------------------------------------------------------------------
 
+// Entries in lists, one for each key.
+struct Lists {
+  static constexpr uint32_t kNone = UINT32_MAX;  // the key of an entry that is in no list
+  uint32_t* keys;                                // of the entries
+  uint32_t* ranks;                               // of the entries: how many were counted before
+  uint32_t* entries;                             // of all lists, one behind the other
+  uint32_t* counts;                              // of the lists; one more, which is 0
+  uint32_t* starts;                              // of the lists in `entries`; one more, their end
+  uint32_t* longs;                               // lists of more than SortShort::kMost entries
+  uint32_t* long_count;
+
+  PORTACL_DEVICE void Count(int64_t entry, uint32_t key) const {
+    keys[entry] = key;
+    if (key != kNone) ranks[entry] = AddOne(&counts[key]);
+  }
+};
+
+struct Clear {
+  uint32_t* numbers;
+  PORTACL_DEVICE void operator()(int64_t item) const { numbers[item] = 0; }
+};
+
 // Entry e = point * taps + tap of some images: the pixel and the weight.
 template <class T, int kAxes, int kTaps>
 struct ListTaps {
@@ -37,9 +60,7 @@ struct ListTaps {
   int64_t first;  // of these images
   Geometry g;
   const T* grid;
-  uint32_t none;  // the key of a tap outside
-  uint32_t* keys;
-  uint32_t* entries;
+  Lists lists;
   F* weights;
 
   PORTACL_DEVICE void operator()(int64_t item) const {
@@ -58,14 +79,13 @@ struct ListTaps {
         PORTACL_UNROLL
         for (int i = 0; i < kTaps; ++i, ++tap) {
           const bool inside = usable && point.Inside(k, j, i);
-          uint32_t key = none;
+          uint32_t key = Lists::kNone;
           if (inside) {
             key = image * static_cast<uint32_t>(g.d * g.h * g.w) +
                   static_cast<uint32_t>((point.z.index[k] * g.h + point.y.index[j]) * g.w +
                                         point.x.index[i]);
           }
-          keys[begin + tap] = key;
-          entries[begin + tap] = static_cast<uint32_t>(begin + tap);
+          lists.Count(begin + tap, key);
           weights[begin + tap] = inside ? point.Weight(k, j, i) : F(0);
         }
       }
@@ -73,28 +93,35 @@ struct ListTaps {
   }
 };
 
-// Entries begin to end of the sorted list have the same key; none, if end is 0.
-struct Stretch {
-  uint32_t begin;
-  uint32_t end;
-};
-
-struct ClearRuns {
-  Stretch* runs;
-  PORTACL_DEVICE void operator()(int64_t item) const { runs[item] = {0, 0}; }
-};
-
-struct FindRuns {
-  const uint32_t* keys;
-  int64_t count;
-  uint32_t none;
-  Stretch* runs;
-
+// Places each entry in its list, in any order.
+struct PlaceEntries {
+  Lists lists;
   PORTACL_DEVICE void operator()(int64_t item) const {
-    const uint32_t key = keys[item];
-    if (key == none) return;
-    if (item == 0 || keys[item - 1] != key) runs[key].begin = static_cast<uint32_t>(item);
-    if (item == count - 1 || keys[item + 1] != key) runs[key].end = static_cast<uint32_t>(item + 1);
+    const uint32_t key = lists.keys[item];
+    if (key == Lists::kNone) return;
+    lists.entries[lists.starts[key] + lists.ranks[item]] = static_cast<uint32_t>(item);
+  }
+};
+
+// Sorts short lists, an item a list, and notes long ones.
+struct SortShort {
+  static constexpr uint32_t kMost = 32;
+  Lists lists;
+  PORTACL_DEVICE void operator()(int64_t item) const {
+    const uint32_t begin = lists.starts[item];
+    const uint32_t end = lists.starts[item + 1];
+    if (end - begin > kMost) {
+      lists.longs[AddOne(lists.long_count)] = static_cast<uint32_t>(item);
+      return;
+    }
+    for (uint32_t i = begin + 1; i < end; ++i) {
+      const uint32_t entry = lists.entries[i];
+      uint32_t at = i;
+      for (; at > begin && lists.entries[at - 1] > entry; --at) {
+        lists.entries[at] = lists.entries[at - 1];
+      }
+      lists.entries[at] = entry;
+    }
   }
 };
 
@@ -142,7 +169,7 @@ struct GatherTaps {
   using F = ComputeType<T>;
   Items items;
   Geometry g;
-  const Stretch* runs;
+  const uint32_t* starts;
   const uint32_t* entries;
   const F* weights;
   Gradients<T> gradients;
@@ -151,12 +178,13 @@ struct GatherTaps {
 
   PORTACL_DEVICE void operator()(int64_t item) const {
     Place at = items.At(item);
-    const Stretch run = runs[((at.n * g.d + at.d) * g.h + at.h) * g.w + at.w];
+    const int64_t pixel = ((at.n * g.d + at.d) * g.h + at.h) * g.w + at.w;
+    const uint32_t end = starts[pixel + 1];
     at.c *= kGroup;
     const int64_t left = g.c - at.c;
     Sums<T, kGroup> sums;
-    PORTACL_UNROLL_BY_4  // loads go ahead of sums
-        for (uint32_t i = run.begin; i < run.end; ++i) {
+    PORTACL_UNROLL_BY_4
+    for (uint32_t i = starts[pixel]; i < end; ++i) {
       const uint32_t entry = entries[i];
       sums.Add(weights[entry], gradients.At(entry >> kLogTaps, at.n, at.c), gradients.stride.c,
                left);
@@ -189,9 +217,7 @@ struct ListPoints {
   int64_t first;
   Geometry g;
   const T* grid;
-  uint32_t none;
-  uint32_t* keys;
-  uint32_t* entries;
+  Lists lists;
   CellWeights<F, kAxes>* weights;
 
   // The cell along an axis, or -1 if no pixel is touched: one of its two is inside.
@@ -204,9 +230,7 @@ struct ListPoints {
     const int64_t image = at.n;
     at.n += first;
     const auto point = PointAt<2, kAxes>(g, grid, at);
-    entries[item] = static_cast<uint32_t>(item);
-    keys[item] = none;
-    if (point.unusable || point.outside) return;
+    if (point.unusable || point.outside) return lists.Count(item, Lists::kNone);
     const int64_t x = Cell(point.x);
     const int64_t y = Cell(point.y);
     int64_t z = 0;
@@ -217,8 +241,8 @@ struct ListPoints {
       z = Cell(point.z);
       own.axis[2] = {point.z.weight[0], point.z.weight[1]};
     }
-    if (x < 0 || y < 0 || z < 0) return;
-    keys[item] = static_cast<uint32_t>(CellOf<kAxes>(g, image, z, y, x));
+    if (x < 0 || y < 0 || z < 0) return lists.Count(item, Lists::kNone);
+    lists.Count(item, static_cast<uint32_t>(CellOf<kAxes>(g, image, z, y, x)));
     weights[item] = own;
   }
 };
@@ -231,7 +255,7 @@ struct GatherCells {
   static constexpr uint32_t kNone = UINT32_MAX;
   Items items;
   Geometry g;
-  const Stretch* runs;
+  const uint32_t* starts;
   const uint32_t* entries;
   const CellWeights<F, kAxes>* weights;
   Gradients<T> gradients;
@@ -245,19 +269,21 @@ struct GatherCells {
     uint32_t next[kCells];
     uint32_t end[kCells];
     int lists = 0;
-    int only_side = 0;
-    Stretch only{};
+    int only = 0;
+    uint32_t only_begin = 0;
+    uint32_t only_end = 0;
     PORTACL_UNROLL
     for (int i = 0; i < kCells; ++i) {
-      const Stretch run = runs[CellOf<kAxes>(g, at.n, kAxes == 3 ? at.d + 1 - (i >> 2 & 1) : 0,
-                                             at.h + 1 - (i >> 1 & 1), at.w + 1 - (i & 1))];
-      next[i] = run.begin;
-      end[i] = run.end;
-      head[i] = run.begin < run.end ? entries[run.begin] : kNone;
-      if (run.begin < run.end) {
+      const int64_t cell = CellOf<kAxes>(g, at.n, kAxes == 3 ? at.d + 1 - (i >> 2 & 1) : 0,
+                                         at.h + 1 - (i >> 1 & 1), at.w + 1 - (i & 1));
+      next[i] = starts[cell];
+      end[i] = starts[cell + 1];
+      head[i] = next[i] < end[i] ? entries[next[i]] : kNone;
+      if (next[i] < end[i]) {
         ++lists;
-        only_side = i;
-        only = run;
+        only = i;
+        only_begin = next[i];
+        only_end = end[i];
       }
     }
     at.c *= kGroup;
@@ -274,7 +300,7 @@ struct GatherCells {
     };
     if (lists == 1) {  // many points in one cell: loads go ahead of sums
       PORTACL_UNROLL_BY_4
-      for (uint32_t i = only.begin; i < only.end; ++i) add(entries[i], only_side);
+      for (uint32_t i = only_begin; i < only_end; ++i) add(entries[i], only);
     }
     while (lists > 1) {
       uint32_t point = head[0];
@@ -493,16 +519,14 @@ struct Zero {
 struct Plan : base::PathPlan<std::monostate> {
   // inputGrad: images that are listed at a time, and the parts of the workspace in bytes.
   int64_t images = 0;
-  int bits = 0;
-  uint64_t array = 0;  // of keys or entries: one of four
+  uint64_t array = 0;  // of keys, ranks or entries
   uint64_t weights = 0;
-  uint64_t runs = 0;
-  uint64_t scratch = 0;  // of the sort
+  uint64_t lists = 0;  // of counts or starts
+  uint64_t longs = 0;
+  uint64_t scratch = 0;  // of the scan
   // gridGrad: 0, or how many blocks of channels a point has that are summed apart.
   int64_t blocks = 0;
 };
-
-constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // What is listed of an image, and under how many keys.
 struct Listing {
@@ -526,9 +550,9 @@ bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, List
 }
 
 bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, Plan* plan) {
-  constexpr int64_t kMost = INT32_MAX / 2;       // entries, or keys, at a time
-  constexpr int64_t kEnough = int64_t{1} << 24;  // entries that keep the whole machine busy
-  constexpr int64_t kExact = int64_t{1} << 23;   // extents whose places are exact in float
+  constexpr int64_t kMost = INT32_MAX / 2;                        // entries, or keys, at a time
+  constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries for all of a GPU
+  constexpr int64_t kExact = int64_t{1} << 23;  // extents whose places are exact in float
   Listing one;
   if (!ListingOf(g, axes, taps, element, &one) || one.entries > kMost || one.keys > kMost) {
     return false;
@@ -538,17 +562,18 @@ bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, 
   plan->images = std::clamp<int64_t>(wanted, 1, g.n);
   const auto entries = static_cast<uint64_t>(plan->images * one.entries);
   const auto keys = static_cast<uint64_t>(plan->images * one.keys);
-  plan->bits = static_cast<int>(std::bit_width(keys));
   plan->array = Padded(entries * sizeof(uint32_t));
   plan->weights = Padded(entries * one.weight);
-  plan->runs = Padded(keys * sizeof(Stretch));
-  plan->scratch = entries == 0 ? 0 : Padded(SortScratch(static_cast<int64_t>(entries), plan->bits));
-  plan->workspace_size = 4 * plan->array + plan->weights + plan->runs + plan->scratch;
+  plan->lists = Padded((keys + 2) * sizeof(uint32_t));
+  plan->longs = Padded((entries / SortShort::kMost + 1) * sizeof(uint32_t));
+  plan->scratch = Padded(ScanScratch(static_cast<int64_t>(keys) + 1));
+  plan->workspace_size =
+      3 * plan->array + plan->weights + 2 * plan->lists + plan->longs + plan->scratch;
   return true;
 }
 
 bool PlanGridGrad(const Geometry& g, int axes, uint64_t element, Plan* plan) {
-  constexpr int64_t kFew = int64_t{1} << 17;  // points
+  constexpr int64_t kFew = Threshold(int64_t{1} << 17, 100);  // points
   const int64_t blocks = (g.c + 15) / 16;
   const int64_t points = g.n * g.points();
   if (blocks < 2 || points >= kFew) return true;
@@ -601,34 +626,32 @@ void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* wo
   using F = ComputeType<T>;
   using Weights = std::conditional_t<kCells, CellWeights<F, kAxes>, F>;
   Parts parts(workspace);
-  SortArrays arrays{};
-  arrays.keys = parts.Take<uint32_t>(plan.array);
-  arrays.values = parts.Take<uint32_t>(plan.array);
-  arrays.spare_keys = parts.Take<uint32_t>(plan.array);
-  arrays.spare_values = parts.Take<uint32_t>(plan.array);
+  Lists lists{};
+  lists.keys = parts.Take<uint32_t>(plan.array);
+  lists.ranks = parts.Take<uint32_t>(plan.array);
+  lists.entries = parts.Take<uint32_t>(plan.array);
+  lists.counts = parts.Take<uint32_t>(plan.lists);
+  lists.starts = parts.Take<uint32_t>(plan.lists);
+  lists.longs = parts.Take<uint32_t>(plan.longs);
   auto* const weights = parts.Take<Weights>(plan.weights);
-  auto* const runs = parts.Take<Stretch>(plan.runs);
   void* const scratch = parts.Take<char>(plan.scratch);
 
   const Items points({images, 1, g.od, g.oh, g.ow}, false);
   const auto* const grid = static_cast<const T*>(p.grid);
   const int64_t keys =
       images * (kCells ? (kAxes == 3 ? g.d + 1 : 1) * (g.h + 1) * (g.w + 1) : g.pixels());
-  const auto none = static_cast<uint32_t>(keys);
+  lists.long_count = lists.counts + keys + 1;
+
+  Launch(keys + 2, Clear{lists.counts});
   if constexpr (kCells) {
-    Launch(points.count(),
-           ListPoints<T, kAxes>{points, first, g, grid, none, arrays.keys, arrays.values, weights});
+    Launch(points.count(), ListPoints<T, kAxes>{points, first, g, grid, lists, weights});
   } else {
-    Launch(points.count(), ListTaps<T, kAxes, kTaps>{points, first, g, grid, none, arrays.keys,
-                                                     arrays.values, weights});
+    Launch(points.count(), ListTaps<T, kAxes, kTaps>{points, first, g, grid, lists, weights});
   }
-  arrays.count = points.count() * kAll;
-  arrays.bits = plan.bits;
-  const bool swapped = arrays.count > 0 && Sort(arrays, scratch, plan.scratch);
-  const uint32_t* const entries = swapped ? arrays.spare_values : arrays.values;
-  Launch(keys, ClearRuns{runs});
-  Launch(arrays.count,
-         FindRuns{swapped ? arrays.spare_keys : arrays.keys, arrays.count, none, runs});
+  Scan(lists.counts, lists.starts, keys + 1, scratch, plan.scratch);
+  Launch(points.count() * kAll, PlaceEntries{lists});
+  Launch(keys, SortShort{lists});
+  SortListed(lists.longs, lists.long_count, lists.starts, lists.entries);
 
   const Strides from = StridesOf(p.grad_output_stride);
   const Strides to = StridesOf(p.input_grad_stride);
@@ -641,18 +664,19 @@ void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* wo
     const Items items({images, (g.c + kGroup - 1) / kGroup, g.d, g.h, g.w},
                       ChannelsFastest(to, g.c));
     if constexpr (kCells) {
-      Launch(items.count(),
-             GatherCells<T, kAxes, kGroup>{items, g, runs, entries, weights, gradients, out, to});
+      Launch(items.count(), GatherCells<T, kAxes, kGroup>{items, g, lists.starts, lists.entries,
+                                                          weights, gradients, out, to});
     } else {
-      Launch(items.count(), GatherTaps<T, std::bit_width(static_cast<unsigned>(kAll)) - 1, kGroup>{
-                                items, g, runs, entries, weights, gradients, out, to});
+      Launch(items.count(),
+             GatherTaps<T, std::bit_width(static_cast<unsigned>(kAll)) - 1, kGroup>{
+                 items, g, lists.starts, lists.entries, weights, gradients, out, to});
     }
   };
   const int64_t group = ChannelsAThread(g.c, images * g.pixels());
   if (group > 4) {
     gather(std::integral_constant<int, 8>());
   } else if (group > 1) {
-    gather(std::integral_constant<int, 3>());
+    gather(std::integral_constant<int, 3>());  // as many as pictures have
   } else {
     gather(std::integral_constant<int, 1>());
   }

@@ -2,6 +2,7 @@
 #ifndef PORTACL_CUDA_INDEX_H_
 #define PORTACL_CUDA_INDEX_H_
 
+#include <array>
 #include <cstdint>
 
 #include "cuda/device.h"
@@ -21,8 +22,6 @@ class Divisor {
     factor_ = static_cast<uint32_t>(((uint64_t{1} << (31 + log)) + divisor - 1) / divisor);
     shift_ = static_cast<uint32_t>(log - 1);
   }
-  int64_t by() const { return by_; }
-
   // The quotient; the rest into `rest`.
   PORTACL_DEVICE int64_t Split(int64_t number, bool small, int64_t* rest) const {
     if (!small) {
@@ -62,7 +61,7 @@ class Items {
   Items(const Place& extents, bool channels_fastest)
       : channels_fastest_(channels_fastest),
         count_(extents.n * extents.c * extents.d * extents.h * extents.w),
-        small_(count_ < int64_t{1} << 31),
+        small_(count_ < Threshold(int64_t{1} << 31, 5000)),
         c_(extents.c),
         d_(extents.d),
         h_(extents.h),
@@ -94,6 +93,10 @@ struct Strides {
     return at.n * n + at.c * c + at.d * d + at.h * h + at.w * w;
   }
 };
+
+// Of (n, c, h, w) and of (n, c, d, h, w).
+inline Strides StridesOf(const std::array<int64_t, 4>& s) { return {s[0], s[1], 0, s[2], s[3]}; }
+inline Strides StridesOf(const std::array<int64_t, 5>& s) { return {s[0], s[1], s[2], s[3], s[4]}; }
 
 // Whether rows of `width` elements of T, from `address` on, can be read or written kCount elements
 // at a time.

@@ -16,8 +16,9 @@ bool IsThere() { return LoadedBackend() != nullptr; }
 template <class Params, PlanFunction<Params> Backend::*kFunction>
 std::unique_ptr<const base::KernelPlan<Params>> MakePlan(const Params& params,
                                                          std::string_view path) {
+  plan_error = "";
   Scope scope(ThreadDevice(), nullptr);
-  auto plan = (LoadedBackend()->*kFunction)(params, path);
+  auto plan = scope.error() == nullptr ? (LoadedBackend()->*kFunction)(params, path) : nullptr;
   const char* const error = scope.Leave();
   plan_error = error == nullptr ? "" : error;
   return error == nullptr ? std::move(plan) : nullptr;
@@ -43,5 +44,6 @@ PORTACL_CUDA_KERNEL(GridSampler3DBackwardParams, grid_sampler_3d_backward)
 PORTACL_CUDA_KERNEL(ResampleParams, resample)
 PORTACL_CUDA_KERNEL(UpsampleNearestExactParams, upsample_nearest_exact)
 PORTACL_CUDA_KERNEL(UpsampleNearestExactBackwardParams, upsample_nearest_exact_backward)
+#undef PORTACL_CUDA_KERNEL
 
 }  // namespace portacl::cuda

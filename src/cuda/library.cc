@@ -69,7 +69,12 @@ int32_t DeviceCount() {
   return backend == nullptr ? 0 : backend->device_count();
 }
 
-std::string WhyNone() { return Loaded().why; }
+std::string WhyNone() {
+  const Library& library = Loaded();
+  if (library.backend == nullptr || library.backend->device_count() > 0) return library.why;
+  const char* const why = library.backend->unavailable();  // in a forked child
+  return why == nullptr ? "CUDA finds no GPU" : why;
+}
 
 int32_t ThreadDevice() { return thread_device; }
 void SetThreadDevice(int32_t device) { thread_device = device; }
@@ -78,8 +83,7 @@ bool IsOnDevice(const void* address, int32_t device) {
   return LoadedBackend()->is_on_device(address, device);
 }
 
-Scope::Scope(int32_t device, void* stream)
-    : entered_(true), error_(LoadedBackend()->enter(device, stream)) {}
+Scope::Scope(int32_t device, void* stream) : error_(LoadedBackend()->enter(device, stream)) {}
 
 Scope::~Scope() { Leave(); }
 

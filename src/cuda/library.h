@@ -30,6 +30,8 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
+  // Null, or why the scope could not be entered: then nothing else may be called.
+  const char* error() const { return error_; }
   // Memory in the order of the stream: null where there is none, and for 0 bytes. It goes back, in
   // that order, at Leave().
   void* Allocate(uint64_t bytes);
@@ -38,7 +40,7 @@ class Scope {
   const char* Leave();
 
  private:
-  bool entered_ = false;
+  bool entered_ = true;
   const char* error_ = nullptr;
   void* memory_ = nullptr;
 };

@@ -228,9 +228,9 @@ std::vector<int> OrderOf(const Params& p) {
 }
 
 struct Plan : base::PathPlan<std::monostate> {
-  static constexpr std::array kPaths = {"direct", "axes"};
   std::array<AxisTable, kAxes> tables;
   std::vector<int> order;
+  bool axis_by_axis = false;
   int most = 0;  // taps of a destination along any axis, if a thread holds them: 2 or 4
   std::array<uint64_t, 2> between{};  // bytes of the first sums and of the second
 };
@@ -285,11 +285,11 @@ bool BytesOf(const Place& e, uint64_t element, uint64_t* bytes) {
   for (const int64_t extent : {e.n, e.c, e.d, e.h, e.w}) {
     if (!base::CheckedMul(*bytes, static_cast<uint64_t>(extent), bytes)) return false;
   }
-  *bytes = (*bytes + 255) / 256 * 256;
+  *bytes = Padded(*bytes);
   return true;
 }
 
-std::optional<Plan> MakePlan(const Params& p, std::string_view path) {
+std::optional<Plan> MakePlan(const Params& p, std::string_view) {
   const double most_taps = p.backward ? 64 : 16;  // that a thread adds up by itself
   double taps = 1;
   int64_t most = 0;
@@ -303,10 +303,10 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view path) {
   }
   Plan plan;
   plan.order = OrderOf(p);
-  const bool direct = path.empty() ? plan.order.size() < 2 || taps <= most_taps : path == "direct";
+  const bool direct = plan.order.size() < 2 || taps <= most_taps;
+  plan.axis_by_axis = !direct;
   plan.path = direct ? "direct" : "axes";
   if (!direct) {
-    if (plan.order.empty()) return std::nullopt;
     const uint64_t element = p.dtype == base::DType::kDouble ? 8 : 4;
     for (size_t i = 0; i + 1 < plan.order.size(); ++i) {
       if (!BytesOf(ExtentsAfter(p, plan.order, i + 1), element, &plan.between[i]) ||
@@ -321,8 +321,6 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view path) {
   plan.tables = {table(p.d), table(p.h), table(p.w)};
   return plan;
 }
-
-Strides StridesOf(const std::array<int64_t, 5>& s) { return {s[0], s[1], s[2], s[3], s[4]}; }
 
 Strides ContiguousOf(const Place& e, bool channels_fastest) {
   if (channels_fastest) {
@@ -347,7 +345,7 @@ void RunDirect(const Params& p, const Plan& plan) {
                             static_cast<T*>(p.output), StridesOf(p.input_stride), to});
 }
 
-// Whether `count` channels of every pixel can be read or written at once.
+// Whether kSide<T> channels of every pixel can be read or written at once.
 template <class T>
 bool ChannelsFit(const void* address, Strides strides, int64_t channels) {
   std::swap(strides.c, strides.w);
@@ -432,7 +430,7 @@ void RunAxes(const Params& p, const Plan& plan, void* workspace) {
 void Run(const Params& p, const Plan& plan, void* workspace) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (plan.path == std::string_view("axes")) {
+    if (plan.axis_by_axis) {
       RunAxes<T>(p, plan, workspace);
     } else if (p.backward) {
       RunDirect<T, true>(p, plan);

@@ -83,11 +83,10 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
     *label = LabelOf(*kernel, **plan);
     return {};
   }
-  const char* const error = cuda::PlanError();
-  return refusals.Refuse(
-      *error == '\0' ? Rule::kNoKernel : Rule::kNoMemory,
-      "no kernel of the GPU can do this call: {}",
-      *error == '\0' ? "the dtype or the size of an image is not served" : error);
+  if (const char* const error = cuda::PlanError(); *error != '\0')
+    return RefuseCuda(refusals, error);
+  return refusals.Refuse(Rule::kNoKernel,
+                         "no kernel of the GPU serves this dtype, or an image of this size");
 }
 
 // The plan of the kernel chosen, and what it is called. A forced kernel alone falls to "ref" for

@@ -77,8 +77,8 @@ def grid_sample(
     of threads; a NaN in ``grid`` gives NaN in that point's gradient and nothing else.
 
     Args:
-        input: (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32, float64; any
-            strides.
+        input: (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16, float32,
+            float64; any strides.
         grid: (N, OH, OW, 2) or (N, OD, OH, OW, 3): x, y (, z) along W, H (, D), -1..1 across the
             image; dtype of ``input``.
         mode: "bilinear", "nearest" or "bicubic"; of volumes the first is trilinear, the last
@@ -91,7 +91,8 @@ def grid_sample(
         float32, as PyTorch's is.
 
     Raises:
-        ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is not on the CPU.
+        ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is on another
+            device.
 
     """
     _check_device("grid_sample", input=input, grid=grid)
@@ -122,8 +123,8 @@ def interpolate_nearest_exact(
     9,216 up to 96 in float32), where it disagrees with its own backward.
 
     Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32,
-            float64.
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
+            float32, float64.
         size: spatial extents of the result, or one for all axes; NumPy's numbers and tensors
             without axes are numbers, too.
         scale_factor: result extent / input extent per axis, or one for all; the result has
@@ -133,7 +134,7 @@ def interpolate_nearest_exact(
         The resized tensor in the memory format of ``input``.
 
     Raises:
-        ValueError: not exactly one of the two, or another rank, or not on the CPU.
+        ValueError: not exactly one of the two, or another rank, or another device.
         TypeError: an extent is no integer.
 
     """
@@ -162,8 +163,8 @@ def interpolate(
     three.
 
     Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU; float16, bfloat16, float32,
-            float64.
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
+            float32, float64.
         size: spatial extents of the result, or one for all axes; NumPy's numbers and tensors
             without axes are numbers, too.
         scale_factor: result extent / input extent per axis, or one for all; the result has
@@ -181,7 +182,7 @@ def interpolate(
 
     Raises:
         ValueError: not exactly one of the two, another rank, a mode that does not go with it, or
-            not on the CPU.
+            another device.
         TypeError: an extent is no integer.
 
     """
@@ -263,7 +264,8 @@ def affine_grid(
     every number of threads; in 16-bit types they are rounded once.
 
     Args:
-        theta: (N, 2, 3), or (N, 3, 4) for volumes, on the CPU; float16, bfloat16, float32, float64.
+        theta: (N, 2, 3), or (N, 3, 4) for volumes, on the CPU or a GPU; float16, bfloat16, float32,
+            float64.
         size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
         align_corners: whether -1 and 1 are the middles of the border elements, not their outer
             edges; None means False, without PyTorch's warning.
@@ -272,7 +274,7 @@ def affine_grid(
         (N, H, W, 2) or (N, D, H, W, 3), x first, row-major.
 
     Raises:
-        ValueError: shapes and size do not fit, an extent is below 1, or not on the CPU.
+        ValueError: shapes and size do not fit, an extent is below 1, or another device.
 
     """
     _check_device("affine_grid", theta=theta)

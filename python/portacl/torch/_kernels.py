@@ -22,7 +22,8 @@ Function = Callable[..., None]
 def _on_gpu(function: Function, device: torch.device, arguments: Sequence[Any]) -> None:
     """Enqueue a call on the current stream of the GPU."""
     index = device.index
-    _core.set_cuda_stream(index, torch.cuda.current_stream(index).cuda_stream)
+    stream = torch.cuda.current_stream(index).cuda_stream
+    _core.set_cuda_stream(index, stream, torch.cuda.is_current_stream_capturing())
     try:
         function(*arguments)
     finally:

@@ -234,7 +234,7 @@ _REPLACEMENTS["cuda"][1].kernels = _forward.kernels | {"cudnn_grid_sampler": _cu
 
 
 class Replaced(NamedTuple):
-    """An operator of PyTorch's that ``enable()`` replaces on the CPU."""
+    """An operator of PyTorch's that ``enable()`` replaces."""
 
     operator: str
     backward: bool
@@ -291,9 +291,9 @@ def enable(forward: bool = False, device: str = "cpu") -> None:
     every mode of ``interpolate`` (nearest, nearest-exact, linear, bilinear, trilinear, bicubic,
     with and without ``antialias``). Results have the same shapes, dtypes and memory formats; those
     of nearest and nearest-exact have the same bits. Antialiased gradients in float16 and bfloat16,
-    which PyTorch lacks, are there. They run on PyTorch's threads (``threads()``). Forked children
-    (DataLoader workers) inherit it and compute with one thread once the parent has used more, with
-    the same bits. The last call counts.
+    which PyTorch lacks, are there. On the CPU they run on PyTorch's threads (``threads()``).
+    Forked children (DataLoader workers) inherit it and compute with one thread once the parent has
+    used more, with the same bits. The last call counts.
 
     Args:
         forward: replace the functions themselves as well, and ``affine_grid``. The last bits of

@@ -1,8 +1,8 @@
 // Where a point samples an image (kAxes = 2) or a volume (3), as
 // docs/ops/grid_sampler_2d_backward.md defines it: coordinates, padding, taps and weights, axis by
 // axis. kTaps an axis: 1 nearest, 2 bilinear, 4 bicubic.
-#ifndef PORTACL_CUDA_GRID_SAMPLER_POINT_H_
-#define PORTACL_CUDA_GRID_SAMPLER_POINT_H_
+#ifndef PORTACL_CUDA_GRID_POINT_H_
+#define PORTACL_CUDA_GRID_POINT_H_
 
 #include <array>
 #include <cstdint>
@@ -240,8 +240,6 @@ PORTACL_DEVICE Point<ComputeType<T>, kAxes, kTaps> PointAt(const Geometry& g, co
 
 // ---- from parameters ---------------------------------------------------------------------------
 
-inline Strides StridesOf(const std::array<int64_t, 4>& s) { return {s[0], s[1], 0, s[2], s[3]}; }
-inline Strides StridesOf(const std::array<int64_t, 5>& s) { return {s[0], s[1], s[2], s[3], s[4]}; }
 // Of (n, d, h, w, coordinate).
 inline Strides GridStridesOf(const std::array<int64_t, 4>& s) {
   return {s[0], s[3], 0, s[1], s[2]};
@@ -293,7 +291,7 @@ void WithTaps(ops::Interpolation interpolation, const F& f) {
 // Channels that one thread computes: enough to use a point's taps several times, and few enough
 // that there are threads for the whole machine.
 inline int64_t ChannelsAThread(int64_t channels, int64_t places) {
-  constexpr int64_t kThreads = int64_t{1} << 18;
+  constexpr int64_t kThreads = Threshold(int64_t{1} << 18, 300);
   int64_t count = 8;
   while (count > 1 && places * ((channels + count - 1) / count) < kThreads) count /= 2;
   return count;
@@ -301,4 +299,4 @@ inline int64_t ChannelsAThread(int64_t channels, int64_t places) {
 
 }  // namespace portacl::cuda
 
-#endif  // PORTACL_CUDA_GRID_SAMPLER_POINT_H_
+#endif  // PORTACL_CUDA_GRID_POINT_H_
