@@ -217,7 +217,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--only", default="", help="operators in whose name this is found")
-    parser.add_argument("--large", action="store_true", help="six large calls of the grid samplers")
+    parser.add_argument("--large", action="store_true", help="large calls of the grid samplers")
     options = parser.parse_args()
     names = sorted(_core.native_signatures())
     if options.large:

@@ -66,8 +66,8 @@ def on_gpu():
 def test_kernels_have_the_bits_of_the_cpu():
     printed = output_of(HERE / "cuda_cases.py", "--cases", "40")
     assert printed.endswith(" 40 cases each: 0 differ from the CPU\n")
-    printed = output_of(HERE / "cuda_cases.py", "--large", "--cases", "6")
-    assert printed.endswith(" 6 cases each: 0 differ from the CPU\n")
+    printed = output_of(HERE / "cuda_cases.py", "--large", "--cases", "3")
+    assert printed.endswith(" 3 cases each: 0 differ from the CPU\n")
 
 
 def same(gpu, cpu):
@@ -197,7 +197,7 @@ def test_pictures_of_integers_stay_pytorchs(on_gpu):
 def test_tensors_of_two_devices_are_refused(on_gpu):
     with pytest.raises((ValueError, RuntimeError), match=r"grid .*(GPU|device)"):
         pt.grid_sample(torch.randn(1, 1, 4, 4, device=on_gpu), torch.zeros(1, 2, 2, 2))
-    with pytest.raises((ValueError, RuntimeError), match=r"input .*(GPU|device)"):
+    with pytest.raises((ValueError, RuntimeError), match=r"grid is on a device"):
         pt.grid_sample(torch.randn(1, 1, 4, 4), torch.zeros(1, 2, 2, 2, device=on_gpu))
 
 
