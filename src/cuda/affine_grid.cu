@@ -169,7 +169,7 @@ void Run(const Params& p, const Plan& plan, void* workspace) {
 
 }  // namespace
 
-const PlanFunction<Params> kAffineGrid =
+const PlanFunction<Params> operators::affine_grid =
     base::KernelOf<&MakePlan, &Run>::Make("cuda", nullptr).plan;
 
 }  // namespace portacl::cuda

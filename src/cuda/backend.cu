@@ -182,14 +182,10 @@ extern "C" PORTACL_API const Backend* portaclCudaBackend() {
                                   Allocate,
                                   Free,
                                   Wait,
-                                  kAffineGrid,
-                                  kGridSampler2D,
-                                  kGridSampler2DBackward,
-                                  kGridSampler3D,
-                                  kGridSampler3DBackward,
-                                  kResample,
-                                  kUpsampleNearestExact,
-                                  kUpsampleNearestExactBackward};
+#define PORTACL_CUDA_TAKE(Params, function) operators::function,
+                                  PORTACL_CUDA_OPERATORS(PORTACL_CUDA_TAKE)
+#undef PORTACL_CUDA_TAKE
+  };
   return &backend;
 }
 

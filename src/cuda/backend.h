@@ -22,6 +22,17 @@ template <class Params>
 using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const Params& params,
                                                                          std::string_view path);
 
+// Every operator: its parameters, and what the function is called that plans it.
+#define PORTACL_CUDA_OPERATORS(X)                          \
+  X(AffineGridParams, affine_grid)                         \
+  X(GridSampler2DParams, grid_sampler_2d)                  \
+  X(GridSampler2DBackwardParams, grid_sampler_2d_backward) \
+  X(GridSampler3DParams, grid_sampler_3d)                  \
+  X(GridSampler3DBackwardParams, grid_sampler_3d_backward) \
+  X(ResampleParams, resample)                              \
+  X(UpsampleNearestExactParams, upsample_nearest_exact)    \
+  X(UpsampleNearestExactBackwardParams, upsample_nearest_exact_backward)
+
 struct Backend {
   const char* version;        // PORTACL_VERSION_STRING
   int32_t (*device_count)();  // 0 where there is none: then unavailable() says why
@@ -41,20 +52,18 @@ struct Backend {
   void (*free)(void* memory);
   void (*wait)();
 
-  // In between, too. Null where the parameters are not served.
-  PlanFunction<ops::AffineGridParams> affine_grid;
-  PlanFunction<ops::GridSampler2DParams> grid_sampler_2d;
-  PlanFunction<ops::GridSampler2DBackwardParams> grid_sampler_2d_backward;
-  PlanFunction<ops::GridSampler3DParams> grid_sampler_3d;
-  PlanFunction<ops::GridSampler3DBackwardParams> grid_sampler_3d_backward;
-  PlanFunction<ops::ResampleParams> resample;
-  PlanFunction<ops::UpsampleNearestExactParams> upsample_nearest_exact;
-  PlanFunction<ops::UpsampleNearestExactBackwardParams> upsample_nearest_exact_backward;
+  // In between, too. Null if the parameters are not served.
+#define PORTACL_CUDA_PLAN(Params, function) PlanFunction<ops::Params> function;
+  PORTACL_CUDA_OPERATORS(PORTACL_CUDA_PLAN)
+#undef PORTACL_CUDA_PLAN
 };
 
 // The one function that the library exports: const Backend* portaclCudaBackend().
 inline constexpr char kBackendFunction[] = "portaclCudaBackend";
 using BackendFunction = const Backend* (*)();
+
+// In libportacl.so: the table of the library that was loaded, or null if no GPU can be used.
+const Backend* LoadedBackend();
 
 }  // namespace portacl::cuda
 

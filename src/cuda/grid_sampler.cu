@@ -82,7 +82,9 @@ constexpr PlanFunction<Params> kPlan =
 
 }  // namespace
 
-const PlanFunction<ops::GridSampler2DParams> kGridSampler2D = kPlan<ops::GridSampler2DParams>;
-const PlanFunction<ops::GridSampler3DParams> kGridSampler3D = kPlan<ops::GridSampler3DParams>;
+const PlanFunction<ops::GridSampler2DParams> operators::grid_sampler_2d =
+    kPlan<ops::GridSampler2DParams>;
+const PlanFunction<ops::GridSampler3DParams> operators::grid_sampler_3d =
+    kPlan<ops::GridSampler3DParams>;
 
 }  // namespace portacl::cuda

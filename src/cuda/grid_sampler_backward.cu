@@ -732,9 +732,9 @@ constexpr PlanFunction<Params> kPlan =
 
 }  // namespace
 
-const PlanFunction<ops::GridSampler2DBackwardParams> kGridSampler2DBackward =
+const PlanFunction<ops::GridSampler2DBackwardParams> operators::grid_sampler_2d_backward =
     kPlan<ops::GridSampler2DBackwardParams>;
-const PlanFunction<ops::GridSampler3DBackwardParams> kGridSampler3DBackward =
+const PlanFunction<ops::GridSampler3DBackwardParams> operators::grid_sampler_3d_backward =
     kPlan<ops::GridSampler3DBackwardParams>;
 
 }  // namespace portacl::cuda

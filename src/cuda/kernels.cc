@@ -4,7 +4,6 @@
 #include "base/per_thread.h"
 #include "cuda/backend.h"
 #include "cuda/library.h"
-#include "cuda/loaded.h"
 
 namespace portacl::cuda {
 namespace {
@@ -36,14 +35,7 @@ const char* PlanError() { return plan_error; }
   const base::Kernel<ops::Params>* KernelFor() {      \
     return &kKernel<ops::Params, &Backend::function>; \
   }
-PORTACL_CUDA_KERNEL(AffineGridParams, affine_grid)
-PORTACL_CUDA_KERNEL(GridSampler2DParams, grid_sampler_2d)
-PORTACL_CUDA_KERNEL(GridSampler2DBackwardParams, grid_sampler_2d_backward)
-PORTACL_CUDA_KERNEL(GridSampler3DParams, grid_sampler_3d)
-PORTACL_CUDA_KERNEL(GridSampler3DBackwardParams, grid_sampler_3d_backward)
-PORTACL_CUDA_KERNEL(ResampleParams, resample)
-PORTACL_CUDA_KERNEL(UpsampleNearestExactParams, upsample_nearest_exact)
-PORTACL_CUDA_KERNEL(UpsampleNearestExactBackwardParams, upsample_nearest_exact_backward)
+PORTACL_CUDA_OPERATORS(PORTACL_CUDA_KERNEL)
 #undef PORTACL_CUDA_KERNEL
 
 }  // namespace portacl::cuda

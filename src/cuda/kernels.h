@@ -3,11 +3,7 @@
 #define PORTACL_CUDA_KERNELS_H_
 
 #include "base/kernel.h"
-#include "ops/affine_grid_params.h"
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_3d_params.h"
-#include "ops/resample_params.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
+#include "cuda/backend.h"
 
 namespace portacl::cuda {
 
@@ -17,18 +13,11 @@ const base::Kernel<Params>* KernelFor() {
   return nullptr;
 }
 
-#define PORTACL_CUDA_KERNEL(Params) \
-  template <>                       \
+#define PORTACL_CUDA_DECLARE(Params, function) \
+  template <>                                  \
   const base::Kernel<ops::Params>* KernelFor();
-PORTACL_CUDA_KERNEL(AffineGridParams)
-PORTACL_CUDA_KERNEL(GridSampler2DParams)
-PORTACL_CUDA_KERNEL(GridSampler2DBackwardParams)
-PORTACL_CUDA_KERNEL(GridSampler3DParams)
-PORTACL_CUDA_KERNEL(GridSampler3DBackwardParams)
-PORTACL_CUDA_KERNEL(ResampleParams)
-PORTACL_CUDA_KERNEL(UpsampleNearestExactParams)
-PORTACL_CUDA_KERNEL(UpsampleNearestExactBackwardParams)
-#undef PORTACL_CUDA_KERNEL
+PORTACL_CUDA_OPERATORS(PORTACL_CUDA_DECLARE)
+#undef PORTACL_CUDA_DECLARE
 
 }  // namespace portacl::cuda
 

@@ -10,7 +10,6 @@
 #include "base/per_thread.h"
 #include "base/settings.h"
 #include "cuda/backend.h"
-#include "cuda/loaded.h"
 #include "portacl/version.h"
 
 namespace portacl::cuda {

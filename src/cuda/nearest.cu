@@ -160,9 +160,10 @@ void RunBackward(const ops::UpsampleNearestExactBackwardParams& p, const Plan& p
 
 }  // namespace
 
-const PlanFunction<ops::UpsampleNearestExactParams> kUpsampleNearestExact =
+const PlanFunction<ops::UpsampleNearestExactParams> operators::upsample_nearest_exact =
     base::KernelOf<&PlanForward, &RunForward>::Make("cuda", nullptr).plan;
-const PlanFunction<ops::UpsampleNearestExactBackwardParams> kUpsampleNearestExactBackward =
-    base::KernelOf<&PlanBackward, &RunBackward>::Make("cuda", nullptr).plan;
+const PlanFunction<ops::UpsampleNearestExactBackwardParams>
+    operators::upsample_nearest_exact_backward =
+        base::KernelOf<&PlanBackward, &RunBackward>::Make("cuda", nullptr).plan;
 
 }  // namespace portacl::cuda

@@ -1,20 +1,15 @@
-// The operators of this backend, by the parameters of their kernels.
+// The planning functions that the files of this backend define.
 #ifndef PORTACL_CUDA_OPERATORS_H_
 #define PORTACL_CUDA_OPERATORS_H_
 
 #include "cuda/backend.h"
 
-namespace portacl::cuda {
+namespace portacl::cuda::operators {
 
-extern const PlanFunction<ops::AffineGridParams> kAffineGrid;
-extern const PlanFunction<ops::GridSampler2DParams> kGridSampler2D;
-extern const PlanFunction<ops::GridSampler2DBackwardParams> kGridSampler2DBackward;
-extern const PlanFunction<ops::GridSampler3DParams> kGridSampler3D;
-extern const PlanFunction<ops::GridSampler3DBackwardParams> kGridSampler3DBackward;
-extern const PlanFunction<ops::ResampleParams> kResample;
-extern const PlanFunction<ops::UpsampleNearestExactParams> kUpsampleNearestExact;
-extern const PlanFunction<ops::UpsampleNearestExactBackwardParams> kUpsampleNearestExactBackward;
+#define PORTACL_CUDA_DECLARE(Params, function) extern const PlanFunction<ops::Params> function;
+PORTACL_CUDA_OPERATORS(PORTACL_CUDA_DECLARE)
+#undef PORTACL_CUDA_DECLARE
 
-}  // namespace portacl::cuda
+}  // namespace portacl::cuda::operators
 
 #endif  // PORTACL_CUDA_OPERATORS_H_

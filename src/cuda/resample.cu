@@ -442,6 +442,7 @@ void Run(const Params& p, const Plan& plan, void* workspace) {
 
 }  // namespace
 
-const PlanFunction<Params> kResample = base::KernelOf<&MakePlan, &Run>::Make("cuda", nullptr).plan;
+const PlanFunction<Params> operators::resample =
+    base::KernelOf<&MakePlan, &Run>::Make("cuda", nullptr).plan;
 
 }  // namespace portacl::cuda
