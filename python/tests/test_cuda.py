@@ -179,6 +179,25 @@ def test_nothing_waits_and_graphs_capture(on_gpu):
 
 
 @needs_gpu
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_graphs_call_the_gradients(on_gpu):
+    pytest.importorskip("triton")
+    pt.disable()
+    pt.enable(device="cuda")
+    x = torch.randn(2, 4, 16, 16, device=on_gpu, requires_grad=True)
+    grid = torch.rand(2, 20, 20, 2, device=on_gpu) * 2 - 1
+    g = torch.randn(2, 4, 20, 20, device=on_gpu)
+
+    def gradient(function):
+        return torch.autograd.grad(function(x), x, g)[0]
+
+    def sample(x):
+        return F.grid_sample(x, grid, align_corners=False)
+
+    assert torch.equal(gradient(torch.compile(sample)), gradient(sample))
+
+
+@needs_gpu
 def test_autocast_samples_in_float32(on_gpu):
     x = torch.randn(1, 4, 16, 16, device=on_gpu, dtype=torch.float16)
     grid = torch.rand(1, 20, 20, 2, device=on_gpu) * 2 - 1
