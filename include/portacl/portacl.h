@@ -119,8 +119,8 @@ PORTACL_API const char* portaclGetImpl(void);
 /** Where calls of this thread compute that are planned from now on: "cpu", as at first, "cuda" (the
  *  first GPU) or "cuda:N". Tensors of a plan for a GPU lie in its memory, and its results have the
  *  bits of the CPU's. PORTACL_ERROR_NO_KERNEL with the reason if there is no such GPU;
- *  PORTACL_ERROR_INTERNAL from a plan's functions also if CUDA fails. Plans of this API alone: devices
- *  of the ACL headers compute on the CPU. */
+ *  PORTACL_ERROR_INTERNAL from a plan's functions also if CUDA fails. Plans of this API alone:
+ *  devices of the ACL headers compute on the CPU. */
 PORTACL_API int32_t portaclSetDevice(const char* name);
 /** "cpu" or "cuda:N"; valid until the thread's next call of portaclGetDevice. */
 PORTACL_API const char* portaclGetDevice(void);
@@ -283,9 +283,9 @@ PORTACL_API int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors
                                    uint64_t workspaceSize);
 
 /** Enqueues a plan for a GPU on a stream of CUDA's and returns: nothing waits. Parameters as for
- *  portaclPlanRun. The workspace and the tensors lie in the GPU's memory until the stream has passed
- *  the call. Without a workspace, memory is taken and given back in the stream's order
- *  (cudaMallocAsync). A graph of CUDA's may capture the call; the plan must then outlive the graph.
+ *  portaclPlanRun. The workspace and the tensors lie in the GPU's memory until the stream has
+ *  passed the call. Without a workspace, memory is taken and given back in the stream's order
+ *  (cudaMallocAsync). A graph of CUDA's may capture the call; the plan must outlive the graph.
  *  @param stream a cudaStream_t of the plan's GPU; null is CUDA's default stream. */
 PORTACL_API int32_t portaclPlanEnqueue(const portaclPlan* plan, void* const* tensors,
                                        void* workspace, uint64_t workspaceSize, void* stream);
