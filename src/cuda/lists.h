@@ -16,6 +16,15 @@
 
 namespace portacl::cuda {
 
+// The old value. Which of several threads comes first is open: results must not depend on it.
+PORTACL_DEVICE inline uint32_t AddOne(uint32_t* to) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(to, 1u);
+#else
+  return (*to)++;
+#endif
+}
+
 #if defined(__CUDACC__)
 
 // Sums of all counts before each: `to` may be read up to `count`.
@@ -28,15 +37,6 @@ inline uint64_t ScanScratch(int64_t count) {
 inline void Scan(const uint32_t* from, uint32_t* to, int64_t count, void* scratch, uint64_t bytes) {
   size_t size = bytes;
   Note(cub::DeviceScan::ExclusiveSum(scratch, size, from, to, count, CurrentStream()));
-}
-
-// The old value. Which of several threads comes first is open: results must not depend on it.
-PORTACL_DEVICE inline uint32_t AddOne(uint32_t* to) {
-#if defined(__CUDA_ARCH__)
-  return atomicAdd(to, 1u);
-#else
-  return (*to)++;
-#endif
 }
 
 inline constexpr int kSortBlock = 512;  // threads
@@ -83,8 +83,6 @@ inline void Scan(const uint32_t* from, uint32_t* to, int64_t count, void* /*scra
                  uint64_t /*bytes*/) {
   std::exclusive_scan(from, from + count, to, uint32_t{0});
 }
-
-inline uint32_t AddOne(uint32_t* to) { return (*to)++; }
 
 inline void SortListed(const uint32_t* lists, const uint32_t* number, const uint32_t* starts,
                        uint32_t* entries) {

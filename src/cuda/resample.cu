@@ -23,14 +23,13 @@ using Params = ops::ResampleParams;
 
 constexpr size_t kAxes = 3;  // d, h, w
 
-// A ResampleAxis in the device's memory. `source` has `stride` entries for each destination, the
-// taps and then -1, or, where stride is 0, the taps of all destinations, which `start` tells apart.
+// A ResampleAxis in the device's memory. `source` has Plan::most entries for each destination, the
+// taps and then -1, or, if that is 0, the taps of all destinations, which `start` tells apart.
 template <class F>
 struct Axis {
   const int32_t* source;  // null: the identity
   const F* weight;
   const int32_t* start;
-  int stride;
 };
 
 // What kCount channels of one place have, or one.
@@ -201,7 +200,6 @@ struct OneAxis {
 };
 
 struct AxisTable {
-  int stride = 0;
   Table<int32_t> start;
   Table<int32_t> source;
   Table<float> floats;
@@ -210,9 +208,9 @@ struct AxisTable {
   template <class F>
   Axis<F> As() const {
     if constexpr (std::is_same_v<F, double>) {
-      return {source.data(), doubles.data(), start.data(), stride};
+      return {source.data(), doubles.data(), start.data()};
     } else {
-      return {source.data(), floats.data(), start.data(), stride};
+      return {source.data(), floats.data(), start.data()};
     }
   }
 };
@@ -249,7 +247,6 @@ Table<F> WeightsOf(const ops::ResampleAxis& axis, int stride) {
 AxisTable TableOf(const ops::ResampleAxis& axis, bool doubles, int stride) {
   AxisTable table;
   if (axis.identity) return table;
-  table.stride = stride;
   if (stride == 0) {
     table.start = Table(std::vector<int32_t>(axis.start, axis.start + axis.to + 1));
     table.source = Table(std::vector<int32_t>(axis.source, axis.source + axis.start[axis.to]));
