@@ -519,6 +519,7 @@ struct Zero {
 struct Plan : base::PathPlan<std::monostate> {
   // inputGrad: images that are listed at a time, and the parts of the workspace in bytes.
   int64_t images = 0;
+  int64_t keys = 0;    // of an image
   uint64_t array = 0;  // of keys, ranks or entries
   uint64_t weights = 0;
   uint64_t lists = 0;  // of counts or starts
@@ -560,6 +561,7 @@ bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, 
   if (taps == 2 && std::max({g.d, g.h, g.w}) > kExact) return false;
   const int64_t wanted = std::min(kEnough / std::max<int64_t>(one.entries, 1), kMost / one.keys);
   plan->images = std::clamp<int64_t>(wanted, 1, g.n);
+  plan->keys = one.keys;
   const auto entries = static_cast<uint64_t>(plan->images * one.entries);
   const auto keys = static_cast<uint64_t>(plan->images * one.keys);
   plan->array = Padded(entries * sizeof(uint32_t));
@@ -638,8 +640,7 @@ void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* wo
 
   const Items points({images, 1, g.od, g.oh, g.ow}, false);
   const auto* const grid = static_cast<const T*>(p.grid);
-  const int64_t keys =
-      images * (kCells ? (kAxes == 3 ? g.d + 1 : 1) * (g.h + 1) * (g.w + 1) : g.pixels());
+  const int64_t keys = images * plan.keys;
   lists.long_count = lists.counts + keys + 1;
 
   Launch(keys + 2, Clear{lists.counts});
