@@ -328,7 +328,7 @@ void AddInputOptions(CLI::App& run, RunOptions& options) {
     run.add_option(name, value, help)->type_name(type)->group(group);
   };
   add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
-      "float32|float16|bfloat16|float64");
+      "float32|float16|bfloat16|float64|uint8");
   add("--shape", options.shape,
       "of --input or, where there is none, of the first input, if no file tells", "N,C,[D,][H,]W");
 }
