@@ -129,7 +129,7 @@ def test_bytes_have_the_bits_that_golden_writes():
     odd = sample_inputs(f"{case} self.values=uniform:-300:600").inputs["self"]
     assert {0, 255} <= set(odd.ravel().tolist())
     with pytest.raises(ValueError, match="has no dtype uint8; only these have it: upsample_near"):
-        as_case("upsample_bilinear2d dtype=uint8 self=2x3x5x4 out=2x3x10x8")
+        sample_inputs("upsample_bilinear2d dtype=uint8 self=2x3x5x4 out=2x3x10x8")
 
 
 def test_a_wrong_element_is_named():
