@@ -43,6 +43,15 @@ function(portacl_precompile target)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
   endif()
 endfunction()
+
+# portacl_join(TARGET GROUP SOURCE...): these as one source, for the same reason and the same compilers.
+function(portacl_join target group)
+  if(PORTACL_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
+  endif()
+endfunction()
+
 set(PORTACL_STANDARD_HEADERS algorithm array atomic chrono cmath cstdint cstring functional map
     memory mutex optional string string_view utility variant vector fmt/format.h)
 

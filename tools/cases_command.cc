@@ -60,14 +60,8 @@ std::vector<golden::Case> Generated(const CasesCommand& options) {
 
 std::vector<golden::Case> CasesFor(const CasesCommand& options) {
   if (options.what == "generate") return Generated(options);
-  if (options.what != "from-log") return golden::ReadCases(options.from);
-  int64_t left_out = 0;
-  std::vector<golden::Case> cases = golden::ReadCallLog(options.from, &left_out);
-  if (left_out > 0) {
-    fmt::print(stderr, "portacl: {}: {} calls of UINT8 are left out: cases do not have it\n",
-               options.from, left_out);
-  }
-  return cases;
+  return options.what == "from-log" ? golden::ReadCallLog(options.from)
+                                    : golden::ReadCases(options.from);
 }
 
 int RunCases(const CasesCommand& options) {

@@ -204,7 +204,7 @@ void AddCompareCommand(CLI::App& app, Action& action) {
       ->required()
       ->type_name("FOLDER|FILE");
   compare->add_option("--dtype", options->dtype, "element type of .bin files")
-      ->type_name("float32|float16|bfloat16|float64");
+      ->type_name("float32|float16|bfloat16|float64|uint8");
   compare->add_option("--shape", options->shape, "shape of .bin files (default: one axis)")
       ->type_name("N,C,H,W");
   AddJobs(*compare, options->jobs);

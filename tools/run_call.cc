@@ -14,9 +14,9 @@
 
 namespace portacl::cli {
 
-RunReport RunCall(golden::Call& call, const std::string& profile, const ops::Signature* graph,
-                  golden::Timing timing) {
-  RunReport report{"native C++ API", "", std::move(timing)};
+CallReport RunCall(golden::Call& call, const std::string& profile, const ops::Signature* graph,
+                   golden::Timing timing) {
+  CallReport report{"native C++ API", "", std::move(timing)};
   if (profile != "native" && *call.op->function == '\0') {
     throw BadInput(
         fmt::format("{} is not in the aclnn API: wanted --profile native", call.op->name));

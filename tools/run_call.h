@@ -9,7 +9,7 @@
 
 namespace portacl::cli {
 
-struct RunReport {
+struct CallReport {
   std::string api;     // what was called
   std::string kernel;  // the kernel that the plan chose
   golden::Timing timing;
@@ -18,8 +18,8 @@ struct RunReport {
 // `profile` is "native" for the C++ API, or one of the aclnn API, which is set for the process;
 // then `graph`, if it is not null, is the operator that is called by name. Throws BadInput where
 // the library refuses the call, RuntimeFailure where it fails.
-RunReport RunCall(golden::Call& call, const std::string& profile,
-                  const ops::Signature* graph = nullptr, golden::Timing timing = {});
+CallReport RunCall(golden::Call& call, const std::string& profile,
+                   const ops::Signature* graph = nullptr, golden::Timing timing = {});
 
 // Bytes of all inputs and wanted outputs, each counted once: the least that has to move.
 double BytesMoved(const golden::Call& call);

@@ -119,7 +119,7 @@ std::string ModeText(const golden::Call& call, const std::vector<double>& scales
 struct RunFacts {
   const RunOptions& options;
   const RunTask& task;
-  const RunReport& report;
+  const CallReport& report;
   const std::vector<Shown>& inputs;
   const std::vector<Shown>& results;
 
@@ -249,7 +249,7 @@ int Run(RunOptions options) {
   ApplyImpl(options, task.choice.row->op);
   std::vector<Shown> results = Results(options, task.call);
   const std::vector<Shown> inputs = SavedInputs(options, task.call);
-  RunReport report;
+  CallReport report;
   {
     Progress progress(options.repeat);
     golden::Timing timing;
@@ -328,7 +328,7 @@ void AddInputOptions(CLI::App& run, RunOptions& options) {
     run.add_option(name, value, help)->type_name(type)->group(group);
   };
   add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
-      "float32|float16|bfloat16|float64");
+      "float32|float16|bfloat16|float64|uint8");
   add("--shape", options.shape,
       "of --input or, where there is none, of the first input, if no file tells", "N,C,[D,][H,]W");
 }

@@ -110,6 +110,24 @@ def test_own_results_pass_every_standard():
         assert compare(case, results, rtol=0, atol=0)
 
 
+def test_bytes_have_the_bits_that_golden_writes():
+    case = "upsample_nearest2d_v2 dtype=uint8 self=2x3x5x4 out=2x3x10x8 seed=9"
+    picture = sample_inputs(case).inputs["self"]
+    assert picture.dtype == np.uint8
+    assert picture.min() < 20 and picture.max() > 235
+    want = golden(case).outputs["out"]
+    assert want.golden.dtype == np.uint8
+    assert np.array_equal(want.golden, picture.repeat(2, 2).repeat(2, 3))
+    assert_matches_golden(case, want.golden)
+    wrong = want.golden.copy()
+    wrong[1, 2, 3, 4] ^= 1
+    assert not compare(case, wrong)
+    odd = sample_inputs(f"{case} self.values=uniform:-300:600").inputs["self"]
+    assert {0, 255} <= set(odd.ravel().tolist())
+    with pytest.raises(ValueError, match="has no dtype uint8; only these have it: upsample_near"):
+        as_case("upsample_bilinear2d dtype=uint8 self=2x3x5x4 out=2x3x10x8")
+
+
 def test_a_wrong_element_is_named():
     want = golden(SAMPLER).outputs
     wrong = {name: output.golden.copy() for name, output in want.items()}

@@ -59,6 +59,7 @@ class ListedCall final : public GraphCall {
   Status Plan(std::shared_ptr<const ops::Plan>* plan) const override {
     return PlanChecked(call_, plan);
   }
+  const ops::Call& call() const { return call_; }
 
  private:
   // Stores the attribute in *value where it is set; refuses one of another type.
@@ -160,6 +161,59 @@ Status ReadListed(const GraphOperator& op, const Tensors& tensors, const HostLis
   return {};
 }
 
+// ---- GridSample --------------------------------------------------------------------------------
+
+// The name of the newest pages, for images and volumes.
+constexpr const char* kGridSample = "GridSample";
+constexpr const char* kChannelLast = "channel_last";
+
+constexpr ops::Traits GridSampleTraits(int axes) {
+  return {.axes = axes,
+          .dtypes = {.atlas_a2 = "FLOAT FLOAT16 BF16",
+                     .atlas_training = "FLOAT FLOAT16",
+                     .ascend_950 = "FLOAT FLOAT16 BF16",
+                     .open = "FLOAT FLOAT16 BF16 DOUBLE"},
+          .formats = axes == 2 ? "ND NCHW" : "ND NCDHW",
+          .formats_may_differ = true};
+}
+constexpr Parameter kInterpolation = {Kind::kMode, "interpolation_mode", "bilinear|nearest|bicubic",
+                                      "bilinear"};
+constexpr Parameter kPadding = {Kind::kMode, "padding_mode", "zeros|border|reflection", "zeros"};
+constexpr Parameter kCorners = {Kind::kFlag, "align_corners", "", "false"};
+constexpr Parameter kChannels = {Kind::kFlag, kChannelLast, "", "false"};
+constexpr Parameter kImage[] = {{Kind::kInput, "x", "N,C,H,W"},
+                                {Kind::kGrid, "grid", "N,OH,OW,2"},
+                                kInterpolation,
+                                kPadding,
+                                kCorners,
+                                kChannels,
+                                {Kind::kOutput, "y", "N,C,OH,OW"}};
+constexpr Parameter kVolume[] = {{Kind::kInput, "x", "N,C,D,H,W"},
+                                 {Kind::kGrid, "grid", "N,OD,OH,OW,3"},
+                                 kInterpolation,
+                                 kPadding,
+                                 kCorners,
+                                 kChannels,
+                                 {Kind::kOutput, "y", "N,C,OD,OH,OW"}};
+constexpr Signature kSampleImages = {kGridSample, ops::Op::kGridSampler2D, GridSampleTraits(2),
+                                     kImage};
+constexpr Signature kSampleVolumes = {kGridSample, ops::Op::kGridSampler3D, GridSampleTraits(3),
+                                      kVolume};
+
+Status ReadGridSample(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
+                      std::unique_ptr<GraphCall>* call) {
+  const bool volume = tensors[0].shape.rank() == 5;
+  auto made = std::make_unique<ListedCall>(volume ? kSampleVolumes : kSampleImages);
+  PORTACL_RETURN_IF_ERROR(made->Read(op, tensors, lists));
+  if (made->call().flag(1)) {
+    return Refusals(kGridSample, Surface::kGraph)
+        .Refuse(Rule::kAttribute, "attribute {} is true, but must be false: x has axes (N, C, ...)",
+                kChannelLast);
+  }
+  *call = std::move(made);
+  return {};
+}
+
 // ---- the rows ----------------------------------------------------------------------------------
 
 constexpr GraphRow RowOf(const Signature& signature) {
@@ -210,6 +264,11 @@ constexpr GraphRow kRows[] = {
       "mode", "nearest_mode"},
      ReadResize,
      {nullptr, nullptr, nullptr, "original_size"}},
+    {kGridSample,
+     2,
+     1,
+     {"interpolation_mode", "padding_mode", "align_corners", kChannelLast, "scheduler_mode"},
+     ReadGridSample},
     {kIdentity, 1, 1, {}, ReadIdentity},
     {kCast, 1, 1, {"dst_type"}, ReadCast},
     {kTransData,

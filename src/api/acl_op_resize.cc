@@ -259,7 +259,7 @@ class ResizeCall final : public GraphCall {
   }
 
  private:
-  // Attributes of which portacl has one value, and those that say nothing of these modes.
+  // Attributes that have one value in portacl, and attributes that say nothing of these modes.
   Status CheckRest(const Attributes& attributes) const {
     PORTACL_RETURN_IF_ERROR(attributes.Only<float>("cubic_coeff_a", -0.75F));
     PORTACL_RETURN_IF_ERROR(attributes.Only<int64_t>("exclude_outside", 0));

@@ -27,6 +27,8 @@ std::string Name(base::DType dtype) {
       return "bfloat16";
     case base::DType::kDouble:
       return "float64";
+    case base::DType::kUInt8:
+      return "uint8";
     default:
       return base::DTypeName(dtype);
   }

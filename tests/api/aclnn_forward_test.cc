@@ -11,6 +11,7 @@
 #include "support/api/float_state.h"
 #include "support/api/forward_call.h"
 #include "support/api/nearest_oracle.h"
+#include "support/api/shared_rows.h"
 
 namespace portacl_test {
 namespace {
@@ -103,35 +104,19 @@ TEST_F(AclnnForward, NearestRefusesEachRowWithItsCodeAndInOrder) {
   good.output_size = Shape{8, 9};
   good.scales = {0, 0};
   using Row = CheckRow<NearestForwardCall>;
-  const std::vector<Row> rows = {
-      {"NullSelf", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->self.null = true; }, {"self is null"}},
-      {"NullSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](auto* c) { c->output_size.reset(); },
-       {"outputSize is null"}},
-      {"NullOut", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->out.null = true; }, {"out is null"}},
-      {"NullWorkspaceSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](auto* c) { c->null_workspace_size = true; },
-       {"workspaceSize is null"}},
-      {"NullExecutor",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](auto* c) { c->null_executor = true; },
-       {"executor is null"}},
-      {"Dtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](auto* c) { c->self.dtype = ACL_DOUBLE; },
-       {"self has dtype DOUBLE"}},
+  std::vector<Row> rows = {NullRow("self", &NearestForwardCall::self),
+                           NullRow("outputSize", &NearestForwardCall::output_size),
+                           NullRow("out", &NearestForwardCall::out),
+                           NullRow("workspaceSize", &NearestForwardCall::null_workspace_size),
+                           NullRow("executor", &NearestForwardCall::null_executor)};
+  AddTensorRows<NearestForwardCall>(
+      {{"self", &NearestForwardCall::self}, {"out", &NearestForwardCall::out}},
       {"DtypesDiffer",
        ACLNN_ERR_PARAM_INVALID,
        [](auto* c) { c->out.dtype = ACL_FLOAT16; },
        {"must be equal"}},
-      {"Rank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](auto* c) {
-         c->self.shape = {2, 3, 4};
-       },
-       {"must have rank 4"}},
+      &rows);
+  const std::vector<Row> own = {
       {"Format",
        ACLNN_ERR_PARAM_INVALID,
        [](auto* c) { c->self.format = ACL_FORMAT_NC1HWC0; },
@@ -162,6 +147,7 @@ TEST_F(AclnnForward, NearestRefusesEachRowWithItsCodeAndInOrder) {
        [](auto* c) { c->self.data = nullptr; },
        {"data address null"}},
   };
+  rows.insert(rows.end(), own.begin(), own.end());
   EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
   ExpectEveryRowIsRefused(good, rows);
   {
@@ -228,35 +214,20 @@ TEST_F(AclnnForward, GridSamplerRefusesEachRowWithItsCodeAndInOrder) {
   good.grid = {{2, 6, 7, 2}, ACL_FLOAT, ACL_FORMAT_ND, bytes + 2048};
   good.out = {{2, 3, 6, 7}, ACL_FLOAT, ACL_FORMAT_ND, bytes + 4096};
   using Row = CheckRow<GridForwardCall>;
-  const std::vector<Row> rows = {
-      {"NullInput",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](auto* c) { c->input.null = true; },
-       {"input is null"}},
-      {"NullGrid", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->grid.null = true; }, {"grid is null"}},
-      {"NullOut", ACLNN_ERR_PARAM_NULLPTR, [](auto* c) { c->out.null = true; }, {"out is null"}},
-      {"NullWorkspaceSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](auto* c) { c->null_workspace_size = true; },
-       {"workspaceSize is null"}},
-      {"NullExecutor",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](auto* c) { c->null_executor = true; },
-       {"executor is null"}},
-      {"Dtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](auto* c) { c->grid.dtype = ACL_INT32; },
-       {"grid has dtype INT32"}},
-      {"DtypesDiffer",
-       ACLNN_ERR_PARAM_INVALID,
-       [](auto* c) { c->out.dtype = ACL_FLOAT16; },
-       {"must be equal"}},
-      {"Rank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](auto* c) {
-         c->grid.shape = {2, 6, 7};
-       },
-       {"grid", "rank 4"}},
+  std::vector<Row> rows = {NullRow("input", &GridForwardCall::input),
+                           NullRow("grid", &GridForwardCall::grid),
+                           NullRow("out", &GridForwardCall::out),
+                           NullRow("workspaceSize", &GridForwardCall::null_workspace_size),
+                           NullRow("executor", &GridForwardCall::null_executor)};
+  AddTensorRows<GridForwardCall>({{"input", &GridForwardCall::input},
+                                  {"grid", &GridForwardCall::grid},
+                                  {"out", &GridForwardCall::out}},
+                                 {"DtypesDiffer",
+                                  ACLNN_ERR_PARAM_INVALID,
+                                  [](auto* c) { c->out.dtype = ACL_FLOAT16; },
+                                  {"must be equal"}},
+                                 &rows);
+  const std::vector<Row> own = {
       {"Format",
        ACLNN_ERR_PARAM_INVALID,
        [](auto* c) { c->input.format = ACL_FORMAT_NHWC; },
@@ -283,6 +254,7 @@ TEST_F(AclnnForward, GridSamplerRefusesEachRowWithItsCodeAndInOrder) {
        [](auto* c) { c->grid.data = nullptr; },
        {"data address null"}},
   };
+  rows.insert(rows.end(), own.begin(), own.end());
   EXPECT_EQ(good.Plan().status, 0) << TakeMessage();
   ExpectEveryRowIsRefused(good, rows);
   ExpectRowsAreCheckedInOrder(good, rows);

@@ -9,6 +9,7 @@
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
+#include "support/api/shared_rows.h"
 
 namespace portacl_test {
 namespace {
@@ -248,88 +249,30 @@ TEST_F(AclnnGridSamplerOnce, InputsThatAModeDoesNotReadMayHoldAnything) {
 using Row = CheckRow<GridCall>;
 
 std::vector<Row> Rows() {
-  return {
-      {"NullGradOutput",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->grad_output.null = true; },
-       {"gradOutput", "null"}},
-      {"NullInput",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->input.null = true; },
-       {"input", "null"}},
-      {"NullGrid",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->grid.null = true; },
-       {"grid", "null"}},
-      {"NullOutputMask",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->mask.reset(); },
-       {"outputMask", "null"}},
-      {"NullInputGrad",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->input_grad.null = true; },
-       {"inputGrad", "null"}},
-      {"NullGridGrad",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->grid_grad.null = true; },
-       {"gridGrad", "null"}},
-      {"NullWorkspaceSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->null_workspace_size = true; },
-       {"workspaceSize", "null"}},
-      {"NullExecutor",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](GridCall* c) { c->null_executor = true; },
-       {"executor", "null"}},
-      {"GradOutputDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grad_output.dtype = ACL_INT64; },
-       {"gradOutput", "INT64", "FLOAT"}},
-      {"InputDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->input.dtype = ACL_UINT8; },
-       {"input", "UINT8", "FLOAT"}},
-      {"GridDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grid.dtype = ACL_BOOL; },
-       {"grid", "BOOL", "FLOAT"}},
-      {"InputGradDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->input_grad.dtype = ACL_INT32; },
-       {"inputGrad", "INT32", "FLOAT"}},
-      {"GridGradDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grid_grad.dtype = ACL_COMPLEX64; },
-       {"gridGrad", "COMPLEX64", "FLOAT"}},
-      {"DtypesDiffer",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grid_grad.dtype = ACL_FLOAT16; },
-       {"gridGrad", "FLOAT16", "input", "FLOAT", "equal"}},
-      {"GradOutputRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grad_output.shape.push_back(1); },
-       {"gradOutput", "rank", "4"}},
-      {"InputRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->input.shape.push_back(1); },
-       {"input", "rank", "4"}},
-      {"GridRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grid.shape.push_back(1); },
-       {"grid", "rank", "4"}},
-      {"InputGradRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->input_grad.shape.push_back(1); },
-       {"inputGrad", "rank", "4"}},
-      {"GridGradRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](GridCall* c) { c->grid_grad.shape.push_back(1); },
-       {"gridGrad", "rank", "4"}},
+  std::vector<Row> rows = {NullRow("gradOutput", &GridCall::grad_output),
+                           NullRow("input", &GridCall::input),
+                           NullRow("grid", &GridCall::grid),
+                           NullRow("outputMask", &GridCall::mask),
+                           NullRow("inputGrad", &GridCall::input_grad),
+                           NullRow("gridGrad", &GridCall::grid_grad),
+                           NullRow("workspaceSize", &GridCall::null_workspace_size),
+                           NullRow("executor", &GridCall::null_executor)};
+  AddTensorRows<GridCall>({{"gradOutput", &GridCall::grad_output},
+                           {"input", &GridCall::input},
+                           {"grid", &GridCall::grid},
+                           {"inputGrad", &GridCall::input_grad},
+                           {"gridGrad", &GridCall::grid_grad}},
+                          {"DtypesDiffer",
+                           ACLNN_ERR_PARAM_INVALID,
+                           [](GridCall* c) { c->grid_grad.dtype = ACL_FLOAT16; },
+                           {"gridGrad", "FLOAT16", "input", "FLOAT", "equal"}},
+                          &rows);
+  const std::vector<Row> own = {
       {"GradOutputFormat",
        ACLNN_ERR_PARAM_INVALID,
        [](GridCall* c) { c->grad_output.format = ACL_FORMAT_NHWC; },
        {"gradOutput", "NHWC", "ND or NCHW"}},
-      {"GridGradFormat",
+      {"gridGrad format",
        ACLNN_ERR_PARAM_INVALID,
        [](GridCall* c) { c->grid_grad.format = static_cast<aclFormat>(77); },
        {"gridGrad", "77", "ND or NCHW"}},
@@ -377,15 +320,17 @@ std::vector<Row> Rows() {
        ACLNN_ERR_PARAM_INVALID,
        [](GridCall* c) { c->grid.shape[3] = c->grid_grad.shape[3] = 3; },
        {"grid", "[1, 5, 6, 3]", "2"}},
-      {"InputGradShape",
+      {"inputGrad shape",
        ACLNN_ERR_PARAM_INVALID,
        [](GridCall* c) { c->input_grad.shape[1] = 1; },
        {"inputGrad", "[1, 1, 3, 4]", "input", "[1, 2, 3, 4]"}},
-      {"GridGradShape",
+      {"gridGrad shape",
        ACLNN_ERR_PARAM_INVALID,
        [](GridCall* c) { c->grid_grad.shape[1] = 1; },
        {"gridGrad", "[1, 1, 6, 2]", "grid", "[1, 5, 6, 2]"}},
   };
+  rows.insert(rows.end(), own.begin(), own.end());
+  return rows;
 }
 
 TEST_F(AclnnGridSamplerOnce, EveryRowIsRefusedWithItsCodeAndAMessage) {
@@ -401,9 +346,8 @@ TEST_F(AclnnGridSamplerOnce, OfTwoBrokenRowsTheEarlierIsReported) {
 TEST_F(AclnnGridSamplerOnce, OutputsAreCheckedForDtypeAndShapeAlsoWhereTheMaskLeavesThemOut) {
   DeviceCase device(&case_, {});
   for (const Row& row : Rows()) {
-    const bool about_outputs = row.name.rfind("InputGrad", 0) == 0 ||
-                               row.name.rfind("GridGrad", 0) == 0 || row.name == "NullInputGrad" ||
-                               row.name == "NullGridGrad" || row.name == "DtypesDiffer";
+    const bool about_outputs = row.name.rfind("inputGrad", 0) == 0 ||
+                               row.name.rfind("gridGrad", 0) == 0 || row.name == "DtypesDiffer";
     if (!about_outputs) continue;
     SCOPED_TRACE(row.name);
     GridCall call = device.call;

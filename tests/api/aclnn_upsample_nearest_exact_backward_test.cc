@@ -12,6 +12,7 @@
 #include "support/api/compare.h"
 #include "support/api/float_state.h"
 #include "support/api/nearest_oracle.h"
+#include "support/api/shared_rows.h"
 
 namespace portacl_test {
 namespace {
@@ -249,51 +250,20 @@ std::vector<Row> Rows(bool planar) {
   const size_t spatial = planar ? 2 : 1;
   const std::string own = planar ? "NCHW" : "NCL";
   const std::string scale_name = planar ? "scalesH" : "scales";
-  std::vector<Row> rows = {
-      {"NullGradOutput",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](NearestCall* c) { c->grad_output.null = true; },
-       {"gradOutput", "null"}},
-      {"NullOutputSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](NearestCall* c) { c->output_size.reset(); },
-       {"outputSize", "null"}},
-      {"NullInputSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](NearestCall* c) { c->input_size.reset(); },
-       {"inputSize", "null"}},
-      {"NullOut",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](NearestCall* c) { c->out.null = true; },
-       {"out", "null"}},
-      {"NullWorkspaceSize",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](NearestCall* c) { c->null_workspace_size = true; },
-       {"workspaceSize", "null"}},
-      {"NullExecutor",
-       ACLNN_ERR_PARAM_NULLPTR,
-       [](NearestCall* c) { c->null_executor = true; },
-       {"executor", "null"}},
-      {"GradOutputDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](NearestCall* c) { c->grad_output.dtype = ACL_DOUBLE; },
-       {"gradOutput", "DOUBLE", "FLOAT, FLOAT16", "BF16"}},
-      {"OutDtype",
-       ACLNN_ERR_PARAM_INVALID,
-       [](NearestCall* c) { c->out.dtype = ACL_INT32; },
-       {"out", "INT32", "FLOAT, FLOAT16", "BF16"}},
+  std::vector<Row> rows = {NullRow("gradOutput", &NearestCall::grad_output),
+                           NullRow("outputSize", &NearestCall::output_size),
+                           NullRow("inputSize", &NearestCall::input_size),
+                           NullRow("out", &NearestCall::out),
+                           NullRow("workspaceSize", &NearestCall::null_workspace_size),
+                           NullRow("executor", &NearestCall::null_executor)};
+  AddTensorRows<NearestCall>(
+      {{"gradOutput", &NearestCall::grad_output}, {"out", &NearestCall::out}},
       {"DtypesDiffer",
        ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) { c->out.dtype = ACL_FLOAT16; },
        {"gradOutput", "FLOAT", "out", "FLOAT16", "equal"}},
-      {"GradOutputRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](NearestCall* c) { c->grad_output.shape.insert(c->grad_output.shape.begin(), 1); },
-       {"gradOutput", "rank", planar ? "4" : "3"}},
-      {"OutRank",
-       ACLNN_ERR_PARAM_INVALID,
-       [](NearestCall* c) { c->out.shape.insert(c->out.shape.begin(), 1); },
-       {"out", "rank", planar ? "4" : "3"}},
+      &rows);
+  const std::vector<Row> own_rows = {
       {"GradOutputExtent",
        ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) { c->grad_output.shape.back() = 0; },
@@ -362,6 +332,7 @@ std::vector<Row> Rows(bool planar) {
        },
        {"outputSize", "7", "gradOutput", "0"}},
   };
+  rows.insert(rows.end(), own_rows.begin(), own_rows.end());
   // Of extents, with an outputSize that agrees.
   const auto limit = [](NearestCall* c, bool of_out, size_t axis) {
     (of_out ? c->out : c->grad_output).shape[axis] = 400;

@@ -94,15 +94,15 @@ TEST_F(LentThreads, APlanRunsOnAnotherPoolThanItWasMadeFor) {
 }
 
 TEST_F(LentThreads, InfoNamesThePool) {
-  EXPECT_EQ(Info().at("thread_pool"), "oneTBB");
+  EXPECT_EQ(InfoAt("/thread_pool"), "oneTBB");
   OneThreadPool pool(3);
   ASSERT_TRUE(Succeeds(portacl::set_thread_pool(pool, "a host's")));
-  EXPECT_EQ(Info().at("thread_pool"), "a host's");
-  EXPECT_EQ(Info().at("threads"), 3);
+  EXPECT_EQ(InfoAt("/thread_pool"), "a host's");
+  EXPECT_EQ(InfoAt("/threads"), "3");
   EXPECT_EQ(portaclGetNumThreads(), 3);
   const std::string endless(4000, 'x');
   ASSERT_TRUE(Succeeds(portacl::set_thread_pool(pool, endless.c_str())));
-  EXPECT_EQ(Info().at("thread_pool"), endless.substr(0, 159));
+  EXPECT_EQ(InfoAt("/thread_pool"), endless.substr(0, 159));
 }
 
 // A host that asks back while it is asked, or lent: reading is allowed, changing is refused.

@@ -460,6 +460,27 @@ TEST_F(GoldenTest, FilesCanBeJudgedByTheOtherStandardsToo) {
                  "two files have no error bound");
 }
 
+TEST_F(GoldenTest, FilesOfBytesAreJudgedToo) {
+  Write("a.npy", NpyFile("|u1", "(3,)", Bytes<uint8_t>({0, 127, 255})));
+  Write("b.npy", NpyFile("|u1", "(3,)", Bytes<uint8_t>({0, 128, 255})));
+  EXPECT_EQ(Run({"compare", "a.npy", "a.npy"}).exit_code, 0);
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy"}).exit_code, 1);
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--ulp", "1"}).exit_code, 0);
+  EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--binary"}).exit_code, 1);
+}
+
+TEST_F(GoldenTest, FoldersOfBytesHaveArraysOfBytes) {
+  ASSERT_EQ(Run({"golden", "-o", "want", "--case",
+                 "upsample_nearest1d name=g dtype=uint8 self=1x1x3 out=1x1x6 self.values=ramp"})
+                .exit_code,
+            0);
+  const std::string bytes = Bytes<uint8_t>({0, 0, 1, 1, 2, 2});
+  EXPECT_EQ(Read("want/g/out.bin"), bytes);
+  EXPECT_EQ(Read("want/g/out.npy"), NpyFile("|u1", "(1, 1, 6)", bytes));
+  EXPECT_EQ(Elements<double>(Read("want/g/out.bound.npy")), std::vector<double>(6, 0.0));
+  EXPECT_EQ(Run({"compare", "want", "want"}).exit_code, 0);
+}
+
 // No standard lets something that is not a number pass for one, in either file.
 TEST_F(GoldenTest, WhatIsNoNumberIsRightOnlyWhereTheSameIsWanted) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

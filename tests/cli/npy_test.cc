@@ -89,7 +89,8 @@ TEST_F(NpyTest, HeadersThatAreNotAsTheyShouldBeAreRefused) {
 
 TEST_F(NpyTest, OtherElementTypesAreRefusedByName) {
   ExpectRefused(NpyFile("<i4", "(1, 1, 1, 2)", kData), "dtype '<i4' is not supported");
-  ExpectRefused(NpyFile("|u1", "(1, 1, 1, 8)", kData), "dtype '|u1'");
+  ExpectRefused(NpyFile("|i1", "(1, 1, 1, 8)", kData), "dtype '|i1'");
+  ExpectRefused(NpyFile("|u1", "(1, 1, 1, 8)", kData), "has dtype UINT8, but must be FLOAT");
   ExpectRefused(NpyFile(">f4", "(1, 1, 1, 2)", kData), "big-endian");
   ExpectRefused(NpyFile("<c8", "(1, 1, 1, 1)", kData), "dtype '<c8'");
 }

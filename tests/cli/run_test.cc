@@ -1,8 +1,13 @@
 // `portacl run`: results, sources, modes, profiles and what is printed.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <span>
 
 #include "cli/cli_runner.h"
+#include "src/ops/operator_list.h"
 
 namespace portacl::cli_test {
 namespace {
@@ -131,21 +136,74 @@ TEST_F(RunTest, GraphNamesGiveTheBitsOfTheirAclnnFunctions) {
                  "--mask does not apply to GridSampler2DGrad");
 }
 
-// What a call of an operator of images, lines or volumes needs, by the name of its kernels.
+// The symbols of a tensor's extents, with as many axes for "*".
+std::vector<std::string> SymbolsOf(const ops::Parameter& tensor, size_t axes) {
+  static const std::vector<std::string> kAxes[] = {{"L"}, {"H", "W"}, {"D", "H", "W"}};
+  std::vector<std::string> symbols;
+  for (size_t i = 0; i < ops::PartsOf(tensor); ++i) {
+    const std::string part(ops::PartOf(tensor, i));
+    if (part.back() != '*') {
+      symbols.push_back(part);
+      continue;
+    }
+    for (const std::string& axis : kAxes[axes - 1]) {
+      symbols.push_back(part.substr(0, part.size() - 1) + axis);
+    }
+  }
+  return symbols;
+}
+
+std::string Extents(const std::vector<std::string>& symbols) {
+  static const std::map<std::string, std::string> kExtents = {
+      {"N", "2"}, {"C", "3"},  {"L", "4"},  {"D", "2"},  {"H", "4"},
+      {"W", "3"}, {"OL", "9"}, {"OD", "3"}, {"OH", "9"}, {"OW", "6"}};
+  std::string text;
+  for (const std::string& symbol : symbols) text += "," + kExtents.at(symbol);
+  return text.substr(1);
+}
+
+// What a call of an operator needs, by the list: its arrays, the shape of the first one that is not
+// a gradient of the others, and the size that the arrays do not tell.
 std::vector<std::string> OptionsFor(const std::string& op, size_t axes) {
-  static const std::string kSmall[] = {"4", "4,3", "2,4,3"}, kLarge[] = {"9", "9,6", "3,9,6"};
-  const std::string small = kSmall[axes - 1], large = kLarge[axes - 1];
-  const bool backward = op.ends_with("_backward");
   if (op == "affine_grid") return {"--theta", "random:1", "--shape", "2,2,3", "--size", "4,3"};
   if (op == "affine_grid_backward") return {"--grid-grad", "random:1", "--shape", "2,4,3,2"};
-  if (op.starts_with("grid_sampler")) {
-    std::vector<std::string> options = {"--input", "random:1", "--shape", "2,3," + large,
-                                        "--grid",  "random:2", "--size",  small};
-    if (backward) options.insert(options.end(), {"--grad-output", "random:3"});
-    return options;
+  const auto* const function = *std::find_if(
+      std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),
+      [&](const ops::Signature* native) { return ops::RowOf(native->op).name == op; });
+  std::vector<std::string> options, told, shape, size;
+  for (const ops::Parameter& p : function->parameters) {
+    const std::vector<std::string> symbols = SymbolsOf(p, axes);
+    if (ops::IsInput(p.kind)) {
+      options.push_back("--");
+      for (const char* c = p.name; *c != '\0'; ++c) {  // "gradOutput" is --grad-output
+        if (std::isupper(*c) != 0) options.back() += '-';
+        options.back() += static_cast<char>(std::tolower(*c));
+      }
+      options.push_back("random:" + std::to_string(options.size()));
+      if (shape.empty() || p.name == std::string("input")) shape = symbols;
+      if (p.kind == ops::Kind::kGrid) size.assign(symbols.begin() + 1, symbols.end() - 1);
+      told.insert(told.end(), symbols.begin(), symbols.end());
+    }
+    for (const std::string& symbol : symbols) {
+      const bool open =
+          p.kind == ops::Kind::kOutput && std::find(told.begin(), told.end(), symbol) == told.end();
+      if (open) size.push_back(symbol);
+    }
   }
-  if (backward) return {"--grad-output", "random:1", "--shape", "2,3," + large, "--size", small};
-  return {"--input", "random:1", "--shape", "2,3," + small, "--size", large};
+  options.insert(options.end(), {"--shape", Extents(shape)});
+  if (!size.empty()) options.insert(options.end(), {"--size", Extents(size)});
+  return options;
+}
+
+// The spatial axes of the function or graph operator of a name; 2 where it leaves them open.
+size_t AxesOf(const std::string& function, const std::string& op) {
+  for (const auto& table : {std::span<const ops::Signature* const>(ops::kAclnnFunctions),
+                            std::span<const ops::Signature* const>(ops::kGraphOperators)}) {
+    for (const ops::Signature* const row : table) {
+      if (row->name == function && row->traits.axes > 0) return row->traits.axes;
+    }
+  }
+  return op.find("3d") != std::string::npos ? 3 : 2;
 }
 
 TEST_F(RunTest, EveryNameGivesTheSameBitsThroughItsOwnApiAndThroughTheNativeOne) {
@@ -153,11 +211,9 @@ TEST_F(RunTest, EveryNameGivesTheSameBitsThroughItsOwnApiAndThroughTheNativeOne)
   const auto info = RunJson({"info"});
   for (const auto& entry : info.at("names")) {
     const std::string name = entry.at("name"), op = entry.at("operator");
-    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-    const size_t axes = has("1d") ? 1 : has("3d") || has("3D") || has("rilinear") ? 3 : 2;
     const auto report = [&](const std::string& profile) {
       std::vector<std::string> arguments = {"run", name, "--profile", profile};
-      const std::vector<std::string> options = OptionsFor(op, axes);
+      const std::vector<std::string> options = OptionsFor(op, AxesOf(entry.at("also"), op));
       arguments.insert(arguments.end(), options.begin(), options.end());
       return RunJson(arguments);
     };
@@ -416,6 +472,54 @@ TEST_F(RunTest, EveryDataTypeGoesThroughRawFiles) {
     EXPECT_EQ(Read("b.bin").size(), 2 * 4 * 7 * 2 * size) << dtype;
     EXPECT_EQ(TensorNamed(report, "input_grad").value("dtype", ""), dtype);
     EXPECT_EQ(TensorNamed(report, "input_grad").value("checksum", ""), Fnv1a(Read("a.bin")));
+  }
+}
+
+TEST_F(RunTest, BytesGoThroughTheFunctionsThatCopyThem) {
+  const std::string bytes = Bytes<uint8_t>({0, 127, 128, 255});
+  Write("in.npy", NpyFile("|u1", "(1, 1, 2, 2)", bytes));
+  Write("in.bin", bytes);
+  const std::string wide = Bytes<uint8_t>({0, 0, 127, 127, 128, 128, 255, 255});
+  for (const std::string file : {"in.npy", "in.bin"}) {
+    for (const std::string op : {"aclnnUpsampleNearest2d", "upsample_nearest2d_v2"}) {
+      const auto report =
+          RunJson({"run", op, "--input", file, "--dtype", "uint8", "--shape", "1,1,2,2", "--size",
+                   "2,4", "--profile", "atlas-a2", "--output", "out.npy"});
+      EXPECT_EQ(report.value("path", ""), "ref");
+      EXPECT_EQ(TensorNamed(report, "output").value("dtype", ""), "uint8");
+      EXPECT_EQ(TensorNamed(report, "output").value("checksum", ""), Fnv1a(wide));
+      EXPECT_EQ(Read("out.npy"), NpyFile("|u1", "(1, 1, 2, 4)", wide));
+    }
+  }
+}
+
+TEST_F(RunTest, PicturesGoInAndOutAsBytes) {
+  const std::string bytes = Bytes<uint8_t>({0, 1, 127, 128, 254, 255});
+  Write("in.npy", NpyFile("|u1", "(1, 1, 2, 3)", bytes));
+  for (const auto& [from, to] :
+       {std::pair("in.npy", "a.png"), std::pair("a.png", "b.png"), std::pair("b.png", "c.bin")}) {
+    const Outcome outcome = Run({"run", "aclnnUpsampleNearest2d", "--input", from, "--dtype",
+                                 "uint8", "--size", "2,3", "--output", to});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  EXPECT_EQ(Read("c.bin"), bytes);
+}
+
+TEST_F(RunTest, MadeBytesHaveEveryValue) {
+  ASSERT_EQ(Run({"run", "aclnnUpsampleNearest2d", "--input", "random:5", "--shape", "1,4,64,64",
+                 "--dtype", "uint8", "--size", "64,64", "--output", "out.bin"})
+                .exit_code,
+            0);
+  const std::string out = Read("out.bin");
+  EXPECT_EQ(std::set<char>(out.begin(), out.end()).size(), 256u);
+}
+
+TEST_F(RunTest, WhatTakesNoBytesSaysSo) {
+  for (const std::string op : {"upsample_nearest2d_v2", "upsample_bilinear2d",
+                               "aclnnUpsampleBilinear2d", "aclnnUpsampleNearestExact2d"}) {
+    ExpectBadInput(Run({"run", op, "--input", "ones", "--shape", "1,1,2,2", "--dtype", "uint8",
+                        "--size", "2,4"}),
+                   "has dtype UINT8, but must be FLOAT");
   }
 }
 

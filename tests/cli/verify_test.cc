@@ -67,6 +67,27 @@ TEST_F(VerifyTest, PortaclPassesEverything) {
             0);
 }
 
+TEST_F(VerifyTest, BytesAreJudgedToTheLastOne) {
+  Write("cases.txt",
+        "upsample_nearest2d_v2 name=a dtype=uint8 self=2x3x9x7 out=2x3x12x5 seed=1\n"
+        "upsample_nearest1d name=b dtype=uint8 self=1x2x40 out=1x2x90 out.layout=padded\n"
+        "upsample_nearest3d name=c dtype=uint8 self=1x2x3x4x5 out=1x2x5x4x3 self.layout=flipped\n"
+        "upsample_nearest2d name=d dtype=uint8 self=1x1x2x2 out=1x1x4x4 self.values=constant:255\n"
+        "upsample_bilinear2d name=e dtype=uint8 self=1x1x2x2 out=1x1x4x4 expect=161002\n");
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--binary"}, {"--standard", "mixed"}}) {
+    std::vector<std::string> arguments = {"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  }
+  Write("cases.txt", "upsample_nearest2d_v2 dtype=uint8 self=2x3x9x7 out=2x3x12x5 seed=1\n");
+  EXPECT_EQ(Verify("plain").exit_code, 0);
+  const Outcome wrong = Verify("bytes_end_at_254", {"--json"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.out, HasSubstr("\"actual\": 254.0"));
+}
+
 TEST_F(VerifyTest, CorrectKernelsPassWhateverTheirOrderAndArithmetic) {
   MakeCases();
   for (const char* const style : {"plain", "reverse", "float64", "fused"}) {

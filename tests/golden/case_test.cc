@@ -1,17 +1,22 @@
 // Cases: the string, JSON, CSV and text forms, and what is said of wrong ones.
 #include "tools/testing/case.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "support/api/shape_list.h"
 #include "tools/cli_error.h"
 #include "tools/testing/call.h"
 #include "tools/testing/case_list.h"
 #include "tools/testing/generate_cases.h"
+#include "tools/testing/values.h"
 
 namespace portacl::golden {
 namespace {
@@ -210,6 +215,54 @@ TEST(Cases, WrongFieldsAreRefusedByName) {
               HasSubstr("needs"));
   EXPECT_THAT(Refusal("grid_sampler_2d_backward direction=forward"),
               HasSubstr("no direction forward"));
+}
+
+TEST(Cases, BytesAreThoseOfNearestResizingAlone) {
+  for (const char* const op : {"upsample_nearest1d", "upsample_nearest1d_v2", "upsample_nearest2d",
+                               "upsample_nearest2d_v2", "upsample_nearest3d"}) {
+    const OperatorRow& row = *FindOperator(op);
+    const std::string shape = row.axes == 1 ? "1x2x40" : row.axes == 2 ? "1x2x8x5" : "1x2x4x5x2";
+    const std::string text = fmt::format("{} dtype=uint8 self={} out={}", op, shape, shape);
+    const Call call = MakeCall(ParseCase(text));
+    EXPECT_EQ(ToString(call.source), text);
+    const std::vector<double> made = call.input().Values();
+    EXPECT_EQ(made, MakeValues("integers:0:255", Draw(0, 0), 80, nullptr));
+    EXPECT_EQ(call.input().bytes().size(), 80u);
+    // Values that are no bytes are rounded to the nearest, even one.
+    const Call others = MakeCall(ParseCase(text + " self.values=uniform:-300:600"));
+    const std::vector<double> all = MakeValues("uniform:-300:600", Draw(0, 0), 80, nullptr);
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(others.input().Values()[i], std::clamp(std::nearbyint(all[i]), 0.0, 255.0)) << i;
+    }
+  }
+  for (const OperatorRow& row : Operators()) {
+    if (TakesBytes(row)) continue;
+    Case c;
+    c.op = &row;
+    c.dtype = cli::kUInt8;
+    c.arguments.resize(row.parameters.size());
+    EXPECT_THAT(Refusal(ToString(c)),
+                HasSubstr(std::string(row.name) + " has no dtype uint8; only these have it: "
+                                                  "upsample_nearest1d_v2, upsample_nearest1d, "))
+        << row.name;
+    EXPECT_EQ(ParseCase(ToString(c) + " expect=161002").dtype, cli::kUInt8);  // to be refused
+  }
+}
+
+TEST(Cases, GeneratedBytesAreThoseThatTheProfileTakes) {
+  for (const char* const profile : {"", "atlas-a2", "atlas-training", "ascend-950"}) {
+    GenerateOptions options;
+    options.profile = profile;
+    std::set<std::string> names;
+    for (const Case& c : GenerateCases("boundary", options)) {
+      if (c.dtype == cli::kUInt8) names.insert(c.op->name);
+    }
+    const std::string_view p = profile;
+    EXPECT_EQ(names.contains("upsample_nearest3d"), p.empty() || p == "ascend-950") << profile;
+    EXPECT_EQ(names.contains("upsample_nearest1d"), p != "ascend-950") << profile;
+    EXPECT_TRUE(names.contains("upsample_nearest2d")) << profile;
+    EXPECT_TRUE(names.contains("upsample_nearest2d_v2")) << profile;
+  }
 }
 
 TEST(Cases, ShapesFollowFromThoseThatAreGiven) {

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"upsample_nearest_exact2d", {"nearest", "nearest_exact", "image"}},
         Family{"upsample_nearest_exact2d_backward",
                {"nearest", "nearest_exact", "nearest_backward", "backward", "image"}},
-        Family{"upsample_nearest2d_v2", {"nearest", "nearest_rule", "image"}},
+        Family{"upsample_nearest2d_v2", {"nearest", "nearest_rule", "image", "bytes"}},
         Family{"upsample_nearest2d_backward",
                {"nearest", "nearest_rule", "nearest_backward", "backward", "image"}},
         Family{"upsample_bilinear2d", {"resize", "linear", "neighbours", "forward", "image"}},

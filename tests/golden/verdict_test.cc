@@ -79,5 +79,50 @@ TEST(MixedTolerance, WhatIsNoNumberMustBeTheSame) {
   EXPECT_TRUE(Mixed(DataType::kFloat32, {}, {}).passed);
 }
 
+// Bytes, 200 of them, of which one is `actual` where `wanted` is right.
+OutputVerdict OneByte(double wanted, double actual, const StandardOptions& options) {
+  std::vector<double> exact(200, 7), got(200, 7);
+  exact[9] = wanted;
+  got[9] = actual;
+  const GoldenOutput golden{"out",
+                            cli::kUInt8,
+                            {200},
+                            Bytes(cli::kUInt8, exact),
+                            {exact, std::vector<double>(exact.size())}};
+  return Judge(golden, Bytes(cli::kUInt8, got), options);
+}
+
+TEST(Uint8, EveryByteMustBeRightByEveryStandard) {
+  for (const Standard standard : {Standard::kBound, Standard::kTolerance, Standard::kUlp,
+                                  Standard::kBinary, Standard::kStat, Standard::kMixed}) {
+    StandardOptions options;
+    options.standard = standard;
+    options.atol = options.rtol = 0;
+    options.ulp = 0;
+    for (const auto& [wanted, actual] : std::vector<std::pair<double, double>>{
+             {0, 1}, {1, 0}, {127, 128}, {128, 127}, {255, 254}, {255, 0}, {0, 255}}) {
+      SCOPED_TRACE(testing::Message() << StandardText(options) << ": " << wanted << " " << actual);
+      EXPECT_TRUE(OneByte(wanted, wanted, options).passed);
+      EXPECT_FALSE(OneByte(wanted, actual, options).passed);
+    }
+  }
+}
+
+TEST(Uint8, TheDistanceOfBytesIsTheirDifference) {
+  StandardOptions options;
+  options.standard = Standard::kUlp;
+  options.ulp = 1;
+  EXPECT_TRUE(OneByte(127, 128, options).passed);
+  EXPECT_EQ(OneByte(3, 253, options).largest_ulp, 250);
+}
+
+TEST(Uint8, AByteThatNobodyWroteIsOneOnlyIfItIsWrong) {
+  StandardOptions options;
+  options.knows_unwritten = true;
+  EXPECT_TRUE(OneByte(255, 255, options).passed);
+  EXPECT_EQ(OneByte(255, 255, options).unwritten, 0);
+  EXPECT_EQ(OneByte(4, 255, options).unwritten, 1);
+}
+
 }  // namespace
 }  // namespace portacl::golden

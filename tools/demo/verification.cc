@@ -65,7 +65,7 @@ Verification VerifyAgainstRef(golden::Call call) {
   }
   golden::Timing timing;
   timing.repeat = kTimedRuns;
-  const RunReport report = RunCall(call, "native", nullptr, std::move(timing));
+  const CallReport report = RunCall(call, "native", nullptr, std::move(timing));
   Verification result;
   result.kernel = report.kernel;
   result.seconds = report.timing.best();

@@ -160,12 +160,14 @@ DataType ToDataType(const std::string& descr, const std::string& path) {
   if (descr == "<f2") return DataType::kFloat16;
   if (descr == "<f4") return DataType::kFloat32;
   if (descr == "<f8") return DataType::kFloat64;
+  if (descr == "|u1") return kUInt8;
   if (descr == ">f2" || descr == ">f4" || descr == ">f8") {
     throw BadInput(
         fmt::format("{}: big-endian dtype '{}'; save it as '<{}'", path, descr, descr.substr(1)));
   }
   throw BadInput(fmt::format(
-      "{}: dtype '{}' is not supported; wanted '<f2', '<f4' or '<f8' (float16, float32, float64)",
+      "{}: dtype '{}' is not supported; wanted '<f2', '<f4', '<f8' or '|u1' (float16, float32, "
+      "float64, uint8)",
       path, descr));
 }
 
@@ -229,6 +231,11 @@ NpyArray ReadNpyArray(const std::string& path) {
   return array;
 }
 
+std::string NpyDescr(DataType dtype) {
+  if (dtype == DataType::kBFloat16) return "<u2";
+  return dtype == kUInt8 ? "|u1" : fmt::format("<f{}", ElementSize(dtype));
+}
+
 std::string NpyHead(const std::string& descr, const Shape& extents) {
   std::string shape;
   for (const int64_t extent : extents) shape += fmt::format("{}, ", extent);
@@ -248,8 +255,7 @@ void WriteNpy(const std::string& path, const HostTensor& tensor) {
   if (tensor.dtype() == DataType::kBFloat16) {
     throw BadInput(fmt::format("{}: NumPy has no bfloat16; write a .bin file", path));
   }
-  const std::string head =
-      NpyHead(fmt::format("<f{}", ElementSize(tensor.dtype())), tensor.shape());
+  const std::string head = NpyHead(NpyDescr(tensor.dtype()), tensor.shape());
   if (!tensor.row_major()) {
     const HostTensor dense = tensor.ConvertedTo(tensor.dtype(), path);
     return WriteFile(path, head, dense.data(), dense.bytes());

@@ -1,5 +1,5 @@
-// NumPy's .npy format, versions 1.0 to 3.0: float16, float32 and float64, little-endian, C or
-// Fortran order. Format: numpy.lib.format.
+// NumPy's .npy format, versions 1.0 to 3.0: float16, float32, float64 and uint8, little-endian, C
+// or Fortran order. Format: numpy.lib.format.
 #ifndef PORTACL_TOOLS_FILE_NPY_H_
 #define PORTACL_TOOLS_FILE_NPY_H_
 
@@ -12,7 +12,7 @@
 namespace portacl::cli {
 
 // Reads a file; an array in Fortran order keeps it, as strides. Throws BadInput for everything that
-// is not a complete array of a floating-point type.
+// is not a complete array of one of these types.
 HostTensor ReadNpy(const std::string& path);
 
 // An array of any plain type, in C order whatever the file's.
@@ -22,6 +22,9 @@ struct NpyArray {
   std::vector<std::byte> bytes;
 };
 NpyArray ReadNpyArray(const std::string& path);
+
+// How files call the type; bfloat16, which NumPy does not have, goes as its bits, "<u2".
+std::string NpyDescr(DataType dtype);
 
 // What stands before the data in a file of version 1.0.
 std::string NpyHead(const std::string& descr, const Shape& shape);

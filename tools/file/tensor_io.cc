@@ -19,6 +19,9 @@ Shape NeedShape(const TensorRequest& request) {
                              request.source));
 }
 
+// A value between 0 and 1 as a byte has it.
+double ToLevel(double value) { return 255 * value; }
+
 HostTensor MakeTensor(const TensorRequest& request) {
   HostTensor tensor(request.dtype.value_or(DataType::kFloat32), NeedShape(request), request.option);
   if (request.source == "ones") {
@@ -27,7 +30,11 @@ HostTensor MakeTensor(const TensorRequest& request) {
   }
   Random random(
       ParseSeed(request.source.substr(request.source.find(':') + 1), request.option + " random"));
-  for (int64_t i = 0; i < tensor.count(); ++i) tensor.Set(i, random.NextSigned());
+  const bool bytes = tensor.dtype() == kUInt8;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const double value = random.NextSigned();
+    tensor.Set(i, bytes ? ToLevel(value / 2 + 0.5) : value);
+  }
   return tensor;
 }
 
@@ -78,6 +85,9 @@ HostTensor LoadTensor(const TensorRequest& request) {
     tensor = ReadRaw(request);
   } else if (IsPictureExtension(extension)) {
     tensor = ReadPicture(request.source);
+    for (int64_t i = 0; request.dtype == kUInt8 && i < tensor.count(); ++i) {
+      tensor.Set(i, ToLevel(tensor.Get(i)));
+    }
     if (request.dtype.value_or(DataType::kFloat32) != DataType::kFloat32) {
       tensor = tensor.ConvertedTo(*request.dtype, request.source);
     }
@@ -118,7 +128,8 @@ std::string SaveTensor(const std::string& path, const HostTensor& tensor, Pictur
                ? "colour = direction, black = NaN or infinity, see the legend in the picture"
                : "colour = direction, see the legend in the picture";
   }
-  const ValueRange used = range.value_or(AutomaticRange(tensor));
+  const ValueRange all = tensor.dtype() == kUInt8 ? ValueRange{0, 255} : AutomaticRange(tensor);
+  const ValueRange used = range.value_or(all);
   WriteImage(path, TensorToImage(tensor, used, path));
   return DescribeRange(used);
 }

@@ -1,6 +1,7 @@
-// Conversion of float16 and bfloat16, with one rounding.
+// Conversion of float16, bfloat16 and bytes, with one rounding.
 #include "tools/tensor/element.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -74,7 +75,7 @@ size_t ElementSize(DataType dtype) {
     case DataType::kFloat64:
       return 8;
   }
-  return 0;
+  return dtype == kUInt8 ? 1 : 0;
 }
 
 const char* DataTypeName(DataType dtype) {
@@ -88,7 +89,7 @@ const char* DataTypeName(DataType dtype) {
     case DataType::kFloat64:
       return "float64";
   }
-  return "?";
+  return dtype == kUInt8 ? "uint8" : "?";
 }
 
 std::optional<DataType> ParseDataType(std::string_view name) {
@@ -102,7 +103,7 @@ std::optional<DataType> ParseDataType(std::string_view name) {
       {"bf16", DataType::kBFloat16},   {"float32", DataType::kFloat32},
       {"fp32", DataType::kFloat32},    {"float", DataType::kFloat32},
       {"float64", DataType::kFloat64}, {"fp64", DataType::kFloat64},
-      {"double", DataType::kFloat64},
+      {"double", DataType::kFloat64},  {"uint8", kUInt8},
   };
   for (const Entry& entry : kEntries) {
     if (entry.name == name) return entry.dtype;
@@ -111,7 +112,8 @@ std::optional<DataType> ParseDataType(std::string_view name) {
 }
 
 std::string DataTypeNames() {
-  return "float32 (fp32, float), float16 (fp16, half), bfloat16 (bf16), float64 (fp64, double)";
+  return "float32 (fp32, float), float16 (fp16, half), bfloat16 (bf16), float64 (fp64, double), "
+         "uint8";
 }
 
 double LoadElement(DataType dtype, const void* address) {
@@ -125,7 +127,7 @@ double LoadElement(DataType dtype, const void* address) {
     case DataType::kFloat64:
       return Load<double>(address);
   }
-  return 0;
+  return dtype == kUInt8 ? Load<uint8_t>(address) : 0;
 }
 
 void StoreElement(DataType dtype, double value, void* address) {
@@ -146,6 +148,9 @@ void StoreElement(DataType dtype, double value, void* address) {
       std::memcpy(address, &value, sizeof(value));
       return;
   }
+  const double level = std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), 0.0, 255.0);
+  const auto byte = static_cast<uint8_t>(level);
+  std::memcpy(address, &byte, sizeof(byte));
 }
 
 uint64_t CanonicalBits(DataType dtype, const void* address) {
@@ -168,7 +173,7 @@ uint64_t CanonicalBits(DataType dtype, const void* address) {
       return nan ? 0x7FF8000000000000u : bits;
     }
   }
-  return 0;
+  return Load<uint8_t>(address);
 }
 
 double Epsilon(DataType dtype) {
@@ -182,7 +187,7 @@ double Epsilon(DataType dtype) {
     case DataType::kFloat64:
       return 0x1p-52;
   }
-  return 0;
+  return 1;
 }
 
 }  // namespace portacl::cli

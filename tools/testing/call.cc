@@ -195,9 +195,9 @@ void FillInput(Call& call, size_t i) {
   ViewTensor& tensor = call.arguments[i].tensor;
   if (!cli::ParseDataType(AclDataTypeName(tensor.dtype()))) return;  // a refusal's integers stay 0
   const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
-  tensor.Fill(MakeValues(call.source.arguments[i].values.value_or("uniform"),
-                         Draw(call.source.seed, i), tensor.count(),
-                         row.is_grid ? &frame : nullptr));
+  const char* const made = call.source.dtype == cli::kUInt8 ? "integers:0:255" : "uniform";
+  tensor.Fill(MakeValues(call.source.arguments[i].values.value_or(made), Draw(call.source.seed, i),
+                         tensor.count(), row.is_grid ? &frame : nullptr));
 }
 
 void ApplyMask(Call& call) {
@@ -323,7 +323,8 @@ std::optional<size_t> ViewTensor::FirstWrittenOutside() const {
 }
 
 std::span<const std::byte> UnwrittenElement(size_t element_size) {
-  // Little-endian. Quiet NaNs in all four types; what arithmetic makes has no bits but the first.
+  // Little-endian. Quiet NaNs in the four floating types; what arithmetic makes has no bits but the
+  // first.
   static constexpr auto kBytes = [](auto... bytes) { return std::array{std::byte(bytes)...}; };
   static constexpr auto kOne = kBytes(0xFF);
   static constexpr auto kTwo = kBytes(0xE5, 0xFF);

@@ -29,11 +29,6 @@ struct Line {
   std::vector<std::string> fields;
 };
 
-// Whether the call's tensors are of bytes: nearest resizing copies these.
-bool IsOfBytes(const Line& line) {
-  return line.fields[kTensors].find(":UINT8:") != std::string::npos;
-}
-
 // "NAME:DTYPE:FORMAT:SHAPE:STRIDES:OFFSET".
 void AddTensor(const std::string& word, const std::string& place, std::vector<Field>& fields) {
   const std::vector<std::string> parts = cli::Split(word, ':');
@@ -160,13 +155,12 @@ std::optional<Line> LineOf(std::string_view text, const std::string& place) {
 
 }  // namespace
 
-std::vector<Case> ReadCallLog(const std::string& path, int64_t* left_out) {
+std::vector<Case> ReadCallLog(const std::string& path) {
   const std::string text = cli::ReadText(path);
   const std::string_view all = text;
   std::vector<Case> cases;
   std::set<std::string> calls, strings;
   int number = 0;
-  int64_t of_bytes = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(all.find('\n', begin), all.size());
     const std::string_view words = all.substr(begin, end - begin);
@@ -178,16 +172,10 @@ std::vector<Case> ReadCallLog(const std::string& path, int64_t* left_out) {
              .second) {
       continue;
     }
-    if (IsOfBytes(*line)) {
-      ++of_bytes;
-      continue;
-    }
     Case c = ShortCase(*line);
     if (strings.insert(ToString(c)).second) cases.push_back(std::move(c));
   }
-  if (left_out != nullptr) *left_out = of_bytes;
   if (!cases.empty()) return cases;
-  if (of_bytes > 0) throw BadInput(path + ": has calls of UINT8 alone, which cases do not have");
   throw BadInput(
       fmt::format("{}: no line of PORTACL_LOG=calls in it ({}{},...)", path, kMark, kVersion));
 }

@@ -38,7 +38,8 @@ void RunNative(Call& call);
 // The same, timed, and without the case in the message.
 void RunNative(Call& call, Timing& timing);
 
-// The kernel that portacl would run it with, "avx2:x2"; "" where it is refused.
+// The kernel that portacl would run it with, "avx2:x2"; "" where it is refused. Of bytes, which
+// this API has not, the one that copies them.
 std::string KernelOf(const Call& call);
 
 }  // namespace portacl::golden

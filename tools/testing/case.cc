@@ -277,6 +277,10 @@ class Reader {
   }
 
   void CheckWhole() const {
+    if (case_.expect == 0 && case_.dtype == cli::kUInt8 && !TakesBytes(*case_.op)) {
+      Fail(fmt::format("{} has no dtype uint8; only these have it: {}", case_.op->name,
+                       fmt::join(NamesThatTakeBytes(), ", ")));
+    }
     for (size_t i = 0; i < case_.arguments.size(); ++i) {
       const ArgumentCase& argument = case_.arguments[i];
       const char* const name = case_.op->parameters[i].name;
@@ -289,6 +293,14 @@ class Reader {
         Fail(fmt::format("{} of another dtype or null is refused: field expect is missing", name));
       }
     }
+  }
+
+  static std::vector<std::string> NamesThatTakeBytes() {
+    std::vector<std::string> names;
+    for (const OperatorRow& row : Operators()) {
+      if (TakesBytes(row)) names.emplace_back(row.name);
+    }
+    return names;
   }
 
   const std::vector<Field>& fields_;

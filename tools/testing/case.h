@@ -3,8 +3,8 @@
 //
 //   grid_sampler_2d_backward dtype=float16 input=2x3x8x9 grid=2x5x7x2 paddingMode=border seed=7
 //
-// The words are fields, "FIELD=VALUE"; those of a JSON object and of a row of a CSV file are the
-// same (case_list.h). docs/cases.md lists them.
+// The words are fields, "FIELD=VALUE"; a JSON object and a row of a CSV file have the same fields
+// (case_list.h). docs/cases.md lists them.
 #ifndef PORTACL_TOOLS_TESTING_CASE_H_
 #define PORTACL_TOOLS_TESTING_CASE_H_
 

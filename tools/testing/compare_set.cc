@@ -35,7 +35,7 @@ bool IsBFloat16(const std::string& descr) {
 
 std::vector<std::byte> ReadArray(const std::string& path, DataType dtype, const Shape& shape) {
   cli::NpyArray array = cli::ReadNpyArray(path);
-  const std::string wanted = NpyDescr(dtype);
+  const std::string wanted = cli::NpyDescr(dtype);
   const bool right = dtype == DataType::kBFloat16 ? IsBFloat16(array.descr) : array.descr == wanted;
   if (!right) {
     throw BadInput(fmt::format("{}: holds '{}', but {} ('{}') is wanted", path, array.descr,

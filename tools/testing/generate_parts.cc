@@ -52,8 +52,8 @@ std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
 
 std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& options) {
   std::vector<DataType> dtypes;
-  for (const DataType dtype :
-       {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16, DataType::kFloat64}) {
+  for (const DataType dtype : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16,
+                               DataType::kFloat64, cli::kUInt8}) {
     const bool listed = DTypesOf(op, options).Has(static_cast<int32_t>(dtype));
     if (listed && (IsOpen(options) || !IsLimited(op, dtype))) dtypes.push_back(dtype);
   }

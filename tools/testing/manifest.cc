@@ -88,10 +88,6 @@ std::vector<double> AsDoubles(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-std::string NpyDescr(DataType dtype) {
-  return dtype == DataType::kBFloat16 ? "<u2" : fmt::format("<f{}", cli::ElementSize(dtype));
-}
-
 std::string ManifestText(const std::vector<std::string>& entries) {
   std::string text = fmt::format(
       "{{\"schema\": \"portacl-golden\", \"version\": {}, \"portacl\": \"{}\",\n \"cases\": [",
@@ -138,7 +134,7 @@ std::vector<StoredCase> ReadManifest(const std::string& folder) {
 
 GoldenOutput ReadOutput(const StoredOutput& output) {
   GoldenOutput golden{output.parameter, output.dtype, output.shape, {}, {}};
-  golden.golden = ReadChecked(output, 0, NpyDescr(output.dtype));
+  golden.golden = ReadChecked(output, 0, cli::NpyDescr(output.dtype));
   golden.exact.value = AsDoubles(ReadChecked(output, 1, "<f8"));
   golden.exact.bound = AsDoubles(ReadChecked(output, 2, "<f8"));
   return golden;

@@ -5,14 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/tensor/element.h"
-
 namespace portacl::golden {
 
 inline constexpr const char* kManifestName = "manifest.json";
-
-// How .npy files call the type; bfloat16 goes as its bits, "<u2".
-std::string NpyDescr(DataType dtype);
 
 // The whole text from the entries of the cases, one line each.
 std::string ManifestText(const std::vector<std::string>& entries);

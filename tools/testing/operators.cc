@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/parse.h"
+#include "tools/tensor/element.h"
 
 namespace portacl::golden {
 namespace {
@@ -127,6 +128,10 @@ const std::vector<OperatorRow>& Operators() {
     return made;
   }();
   return rows;
+}
+
+bool TakesBytes(const OperatorRow& op) {
+  return op.traits->dtypes.open.Has(static_cast<int32_t>(cli::kUInt8));
 }
 
 PageFacts PageFactsOf(const OperatorRow& op) {

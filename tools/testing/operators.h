@@ -55,7 +55,7 @@ struct OperatorRow {
   bool resizes() const { return family < Family::kSampler; }
   // Whether it has the flag alignCorners and weighs what it adds up.
   bool weighs() const { return family == Family::kLinear || family == Family::kCubic; }
-  // Whether every size that a call gives must be that of its tensors, beside a scale too.
+  // Whether every size that a call gives must be its tensors' size, beside a scale too.
   bool strict_sizes() const { return family != Family::kNearestExact || !backward(); }
 
   // Position of the parameter called `parameter`, or nothing.
@@ -63,6 +63,9 @@ struct OperatorRow {
   // Position of the first with a role: there must be one.
   size_t First(Role role) const;
 };
+
+// Whether a function copies bytes (kUInt8 of tools/tensor/element.h).
+bool TakesBytes(const OperatorRow& op);
 
 // What the page of a function says beside the list.
 struct PageFacts {

@@ -3,7 +3,7 @@
 // end.
 //
 //   uniform:LOW:HIGH    in [LOW, HIGH); the default, -1 to 1, for grids -1.1 to 1.1
-//   integers:LOW:HIGH   whole numbers, both ends included
+//   integers:LOW:HIGH   whole numbers, both ends included; of uint8 the default, 0 to 255
 //   constant:VALUE      ones = constant:1
 //   ramp                0, 1, 2, ... in row-major order
 //   nonfinite           uniform:-1:1 with NaN, infinities and 1e30 among it

@@ -37,7 +37,7 @@ class Case:
 
     @property
     def dtype(self) -> str:
-        """``float32``, ``float16``, ``bfloat16`` or ``float64``."""
+        """``float32``, ``float16``, ``bfloat16``, ``float64`` or ``uint8``."""
         return self.fields.get("dtype", "float32")
 
     @property

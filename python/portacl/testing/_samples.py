@@ -107,6 +107,8 @@ def _expanded(values: Any, case: Case, name: str) -> Any:
 
 
 def _rounded(values: Any, dtype: str) -> Any:
+    if dtype == "uint8":
+        return np.clip(np.rint(np.nan_to_num(values)), 0, 255).astype(np.uint8)
     if dtype != "bfloat16":
         with np.errstate(over="ignore"):
             return values.astype(dtype)
@@ -179,7 +181,8 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
             )
         seed = int(draw(int(fields.get("seed", 0)), number))
         count = int(np.prod(shapes[name], dtype=np.int64))
-        made = make_values(fields.get(f"{name}.values", "uniform"), seed, count, frame)
+        usual = "integers:0:255" if case.dtype == "uint8" else "uniform"
+        made = make_values(fields.get(f"{name}.values", usual), seed, count, frame)
         array = _rounded(_expanded(made.reshape(shapes[name]), case, name), case.dtype)
         inputs[name] = as_kind(array, kind)
     return Sample(case, inputs, arguments)

@@ -1,12 +1,9 @@
-// The native API on test tensors. Header-only, as acl_fixture.h is.
+// The native API on test tensors, and what the library says of itself.
 #ifndef PORTACL_TESTS_SUPPORT_API_NATIVE_H_
 #define PORTACL_TESTS_SUPPORT_API_NATIVE_H_
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,30 +41,14 @@ inline portacl::Status NativeGrid(const Tensor& input, const Tensor& grid, const
   return SampleGrid(View(input), View(grid), View(*output), mode);
 }
 
-inline nlohmann::json Info() { return nlohmann::json::parse(portaclGetInfo()); }
+// What portaclGetInfo() says at a JSON pointer: a text as it is, anything else as JSON.
+std::string InfoAt(const std::string& pointer);
 
 // Every name of one kind ("aclnn", "graph", "native") in the library's list of operators, sorted.
-inline std::vector<std::string> ListedNames(const char* kind) {
-  std::vector<std::string> names;
-  const nlohmann::json info = Info();  // lives as long as the loop over a part of it
-  for (const auto& functions : info.at("functions")) {
-    for (const auto& name : functions.at(kind)) names.push_back(name.get<std::string>());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> ListedNames(const char* kind);
 
 // Every implementation that this machine can run for any operator, "ref" among them.
-inline std::vector<std::string> AvailableImpls() {
-  const nlohmann::json info = Info();  // lives as long as the loop over a part of it
-  std::set<std::string> names;
-  for (const auto& kernels : info.at("operators")) {
-    for (const auto& kernel : kernels) {
-      if (kernel.at("available").get<bool>()) names.insert(kernel.at("name").get<std::string>());
-    }
-  }
-  return {names.begin(), names.end()};
-}
+std::vector<std::string> AvailableImpls();
 
 // Default settings before and after each test.
 class NativeTest : public testing::Test {
