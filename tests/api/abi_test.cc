@@ -209,395 +209,378 @@ TEST(Abi, ConstantsHaveTheInterfacesValues) {
 
 // ---- signatures --------------------------------------------------------------------------------
 
-PORTACL_SIGNATURE(aclFloat16ToFloat, float(aclFloat16));
-PORTACL_SIGNATURE(aclFloatToFloat16, aclFloat16(float));
-PORTACL_SIGNATURE(aclDataTypeSize, size_t(aclDataType));
-PORTACL_SIGNATURE(aclCreateDataBuffer, aclDataBuffer*(void*, size_t));
-PORTACL_SIGNATURE(aclDestroyDataBuffer, aclError(const aclDataBuffer*));
-PORTACL_SIGNATURE(aclUpdateDataBuffer, aclError(aclDataBuffer*, void*, size_t));
-PORTACL_SIGNATURE(aclGetDataBufferAddr, void*(const aclDataBuffer*));
-PORTACL_SIGNATURE(aclGetDataBufferSize, uint32_t(const aclDataBuffer*));
-PORTACL_SIGNATURE(aclGetDataBufferSizeV2, size_t(const aclDataBuffer*));
-PORTACL_SIGNATURE(aclCreateTensorDesc, aclTensorDesc*(aclDataType, int, const int64_t*, aclFormat));
-PORTACL_SIGNATURE(aclDestroyTensorDesc, void(const aclTensorDesc*));
-PORTACL_SIGNATURE(aclGetTensorDescType, aclDataType(const aclTensorDesc*));
-PORTACL_SIGNATURE(aclGetTensorDescFormat, aclFormat(const aclTensorDesc*));
-PORTACL_SIGNATURE(aclGetTensorDescSize, size_t(const aclTensorDesc*));
-PORTACL_SIGNATURE(aclGetTensorDescElementCount, size_t(const aclTensorDesc*));
-PORTACL_SIGNATURE(aclGetTensorDescNumDims, size_t(const aclTensorDesc*));
-PORTACL_SIGNATURE(aclGetTensorDescDim, int64_t(const aclTensorDesc*, size_t));
-PORTACL_SIGNATURE(aclGetTensorDescDimV2, aclError(const aclTensorDesc*, size_t, int64_t*));
-PORTACL_SIGNATURE(aclSetTensorDescName, void(aclTensorDesc*, const char*));
-PORTACL_SIGNATURE(aclGetTensorDescName, const char*(aclTensorDesc*));
-PORTACL_SIGNATURE(aclAppLog,
-                  void(aclLogLevel, const char*, const char*, uint32_t, const char*, ...));
-PORTACL_SIGNATURE(aclrtGetSocName, const char*());
-PORTACL_SIGNATURE(aclGetRecentErrMsg, const char*());
-PORTACL_SIGNATURE(aclInit, aclError(const char*));
-PORTACL_SIGNATURE(aclFinalize, aclError());
-PORTACL_SIGNATURE(aclrtGetVersion, aclError(int32_t*, int32_t*, int32_t*));
-PORTACL_SIGNATURE(aclrtSetDevice, aclError(int32_t));
-PORTACL_SIGNATURE(aclrtResetDevice, aclError(int32_t));
-PORTACL_SIGNATURE(aclrtResetDeviceForce, aclError(int32_t));
-PORTACL_SIGNATURE(aclrtGetDevice, aclError(int32_t*));
-PORTACL_SIGNATURE(aclrtGetDeviceCount, aclError(uint32_t*));
-PORTACL_SIGNATURE(aclrtGetRunMode, aclError(aclrtRunMode*));
-PORTACL_SIGNATURE(aclrtSynchronizeDevice, aclError());
-PORTACL_SIGNATURE(aclrtSynchronizeDeviceWithTimeout, aclError(int32_t));
-PORTACL_SIGNATURE(aclrtCreateContext, aclError(aclrtContext*, int32_t));
-PORTACL_SIGNATURE(aclrtDestroyContext, aclError(aclrtContext));
-PORTACL_SIGNATURE(aclrtSetCurrentContext, aclError(aclrtContext));
-PORTACL_SIGNATURE(aclrtGetCurrentContext, aclError(aclrtContext*));
-PORTACL_SIGNATURE(aclrtCtxSetSysParamOpt, aclError(aclSysParamOpt, int64_t));
-PORTACL_SIGNATURE(aclrtCtxGetSysParamOpt, aclError(aclSysParamOpt, int64_t*));
-PORTACL_SIGNATURE(aclrtSetSysParamOpt, aclError(aclSysParamOpt, int64_t));
-PORTACL_SIGNATURE(aclrtGetSysParamOpt, aclError(aclSysParamOpt, int64_t*));
-PORTACL_SIGNATURE(aclrtGetMemInfo, aclError(aclrtMemAttr, size_t*, size_t*));
-PORTACL_SIGNATURE(aclrtMalloc, aclError(void**, size_t, aclrtMemMallocPolicy));
-PORTACL_SIGNATURE(aclrtMallocAlign32, aclError(void**, size_t, aclrtMemMallocPolicy));
-PORTACL_SIGNATURE(aclrtMallocCached, aclError(void**, size_t, aclrtMemMallocPolicy));
-PORTACL_SIGNATURE(aclrtFree, aclError(void*));
-PORTACL_SIGNATURE(aclrtMallocHost, aclError(void**, size_t));
-PORTACL_SIGNATURE(aclrtFreeHost, aclError(void*));
-PORTACL_SIGNATURE(aclrtMemcpy, aclError(void*, size_t, const void*, size_t, aclrtMemcpyKind));
-PORTACL_SIGNATURE(aclrtMemcpyAsync,
-                  aclError(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream));
-PORTACL_SIGNATURE(aclrtMemset, aclError(void*, size_t, int32_t, size_t));
-PORTACL_SIGNATURE(aclrtMemsetAsync, aclError(void*, size_t, int32_t, size_t, aclrtStream));
-PORTACL_SIGNATURE(aclrtMemcpy2d,
-                  aclError(void*, size_t, const void*, size_t, size_t, size_t, aclrtMemcpyKind));
-PORTACL_SIGNATURE(aclrtMemcpy2dAsync, aclError(void*, size_t, const void*, size_t, size_t, size_t,
-                                               aclrtMemcpyKind, aclrtStream));
-PORTACL_SIGNATURE(aclrtPointerGetAttributes, aclError(const void*, aclrtPtrAttributes*));
-PORTACL_SIGNATURE(aclrtMemFlush, aclError(void*, size_t));
-PORTACL_SIGNATURE(aclrtMemInvalidate, aclError(void*, size_t));
-PORTACL_SIGNATURE(aclrtCreateStream, aclError(aclrtStream*));
-PORTACL_SIGNATURE(aclrtCreateStreamWithConfig, aclError(aclrtStream*, uint32_t, uint32_t));
-PORTACL_SIGNATURE(aclrtDestroyStream, aclError(aclrtStream));
-PORTACL_SIGNATURE(aclrtDestroyStreamForce, aclError(aclrtStream));
-PORTACL_SIGNATURE(aclrtSynchronizeStream, aclError(aclrtStream));
-PORTACL_SIGNATURE(aclrtSynchronizeStreamWithTimeout, aclError(aclrtStream, int32_t));
-PORTACL_SIGNATURE(aclrtStreamQuery, aclError(aclrtStream, aclrtStreamStatus*));
-PORTACL_SIGNATURE(aclrtStreamWaitEvent, aclError(aclrtStream, aclrtEvent));
-PORTACL_SIGNATURE(aclrtStreamGetId, aclError(aclrtStream, int32_t*));
-PORTACL_SIGNATURE(aclrtSetStreamFailureMode, aclError(aclrtStream, uint64_t));
-PORTACL_SIGNATURE(aclrtStreamAbort, aclError(aclrtStream));
-PORTACL_SIGNATURE(aclrtCreateEvent, aclError(aclrtEvent*));
-PORTACL_SIGNATURE(aclrtCreateEventWithFlag, aclError(aclrtEvent*, uint32_t));
-PORTACL_SIGNATURE(aclrtCreateEventExWithFlag, aclError(aclrtEvent*, uint32_t));
-PORTACL_SIGNATURE(aclrtDestroyEvent, aclError(aclrtEvent));
-PORTACL_SIGNATURE(aclrtRecordEvent, aclError(aclrtEvent, aclrtStream));
-PORTACL_SIGNATURE(aclrtResetEvent, aclError(aclrtEvent, aclrtStream));
-PORTACL_SIGNATURE(aclrtQueryEvent, aclError(aclrtEvent, aclrtEventStatus*));
-PORTACL_SIGNATURE(aclrtQueryEventStatus, aclError(aclrtEvent, aclrtEventRecordedStatus*));
-PORTACL_SIGNATURE(aclrtQueryEventWaitStatus, aclError(aclrtEvent, aclrtEventWaitStatus*));
-PORTACL_SIGNATURE(aclrtSynchronizeEvent, aclError(aclrtEvent));
-PORTACL_SIGNATURE(aclrtSynchronizeEventWithTimeout, aclError(aclrtEvent, int32_t));
-PORTACL_SIGNATURE(aclrtEventElapsedTime, aclError(float*, aclrtEvent, aclrtEvent));
-PORTACL_SIGNATURE(aclrtSubscribeReport, aclError(uint64_t, aclrtStream));
-PORTACL_SIGNATURE(aclrtLaunchCallback,
-                  aclError(aclrtCallback, void*, aclrtCallbackBlockType, aclrtStream));
-PORTACL_SIGNATURE(aclrtProcessReport, aclError(int32_t));
-PORTACL_SIGNATURE(aclrtUnSubscribeReport, aclError(uint64_t, aclrtStream));
-PORTACL_SIGNATURE(aclrtLaunchHostFunc, aclError(aclrtStream, aclrtHostFunc, void*));
-PORTACL_SIGNATURE(aclrtPeekAtLastError, aclError(aclrtLastErrLevel));
-PORTACL_SIGNATURE(aclrtGetLastError, aclError(aclrtLastErrLevel));
-PORTACL_SIGNATURE(aclCreateTensor, aclTensor*(const int64_t*, uint64_t, aclDataType, const int64_t*,
-                                              int64_t, aclFormat, const int64_t*, uint64_t, void*));
-PORTACL_SIGNATURE(aclInitTensor,
-                  aclnnStatus(aclTensor*, const int64_t*, uint64_t, aclDataType, const int64_t*,
-                              int64_t, aclFormat, const int64_t*, uint64_t, void*));
-PORTACL_SIGNATURE(aclCreateIntArray, aclIntArray*(const int64_t*, uint64_t));
-PORTACL_SIGNATURE(aclCreateFloatArray, aclFloatArray*(const float*, uint64_t));
-PORTACL_SIGNATURE(aclCreateBoolArray, aclBoolArray*(const bool*, uint64_t));
-PORTACL_SIGNATURE(aclCreateScalar, aclScalar*(void*, aclDataType));
-PORTACL_SIGNATURE(aclCreateTensorList, aclTensorList*(const aclTensor* const*, uint64_t));
-PORTACL_SIGNATURE(aclCreateScalarList, aclScalarList*(const aclScalar* const*, uint64_t));
-PORTACL_SIGNATURE(aclDestroyTensor, aclnnStatus(const aclTensor*));
-PORTACL_SIGNATURE(aclDestroyScalar, aclnnStatus(const aclScalar*));
-PORTACL_SIGNATURE(aclDestroyIntArray, aclnnStatus(const aclIntArray*));
-PORTACL_SIGNATURE(aclDestroyFloatArray, aclnnStatus(const aclFloatArray*));
-PORTACL_SIGNATURE(aclDestroyBoolArray, aclnnStatus(const aclBoolArray*));
-PORTACL_SIGNATURE(aclDestroyTensorList, aclnnStatus(const aclTensorList*));
-PORTACL_SIGNATURE(aclDestroyScalarList, aclnnStatus(const aclScalarList*));
-PORTACL_SIGNATURE(aclGetIntArraySize, aclnnStatus(const aclIntArray*, uint64_t*));
-PORTACL_SIGNATURE(aclGetFloatArraySize, aclnnStatus(const aclFloatArray*, uint64_t*));
-PORTACL_SIGNATURE(aclGetBoolArraySize, aclnnStatus(const aclBoolArray*, uint64_t*));
-PORTACL_SIGNATURE(aclGetTensorListSize, aclnnStatus(const aclTensorList*, uint64_t*));
-PORTACL_SIGNATURE(aclGetScalarListSize, aclnnStatus(const aclScalarList*, uint64_t*));
-PORTACL_SIGNATURE(aclGetViewShape, aclnnStatus(const aclTensor*, int64_t**, uint64_t*));
-PORTACL_SIGNATURE(aclGetStorageShape, aclnnStatus(const aclTensor*, int64_t**, uint64_t*));
-PORTACL_SIGNATURE(aclGetViewStrides, aclnnStatus(const aclTensor*, int64_t**, uint64_t*));
-PORTACL_SIGNATURE(aclGetViewOffset, aclnnStatus(const aclTensor*, int64_t*));
-PORTACL_SIGNATURE(aclGetFormat, aclnnStatus(const aclTensor*, aclFormat*));
-PORTACL_SIGNATURE(aclGetDataType, aclnnStatus(const aclTensor*, aclDataType*));
-PORTACL_SIGNATURE(aclSetRawTensorAddr, aclnnStatus(aclTensor*, void*));
-PORTACL_SIGNATURE(aclGetRawTensorAddr, aclnnStatus(const aclTensor*, void**));
-PORTACL_SIGNATURE(aclSetAclOpExecutorRepeatable, aclnnStatus(aclOpExecutor*));
-PORTACL_SIGNATURE(aclDestroyAclOpExecutor, aclnnStatus(aclOpExecutor*));
-PORTACL_SIGNATURE(aclSetInputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
-PORTACL_SIGNATURE(aclSetOutputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
-PORTACL_SIGNATURE(aclSetTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
-PORTACL_SIGNATURE(AclSetInputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
-PORTACL_SIGNATURE(AclSetOutputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
-PORTACL_SIGNATURE(AclSetTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
-PORTACL_SIGNATURE(aclnnInit, aclnnStatus(const char*));
-PORTACL_SIGNATURE(aclnnFinalize, aclnnStatus());
-PORTACL_SIGNATURE(aclopCreateAttr, aclopAttr*());
-PORTACL_SIGNATURE(aclopDestroyAttr, void(const aclopAttr*));
-PORTACL_SIGNATURE(aclopDestroyHandle, void(aclopHandle*));
-PORTACL_SIGNATURE(aclopSetAttrBool, aclError(aclopAttr*, const char*, uint8_t));
-PORTACL_SIGNATURE(aclopSetAttrInt, aclError(aclopAttr*, const char*, int64_t));
-PORTACL_SIGNATURE(aclopSetAttrFloat, aclError(aclopAttr*, const char*, float));
-PORTACL_SIGNATURE(aclopSetAttrString, aclError(aclopAttr*, const char*, const char*));
-PORTACL_SIGNATURE(aclopSetAttrListInt, aclError(aclopAttr*, const char*, int, const int64_t*));
-PORTACL_SIGNATURE(aclopSetAttrListFloat, aclError(aclopAttr*, const char*, int, const float*));
-PORTACL_SIGNATURE(aclopSetAttrListBool, aclError(aclopAttr*, const char*, int, const uint8_t*));
-PORTACL_SIGNATURE(aclopCompileAndExecute,
-                  aclError(const char*, int, const aclTensorDesc* const*,
-                           const aclDataBuffer* const*, int, const aclTensorDesc* const*,
-                           aclDataBuffer* const*, const aclopAttr*, aclopEngineType,
-                           aclopCompileType, const char*, aclrtStream));
-PORTACL_SIGNATURE(aclopCompileAndExecuteV2,
-                  aclError(const char*, int, aclTensorDesc**, aclDataBuffer**, int, aclTensorDesc**,
-                           aclDataBuffer**, aclopAttr*, aclopEngineType, aclopCompileType,
-                           const char*, aclrtStream));
-PORTACL_SIGNATURE(aclopExecuteV2,
-                  aclError(const char*, int, aclTensorDesc**, aclDataBuffer**, int, aclTensorDesc**,
-                           aclDataBuffer**, aclopAttr*, aclrtStream));
-PORTACL_SIGNATURE(aclopCompile, aclError(const char*, int, const aclTensorDesc* const*, int,
-                                         const aclTensorDesc* const*, const aclopAttr*,
-                                         aclopEngineType, aclopCompileType, const char*));
-PORTACL_SIGNATURE(aclopCreateHandle,
-                  aclError(const char*, int, const aclTensorDesc* const*, int,
-                           const aclTensorDesc* const*, const aclopAttr*, aclopHandle**));
-PORTACL_SIGNATURE(aclopExecWithHandle, aclError(aclopHandle*, int, const aclDataBuffer* const*, int,
-                                                aclDataBuffer* const*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact1dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
-                              double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact2dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact3dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnGridSampler2DBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclTensor*, const aclTensor*, int64_t,
-                              int64_t, bool, const aclBoolArray*, aclTensor*, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnGridSampler3DBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclTensor*, const aclTensor*, int64_t,
-                              int64_t, bool, const aclBoolArray*, aclTensor*, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnGridSampler2DBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnGridSampler3DBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact1dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, double, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact1d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact2dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, double, double, aclTensor*,
-                              uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact2d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact3dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, double, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearestExact3d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnGridSampler2DGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnGridSampler2D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnGridSampler3DGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnGridSampler3D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest1dV2GetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, float, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest1dV2,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest1dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest1d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest2dV2GetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, float, float, aclTensor*,
-                              uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest2dV2,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest2dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest2d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest3dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, double, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest3d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest1dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest1dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest2dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
-                              double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest2dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleNearest3dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleNearest3dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleLinear1dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, aclTensor*,
-                              uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleLinear1d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleLinear1dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleLinear1dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackwardV2GetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackwardV2,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAAGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAA,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAABackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBilinear2dAABackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAAGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAA,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAAGradGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleBicubic2dAAGrad,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, double,
-                              aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleTrilinear3d,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool,
-                              double, double, double, aclTensor*, uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnUpsampleTrilinear3dBackward,
-                  aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnResizeGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclFloatArray*, const char*, aclTensor*,
-                              uint64_t*, aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnResize, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(aclnnAffineGridGetWorkspaceSize,
-                  aclnnStatus(const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*,
-                              aclOpExecutor**));
-PORTACL_SIGNATURE(aclnnAffineGrid, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
-PORTACL_SIGNATURE(portaclPlanUpsampleLinear,
-                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
-                          const double*, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanUpsampleLinearBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
-                          const double*, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanUpsampleCubic,
-                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
-                          const double*, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanUpsampleCubicBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t,
-                          const double*, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanUpsampleNearest, int32_t(const portaclTensor*, const portaclTensor*,
-                                                      const double*, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanAffineGrid,
-                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanUpsampleNearestBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, const double*,
-                          portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanAffineGridBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
-PORTACL_SIGNATURE(portaclGetErrorMessage, const char*());
-PORTACL_SIGNATURE(portaclGetVersion, const char*());
-PORTACL_SIGNATURE(portaclGetInfo, const char*());
-PORTACL_SIGNATURE(portaclGetDevice, const char*());
-PORTACL_SIGNATURE(portaclSetDevice, int32_t(const char*));
-PORTACL_SIGNATURE(portaclPlanEnqueue,
-                  int32_t(const portaclPlan*, void* const*, void*, uint64_t, void*));
-PORTACL_SIGNATURE(portaclGetEdition, const char*());
-PORTACL_SIGNATURE(portaclGetProfile, const char*());
-PORTACL_SIGNATURE(portaclGetImpl, const char*());
-PORTACL_SIGNATURE(portaclPlanGetKernel, const char*(const portaclPlan*));
-PORTACL_SIGNATURE(portaclSetNumThreads, int32_t(int32_t));
-PORTACL_SIGNATURE(portaclGetNumThreads, int32_t());
-PORTACL_SIGNATURE(portaclSetThreadPool, int32_t(const portaclThreadPool*));
-PORTACL_SIGNATURE(portaclSetEdition, int32_t(const char*));
-PORTACL_SIGNATURE(portaclSetProfile, int32_t(const char*));
-PORTACL_SIGNATURE(portaclSetStrict, int32_t(int32_t));
-PORTACL_SIGNATURE(portaclGetStrict, int32_t());
-PORTACL_SIGNATURE(portaclSetImpl, int32_t(const char*));
-PORTACL_SIGNATURE(portaclPlanUpsampleNearestExactBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, const double*,
-                          portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanUpsampleNearestExact,
-                  int32_t(const portaclTensor*, const portaclTensor*, const double*,
-                          portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanGridSampler2DBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*,
-                          const portaclTensor*, const portaclTensor*, int32_t, int32_t, int32_t,
-                          portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanGridSampler3DBackward,
-                  int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*,
-                          const portaclTensor*, const portaclTensor*, int32_t, int32_t, int32_t,
-                          portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanGridSampler2D,
-                  int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int32_t,
-                          int32_t, int32_t, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanGridSampler3D,
-                  int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int32_t,
-                          int32_t, int32_t, portaclPlan**));
-PORTACL_SIGNATURE(portaclPlanRun, int32_t(const portaclPlan*, void* const*, void*, uint64_t));
-PORTACL_SIGNATURE(portaclPlanGetWorkspaceSize, uint64_t(const portaclPlan*));
-PORTACL_SIGNATURE(portaclPlanDestroy, void(portaclPlan*));
+PORTACL_ABI_OF(aclFloat16ToFloat, float(aclFloat16));
+PORTACL_ABI_OF(aclFloatToFloat16, aclFloat16(float));
+PORTACL_ABI_OF(aclDataTypeSize, size_t(aclDataType));
+PORTACL_ABI_OF(aclCreateDataBuffer, aclDataBuffer*(void*, size_t));
+PORTACL_ABI_OF(aclDestroyDataBuffer, aclError(const aclDataBuffer*));
+PORTACL_ABI_OF(aclUpdateDataBuffer, aclError(aclDataBuffer*, void*, size_t));
+PORTACL_ABI_OF(aclGetDataBufferAddr, void*(const aclDataBuffer*));
+PORTACL_ABI_OF(aclGetDataBufferSize, uint32_t(const aclDataBuffer*));
+PORTACL_ABI_OF(aclGetDataBufferSizeV2, size_t(const aclDataBuffer*));
+PORTACL_ABI_OF(aclCreateTensorDesc, aclTensorDesc*(aclDataType, int, const int64_t*, aclFormat));
+PORTACL_ABI_OF(aclDestroyTensorDesc, void(const aclTensorDesc*));
+PORTACL_ABI_OF(aclGetTensorDescType, aclDataType(const aclTensorDesc*));
+PORTACL_ABI_OF(aclGetTensorDescFormat, aclFormat(const aclTensorDesc*));
+PORTACL_ABI_OF(aclGetTensorDescSize, size_t(const aclTensorDesc*));
+PORTACL_ABI_OF(aclGetTensorDescElementCount, size_t(const aclTensorDesc*));
+PORTACL_ABI_OF(aclGetTensorDescNumDims, size_t(const aclTensorDesc*));
+PORTACL_ABI_OF(aclGetTensorDescDim, int64_t(const aclTensorDesc*, size_t));
+PORTACL_ABI_OF(aclGetTensorDescDimV2, aclError(const aclTensorDesc*, size_t, int64_t*));
+PORTACL_ABI_OF(aclSetTensorDescName, void(aclTensorDesc*, const char*));
+PORTACL_ABI_OF(aclGetTensorDescName, const char*(aclTensorDesc*));
+PORTACL_ABI_OF(aclAppLog, void(aclLogLevel, const char*, const char*, uint32_t, const char*, ...));
+PORTACL_ABI_OF(aclrtGetSocName, const char*());
+PORTACL_ABI_OF(aclGetRecentErrMsg, const char*());
+PORTACL_ABI_OF(aclInit, aclError(const char*));
+PORTACL_ABI_OF(aclFinalize, aclError());
+PORTACL_ABI_OF(aclrtGetVersion, aclError(int32_t*, int32_t*, int32_t*));
+PORTACL_ABI_OF(aclrtSetDevice, aclError(int32_t));
+PORTACL_ABI_OF(aclrtResetDevice, aclError(int32_t));
+PORTACL_ABI_OF(aclrtResetDeviceForce, aclError(int32_t));
+PORTACL_ABI_OF(aclrtGetDevice, aclError(int32_t*));
+PORTACL_ABI_OF(aclrtGetDeviceCount, aclError(uint32_t*));
+PORTACL_ABI_OF(aclrtGetRunMode, aclError(aclrtRunMode*));
+PORTACL_ABI_OF(aclrtSynchronizeDevice, aclError());
+PORTACL_ABI_OF(aclrtSynchronizeDeviceWithTimeout, aclError(int32_t));
+PORTACL_ABI_OF(aclrtCreateContext, aclError(aclrtContext*, int32_t));
+PORTACL_ABI_OF(aclrtDestroyContext, aclError(aclrtContext));
+PORTACL_ABI_OF(aclrtSetCurrentContext, aclError(aclrtContext));
+PORTACL_ABI_OF(aclrtGetCurrentContext, aclError(aclrtContext*));
+PORTACL_ABI_OF(aclrtCtxSetSysParamOpt, aclError(aclSysParamOpt, int64_t));
+PORTACL_ABI_OF(aclrtCtxGetSysParamOpt, aclError(aclSysParamOpt, int64_t*));
+PORTACL_ABI_OF(aclrtSetSysParamOpt, aclError(aclSysParamOpt, int64_t));
+PORTACL_ABI_OF(aclrtGetSysParamOpt, aclError(aclSysParamOpt, int64_t*));
+PORTACL_ABI_OF(aclrtGetMemInfo, aclError(aclrtMemAttr, size_t*, size_t*));
+PORTACL_ABI_OF(aclrtMalloc, aclError(void**, size_t, aclrtMemMallocPolicy));
+PORTACL_ABI_OF(aclrtMallocAlign32, aclError(void**, size_t, aclrtMemMallocPolicy));
+PORTACL_ABI_OF(aclrtMallocCached, aclError(void**, size_t, aclrtMemMallocPolicy));
+PORTACL_ABI_OF(aclrtFree, aclError(void*));
+PORTACL_ABI_OF(aclrtMallocHost, aclError(void**, size_t));
+PORTACL_ABI_OF(aclrtFreeHost, aclError(void*));
+PORTACL_ABI_OF(aclrtMemcpy, aclError(void*, size_t, const void*, size_t, aclrtMemcpyKind));
+PORTACL_ABI_OF(aclrtMemcpyAsync,
+               aclError(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream));
+PORTACL_ABI_OF(aclrtMemset, aclError(void*, size_t, int32_t, size_t));
+PORTACL_ABI_OF(aclrtMemsetAsync, aclError(void*, size_t, int32_t, size_t, aclrtStream));
+PORTACL_ABI_OF(aclrtMemcpy2d,
+               aclError(void*, size_t, const void*, size_t, size_t, size_t, aclrtMemcpyKind));
+PORTACL_ABI_OF(aclrtMemcpy2dAsync, aclError(void*, size_t, const void*, size_t, size_t, size_t,
+                                            aclrtMemcpyKind, aclrtStream));
+PORTACL_ABI_OF(aclrtPointerGetAttributes, aclError(const void*, aclrtPtrAttributes*));
+PORTACL_ABI_OF(aclrtMemFlush, aclError(void*, size_t));
+PORTACL_ABI_OF(aclrtMemInvalidate, aclError(void*, size_t));
+PORTACL_ABI_OF(aclrtCreateStream, aclError(aclrtStream*));
+PORTACL_ABI_OF(aclrtCreateStreamWithConfig, aclError(aclrtStream*, uint32_t, uint32_t));
+PORTACL_ABI_OF(aclrtDestroyStream, aclError(aclrtStream));
+PORTACL_ABI_OF(aclrtDestroyStreamForce, aclError(aclrtStream));
+PORTACL_ABI_OF(aclrtSynchronizeStream, aclError(aclrtStream));
+PORTACL_ABI_OF(aclrtSynchronizeStreamWithTimeout, aclError(aclrtStream, int32_t));
+PORTACL_ABI_OF(aclrtStreamQuery, aclError(aclrtStream, aclrtStreamStatus*));
+PORTACL_ABI_OF(aclrtStreamWaitEvent, aclError(aclrtStream, aclrtEvent));
+PORTACL_ABI_OF(aclrtStreamGetId, aclError(aclrtStream, int32_t*));
+PORTACL_ABI_OF(aclrtSetStreamFailureMode, aclError(aclrtStream, uint64_t));
+PORTACL_ABI_OF(aclrtStreamAbort, aclError(aclrtStream));
+PORTACL_ABI_OF(aclrtCreateEvent, aclError(aclrtEvent*));
+PORTACL_ABI_OF(aclrtCreateEventWithFlag, aclError(aclrtEvent*, uint32_t));
+PORTACL_ABI_OF(aclrtCreateEventExWithFlag, aclError(aclrtEvent*, uint32_t));
+PORTACL_ABI_OF(aclrtDestroyEvent, aclError(aclrtEvent));
+PORTACL_ABI_OF(aclrtRecordEvent, aclError(aclrtEvent, aclrtStream));
+PORTACL_ABI_OF(aclrtResetEvent, aclError(aclrtEvent, aclrtStream));
+PORTACL_ABI_OF(aclrtQueryEvent, aclError(aclrtEvent, aclrtEventStatus*));
+PORTACL_ABI_OF(aclrtQueryEventStatus, aclError(aclrtEvent, aclrtEventRecordedStatus*));
+PORTACL_ABI_OF(aclrtQueryEventWaitStatus, aclError(aclrtEvent, aclrtEventWaitStatus*));
+PORTACL_ABI_OF(aclrtSynchronizeEvent, aclError(aclrtEvent));
+PORTACL_ABI_OF(aclrtSynchronizeEventWithTimeout, aclError(aclrtEvent, int32_t));
+PORTACL_ABI_OF(aclrtEventElapsedTime, aclError(float*, aclrtEvent, aclrtEvent));
+PORTACL_ABI_OF(aclrtSubscribeReport, aclError(uint64_t, aclrtStream));
+PORTACL_ABI_OF(aclrtLaunchCallback,
+               aclError(aclrtCallback, void*, aclrtCallbackBlockType, aclrtStream));
+PORTACL_ABI_OF(aclrtProcessReport, aclError(int32_t));
+PORTACL_ABI_OF(aclrtUnSubscribeReport, aclError(uint64_t, aclrtStream));
+PORTACL_ABI_OF(aclrtLaunchHostFunc, aclError(aclrtStream, aclrtHostFunc, void*));
+PORTACL_ABI_OF(aclrtPeekAtLastError, aclError(aclrtLastErrLevel));
+PORTACL_ABI_OF(aclrtGetLastError, aclError(aclrtLastErrLevel));
+PORTACL_ABI_OF(aclCreateTensor, aclTensor*(const int64_t*, uint64_t, aclDataType, const int64_t*,
+                                           int64_t, aclFormat, const int64_t*, uint64_t, void*));
+PORTACL_ABI_OF(aclInitTensor,
+               aclnnStatus(aclTensor*, const int64_t*, uint64_t, aclDataType, const int64_t*,
+                           int64_t, aclFormat, const int64_t*, uint64_t, void*));
+PORTACL_ABI_OF(aclCreateIntArray, aclIntArray*(const int64_t*, uint64_t));
+PORTACL_ABI_OF(aclCreateFloatArray, aclFloatArray*(const float*, uint64_t));
+PORTACL_ABI_OF(aclCreateBoolArray, aclBoolArray*(const bool*, uint64_t));
+PORTACL_ABI_OF(aclCreateScalar, aclScalar*(void*, aclDataType));
+PORTACL_ABI_OF(aclCreateTensorList, aclTensorList*(const aclTensor* const*, uint64_t));
+PORTACL_ABI_OF(aclCreateScalarList, aclScalarList*(const aclScalar* const*, uint64_t));
+PORTACL_ABI_OF(aclDestroyTensor, aclnnStatus(const aclTensor*));
+PORTACL_ABI_OF(aclDestroyScalar, aclnnStatus(const aclScalar*));
+PORTACL_ABI_OF(aclDestroyIntArray, aclnnStatus(const aclIntArray*));
+PORTACL_ABI_OF(aclDestroyFloatArray, aclnnStatus(const aclFloatArray*));
+PORTACL_ABI_OF(aclDestroyBoolArray, aclnnStatus(const aclBoolArray*));
+PORTACL_ABI_OF(aclDestroyTensorList, aclnnStatus(const aclTensorList*));
+PORTACL_ABI_OF(aclDestroyScalarList, aclnnStatus(const aclScalarList*));
+PORTACL_ABI_OF(aclGetIntArraySize, aclnnStatus(const aclIntArray*, uint64_t*));
+PORTACL_ABI_OF(aclGetFloatArraySize, aclnnStatus(const aclFloatArray*, uint64_t*));
+PORTACL_ABI_OF(aclGetBoolArraySize, aclnnStatus(const aclBoolArray*, uint64_t*));
+PORTACL_ABI_OF(aclGetTensorListSize, aclnnStatus(const aclTensorList*, uint64_t*));
+PORTACL_ABI_OF(aclGetScalarListSize, aclnnStatus(const aclScalarList*, uint64_t*));
+PORTACL_ABI_OF(aclGetViewShape, aclnnStatus(const aclTensor*, int64_t**, uint64_t*));
+PORTACL_ABI_OF(aclGetStorageShape, aclnnStatus(const aclTensor*, int64_t**, uint64_t*));
+PORTACL_ABI_OF(aclGetViewStrides, aclnnStatus(const aclTensor*, int64_t**, uint64_t*));
+PORTACL_ABI_OF(aclGetViewOffset, aclnnStatus(const aclTensor*, int64_t*));
+PORTACL_ABI_OF(aclGetFormat, aclnnStatus(const aclTensor*, aclFormat*));
+PORTACL_ABI_OF(aclGetDataType, aclnnStatus(const aclTensor*, aclDataType*));
+PORTACL_ABI_OF(aclSetRawTensorAddr, aclnnStatus(aclTensor*, void*));
+PORTACL_ABI_OF(aclGetRawTensorAddr, aclnnStatus(const aclTensor*, void**));
+PORTACL_ABI_OF(aclSetAclOpExecutorRepeatable, aclnnStatus(aclOpExecutor*));
+PORTACL_ABI_OF(aclDestroyAclOpExecutor, aclnnStatus(aclOpExecutor*));
+PORTACL_ABI_OF(aclSetInputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
+PORTACL_ABI_OF(aclSetOutputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
+PORTACL_ABI_OF(aclSetTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
+PORTACL_ABI_OF(AclSetInputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
+PORTACL_ABI_OF(AclSetOutputTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
+PORTACL_ABI_OF(AclSetTensorAddr, aclnnStatus(aclOpExecutor*, size_t, aclTensor*, void*));
+PORTACL_ABI_OF(aclnnInit, aclnnStatus(const char*));
+PORTACL_ABI_OF(aclnnFinalize, aclnnStatus());
+PORTACL_ABI_OF(aclopCreateAttr, aclopAttr*());
+PORTACL_ABI_OF(aclopDestroyAttr, void(const aclopAttr*));
+PORTACL_ABI_OF(aclopDestroyHandle, void(aclopHandle*));
+PORTACL_ABI_OF(aclopSetAttrBool, aclError(aclopAttr*, const char*, uint8_t));
+PORTACL_ABI_OF(aclopSetAttrInt, aclError(aclopAttr*, const char*, int64_t));
+PORTACL_ABI_OF(aclopSetAttrFloat, aclError(aclopAttr*, const char*, float));
+PORTACL_ABI_OF(aclopSetAttrString, aclError(aclopAttr*, const char*, const char*));
+PORTACL_ABI_OF(aclopSetAttrListInt, aclError(aclopAttr*, const char*, int, const int64_t*));
+PORTACL_ABI_OF(aclopSetAttrListFloat, aclError(aclopAttr*, const char*, int, const float*));
+PORTACL_ABI_OF(aclopSetAttrListBool, aclError(aclopAttr*, const char*, int, const uint8_t*));
+PORTACL_ABI_OF(aclopCompileAndExecute,
+               aclError(const char*, int, const aclTensorDesc* const*, const aclDataBuffer* const*,
+                        int, const aclTensorDesc* const*, aclDataBuffer* const*, const aclopAttr*,
+                        aclopEngineType, aclopCompileType, const char*, aclrtStream));
+PORTACL_ABI_OF(aclopCompileAndExecuteV2,
+               aclError(const char*, int, aclTensorDesc**, aclDataBuffer**, int, aclTensorDesc**,
+                        aclDataBuffer**, aclopAttr*, aclopEngineType, aclopCompileType, const char*,
+                        aclrtStream));
+PORTACL_ABI_OF(aclopExecuteV2, aclError(const char*, int, aclTensorDesc**, aclDataBuffer**, int,
+                                        aclTensorDesc**, aclDataBuffer**, aclopAttr*, aclrtStream));
+PORTACL_ABI_OF(aclopCompile, aclError(const char*, int, const aclTensorDesc* const*, int,
+                                      const aclTensorDesc* const*, const aclopAttr*,
+                                      aclopEngineType, aclopCompileType, const char*));
+PORTACL_ABI_OF(aclopCreateHandle,
+               aclError(const char*, int, const aclTensorDesc* const*, int,
+                        const aclTensorDesc* const*, const aclopAttr*, aclopHandle**));
+PORTACL_ABI_OF(aclopExecWithHandle, aclError(aclopHandle*, int, const aclDataBuffer* const*, int,
+                                             aclDataBuffer* const*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact1dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
+                           aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact1dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double, double,
+                           aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact2dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact3dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnGridSampler2DBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t,
+                           bool, const aclBoolArray*, aclTensor*, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnGridSampler3DBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclTensor*, const aclTensor*, int64_t, int64_t,
+                           bool, const aclBoolArray*, aclTensor*, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnGridSampler2DBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnGridSampler3DBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact1dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, double, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact1d,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact2dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact2d,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact3dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, double, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearestExact3d,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnGridSampler2DGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnGridSampler2D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnGridSampler3DGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclTensor*, int64_t, int64_t, bool, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnGridSampler3D, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest1dV2GetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, float, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest1dV2, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest1dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest1d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest2dV2GetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, float, float, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest2dV2, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest2dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest2d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest3dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, double, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest3d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest1dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double,
+                           aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest1dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest2dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double, double,
+                           aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest2dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleNearest3dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, double, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleNearest3dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleLinear1dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleLinear1d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleLinear1dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleLinear1dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dBackwardV2GetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dBackwardV2,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dAAGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dAA,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dAABackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBilinear2dAABackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dAAGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dAA, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dAAGradGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleBicubic2dAAGrad,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleTrilinear3dGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, double, double, double,
+                           aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleTrilinear3d, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, const aclIntArray*, bool, double,
+                           double, double, aclTensor*, uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnUpsampleTrilinear3dBackward,
+               aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnResizeGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclFloatArray*, const char*, aclTensor*,
+                           uint64_t*, aclOpExecutor**));
+PORTACL_ABI_OF(aclnnResize, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(aclnnAffineGridGetWorkspaceSize,
+               aclnnStatus(const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*,
+                           aclOpExecutor**));
+PORTACL_ABI_OF(aclnnAffineGrid, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
+PORTACL_ABI_OF(portaclPlanUpsampleLinear, int32_t(const portaclTensor*, const portaclTensor*,
+                                                  int32_t, int32_t, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleLinearBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t, const double*,
+                       portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleCubic, int32_t(const portaclTensor*, const portaclTensor*,
+                                                 int32_t, int32_t, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleCubicBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t, const double*,
+                       portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleNearest,
+               int32_t(const portaclTensor*, const portaclTensor*, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanAffineGrid,
+               int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleNearestBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanAffineGridBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
+PORTACL_ABI_OF(portaclGetErrorMessage, const char*());
+PORTACL_ABI_OF(portaclGetVersion, const char*());
+PORTACL_ABI_OF(portaclGetInfo, const char*());
+PORTACL_ABI_OF(portaclGetDevice, const char*());
+PORTACL_ABI_OF(portaclSetDevice, int32_t(const char*));
+PORTACL_ABI_OF(portaclPlanEnqueue,
+               int32_t(const portaclPlan*, void* const*, void*, uint64_t, void*));
+PORTACL_ABI_OF(portaclGetEdition, const char*());
+PORTACL_ABI_OF(portaclGetProfile, const char*());
+PORTACL_ABI_OF(portaclGetImpl, const char*());
+PORTACL_ABI_OF(portaclPlanGetKernel, const char*(const portaclPlan*));
+PORTACL_ABI_OF(portaclSetNumThreads, int32_t(int32_t));
+PORTACL_ABI_OF(portaclGetNumThreads, int32_t());
+PORTACL_ABI_OF(portaclSetThreadPool, int32_t(const portaclThreadPool*));
+PORTACL_ABI_OF(portaclSetEdition, int32_t(const char*));
+PORTACL_ABI_OF(portaclSetProfile, int32_t(const char*));
+PORTACL_ABI_OF(portaclSetStrict, int32_t(int32_t));
+PORTACL_ABI_OF(portaclGetStrict, int32_t());
+PORTACL_ABI_OF(portaclSetImpl, int32_t(const char*));
+PORTACL_ABI_OF(portaclPlanUpsampleNearestExactBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleNearestExact,
+               int32_t(const portaclTensor*, const portaclTensor*, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanGridSampler2DBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*,
+                       const portaclTensor*, const portaclTensor*, int32_t, int32_t, int32_t,
+                       portaclPlan**));
+PORTACL_ABI_OF(portaclPlanGridSampler3DBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*,
+                       const portaclTensor*, const portaclTensor*, int32_t, int32_t, int32_t,
+                       portaclPlan**));
+PORTACL_ABI_OF(portaclPlanGridSampler2D,
+               int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int32_t,
+                       int32_t, int32_t, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanGridSampler3D,
+               int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int32_t,
+                       int32_t, int32_t, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanRun, int32_t(const portaclPlan*, void* const*, void*, uint64_t));
+PORTACL_ABI_OF(portaclPlanGetWorkspaceSize, uint64_t(const portaclPlan*));
+PORTACL_ABI_OF(portaclPlanDestroy, void(portaclPlan*));
 
 // ---- layouts -----------------------------------------------------------------------------------
 

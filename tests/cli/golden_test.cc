@@ -476,7 +476,8 @@ TEST_F(GoldenTest, FoldersOfBytesHaveArraysOfBytes) {
             0);
   const std::string bytes = Bytes<uint8_t>({0, 0, 1, 1, 2, 2});
   EXPECT_EQ(Read("want/g/out.bin"), bytes);
-  EXPECT_EQ(Read("want/g/out.npy"), NpyFile("|u1", "(1, 1, 6)", bytes));
+  EXPECT_THAT(Read("want/g/out.npy"), HasSubstr("'descr': '|u1'"));
+  EXPECT_EQ(Bytes(Elements<uint8_t>(Read("want/g/out.npy"))), bytes);
   EXPECT_EQ(Elements<double>(Read("want/g/out.bound.npy")), std::vector<double>(6, 0.0));
   EXPECT_EQ(Run({"compare", "want", "want"}).exit_code, 0);
 }

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#define PORTACL_SIGNATURE(name, ...) \
+#define PORTACL_ABI_OF(name, ...) \
   static_assert(std::is_same_v<decltype(name), __VA_ARGS__>, #name " has another signature")
 
 #endif  // PORTACL_TESTS_SUPPORT_API_ABI_H_
