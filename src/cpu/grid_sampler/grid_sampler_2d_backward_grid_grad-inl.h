@@ -41,15 +41,18 @@ class GridGradFinisher {
 
   // Points [first, last).
   void Run(int64_t first, int64_t last) const {
-    ForGridVectors<2>(call_.grid_at, grid_, first, last,
-                      [&](int64_t p, int64_t count, V x, V y, V) PORTACL_INLINE_LAMBDA {
-                        if (call_.slopes) {
+    if (call_.slopes) {
+      ForGridVectors<2>(call_.grid_at, grid_, first, last,
+                        [&](int64_t p, int64_t count, V x, V y, V) PORTACL_INLINE_LAMBDA {
                           Finish(p, count, x, y);
-                        } else {
-                          x = y = hn::Zero(D());
-                        }
-                        WritePoints(D(), at_, out_, p, count, x, y);
-                      });
+                          WritePoints(D(), at_, out_, p, count, x, y);
+                        });
+    } else {  // zeros, and nobody need have a grid
+      const int64_t lanes = Length(D());
+      for (int64_t p = first; p < last; p += lanes) {
+        WritePoints(D(), at_, out_, p, std::min(lanes, last - p), hn::Zero(D()), hn::Zero(D()));
+      }
+    }
     if (kCanShare) hwy::FlushStream();
   }
 
