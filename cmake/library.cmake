@@ -67,7 +67,7 @@ endif()
 # their time).
 set_source_files_properties(
   "${PROJECT_SOURCE_DIR}/src/cpu/grid_sampler/grid_sampler_2d_backward_planar.cc"
-  "${PROJECT_SOURCE_DIR}/src/cpu/grid_sampler/grid_sampler_2d_backward_owned.cc"
+  "${PROJECT_SOURCE_DIR}/src/cpu/grid_sampler/grid_sampler_backward_owned.cc"
   PROPERTIES COMPILE_OPTIONS "-fno-tree-slp-vectorize")
 
 # Why: see the file. Its own marks tell the sanitizer where loops begin and end.

@@ -8,10 +8,7 @@
 #include "base/fork.h"
 #include "cuda/kernels.h"
 #if !defined(PORTACL_SCALAR_ONLY)
-#include "cpu/grid_sampler/grid_sampler_2d.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
-#include "cpu/grid_sampler/grid_sampler_3d.h"
-#include "cpu/grid_sampler/grid_sampler_3d_backward.h"
+#include "cpu/grid_sampler/grid_sampler.h"
 #include "cpu/resize/resample.h"
 #include "cpu/resize/upsample_nearest_exact.h"
 #include "cpu/resize/upsample_nearest_exact_backward.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
+#include "cpu/grid_sampler/grid_sampler.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "ref/grid_sampler_backward.h"

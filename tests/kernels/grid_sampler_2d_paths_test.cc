@@ -8,8 +8,8 @@
 
 #include "base/dtype.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
-#include "cpu/grid_sampler/grid_sampler_2d_plan.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"

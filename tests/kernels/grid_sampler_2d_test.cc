@@ -1,6 +1,6 @@
 // The vectorised kernels of grid sampling equal the reference bit by bit: on every instruction set
 // of the machine, for every mode, type, layout and number of threads.
-#include "cpu/grid_sampler/grid_sampler_2d.h"
+#include "cpu/grid_sampler/grid_sampler.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

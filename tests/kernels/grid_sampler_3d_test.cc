@@ -1,7 +1,7 @@
 // The vectorised kernels of grid sampling of volumes and of its gradients equal the reference bit
 // by bit: on every instruction set of the machine, for every mode, type, layout, mask and number of
 // threads.
-#include "cpu/grid_sampler/grid_sampler_3d.h"
+#include "cpu/grid_sampler/grid_sampler.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "cpu/grid_sampler/grid_sampler_3d_backward.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "ref/grid_sampler.h"

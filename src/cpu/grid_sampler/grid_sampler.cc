@@ -4,12 +4,8 @@
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
-#include "cpu/grid_sampler/grid_sampler_2d.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward.h"
-#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d.h"
-#include "cpu/grid_sampler/grid_sampler_3d_backward.h"
-#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

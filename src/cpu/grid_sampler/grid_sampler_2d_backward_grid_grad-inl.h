@@ -12,9 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/half.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_source-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
 
@@ -42,43 +41,62 @@ class GridGradFinisher {
 
   // Points [first, last).
   void Run(int64_t first, int64_t last) const {
-    HWY_ALIGN F x[kGroup] = {};
-    HWY_ALIGN F y[kGroup] = {};
-    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
-      if (call_.slopes) FinishGroup(p, count, x, y);
-      StoreGridGrad(x, y, p, count);
+    if (call_.slopes) {
+      ForGridVectors<2>(call_.grid_at, grid_, first, last,
+                        [&](int64_t p, int64_t count, V x, V y, V) PORTACL_INLINE_LAMBDA {
+                          Finish(p, count, x, y);
+                          WritePoints(D(), at_, out_, p, count, x, y);
+                        });
+    } else {  // zeros, and nobody need have a grid
+      const int64_t lanes = Length(D());
+      for (int64_t p = first; p < last; p += lanes) {
+        WritePoints(D(), at_, out_, p, std::min(lanes, last - p), hn::Zero(D()), hn::Zero(D()));
+      }
     }
     if (kCanShare) hwy::FlushStream();
   }
 
  private:
-  // The totals of a group over the blocks, in ascending order of the blocks.
-  void SumInOrder(int64_t first, int64_t count, F* sum_x, F* sum_y) const {
-    const PointTag<F> d;
+  using D = PointTag<F>;
+  using V = hn::Vec<D>;
+
+  // From coordinates to gradients: the totals over the blocks, times the coordinate's slope.
+  HWY_INLINE void Finish(int64_t first, int64_t count, V& x, V& y) const {
+    const D d;
+    V slope_x, slope_y;
+    hn::Mask<D> unusable, infinite;
+    LocatePoints(d, geometry_, Axes(x, y), Axes(slope_x, slope_y), unusable, infinite);
+    x = hn::Zero(d);
+    y = x;
+    if (in_lists_) {
+      SumFromLists(first, count, x, y);
+    } else {
+      SumInOrder(first, count, x, y);
+    }
+    x = FinishGrad(d, x, slope_x, unusable, infinite);
+    y = FinishGrad(d, y, slope_y, unusable, infinite);
+  }
+
+  // The totals of a vector of points over the blocks, in ascending order of the blocks.
+  HWY_INLINE void SumInOrder(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
+    const D d;
+    HWY_ALIGN F copy[2 * hn::MaxLanes(D())] = {};
     for (int64_t block = 0; block < g_.blocks.count; ++block) {
-      F* sums = scratch_.partial + (block * g_.partial_points + first) * 2;
-      if (count == int64_t{kGroup}) {
-        for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-          auto add_x = hn::Zero(d);
-          auto add_y = hn::Zero(d);
-          LoadDeinterleaved2(d, sums + 2 * i, add_x, add_y);
-          hn::Store(hn::Add(hn::Load(d, sum_x + i), add_x), d, sum_x + i);
-          hn::Store(hn::Add(hn::Load(d, sum_y + i), add_y), d, sum_y + i);
-        }
-        if (call_.Shared()) Release(sums);
-        continue;
-      }
-      for (int64_t k = 0; k < count; ++k) {
-        sum_x[k] += sums[2 * k];
-        sum_y[k] += sums[2 * k + 1];
-      }
+      F* const sums = scratch_.partial + (block * g_.partial_points + first) * 2;
+      const bool whole = count == Length(d);
+      if (!whole) std::copy_n(sums, 2 * count, copy);
+      V x, y;
+      LoadDeinterleaved2(d, whole ? sums : copy, x, y);
+      sum_x = hn::Add(sum_x, x);
+      sum_y = hn::Add(sum_y, y);
+      if (whole && call_.Shared()) Release(sums);
     }
   }
 
   // The same where the sums are in the order of the lists.
-  void SumFromLists(int64_t first, int64_t count, F* sum_x, F* sum_y) const {
+  HWY_INLINE void SumFromLists(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
     const hn::CappedTag<F, 2> pair;
+    HWY_ALIGN F totals[2 * hn::MaxLanes(D())] = {};
     for (int64_t k = 0; k < count; ++k) {
       const int32_t* place = scratch_.place + first + k;
       const int64_t later = place[kFetchAhead];  // behind the last point any number
@@ -88,67 +106,17 @@ class GridGradFinisher {
         FetchElement<3>(sums, 2 * later);
         total = hn::Add(total, hn::LoadU(pair, sums + 2 * int64_t{*place}));
       }
-      HWY_ALIGN F both[2];
-      hn::Store(total, pair, both);
-      sum_x[k] = both[0];
-      sum_y[k] = both[1];
+      hn::StoreU(total, pair, totals + 2 * k);
     }
+    LoadDeinterleaved2(D(), totals, sum_x, sum_y);
   }
 
-  // The totals over the blocks, times the coordinate's slope.
-  void FinishGroup(int64_t first, int64_t count, F* x, F* y) const {
-    const PointTag<F> d;
-    HWY_ALIGN F sum_x[kGroup] = {};
-    HWY_ALIGN F sum_y[kGroup] = {};
-    if (in_lists_) {
-      SumFromLists(first, count, sum_x, sum_y);
-    } else {
-      SumInOrder(first, count, sum_x, sum_y);
-    }
-    HWY_ALIGN F grid_x[kGroup];
-    HWY_ALIGN F grid_y[kGroup];
-    ReadGrid<T>(call_.grid_at, grid_, first, count, grid_x, grid_y);
-    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-      auto unusable = hn::MaskFromVec(hn::Zero(d));
-      auto infinite = unusable;
-      auto slope_x = hn::Zero(d);
-      auto slope_y = hn::Zero(d);
-      Locate(d, hn::Load(d, grid_x + i), geometry_.x, geometry_.rule, slope_x, unusable, infinite);
-      Locate(d, hn::Load(d, grid_y + i), geometry_.y, geometry_.rule, slope_y, unusable, infinite);
-      const auto finish = [&](const F* sum, auto slope, F* to) HWY_ATTR {
-        hn::Store(FinishGrad(d, hn::Load(d, sum + i), slope, unusable, infinite), d, to + i);
-      };
-      finish(sum_x, slope_x, x);
-      finish(sum_y, slope_y, y);
-    }
-  }
-
-  // Writes a group's totals, which nobody needs any more, past the caches: see Shared().
-  static void Release(F* totals) {
-    const PointTag<F> d;
-    for (size_t i = 0; i < 2 * kGroup; i += hn::Lanes(d)) {
-      hn::Stream(hn::Zero(d), d, totals + i);
-    }
-  }
-
-  void StoreGridGrad(const F* x, const F* y, int64_t first, int64_t count) const {
-    const PointStrides& at = at_;
-    if (HasDensePairs(at) && count == int64_t{kGroup}) {
-      const PointTag<F> d;
-      for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-        HWY_ALIGN F pairs[2 * kGroup];
-        hn::StoreInterleaved2(hn::Load(d, x + i), hn::Load(d, y + i), d, pairs);
-        T* to = out_ + 2 * (first + static_cast<int64_t>(i));
-        StoreNarrow(hn::Load(d, pairs), d, to);
-        StoreNarrow(hn::Load(d, pairs + hn::Lanes(d)), d, to + hn::Lanes(d));
-      }
-      return;
-    }
-    for (int64_t k = 0; k < count; ++k) {
-      T* to = out_ + at.OffsetOf(first + k);
-      to[0] = base::Narrow<T>(x[k]);
-      to[at.channel_stride] = base::Narrow<T>(y[k]);
-    }
+  // Writes the totals of a vector of points, which nobody needs any more, past the caches: see
+  // Shared().
+  static HWY_INLINE void Release(F* totals) {
+    const D d;
+    hn::Stream(hn::Zero(d), d, totals);
+    hn::Stream(hn::Zero(d), d, totals + hn::Lanes(d));
   }
 
   const SlabCall<T>& call_;

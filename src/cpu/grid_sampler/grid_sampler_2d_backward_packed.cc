@@ -12,8 +12,8 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -85,12 +85,12 @@ class PackedImage {
 
   // ---- points -----------------------------------------------------------------------------------
 
-  HWY_INLINE void AddPoints(V grid_x, V grid_y, int64_t first, int64_t count) const {
+  HWY_INLINE void AddPoints(V x, V y, int64_t first, int64_t count) const {
     const D d;
     const DI di;
-    V x, y, slope_x, slope_y;
+    V slope_x, slope_y;
     hn::Mask<D> unusable, infinite;
-    LocateAny(d, geometry_, grid_x, grid_y, x, y, slope_x, slope_y, unusable, infinite);
+    LocatePoints(d, geometry_, Axes(x, y), Axes(slope_x, slope_y), unusable, infinite);
     const V x0 = hn::Floor(x);
     const V y0 = hn::Floor(y);
     V tx, ux, ty, uy, nw, ne, sw, se;

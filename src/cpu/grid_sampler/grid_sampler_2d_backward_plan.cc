@@ -1,4 +1,5 @@
 // Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
+// Longer than other files: seven paths, whose conditions are read side by side.
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 
 #include <hwy/base.h>
@@ -7,7 +8,7 @@
 #include <array>
 #include <bit>
 
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"

@@ -14,7 +14,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_planar_planes-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_planar_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
 #include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "ops/grid_sampler_2d_backward_params.h"
@@ -137,7 +137,7 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
     V x, y, slope_x, slope_y;
     hn::Mask<D> unusable, infinite;
     LoadDeinterleaved2(d, grid + 2 * i, x, y);
-    LocateAny(d, geometry, x, y, x, y, slope_x, slope_y, unusable, infinite);
+    LocatePoints(d, geometry, Axes(x, y), Axes(slope_x, slope_y), unusable, infinite);
     hn::Store(slope_x, d, batch->slope_x + i);
     hn::Store(slope_y, d, batch->slope_y + i);
     V x0, y0;

@@ -15,7 +15,7 @@
 
 #include "base/half.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"

@@ -1,5 +1,7 @@
 // The gradients on slabs: points are sorted into row strips, strips are summed on pixel-major
-// slabs, block of channels by block, and the blocks' gridGrad sums are added in order.
+// slabs, block of channels by block, and the blocks' gridGrad sums are added in order. Apart from
+// volumes' blocks (grid_sampler_3d_backward_blocks.cc), whose owners look at all points: they have
+// no lists, and their cells no frame.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
 #include "cpu/vector/highway.h"
@@ -14,7 +16,8 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/fetch.h"
 #include "runtime/parallel.h"
 
@@ -26,35 +29,15 @@ namespace {
 using Params = ops::GridSampler2DBackwardParams;
 using ops::Interpolation;
 
-// gradOutput of one image and block.
-template <class T>
-struct GradOutputBlock {
-  const T* base;  // point 0, the block's first channel
-  PointStrides at;
-  int64_t channels;
-};
-
-// Points one after the other in memory are transposed together, others one by one.
+// gradOutput of points, from a PointBlock. Those of a list that follow each other need no list.
 template <class T, int L, class F = base::ComputeType<T>>
 void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
-  const auto& from = *static_cast<const GradOutputBlock<T>*>(source);
+  const auto& from = *static_cast<const PointBlock<const T>*>(source);
   if (index != nullptr && index[count - 1] - index[0] == count - 1) {
     first = index[0];
     index = nullptr;
   }
-  Planar<const T> planar = {from.base, from.at.channel_stride, from.at.pixel_stride, from.channels,
-                            count};
-  if (index == nullptr && from.at.flat) {
-    planar.base += first * from.at.pixel_stride;
-    ReadPixels<T, L, Beside::kNothing>(planar, to, L);
-    return;
-  }
-  planar.pixels = 1;
-  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
-  for (int64_t k = 0; k < count; ++k) {
-    planar.base = from.base + from.at.OffsetOf(index != nullptr ? index[k] : first + k);
-    ReadPixels<T, L, Beside::kNothing>(planar, to + k * L, L);
-  }
+  ReadPointBlock<L>(from, first, index, count, to);
 }
 
 // The same from `gathered`: L lanes a point, in the order of the points' numbers.
@@ -129,7 +112,7 @@ class Backward {
 
   // ---- gradOutput -------------------------------------------------------------------------------
 
-  GradOutputBlock<T> GradOutputOf(int64_t n, int64_t block) const {
+  PointBlock<const T> GradOutputOf(int64_t n, int64_t block) const {
     const T* base = static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0] +
                     g_.blocks.FirstChannel(block) * p_.grad_output_stride[1];
     return {base, grad_output_at_, g_.blocks.ChannelsOf(block)};
@@ -143,7 +126,7 @@ class Backward {
     for (int64_t block = begin; block < end; ++block) {
       g_.blocks.WithLanes(block, [&](auto lanes) {
         call_.ForChunks(images, [&](int64_t i, int64_t, int64_t first, int64_t last) HWY_ATTR {
-          const GradOutputBlock<T> from = GradOutputOf(images.first + i, block);
+          const PointBlock<const T> from = GradOutputOf(images.first + i, block);
           F* const to = GatheredOf(block, call_.ScratchOf(images, i));
           for (int64_t p = first; p < last; p += 64) {
             const int64_t count = std::min<int64_t>(64, last - p);
@@ -197,7 +180,7 @@ class Backward {
     F* slab = call_.SlabOf(slot);
     const int64_t first_row = g_.strips == 1 ? 0 : strip << g_.shift;
     const int64_t end_row = g_.strips == 1 ? s_.h : std::min(s_.h, (strip + 1) << g_.shift);
-    const GradOutputBlock<T> grad_output = GradOutputOf(n, block);
+    const PointBlock<const T> grad_output = GradOutputOf(n, block);
     StripJob<F> job = {};
     job.geometry = call_.geometry;
     job.pitch = g_.pitch;

@@ -24,7 +24,7 @@
 
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 
 namespace portacl::cpu {
 

@@ -1,5 +1,5 @@
-// Bilinear taps of a vector of points, straight from the planes: a point in each lane, both taps of
-// an image row read as one pair of neighbours. Per target.
+// Vectors of points: their tensors read and written, a point in each lane, and elements gathered
+// for them. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
@@ -8,14 +8,14 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
 #include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -60,6 +60,17 @@ HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t f
   }
   size_t axis = 0;
   ((axes = hn::Load(d, copy[axis++])), ...);
+}
+
+// The same for as many axes as there are.
+template <int kAxes, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
+                           const Axes<V>& to) {
+  if constexpr (kAxes == 2) {
+    ReadPoints(d, at, grid, first, count, to.x, to.y);
+  } else {
+    ReadPoints(d, at, grid, first, count, to.x, to.y, to.z);
+  }
 }
 
 // The plane at `from` at `count` points from `first` on; the other lanes are 0.
@@ -118,85 +129,62 @@ HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, 
   }
 }
 
-// ---- pairs --------------------------------------------------------------------------------------
+template <int kAxes, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, int64_t count,
+                            const Axes<V>& from) {
+  if constexpr (kAxes == 2) {
+    WritePoints(d, at, out, first, count, from.x, from.y);
+  } else {
+    WritePoints(d, at, out, first, count, from.x, from.y, from.z);
+  }
+}
 
-// The planes that ServesPairs() allows.
-struct PairPlane {
-  int32_t height;
-  int32_t width;
-  int32_t row_stride;
+// ---- points by blocks of channels ---------------------------------------------------------------
+
+// Some channels of an image's or volume's points.
+template <class T>
+struct PointBlock {
+  T* base;  // point 0, the first channel
+  PointStrides at;
+  int64_t channels;
 };
 
-inline PairPlane PairPlaneOf(const ops::GridSampler2DShape& s,
-                             const std::array<int64_t, 4>& stride) {
-  return {static_cast<int32_t>(s.h), static_cast<int32_t>(s.w),
-          s.h == 1 ? 0 : static_cast<int32_t>(stride[2])};
-}
-
-// Whether Unpadded() coordinates are all strictly inside the image: padding then leaves them alone
-// (but for reflection, which rounds), and all four taps of each point are inside.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE bool AreInside(D d, V x, V y, const PointGeometry<hn::TFromD<D>>& geometry) {
-  const V zero = hn::Zero(d);
-  const auto inside_x = hn::And(hn::Gt(x, zero), hn::Lt(x, hn::Set(d, geometry.x.last)));
-  const auto inside_y = hn::And(hn::Gt(y, zero), hn::Lt(y, hn::Set(d, geometry.y.last)));
-  return hn::AllTrue(d, hn::And(inside_x, inside_y));
-}
-
-// Planes and points of a call whose taps are gathered.
-template <class F>
-struct PairSource {
-  using D = PointTag<F>;
-  using V = hn::Vec<D>;
-
-  PairPlane plane;
-  PointGeometry<F> geometry;
-  PointStrides grid_at;
-
-  template <class Params>
-  explicit PairSource(const Params& p)
-      : plane(PairPlaneOf(p.shape, p.input_stride)),
-        geometry(PointGeometryOf<F>(p.shape)),
-        grid_at(GridPointsOf(p.shape, p.grid_stride)) {}
-
-  // Coordinates that no padding concerns. False where it may concern one of them.
-  HWY_INLINE bool LocateInside(V grid_x, V grid_y, V& x, V& y) const {
-    const D d;
-    x = Unpadded(d, grid_x, geometry.x, geometry.rule);
-    y = Unpadded(d, grid_y, geometry.y, geometry.rule);
-    return geometry.rule.padding != ops::Padding::kReflection && AreInside(d, x, y, geometry);
+// Points first, first + 1, ... or index[0], index[1], ... to to[count][L], rounding nothing. Points
+// one after the other in memory are transposed together, others one by one.
+template <int L, class T, class F = base::ComputeType<T>>
+void ReadPointBlock(const PointBlock<const T>& from, int64_t first, const int32_t* index,
+                    int64_t count, F* to) {
+  Planar<const T> planar = {from.base, from.at.channel_stride, from.at.pixel_stride, from.channels,
+                            count};
+  if (index == nullptr && from.at.flat) {
+    planar.base += first * from.at.pixel_stride;
+    return ReadPixels<T, L, Beside::kNothing>(planar, to, L);
   }
-
-  // Of the pixels at whole coordinates inside the image.
-  HWY_INLINE hn::Vec<IndexTag<D>> OffsetsOf(V x, V y) const {
-    const D d;
-    const IndexTag<D> di;
-    return hn::Add(hn::Mul(ToIndex(d, y), hn::Set(di, plane.row_stride)), ToIndex(d, x));
+  planar.pixels = 1;
+  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
+  for (int64_t k = 0; k < count; ++k) {
+    planar.base = from.base + from.at.OffsetOf(index != nullptr ? index[k] : first + k);
+    ReadPixels<T, L, Beside::kNothing>(planar, to + k * L, L);
   }
-};
-
-// Where the pairs of taps of any points are, as offsets in a plane; points without taps have the
-// coordinate kNowhere.
-//
-//   nw ne    at `upper`     Where a tap is outside the image the pair is the nearest one inside:
-//   sw se    at `lower`     see KeepInside(), which needs the taps' column and row.
-template <class D, class V = hn::Vec<D>, class VI = hn::Vec<IndexTag<D>>>
-HWY_INLINE void PlacePairs(D d, V x0, V y0, const PairPlane& plane, VI& column, VI& row, VI& upper,
-                           VI& lower) {
-  const IndexTag<D> di;
-  const VI zero = hn::Zero(di);
-  const VI last_row = hn::Set(di, plane.height - 1);
-  // Far away the index is one of the least or greatest: outside as well.
-  column = ToIndex(d, x0);
-  row = ToIndex(d, y0);
-  const VI pair = hn::Min(hn::Max(column, zero), hn::Set(di, plane.width - 2));
-  const auto at = [&](VI from) HWY_ATTR {
-    const VI nearest = hn::Min(hn::Max(from, zero), last_row);
-    return hn::Add(hn::Mul(nearest, hn::Set(di, plane.row_stride)), pair);
-  };
-  upper = at(row);
-  lower = at(hn::Add(row, hn::Set(di, 1)));
 }
+
+// From values[count][L], rounded once, to points first, first + 1, ...
+template <int L, class T, class F = base::ComputeType<T>>
+void WritePointBlock(const F* values, int64_t first, int64_t count, const PointBlock<T>& to) {
+  Planar<T> planar = {to.base, to.at.channel_stride, to.at.pixel_stride, to.channels, count};
+  if (to.at.flat) {
+    planar.base += first * to.at.pixel_stride;
+    return WritePixels<T, L>(values, L, planar);
+  }
+  planar.pixels = 1;
+  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
+  for (int64_t k = 0; k < count; ++k) {
+    planar.base = to.base + to.at.OffsetOf(first + k);
+    WritePixels<T, L>(values + k * L, L, planar);
+  }
+}
+
+// ---- elements -----------------------------------------------------------------------------------
 
 #if HWY_TARGET == HWY_AVX3
 inline constexpr size_t kVectorBytes = 64;
@@ -288,34 +276,6 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
   }
 }
 
-// Where the pixels at (column, row), inside the image, of a vector of points are in every plane.
-// `at`: of 16-bit types the pixel or its left neighbour, as nothing is gathered 16 bits at a time;
-// `east`: of these 1 where it is the latter.
-template <class T, class VI>
-HWY_INLINE void LocatePixels(const PairPlane& size, VI column, VI row, VI& at, VI& east) {
-  const hn::DFromV<VI> di;
-  const VI line = hn::Mul(row, hn::Set(di, size.row_stride));
-  const VI pair = sizeof(T) == 2 ? hn::Min(column, hn::Set(di, size.width - 2)) : column;
-  at = hn::Add(line, pair);
-  east = hn::Sub(column, pair);
-}
-
-// The pixel of each lane, from LocatePixels().
-template <class T, class D, class VI>
-HWY_INLINE hn::Vec<D> GatherPixels(D d, const T* plane, VI at, VI east_of_pair) {
-  if constexpr (std::is_same_v<T, double>) {
-    return GatherAt<8>(d, plane, hn::PromoteTo(hn::RebindToSigned<D>(), at));
-  } else if constexpr (std::is_same_v<T, float>) {
-    return GatherAt<4>(d, plane, at);
-  } else {
-    const IndexTag<D> di;
-    auto west = hn::Zero(d);
-    auto east = west;
-    GatherPairs(d, plane, at, west, east);
-    return hn::IfThenElse(hn::RebindMask(d, hn::Gt(east_of_pair, hn::Zero(di))), east, west);
-  }
-}
-
 // A mask of index lanes for the lanes of values.
 template <class D>
 HWY_INLINE hn::Mask<D> ValueMask(D d, hn::Mask<IndexTag<D>> mask) {
@@ -325,30 +285,6 @@ HWY_INLINE hn::Mask<D> ValueMask(D d, hn::Mask<IndexTag<D>> mask) {
   } else {
     return hn::RebindMask(d, mask);
   }
-}
-
-// Makes taps of the pairs that GatherPairs() read where PlacePairs() said: those outside the image
-// become `nothing`.
-template <class D, class V = hn::Vec<D>, class VI = hn::Vec<IndexTag<D>>>
-HWY_INLINE void KeepInside(D d, const PairPlane& plane, VI column, VI row, V nothing, V& nw, V& ne,
-                           V& sw, V& se) {
-  const IndexTag<D> di;
-  const VI one = hn::Set(di, 1);
-  const VI width = hn::Set(di, plane.width);
-  const VI height = hn::Set(di, plane.height);
-  const auto left = ValueMask(d, hn::Lt(column, hn::Zero(di)));
-  const auto right = ValueMask(d, hn::Eq(column, hn::Set(di, plane.width - 1)));
-  const auto west = ValueMask(d, IsBelow(di, column, width));
-  const auto east = ValueMask(d, IsBelow(di, hn::Add(column, one), width));
-  const auto north = ValueMask(d, IsBelow(di, row, height));
-  const auto south = ValueMask(d, IsBelow(di, hn::Add(row, one), height));
-  const auto keep = [&](auto line, V& first, V& second) HWY_ATTR {
-    const V pair_first = first;
-    first = hn::IfThenElse(hn::And(line, west), hn::IfThenElse(right, second, first), nothing);
-    second = hn::IfThenElse(hn::And(line, east), hn::IfThenElse(left, pair_first, second), nothing);
-  };
-  keep(north, nw, ne);
-  keep(south, sw, se);
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

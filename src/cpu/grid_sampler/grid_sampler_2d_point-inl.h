@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cpu/grid_sampler/grid_sampler_2d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "ops/grid_sampler_2d_params.h"
@@ -197,29 +197,72 @@ HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const Po
   return hn::IfThenElse(inside, at, hn::Set(d, F{-1}));
 }
 
-// Padded coordinates of a vector of points and their slopes; those without taps, infinite and
+// A vector for each axis of a vector of points: references, because SVE's vectors cannot be members
+// of a struct. Nobody looks at the z of images.
+template <class V>
+struct Axes {
+  Axes(V& of_x, V& of_y) : x(of_x), y(of_y), z(of_y) {}
+  Axes(V& of_x, V& of_y, V& of_z) : x(of_x), y(of_y), z(of_z) {}
+
+  V& x;
+  V& y;
+  V& z;
+};
+
+// From coordinates on the grid to padded ones, and their slopes; points without taps, infinite and
 // unusable ones, are nowhere.
-template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
-HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
-                          V& x, V& y, V& slope_x, V& slope_y, M& unusable, M& infinite) {
+template <class D, class Geometry, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, const Axes<V>& slope,
+                             M& unusable, M& infinite) {
   using F = hn::TFromD<D>;
+  constexpr bool kVolume = Geometry::kAxes == 3;
+  const PointRule& rule = geometry.rule;
   unusable = hn::MaskFromVec(hn::Zero(d));
   infinite = unusable;
-  const V at_x = Locate(d, grid_x, geometry.x, geometry.rule, slope_x, unusable, infinite);
-  const V at_y = Locate(d, grid_y, geometry.y, geometry.rule, slope_y, unusable, infinite);
+  at.x = Locate(d, at.x, geometry.x, rule, slope.x, unusable, infinite);
+  at.y = Locate(d, at.y, geometry.y, rule, slope.y, unusable, infinite);
+  if constexpr (kVolume) at.z = Locate(d, at.z, geometry.z, rule, slope.z, unusable, infinite);
   const auto none = hn::Or(unusable, infinite);
-  const V nowhere =
-      hn::Set(d, geometry.rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
-  x = hn::IfThenElse(none, nowhere, at_x);
-  y = hn::IfThenElse(none, nowhere, at_y);
+  const V nowhere = hn::Set(d, rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
+  at.x = hn::IfThenElse(none, nowhere, at.x);
+  at.y = hn::IfThenElse(none, nowhere, at.y);
+  if constexpr (kVolume) at.z = hn::IfThenElse(none, nowhere, at.z);
 }
 
-template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
-HWY_INLINE void LocateAny(D d, const PointGeometry<hn::TFromD<D>>& geometry, V grid_x, V grid_y,
-                          V& x, V& y, M& unusable) {
-  V slope_x, slope_y;
-  M infinite;
-  LocateAny(d, geometry, grid_x, grid_y, x, y, slope_x, slope_y, unusable, infinite);
+// The same where nobody asks for slopes. Returns which points are unusable.
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>& at) {
+  V slope_x, slope_y, slope_z;
+  hn::Mask<D> unusable, infinite;
+  LocatePoints(d, geometry, at, Axes(slope_x, slope_y, slope_z), unusable, infinite);
+  return unusable;
+}
+
+// Whether no padding concerns any of these points: strictly inside, with all taps. `to` gets their
+// coordinates, which otherwise mean nothing. (Reflection rounds even inside.)
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
+                             const Axes<V>& to) {
+  const auto locate = [&](V from, const auto& axis, V& at) PORTACL_INLINE_LAMBDA {
+    at = Unpadded(d, from, axis, geometry.rule);
+    return hn::And(hn::Gt(at, hn::Zero(d)), hn::Lt(at, hn::Set(d, axis.last)));
+  };
+  auto inside = hn::And(locate(grid.x, geometry.x, to.x), locate(grid.y, geometry.y, to.y));
+  if constexpr (Geometry::kAxes == 3) inside = hn::And(inside, locate(grid.z, geometry.z, to.z));
+  return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside);
+}
+
+// LocatePoints() for kernels whose points are mostly inside.
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at) {
+  V x, y, z;
+  if (HWY_LIKELY(LocateInside(d, geometry, at, Axes(x, y, z)))) {
+    at.x = x;
+    at.y = y;
+    if constexpr (Geometry::kAxes == 3) at.z = z;
+    return hn::MaskFromVec(hn::Zero(d));
+  }
+  return LocatePoints(d, geometry, at);
 }
 
 // gridGrad along one axis of points anywhere, from the sum over their channels.
@@ -237,11 +280,9 @@ HWY_INLINE void LocateGroup(const F* HWY_RESTRICT grid_x, const F* HWY_RESTRICT 
                             F* HWY_RESTRICT y) {
   const PointTag<F> d;
   for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-    auto at_x = hn::Zero(d);
-    auto at_y = at_x;
-    auto unusable = hn::MaskFromVec(at_x);
-    LocateAny(d, geometry, hn::LoadU(d, grid_x + i), hn::LoadU(d, grid_y + i), at_x, at_y,
-              unusable);
+    auto at_x = hn::LoadU(d, grid_x + i);
+    auto at_y = hn::LoadU(d, grid_y + i);
+    LocatePoints(d, geometry, Axes(at_x, at_y));
     hn::StoreU(at_x, d, x + i);
     hn::StoreU(at_y, d, y + i);
   }

@@ -1,4 +1,6 @@
-// Grid sampling on pixel-major slabs: a vector of channels per tap and point.
+// Grid sampling on pixel-major slabs: a vector of channels per tap and point. Apart from volumes'
+// blocks (grid_sampler_3d_blocks.cc): a slab has cells around the image, so that no tap is asked
+// whether it is inside, while a block has none and asks; the passes over points share no loop.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_slab.cc"
 #include "cpu/vector/highway.h"
@@ -7,8 +9,9 @@
 #include <limits>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -242,21 +245,10 @@ class Sampling {
 
   template <int L>
   void WriteOutput(int64_t n, int64_t block, int64_t first, int64_t count, const F* sums) const {
-    T* base = static_cast<T*>(p_.output) + n * p_.output_stride[0] +
-              g_.blocks.FirstChannel(block) * p_.output_stride[1];
-    Planar<T> to = {base, output_at_.channel_stride, output_at_.pixel_stride,
-                    g_.blocks.ChannelsOf(block), count};
-    if (output_at_.flat) {
-      to.base += first * output_at_.pixel_stride;
-      WritePixels<T, L>(sums, L, to);
-      return;
-    }
-    to.pixels = 1;
-    if (to.pixel_stride == 1) to.pixel_stride = 2;  // one pixel: no tile
-    for (int64_t k = 0; k < count; ++k) {
-      to.base = base + output_at_.OffsetOf(first + k);
-      WritePixels<T, L>(sums + k * L, L, to);
-    }
+    T* const base = static_cast<T*>(p_.output) + n * p_.output_stride[0] +
+                    g_.blocks.FirstChannel(block) * p_.output_stride[1];
+    const PointBlock<T> to = {base, output_at_, g_.blocks.ChannelsOf(block)};
+    WritePointBlock<L>(sums, first, count, to);
   }
 
   const Params& p_;

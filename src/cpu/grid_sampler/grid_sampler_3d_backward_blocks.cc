@@ -1,5 +1,5 @@
 // Both gradients of volumes with many channels, trilinear and tricubic: a block of channels in the
-// lanes of vectors, point by point.
+// lanes of vectors, point by point. Why images' slabs are apart: grid_sampler_2d_backward_slab.cc.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_backward_blocks.cc"
 #include "cpu/vector/highway.h"
@@ -9,9 +9,9 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -49,7 +49,7 @@ class BlockedVolume {
       : p_(p),
         plan_(plan),
         n_(n),
-        geometry_(VolumeGeometryOf<F>(p.shape)),
+        geometry_(PointGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
         voxels_(p.shape, plan.VoxelElements(p), slot),
@@ -134,13 +134,13 @@ class BlockedVolume {
     const IndexTag<PointTag<F>> di;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
     auto any = hn::Zero(di);
-    ForGridVectors(grid_at_, grid, first, first + count,
-                   [&](int64_t p, int64_t left, auto x, auto y, auto z) PORTACL_INLINE_LAMBDA {
-                     LocateTaps(geometry_, x, y, z);
-                     const auto listed = Place(x, y, z, p - first, batch);
-                     const auto exist = hn::FirstN(di, static_cast<size_t>(left));
-                     any = hn::Or(any, hn::IfThenElseZero(exist, listed));
-                   });
+    ForGridVectors<3>(grid_at_, grid, first, first + count,
+                      [&](int64_t p, int64_t left, auto x, auto y, auto z) PORTACL_INLINE_LAMBDA {
+                        LocateTaps(PointTag<F>(), geometry_, Axes(x, y, z));
+                        const auto listed = Place(x, y, z, p - first, batch);
+                        const auto exist = hn::FirstN(di, static_cast<size_t>(left));
+                        any = hn::Or(any, hn::IfThenElseZero(exist, listed));
+                      });
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
   }
 
@@ -159,14 +159,14 @@ class BlockedVolume {
       taps = TapsInSlab<F>(batch->group, at, batch->first_plane, batch->end_plane);
     } else {
       taps = PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
-      taps = hn::And(taps, TapsInPlanes(di, plane, batch->first_plane, batch->end_plane));
+      taps = hn::And(taps, TapsAlong<3, 2>(di, plane, batch->first_plane, batch->end_plane));
     }
     if (!p_.want_input_grad) taps = hn::Zero(di);
     VI own = hn::Zero(di);
     if (p_.want_grid_grad) {  // the slab of the plane next to the first tap
       const VI last = hn::Set(di, voxels_.size.depth - 1);
       const VI nearest = hn::Min(hn::Max(plane, hn::Zero(di)), last);
-      own = BitsBelow(di, hn::Sub(nearest, first_plane), planes, kAllTaps);
+      own = BitsBelow(di, hn::Sub(nearest, first_plane), planes, kAllTaps<3>);
     }
     hn::Store(taps, di, batch->taps + i);
     hn::Store(own, di, batch->own + i);
@@ -175,21 +175,10 @@ class BlockedVolume {
 
   void ReadGradOutput(int64_t first_channel, int64_t channels, int64_t first, int64_t count,
                       F* g) const {
-    const auto& at = grad_output_at_;
-    const int64_t channel_stride = at.channel_stride;
-    const T* const from = static_cast<const T*>(p_.grad_output) + n_ * p_.grad_output_stride[0] +
-                          first_channel * channel_stride;
-    if (at.flat) {
-      return ReadPixels<T, kBlockChannels, Beside::kNothing>(
-          Planar<const T>{from + first * at.pixel_stride, channel_stride, at.pixel_stride, channels,
-                          count},
-          g, kBlockChannels);
-    }
-    for (int64_t k = 0; k < count; ++k) {
-      const Planar<const T> point = {from + at.OffsetOf(first + k), channel_stride, 0, channels, 1};
-      ReadPixelsScalar<T, kBlockChannels, Beside::kNothing>(point, 0, g + k * kBlockChannels,
-                                                            kBlockChannels);
-    }
+    const T* const base = static_cast<const T*>(p_.grad_output) + n_ * p_.grad_output_stride[0] +
+                          first_channel * p_.grad_output_stride[1];
+    const PointBlock<const T> from = {base, grad_output_at_, channels};
+    ReadPointBlock<kBlockChannels>(from, first, nullptr, count, g);
   }
 
   HWY_NOINLINE void AddBatch(const Batch& batch, bool is_first, int64_t first, int64_t count,
@@ -337,8 +326,8 @@ const base::ComputeType<T>* RunVolume(const Params& p, const SummedBlocks& plan,
 
 // gridGrad from the totals.
 template <class T>
-class TotalsGridGrad : VolumeGridGrad<T> {
-  using Base = VolumeGridGrad<T>;
+class TotalsGridGrad : PointGridGrad<Params, T, false> {
+  using Base = PointGridGrad<Params, T, false>;
   using typename Base::D;
   using typename Base::F;
   using typename Base::Points;
@@ -349,19 +338,17 @@ class TotalsGridGrad : VolumeGridGrad<T> {
 
   // Points [first, last) of volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
-    Base::ForPoints(n, first, last,
-                    [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
-                      const D d;
-                      V slope_x, slope_y, slope_z, gap;
-                      hn::Mask<D> unusable;
-                      hn::Mask<D> outside;
-                      LocatePoints(d, Base::source_.geometry, x, y, z, slope_x, slope_y, slope_z,
-                                   unusable, outside);
-                      hn::LoadInterleaved4(d, totals_ + 4 * points.first, x, y, z, gap);
-                      x = FinishGrad(d, x, slope_x, unusable, outside);
-                      y = FinishGrad(d, y, slope_y, unusable, outside);
-                      z = FinishGrad(d, z, slope_z, unusable, outside);
-                    });
+    Base::ForPoints(
+        n, first, last, [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+          const D d;
+          V slope_x, slope_y, slope_z, gap;
+          hn::Mask<D> unusable;
+          hn::Mask<D> outside;
+          const Axes slope(slope_x, slope_y, slope_z);
+          LocatePoints(d, Base::source_.geometry, Axes(x, y, z), slope, unusable, outside);
+          hn::LoadInterleaved4(d, totals_ + 4 * points.first, x, y, z, gap);
+          FinishGrads<3>(d, Axes(x, y, z), slope, unusable, outside);
+        });
   }
 
  private:

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/kernel.h"
-#include "cpu/grid_sampler/grid_sampler_3d_layout.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "ops/grid_sampler_3d_params.h"
 
 namespace portacl::cpu {

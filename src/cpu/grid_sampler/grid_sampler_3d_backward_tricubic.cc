@@ -5,8 +5,8 @@
 #include "cpu/vector/highway.h"
 // Highway first.
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_3d_backward-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_cubic-inl.h"
+#include "cpu/grid_sampler/grid_sampler_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -16,8 +16,8 @@ namespace {
 using Params = ops::GridSampler3DBackwardParams;
 
 template <class T, bool kPairs>
-class TricubicGridGrad : VolumeGridGrad<T> {
-  using Base = VolumeGridGrad<T>;
+class TricubicGridGrad : PointGridGrad<Params, T, kPairs> {
+  using Base = PointGridGrad<Params, T, kPairs>;
   using typename Base::D;
   using typename Base::F;
   using typename Base::Points;
@@ -44,24 +44,23 @@ class TricubicGridGrad : VolumeGridGrad<T> {
     V slope_x, slope_y, slope_z;
     hn::Mask<D> unusable;
     hn::Mask<D> outside;
-    LocatePoints(d, source_.geometry, x, y, z, slope_x, slope_y, slope_z, unusable, outside);
+    const Axes slope(slope_x, slope_y, slope_z);
+    LocatePoints(d, source_.geometry, Axes(x, y, z), slope, unusable, outside);
+    const VI first = FirstTapOf(source_, Axes(x, y, z));
     if (HWY_LIKELY(PlaceCubic(source_.geometry, x, y, z, 0, &taps))) {
-      SumInside(points, taps, x, y, z);
+      SumInside(points, taps, first, x, y, z);
     } else {
       SumAny(points, taps, x, y, z);
     }
-    x = FinishGrad(d, x, slope_x, unusable, outside);
-    y = FinishGrad(d, y, slope_y, unusable, outside);
-    z = FinishGrad(d, z, slope_z, unusable, outside);
+    FinishGrads<3>(d, Axes(x, y, z), slope, unusable, outside);
   }
 
-  HWY_INLINE void SumInside(const Points& points, const CubicGroup3D<F>& taps, V& x, V& y,
+  HWY_INLINE void SumInside(const Points& points, const CubicGroup3D<F>& taps, VI first, V& x, V& y,
                             V& z) const {
-    const VI first = FirstTapOf(source_, taps);
     Sum(
         points, taps,
         [&](const T* volume, size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
-          GatherCubicRow<kPairs>(source_, volume, first, k, j, v0, v1, v2, v3);
+          GatherCubicRow(source_, volume, first, 4 * k + j, v0, v1, v2, v3);
         },
         x, y, z);
   }
@@ -73,7 +72,7 @@ class TricubicGridGrad : VolumeGridGrad<T> {
         [&](const T* volume, size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
           const auto tap = [&](size_t i) PORTACL_INLINE_LAMBDA {
             hn::Mask<D> none;
-            return GatherCubicTap(source_, volume, taps, k, j, i, hn::Zero(D()), none);
+            return GatherCubicTap(source_, volume, taps, 16 * k + 4 * j + i, hn::Zero(D()), none);
           };
           v0 = tap(0);
           v1 = tap(1);

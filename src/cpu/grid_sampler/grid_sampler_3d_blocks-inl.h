@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_3d_cubic-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
+#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
@@ -30,7 +30,7 @@ inline constexpr int64_t kAhead = 6;
 
 // Of a batch's trilinear points, one array per quantity.
 template <class F>
-struct TrilinearBatch : TapBatch<F> {
+struct TrilinearBatch : SlopeBatch<F> {
   static constexpr int64_t kPoints = kBatch;
   HWY_ALIGN int32_t inside[kPoints];  // taps in the volume
 };
@@ -53,9 +53,17 @@ using BlockBatch = std::conditional_t<kInterpolation == ops::Interpolation::kBic
 template <class F, class V = hn::Vec<PointTag<F>>, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI PlaceInBlock(const VolumeGeometry<F>&, const VolumeStrides& size, V x, V y, V z,
                            int64_t i, TrilinearBatch<F>* batch, VI& plane) {
+  const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
-  const VI in_image = PlaceTaps(size, x, y, z, i, batch, plane);
-  hn::Store(hn::And(in_image, TapsInPlanes(di, plane, 0, size.depth)), di, batch->inside + i);
+  // Far away the index is one of the least or greatest: outside as well.
+  VI column = ToIndex(d, hn::Floor(x));
+  VI row = ToIndex(d, hn::Floor(y));
+  plane = ToIndex(d, hn::Floor(z));
+  PlaceTaps<3, F>(size, Axes(x, y, z), Axes(column, row, plane), i, batch);
+  const VI in_image =
+      hn::And(TapsAlong<3, 0>(di, column, 0, size.width), TapsAlong<3, 1>(di, row, 0, size.height));
+  const VI inside = hn::And(in_image, TapsAlong<3, 2>(di, plane, 0, size.depth));
+  hn::Store(inside, di, batch->inside + i);
   return in_image;
 }
 
@@ -71,7 +79,7 @@ HWY_INLINE void PlaceInBlock(const VolumeGeometry<F>& geometry, V x, V y, V z, s
   whole = hn::And(whole, AreAdjacent<F>(group.index[2], i));
   hn::Store(whole, di, batch->whole + i);
   for (size_t tap = 0; tap < 64; ++tap) {
-    hn::Store(CubicWeight<F>(group, tap / 16, tap / 4 % 4, tap % 4, i), d, batch->weight[tap] + i);
+    hn::Store(CubicWeight(group, tap, i), d, batch->weight[tap] + i);
   }
 }
 
@@ -111,7 +119,7 @@ struct BlockVoxels {
   }
 
   // Of tap `tap` of a trilinear point, which must be inside.
-  HWY_INLINE F* Of(const TapBatch<F>& batch, int64_t k, size_t tap) const {
+  HWY_INLINE F* Of(const SlopeBatch<F>& batch, int64_t k, size_t tap) const {
     return first + batch.cell[k] * voxel + ((tap & 1) != 0 ? voxel : 0) +
            ((tap & 2) != 0 ? row : 0) + ((tap & 4) != 0 ? plane : 0);
   }

@@ -1,5 +1,5 @@
 // Grid sampling of volumes with many channels, trilinear and tricubic: a block of channels in the
-// lanes of vectors, point by point.
+// lanes of vectors, point by point. Why images' slabs are apart: grid_sampler_2d_slab.cc.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_blocks.cc"
 #include "cpu/vector/highway.h"
@@ -9,7 +9,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
-#include "cpu/grid_sampler/grid_sampler_3d_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -42,7 +42,7 @@ class BlockSampling {
   BlockSampling(const Params& p, int64_t n, void* workspace)
       : p_(p),
         n_(n),
-        geometry_(VolumeGeometryOf<F>(p.shape)),
+        geometry_(PointGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         output_at_(ValuePointsOf(p.shape, p.output_stride)),
         voxels_(p.shape, kBlockChannels, workspace) {}
@@ -85,19 +85,19 @@ class BlockSampling {
   HWY_NOINLINE void Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const PointTag<F> d;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
-    ForGridVectors(grid_at_, grid, first, first + count,
-                   [&](int64_t p, int64_t, auto x, auto y, auto z) PORTACL_INLINE_LAMBDA {
-                     const int64_t i = p - first;
-                     const auto unusable = LocateTaps(geometry_, x, y, z);
-                     const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-                     hn::Store(hn::IfThenElseZero(unusable, nan), d, batch->start + i);
-                     if constexpr (kInterpolation == Interpolation::kBicubic) {
-                       PlaceInBlock(geometry_, x, y, z, static_cast<size_t>(i), batch);
-                     } else {
-                       auto plane = hn::Zero(IndexTag<PointTag<F>>());
-                       PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
-                     }
-                   });
+    ForGridVectors<3>(grid_at_, grid, first, first + count,
+                      [&](int64_t p, int64_t, auto x, auto y, auto z) PORTACL_INLINE_LAMBDA {
+                        const int64_t i = p - first;
+                        const auto unusable = LocateTaps(d, geometry_, Axes(x, y, z));
+                        const auto nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+                        hn::Store(hn::IfThenElseZero(unusable, nan), d, batch->start + i);
+                        if constexpr (kInterpolation == Interpolation::kBicubic) {
+                          PlaceInBlock(geometry_, x, y, z, static_cast<size_t>(i), batch);
+                        } else {
+                          auto plane = hn::Zero(IndexTag<PointTag<F>>());
+                          PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
+                        }
+                      });
   }
 
   HWY_NOINLINE void SumTaps(const Batch& batch, int64_t count, F* HWY_RESTRICT sums) const {
@@ -112,7 +112,7 @@ class BlockSampling {
         }
       } else {
         if (voxels_.fetch && k + kAhead < count) voxels_.Fetch(batch, k + kAhead);
-        if (HWY_LIKELY(batch.inside[k] == kAllTaps)) {
+        if (HWY_LIKELY(batch.inside[k] == kAllTaps<3>)) {
           SumTrilinear<true>(batch, k, to);
         } else {
           SumTrilinear<false>(batch, k, to);
@@ -181,20 +181,9 @@ class BlockSampling {
 
   void Write(int64_t first_channel, int64_t channels, int64_t first, int64_t count,
              const F* sums) const {
-    const PointStrides& at = output_at_;
-    T* const to =
-        static_cast<T*>(p_.output) + n_ * p_.output_stride[0] + first_channel * at.channel_stride;
-    if (output_at_.flat) {
-      return WritePixels<T, kBlockChannels>(
-          sums, kBlockChannels,
-          Planar<T>{to + first * at.pixel_stride, at.channel_stride, at.pixel_stride, channels,
-                    count});
-    }
-    for (int64_t k = 0; k < count; ++k) {
-      WritePixels<T, kBlockChannels>(
-          sums + k * kBlockChannels, kBlockChannels,
-          Planar<T>{to + output_at_.OffsetOf(first + k), at.channel_stride, 0, channels, 1});
-    }
+    T* const base =
+        static_cast<T*>(p_.output) + n_ * p_.output_stride[0] + first_channel * p_.output_stride[1];
+    WritePointBlock<kBlockChannels>(sums, first, count, PointBlock<T>{base, output_at_, channels});
   }
 
   const Params& p_;

@@ -2,6 +2,7 @@
 #include "support/api/tensor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -9,7 +10,15 @@ namespace portacl_test {
 namespace {
 
 // A pattern that is a finite, recognisable number in every type.
-std::byte GuardAt(size_t position) { return static_cast<std::byte>(0x35 + position % 7); }
+LineBytes GuardBytes(size_t size) {
+  constexpr size_t kPeriod = 7;
+  LineBytes bytes(size);
+  for (size_t i = 0; i < std::min(size, kPeriod); ++i) bytes[i] = static_cast<std::byte>(0x35 + i);
+  for (size_t done = kPeriod; done < size; done *= 2) {
+    std::memcpy(bytes.data() + done, bytes.data(), std::min(done, size - done));
+  }
+  return bytes;
+}
 
 // Strides of a dense tensor whose axes lie in memory in the given order, outermost first; `gap`
 // elements are left behind every step of an axis but the innermost.
@@ -96,10 +105,7 @@ Tensor::Tensor(Element element, Shape shape, Shape strides, int64_t offset, int6
   Allocate();
 }
 
-void Tensor::Allocate() {
-  bytes_.resize(storage_bytes() + 2 * kRedZone);
-  for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = GuardAt(i);
-}
+void Tensor::Allocate() { bytes_ = GuardBytes(storage_bytes() + 2 * kRedZone); }
 
 int64_t Tensor::PositionOf(int64_t index) const {
   int64_t position = offset_;
@@ -144,15 +150,11 @@ Tensor Tensor::Dense() const {
 }
 
 bool Tensor::GuardsIntact() const {
-  std::vector<bool> in_view(bytes_.size(), false);
+  LineBytes want = GuardBytes(bytes_.size());
   for (int64_t i = 0; i < size(); ++i) {
-    const auto start = static_cast<size_t>(Address(i) - bytes_.data());
-    std::fill_n(in_view.begin() + static_cast<std::ptrdiff_t>(start), SizeOf(element_), true);
+    std::memcpy(want.data() + (Address(i) - bytes_.data()), Address(i), SizeOf(element_));
   }
-  for (size_t i = 0; i < bytes_.size(); ++i) {
-    if (!in_view[i] && bytes_[i] != GuardAt(i)) return false;
-  }
-  return true;
+  return want == bytes_;
 }
 
 bool SameBits(const Tensor& a, const Tensor& b) {

@@ -1,15 +1,17 @@
-// Plain data that the grid sampler kernels of every instruction set share: coordinates' constants,
-// strides of points, and the slabs' geometry.
-#ifndef PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
-#define PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
+// Plain data that the grid sampler kernels of every instruction set share, on images and volumes:
+// coordinates' constants, strides of points, limits, pieces of work, and the slabs' geometry.
+#ifndef PORTACL_CPU_GRID_SAMPLER_LAYOUT_H_
+#define PORTACL_CPU_GRID_SAMPLER_LAYOUT_H_
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <tuple>
 #include <type_traits>
 
-#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
 
 namespace portacl::cpu {
 
@@ -37,6 +39,7 @@ struct PointRule {
 
 template <class F>
 struct PointGeometry {
+  static constexpr int kAxes = 2;
   AxisExtent<F> x;
   AxisExtent<F> y;
   PointRule rule;
@@ -56,6 +59,58 @@ PointGeometry<F> PointGeometryOf(const ops::GridSampler2DShape& s) {
           AxisExtentOf<F>(s.h, s.align_corners),
           {s.padding, s.align_corners, s.interpolation == ops::Interpolation::kBicubic}};
 }
+
+template <class F>
+struct VolumeGeometry : PointGeometry<F> {
+  static constexpr int kAxes = 3;
+  AxisExtent<F> z;
+};
+
+template <class F>
+VolumeGeometry<F> PointGeometryOf(const ops::GridSampler3DShape& s) {
+  const ops::GridSampler2DShape& plane = s;
+  return {PointGeometryOf<F>(plane), AxisExtentOf<F>(s.d, s.align_corners)};
+}
+
+// How one channel's image or volume lies in memory: offsets that vectors of 32-bit integers can
+// hold. An image is a volume of one plane, whose rows are dense.
+struct VolumeStrides {
+  int32_t depth, height, width;
+  int32_t plane, row, pixel;  // strides; 0 of an axis with one element
+};
+
+inline VolumeStrides VolumeStridesOf(const ops::GridSampler2DShape& s,
+                                     const std::array<int64_t, 4>& stride) {
+  return {1,
+          static_cast<int32_t>(s.h),
+          static_cast<int32_t>(s.w),
+          0,
+          s.h == 1 ? 0 : static_cast<int32_t>(stride[2]),
+          1};
+}
+
+inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
+                                     const std::array<int64_t, 5>& stride) {
+  const auto step = [](int64_t extent, int64_t own) {
+    return extent == 1 ? 0 : static_cast<int32_t>(own);
+  };
+  return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), static_cast<int32_t>(s.w),
+          step(s.d, stride[2]),      step(s.h, stride[3]),      step(s.w, stride[4])};
+}
+
+// Of a volume without gaps and of less than 2^31 elements.
+inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
+  const auto width = static_cast<int32_t>(s.w);
+  const auto plane = static_cast<int32_t>(s.h * s.w);
+  return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), width, plane, width, 1};
+}
+
+// Axes of a call's points, by its parameters: 2 of images, 3 of volumes.
+template <class Params>
+inline constexpr int kAxesOf = int{std::tuple_size_v<decltype(Params::grid_stride)>} - 2;
+
+inline int64_t PointsOf(const ops::GridSampler2DShape& s) { return s.oh * s.ow; }
+inline int64_t PointsOf(const ops::GridSampler3DShape& s) { return s.od * s.oh * s.ow; }
 
 // Where the points of one image or volume lie in a tensor (n, c, [od,] oh, ow) or (n, [od,] oh, ow,
 // axes).
@@ -86,16 +141,37 @@ inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row
           s.oh == 1 || row_stride == s.ow * pixel_stride};
 }
 
-// Of (n, oh, ow, 2): grid and gridGrad.
+inline PointStrides PointStridesOf(const ops::GridSampler3DShape& s, int64_t plane_stride,
+                                   int64_t row_stride, int64_t pixel_stride,
+                                   int64_t channel_stride) {
+  const ops::GridSampler2DShape& plane = s;
+  PointStrides points = PointStridesOf(plane, row_stride, pixel_stride, channel_stride);
+  points.plane_points = s.oh * s.ow;
+  points.plane_stride = plane_stride;
+  if (points.plane_points == 1) points.pixel_stride = plane_stride;
+  points.flat =
+      points.flat && (s.od == 1 || plane_stride == points.plane_points * points.pixel_stride);
+  return points;
+}
+
+// Of (n, [od,] oh, ow, axes): grid and gridGrad.
 inline PointStrides GridPointsOf(const ops::GridSampler2DShape& s,
                                  const std::array<int64_t, 4>& stride) {
   return PointStridesOf(s, stride[1], stride[2], stride[3]);
 }
+inline PointStrides GridPointsOf(const ops::GridSampler3DShape& s,
+                                 const std::array<int64_t, 5>& stride) {
+  return PointStridesOf(s, stride[1], stride[2], stride[3], stride[4]);
+}
 
-// Of (n, c, oh, ow): output and gradOutput.
+// Of (n, c, [od,] oh, ow): output and gradOutput.
 inline PointStrides ValuePointsOf(const ops::GridSampler2DShape& s,
                                   const std::array<int64_t, 4>& stride) {
   return PointStridesOf(s, stride[2], stride[3], stride[1]);
+}
+inline PointStrides ValuePointsOf(const ops::GridSampler3DShape& s,
+                                  const std::array<int64_t, 5>& stride) {
+  return PointStridesOf(s, stride[2], stride[3], stride[4], stride[1]);
 }
 
 // Whether a grid's points, and each one's coordinates, follow each other.
@@ -195,6 +271,90 @@ inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
   return s.n >= threads && (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
 }
 
+// True where points exist, every index of an axis is exact in float (24 bits) and points can be
+// numbered in 32 bits.
+inline bool ServesVolume(const ops::GridSampler3DShape& s) {
+  constexpr int64_t kMaxExtent = int64_t{1} << 24;
+  constexpr int64_t kMaxPoints = int64_t{1} << 30;
+  if (s.n == 0 || s.c == 0 || s.od == 0 || s.oh == 0 || s.ow == 0) return false;
+  if (s.d > kMaxExtent || s.h > kMaxExtent || s.w > kMaxExtent) return false;
+  return s.od <= kMaxPoints && s.oh <= kMaxPoints && s.ow <= kMaxPoints &&
+         s.oh <= kMaxPoints / s.ow && s.od <= kMaxPoints / (s.oh * s.ow);
+}
+
+// Whether VolumeStridesOf() holds the strides of a channel, and the offset of each of its elements.
+inline bool HasShortOffsets(const ops::GridSampler3DShape& s,
+                            const std::array<int64_t, 5>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const std::array<int64_t, 3> extent = {s.d, s.h, s.w};
+  int64_t reach = 0;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (extent[axis] == 1) continue;
+    if (stride[axis + 2] <= -kMost || stride[axis + 2] >= kMost) return false;
+    const int64_t step = std::abs(stride[axis + 2]);
+    if (step * (extent[axis] - 1) >= kMost) return false;
+    reach += step * (extent[axis] - 1);
+  }
+  return reach < kMost;
+}
+
+// Whether GatherPairs() can read the rows: elements side by side, forward, and the offsets of
+// 16-bit types counted in bytes.
+inline bool ServesVolumePairs(const ops::GridSampler3DShape& s,
+                              const std::array<int64_t, 5>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (s.w < 2 || stride[4] != 1 || !HasShortOffsets(s, stride)) return false;
+  const int64_t row = s.h == 1 ? 0 : stride[3];
+  const int64_t plane = s.d == 1 ? 0 : stride[2];
+  if (row < 0 || plane < 0) return false;
+  return base::DTypeSize(s.dtype) != 2 || (s.d - 1) * plane + (s.h - 1) * row + s.w - 1 < kMost;
+}
+
+// Whether a volume's voxels can be numbered in 32 bits, and each point has several taps.
+inline bool ServesBlocks(const ops::GridSampler3DShape& s) {
+  constexpr int64_t kMostVoxels = int64_t{1} << 31;
+  return s.interpolation != ops::Interpolation::kNearest && s.h * s.w < kMostVoxels &&
+         s.d * (s.h * s.w) < kMostVoxels;
+}
+
+// Whether a call has so many channels that their blocks are mostly full, and so many points that
+// turning the volumes costs less than the lines that gathers would read.
+inline bool BlocksPay(const ops::GridSampler3DShape& s) {
+  constexpr int64_t kVoxelsPerPoint = 8;
+  return s.c >= kBlockChannels && s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
+}
+
+// Bytes of a block's volume with so many elements a voxel.
+inline int64_t BlockBytes(const ops::GridSampler3DShape& s, int64_t voxel_elements) {
+  return s.d * s.h * s.w * voxel_elements * (s.dtype == base::DType::kDouble ? 8 : 4);
+}
+
+// An image of as many points as all planes have together.
+inline ops::GridSampler2DShape AsImage(const ops::GridSampler3DShape& s) {
+  ops::GridSampler2DShape image = s;
+  image.oh = s.od * s.oh;
+  return image;
+}
+
+// Pieces of a pass over the points of a volume, for a block of its channels.
+inline PointChunks BlockChunksOf(const ops::GridSampler3DShape& s) {
+  ops::GridSampler2DShape block = AsImage(s);
+  block.c = std::min<int64_t>(s.c, kBlockChannels);
+  return PointChunksOf(block);
+}
+
+// How many volumes are in work at a time where their channels are in the lanes: one for each thread
+// if that shares the work evenly or a volume is too little work for two threads. One for all if
+// there are too few of them, or if they are large: those gain nothing from it.
+inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunks, int threads) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads};
+  const bool small = chunks.chunks <= chunks.grain;
+  const bool whole =
+      s.n >= threads && (even || small) && BlockBytes(s, kBlockChannels) <= kMostBytes;
+  return whole ? threads : 1;
+}
+
 // Points of a slab, in ascending order. A slab is pixel-major scratch of rows of `pitch` cells, one
 // cell per pixel and one more on both sides; row r is row first_row + r - 2 of the image, and rows
 // 0 and 1 are nowhere: taps outside the image fall there or into the side cells.
@@ -220,4 +380,4 @@ struct SlabPoints {
 
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_GRID_SAMPLER_2D_LAYOUT_H_
+#endif  // PORTACL_CPU_GRID_SAMPLER_LAYOUT_H_

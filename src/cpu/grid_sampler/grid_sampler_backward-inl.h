@@ -1,17 +1,19 @@
-// What the gradient kernels of volumes share: the slopes between a trilinear point's taps, and
-// the loop over points. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
+// What the kernels of gridGrad share: the slopes between a trilinear point's taps, the loop over
+// the points of images or volumes, and sums over channels. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_3D_BACKWARD_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_
 #endif
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_3d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_source-inl.h"
+#include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"
 
 #if PORTACL_HWY_TARGET
@@ -51,42 +53,65 @@ HWY_INLINE void TrilinearSlopes(D d, const Read& read, const Before& t, const Be
   z = hn::Sub(bottom, top);
 }
 
-// gridGrad with a point in each lane of a vector: what the modes have in common.
-template <class T>
-class VolumeGridGrad {
+// From the sums of the slopes of points anywhere, over their channels, to gridGrad.
+template <int kAxes, class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unusable, M infinite) {
+  sum.x = FinishGrad(d, sum.x, slope.x, unusable, infinite);
+  sum.y = FinishGrad(d, sum.y, slope.y, unusable, infinite);
+  if constexpr (kAxes == 3) sum.z = FinishGrad(d, sum.z, slope.z, unusable, infinite);
+}
+
+// gridGrad with a point in each lane of a vector: what the modes have in common. Params: of images
+// or of volumes. kPairs: see TapSource.
+template <class Params, class T, bool kPairs>
+class PointGridGrad {
  protected:
   using F = base::ComputeType<T>;
   using D = PointTag<F>;
   using V = hn::Vec<D>;
-  using Points = VolumePointVector<T, const T>;
+  using Source = TapSource<F, Params, kPairs>;
+  static constexpr int kAxes = Source::kAxes;
 
-  explicit VolumeGridGrad(const ops::GridSampler3DBackwardParams& p)
+  // A vector of points of an image or volume.
+  struct Points {
+    const T* input;
+    const T* grad_output;
+    int64_t first;
+    int64_t count;
+  };
+
+  // In images the search for windows takes longer than the gathers that it saves.
+  explicit PointGridGrad(const Params& p)
       : p_(p),
-        source_(p),
+        source_(p, kAxes == 3 && kHasFloatWindows && GathersAreSlow() && std::is_same_v<T, float>),
         grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
 
-  // Points [first, last) of volume n: step(points, x, y, z) makes gradients of coordinates.
+  // Points [first, last) of image or volume n: step(points, x, y, z) makes gradients of
+  // coordinates.
   template <class Step>
   HWY_INLINE void ForPoints(int64_t n, int64_t first, int64_t last, const Step& step) const {
+    const T* const grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    const T* const input = static_cast<const T*>(p_.input) + n * p_.input_stride[0];
+    const T* const grad_output =
+        static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0];
     T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
-    ForPointVectors(source_.grid_at, static_cast<const T*>(p_.grid) + n * p_.grid_stride[0],
-                    static_cast<const T*>(p_.input) + n * p_.input_stride[0],
-                    static_cast<const T*>(p_.grad_output) + n * p_.grad_output_stride[0], first,
-                    last, [&](const Points& points, V x, V y, V z) PORTACL_INLINE_LAMBDA {
-                      step(points, x, y, z);
-                      WritePoints(D(), grid_grad_at_, out, points.first, points.count, x, y, z);
-                    });
+    ForGridVectors<kAxes>(source_.grid_at, grid, first, last,
+                          [&](int64_t p, int64_t count, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+                            step(Points{input, grad_output, p, count}, x, y, z);
+                            WritePoints<kAxes>(D(), grid_grad_at_, out, p, count, Axes(x, y, z));
+                          });
   }
 
   // gradOutput of one channel.
   HWY_INLINE V GradOutput(const Points& points, int64_t c) const {
-    return ReadChannel(D(), grad_output_at_, points.values + c * grad_output_at_.channel_stride,
-                       points.first, points.count);
+    return ReadChannel(D(), grad_output_at_,
+                       points.grad_output + c * grad_output_at_.channel_stride, points.first,
+                       points.count);
   }
 
-  const ops::GridSampler3DBackwardParams& p_;
-  VolumeSource<F> source_;
+  const Params& p_;
+  Source source_;
 
  private:
   PointStrides grid_grad_at_;

@@ -1,10 +1,11 @@
 // Taps of a vector of points that lie close together, as on smooth grids: looked up in a few whole
-// vectors of the rows that they share instead of gathered one by one. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_2D_WINDOW_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_2D_WINDOW_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_2D_WINDOW_INL_H_
+// vectors of the rows that they share, of volumes in one plane or two that follow each other,
+// instead of gathered one by one. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_2D_WINDOW_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_
 #endif
 
 #include <algorithm>
@@ -24,8 +25,9 @@ namespace portacl::cpu::HWY_NAMESPACE {
 //   first ->  . . . a . b c . | . . . . . . . .      row 0
 //             . . . . . . . d | . e . . . . . .      row 1
 struct TapWindow {
-  int64_t first = 0;  // offset in a plane
+  int64_t first = 0;  // offset in a channel
   int32_t rows = 0;   // 0: the points are too far apart
+  bool two = false;   // of upper taps: in two planes; the lower ones are a plane further
 };
 inline constexpr int32_t kMaxWindowRows = 4;
 
@@ -42,17 +44,17 @@ using WindowIndex = hn::Vec<IndexTag<WindowTag>>;
 // The window of the pixels at (column, row), which are inside the image, as are their neighbours up
 // to `reach` columns and rows away. It spans the first and the last lane; those between are inside
 // it, or there is none. `column` and `row` become places in the window.
-HWY_INLINE TapWindow FindWindow(const PairPlane& plane, int32_t reach, WindowIndex& column,
+HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, WindowIndex& column,
                                 WindowIndex& row) {
   const IndexTag<WindowTag> di;
   constexpr auto kLanes = static_cast<int32_t>(hn::MaxLanes(di));
   constexpr int32_t kWidth = 2 * kLanes;
-  if (plane.width < kWidth) return {};
+  if (size.width < kWidth) return {};
   HWY_ALIGN int32_t columns[kLanes];
   HWY_ALIGN int32_t rows[kLanes];
   hn::Store(column, di, columns);
   hn::Store(row, di, rows);
-  const int32_t left = std::min({columns[0], columns[kLanes - 1], plane.width - kWidth});
+  const int32_t left = std::min({columns[0], columns[kLanes - 1], size.width - kWidth});
   const int32_t top = std::min(rows[0], rows[kLanes - 1]);
   const int32_t count = std::max(rows[0], rows[kLanes - 1]) - top + 1;
   const WindowIndex across = hn::Sub(column, hn::Set(di, left));
@@ -62,7 +64,28 @@ HWY_INLINE TapWindow FindWindow(const PairPlane& plane, int32_t reach, WindowInd
   if (!hn::AllTrue(di, fits)) return {};
   column = across;
   row = down;
-  return {int64_t{top} * plane.row_stride + left, count};
+  return {int64_t{top} * size.row + left, count};
+}
+
+// The same of the elements at (column, row, plane) of images or volumes, which have all their next
+// neighbours inside.
+template <int kAxes>
+HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, WindowIndex& column, WindowIndex& row,
+                                WindowIndex& plane) {
+  if constexpr (kAxes == 2) return FindWindow(size, 1, column, row);
+  const IndexTag<WindowTag> di;
+  constexpr auto kLanes = static_cast<int32_t>(hn::MaxLanes(di));
+  HWY_ALIGN int32_t planes[kLanes];
+  hn::Store(plane, di, planes);
+  const int32_t top = std::min(planes[0], planes[kLanes - 1]);
+  const int32_t count = std::max(planes[0], planes[kLanes - 1]) - top + 1;
+  const WindowIndex below = hn::Sub(plane, hn::Set(di, top));
+  if (!hn::AllTrue(di, IsBelow(di, below, hn::Set(di, std::min(count, 2))))) return {};
+  TapWindow window = FindWindow(size, 1, column, row);
+  window.first += int64_t{top} * size.plane;
+  window.two = count == 2;
+  plane = below;
+  return window;
 }
 
 // The row below a window's last one, `line`: the next row of points looks there, and no prefetcher
@@ -123,6 +146,24 @@ HWY_INLINE void PairsInWindow(const float* plane, const TapWindow& window, int32
     upper_east = east;
   }
   FetchRowBelow(line, row_stride);
+}
+
+// The same in the planes of images or volumes from `channel` on.
+template <int kAxes>
+HWY_INLINE void PairsInWindow(const float* channel, const TapWindow& window,
+                              const VolumeStrides& size, WindowIndex column, WindowIndex row,
+                              WindowIndex plane, WindowVec& nw, WindowVec& ne, WindowVec& sw,
+                              WindowVec& se) {
+  PairsInWindow(channel, window, size.row, column, row, nw, ne, sw, se);
+  if (kAxes == 2 || !window.two) return;
+  WindowVec low_nw, low_ne, low_sw, low_se;
+  PairsInWindow(channel + size.plane, window, size.row, column, row, low_nw, low_ne, low_sw,
+                low_se);
+  const auto lower = AreFromRow(plane, 1);
+  nw = hn::IfThenElse(lower, low_nw, nw);
+  ne = hn::IfThenElse(lower, low_ne, ne);
+  sw = hn::IfThenElse(lower, low_sw, sw);
+  se = hn::IfThenElse(lower, low_se, se);
 }
 
 #endif  // AVX-512

@@ -1,14 +1,15 @@
-// The paths of grid sampling on images and of its gradients: each computes everything that a call
-// wants, by what the plan has found out for it. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_2D_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_2D_PATHS_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_2D_PATHS_INL_H_
+// The paths of grid sampling on images and volumes and of its gradients: each computes everything
+// that a call wants, by what the plan has found out for it. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_2D_PATHS_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_
 #endif
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_2d_plan.h"
+#include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/vector/highway.h"
 
 #if PORTACL_HWY_TARGET
@@ -30,6 +31,16 @@ void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry
 void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& cells,
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& strips,
+             void* workspace);
+
+void RunPath(const ops::GridSampler3DParams& params, const VolumeGathers& gathers, void* workspace);
+void RunPath(const ops::GridSampler3DParams& params, const SampledBlocks& blocks, void* workspace);
+
+void RunPath(const ops::GridSampler3DBackwardParams& params, const GatheredGridGrad& gathers,
+             void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams& params, const OwnedSlabs& slabs,
+             void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams& params, const SummedBlocks& blocks,
              void* workspace);
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -1,0 +1,246 @@
+// gridGrad alone, bilinear and trilinear: a point in each lane of a vector, its taps gathered
+// straight from the images or volumes of input, channel by channel. No slab, no lists, no
+// workspace.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_direct.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include <algorithm>
+#include <type_traits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler/grid_sampler_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/machine/caches.h"
+#include "cpu/machine/fetch.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// kChannels: of the call where they are so few that their sums stay in registers, else 0.
+template <class Params, class T, int kChannels, bool kPairs>
+class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
+  using Base = PointGridGrad<Params, T, kPairs>;
+  using Base::kAxes;
+  using Base::p_;
+  using Base::source_;
+  using typename Base::D;
+  using typename Base::F;
+  using typename Base::Points;
+  using typename Base::V;
+  // An image keeps this part of L2, through which the grid, gradOutput and the results pass.
+  static constexpr int64_t kStreams = 8;
+
+ public:
+  explicit LinearGridGrad(const Params& p)
+      : Base(p),
+        fetches_rows_(kAxes == 2 &&
+                      p.shape.c * p.shape.h * p.shape.w * static_cast<int64_t>(sizeof(T)) >
+                          L2CacheBytes() / kStreams) {}
+
+  // Points [first, last) of image or volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    if constexpr (kAxes == 2) {
+      if (fetches_rows_) return RunPoints<true>(n, first, last);
+    }
+    RunPoints<false>(n, first, last);
+  }
+
+ private:
+  // kFetch: the image's rows below the rows of the points at hand.
+  template <bool kFetch>
+  HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
+    Base::ForPoints(n, first, last,
+                    [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+                      if (HWY_UNLIKELY(!PointsInside<kFetch>(points, Axes(x, y, z)))) {
+                        V grad_x, grad_y;  // not x and y themselves, which would be in memory
+                        V grad_z = z;
+                        AnyPoints(points, x, y, z, grad_x, grad_y, grad_z);
+                        x = grad_x;
+                        y = grad_y;
+                        z = grad_z;
+                      }
+                    });
+  }
+
+  // From the points' coordinates to their gradients. False, and no gradients, where the padding may
+  // concern one of them.
+  template <bool kFetch>
+  HWY_INLINE bool PointsInside(const Points& points, const Axes<V>& grads) const {
+    const D d;
+    const auto& geometry = source_.geometry;
+    V x = hn::Zero(d);
+    V y = x;
+    V z = x;
+    const Axes at(x, y, z);
+    if (!LocateInside(d, geometry, grads, at)) return false;
+    const int64_t below =
+        hn::GetLane(source_.OffsetsOf(ToIndex(d, hn::Floor(x)), ToIndex(d, hn::Floor(y)),
+                                      ToIndex(d, hn::Floor(z)))) +
+        2 * int64_t{source_.size.row};
+    source_.template WithTapsInside<kAxes == 3>(
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          Sum(
+              points, at,
+              [&](const T* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+                gather(channel, plane, nw, ne, sw, se);
+                if constexpr (kFetch) FetchElement<2>(channel, below);
+              },
+              grads);
+        });
+    grads.x = hn::Mul(grads.x, hn::Set(d, geometry.x.pixels_per_unit));
+    grads.y = hn::Mul(grads.y, hn::Set(d, geometry.y.pixels_per_unit));
+    if constexpr (kAxes == 3) grads.z = hn::Mul(grads.z, hn::Set(d, geometry.z.pixels_per_unit));
+    return true;
+  }
+
+  // The same for points anywhere.
+  HWY_NOINLINE void AnyPoints(Points points, V x, V y, V z, V& grad_x, V& grad_y, V& grad_z) const {
+    const D d;
+    V sum_x, sum_y, sum_z;
+    V slope_x, slope_y, slope_z;
+    hn::Mask<D> unusable, infinite;
+    const Axes at(x, y, z);
+    const Axes slope(slope_x, slope_y, slope_z);
+    const Axes sum(sum_x, sum_y, sum_z);
+    LocatePoints(d, source_.geometry, at, slope, unusable, infinite);
+    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), hn::Zero(d),
+                     [&](const auto& gather)
+                         PORTACL_INLINE_LAMBDA { Sum(points, at, gather, sum); });
+    FinishGrads<kAxes>(d, sum, slope, unusable, infinite);
+    grad_x = sum_x;
+    grad_y = sum_y;
+    if constexpr (kAxes == 3) grad_z = sum_z;
+  }
+
+  // The sums of located points over the channels, before the coordinates' slopes. gather(channel,
+  // plane, nw, ne, sw, se) reads a plane's taps.
+  template <class Gather>
+  HWY_INLINE void Sum(const Points& points, const Axes<V>& at, const Gather& gather,
+                      const Axes<V>& sum) const {
+    const D d;
+    V tx, ux, ty, uy, tz, uz;
+    BilinearDistances(d, at.x, hn::Floor(at.x), tx, ux);
+    BilinearDistances(d, at.y, hn::Floor(at.y), ty, uy);
+    if constexpr (kAxes == 2) {
+      AddChannels(
+          [&](int64_t c, V& x, V& y) PORTACL_INLINE_LAMBDA {
+            V nw, ne, sw, se;
+            gather(points.input + c * p_.input_stride[1], kAbove, nw, ne, sw, se);
+            const V g = Base::GradOutput(points, c);
+            x = hn::Mul(g, TapSlope(d, nw, ne, sw, se, ty, uy));
+            y = hn::Mul(g, TapSlope(d, nw, sw, ne, se, tx, ux));
+          },
+          sum.x, sum.y);
+    } else {
+      BilinearDistances(d, at.z, hn::Floor(at.z), tz, uz);
+      const auto of = [](size_t axis, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+        return axis == 0 ? x : axis == 1 ? y : z;
+      };
+      AddChannels(
+          [&](int64_t c, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+            const T* const volume = points.input + c * p_.input_stride[1];
+            const V g = Base::GradOutput(points, c);
+            TrilinearSlopes(
+                d,
+                [&](auto plane, V& nw, V& ne, V& sw, V& se)
+                    PORTACL_INLINE_LAMBDA { gather(volume, plane, nw, ne, sw, se); },
+                [&](size_t axis) PORTACL_INLINE_LAMBDA { return of(axis, tx, ty, tz); },
+                [&](size_t axis) PORTACL_INLINE_LAMBDA { return of(axis, ux, uy, uz); }, x, y, z);
+            x = hn::Mul(g, x);
+            y = hn::Mul(g, y);
+            z = hn::Mul(g, z);
+          },
+          sum.x, sum.y, sum.z);
+    }
+  }
+
+  // Adds slopes(c, sums...) of all channels up by the contract's tree.
+  template <class Slopes, class... Sums>
+  HWY_INLINE void AddChannels(const Slopes& slopes, Sums&... sums) const {
+    if constexpr (kChannels > 0) {
+      SumTree<kChannels, kBlockChannels, 0, 1>(slopes, sums...);
+      // What adding the lanes that the block lacks would make of -0.
+      ((sums = hn::Add(hn::Zero(D()), sums)), ...);
+    } else {
+      SumBlocks<F>(p_.shape.c, slopes, sums...);
+    }
+  }
+
+  bool fetches_rows_;
+};
+
+// With the number of an image's channels, kChannels or more, as a constant.
+template <class T, int kChannels>
+void RunChannels(const ops::GridSampler2DBackwardParams& p, const PointChunks& chunks) {
+  using Params = ops::GridSampler2DBackwardParams;
+  if constexpr (kChannels < kMaxDirectChannels) {
+    if (p.shape.c > kChannels) return RunChannels<T, kChannels + 1>(p, chunks);
+  }
+  RunOverChunks<LinearGridGrad<Params, T, kChannels, true>>(p, chunks);
+}
+
+template <class T>
+void RunPairs(const ops::GridSampler3DBackwardParams& p, const PointChunks& chunks) {
+  using Params = ops::GridSampler3DBackwardParams;
+  if constexpr (std::is_same_v<T, float>) {
+    if (p.shape.c == 1) return RunOverChunks<LinearGridGrad<Params, T, 1, true>>(p, chunks);
+    if (p.shape.c == 2) return RunOverChunks<LinearGridGrad<Params, T, 2, true>>(p, chunks);
+    if (p.shape.c == 3) return RunOverChunks<LinearGridGrad<Params, T, 3, true>>(p, chunks);
+  }
+  RunOverChunks<LinearGridGrad<Params, T, 0, true>>(p, chunks);
+}
+
+// Moving a point moves no nearest pixel: zeros.
+template <class T>
+class NoGridGrad {
+ public:
+  explicit NoGridGrad(const ops::GridSampler3DBackwardParams& p)
+      : p_(p), grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)) {}
+
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    const PointTag<base::ComputeType<T>> d;
+    const auto zero = hn::Zero(d);
+    T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    for (int64_t p = first; p < last; p += Length(d)) {
+      WritePoints(d, grid_grad_at_, out, p, std::min(Length(d), last - p), zero, zero, zero);
+    }
+  }
+
+ private:
+  const ops::GridSampler3DBackwardParams& p_;
+  PointStrides grid_grad_at_;
+};
+
+}  // namespace
+
+void RunPath(const ops::GridSampler2DBackwardParams& p, const PointChunks& chunks,
+             void* /*workspace*/) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    RunChannels<T, 1>(p, chunks);
+  });
+}
+
+void RunPath(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& gathers,
+             void* /*workspace*/) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (p.shape.interpolation == Interpolation::kBicubic) {
+      RunTricubicGridGrad(p, gathers);
+    } else if (p.shape.interpolation == Interpolation::kNearest) {
+      RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
+    } else if (gathers.pairs) {
+      RunPairs<T>(p, gathers.chunks);
+    } else {
+      RunOverChunks<LinearGridGrad<ops::GridSampler3DBackwardParams, T, 0, false>>(p,
+                                                                                   gathers.chunks);
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

@@ -1,0 +1,157 @@
+// What owners of parts of inputGrad work with: parts, batches of points, and the sums of tricubic
+// points. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
+#endif
+
+#include <cmath>
+#include <cstdint>
+
+#include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
+#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
+#include "cpu/vector/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define PORTACL_OPAQUE __attribute__((noipa))
+#else
+#define PORTACL_OPAQUE HWY_NOINLINE
+#endif
+
+// Of a batch's points, one array per quantity; `touching` lists those with a tap in the part.
+template <class F, int kAxes>
+struct LinearBatch : TapBatch<F, kAxes> {
+  HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the part
+  HWY_ALIGN int32_t touching[kBatch + kGroup];
+  int64_t count;
+};
+
+// Of these points alone: the pixel or voxel of touching[j] is at cell[j].
+struct NearestBatch {
+  HWY_ALIGN int32_t touching[kBatch + kGroup];
+  HWY_ALIGN int32_t cell[kBatch + kGroup];
+  int64_t count;
+};
+
+// Tricubic points, group by group.
+template <class F>
+struct CubicBatch {
+  CubicGroup3D<F> group[kBatch / kGroup];
+  HWY_ALIGN int32_t adjacent[kBatch];  // not 0: the taps of a row are neighbours
+  HWY_ALIGN int32_t touching[kBatch + kGroup];
+  int64_t count;
+};
+
+// What an owner has of image or volume n: some channels, and in them rows or planes [first, end).
+struct OwnedPart {
+  int64_t n;
+  int64_t first_channel;
+  int64_t channels;
+  int64_t first;
+  int64_t end;
+};
+
+// Where a part's sums are: of every channel, and in it from the channel's first element on.
+template <class F>
+struct PartSums {
+  F* first;
+  int64_t channel_stride;
+  VolumeStrides size;
+};
+
+// Points of an image or volume: `count` from `first` on, or those of a list in ascending order.
+struct SomePoints {
+  int64_t first;
+  int64_t count;
+  const int32_t* list = nullptr;
+
+  int64_t operator[](int64_t k) const { return list == nullptr ? first + k : list[k]; }
+  // Whether points [begin, begin + length) of these follow each other.
+  bool AreSideBySide(int64_t begin, int64_t length) const {
+    return list == nullptr || list[begin + length - 1] - list[begin] == length - 1;
+  }
+};
+
+// Adds tricubic points to a part whose channels lie in memory as `size` says.
+template <class F>
+struct CubicSums {
+  const OwnedPart& part;
+  const VolumeStrides& size;
+
+  // Points and taps in order, each sum by one fused multiply-add. Not looked into by
+  // other functions' optimization: GCC 12 takes it for one without effect, and drops its calls for
+  // double.
+  PORTACL_OPAQUE void AddPoints(const CubicBatch<F>& batch, const F* g, F* channel) const {
+    for (int64_t j = 0; j < batch.count; ++j) {
+      const auto k = static_cast<size_t>(batch.touching[j]);
+      const CubicGroup3D<F>& group = batch.group[k / kGroup];
+      if (size.pixel == 1 && batch.adjacent[k] != 0) {
+        AddCubicRows(group, k % kGroup, g[k], channel);
+        continue;
+      }
+      for (size_t plane = 0; plane < 4; ++plane) {
+        const int64_t z = group.index[2][plane][k % kGroup];
+        if (z < part.first || z >= part.end) continue;
+        AddCubicPlane(group, k % kGroup, plane, g[k], channel + z * size.plane);
+      }
+    }
+  }
+
+  // sums[0 ... 3] += g times the weights of a row of taps, `weight` but for the plane's share.
+  static HWY_INLINE void AddCubicRow(const F* weight, F weight_z, F g, F* sums) {
+    const hn::CappedTag<F, 4> d4;
+    for (size_t i = 0; i < 4; i += hn::Lanes(d4)) {
+      const auto share = hn::Mul(hn::LoadU(d4, weight + i), hn::Set(d4, weight_z));
+      hn::StoreU(hn::MulAdd(share, hn::Set(d4, g), hn::LoadU(d4, sums + i)), d4, sums + i);
+    }
+  }
+
+  // Point k of a group whose rows of taps are vectors.
+  HWY_INLINE void AddCubicRows(const CubicGroup3D<F>& group, size_t k, F g, F* channel) const {
+    F weight[4][4];
+    for (size_t row = 0; row < 4; ++row) {
+      for (size_t column = 0; column < 4; ++column) {
+        weight[row][column] = group.weight[0][column][k] * group.weight[1][row][k];
+      }
+    }
+    for (size_t plane = 0; plane < 4; ++plane) {
+      const int64_t z = group.index[2][plane][k];
+      if (z < part.first || z >= part.end) continue;
+      F* const sums = channel + z * size.plane + group.index[0][0][k];
+      for (size_t row = 0; row < 4; ++row) {
+        const int64_t y = group.index[1][row][k];
+        if (y < 0) continue;
+        AddCubicRow(weight[row], group.weight[2][plane][k], g, sums + y * size.row);
+      }
+    }
+  }
+
+  HWY_INLINE void AddCubicPlane(const CubicGroup3D<F>& group, size_t k, size_t plane, F g,
+                                F* sums) const {
+    const F weight_z = group.weight[2][plane][k];
+    for (size_t row = 0; row < 4; ++row) {
+      const int64_t y = group.index[1][row][k];
+      if (y < 0) continue;
+      F* const at = sums + y * size.row;
+      const F weight_y = group.weight[1][row][k];
+      for (size_t column = 0; column < 4; ++column) {
+        const int64_t x = group.index[0][column][k];
+        if (x < 0) continue;
+        F* const sum = at + x * size.pixel;
+        *sum = std::fma((group.weight[0][column][k] * weight_y) * weight_z, g, *sum);
+      }
+    }
+  }
+};
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,463 @@
+// inputGrad by owners: a part of it, rows of an image or planes of a volume in some channels, has
+// one owner, who looks at all points of the image or volume, or at the codes of an image's points,
+// and adds what touches the part one after the other. gridGrad, which needs no owner, is computed
+// apart. Longer than other files: images and volumes and their modes share the owner.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_owned.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_codes-inl.h"
+#include "cpu/grid_sampler/grid_sampler_backward_owned-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/vector/listed_lanes-inl.h"
+#include "cpu/vector/transpose-inl.h"
+#include "runtime/parallel.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class Params, class T, Interpolation kInterpolation>
+class Owner {
+  using F = base::ComputeType<T>;
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<DI>;
+  static constexpr int kAxes = kAxesOf<Params>;
+  static constexpr bool kCubic = kInterpolation == Interpolation::kBicubic;
+  static constexpr bool kNearest = kInterpolation == Interpolation::kNearest;
+  using Batch =
+      std::conditional_t<kCubic, CubicBatch<F>,
+                         std::conditional_t<kNearest, NearestBatch, LinearBatch<F, kAxes>>>;
+  static constexpr bool kStaged = !std::is_same_v<T, F>;
+
+ public:
+  // `memory`: a channel's sums where T needs them.
+  Owner(const Params& p, const OwnedPart& part, F* memory)
+      : p_(p),
+        part_(part),
+        geometry_(PointGeometryOf<F>(p.shape)),
+        grid_at_(GridPointsOf(p.shape, p.grid_stride)),
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
+        grid_(static_cast<const T*>(p.grid) + part.n * p.grid_stride[0]),
+        grad_output_(static_cast<const T*>(p.grad_output) + part.n * p.grad_output_stride[0] +
+                     part.first_channel * p.grad_output_stride[1]),
+        out_(static_cast<T*>(p.input_grad) + part.n * p.input_grad_stride[0] +
+             part.first_channel * p.input_grad_stride[1]) {
+    if constexpr (kStaged) {
+      sums_ = {memory - part.first * p.shape.h * p.shape.w, 0, DenseVolume(p.shape)};
+    } else {
+      sums_ = {out_, p.input_grad_stride[1], VolumeStridesOf(p.shape, p.input_grad_stride)};
+    }
+  }
+
+  // All points.
+  void Run() const {
+    Clear();
+    const int64_t points = PointsOf(p_.shape);
+    for (int64_t first = 0; first < points; first += kBatch) {
+      Add({first, std::min(kBatch, points - first)});
+    }
+    if constexpr (kStaged) Round(sums_.first, out_);
+  }
+
+  // Points whose codes say that they touch the strip, wherever they are, a batch at a time.
+  void RunListed(const uint8_t* codes, int64_t strip) const {
+    Clear();
+    HWY_ALIGN int32_t list[kBatch + kCodeBlock];
+    const auto least = static_cast<uint8_t>(2 * strip + 1);
+    const int64_t points = PointsOf(p_.shape);
+    int64_t listed = 0;
+    for (int64_t first = 0; first < points; first += kCodeBlock) {
+      listed += ListBlock(codes + first, least, first, list + listed);
+      if (listed < kBatch) continue;
+      Add({0, kBatch, list});
+      listed -= kBatch;
+      std::memmove(list, list + kBatch, static_cast<size_t>(listed) * sizeof(int32_t));
+    }
+    if (listed > 0) Add({0, listed, list});
+  }
+
+ private:
+  // Calls rows(z, first, end) for the part's rows of plane z.
+  template <class Rows>
+  void ForPlanes(const Rows& rows) const {
+    if constexpr (kAxes == 2) {
+      rows(int64_t{0}, part_.first, part_.end);
+    } else {
+      for (int64_t z = part_.first; z < part_.end; ++z) rows(z, int64_t{0}, p_.shape.h);
+    }
+  }
+
+  void Clear() const {
+    const VolumeStrides& size = sums_.size;
+    for (int64_t c = 0; c < part_.channels; ++c) {
+      ForPlanes([&](int64_t z, int64_t first, int64_t end) {
+        F* const plane = sums_.first + c * sums_.channel_stride + z * size.plane;
+        if (size.pixel != 1) {
+          for (int64_t y = first; y < end; ++y) {
+            for (int64_t x = 0; x < size.width; ++x) plane[y * size.row + x * size.pixel] = 0;
+          }
+        } else if (size.row == size.width) {
+          HWY_NAMESPACE::Clear(plane + first * size.row, (end - first) * size.row);
+        } else {
+          for (int64_t y = first; y < end; ++y) {
+            HWY_NAMESPACE::Clear(plane + y * size.row, size.width);
+          }
+        }
+      });
+    }
+  }
+
+  // Sums of 16-bit types, which are of one channel of a volume.
+  void Round(const F* volume, T* out) const {
+    const hn::ScalableTag<F> d;
+    const int64_t width = p_.shape.w;
+    const auto& stride = p_.input_grad_stride;
+    ForPlanes([&](int64_t z, int64_t first, int64_t end) HWY_ATTR {
+      for (int64_t y = first; y < end; ++y) {
+        const F* const from = volume + (z * p_.shape.h + y) * width;
+        T* const to = out + z * stride[2] + y * stride[3];
+        int64_t x = 0;
+        if (stride[4] == 1) {
+          for (; x + Length(d) <= width; x += Length(d))
+            StoreNarrow(hn::LoadU(d, from + x), d, to + x);
+        }
+        for (; x < width; ++x) to[x * stride[4]] = base::Narrow<T>(from[x]);
+      }
+    });
+  }
+
+  // ---- points -----------------------------------------------------------------------------------
+
+  void Add(const SomePoints& points) const {
+    Batch batch;
+    Locate(points, &batch);
+    if (batch.count == 0) return;
+    HWY_ALIGN F copy[kBatch];
+    for (int64_t c = 0; c < part_.channels; ++c) {
+      const F* const g = GradOutput(c, points, copy);
+      F* const channel = sums_.first + c * sums_.channel_stride;
+      if constexpr (kCubic) {
+        CubicSums<F>{part_, sums_.size}.AddPoints(batch, g, channel);
+      } else if constexpr (kNearest) {
+        AddNearest(batch, batch.count == points.count, g, channel);
+      } else if (kAxes == 2 || sums_.size.pixel == 1) {
+        AddLinear<true>(batch, g, channel);
+      } else {
+        AddLinear<false>(batch, g, channel);
+      }
+    }
+  }
+
+  // gradOutput of these points, in the tensor itself or copied.
+  const F* GradOutput(int64_t c, const SomePoints& points, F* HWY_RESTRICT copy) const {
+    const PointStrides& at = grad_output_at_;
+    const T* const from = grad_output_ + c * at.channel_stride;
+    if constexpr (kStaged) {  // all points
+      const D d;
+      for (int64_t i = 0; i < points.count; i += Length(d)) {
+        const int64_t count = std::min(Length(d), points.count - i);
+        hn::Store(ReadChannel(d, at, from, points.first + i, count), d, copy + i);
+      }
+    } else {
+      if (at.flat && at.pixel_stride == 1 && points.AreSideBySide(0, points.count)) {
+        return from + points[0];
+      }
+      for (int64_t k = 0; k < points.count; ++k) copy[k] = from[at.OffsetOf(points[k])];
+    }
+    return copy;
+  }
+
+  HWY_INLINE void Read(const SomePoints& points, int64_t i, int64_t count,
+                       const Axes<V>& to) const {
+    const D d;
+    if (HWY_LIKELY(kAxes == 3 || points.AreSideBySide(i, count))) {
+      return ReadPoints<kAxes>(d, grid_at_, grid_, points[i], count, to);
+    }
+    HWY_ALIGN F at_x[kGroup];
+    HWY_ALIGN F at_y[kGroup];
+    for (int64_t k = 0; k < Length(d); ++k) {
+      const T* const from = grid_ + grid_at_.OffsetOf(points[i + std::min(k, count - 1)]);
+      at_x[k] = base::Widen(from[0]);
+      at_y[k] = base::Widen(from[grid_at_.channel_stride]);
+    }
+    to.x = hn::Load(d, at_x);
+    to.y = hn::Load(d, at_y);
+  }
+
+  // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
+  HWY_NOINLINE void Locate(const SomePoints& points, Batch* HWY_RESTRICT batch) const {
+    const D d;
+    const DI di;
+    size_t listed = 0;
+    V x = hn::Zero(d);
+    V y = x;
+    V z = x;
+    for (int64_t i = 0; i < points.count; i += Length(d)) {
+      const int64_t count = std::min(Length(d), points.count - i);
+      Read(points, i, count, Axes(x, y, z));
+      if (!MayTouch(z)) continue;
+      LocateTaps(d, geometry_, Axes(x, y, z));
+      const auto exist = hn::FirstN(di, static_cast<size_t>(count));
+      const VI number = hn::Iota(di, static_cast<int32_t>(i));
+      if constexpr (kNearest) {
+        VI cell;
+        const auto touching = hn::And(PlaceNearest(Axes(x, y, z), cell), exist);
+        StoreListed(number, touching, di, batch->touching + listed);
+        listed += StoreListed(cell, touching, di, batch->cell + listed);
+      } else {
+        const VI taps = Place(Axes(x, y, z), i, batch);
+        const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)), exist);
+        listed += StoreListed(number, touching, di, batch->touching + listed);
+      }
+    }
+    batch->count = static_cast<int64_t>(listed);
+  }
+
+  // False where it is plain from their z that points have no tap in the planes: most of another
+  // owner's, which then cost a fifth. Owners of rows read codes instead, if they are many.
+  HWY_INLINE bool MayTouch(V z) const {
+    if constexpr (kAxes == 2 || kCubic) {
+      return true;
+    } else {
+      const D d;
+      constexpr F kInfinity = std::numeric_limits<F>::infinity();
+      const auto padding = p_.shape.padding;
+      if (part_.end - part_.first == p_.shape.d || padding == ops::Padding::kReflection)
+        return true;
+      const bool clips = padding == ops::Padding::kBorder;
+      // Points clipped to plane 0 have a tap in plane 1, too: of weight 0, which infinities notice.
+      const F low = clips && part_.first <= 1 ? -kInfinity : static_cast<F>(part_.first - 1);
+      const F high = clips && part_.end == p_.shape.d ? kInfinity : static_cast<F>(part_.end);
+      const V at = Unpadded(d, z, geometry_.z, geometry_.rule);
+      return !hn::AllFalse(d, hn::And(hn::Ge(at, hn::Set(d, low)), hn::Le(at, hn::Set(d, high))));
+    }
+  }
+
+  // Calls use(column, row, plane) for whole coordinates. Far away an index is one of the least or
+  // greatest: outside as well.
+  template <class Use>
+  static HWY_INLINE auto WithIndices(V x, V y, V z, const Use& use) {
+    const D d;
+    VI column = ToIndex(d, x);
+    VI row = ToIndex(d, y);
+    VI plane = kAxes == 3 ? ToIndex(d, z) : row;
+    return use(column, row, plane);
+  }
+
+  // Elements of points, and which of them are in the part.
+  HWY_INLINE hn::Mask<DI> PlaceNearest(const Axes<V>& at, VI& cell) const {
+    const DI di;
+    const auto below = [&](VI index, int64_t first, int64_t end) HWY_ATTR {
+      const VI own = hn::Sub(index, hn::Set(di, static_cast<int32_t>(first)));
+      return IsBelow(di, own, hn::Set(di, static_cast<int32_t>(end - first)));
+    };
+    return WithIndices(hn::Round(at.x), hn::Round(at.y), hn::Round(at.z),
+                       [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
+                         cell = ElementsAt<kAxes>(sums_.size, column, row, plane);
+                         const auto inside = below(column, 0, p_.shape.w);
+                         if constexpr (kAxes == 2)
+                           return hn::And(inside, below(row, part_.first, part_.end));
+                         return hn::And(hn::And(inside, below(row, 0, p_.shape.h)),
+                                        below(plane, part_.first, part_.end));
+                       });
+  }
+
+  // Cells and weights of points; the result is which taps are in the part.
+  HWY_INLINE VI Place(const Axes<V>& at, int64_t i,
+                      LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
+    const DI di;
+    return WithIndices(
+        hn::Floor(at.x), hn::Floor(at.y), hn::Floor(at.z),
+        [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
+          VI taps = TapsAlong<kAxes, 0>(di, column, 0, p_.shape.w);
+          if constexpr (kAxes == 2) {
+            taps = hn::And(taps, TapsAlong<kAxes, 1>(di, row, part_.first, part_.end));
+          } else {
+            taps = hn::And(taps, TapsAlong<kAxes, 1>(di, row, 0, p_.shape.h));
+            taps = hn::And(taps, TapsAlong<kAxes, 2>(di, plane, part_.first, part_.end));
+          }
+          if (hn::AllTrue(di, hn::Eq(taps, hn::Zero(di)))) return taps;
+          hn::Store(taps, di, batch->taps + i);
+          PlaceTaps<kAxes, F>(sums_.size, at, Axes(column, row, plane), i, batch);
+          return taps;
+        });
+  }
+
+  HWY_INLINE VI Place(const Axes<V>& at, int64_t point, CubicBatch<F>* HWY_RESTRICT batch) const {
+    const auto i = static_cast<size_t>(point);
+    CubicGroup3D<F>& group = batch->group[i / kGroup];
+    PlaceCubic(geometry_, at.x, at.y, at.z, i % kGroup, &group);
+    hn::Store(AreAdjacent<F>(group.index[0], i % kGroup), DI(), batch->adjacent + i);
+    return TapsInSlab<F>(group, i % kGroup, part_.first, part_.end);
+  }
+
+  // ---- sums -------------------------------------------------------------------------------------
+
+  // In order. `all`: no point is left out.
+  static HWY_NOINLINE void AddNearest(const NearestBatch& batch, bool all, const F* HWY_RESTRICT g,
+                                      F* HWY_RESTRICT channel) {
+    if (HWY_LIKELY(all)) {
+      for (int64_t j = 0; j < batch.count; ++j) channel[batch.cell[j]] += g[j];
+      return;
+    }
+    for (int64_t j = 0; j < batch.count; ++j) channel[batch.cell[j]] += g[batch.touching[j]];
+  }
+
+  // Points and taps in order, each sum by one fused multiply-add. kDense: elements of a row side by
+  // side.
+  template <bool kDense>
+  HWY_NOINLINE void AddLinear(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
+                              F* HWY_RESTRICT channel) const {
+    const int64_t right = kDense ? 1 : sums_.size.pixel;
+    const int64_t down = sums_.size.row;
+    const int64_t below = sums_.size.plane;
+    for (int64_t j = 0; j < batch.count; ++j) {
+      const int32_t k = batch.touching[j];
+      F* const first = channel + batch.cell[k];
+      const F value = g[k];
+      const int32_t taps = batch.taps[k];
+      const auto add = [&](F* sum, size_t tap) PORTACL_INLINE_LAMBDA {
+        *sum = std::fma(batch.weight[tap][k], value, *sum);
+      };
+      if (HWY_LIKELY(taps == kAllTaps<kAxes>)) {
+        Unroll<size_t{1} << (kAxes - 1)>([&](auto row) PORTACL_INLINE_LAMBDA {
+          F* const at = first + (row % 2 == 0 ? 0 : down) + (row / 2 == 0 ? 0 : below);
+          add(at, 2 * row);
+          add(at + right, 2 * row + 1);
+        });
+        continue;
+      }
+      for (size_t tap = 0; tap < size_t{1} << kAxes; ++tap) {
+        if ((taps >> tap & 1) == 0) continue;
+        add(first + ((tap & 1) != 0 ? right : 0) + ((tap & 2) != 0 ? down : 0) +
+                ((tap & 4) != 0 ? below : 0),
+            tap);
+      }
+    }
+  }
+
+  const Params& p_;
+  OwnedPart part_;
+  decltype(PointGeometryOf<F>(Params().shape)) geometry_;
+  PointStrides grid_at_;
+  PointStrides grad_output_at_;
+  const T* grid_;
+  const T* grad_output_;
+  T* out_;
+  PartSums<F> sums_;
+};
+
+// ---- volumes ------------------------------------------------------------------------------------
+
+template <class T, Interpolation kInterpolation>
+void RunSlabs(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, void* workspace) {
+  const int64_t owners = p.shape.n * plan.groups * plan.slabs;
+  runtime::ParallelForSlots(owners, plan.slots, [&](int slot, int64_t i) {
+    auto* memory = static_cast<base::ComputeType<T>*>(workspace);
+    if (memory != nullptr) memory += slot * plan.slot_elements;
+    const int64_t volume = i / plan.slabs;
+    const int64_t slab = i % plan.slabs;
+    const int64_t first_channel = volume % plan.groups * plan.group_channels;
+    const OwnedPart part = {
+        .n = volume / plan.groups,
+        .first_channel = first_channel,
+        .channels = std::min(plan.group_channels, p.shape.c - first_channel),
+        .first = FirstPlane(p.shape, slab, plan.slabs),
+        .end = FirstPlane(p.shape, slab + 1, plan.slabs),
+    };
+    Owner<ops::GridSampler3DBackwardParams, T, kInterpolation>(p, part, memory).Run();
+  });
+}
+
+// ---- images -------------------------------------------------------------------------------------
+
+using ImageParams = ops::GridSampler2DBackwardParams;
+
+// gridGrad of a strip's share of image n's points: moving a point moves no nearest pixel.
+template <class F>
+void ClearGridGrad(const ImageParams& p, int64_t n, int64_t strip, int64_t strips) {
+  const int64_t points = p.shape.oh * p.shape.ow;
+  const int64_t first = points * strip / strips;
+  const int64_t end = points * (strip + 1) / strips;
+  F* const grid_grad = static_cast<F*>(p.grid_grad) + n * p.grid_grad_stride[0];
+  const PointStrides at = GridPointsOf(p.shape, p.grid_grad_stride);
+  if (HasDensePairs(at)) return Clear(grid_grad + 2 * first, 2 * (end - first));
+  for (int64_t k = first; k < end; ++k) {
+    F* const pair = grid_grad + at.OffsetOf(k);
+    pair[0] = pair[at.channel_stride] = 0;
+  }
+}
+
+// Strip i % strips of image i / strips.
+template <class F, Interpolation kInterpolation>
+void RunStrip(const ImageParams& p, const OwnedStrips& g, int64_t i, const uint8_t* codes) {
+  const int64_t n = i / g.strips;
+  const int64_t strip = i % g.strips;
+  const OwnedPart part = {.n = n,
+                          .first_channel = 0,
+                          .channels = p.shape.c,
+                          .first = g.FirstRow(strip, p.shape.h),
+                          .end = g.FirstRow(strip + 1, p.shape.h)};
+  const Owner<ImageParams, F, kInterpolation> owner(p, part, nullptr);
+  if (g.image_codes == 0) return owner.Run();
+  owner.RunListed(codes + n * g.image_codes, strip);
+}
+
+}  // namespace
+
+void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, void* workspace) {
+  if (p.want_grid_grad) RunPath(p, plan.grid_grad, workspace);
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    switch (p.shape.interpolation) {
+      case Interpolation::kBilinear:
+        return RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
+      case Interpolation::kNearest:
+        return RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
+      default:
+        return RunSlabs<T, Interpolation::kBicubic>(p, plan, workspace);
+    }
+  });
+}
+
+void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
+  auto* const codes = static_cast<uint8_t*>(workspace);
+  if (p.want_grid_grad) RunPath(p, g.chunks, workspace);
+  CodeImages<float, false>(p, g.strips, codes);
+  runtime::ParallelFor(p.shape.n * g.strips.strips, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      RunStrip<float, Interpolation::kBilinear>(p, g.strips, i, codes);
+  });
+}
+
+void RunPath(const ImageParams& p, const ScatterGeometry& g, void* workspace) {
+  auto* const codes = static_cast<uint8_t*>(workspace);
+  const int64_t strips = g.strips.strips;
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
+      CodeImages<T, true>(p, g.strips, codes);
+      runtime::ParallelFor(p.shape.n * strips, g.grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (p.want_grid_grad) ClearGridGrad<T>(p, i / strips, i % strips, strips);
+          RunStrip<T, Interpolation::kNearest>(p, g.strips, i, codes);
+        }
+      });
+    }
+  });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

@@ -1,0 +1,199 @@
+// The 4 x 4 taps of bicubic points that are gathered and the 4 x 4 x 4 taps of tricubic points, in
+// both directions. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_CUBIC_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_CUBIC_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_CUBIC_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_CUBIC_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
+#include "cpu/vector/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// Of a group of points, for each axis: every tap's weight, its slope, and its index, -1 outside.
+template <class F, int kAxes>
+struct CubicGroup {
+  static constexpr size_t kTaps = kAxes == 2 ? 16 : 64;  // tap (k, j, i) is 16 k + 4 j + i
+  HWY_ALIGN F weight[kAxes][4][kGroup];
+  HWY_ALIGN F slope[kAxes][4][kGroup];
+  HWY_ALIGN int32_t index[kAxes][4][kGroup];
+};
+template <class F>
+using CubicGroup3D = CubicGroup<F, 3>;
+
+// Calls use(axis number, its coordinates, its extent) for each axis.
+template <class Geometry, class V, class Use>
+HWY_INLINE void ForAxes(const Geometry& geometry, const Axes<V>& at, const Use& use) {
+  use(size_t{0}, at.x, geometry.x);
+  use(size_t{1}, at.y, geometry.y);
+  if constexpr (Geometry::kAxes == 3) use(size_t{2}, at.z, geometry.z);
+}
+
+// The weights and, with kSlopes, slopes of located points from place `i` of the group on. True
+// where all taps of all of them are inside; far beyond, reflected ones may be rounded.
+template <bool kSlopes, class Geometry, class F, class V = hn::Vec<PointTag<F>>>
+HWY_INLINE bool WeighCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
+                           CubicGroup<F, Geometry::kAxes>* group) {
+  const PointTag<F> d;
+  constexpr F kExact = F{1 << 22};
+  auto inside = hn::Eq(hn::Zero(d), hn::Zero(d));
+  ForAxes(geometry, at, [&](size_t axis, V v, const auto& extent) PORTACL_INLINE_LAMBDA {
+    const V first = hn::Floor(v);
+    F(*const no_slope)[kGroup] = nullptr;
+    StoreWeights(d, v, first, i, group->weight[axis], kSlopes ? group->slope[axis] : no_slope);
+    const V last = hn::Set(d, std::min(extent.last - F{2}, kExact));
+    inside = hn::And(inside, hn::And(hn::Ge(first, Constant(d, 1)), hn::Le(first, last)));
+  });
+  return hn::AllTrue(d, inside);
+}
+
+// The indices of the same points' taps.
+template <class Geometry, class F, class V = hn::Vec<PointTag<F>>>
+HWY_INLINE void IndexCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
+                           CubicGroup<F, Geometry::kAxes>* group) {
+  const PointTag<F> d;
+  ForAxes(geometry, at, [&](size_t axis, V v, const auto& extent) PORTACL_INLINE_LAMBDA {
+    const V first = hn::Floor(v);
+    for (size_t tap = 0; tap < 4; ++tap) {
+      const V place = hn::Add(first, Constant(d, static_cast<double>(tap) - 1));
+      hn::Store(ToIndex(d, CubicTap(d, place, extent, geometry.rule)), IndexTag<PointTag<F>>(),
+                group->index[axis][tap] + i);
+    }
+  });
+}
+
+// Both, of tricubic points.
+template <class F, class V = hn::Vec<PointTag<F>>>
+HWY_INLINE bool PlaceCubic(const VolumeGeometry<F>& geometry, V x, V y, V z, size_t i,
+                           CubicGroup3D<F>* group) {
+  IndexCubic(geometry, Axes(x, y, z), i, group);
+  return WeighCubic<true>(geometry, Axes(x, y, z), i, group);
+}
+
+// Not 0 where the indices of an axis from place i on are four neighbours inside the volume.
+template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
+HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
+  const IndexTag<PointTag<F>> di;
+  const VI first = hn::Load(di, index[0] + i);
+  auto adjacent = hn::Gt(first, hn::Set(di, -1));
+  for (int32_t tap = 1; tap < 4; ++tap) {
+    const VI next = hn::Add(first, hn::Set(di, tap));
+    adjacent = hn::And(adjacent, hn::Eq(hn::Load(di, index[tap] + i), next));
+  }
+  return hn::VecFromMask(di, adjacent);
+}
+
+// Not 0 where points from place i on have a tap in planes [first, end).
+template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
+HWY_INLINE VI TapsInSlab(const CubicGroup3D<F>& group, size_t i, int64_t first, int64_t end) {
+  const IndexTag<PointTag<F>> di;
+  VI taps = hn::Zero(di);
+  for (const auto& plane : group.index[2]) {
+    const VI own = hn::Sub(hn::Load(di, plane + i), hn::Set(di, static_cast<int32_t>(first)));
+    taps = hn::Or(taps, BitsBelow(di, own, end - first, 1));
+  }
+  return taps;
+}
+
+// The weight of a tap of a vector of points, from place p of the group on.
+template <class F, int kAxes>
+HWY_INLINE hn::Vec<PointTag<F>> CubicWeight(const CubicGroup<F, kAxes>& group, size_t tap,
+                                            size_t p) {
+  const PointTag<F> d;
+  const auto in_plane = hn::Mul(hn::Load(d, group.weight[0][tap % 4] + p),
+                                hn::Load(d, group.weight[1][tap / 4 % 4] + p));
+  if constexpr (kAxes == 2) return in_plane;
+  return hn::Mul(in_plane, hn::Load(d, group.weight[kAxes - 1][tap / 16] + p));
+}
+
+// One channel's slopes of tricubic points or, in other lanes, many channels' of one: along x and y
+// from each plane's slopes, along z from its value. row(k, j, v0, v1, v2, v3) reads a row of taps;
+// weight(axis, tap) and slope(axis, tap) are the coefficients'.
+template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
+HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
+                            V& y, V& z) {
+  const auto add = [&](bool first, V factor, V v, V sum) PORTACL_INLINE_LAMBDA {
+    return first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
+  };
+  x = hn::Zero(d);
+  y = x;
+  z = x;
+  for (size_t k = 0; k < 4; ++k) {
+    V plane_x = hn::Zero(d);
+    V plane_y = plane_x;
+    V plane_value = plane_x;
+    for (size_t j = 0; j < 4; ++j) {
+      V v0, v1, v2, v3;
+      row(k, j, v0, v1, v2, v3);
+      const auto combine = [&](const auto& factor) PORTACL_INLINE_LAMBDA {
+        V sum = hn::Mul(factor(0, 0), v0);
+        sum = hn::MulAdd(factor(0, 1), v1, sum);
+        sum = hn::MulAdd(factor(0, 2), v2, sum);
+        return hn::MulAdd(factor(0, 3), v3, sum);
+      };
+      const V value = combine(weight);
+      plane_x = add(j == 0, weight(1, j), combine(slope), plane_x);
+      plane_y = add(j == 0, slope(1, j), value, plane_y);
+      plane_value = add(j == 0, weight(1, j), value, plane_value);
+    }
+    x = add(k == 0, weight(2, k), plane_x, x);
+    y = add(k == 0, weight(2, k), plane_y, y);
+    z = add(k == 0, slope(2, k), plane_value, z);
+  }
+}
+
+// The offset of the first tap of located points whose taps are all inside.
+template <class Source, class V>
+HWY_INLINE typename Source::VI FirstTapOf(const Source& source, const Axes<V>& at) {
+  const typename Source::D d;
+  const auto first = [&](V v) HWY_ATTR {
+    return hn::Sub(ToIndex(d, hn::Floor(v)), hn::Set(IndexTag<decltype(d)>(), 1));
+  };
+  return source.OffsetsOf(first(at.x), first(at.y), first(at.z));
+}
+
+// Row `row` (tap / 4) of the taps of a vector of points that are all inside; `first`: FirstTapOf().
+template <class Source, class T, class V = typename Source::V>
+HWY_INLINE void GatherCubicRow(const Source& source, const T* channel, typename Source::VI first,
+                               size_t row, V& v0, V& v1, V& v2, V& v3) {
+  const typename Source::D d;
+  const VolumeStrides& size = source.size;
+  const T* from = channel + static_cast<int64_t>(row / 4) * size.plane +
+                  static_cast<int64_t>(row % 4) * size.row;
+  GatherRow<Source::kInPairs>(d, from, first, size.pixel, v0, v1);
+  GatherRow<Source::kInPairs>(d, from + 2 * int64_t{size.pixel}, first, size.pixel, v2, v3);
+}
+
+// A tap of a vector of points anywhere: `nothing` where it is outside, which `outside` says.
+template <class Source, class T, class Group, class V = typename Source::V,
+          class M = hn::Mask<typename Source::D>>
+HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group& group, size_t tap,
+                            V nothing, M& outside) {
+  const typename Source::D d;
+  const typename Source::DI di;
+  auto column = hn::Load(di, group.index[0][tap % 4]);
+  auto row = hn::Load(di, group.index[1][tap / 4 % 4]);
+  auto plane = hn::Zero(di);
+  if constexpr (Source::kAxes == 3) plane = hn::Load(di, group.index[2][tap / 16]);
+  const auto none = hn::Lt(hn::Or(hn::Or(column, row), plane), hn::Zero(di));
+  outside = ValueMask(d, none);
+  auto at = plane;
+  auto east = plane;
+  source.template PlaceElements<T>(hn::IfThenZeroElse(none, column), hn::IfThenZeroElse(none, row),
+                                   hn::IfThenZeroElse(none, plane), at, east);
+  return hn::IfThenElse(outside, nothing, source.Elements(channel, at, east));
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

@@ -1,0 +1,403 @@
+// Grid sampling with a point in each lane of a vector, its taps gathered channel by channel from
+// the images or volumes, or from framed copies of small images on the stack: no slab, no workspace.
+// Longer than other files: its three interpolations share the loops over points and channels, and
+// the windows.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_direct.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "base/dispatch.h"
+#include "cpu/grid_sampler/grid_sampler_2d_padded-inl.h"
+#include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
+#include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_source-inl.h"
+#include "cpu/machine/fetch.h"
+#include "cpu/machine/machine.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+// Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
+// count as -0 with a weight of +0 or more, which leaves every sum as it is. kPairs: see TapSource.
+template <class Params, class T, Interpolation kInterpolation, bool kPairs>
+class DirectSampling {
+  using F = base::ComputeType<T>;
+  using Source = TapSource<F, Params, kPairs>;
+  using D = typename Source::D;
+  using DI = typename Source::DI;
+  using V = typename Source::V;
+  using VI = typename Source::VI;
+  static constexpr int kAxes = Source::kAxes;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+
+ public:
+  explicit DirectSampling(const Params& p)
+      : p_(p), source_(p, WindowsPay(p)), output_at_(ValuePointsOf(p.shape, p.output_stride)) {}
+
+  // Points [first, last) of image or volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    if constexpr (kInterpolation == Interpolation::kBilinear && kAxes == 2) {
+      // The copy is a small part of the points' work.
+      if (2 * (last - first) >= p_.shape.h * p_.shape.w && PaddedImage<F>::Serves(p_.shape)) {
+        return RunPadded(n, first, last);
+      }
+    }
+    // A copy that no call below can change: it need not be read anew for each vector.
+    const Source source = source_;
+    ForPoints(source, n, first, last,
+              [&](const Points& points, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+                if constexpr (kInterpolation == Interpolation::kBilinear) {
+                  Linear(source, points, x, y, z);
+                } else if constexpr (kInterpolation == Interpolation::kNearest) {
+                  Nearest(source, points, x, y, z);
+                } else {
+                  Cubic(source, points, x, y, z);
+                }
+              });
+  }
+
+ private:
+  // A vector of points of an image or volume: of `count` the results are written.
+  struct Points {
+    const T* input;
+    T* output;
+    int64_t channels;
+    int64_t input_step;  // from channel to channel
+    int64_t output_step;
+    int64_t first = 0;
+    int64_t count = 0;
+    bool dense = false;  // a whole vector, whose results follow each other
+
+    const T* ChannelOf(int64_t c) const { return input + c * input_step; }
+  };
+
+  // Calls each(points, x, y, z) for vectors of points and their place in the grid.
+  template <class Each>
+  HWY_INLINE void ForPoints(const Source& source, int64_t n, int64_t first, int64_t last,
+                            const Each& each) const {
+    const T* const grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
+    const bool dense = output_at_.flat && output_at_.pixel_stride == 1;
+    Points points = {static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                     static_cast<T*>(p_.output) + n * p_.output_stride[0], p_.shape.c,
+                     p_.input_stride[1], output_at_.channel_stride};
+    ForGridVectors<kAxes>(source.grid_at, grid, first, last,
+                          [&](int64_t p, int64_t count, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+                            points.first = p;
+                            points.count = count;
+                            points.dense = dense && count == Length(D());
+                            each(points, x, y, z);
+                          });
+  }
+
+  // Writes sample(c) for every channel.
+  template <class Sample>
+  HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
+    const D d;
+    for (int64_t c = 0; c < points.channels; ++c) {
+      const V v = sample(c);
+      T* const out = points.output + c * points.output_step;
+      if (HWY_LIKELY(points.dense)) {
+        if (points.channels > kMostStreams) FetchElement<3, 1>(out, points.first + kFetchAhead);
+        StoreNarrow(v, d, out + points.first);
+      } else {
+        HWY_ALIGN F lanes[kLanes];
+        hn::Store(v, d, lanes);
+        for (int64_t k = 0; k < points.count; ++k) {
+          out[output_at_.OffsetOf(points.first + k)] = base::Narrow<T>(lanes[k]);
+        }
+      }
+    }
+  }
+
+  // Prefetchers follow the writing of some 32 pages at a time, and images are read as well. Results
+  // of more channels are fetched, a kilobyte ahead.
+  static constexpr int64_t kMostStreams = 16;
+  static constexpr auto kFetchAhead = static_cast<int64_t>(1024 / sizeof(T));
+
+  // Channels from which on a window of an image's taps takes less than fast gathers, with the
+  // search for it. In volumes windows pay only if gathers are slow.
+  static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
+  static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
+
+  static bool WindowsPay(const Params& p) {
+    if (!kHasWindows) return false;
+    return GathersAreSlow() || (kAxes == 2 && p.shape.c >= kWindowChannels);
+  }
+
+  // ---- bilinear, trilinear ----------------------------------------------------------------------
+
+  HWY_INLINE void Linear(const Source& source, const Points& points, V grid_x, V grid_y,
+                         V grid_z) const {
+    const D d;
+    V x = hn::Zero(d);
+    V y = x;
+    V z = x;
+    if (HWY_UNLIKELY(
+            !LocateInside(d, source.geometry, Axes(grid_x, grid_y, grid_z), Axes(x, y, z)))) {
+      return AnyLinear(points, grid_x, grid_y, grid_z);
+    }
+    source.template WithTapsInside<kHasWindows>(
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          SumLinear(
+              points, Axes(x, y, z),
+              [&](int64_t c, auto plane, V& nw, V& ne, V& sw, V& se)
+                  PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
+              [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+        });
+  }
+
+  // By value: points that others know the address of are written to memory for each vector.
+  HWY_NOINLINE void AnyLinear(Points points, V x, V y, V z) const {
+    const D d;
+    const auto unusable = LocatePoints(d, source_.geometry, Axes(x, y, z));
+    const V nothing = hn::Set(d, F{-0.0});
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    source_.WithTaps(
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), nothing,
+        [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          SumLinear(
+              points, Axes(x, y, z),
+              [&](int64_t c, auto plane, V& nw, V& ne, V& sw, V& se)
+                  PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
+              [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
+        });
+  }
+
+  HWY_NOINLINE void RunPadded(int64_t n, int64_t first, int64_t last) const {
+    const D d;
+    const Source source = source_;
+    const PaddedImage<F> image(p_.shape, static_cast<const T*>(p_.input) + n * p_.input_stride[0],
+                               p_.input_stride[1], p_.input_stride[2]);
+    const PointGeometry<F>& geometry = source.geometry;
+    const auto padding = geometry.rule.padding;
+    ForPoints(source, n, first, last,
+              [&](const Points& points, V grid_x, V grid_y, V) PORTACL_INLINE_LAMBDA {
+                V x = Unpadded(d, grid_x, geometry.x, geometry.rule);
+                V y = Unpadded(d, grid_y, geometry.y, geometry.rule);
+                // x or y is NaN, or both are infinite.
+                if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(hn::Add(x, y))))) {
+                  return AnyLinear(points, grid_x, grid_y, grid_y);
+                }
+                x = PaddedImage<F>::ClipTo(geometry.x, padding, x);
+                y = PaddedImage<F>::ClipTo(geometry.y, padding, y);
+                const VI at = image.OffsetsOf(hn::Floor(x), hn::Floor(y));
+                SumLinear(
+                    points, Axes(x, y),
+                    [&](int64_t c, auto, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+                      const F* plane = image.cells() + c * image.plane();
+                      GatherPairs(d, plane, at, nw, ne);
+                      GatherPairs(d, plane + image.pitch(), at, sw, se);
+                    },
+                    [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+              });
+  }
+
+  // gather(c, plane, nw, ne, sw, se) reads a plane's taps of located points.
+  template <class Gather, class Finish>
+  HWY_INLINE void SumLinear(const Points& points, const Axes<V>& at, const Gather& gather,
+                            const Finish& finish) const {
+    const D d;
+    V tx, ux, ty, uy, tz, uz, weight_nw, weight_ne, weight_sw, weight_se;
+    BilinearDistances(d, at.x, hn::Floor(at.x), tx, ux);
+    BilinearDistances(d, at.y, hn::Floor(at.y), ty, uy);
+    if constexpr (kAxes == 3) BilinearDistances(d, at.z, hn::Floor(at.z), tz, uz);
+    BilinearWeights(d, tx, ux, ty, uy, weight_nw, weight_ne, weight_sw, weight_se);
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      V sum = hn::Zero(d);
+      const auto add = [&](auto plane, const auto& share) PORTACL_INLINE_LAMBDA {
+        V nw, ne, sw, se;
+        gather(c, plane, nw, ne, sw, se);
+        sum = hn::MulAdd(share(weight_nw), nw, sum);
+        sum = hn::MulAdd(share(weight_ne), ne, sum);
+        sum = hn::MulAdd(share(weight_sw), sw, sum);
+        sum = hn::MulAdd(share(weight_se), se, sum);
+      };
+      if constexpr (kAxes == 2) {
+        add(kAbove, [](V weight) PORTACL_INLINE_LAMBDA { return weight; });
+      } else {
+        add(kAbove, [&](V weight) PORTACL_INLINE_LAMBDA { return hn::Mul(weight, uz); });
+        add(kBelow, [&](V weight) PORTACL_INLINE_LAMBDA { return hn::Mul(weight, tz); });
+      }
+      return finish(sum);
+    });
+  }
+
+  // ---- nearest ----------------------------------------------------------------------------------
+
+  HWY_INLINE void Nearest(const Source& source, const Points& points, V x, V y, V z) const {
+    const D d;
+    if (source.geometry.rule.padding == ops::Padding::kZeros) {
+      // No branch for points near the edges. A sum that is NaN: one coordinate is, or two are
+      // infinite.
+      const auto& geometry = source.geometry;
+      x = Unpadded(d, x, geometry.x, geometry.rule);
+      y = Unpadded(d, y, geometry.y, geometry.rule);
+      V sum = hn::Add(x, y);
+      if constexpr (kAxes == 3) {
+        z = Unpadded(d, z, geometry.z, geometry.rule);
+        sum = hn::Add(sum, z);
+      }
+      x = hn::IfThenElse(hn::IsNaN(sum), hn::Set(d, F{kNowhere}), x);
+    } else {
+      V at_x, at_y;
+      V at_z = z;
+      if (HWY_UNLIKELY(!LocateInside(d, source.geometry, Axes(x, y, z), Axes(at_x, at_y, at_z)))) {
+        at_x = x;
+        at_y = y;
+        at_z = z;
+        LocateAnywhere(at_x, at_y, at_z);
+      }
+      x = at_x;
+      y = at_y;
+      z = at_z;
+    }
+    VI column = ToIndex(d, hn::Round(x));
+    VI row = ToIndex(d, hn::Round(y));
+    VI plane = kAxes == 3 ? ToIndex(d, hn::Round(z)) : row;
+    const auto inside = source.AreInside(column, row, plane);
+    const auto value_inside = ValueMask(d, inside);
+    column = hn::IfThenElseZero(inside, column);
+    row = hn::IfThenElseZero(inside, row);
+    plane = hn::IfThenElseZero(inside, plane);
+    VI at;
+    VI east;
+    source.template PlaceElements<T>(column, row, plane, at, east);
+    TapWindow window;
+    if constexpr (kHasWindows && kAxes == 2) {
+      if (source.windows) window = FindWindow(source.size, 0, column, row);
+    }
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      const T* channel = points.ChannelOf(c);
+      const V value = [&]() PORTACL_INLINE_LAMBDA {
+        if constexpr (kHasWindows && kAxes == 2) {
+          if (HWY_LIKELY(window.rows > 0)) {
+            return PixelsInWindow(channel, window, source.size.row, column, row);
+          }
+        }
+        return source.Elements(channel, at, east);
+      }();
+      return hn::IfThenElseZero(value_inside, hn::Add(value, hn::Zero(d)));
+    });
+  }
+
+  HWY_NOINLINE void LocateAnywhere(V& x, V& y, V& z) const {
+    LocatePoints(D(), source_.geometry, Axes(x, y, z));
+  }
+
+  // ---- bicubic, tricubic ------------------------------------------------------------------------
+
+  using Group = CubicGroup<F, kAxes>;
+
+  HWY_INLINE void Cubic(const Source& source, const Points& points, V x, V y, V z) const {
+    const D d;
+    const auto unusable = LocateTaps(d, source.geometry, Axes(x, y, z));
+    Group taps;
+    if (HWY_UNLIKELY(!WeighCubic<false>(source.geometry, Axes(x, y, z), 0, &taps))) {
+      return AnyCubic(points, x, y, z, unusable, &taps);
+    }
+    const VI first = FirstTapOf(source, Axes(x, y, z));
+    if (kAxes == 3 && points.channels == 1) {
+      return SumRows(source, points, first,
+                     [&](size_t tap) PORTACL_INLINE_LAMBDA { return CubicWeight(taps, tap, 0); });
+    }
+    HWY_ALIGN F weight[Group::kTaps][kLanes];
+    for (size_t tap = 0; tap < Group::kTaps; ++tap) {
+      hn::Store(CubicWeight(taps, tap, 0), d, weight[tap]);
+    }
+    SumRows(source, points, first,
+            [&](size_t tap) PORTACL_INLINE_LAMBDA { return hn::Load(d, weight[tap]); });
+  }
+
+  // Points whose taps are all inside.
+  template <class Weight>
+  HWY_INLINE void SumRows(const Source& source, const Points& points, VI first,
+                          const Weight& weight) const {
+    const D d;
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      const T* const channel = points.ChannelOf(c);
+      V sum = hn::Zero(d);
+      for (size_t row = 0; row < Group::kTaps / 4; ++row) {
+        V v0, v1, v2, v3;
+        GatherCubicRow(source, channel, first, row, v0, v1, v2, v3);
+        sum = hn::MulAdd(weight(4 * row), v0, sum);
+        sum = hn::MulAdd(weight(4 * row + 1), v1, sum);
+        sum = hn::MulAdd(weight(4 * row + 2), v2, sum);
+        sum = hn::MulAdd(weight(4 * row + 3), v3, sum);
+      }
+      return sum;
+    });
+  }
+
+  // Taps outside have weights of any sign: they get one of 0.
+  HWY_NOINLINE void AnyCubic(Points points, V x, V y, V z, hn::Mask<D> unusable,
+                             Group* taps) const {
+    const D d;
+    IndexCubic(source_.geometry, Axes(x, y, z), 0, taps);
+    const V nothing = hn::Set(d, F{-0.0});
+    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+      const T* const channel = points.ChannelOf(c);
+      V sum = hn::Zero(d);
+      for (size_t tap = 0; tap < Group::kTaps; ++tap) {
+        hn::Mask<D> none;
+        const V value = GatherCubicTap(source_, channel, *taps, tap, nothing, none);
+        sum = hn::MulAdd(hn::IfThenZeroElse(none, CubicWeight(*taps, tap, 0)), value, sum);
+      }
+      return hn::IfThenElse(unusable, nan, sum);
+    });
+  }
+
+  const Params& p_;
+  Source source_;
+  PointStrides output_at_;
+};
+
+template <bool kPairs, class Params>
+void Sample(const Params& p, const PointChunks& chunks) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr bool kImages = kAxesOf<Params> == 2;
+    switch (p.shape.interpolation) {
+      case Interpolation::kBilinear:
+        return RunOverChunks<DirectSampling<Params, T, Interpolation::kBilinear, kPairs>>(p,
+                                                                                          chunks);
+      case Interpolation::kNearest:  // reads no pairs of volumes
+        return RunOverChunks<DirectSampling<Params, T, Interpolation::kNearest, kImages>>(p,
+                                                                                          chunks);
+      default:
+        return RunOverChunks<DirectSampling<Params, T, Interpolation::kBicubic, kPairs>>(p, chunks);
+    }
+  });
+}
+
+}  // namespace
+
+void RunPath(const ops::GridSampler2DParams& p, const PointChunks& chunks, void* workspace) {
+  static_cast<void>(workspace);
+// Compiled before this target, but where it is the baseline (-march=znver3).
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
+  const ops::GridSampler2DShape& s = p.shape;
+  if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
+    return N_AVX2::RunPath(p, chunks, workspace);
+  }
+#endif
+  Sample<true>(p, chunks);
+}
+
+void RunPath(const ops::GridSampler3DParams& p, const VolumeGathers& gathers, void* /*workspace*/) {
+  if (gathers.pairs) {
+    Sample<true>(p, gathers.chunks);
+  } else {
+    Sample<false>(p, gathers.chunks);
+  }
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET

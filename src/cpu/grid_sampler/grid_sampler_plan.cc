@@ -1,0 +1,104 @@
+// Plans of sampling images and volumes: which calls the paths serve, how the threads share a call,
+// and what scratch memory that takes.
+#include "cpu/grid_sampler/grid_sampler_plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "runtime/parallel.h"
+
+namespace portacl::cpu {
+namespace {
+
+// Points in the lanes read each channel's taps from lines of their own, channels in the lanes share
+// the lines but want a slab first: up to here the former is faster, on smooth grids by far and on
+// random ones by little.
+int64_t MaxDirectChannels(ops::Interpolation interpolation) {
+  switch (interpolation) {
+    case ops::Interpolation::kNearest:
+      return 32;
+    case ops::Interpolation::kBilinear:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+// Elements of input and output below which the slab's stages alone cost more than either.
+constexpr int64_t kTinyElements = 16384;
+
+std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p, bool forced) {
+  const auto& s = p.shape;
+  if (!ServesPairs(s, p.input_stride)) return std::nullopt;
+  const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
+  if (!forced && s.c > MaxDirectChannels(s.interpolation) && !tiny) return std::nullopt;
+  return GridSampler2DPlan{{.way = PointChunksOf(s)}};
+}
+
+std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p, bool /*forced*/) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  SamplingGeometry g = {};
+  g.points = s.oh * s.ow;
+  g.blocks = CutChannels(s.c);
+  g.by_image = ByImage(s, threads);
+  g.pitch = s.w + 2;
+  g.slab_rows = s.h + 3;  // two of nowhere above, one below
+  const int64_t tasks = g.by_image ? s.n : g.blocks.count;
+  g.slabs = static_cast<int>(std::min<int64_t>(threads, tasks));
+  const int64_t compute = s.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t bytes = g.slab_rows * g.pitch * g.blocks.MostLanes() * compute;
+  g.slab_bytes = (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
+  return GridSampler2DPlan{
+      {.workspace_size = g.slab_bytes * static_cast<uint64_t>(g.slabs), .way = g}};
+}
+
+constexpr std::array<base::PathRow<ops::GridSampler2DParams, GridSampler2DPlan>,
+                     GridSampler2DPlan::kPaths.size()>
+    kImagePaths = {{
+        {"direct", PlanDirect},
+        {"slab", PlanSlab},
+    }};
+
+std::optional<GridSampler3DPlan> PlanBlocks(const ops::GridSampler3DParams& p, bool forced) {
+  const auto& s = p.shape;
+  if (!ServesBlocks(s) || (!forced && !BlocksPay(s))) return std::nullopt;
+  SampledBlocks blocks = {.chunks = BlockChunksOf(s), .slots = 1, .slot_bytes = 0};
+  const bool small = s.n * blocks.chunks.chunks <= blocks.chunks.grain;
+  blocks.slots = BlockSlots(s, blocks.chunks, small ? 1 : runtime::NumThreads());
+  blocks.slot_bytes = BlockBytes(s, kBlockChannels);
+  return GridSampler3DPlan{
+      {.workspace_size = static_cast<uint64_t>(blocks.slots * blocks.slot_bytes), .way = blocks}};
+}
+
+std::optional<GridSampler3DPlan> PlanDirect(const ops::GridSampler3DParams& p, bool /*forced*/) {
+  const auto& s = p.shape;
+  if (!HasShortOffsets(s, p.input_stride)) return std::nullopt;
+  return GridSampler3DPlan{
+      {.way = VolumeGathers{PointChunksOf(AsImage(s)), ServesVolumePairs(s, p.input_stride)}}};
+}
+
+constexpr std::array<base::PathRow<ops::GridSampler3DParams, GridSampler3DPlan>,
+                     GridSampler3DPlan::kPaths.size()>
+    kVolumePaths = {{
+        {"blocks", PlanBlocks},
+        {"direct", PlanDirect},
+    }};
+
+}  // namespace
+
+std::optional<GridSampler2DPlan> PlanGridSampler2D(const ops::GridSampler2DParams& params,
+                                                   std::string_view path) {
+  const auto& s = params.shape;
+  if (s.n == 0 || s.c == 0 || !ServesPlane(s)) return std::nullopt;
+  return base::FirstPath(kImagePaths, params, path);
+}
+
+std::optional<GridSampler3DPlan> PlanGridSampler3D(const ops::GridSampler3DParams& params,
+                                                   std::string_view path) {
+  if (!ServesVolume(params.shape)) return std::nullopt;
+  return base::FirstPath(kVolumePaths, params, path);
+}
+
+}  // namespace portacl::cpu

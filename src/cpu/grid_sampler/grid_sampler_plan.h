@@ -1,0 +1,67 @@
+// How the kernels that sample images and volumes work, and their workspace, the same for every
+// instruction set.
+#ifndef PORTACL_CPU_GRID_SAMPLER_PLAN_H_
+#define PORTACL_CPU_GRID_SAMPLER_PLAN_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/kernel.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "ops/grid_sampler_2d_params.h"
+
+namespace portacl::cpu {
+
+// Blocks of channels are copied to a pixel-major slab of the whole plane, see SlabPoints, from
+// which each tap of a point is one or two loads. The workspace is `slabs` of them: one per thread
+// that has an image of its own (by_image), or one per block that the threads work on together.
+struct SamplingGeometry {
+  int64_t points;
+  ChannelBlocks blocks;
+  int64_t pitch;
+  int64_t slab_rows;
+  int slabs;
+  bool by_image;
+  uint64_t slab_bytes;
+};
+
+// "direct" has PointChunks: a point in each lane, on the planes themselves, without a workspace.
+struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointChunks> {
+  static constexpr std::array kPaths = {"direct", "slab"};
+};
+
+// The kernels' plan. Limits and `path` as of the backward kernels.
+std::optional<GridSampler2DPlan> PlanGridSampler2D(const ops::GridSampler2DParams& params,
+                                                   std::string_view path);
+
+// A point in each lane of a vector, its taps gathered straight from the volumes.
+struct VolumeGathers {
+  PointChunks chunks;
+  bool pairs;  // two taps of a row are read as a pair
+};
+
+// A block of channels in the lanes, from a copy of the block's volume in the workspace:
+//
+//   voxels[slots][d][h][w][kBlockChannels]    float or double
+struct SampledBlocks {
+  PointChunks chunks;
+  int slots;  // volumes in work at a time
+  int64_t slot_bytes;
+};
+
+// "blocks" has SampledBlocks, "direct" has VolumeGathers.
+struct GridSampler3DPlan : base::PathPlan<VolumeGathers, SampledBlocks> {
+  static constexpr std::array kPaths = {"blocks", "direct"};
+};
+
+// The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices), more
+// than 2^30 points of a volume, and, without blocks, channels of input that span 2^31 elements.
+// `path`: one of the paths, or "" for the best.
+std::optional<GridSampler3DPlan> PlanGridSampler3D(const ops::GridSampler3DParams& params,
+                                                   std::string_view path);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_GRID_SAMPLER_PLAN_H_

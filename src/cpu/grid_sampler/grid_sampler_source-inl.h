@@ -1,0 +1,260 @@
+// Taps of a vector of points, gathered straight from a channel's image or volume: a point in each
+// lane. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_
+#else
+#define PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_window-inl.h"
+#include "cpu/vector/highway.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+using ops::Interpolation;
+
+// Calls use(p, count, x, y, z) for the points [first, last) of an image or volume, vector by
+// vector: the coordinates on the grid of `count` points from p on.
+template <int kAxes, class T, class Use>
+HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64_t first,
+                               int64_t last, const Use& use) {
+  const PointTag<base::ComputeType<T>> d;
+  auto x = hn::Zero(d);
+  auto y = x;
+  auto z = x;
+  for (int64_t p = first; p < last; p += Length(d)) {
+    const int64_t count = std::min(Length(d), last - p);
+    ReadPoints<kAxes>(d, grid_at, grid, p, count, Axes(x, y, z));
+    use(p, count, x, y, z);
+  }
+}
+
+// ---- elements -----------------------------------------------------------------------------------
+
+// Offsets of elements from a channel's first one.
+template <int kAxes, class VI>
+HWY_INLINE VI ElementsAt(const VolumeStrides& size, VI column, VI row, VI plane) {
+  const hn::DFromV<VI> di;
+  const VI line = hn::Mul(row, hn::Set(di, size.row));
+  if constexpr (kAxes == 2) {
+    return hn::Add(line, column);
+  } else {
+    const VI above = hn::Add(hn::Mul(plane, hn::Set(di, size.plane)), line);
+    return hn::Add(above, size.pixel == 1 ? column : hn::Mul(column, hn::Set(di, size.pixel)));
+  }
+}
+
+// The element at each lane's offset from `base`.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> GatherElements(D d, const T* base, hn::Vec<IndexTag<D>> at) {
+  if constexpr (std::is_same_v<T, double>) {
+    return GatherAt<8>(d, base, hn::PromoteTo(hn::RebindToSigned<D>(), at));
+  } else if constexpr (std::is_same_v<T, float>) {
+    return GatherAt<4>(d, base, at);
+  } else {  // nothing is gathered 16 bits at a time
+    HWY_ALIGN int32_t offset[hn::MaxLanes(d)];
+    HWY_ALIGN T lanes[hn::MaxLanes(d)];
+    hn::Store(at, IndexTag<D>(), offset);
+    for (size_t k = 0; k < hn::Lanes(d); ++k) lanes[k] = base[offset[k]];
+    return LoadWide(d, lanes);
+  }
+}
+
+// Elements base[at] of each lane and their neighbours to the right. kPairs: ServesPairs() or
+// ServesVolumePairs() says that each is read with its neighbour.
+template <bool kPairs, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void GatherRow(D d, const T* base, hn::Vec<IndexTag<D>> at, int32_t pixel, V& west,
+                          V& east) {
+  if constexpr (kPairs) {
+    GatherPairs(d, base, at, west, east);
+  } else {
+    west = GatherElements(d, base, at);
+    east = GatherElements(d, base + pixel, at);
+  }
+}
+
+// Planes of a point's taps, as arguments of its gather. Images have the first alone.
+inline constexpr std::integral_constant<int, 0> kAbove;
+inline constexpr std::integral_constant<int, 1> kBelow;
+
+// ---- taps ---------------------------------------------------------------------------------------
+
+// Images or volumes, and points, of a call whose taps are gathered. kPairs: see GatherRow().
+template <class F, class Params, bool kPairs>
+struct TapSource {
+  using D = PointTag<F>;
+  using DI = IndexTag<D>;
+  using V = hn::Vec<D>;
+  using VI = hn::Vec<DI>;
+  static constexpr int kAxes = kAxesOf<Params>;
+  static constexpr bool kInPairs = kPairs;
+
+  VolumeStrides size;
+  decltype(PointGeometryOf<F>(Params().shape)) geometry;
+  PointStrides grid_at;
+  bool windows;  // taps are looked up in whole vectors where they lie together
+
+  TapSource(const Params& p, bool has_windows)
+      : size(VolumeStridesOf(p.shape, p.input_stride)),
+        geometry(PointGeometryOf<F>(p.shape)),
+        grid_at(GridPointsOf(p.shape, p.grid_stride)),
+        windows(has_windows) {}
+
+  HWY_INLINE VI OffsetsOf(VI column, VI row, VI plane) const {
+    return ElementsAt<kAxes>(size, column, row, plane);
+  }
+
+  // Where elements inside are in every channel. `at`: of 16-bit types that are read in pairs the
+  // element or its left neighbour; `east`: of these 1 where it is the latter.
+  template <class T>
+  HWY_INLINE void PlaceElements(VI column, VI row, VI plane, VI& at, VI& east) const {
+    const bool in_pairs = kPairs && sizeof(T) == 2;
+    const VI pair = in_pairs ? hn::Min(column, hn::Set(DI(), size.width - 2)) : column;
+    at = OffsetsOf(pair, row, plane);
+    east = hn::Sub(column, pair);
+  }
+
+  // The element of each lane where PlaceElements() said.
+  template <class T>
+  HWY_INLINE V Elements(const T* channel, VI at, VI east_of_pair) const {
+    const D d;
+    if constexpr (kPairs && sizeof(T) == 2) {
+      V west = hn::Zero(d);
+      V east = west;
+      GatherPairs(d, channel, at, west, east);
+      return hn::IfThenElse(hn::RebindMask(d, hn::Gt(east_of_pair, hn::Zero(DI()))), east, west);
+    } else {
+      return GatherElements(d, channel, at);
+    }
+  }
+
+  // Whether elements are inside.
+  HWY_INLINE hn::Mask<DI> AreInside(VI column, VI row, VI plane) const {
+    const DI di;
+    const auto inside = hn::And(IsBelow(di, column, hn::Set(di, size.width)),
+                                IsBelow(di, row, hn::Set(di, size.height)));
+    if constexpr (kAxes == 2) return inside;
+    return hn::And(inside, IsBelow(di, plane, hn::Set(di, size.depth)));
+  }
+
+  // Calls use(gather) for points strictly inside, floored: gather(channel, plane, nw, ne, sw, se)
+  // reads the taps in the plane above them (0) or below them (1). kWindows: there may be windows.
+  template <bool kWindows, class Use>
+  HWY_INLINE void WithTapsInside(V x0, V y0, V z0, const Use& use) const {
+    const D d;
+    VI column = ToIndex(d, x0);
+    VI row = ToIndex(d, y0);
+    VI above = kAxes == 3 ? ToIndex(d, z0) : row;
+    const VI at = OffsetsOf(column, row, above);
+    constexpr bool kInWindows = kWindows && kPairs && kHasFloatWindows && std::is_same_v<F, float>;
+    TapWindow window;
+    if constexpr (kInWindows) {
+      if (windows) window = FindWindow<kAxes>(size, column, row, above);
+    }
+    use([&](const auto* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+      const auto* upper = channel + (decltype(plane)::value == 0 ? 0 : size.plane);
+      if constexpr (kInWindows && std::is_same_v<decltype(channel), const float*>) {
+        if (HWY_LIKELY(window.rows > 0)) {
+          return PairsInWindow<kAxes>(upper, window, size, column, row, above, nw, ne, sw, se);
+        }
+      }
+      GatherRow<kPairs>(d, upper, at, size.pixel, nw, ne);
+      GatherRow<kPairs>(d, upper + size.row, at, size.pixel, sw, se);
+    });
+  }
+
+  // The same for points anywhere. Rows of taps are read from the nearest pairs inside:
+  //
+  //   nw ne    at `upper`     Which taps they are, KeepTaps() finds out. Points without taps have
+  //   sw se    at `lower`     the coordinate kNowhere.
+  template <class Use>
+  HWY_INLINE void WithTaps(V x0, V y0, V z0, V nothing, const Use& use) const {
+    const D d;
+    const DI di;
+    const VI zero = hn::Zero(di);
+    const VI one = hn::Set(di, 1);
+    const auto nearest = [&](VI at, int32_t last)
+                             HWY_ATTR { return hn::Min(hn::Max(at, zero), hn::Set(di, last)); };
+    // Far away the index is one of the least or greatest: outside as well.
+    const VI column = ToIndex(d, x0);
+    const VI row = ToIndex(d, y0);
+    const VI pair = nearest(column, std::max(size.width - 2, 0));
+    const VI upper = nearest(row, size.height - 1);
+    const VI lower = nearest(hn::Add(row, one), size.height - 1);
+    if constexpr (kAxes == 2) {
+      const VI at_upper = OffsetsOf(pair, upper, zero);
+      const VI at_lower = OffsetsOf(pair, lower, zero);
+      use([&](const auto* channel, auto, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+        GatherRow<kPairs>(d, channel, at_upper, size.pixel, nw, ne);
+        GatherRow<kPairs>(d, channel, at_lower, size.pixel, sw, se);
+        KeepTaps(column, row, nothing, nw, ne, sw, se);
+      });
+    } else {
+      const VI above = ToIndex(d, z0);
+      const VI below = hn::Add(above, one);
+      const VI top = nearest(above, size.depth - 1);
+      const VI bottom = nearest(below, size.depth - 1);
+      const VI top_upper = OffsetsOf(pair, upper, top);
+      const VI top_lower = OffsetsOf(pair, lower, top);
+      const VI bottom_upper = OffsetsOf(pair, upper, bottom);
+      const VI bottom_lower = OffsetsOf(pair, lower, bottom);
+      const auto read = [&](const auto* channel, VI at_upper, VI at_lower, VI plane, V& nw, V& ne,
+                            V& sw, V& se) PORTACL_INLINE_LAMBDA {
+        GatherRow<kPairs>(d, channel, at_upper, size.pixel, nw, ne);
+        GatherRow<kPairs>(d, channel, at_lower, size.pixel, sw, se);
+        KeepTaps(column, row, nothing, nw, ne, sw, se);
+        const auto inside = ValueMask(d, IsBelow(di, plane, hn::Set(di, size.depth)));
+        nw = hn::IfThenElse(inside, nw, nothing);
+        ne = hn::IfThenElse(inside, ne, nothing);
+        sw = hn::IfThenElse(inside, sw, nothing);
+        se = hn::IfThenElse(inside, se, nothing);
+      };
+      use([&](const auto* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+        if constexpr (decltype(plane)::value == 0) {
+          read(channel, top_upper, top_lower, above, nw, ne, sw, se);
+        } else {
+          read(channel, bottom_upper, bottom_lower, below, nw, ne, sw, se);
+        }
+      });
+    }
+  }
+
+ private:
+  // Makes taps of one plane's pairs: those outside the image become `nothing`.
+  HWY_INLINE void KeepTaps(VI column, VI row, V nothing, V& nw, V& ne, V& sw, V& se) const {
+    const D d;
+    const DI di;
+    const VI one = hn::Set(di, 1);
+    const VI width = hn::Set(di, size.width);
+    const VI height = hn::Set(di, size.height);
+    const auto left = ValueMask(d, hn::Lt(column, hn::Zero(di)));
+    const auto right = ValueMask(d, hn::Eq(column, hn::Set(di, size.width - 1)));
+    const auto west = ValueMask(d, IsBelow(di, column, width));
+    const auto east = ValueMask(d, IsBelow(di, hn::Add(column, one), width));
+    const auto north = ValueMask(d, IsBelow(di, row, height));
+    const auto south = ValueMask(d, IsBelow(di, hn::Add(row, one), height));
+    const auto keep = [&](auto line, V& first, V& second) HWY_ATTR {
+      const V pair_first = first;
+      first = hn::IfThenElse(hn::And(line, west), hn::IfThenElse(right, second, first), nothing);
+      second =
+          hn::IfThenElse(hn::And(line, east), hn::IfThenElse(left, pair_first, second), nothing);
+    };
+    keep(north, nw, ne);
+    keep(south, sw, se);
+  }
+};
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target
