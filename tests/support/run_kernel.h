@@ -147,7 +147,8 @@ void SetStrides(const Tensor& tensor, std::array<int64_t, kRank>* strides) {
   std::copy_n(tensor.strides().begin(), kRank, strides->begin());
 }
 
-// On images or volumes, as the kernel does. A null output is one that the mask leaves out.
+// On images or volumes, as the kernel does. A null output is one that the mask leaves out. What a
+// call does not read has no address and strides of 0, as a plan gives them.
 template <class Params>
 [[nodiscard]] bool RunGridBackward(const portacl::base::Kernel<Params>& kernel,
                                    const Tensor& grad_output, const Tensor& input,
@@ -157,12 +158,18 @@ template <class Params>
   params.shape = GridShape(input, grid, mode);
   params.want_input_grad = input_grad != nullptr;
   params.want_grid_grad = grid_grad != nullptr;
-  params.grad_output = grad_output.first();
-  params.input = input.first();
-  params.grid = grid.first();
-  SetStrides(grad_output, &params.grad_output_stride);
-  SetStrides(input, &params.input_stride);
-  SetStrides(grid, &params.grid_stride);
+  const bool reads_image =
+      params.want_grid_grad && params.shape.interpolation != portacl::ops::Interpolation::kNearest;
+  if (params.want_input_grad || reads_image) {
+    params.grad_output = grad_output.first();
+    params.grid = grid.first();
+    SetStrides(grad_output, &params.grad_output_stride);
+    SetStrides(grid, &params.grid_stride);
+  }
+  if (reads_image) {
+    params.input = input.first();
+    SetStrides(input, &params.input_stride);
+  }
   if (input_grad != nullptr) {
     params.input_grad = input_grad->first();
     SetStrides(*input_grad, &params.input_grad_stride);
