@@ -195,7 +195,8 @@ TEST_F(LastErrorTest, WordsThatClientsLookFor) {
       aclopExecuteV2("MseLoss", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, stream_),
       ACL_ERROR_OP_NOT_FOUND,
       "MseLoss: this operator is not part of portacl; it has: " + names +
-          "ResizeD, ResizeGradD, Resize, ResizeGrad, Identity, Cast, TransData; and in the aclnn "
+          "ResizeD, ResizeGradD, Resize, ResizeGrad, GridSample, Identity, Cast, TransData; and in "
+          "the aclnn "
           "API "
           "also: Add, Adds, ");
   EXPECT_ACL_ERROR(aclopExecuteV2("GridSampler2DGradd", 0, nullptr, nullptr, 0, nullptr, nullptr,

@@ -254,14 +254,15 @@ TEST(RuntimeTraceChild, TheTraceLogHasTheCallsOfTheApi) {
       "aclrtSetDevice 107001, ");
 }
 
-// A host's pool that takes its time to let the caller go.
+// A host's pool that takes its time to let the caller go: more than a busy machine takes for the
+// work.
 struct LatePool {
   int num_threads() { return 2; }
   template <class Task>
   void run(int count, Task task) {
     ++entered;
     for (int i = 0; i < count; ++i) task(i);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   int entered = 0;
 };
