@@ -1,4 +1,5 @@
-// The operators behind torch_kernels.h: arguments from PyTorch's stack, results onto it.
+// The operators behind torch_kernels.h: portacl's kernel or PyTorch's own (Dispatch()), arguments
+// from PyTorch's stack, results onto it.
 #include "torch_kernels.h"
 
 #include <algorithm>

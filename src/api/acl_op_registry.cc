@@ -202,7 +202,13 @@ constexpr Signature kSampleVolumes = {kGridSample, ops::Op::kGridSampler3D, Grid
 
 Status ReadGridSample(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                       std::unique_ptr<GraphCall>* call) {
-  const bool volume = tensors[0].shape.rank() == 5;
+  const auto rank = tensors[0].shape.rank();
+  if (rank != 4 && rank != 5) {
+    return Refusals(kGridSample, Surface::kGraph)
+        .Refuse(Rule::kInput, "x has shape {} of rank {}, but must have rank 4 or 5",
+                tensors[0].shape.ToString(), rank);
+  }
+  const bool volume = rank == 5;
   auto made = std::make_unique<ListedCall>(volume ? kSampleVolumes : kSampleImages);
   PORTACL_RETURN_IF_ERROR(made->Read(op, tensors, lists));
   if (made->call().flag(1)) {

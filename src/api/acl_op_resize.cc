@@ -1,5 +1,6 @@
-// Signatures, views and attributes of the graph names that the list of operators cannot hold: one
-// name calls several operators, and what is described has other axes than the operator's tensors.
+// ResizeD, ResizeGradD, Resize, ResizeGrad and flat affine grids (other Resize... names are rows of
+// ops/operator_list_resize.inc): what the list of operators cannot hold, as one name calls several
+// operators and what is described has other axes than the operator's tensors.
 #include "api/acl_op_resize.h"
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include "ops/call.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
-#include "ops/planned_kernel.h"
+#include "ops/select_kernel.h"
 
 namespace portacl::ops {
 namespace {

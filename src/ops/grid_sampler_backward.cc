@@ -9,7 +9,7 @@
 #include "ops/grid_sampler_plan.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
-#include "ops/planned_kernel.h"
+#include "ops/select_kernel.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::ops {

@@ -8,7 +8,7 @@
 
 #include "ops/channels_first.h"
 #include "ops/kernels.h"
-#include "ops/planned_kernel.h"
+#include "ops/select_kernel.h"
 #include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 

@@ -8,9 +8,9 @@
 #include "ops/channels_first.h"
 #include "ops/kernels.h"
 #include "ops/nearest_plan.h"
-#include "ops/planned_kernel.h"
 #include "ops/resample_axis.h"
 #include "ops/resize.h"
+#include "ops/select_kernel.h"
 #include "ops/upsample_rules.h"
 
 namespace portacl::ops {

@@ -1,4 +1,5 @@
-// Whether a call shares its work with other threads, or its caller computes alone.
+// Whether a call that is worth several threads gets them while the machine is busy, or its caller
+// computes alone. What is too little work for threads at all, the plans say ("small", "grain").
 //
 // Results do not depend on the number of threads, so the runtime may choose it call by call. On a
 // machine with nothing else on it, sharing pays for every call that is worth a loop of its own.
@@ -57,7 +58,8 @@ CallKind& KindOf(uint64_t key);
 // Other threads may behave differently.
 void ForgetKinds();
 
-// PORTACL_ADAPT_THREADS=0 switches the policy off: each call then shares its work.
+// PORTACL_ADAPT_THREADS=0 switches the policy off (RunRegion() of thread_pools.cc asks): each call
+// then shares its work.
 bool AdaptsThreads();
 
 // Since the start of the process, for portaclGetInfo.

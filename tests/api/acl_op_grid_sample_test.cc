@@ -102,7 +102,7 @@ TEST_P(AclOpGridSample, EveryRefusalNamesWhatIsWrong) {
                 "x has dtype DOUBLE, but must be FLOAT, FLOAT16 or BF16");
   Tensor line(Element::kFloat, {2, 3, 7});
   ExpectRefused(line, points_, image_shape_, {}, ACL_ERROR_OP_INPUT_NOT_MATCH,
-                "x has shape [2, 3, 7] of rank 3, but must have rank 4");
+                "x has shape [2, 3, 7] of rank 3, but must have rank 4 or 5");
   ExpectRefused(image_, points_, {2, 3, 5, 5}, {}, ACL_ERROR_OP_OUTPUT_NOT_MATCH,
                 "y has shape [2, 3, 5, 5], but x [2, 3, 6, 7] and grid [2, 5, 4, 2] ask for");
   portaclSetProfile("ascend-950");

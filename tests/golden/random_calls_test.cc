@@ -77,7 +77,8 @@ class RandomCalls : public portacl_test::NativeTest {
 
   static AssertionResult ByAPool(const GoldenCase& golden) {
     portacl_test::OneThreadPool pool(5);
-    static_cast<void>(portacl::set_thread_pool(pool));
+    const portacl::Status lent = portacl::set_thread_pool(pool);
+    if (!lent.ok()) return AssertionFailure() << lent.message();
     const AssertionResult same = SameBits(golden, [](Call& call) { RunNative(call); });
     static_cast<void>(portacl::reset_thread_pool());
     return same;

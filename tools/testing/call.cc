@@ -193,7 +193,8 @@ GridFrame FrameOf(const Call& call, const Shape& grid) {
 void FillInput(Call& call, size_t i) {
   const Parameter& row = call.op->parameters[i];
   ViewTensor& tensor = call.arguments[i].tensor;
-  if (!cli::ParseDataType(AclDataTypeName(tensor.dtype()))) return;  // a refusal's integers stay 0
+  if (!cli::ParseDataType(AclDataTypeName(tensor.dtype())))
+    return;  // int32 and the like, in a refusal, stay 0
   const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
   const char* const made = call.source.dtype == cli::kUInt8 ? "integers:0:255" : "uniform";
   tensor.Fill(MakeValues(call.source.arguments[i].values.value_or(made), Draw(call.source.seed, i),

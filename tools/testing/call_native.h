@@ -39,7 +39,7 @@ void RunNative(Call& call);
 void RunNative(Call& call, Timing& timing);
 
 // The kernel that portacl would run it with, "avx2:x2"; "" where it is refused. Of bytes, which
-// this API has not, the one that copies them.
+// this API has not, the one that copies them, whether or not it is refused.
 std::string KernelOf(const Call& call);
 
 }  // namespace portacl::golden

@@ -1,4 +1,5 @@
-// The choice by the operator, and the ULP.
+// Which error_bound_<family>.cc sums an operator's terms; their bound is BoundOf() of
+// error_bound_sum.h. And the ULP.
 #include "tools/testing/error_bound.h"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
-"""portacl's kernels in place of PyTorch's own, for the whole process."""
+"""Put portacl's kernels into PyTorch's dispatcher, or let them stand aside.
+
+Of each call that reaches them, Dispatch() in src/torch_kernels.cc decides.
+"""
 
 from __future__ import annotations
 

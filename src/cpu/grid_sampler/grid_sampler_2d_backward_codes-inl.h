@@ -13,7 +13,7 @@
 #include <numeric>
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/vector/highway.h"
 #include "runtime/parallel.h"
 

@@ -250,13 +250,13 @@ int64_t WorkOf(const ops::GridSampler2DShape& s) {
 }
 
 // Whether a call is too small to be shared: waking a thread takes some 10 us.
-bool IsSmall(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
+bool IsBelowGrain(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
 
 // The same where every thread looks at all points of an image and gathers apart for gridGrad, while
 // one thread alone reads its taps once.
-bool IsSmallForOwners(const ops::GridSampler2DShape& s, int threads) {
+bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
   constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
-  return IsSmall(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
+  return IsBelowGrain(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
 }
 
 bool ServesPlanes(const Params& p) {
@@ -287,7 +287,8 @@ std::optional<Plan> PlanOwned(const Params& p, bool forced) {
       (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
     return std::nullopt;
   }
-  if (!forced && (s.n >= threads || threads > kMostStrips * s.n || IsSmallForOwners(s, threads))) {
+  if (!forced &&
+      (s.n >= threads || threads > kMostStrips * s.n || IsBelowGrainOfOwners(s, threads))) {
     return std::nullopt;
   }
   const OwnedStrips strips = CutRows(s, (threads + s.n - 1) / s.n);
@@ -306,7 +307,7 @@ std::optional<Plan> PlanScatter(const Params& p, bool forced) {
     return std::nullopt;
   }
   // Images that the threads cannot share evenly are cut.
-  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsSmall(s);
+  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
   const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
   if (!forced && (s.c > kMaxScatterChannels || strips.strips > kMostStrips)) return std::nullopt;
@@ -319,7 +320,7 @@ std::optional<Plan> PlanScatter(const Params& p, bool forced) {
 // Whether threads that take whole images gain from planes.
 bool TakesPlanes(const Params& p) {
   const int threads = runtime::NumThreads();
-  return p.shape.n >= threads || IsSmallForOwners(p.shape, threads);
+  return p.shape.n >= threads || IsBelowGrainOfOwners(p.shape, threads);
 }
 
 Plan PlanesPlan(const PlanarGeometry& g) {

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "ops/grid_sampler_2d_backward_params.h"

@@ -16,7 +16,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/fetch.h"
 #include "runtime/parallel.h"

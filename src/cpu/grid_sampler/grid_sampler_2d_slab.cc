@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"

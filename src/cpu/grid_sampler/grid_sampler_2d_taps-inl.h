@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/vector/highway.h"
 
 #if PORTACL_HWY_TARGET

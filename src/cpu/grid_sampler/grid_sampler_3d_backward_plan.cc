@@ -23,11 +23,13 @@ constexpr int64_t kSumsBytes = int64_t{64} << 20;
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Whether a call is too small to be shared: waking a thread takes some 10 us.
-bool IsSmall(const ops::GridSampler3DShape& s) {
+bool IsBelowGrain(const ops::GridSampler3DShape& s) {
   return s.n * s.c * (s.od * s.oh * s.ow + s.d * s.h * s.w / 8) < 8192;
 }
 
-int ThreadsOf(const ops::GridSampler3DShape& s) { return IsSmall(s) ? 1 : runtime::NumThreads(); }
+int ThreadsOf(const ops::GridSampler3DShape& s) {
+  return IsBelowGrain(s) ? 1 : runtime::NumThreads();
+}
 
 // Channels are grouped so that their volumes stay in the L2 cache, which scattered points need, but
 // not so few that finding the points costs as much as adding them.
@@ -63,7 +65,7 @@ OwnedSlabs CutInputGrad(const Params& p) {
 
 bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
   s.n = 1;
-  return IsSmall(s);
+  return IsBelowGrain(s);
 }
 
 // One volume at a time is cut into a slab of planes for each thread: too few planes leave threads

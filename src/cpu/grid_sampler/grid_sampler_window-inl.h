@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_gather-inl.h"
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
 

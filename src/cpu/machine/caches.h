@@ -1,4 +1,5 @@
-// Sizes of the caches. Plain C++, the same for every instruction set.
+// Sizes of the caches, by which each kernel plan decides whether results are written past them (its
+// "stream"). Plain C++, the same for every instruction set.
 #ifndef PORTACL_CPU_CACHES_H_
 #define PORTACL_CPU_CACHES_H_
 

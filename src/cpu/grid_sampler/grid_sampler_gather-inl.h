@@ -1,18 +1,18 @@
 // Vectors of points: their tensors read and written, a point in each lane, and elements gathered
 // for them. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
+#if defined(PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_2D_GATHER_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_
 #endif
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_2d_point-inl.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"

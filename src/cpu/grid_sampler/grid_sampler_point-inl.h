@@ -1,10 +1,10 @@
 // Where grid points sample the image, one vector of points at a time: the expressions of
 // ref/grid_sampler_point.h, operation by operation. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#if defined(PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_2D_POINT_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_
 #endif
 
 #include <algorithm>
