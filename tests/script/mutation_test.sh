@@ -31,7 +31,15 @@ old = \"template <class T>\"
 new = \"other\""
 refuses '`old` and `new` are equal' "$file
 old = \"return !__builtin_mul_overflow(a, b, out);\"
-new = \"return !__builtin_mul_overflow(a, b, out);\""
+new = \"return !__builtin_mul_overflow(a, b, out);\"
+statement = true"
+refuses 'is a statement and does not say so' "$file
+old = \"return !__builtin_mul_overflow(a, b, out);\"
+new = \";\""
+refuses '`statement` is set for an expression' "$file
+old = \"!__builtin_mul_overflow(a, b, out)\"
+new = \"true\"
+statement = true"
 refuses 'the name occurs twice' "$file
 old = \"!__builtin_mul_overflow(a, b, out)\"
 new = \"true\"
