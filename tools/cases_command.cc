@@ -67,6 +67,12 @@ std::vector<golden::Case> CasesFor(const CasesCommand& options) {
 int RunCases(const CasesCommand& options) {
   CheckOptions(options);
   const std::vector<golden::Case> cases = CasesFor(options);
+  if (cases.empty() && options.what == "generate") {
+    throw BadInput(fmt::format(
+        "cases generate {}: there is none{}{}", options.from,
+        options.op.empty() ? "" : " of --operator " + options.op,
+        options.profile.empty() ? "" : " that --profile " + options.profile + " accepts"));
+  }
   if (options.output.empty()) {
     std::string text;
     for (const golden::Case& c : cases) text += golden::ToString(c) + "\n";

@@ -217,7 +217,11 @@ std::string ProfileOf(const RunOptions& options) {
     profile = variable;
     source = "PORTACL_PROFILE";
   }
-  if (profile.empty()) profile = IsVendorName(options.op) ? portaclGetProfile() : "native";
+  if (profile.empty()) {
+    const bool vendors =
+        IsVendorName(options.op) || options.dtype == "uint8";  // native has no bytes
+    profile = vendors ? portaclGetProfile() : "native";
+  }
   if (std::find(std::begin(kProfiles), std::end(kProfiles), profile) == std::end(kProfiles)) {
     throw BadInput(
         fmt::format("{}: '{}' is not one of {}", source, profile, fmt::join(kProfiles, ", ")));

@@ -56,6 +56,8 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   ExpectSampler({"flow.png"}, "unexpected argument 'flow.png' (portacl help run");
   Expect({"compare", "g.npy"}, {}, "compare: G is required (portacl help compare");
   Expect({"cases", "generate", "smoke", "--count", "0"}, {}, "cases: --count: Value 0 not in");
+  Expect({"cases", "generate", "models", "--operator", "affine_grid"}, {},
+         "cases generate models: there is none of --operator affine_grid");
   ExpectUpsample({"--grad-output"}, "--grad-output");
 }
 

@@ -482,9 +482,9 @@ TEST_F(RunTest, BytesGoThroughTheFunctionsThatCopyThem) {
   const std::string wide = Bytes<uint8_t>({0, 0, 127, 127, 128, 128, 255, 255});
   for (const std::string file : {"in.npy", "in.bin"}) {
     for (const std::string op : {"aclnnUpsampleNearest2d", "upsample_nearest2d_v2"}) {
-      const auto report =
-          RunJson({"run", op, "--input", file, "--dtype", "uint8", "--shape", "1,1,2,2", "--size",
-                   "2,4", "--profile", "atlas-a2", "--output", "out.npy"});
+      const auto report = RunJson({"run", op, "--input", file, "--dtype", "uint8", "--shape",
+                                   "1,1,2,2", "--size", "2,4", "--output", "out.npy"});
+      EXPECT_EQ(report.value("profile", ""), "atlas-a2");
       EXPECT_EQ(report.value("path", ""), "ref");
       EXPECT_EQ(TensorNamed(report, "output").value("dtype", ""), "uint8");
       EXPECT_EQ(TensorNamed(report, "output").value("checksum", ""), Fnv1a(wide));
@@ -516,12 +516,15 @@ TEST_F(RunTest, MadeBytesHaveEveryValue) {
 }
 
 TEST_F(RunTest, WhatTakesNoBytesSaysSo) {
-  for (const std::string op : {"upsample_nearest2d_v2", "upsample_bilinear2d",
-                               "aclnnUpsampleBilinear2d", "aclnnUpsampleNearestExact2d"}) {
+  for (const std::string op :
+       {"upsample_bilinear2d", "aclnnUpsampleBilinear2d", "aclnnUpsampleNearestExact2d"}) {
     ExpectBadInput(Run({"run", op, "--input", "ones", "--shape", "1,1,2,2", "--dtype", "uint8",
                         "--size", "2,4"}),
                    "has dtype UINT8, but must be FLOAT");
   }
+  ExpectBadInput(Run({"run", "upsample_nearest2d_v2", "--input", "ones", "--shape", "1,1,2,2",
+                      "--dtype", "uint8", "--size", "2,4", "--profile", "native"}),
+                 "has dtype UINT8, but must be FLOAT");
 }
 
 TEST_F(RunTest, VolumesHaveGoldensBitsThroughBothApis) {
