@@ -41,7 +41,7 @@ std::vector<std::string> ArgumentsOf(int argc, char** argv) {
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  CLI::App app("Gradients of image resampling (aclnn operators) on any machine.", "portacl");
+  CLI::App app("Image resampling and its gradients (aclnn operators) on any machine.", "portacl");
   Action action;
   app.set_version_flag("-V,--version", std::string("portacl ") + portaclGetVersion(),
                        "Print the version and exit");

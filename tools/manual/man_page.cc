@@ -122,7 +122,7 @@ std::string ManPage(const CLI::App& app, const std::string& date) {
   for (const CLI::Option* option : NamedOptions(app)) options += OptionEntry(*option);
   return fmt::format(
       ".TH PORTACL 1 \"{}\" \"portacl {}\" \"User Commands\"\n"
-      ".SH NAME\nportacl \\- gradients of image resampling on any machine\n"
+      ".SH NAME\nportacl \\- image resampling and its gradients on any machine\n"
       ".SH SYNOPSIS\n.B portacl\n.I command\n[\\fIoptions\\fR]\n.br\n.B portacl help\n"
       "[\\fIcommand\\fR]\n"
       ".SH DESCRIPTION\n{}\n"
