@@ -18,7 +18,7 @@
 #include "api/tensor_handles.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
-#include "ops/operators.h"
+#include "ops/profile_rules.h"
 #include "ops/refusal.h"
 #include "ops/workspace_check.h"
 #include "runtime/scratch.h"

@@ -10,7 +10,7 @@
 
 #include "base/json_text.h"
 #include "cuda/library.h"
-#include "ops/operators.h"
+#include "ops/kernels.h"
 #include "ops/settings.h"
 #include "portacl/version.h"
 #include "runtime/parallel.h"

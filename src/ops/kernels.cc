@@ -2,6 +2,7 @@
 // instruction set, the reference last.
 #include "ops/kernels.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -39,6 +40,15 @@ const KernelList<Params>* List(std::span<const base::Kernel<Params>> vectorised,
   return made.release();
 }
 
+template <class Params>
+std::vector<KernelState> StatesOf() {
+  std::vector<KernelState> states;
+  for (const auto* kernel : KernelsFor<Params>()) {
+    if (!IsOnGpu(*kernel)) states.push_back({kernel->name, kernel->available()});
+  }
+  return states;
+}
+
 }  // namespace
 
 #if defined(PORTACL_SCALAR_ONLY)
@@ -71,5 +81,25 @@ PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
     return list.Get([] { return List(std::span<const base::Kernel<Params>>(), ref::k##Params); }); \
   }
 #include "ops/operator_list.inc"
+
+std::vector<KernelState> KernelsOf(Op op) {
+  using States = std::vector<KernelState> (*)();
+  static constexpr States kStates[] = {
+#define PORTACL_OPERATOR(Name, name, Checks, Params) StatesOf<Params>,
+#include "ops/operator_list.inc"
+  };
+  return kStates[static_cast<size_t>(op)]();
+}
+
+std::vector<std::string> AvailableImpls() {
+  std::vector<std::string> names;
+  for (const OperatorRow& op : kOperators) {
+    for (const KernelState& kernel : KernelsOf(op.op)) {
+      const bool listed = std::find(names.begin(), names.end(), kernel.name) != names.end();
+      if (kernel.available && !listed) names.push_back(kernel.name);
+    }
+  }
+  return names;
+}
 
 }  // namespace portacl::ops

@@ -1,7 +1,12 @@
-// The kernels of every operator: a list for each kind of parameters, the best first.
+// The kernels of every operator: a list for each kind of parameters, the best first. SelectKernel()
+// of select_kernel.h chooses one of them for a call.
 #ifndef PORTACL_OPS_KERNELS_H_
 #define PORTACL_OPS_KERNELS_H_
 
+#include <string>
+#include <vector>
+
+#include "ops/operator_list.h"
 #include "ops/select_kernel.h"
 
 namespace portacl::ops {
@@ -15,6 +20,14 @@ const KernelList<Params>& KernelsFor();
   template <>                                        \
   const KernelList<Params>& KernelsFor<Params>();
 #include "ops/operator_list.inc"
+
+struct KernelState {
+  std::string name;
+  bool available;  // this CPU can run it
+};
+
+// An operator's kernels of this machine's CPU, best first.
+std::vector<KernelState> KernelsOf(Op op);
 
 }  // namespace portacl::ops
 

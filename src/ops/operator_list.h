@@ -211,6 +211,14 @@ inline constexpr const Signature* kNativeFunctions[] = {
 #include "operator_list.inc"
 };
 
+// The signature of a graph name; null where no operator has it.
+constexpr const Signature* FindByGraphName(std::string_view name) {
+  for (const Signature* const listed : kGraphOperators) {
+    if (name == listed->name) return listed;
+  }
+  return nullptr;
+}
+
 constexpr const OperatorRow& RowOf(Op op) { return kOperators[static_cast<size_t>(op)]; }
 
 // The function of the aclnn API that calls `op` on tensors of `axes` spatial axes: the first, where

@@ -1,4 +1,5 @@
-// How a refused call is coded and worded.
+// The code of a refused call and how its message begins; the words of each refusal stand where
+// Refuse() is called (`git grep 'has dtype'`).
 #ifndef PORTACL_OPS_REFUSAL_H_
 #define PORTACL_OPS_REFUSAL_H_
 

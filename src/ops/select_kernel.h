@@ -30,7 +30,7 @@ namespace portacl::ops {
 template <class Params>
 using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "ref" last
 
-// The names of the kernels that this CPU can run, of any operator. In operators.cc.
+// The names of the kernels that this CPU can run, of any operator. In kernels.cc.
 std::vector<std::string> AvailableImpls();
 
 // What PORTACL_IMPL or portaclSetImpl asks for: "avx2" or "avx2:slab"; empty where they do not.

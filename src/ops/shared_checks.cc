@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/operators.h"
+#include "ops/profile_rules.h"
 
 namespace portacl::ops {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
-#include "ops/operators.h"
+#include "ops/profile_rules.h"
 #include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"

@@ -107,7 +107,7 @@ struct Bicubic {
     }
   }
 
-  // The contract's tree over the vectors r, r + kStep, ... of one point.
+  // The tree over the vectors r, r + kStep, ... of one point.
   template <int kStep>
   static HWY_INLINE void Sum(const BicubicGroup<F>& group, int64_t k, const Places& at,
                              const F* HWY_RESTRICT g, int r, V& x, V& y) {

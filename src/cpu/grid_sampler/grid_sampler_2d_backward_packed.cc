@@ -164,7 +164,7 @@ class PackedImage {
     sum_y = t2;
   }
 
-  // x x y y of each point, by the contract's tree: (0 + 2) + (1 + 3).
+  // x x y y of each point, by the tree: (0 + 2) + (1 + 3).
   template <int kIndex>
   HWY_INLINE void SumGroup(const Points& points, V tx, V ux, V ty, V uy, V& totals) const {
     const D d;

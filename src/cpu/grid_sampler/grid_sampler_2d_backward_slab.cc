@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_grid_grad-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_block_totals-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"

@@ -13,6 +13,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_channel_tree-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
@@ -80,27 +81,6 @@ void ClearInputGrad(const ops::GridSampler2DBackwardParams& p, F* plane, int64_t
   const int64_t down = p.input_grad_stride[2];
   if (down == p.shape.w) return Clear(plane + first * down, (end - first) * down);
   for (int64_t y = first; y < end; ++y) Clear(plane + y * down, p.shape.w);
-}
-
-// Sums a block's lanes of x and of y by the contract's tree (lane i + lane i + N/2, halving) and
-// stores the two totals.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void StoreTreeSums(D d, V x, V y, hn::TFromD<D>* HWY_RESTRICT to) {
-  using F = hn::TFromD<D>;
-  if constexpr (hn::MaxLanes(D()) * sizeof(F) > 16) {
-    const hn::Half<D> half;
-    StoreTreeSums(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)),
-                  hn::Add(hn::LowerHalf(half, y), hn::UpperHalf(half, y)), to);
-  } else {
-    const V sum = hn::Add(hn::ConcatLowerLower(d, y, x), hn::ConcatUpperUpper(d, y, x));
-    if constexpr (sizeof(F) == 8) {
-      hn::StoreU(sum, d, to);
-    } else {  // x0 x1 y0 y1
-      const V total = hn::Add(hn::ConcatEven(d, sum, sum), hn::ConcatOdd(d, sum, sum));
-      const hn::Half<D> half;
-      hn::StoreU(hn::LowerHalf(half, total), half, to);
-    }
-  }
 }
 
 // Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.

@@ -118,7 +118,7 @@ class PointGridGrad {
   PointStrides grad_output_at_;
 };
 
-// Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the contract's
+// Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the
 // tree, which works on memory.
 template <class F, class Slopes, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE void SumBlocks(int64_t channels, const Slopes& slopes, V& x, V& y, V& z) {

@@ -10,6 +10,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_channel_tree-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/caches.h"
 #include "cpu/machine/fetch.h"
@@ -157,7 +158,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
     }
   }
 
-  // Adds slopes(c, sums...) of all channels up by the contract's tree.
+  // Adds slopes(c, sums...) of all channels up by the tree.
   template <class Slopes, class... Sums>
   HWY_INLINE void AddChannels(const Slopes& slopes, Sums&... sums) const {
     if constexpr (kChannels > 0) {

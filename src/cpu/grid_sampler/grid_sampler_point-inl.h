@@ -149,23 +149,6 @@ HWY_INLINE V TapSlope(D, V nw, V ne, V sw, V se, V t, V u) {
   return hn::MulAdd(hn::Sub(se, sw), t, hn::Mul(hn::Sub(ne, nw), u));
 }
 
-// The contract's tree over kCount of kLeaves terms from kFirst on, kStep apart: term(i, sums...)
-// makes one of each sum.
-template <int kCount, int kLeaves, int kFirst, int kStep, class Term, class... V>
-HWY_INLINE void SumTree(const Term& term, V&... sums) {
-  if constexpr (kStep == kLeaves) {
-    term(kFirst, sums...);
-  } else {
-    SumTree<kCount, kLeaves, kFirst, 2 * kStep>(term, sums...);
-    if constexpr (kFirst + kStep < kCount) {
-      [&](V... others) PORTACL_INLINE_LAMBDA {
-        SumTree<kCount, kLeaves, kFirst + kStep, 2 * kStep>(term, others...);
-        ((sums = hn::Add(sums, others)), ...);
-      }(sums...);
-    }
-  }
-}
-
 // Numbers of the cells whose pixels are the north-western taps of points, in planes or slabs that
 // hold all rows of the image: rows of `pitch` cells, two above the image and one below, and a cell
 // on both sides. Points that touch nothing have cell 0.

@@ -1,10 +1,11 @@
-// gridGrad of an image from the sums of its channel blocks: added up in the blocks' order, times
-// the slope of the coordinate. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_GRID_GRAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_GRID_GRAD_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_GRID_GRAD_INL_H_
+// gridGrad of an image from the totals of its channel blocks: added up in the blocks' order, times
+// the slope of the coordinate. How a block's total is made: grid_sampler_channel_tree-inl.h. Per
+// target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_BLOCK_TOTALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_BLOCK_TOTALS_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_BLOCK_TOTALS_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_GRID_GRAD_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_BLOCK_TOTALS_INL_H_
 #endif
 
 #include <hwy/cache_control.h>

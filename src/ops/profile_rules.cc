@@ -1,9 +1,6 @@
-// What the rows of the list of operators mean under the current profile, and their kernels.
-#include "ops/operators.h"
+#include "ops/profile_rules.h"
 
-#include <algorithm>
-
-#include "ops/kernels.h"
+#include <string>
 
 namespace portacl::ops {
 namespace {
@@ -51,23 +48,7 @@ std::string ProfilesWith(const Signature& signature) {
   return text;
 }
 
-template <class Params>
-std::vector<KernelState> StatesOf() {
-  std::vector<KernelState> states;
-  for (const auto* kernel : KernelsFor<Params>()) {
-    if (!IsOnGpu(*kernel)) states.push_back({kernel->name, kernel->available()});
-  }
-  return states;
-}
-
 }  // namespace
-
-const Signature* FindByGraphName(std::string_view name) {
-  for (const Signature* const listed : kGraphOperators) {
-    if (name == listed->name) return listed;
-  }
-  return nullptr;
-}
 
 const DTypeWords& DTypesOf(const Signature& signature, Surface surface) {
   return DTypesIn(signature, surface == Surface::kNative ? Profile::kOpen : CurrentProfile());
@@ -100,26 +81,6 @@ const FormatWords& FormatsOf(const Signature& signature) {
   }
   const bool other = FollowsNewestPages() && !traits.newest_formats.empty();
   return other ? traits.newest_formats : traits.formats;
-}
-
-std::vector<std::string> AvailableImpls() {
-  std::vector<std::string> names;
-  for (const OperatorRow& op : kOperators) {
-    for (const KernelState& kernel : KernelsOf(op.op)) {
-      const bool listed = std::find(names.begin(), names.end(), kernel.name) != names.end();
-      if (kernel.available && !listed) names.push_back(kernel.name);
-    }
-  }
-  return names;
-}
-
-std::vector<KernelState> KernelsOf(Op op) {
-  using States = std::vector<KernelState> (*)();
-  static constexpr States kStates[] = {
-#define PORTACL_OPERATOR(Name, name, Checks, Params) StatesOf<Params>,
-#include "ops/operator_list.inc"
-  };
-  return kStates[static_cast<size_t>(op)]();
 }
 
 }  // namespace portacl::ops
