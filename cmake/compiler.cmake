@@ -33,23 +33,31 @@ add_library(portacl_strict_warnings INTERFACE)
 target_link_libraries(portacl_strict_warnings INTERFACE portacl_warnings)
 target_compile_options(portacl_strict_warnings INTERFACE -Wconversion -Wno-sign-conversion)
 
-# portacl_precompile(TARGET HEADER...): what half of the compile time of its sources goes into, parsed
-# once. Headers of others alone: a change of ours would compile everything. Clang builds without, so that
-# a source that forgets an include does not compile there.
-function(portacl_precompile target)
-  if(PORTACL_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>")
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-    target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+# portacl_compile_together(TARGET GROUPS HEADER...): what most of the compile time of its sources goes into
+# is parsed once: headers of others for all of them, headers of ours for every group, of so many. Two
+# sources of a group have no two things of one name, also in unnamed namespaces. A source's name says its
+# group, so that a new one joins a group and moves no other; SKIP_UNITY_BUILD_INCLUSION keeps one alone.
+# GROUPS 0: each by itself. Clang compiles each source alone and parses all of it, so that one that forgets
+# an include does not compile there.
+function(portacl_compile_together target groups)
+  if(NOT PORTACL_TOGETHER OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
   endif()
-endfunction()
-
-# portacl_join(TARGET GROUP SOURCE...): these as one source, for the same reason and the same compilers.
-function(portacl_join target group)
-  if(PORTACL_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
+  list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>")
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+  if(groups EQUAL 0)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME)
+    string(MD5 sum "${name}")
+    string(SUBSTRING "${sum}" 0 4 digits)
+    math(EXPR group "0x${digits} % ${groups}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${group})
+  endforeach()
 endfunction()
 
 set(PORTACL_STANDARD_HEADERS algorithm array atomic chrono cmath cstdint cstring functional map

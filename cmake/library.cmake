@@ -34,6 +34,9 @@ target_link_libraries(portacl_internal INTERFACE portacl_text portacl_machine)
 add_library(portacl_objects INTERFACE)
 target_link_libraries(portacl_objects INTERFACE portacl_internal)
 add_library(portacl SHARED)
+# The list of operators once more, in other terms.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/aclnn_operators.cc"
+  "${PROJECT_SOURCE_DIR}/src/api/portacl_operators.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 foreach(layer IN LISTS PORTACL_LAYERS)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cc")
   if(NOT sources)
@@ -42,8 +45,10 @@ foreach(layer IN LISTS PORTACL_LAYERS)
   add_library(portacl_${layer}_objects OBJECT ${sources})
   target_link_libraries(portacl_${layer}_objects PRIVATE portacl_strict_warnings
                                                  PUBLIC portacl_internal)
-  if(layer MATCHES "^(api|companion|ops|runtime)$")
-    portacl_precompile(portacl_${layer}_objects ${PORTACL_STANDARD_HEADERS})
+  if(layer MATCHES "^(api|companion|ops)$")
+    portacl_compile_together(portacl_${layer}_objects 4 ${PORTACL_STANDARD_HEADERS})
+  elseif(layer STREQUAL "runtime")  # a source is a component with a state of its own
+    portacl_compile_together(portacl_${layer}_objects 0 ${PORTACL_STANDARD_HEADERS})
   endif()
   target_sources(portacl_objects INTERFACE $<TARGET_OBJECTS:portacl_${layer}_objects>)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)

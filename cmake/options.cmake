@@ -8,7 +8,7 @@ option(PORTACL_SIMULATION "Simulate threads that are not there, for bench/scalin
 option(PORTACL_CUDA "Build libportacl_cuda.so, for NVIDIA GPUs (the CUDA toolkit)" OFF)
 set(PORTACL_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that it has code for")
 option(PORTACL_PYTHON "Build the Python extension (nanobind); pyproject.toml sets it" OFF)
-option(PORTACL_PRECOMPILE "Parse the headers of others once for each of the larger targets, not for each source" ON)
+option(PORTACL_TOGETHER "Compile the sources of larger targets together (GCC), in half the time" ON)
 option(PORTACL_WERROR "Warnings are errors (for developers and CI)" OFF)
 option(PORTACL_COVERAGE "Instrument for gcov" OFF)
 option(PORTACL_FUZZ "Build the fuzz targets of tests/fuzz (clang; with PORTACL_SANITIZE)" OFF)

@@ -19,9 +19,7 @@ using base::DType;
 using base::Status;
 using base::TensorDesc;
 
-constexpr int64_t kGrain = 32768;  // elements that are worth a thread
-constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
-constexpr int64_t kPiece = 8;      // bytes of an element that are moved as one number
+constexpr int64_t kPiece = 8;  // bytes of an element that are moved as one number
 
 struct alignas(64) Row {
   std::array<std::byte, kBlock * sizeof(double)> bytes;

@@ -11,7 +11,9 @@
 namespace portacl::companion {
 
 inline constexpr int kMaxOperands = 4;
-inline constexpr int64_t kBlock = 512;  // elements that are converted and computed at a time
+inline constexpr int64_t kBlock = 512;    // elements that are converted and computed at a time
+inline constexpr int64_t kGrain = 32768;  // elements that are worth a thread
+inline constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
 
 // Elements 0 to count - 1 in row-major order of `extent`; strides in bytes, 0 along axes that an
 // operand is broadcast over.

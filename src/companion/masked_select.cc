@@ -13,8 +13,6 @@ namespace {
 
 using base::Status;
 
-constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
-
 class MaskedSelectPlan final : public ops::Plan {
  public:
   MaskedSelectPlan(const Call& call, const base::Dims& shape)

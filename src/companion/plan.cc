@@ -9,6 +9,7 @@
 #include "companion/element.h"
 #include "companion/elementwise.h"
 #include "companion/functions.h"
+#include "companion/loop.h"
 #include "companion/masked_select.h"
 #include "companion/promote.h"
 #include "companion/reduce.h"
@@ -26,7 +27,6 @@ using base::Status;
 using base::TensorDesc;
 using ops::Rule;
 
-constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
 #define PORTACL_ELEMENTS "FLOAT, FLOAT16, BF16, DOUBLE, INT8, UINT8, INT16, INT32, INT64"
 constexpr const char* kElements = "must have " PORTACL_ELEMENTS " or BOOL";
 constexpr const char* kConverted =

@@ -23,8 +23,6 @@ using base::DType;
 using base::Status;
 
 constexpr int64_t kChunk = 16 * kBlock;  // elements that one thread sums
-constexpr int64_t kGrain = 32768;        // elements that are worth a thread
-constexpr int64_t kSmall = 16384;        // elements that the calling thread does at once
 constexpr int kLanes = 16;
 
 struct Sum {

@@ -55,7 +55,7 @@ class GridSamplerPlan final : public Plan {
 };
 
 template <class Params>
-Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
+Status PlanFunction(const Call& call, std::shared_ptr<const Plan>* plan) {
   auto made = std::make_shared<GridSamplerPlan<Params>>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
@@ -66,8 +66,8 @@ Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
 
 Status PlanCheckedGridSampler(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  return call.axes() == 3 ? PlanAs<GridSampler3DParams>(call, plan)
-                          : PlanAs<GridSampler2DParams>(call, plan);
+  return call.axes() == 3 ? PlanFunction<GridSampler3DParams>(call, plan)
+                          : PlanFunction<GridSampler2DParams>(call, plan);
 }
 
 }  // namespace portacl::ops

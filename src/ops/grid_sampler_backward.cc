@@ -95,7 +95,7 @@ class GridSamplerBackwardPlan final : public Plan {
 };
 
 template <class Params>
-Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
+Status PlanGradients(const Call& call, std::shared_ptr<const Plan>* plan) {
   auto made = std::make_shared<GridSamplerBackwardPlan<Params>>(call);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
@@ -106,8 +106,8 @@ Status PlanAs(const Call& call, std::shared_ptr<const Plan>* plan) {
 
 Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  return call.axes() == 3 ? PlanAs<GridSampler3DBackwardParams>(call, plan)
-                          : PlanAs<GridSampler2DBackwardParams>(call, plan);
+  return call.axes() == 3 ? PlanGradients<GridSampler3DBackwardParams>(call, plan)
+                          : PlanGradients<GridSampler2DBackwardParams>(call, plan);
 }
 
 }  // namespace portacl::ops

@@ -153,16 +153,17 @@ TEST_P(AclOp, TheForwardOperatorsRunByName) {
 
 // ---- refusals ----------------------------------------------------------------------------------
 
-struct Row {
+struct GraphRow {
   std::string name;
   aclError code;
   std::function<void(OpCall*)> spoil;
   std::vector<std::string> parts;
 };
 
-void ExpectRows(const OpCall& good, const std::vector<Row>& rows, Way way, aclrtStream stream) {
+void ExpectRows(const OpCall& good, const std::vector<GraphRow>& rows, Way way,
+                aclrtStream stream) {
   EXPECT_EQ(RunOp(good, way, stream), 0) << TakeMessage();
-  for (const Row& row : rows) {
+  for (const GraphRow& row : rows) {
     SCOPED_TRACE(row.name);
     OpCall call = good;
     row.spoil(&call);
@@ -172,7 +173,7 @@ void ExpectRows(const OpCall& good, const std::vector<Row>& rows, Way way, aclrt
   }
 }
 
-std::vector<Row> NearestRows() {
+std::vector<GraphRow> NearestRows() {
   const auto attribute = [](const char* name, Attribute value) {
     return [name, value](OpCall* c) { c->attributes[name] = value; };
   };
@@ -413,7 +414,7 @@ TEST_P(AclOp, ARefusedCallWritesNothing) {
   const Tensor before = grad_input;
   const DeviceTensor from(&grad_output);
   DeviceTensor to(&grad_input);
-  for (const Row& row : NearestRows()) {
+  for (const GraphRow& row : NearestRows()) {
     OpCall call = NearestOp(ArgumentOf(grad_output, from), ArgumentOf(grad_input, to));
     row.spoil(&call);
     EXPECT_NE(RunOp(call, GetParam(), stream_), 0) << row.name;

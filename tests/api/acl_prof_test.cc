@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kInvalid = ACL_ERROR_INVALID_PARAM;
+constexpr int kInvalidParam = ACL_ERROR_INVALID_PARAM;
 
 void* Stamp(const std::string& text) {
   void* const stamp = aclprofCreateStamp();
@@ -84,8 +84,8 @@ TEST_F(AclProfErrors, ConfigurationsAreAccepted) {
   EXPECT_EQ(aclprofStart(config), ACL_SUCCESS);
   EXPECT_EQ(aclprofStop(config), ACL_SUCCESS);
   EXPECT_EQ(aclprofDestroyConfig(config), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclprofStart(config), kInvalid, "no live configuration");
-  EXPECT_ACL_ERROR(aclprofDestroyConfig(config), kInvalid, "no live configuration");
+  EXPECT_ACL_ERROR(aclprofStart(config), kInvalidParam, "no live configuration");
+  EXPECT_ACL_ERROR(aclprofDestroyConfig(config), kInvalidParam, "no live configuration");
   EXPECT_EQ(aclprofFinalize(), ACL_SUCCESS);
   device = 99;
   EXPECT_EQ(aclprofCreateConfig(&device, 1, ACL_AICORE_NONE, nullptr, 0), nullptr);
@@ -95,27 +95,28 @@ TEST_F(AclProfErrors, ConfigurationsAreAccepted) {
 TEST_F(AclProfErrors, WrongCallsAreErrors) {
   uint32_t range = 0;
   int foreign = 0;
-  EXPECT_ACL_ERROR(aclprofPop(), kInvalid, "no open range");
-  EXPECT_ACL_ERROR(aclprofRangeStop(4000000000), kInvalid, "no open range");
-  EXPECT_ACL_ERROR(aclprofRangeStart(&foreign, &range), kInvalid, "no live stamp");
-  EXPECT_ACL_ERROR(aclprofMark(nullptr), kInvalid, "no live stamp");
-  EXPECT_ACL_ERROR(aclprofPush(nullptr), kInvalid, "no live stamp");
-  EXPECT_ACL_ERROR(aclprofMarkEx("", 0, stream_), kInvalid, "has 0 bytes");
-  EXPECT_ACL_ERROR(aclprofMarkEx(nullptr, 1, stream_), kInvalid, "msg is null");
-  EXPECT_ACL_ERROR(aclprofInit(nullptr, 1), kInvalid, "profilerResultPath is null");
-  EXPECT_ACL_ERROR(aclprofSetConfig(ACL_PROF_ARGS_MAX, "1", 1), kInvalid, "configType is 15");
+  EXPECT_ACL_ERROR(aclprofPop(), kInvalidParam, "no open range");
+  EXPECT_ACL_ERROR(aclprofRangeStop(4000000000), kInvalidParam, "no open range");
+  EXPECT_ACL_ERROR(aclprofRangeStart(&foreign, &range), kInvalidParam, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofMark(nullptr), kInvalidParam, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofPush(nullptr), kInvalidParam, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofMarkEx("", 0, stream_), kInvalidParam, "has 0 bytes");
+  EXPECT_ACL_ERROR(aclprofMarkEx(nullptr, 1, stream_), kInvalidParam, "msg is null");
+  EXPECT_ACL_ERROR(aclprofInit(nullptr, 1), kInvalidParam, "profilerResultPath is null");
+  EXPECT_ACL_ERROR(aclprofSetConfig(ACL_PROF_ARGS_MAX, "1", 1), kInvalidParam, "configType is 15");
   void* const stamp = aclprofCreateStamp();
   const std::string text(2000, 'x');
-  EXPECT_ACL_ERROR(aclprofSetStampTraceMessage(stamp, text.data(), 2000), kInvalid, "2000 bytes");
+  EXPECT_ACL_ERROR(aclprofSetStampTraceMessage(stamp, text.data(), 2000), kInvalidParam,
+                   "2000 bytes");
   aclprofDestroyStamp(stamp);
-  EXPECT_ACL_ERROR(aclprofMark(stamp), kInvalid, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofMark(stamp), kInvalidParam, "no live stamp");
   aclprofDestroyStamp(stamp);
   EXPECT_THAT(NewestMessage(), testing::HasSubstr("no live stamp"));
   aclprofStepInfo* const step = aclprofCreateStepInfo();
-  EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, static_cast<aclprofStepTag>(2), stream_), kInvalid,
-                   "tag is 2");
+  EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, static_cast<aclprofStepTag>(2), stream_),
+                   kInvalidParam, "tag is 2");
   aclprofDestroyStepInfo(step);
-  EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, ACL_STEP_START, stream_), kInvalid,
+  EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, ACL_STEP_START, stream_), kInvalidParam,
                    "no live step");
 }
 

@@ -27,9 +27,9 @@ class CompanionCopy : public AclTest {};
 
 // Elements of any type on the device, dense.
 template <class T>
-class Row {
+class DeviceRow {
  public:
-  Row(aclDataType dtype, const std::vector<T>& values)
+  DeviceRow(aclDataType dtype, const std::vector<T>& values)
       : memory_(values.size() * sizeof(T)), count_(values.size()) {
     args = {{static_cast<int64_t>(count_)}, dtype, ACL_FORMAT_ND, memory_.get()};
     EXPECT_EQ(
@@ -80,7 +80,7 @@ void ConvertsToAndFromEveryElement(aclDataType dtype, aclrtStream stream) {
     Tensor from(element, {static_cast<int64_t>(values.size())});
     from.Fill(values);
     const DeviceTensor source(&from);
-    const Row<T> to(dtype, std::vector<T>(values.size(), 77));
+    const DeviceRow<T> to(dtype, std::vector<T>(values.size(), 77));
     ASSERT_EQ(Copy(to.args, source.args(), stream), 0) << TakeMessage();
     std::vector<T> want;
     for (const double value : from.Values()) {
@@ -89,7 +89,7 @@ void ConvertsToAndFromEveryElement(aclDataType dtype, aclrtStream stream) {
     }
     EXPECT_EQ(to.Now(), want);
 
-    const Row<T> back(dtype, numbers);
+    const DeviceRow<T> back(dtype, numbers);
     Tensor result(element, {static_cast<int64_t>(numbers.size())});
     DeviceTensor target(&result);
     const TensorHandle in = back.args.Make();
@@ -110,10 +110,10 @@ TEST_F(CompanionCopy, UnsignedIntegersAreConvertedFromAndToEveryElement) {
 }
 
 TEST_F(CompanionCopy, UnsignedIntegersKeepTheirLowBits) {
-  const Row<uint64_t> wide(ACL_UINT64, {0x123456789abcdef0, ~uint64_t{0}, 5});
-  const Row<uint32_t> middle(ACL_UINT32, {1, 1, 1});
-  const Row<uint16_t> narrow(ACL_UINT16, {1, 1, 1});
-  const Row<int64_t> integers(ACL_INT64, {1, 1, 1});
+  const DeviceRow<uint64_t> wide(ACL_UINT64, {0x123456789abcdef0, ~uint64_t{0}, 5});
+  const DeviceRow<uint32_t> middle(ACL_UINT32, {1, 1, 1});
+  const DeviceRow<uint16_t> narrow(ACL_UINT16, {1, 1, 1});
+  const DeviceRow<int64_t> integers(ACL_INT64, {1, 1, 1});
   ASSERT_EQ(Copy(middle.args, wide.args, stream_), 0) << TakeMessage();
   ASSERT_EQ(Copy(narrow.args, middle.args, stream_), 0) << TakeMessage();
   ASSERT_EQ(Copy(integers.args, wide.args, stream_), 0) << TakeMessage();
@@ -130,13 +130,13 @@ TEST_F(CompanionCopy, UnsignedIntegersKeepTheirLowBits) {
 TEST_F(CompanionCopy, LargeUnsignedIntegersAreRoundedOnce) {
   const uint64_t top = uint64_t{1} << 63;
   const auto above = [&](int digits) { return top + (top >> digits) + 1; };
-  const Row<uint64_t> x(ACL_UINT64, {top, above(53), above(24), above(8), ~uint64_t{0}});
+  const DeviceRow<uint64_t> x(ACL_UINT64, {top, above(53), above(24), above(8), ~uint64_t{0}});
   const auto neighbour = [](int digits) { return 0x1p63 + std::ldexp(1, 64 - digits); };
-  const Row<double> wide(ACL_DOUBLE, std::vector<double>(5));
+  const DeviceRow<double> wide(ACL_DOUBLE, std::vector<double>(5));
   ASSERT_EQ(Copy(wide.args, x.args, stream_), 0) << TakeMessage();
   EXPECT_EQ(wide.Now(),
             (std::vector<double>{0x1p63, neighbour(53), 0x1p63 + 0x1p39, 0x1p63 + 0x1p55, 0x1p64}));
-  const Row<float> single(ACL_FLOAT, std::vector<float>(5));
+  const DeviceRow<float> single(ACL_FLOAT, std::vector<float>(5));
   ASSERT_EQ(Copy(single.args, x.args, stream_), 0) << TakeMessage();
   EXPECT_EQ(single.Now(), (std::vector<float>{0x1p63F, 0x1p63F, static_cast<float>(neighbour(24)),
                                               0x1p63F + 0x1p55F, 0x1p64F}));
@@ -148,8 +148,8 @@ TEST_F(CompanionCopy, LargeUnsignedIntegersAreRoundedOnce) {
 }
 
 TEST_F(CompanionCopy, UnsignedIntegersAreFilled) {
-  const Row<uint16_t> narrow(ACL_UINT16, std::vector<uint16_t>(600, 9));
-  const Row<uint64_t> wide(ACL_UINT64, std::vector<uint64_t>(600, 9));
+  const DeviceRow<uint16_t> narrow(ACL_UINT16, std::vector<uint16_t>(600, 9));
+  const DeviceRow<uint64_t> wide(ACL_UINT64, std::vector<uint64_t>(600, 9));
   const TensorHandle a = narrow.args.Make();
   const TensorHandle b = wide.args.Make();
   ASSERT_EQ(PORTACL_RUN(aclnnInplaceOne, stream_, a.get()), 0) << TakeMessage();
@@ -181,8 +181,8 @@ template <size_t kBytes>
 void CopiesAsItIs(aclDataType dtype, aclrtStream stream) {
   SCOPED_TRACE(dtype);
   const auto blobs = Blobs<kBytes>(6);
-  const Row<Blob<kBytes>> x(dtype, blobs);
-  const Row<Blob<kBytes>> same(dtype, Blobs<kBytes>(7));
+  const DeviceRow<Blob<kBytes>> x(dtype, blobs);
+  const DeviceRow<Blob<kBytes>> same(dtype, Blobs<kBytes>(7));
   TensorArgs six = same.args;
   six.shape = {6};
   ASSERT_EQ(Copy(six, x.args, stream), 0) << TakeMessage();
@@ -195,7 +195,7 @@ void CopiesAsItIs(aclDataType dtype, aclrtStream stream) {
   from.shape = {3, 2};
   from.strides = Shape{1, 3};
   from.storage = Shape{6};
-  const Row<Blob<kBytes>> dense(dtype, std::vector<Blob<kBytes>>(6));
+  const DeviceRow<Blob<kBytes>> dense(dtype, std::vector<Blob<kBytes>>(6));
   TensorArgs to = dense.args;
   to.shape = {3, 2};
   to.storage = Shape{6};
@@ -226,8 +226,8 @@ TEST_F(CompanionCopy, EveryTypeIsCopiedAndZeroedAsBytes) {
 
 TEST_F(CompanionCopy, LongRowsOfSixteenBytes) {
   const auto blobs = Blobs<16>(80000);
-  const Row<Blob<16>> x(ACL_COMPLEX128, blobs);
-  const Row<Blob<16>> y(ACL_COMPLEX128, std::vector<Blob<16>>(40000));
+  const DeviceRow<Blob<16>> x(ACL_COMPLEX128, blobs);
+  const DeviceRow<Blob<16>> y(ACL_COMPLEX128, std::vector<Blob<16>>(40000));
   TensorArgs every_other = x.args;
   every_other.shape = {40000};
   every_other.strides = Shape{2};
@@ -239,7 +239,7 @@ TEST_F(CompanionCopy, LongRowsOfSixteenBytes) {
 }
 
 TEST_F(CompanionCopy, AComplexScalarFillsItsOwnType) {
-  const Row<std::array<double, 2>> x(ACL_COMPLEX128, std::vector<std::array<double, 2>>(600));
+  const DeviceRow<std::array<double, 2>> x(ACL_COMPLEX128, std::vector<std::array<double, 2>>(600));
   const TensorHandle self = x.args.Make();
   double value[] = {1.5, -2.5};
   const ScalarHandle scalar(aclCreateScalar(value, ACL_COMPLEX128));
@@ -250,9 +250,9 @@ TEST_F(CompanionCopy, AComplexScalarFillsItsOwnType) {
 
 TEST_F(CompanionCopy, ComplexMembersAreJoined) {
   const auto blobs = Blobs<16>(5);
-  const Row<Blob<16>> a(ACL_COMPLEX128, {blobs[0], blobs[1]});
-  const Row<Blob<16>> b(ACL_COMPLEX128, {blobs[2], blobs[3], blobs[4]});
-  const Row<Blob<16>> to(ACL_COMPLEX128, std::vector<Blob<16>>(5));
+  const DeviceRow<Blob<16>> a(ACL_COMPLEX128, {blobs[0], blobs[1]});
+  const DeviceRow<Blob<16>> b(ACL_COMPLEX128, {blobs[2], blobs[3], blobs[4]});
+  const DeviceRow<Blob<16>> to(ACL_COMPLEX128, std::vector<Blob<16>>(5));
   const ListHandle list = MakeList({a.args, b.args});
   const TensorHandle out = to.args.Make();
   ASSERT_EQ(PORTACL_RUN(aclnnCat, stream_, list.get(), 0, out.get()), 0) << TakeMessage();

@@ -26,8 +26,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 class CompanionReduce : public AclTest {};
 
 // The shape after `dims` (none: all) are reduced.

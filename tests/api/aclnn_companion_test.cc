@@ -35,7 +35,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 using Values = std::vector<double>;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();

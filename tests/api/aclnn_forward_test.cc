@@ -16,8 +16,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 class AclnnForward : public AclTest {};
 
 // ---- nearest-exact -----------------------------------------------------------------------------

@@ -246,17 +246,17 @@ TEST_F(AclnnGridSamplerOnce, InputsThatAModeDoesNotReadMayHoldAnything) {
 
 // ---- the table of checks -----------------------------------------------------------------------
 
-using Row = CheckRow<GridCall>;
+using GridRow = CheckRow<GridCall>;
 
-std::vector<Row> Rows() {
-  std::vector<Row> rows = {NullRow("gradOutput", &GridCall::grad_output),
-                           NullRow("input", &GridCall::input),
-                           NullRow("grid", &GridCall::grid),
-                           NullRow("outputMask", &GridCall::mask),
-                           NullRow("inputGrad", &GridCall::input_grad),
-                           NullRow("gridGrad", &GridCall::grid_grad),
-                           NullRow("workspaceSize", &GridCall::null_workspace_size),
-                           NullRow("executor", &GridCall::null_executor)};
+std::vector<GridRow> GridRows() {
+  std::vector<GridRow> rows = {NullRow("gradOutput", &GridCall::grad_output),
+                               NullRow("input", &GridCall::input),
+                               NullRow("grid", &GridCall::grid),
+                               NullRow("outputMask", &GridCall::mask),
+                               NullRow("inputGrad", &GridCall::input_grad),
+                               NullRow("gridGrad", &GridCall::grid_grad),
+                               NullRow("workspaceSize", &GridCall::null_workspace_size),
+                               NullRow("executor", &GridCall::null_executor)};
   AddTensorRows<GridCall>({{"gradOutput", &GridCall::grad_output},
                            {"input", &GridCall::input},
                            {"grid", &GridCall::grid},
@@ -267,7 +267,7 @@ std::vector<Row> Rows() {
                            [](GridCall* c) { c->grid_grad.dtype = ACL_FLOAT16; },
                            {"gridGrad", "FLOAT16", "input", "FLOAT", "equal"}},
                           &rows);
-  const std::vector<Row> own = {
+  const std::vector<GridRow> own = {
       {"GradOutputFormat",
        ACLNN_ERR_PARAM_INVALID,
        [](GridCall* c) { c->grad_output.format = ACL_FORMAT_NHWC; },
@@ -335,17 +335,17 @@ std::vector<Row> Rows() {
 
 TEST_F(AclnnGridSamplerOnce, EveryRowIsRefusedWithItsCodeAndAMessage) {
   DeviceCase device(&case_, {});
-  ExpectEveryRowIsRefused(device.call, Rows());
+  ExpectEveryRowIsRefused(device.call, GridRows());
 }
 
 TEST_F(AclnnGridSamplerOnce, OfTwoBrokenRowsTheEarlierIsReported) {
   DeviceCase device(&case_, {});
-  ExpectRowsAreCheckedInOrder(device.call, Rows());
+  ExpectRowsAreCheckedInOrder(device.call, GridRows());
 }
 
 TEST_F(AclnnGridSamplerOnce, OutputsAreCheckedForDtypeAndShapeAlsoWhereTheMaskLeavesThemOut) {
   DeviceCase device(&case_, {});
-  for (const Row& row : Rows()) {
+  for (const GridRow& row : GridRows()) {
     const bool about_outputs = row.name.rfind("inputGrad", 0) == 0 ||
                                row.name.rfind("gridGrad", 0) == 0 || row.name == "DtypesDiffer";
     if (!about_outputs) continue;
@@ -368,7 +368,7 @@ TEST_F(AclnnGridSamplerOnce, OutputsAreCheckedForDtypeAndShapeAlsoWhereTheMaskLe
 }
 
 TEST_F(AclnnGridSamplerOnce, ARefusedCallWritesToNoTensor) {
-  for (const Row& row : Rows()) {
+  for (const GridRow& row : GridRows()) {
     DeviceCase device(&case_, {});
     const Tensor input_before = device.input_grad;
     const Tensor grid_before = device.grid_grad;

@@ -21,9 +21,9 @@ class AclnnMemory : public AclTest {
   DeviceMemory to_{12 * 4};
 };
 
-using Row = CheckRow<NearestCall>;
+using MemoryRow = CheckRow<NearestCall>;
 
-std::vector<Row> Rows() {
+std::vector<MemoryRow> MemoryRows() {
   return {
       {"NullGradOutputData",
        ACLNN_ERR_PARAM_NULLPTR,
@@ -62,15 +62,15 @@ TEST_F(AclnnMemory, TheGoodCallIsAccepted) {
 }
 
 TEST_F(AclnnMemory, EveryRuleIsRefusedWithItsCodeAndAMessage) {
-  ExpectEveryRowIsRefused(Good(), Rows());
+  ExpectEveryRowIsRefused(Good(), MemoryRows());
 }
 
 TEST_F(AclnnMemory, OfTwoBrokenRulesTheEarlierIsReported) {
-  ExpectRowsAreCheckedInOrder(Good(), Rows());
+  ExpectRowsAreCheckedInOrder(Good(), MemoryRows());
 }
 
 TEST_F(AclnnMemory, TheOperatorsOwnTableComesFirst) {
-  for (const Row& row : Rows()) {
+  for (const MemoryRow& row : MemoryRows()) {
     SCOPED_TRACE(row.name);
     NearestCall call = Good();
     row.spoil(&call);

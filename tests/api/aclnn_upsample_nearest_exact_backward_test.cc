@@ -17,8 +17,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 // ---- results -----------------------------------------------------------------------------------
 
 struct Shapes {
@@ -243,19 +241,19 @@ TEST_F(AclnnNearestOnce, OnlyProfileAtlasTrainingLacksTheOperators) {
 
 // ---- the table of checks -----------------------------------------------------------------------
 
-using Row = CheckRow<NearestCall>;
+using NearestRow = CheckRow<NearestCall>;
 
 // Rows of the table in its order; each breaks one rule of a good call.
-std::vector<Row> Rows(bool planar) {
+std::vector<NearestRow> NearestRows(bool planar) {
   const size_t spatial = planar ? 2 : 1;
   const std::string own = planar ? "NCHW" : "NCL";
   const std::string scale_name = planar ? "scalesH" : "scales";
-  std::vector<Row> rows = {NullRow("gradOutput", &NearestCall::grad_output),
-                           NullRow("outputSize", &NearestCall::output_size),
-                           NullRow("inputSize", &NearestCall::input_size),
-                           NullRow("out", &NearestCall::out),
-                           NullRow("workspaceSize", &NearestCall::null_workspace_size),
-                           NullRow("executor", &NearestCall::null_executor)};
+  std::vector<NearestRow> rows = {NullRow("gradOutput", &NearestCall::grad_output),
+                                  NullRow("outputSize", &NearestCall::output_size),
+                                  NullRow("inputSize", &NearestCall::input_size),
+                                  NullRow("out", &NearestCall::out),
+                                  NullRow("workspaceSize", &NearestCall::null_workspace_size),
+                                  NullRow("executor", &NearestCall::null_executor)};
   AddTensorRows<NearestCall>(
       {{"gradOutput", &NearestCall::grad_output}, {"out", &NearestCall::out}},
       {"DtypesDiffer",
@@ -263,7 +261,7 @@ std::vector<Row> Rows(bool planar) {
        [](NearestCall* c) { c->out.dtype = ACL_FLOAT16; },
        {"gradOutput", "FLOAT", "out", "FLOAT16", "equal"}},
       &rows);
-  const std::vector<Row> own_rows = {
+  const std::vector<NearestRow> own_rows = {
       {"GradOutputExtent",
        ACLNN_ERR_PARAM_INVALID,
        [](NearestCall* c) { c->grad_output.shape.back() = 0; },
@@ -381,11 +379,11 @@ TEST_P(AclnnNearestChecks, TheGoodCallIsAccepted) {
 }
 
 TEST_P(AclnnNearestChecks, EveryRowIsRefusedWithItsCodeAndAMessage) {
-  ExpectEveryRowIsRefused(GoodCall(), Rows(GetParam()));
+  ExpectEveryRowIsRefused(GoodCall(), NearestRows(GetParam()));
 }
 
 TEST_P(AclnnNearestChecks, OfTwoBrokenRowsTheEarlierIsReported) {
-  ExpectRowsAreCheckedInOrder(GoodCall(), Rows(GetParam()));
+  ExpectRowsAreCheckedInOrder(GoodCall(), NearestRows(GetParam()));
 }
 
 TEST_P(AclnnNearestChecks, OtherDtypesAreRefused) {
@@ -424,7 +422,7 @@ TEST_P(AclnnNearestChecks, TheCallersFloatStateDoesNotReachThem) {
 }
 
 TEST_P(AclnnNearestChecks, ARefusedCallWritesToNoTensor) {
-  for (const Row& row : Rows(GetParam())) {
+  for (const NearestRow& row : NearestRows(GetParam())) {
     Tensor out(Element::kFloat, GoodCall().out.shape);
     const Tensor before = out;
     DeviceTensor to(&out);

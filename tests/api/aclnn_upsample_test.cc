@@ -187,7 +187,7 @@ TEST_F(Upsample, ExamplesOfThePagesRun) {
   EXPECT_TRUE(std::isfinite(grad.Get(0)));
 }
 
-struct Row {
+struct UpsampleRow {
   const char* what;
   std::function<void(ResizeCall*)> spoil;
   int64_t code;
@@ -196,7 +196,7 @@ struct Row {
 // In the order of the pages: each row also has the faults of all rows behind it.
 TEST_F(Upsample, RefusalsComeInThePagesOrder) {
   for (const ResizeFunction& f : kResizeFunctions) {
-    const std::vector<Row> rows = {
+    const std::vector<UpsampleRow> rows = {
         {f.from, [](ResizeCall* c) { c->from.null = true; }, ACLNN_ERR_PARAM_NULLPTR},
         {"outputSize is null", [](ResizeCall* c) { c->output_size.reset(); },
          ACLNN_ERR_PARAM_NULLPTR},

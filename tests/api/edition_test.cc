@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr aclnnStatus kTaken = ACLNN_SUCCESS;
 constexpr aclnnStatus kRefused = ACLNN_ERR_PARAM_INVALID;
 
-struct Row {
+struct EditionRow {
   const char* what;
   const Signature* function;
   const char* profile;
@@ -82,7 +82,7 @@ void FourChannels(listed::Call& call) {
 void OtherInputSize(listed::Call& call) { call["inputSize"].ints.back() += 1; }
 
 // Tensors that a change has made longer do not overlap.
-void Spread(listed::Call& call) {
+void SpreadOut(listed::Call& call) {
   char* next = nullptr;
   for (auto& argument : call.arguments()) {
     TensorArgs& tensor = argument.tensor;
@@ -95,7 +95,7 @@ void Spread(listed::Call& call) {
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-std::vector<Row> GridRows() {
+std::vector<EditionRow> GridRows() {
   const auto* const image = &functions::aclnnGridSampler2D;
   const auto* const image_back = &functions::aclnnGridSampler2DBackward;
   const auto* const volume = &functions::aclnnGridSampler3D;
@@ -141,7 +141,7 @@ std::vector<Row> GridRows() {
   };
 }
 
-std::vector<Row> NearestRows() {
+std::vector<EditionRow> NearestRows() {
   const auto* const line = &functions::aclnnUpsampleNearestExact1d;
   const auto* const line_back = &functions::aclnnUpsampleNearestExact1dBackward;
   const auto* const image_back = &functions::aclnnUpsampleNearestExact2dBackward;
@@ -182,8 +182,8 @@ std::vector<Row> NearestRows() {
 class Editions : public AclTest {
  protected:
   ~Editions() override { portaclSetEdition("8.x"); }
-  static void ExpectRows(const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
+  static void ExpectRows(const std::vector<EditionRow>& rows) {
+    for (const EditionRow& row : rows) {
       for (const char* const edition : {"8.x", "9.x"}) {
         SCOPED_TRACE(testing::Message()
                      << row.function->name << ", " << row.what << ": " << row.profile << edition);
@@ -191,7 +191,7 @@ class Editions : public AclTest {
         ASSERT_EQ(portaclSetEdition(edition), PORTACL_OK);
         listed::Call call(*row.function);
         row.change(call);
-        Spread(call);
+        SpreadOut(call);
         const aclnnStatus status = call.Run(nullptr);
         EXPECT_EQ(status, *edition == '8' ? row.first : row.newest) << TakeMessage();
         if (status != kTaken) {

@@ -18,7 +18,7 @@ constexpr int64_t k20Bits = int64_t{1} << 20;
 constexpr int64_t k24Bits = int64_t{1} << 24;
 constexpr int64_t k31Bits = int64_t{1} << 31;
 
-struct Row {
+struct LimitRow {
   const Signature* function;
   aclDataType dtype;
   listed::Extents within;  // others are 1
@@ -36,7 +36,8 @@ class PageLimits : public AclTest {
 
   // What a call on tensors of these extents says, and whether it is taken. Their memory is small:
   // without a warning it is this that is refused.
-  static std::pair<aclnnStatus, std::string> Plan(const Row& row, const listed::Extents& changed) {
+  static std::pair<aclnnStatus, std::string> Plan(const LimitRow& row,
+                                                  const listed::Extents& changed) {
     listed::Extents extents;
     for (const auto& [symbol, extent] : listed::kTiny) extents[symbol] = 1;
     for (const auto& [symbol, extent] : changed) extents[symbol] = extent;
@@ -54,8 +55,8 @@ class PageLimits : public AclTest {
     return {status, TakeMessage()};
   }
 
-  static void ExpectRows(const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
+  static void ExpectRows(const std::vector<LimitRow>& rows) {
+    for (const LimitRow& row : rows) {
       SCOPED_TRACE(testing::Message() << row.function->name << " " << row.part);
       portaclSetEdition(row.edition);
       portaclSetStrict(1);
@@ -197,7 +198,7 @@ TEST_F(PageLimits, OfTheNewestPages) {
   });
   portaclSetEdition("8.x");
   portaclSetStrict(1);
-  const Row row = {image, ACL_FLOAT, {}, {{"H", k31Bits - 1}}, ""};
+  const LimitRow row = {image, ACL_FLOAT, {}, {{"H", k31Bits - 1}}, ""};
   EXPECT_THAT(Plan(row, row.beyond).second, Not(HasSubstr("STRICT"))) << "of the first pages";
 }
 

@@ -14,7 +14,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr int kInvalid = ACL_ERROR_RT_PARAM_INVALID;
 constexpr aclrtMemLocation kHost{0, ACL_MEM_LOCATION_TYPE_HOST};
 constexpr aclrtMemLocation kDevice{0, ACL_MEM_LOCATION_TYPE_DEVICE};
 

@@ -16,7 +16,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr int kInvalid = ACL_ERROR_RT_PARAM_INVALID;
 constexpr int kUnknownDevice = ACL_ERROR_RT_INVALID_DEVICEID;
 
 class RuntimeOptions : public RuntimeTest {};

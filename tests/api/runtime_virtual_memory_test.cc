@@ -18,7 +18,6 @@ namespace portacl_test {
 namespace {
 
 constexpr size_t kPiece = size_t{2} << 20;
-constexpr int kInvalid = ACL_ERROR_RT_PARAM_INVALID;
 
 aclrtPhysicalMemProp DeviceMemory(uint32_t device = 0) {
   aclrtPhysicalMemProp prop{};

@@ -18,8 +18,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 class Volumes : public AclTest {};
 
 // ---- nearest-exact -----------------------------------------------------------------------------

@@ -151,7 +151,7 @@ std::vector<Row> OperatorRows() {
 }
 
 const Rows attribute_rows(AttributeRows());
-const Rows operator_rows(OperatorRows());
+const Rows graph_rows(OperatorRows());
 
 }  // namespace
 }  // namespace portacl_test

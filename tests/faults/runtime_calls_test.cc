@@ -7,7 +7,7 @@
 namespace portacl_test {
 namespace {
 
-constexpr int64_t kUnsupported = ACL_ERROR_API_NOT_SUPPORT;
+constexpr int64_t kNotSupported = ACL_ERROR_API_NOT_SUPPORT;
 constexpr aclrtDevResLimitType kVector = ACL_RT_DEV_RES_VECTOR_CORE;
 
 void DoNothing(void*) {}
@@ -103,12 +103,12 @@ std::vector<Row> DeviceRows() {
        PORTACL_CALL(aclrtGetMemUceInfo(0, w.Out<aclrtMemUceInfo>(64), 1, w.Out<size_t>()))},
       {"aclrtMemUceRepair",
        PORTACL_CALL(aclrtMemUceRepair(0, w.Out<aclrtMemUceInfo>(), 1)),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
       {"aclrtGetErrorVerbose",
        PORTACL_CALL(aclrtGetErrorVerbose(0, reinterpret_cast<aclrtErrorInfo*>(w.host)))},
       {"aclrtRepairError",
        PORTACL_CALL(aclrtRepairError(0, reinterpret_cast<aclrtErrorInfo*>(w.host))),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
       {"aclrtGetSocName", PORTACL_CALL(Answer(aclrtGetSocName())), {.bare = true}},
       {"aclrtPeekAtLastError",
        PORTACL_USE(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL)),
@@ -174,13 +174,13 @@ std::vector<Row> StreamRows() {
        PORTACL_CALL(aclrtCmoAsync(w.device, 4096, ACL_RT_CMO_TYPE_PREFETCH, w.stream))},
       {"aclrtBinaryLoadFromData",
        PORTACL_CALL(aclrtBinaryLoadFromData(w.host, 8, nullptr, w.Out<aclrtBinHandle>())),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
       {"aclrtBinaryGetFunction",
        PORTACL_CALL(aclrtBinaryGetFunction(nullptr, "f", w.Out<aclrtFuncHandle>())),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
       {"aclrtGetFunctionAddr",
        PORTACL_CALL(aclrtGetFunctionAddr(nullptr, w.Out<void*>(), w.Out<void*>(8))),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
   };
 }
 
@@ -243,10 +243,10 @@ std::vector<Row> EventRows() {
        Record},
       {"aclrtIpcGetEventHandle",
        PORTACL_CALL(aclrtIpcGetEventHandle(w.event, w.Out<aclrtIpcEventHandle>())),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
       {"aclrtIpcOpenEventHandle",
        PORTACL_CALL(aclrtIpcOpenEventHandle(aclrtIpcEventHandle{}, w.Out<aclrtEvent>())),
-       {.good = kUnsupported}},
+       {.good = kNotSupported}},
   };
 }
 
@@ -367,9 +367,9 @@ std::vector<Row> CaptureRows() {
                   aclrtRecordEvent(w.event, w.made[0]);
                   aclrtStreamWaitEvent(w.other_stream, w.event)),
        {.variant = " of a capture's first stream"}},
-      {"aclmdlInitDump", PORTACL_CALL(aclmdlInitDump()), {.good = kUnsupported}},
-      {"aclmdlSetDump", PORTACL_CALL(aclmdlSetDump("x")), {.good = kUnsupported}},
-      {"aclmdlFinalizeDump", PORTACL_CALL(aclmdlFinalizeDump()), {.good = kUnsupported}},
+      {"aclmdlInitDump", PORTACL_CALL(aclmdlInitDump()), {.good = kNotSupported}},
+      {"aclmdlSetDump", PORTACL_CALL(aclmdlSetDump("x")), {.good = kNotSupported}},
+      {"aclmdlFinalizeDump", PORTACL_CALL(aclmdlFinalizeDump()), {.good = kNotSupported}},
   };
 }
 

@@ -73,7 +73,7 @@ class CallLogChild : public ::testing::Test {
   std::string folder_;
 };
 
-std::vector<Case> RandomCases(uint64_t seed) {
+std::vector<Case> LoggedCases(uint64_t seed) {
   GenerateOptions options;
   options.seed = seed;
   options.count = 120;
@@ -126,7 +126,7 @@ void ExpectSame(const std::vector<Known>& want, const std::vector<Known>& got) {
 }
 
 TEST_F(CallLogChild, AclnnCallsComeBackAsTheSameCases) {
-  std::vector<Case> cases = RandomCases(11);
+  std::vector<Case> cases = LoggedCases(11);
   std::erase_if(cases, [](const Case& c) {
     return !c.op->traits->dtypes.open.Has(static_cast<int32_t>(c.dtype));
   });
@@ -168,7 +168,7 @@ void AsNative(const Case& c, Known& known) {
 }
 
 TEST_F(CallLogChild, NativeCallsComeBackAsTheSameCases) {
-  std::vector<Case> cases = RandomCases(12);
+  std::vector<Case> cases = LoggedCases(12);
   // The log names the first function of the aclnn API that does the same.
   std::erase_if(cases, [](const Case& c) {
     const ops::Traits& traits = *c.op->traits;

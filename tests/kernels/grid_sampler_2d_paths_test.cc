@@ -13,6 +13,7 @@
 #include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
+#include "support/grid_kernels.h"
 
 namespace portacl_test {
 namespace {
@@ -32,11 +33,6 @@ GridSampler2DShape ShapeOf(int64_t n, int64_t c, int64_t h, int64_t w, int64_t o
   return shape;
 }
 
-struct Mask {
-  bool input_grad;
-  bool grid_grad;
-};
-constexpr Mask kBoth = {true, true};
 constexpr Mask kInputGrad = {true, false};
 constexpr Mask kGridGrad = {false, true};
 

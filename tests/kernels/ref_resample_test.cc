@@ -69,7 +69,7 @@ struct Shapes {
   std::vector<double> scales;
 };
 
-std::vector<Shapes> SomeShapes() {
+std::vector<Shapes> ResampleShapes() {
   return {{{2, 3, 5}, {2, 3, 9}, {}},
           {{1, 2, 31}, {1, 2, 7}, {}},
           {{2, 2, 4, 5}, {2, 2, 8, 10}, {}},
@@ -92,7 +92,8 @@ template <class Body>
 void ForSomeCases(const Body& body) {
   for (const ResampleMode mode : kResampleModes) {
     for (const bool align : {false, true}) {
-      for (const Shapes& s : SomeShapes()) body(ResampleCase{mode, align, s.scales}, s.in, s.out);
+      for (const Shapes& s : ResampleShapes())
+        body(ResampleCase{mode, align, s.scales}, s.in, s.out);
     }
   }
 }

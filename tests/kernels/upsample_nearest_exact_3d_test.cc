@@ -26,13 +26,13 @@ using portacl::cpu::UpsampleNearestExactKernels;
 using portacl::ref::kUpsampleNearestExact;
 using portacl::ref::kUpsampleNearestExactBackward;
 
-using Extents = std::array<int64_t, 3>;
+using Extents3 = std::array<int64_t, 3>;
 
 struct VolumeCase {
   Element element = Element::kFloat;
   int64_t n = 1, c = 1;
-  Extents small{};
-  Extents large{};
+  Extents3 small{};
+  Extents3 large{};
   Layout from = Layout::kContiguous;
   Layout to = Layout::kContiguous;
   std::vector<double> scales = {};
@@ -41,13 +41,13 @@ struct VolumeCase {
 std::string ToString(const VolumeCase& c) {
   std::string text = std::string(NameOf(c.element)) + " (" + std::to_string(c.n) + ", " +
                      std::to_string(c.c) + ")";
-  for (const Extents& extents : {c.small, c.large}) {
+  for (const Extents3& extents : {c.small, c.large}) {
     for (const int64_t extent : extents) text += " " + std::to_string(extent);
   }
   return text + " from " + NameOf(c.from) + " to " + NameOf(c.to);
 }
 
-Shape ShapeOf(const VolumeCase& c, const Extents& e) { return {c.n, c.c, e[0], e[1], e[2]}; }
+Shape ShapeOf(const VolumeCase& c, const Extents3& e) { return {c.n, c.c, e[0], e[1], e[2]}; }
 
 class UpsampleNearestExact3DKernels : public KernelTest {
  protected:

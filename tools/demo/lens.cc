@@ -16,10 +16,10 @@ constexpr double kStrength = 0.3;
 constexpr double kWrongStrength = 0.25;
 constexpr int kSteps = 40;
 // More points than pixels: a barrel lens shows the corners smaller than they are.
-constexpr GridFrame kFrame = {1, 384, 384, 256, 256, false};
+constexpr GridFrame kLens = {1, 384, 384, 256, 256, false};
 
 HostTensor LensGrid(double strength) {
-  return GridFrom(kFrame, [strength](GridPoint p) { return Lens(kFrame, p, strength); });
+  return GridFrom(kLens, [strength](GridPoint p) { return Lens(kLens, p, strength); });
 }
 
 // How much of all points' weight each pixel of `shape` gets: inputGrad of ones.

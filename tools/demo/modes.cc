@@ -12,13 +12,13 @@
 namespace portacl::cli {
 namespace {
 
-constexpr GridFrame kFrame = {1, 256, 256, 256, 256, false};
+constexpr GridFrame kTurn = {1, 256, 256, 256, 256, false};
 
 // A view that is larger than the photograph: turned by 30 degrees and 1.5 times as far away.
 HostTensor WideGrid() {
   constexpr double kAngle = 30 * std::numbers::pi / 180, kZoom = 1.5;
-  return GridFrom(kFrame, [](GridPoint p) {
-    const GridPoint turned = Rotate(kFrame, p, kAngle);
+  return GridFrom(kTurn, [](GridPoint p) {
+    const GridPoint turned = Rotate(kTurn, p, kAngle);
     return GridPoint{turned.x * kZoom, turned.y * kZoom};
   });
 }
@@ -66,7 +66,7 @@ std::vector<GridPoint> PixelPoints(const HostTensor& grid) {
   std::vector<GridPoint> points;
   for (int64_t i = 0; i < grid.count(); i += 2) {
     points.push_back(
-        {pixel(grid.Get(i), kFrame.image_width), pixel(grid.Get(i + 1), kFrame.image_height)});
+        {pixel(grid.Get(i), kTurn.image_width), pixel(grid.Get(i + 1), kTurn.image_height)});
   }
   return points;
 }

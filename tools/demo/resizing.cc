@@ -71,7 +71,7 @@ HostTensor ZonePlate(int64_t side) {
   return chart;
 }
 
-HostTensor Crop(const HostTensor& photo, int64_t top, int64_t left, int64_t side) {
+HostTensor Cut(const HostTensor& photo, int64_t top, int64_t left, int64_t side) {
   HostTensor part(photo.dtype(), {1, photo.extent(1), side, side}, "crop");
   for (int64_t i = 0; i < part.count(); ++i) {
     const int64_t row = i / side % side + top, column = i % side + left;
@@ -151,9 +151,9 @@ Panel GradientPanel(const Kernel& kernel, const HostTensor& from, int64_t side,
 DemoScene ResizingScene() {
   const HostTensor photo = Photograph("chelsea.png");
   const HostTensor chart = ZonePlate(512);
-  const HostTensor part = Crop(photo, 80, 84, 32);
+  const HostTensor part = Cut(photo, 80, 84, 32);
   const HostTensor error = Difference(Constant(DataType::kFloat32, photo.shape(), 0.5), photo);
-  const HostTensor small_error = Crop(error, 96, 96, 64);
+  const HostTensor small_error = Cut(error, 96, 96, 64);
   const HostTensor linear = Forward(kBilinear, part, 256), cubic = Forward(kBicubic, part, 256);
 
   DemoScene scene;

@@ -13,7 +13,7 @@
 namespace portacl::cli {
 namespace {
 
-constexpr Colour kNotFinite = {0, 0, 0};
+constexpr Colour kNoFlow = {0, 0, 0};
 
 // Colours of the directions 0 (right), 60, 120, ... degrees clockwise, of about equal strength.
 constexpr Colour kWheel[6] = {{229, 57, 53},    // right: red
@@ -39,7 +39,7 @@ void CheckShape(const HostTensor& vectors) {
 
 Colour FlowColour(double x, double y) {
   const double length = std::hypot(x, y);
-  if (!std::isfinite(length)) return kNotFinite;
+  if (!std::isfinite(length)) return kNoFlow;
   double sextant = std::atan2(y, x) / (std::numbers::pi / 3);
   if (sextant < 0) sextant += 6;
   const int index = static_cast<int>(sextant) % 6;

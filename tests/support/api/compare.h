@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 #include "support/api/tensor.h"
 #include "support/api/tolerance.h"
 
 namespace portacl_test {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Every element within AllowedError of the exact value.
 testing::AssertionResult WithinTolerance(Operator op, const Tensor& got,

@@ -16,6 +16,8 @@
 
 namespace portacl_test {
 
+inline constexpr int kInvalid = ACL_ERROR_RT_PARAM_INVALID;
+
 // This thread's newest message, taken; "" where there is none.
 inline std::string NewestMessage() {
   const char* message = aclGetRecentErrMsg();
