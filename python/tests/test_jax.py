@@ -301,11 +301,12 @@ def test_derivatives_of_second_order_by_differences(interpolation):
     step = 1e-6
     moved = [slope(*(a + s * step * d for a, d in zip((image, grid), along))) for s in (1, -1)]
     want = [(up - down) / (2 * step) for up, down in zip(*moved)]
-    forward_over_reverse = jax.jvp(slope, (image, grid), tuple(along))[1]
+    of_slope = lambda i, g: jax.jvp(slope, (i, g), tuple(along))[1]  # noqa: E731
+    forward_over_reverse = jax.jit(of_slope)(image, grid)
     inner = lambda i, g: sum((s * d).sum() for s, d in zip(slope(i, g), along))  # noqa: E731
-    reverse_over_reverse = jax.grad(inner, (0, 1))(image, grid)
+    reverse_over_reverse = jax.jit(jax.grad(inner, (0, 1)))(image, grid)
     of_tangent = lambda i, g: jax.jvp(loss, (i, g), tuple(along))[1]  # noqa: E731
-    reverse_over_forward = jax.grad(of_tangent, (0, 1))(image, grid)
+    reverse_over_forward = jax.jit(jax.grad(of_tangent, (0, 1)))(image, grid)
     for found in (forward_over_reverse, reverse_over_reverse, reverse_over_forward):
         for got, wanted in zip(found, want):
             np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
@@ -346,7 +347,8 @@ def test_every_function_has_both_modes_and_second_derivatives(name):
     def loss(*arguments):
         return sum(jnp.sin(result).sum() for result in jax.tree.leaves(function(*arguments)))
 
-    check_grads(loss, at, order=2, modes=("fwd", "rev"), rtol=1e-4, atol=1e-4)
+    # Compiled as a whole: a third of the time of one operation after the other.
+    check_grads(jax.jit(loss), at, order=2, modes=("fwd", "rev"), rtol=1e-4, atol=1e-4)
 
 
 def test_linear_functions_have_transposes():
