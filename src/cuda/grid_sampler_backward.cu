@@ -1,5 +1,6 @@
 // Gradients of grid sampling. No sum of theirs is atomic. inputGrad: what touches a pixel is listed
-// (counted, placed, each list sorted), so that one thread adds it up in the order of the points. Of
+// (counted, placed, each list sorted), so that one thread adds it up in the order of the points: in
+// shared memory (grid_sampler_tiles.h), or, of many channels or tiles, in lists of all points. Of
 // linear modes the points are listed, by the cell between pixels that they lie in: a pixel merges
 // the cells around it. Of others each tap of each point is listed, by its pixel. gridGrad: a thread
 // a point, or, of few points with many channels, a thread a block of 16 channels.
@@ -562,17 +563,11 @@ bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, List
          base::CheckedMul(listing->entries, all_taps, &listing->entries);
 }
 
-constexpr int64_t kEnough =
-    Threshold(int64_t{1} << 24, 1000);  // points or entries for all of a GPU
+constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries for all of a GPU
 
-struct Tiles {  // of an image
-  int64_t columns, rows;
-};
-Tiles TilesOf(const Geometry& g) {
-  constexpr int64_t kHeight = 8;
-  constexpr int64_t kWidth = Block::kThreads / kHeight;
-  return {(g.w + kWidth - 1) / kWidth, (g.h + kHeight - 1) / kHeight};
-}
+// Of an image.
+int64_t ColumnsOfTiles(const Geometry& g) { return (g.w + kTileWidth - 1) / kTileWidth; }
+int64_t RowsOfTiles(const Geometry& g) { return (g.h + kTileHeight - 1) / kTileHeight; }
 
 int64_t StretchesOf(const Geometry& g) {
   constexpr int64_t kPoints = kRun * kStretch;
@@ -594,7 +589,7 @@ bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
       std::max(g.oh, g.ow) > kPoints || g.points() > kPoints) {
     return false;
   }
-  const int64_t tiles = TilesOf(g).columns * TilesOf(g).rows;
+  const int64_t tiles = ColumnsOfTiles(g) * RowsOfTiles(g);
   if (tiles > most) return false;
   plan->images = std::clamp<int64_t>(kEnough / std::max<int64_t>(g.points(), 1), 1, g.n);
   plan->images = std::min(plan->images, (int64_t{1} << 30) / tiles);
@@ -695,14 +690,15 @@ void RunTiles(const Params& p, const Geometry& g, const Plan& plan, void* worksp
                   LocatePoints<T, kTaps>{Items({images, 1, g.od, g.oh, g.ow}, false), first, g,
                                          static_cast<const T*>(p.grid), positions, pixels},
                   of_runs, of_stretches);
-  const Tiles tiles = TilesOf(g);
+  const int64_t columns = ColumnsOfTiles(g);
+  const int64_t rows = RowsOfTiles(g);
   const Strides from = StridesOf(p.grad_output_stride);
   const Strides to = StridesOf(p.input_grad_stride);
   const auto gather = [&](auto channels) {
-    LaunchBlocks(images * tiles.columns * tiles.rows,
+    LaunchBlocks(images * columns * rows,
                  GatherTile<T, kTaps, decltype(channels)::value>{
-                     g, points, stretches, static_cast<uint32_t>(tiles.columns),
-                     static_cast<uint32_t>(tiles.rows), positions, pixels, of_runs, of_stretches,
+                     g, points, stretches, static_cast<uint32_t>(columns),
+                     static_cast<uint32_t>(rows), positions, pixels, of_runs, of_stretches,
                      static_cast<const T*>(p.grad_output) + first * from.n, from,
                      static_cast<T*>(p.input_grad) + first * to.n, to});
   };
@@ -755,8 +751,8 @@ void RunLists(const Params& p, const Geometry& g, const Plan& plan, void* worksp
   Launch(keys, SortShort{lists});
   SortListed(lists.longs, lists.long_count, lists.starts, lists.entries);
 
-  const Strides to = StridesOf(p.input_grad_stride);
   const Strides from = StridesOf(p.grad_output_stride);
+  const Strides to = StridesOf(p.input_grad_stride);
   const Gradients<T> gradients = {points, static_cast<const T*>(p.grad_output) + first * from.n,
                                   from, IsPlain(g, from) ? from.w : 0, g.points()};
   T* const out = static_cast<T*>(p.input_grad) + first * to.n;

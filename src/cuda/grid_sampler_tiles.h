@@ -19,7 +19,7 @@
 
 namespace portacl::cuda {
 
-// Pixels of which some points lie at or behind; both ends belong to it.
+// Pixels at or behind which points lie; all four ends belong to it.
 struct Rectangle {
   int32_t left = std::numeric_limits<int32_t>::max();
   int32_t top = std::numeric_limits<int32_t>::max();
@@ -36,6 +36,9 @@ struct Rectangle {
 
 inline constexpr uint32_t kRun = static_cast<uint32_t>(Threshold(32, 4));      // points
 inline constexpr uint32_t kStretch = static_cast<uint32_t>(Threshold(32, 3));  // runs
+inline constexpr int32_t kTileHeight = 8;
+inline constexpr int32_t kTileWidth = static_cast<int32_t>(Block::kThreads) / kTileHeight;
+inline constexpr int64_t kTileChannels = 4;  // at most
 
 // ---- runs --------------------------------------------------------------------------------------
 
@@ -129,6 +132,7 @@ struct Pixel {
   static constexpr int32_t kShift = 8;
   static constexpr int64_t kMostExtent = 60000;
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kAnywhere = UINT32_MAX - 1;
   PORTACL_DEVICE static uint32_t Pack(int32_t x, int32_t y) {
     return static_cast<uint32_t>(y + kShift) << 16 | static_cast<uint32_t>(x + kShift);
   }
@@ -161,6 +165,14 @@ struct LocatePoints {
     positions[item] = {x.at, y.at};
     pixels[item] = Pixel::kNone;
     if (x.unusable || y.unusable || x.outside || y.outside) return {};
+    if (kTaps == 4 && g.x.padding == Padding::kReflection) {
+      // Where rounding moves taps by pixels before they are reflected.
+      constexpr F kFar = 1 << 20;
+      if (Abs(x.at) > kFar || Abs(y.at) > kFar) {
+        pixels[item] = Pixel::kAnywhere;
+        return {0, 0, static_cast<int32_t>(g.w), static_cast<int32_t>(g.h)};
+      }
+    }
     const int32_t column = PixelOf<kTaps>(x.at, g.x);
     const int32_t row = PixelOf<kTaps>(y.at, g.y);
     if (column < -kBefore<kTaps> || column >= g.w + kBehind<kTaps> || row < -kBefore<kTaps> ||
@@ -174,14 +186,12 @@ struct LocatePoints {
 
 // ---- tiles -------------------------------------------------------------------------------------
 
-inline constexpr int64_t kTileChannels = 4;  // at most
-
 // A thread owns a pixel, and kChannels channels of it, which are all.
 template <class T, int kTaps, int kChannels>
 struct GatherTile {
   using F = ComputeType<T>;
-  static constexpr int32_t kHeight = 8;
-  static constexpr int32_t kWidth = Block::kThreads / kHeight;
+  static constexpr int32_t kHeight = kTileHeight;
+  static constexpr int32_t kWidth = kTileWidth;
   static constexpr uint32_t kLog = kTaps == 1 ? 0 : (kTaps == 2 ? 2 : 4);  // of a point's taps
   // Points that are listed at a time, and that are waiting to be listed.
   static constexpr uint32_t kMost = static_cast<uint32_t>(Threshold(512, 5));
@@ -363,6 +373,7 @@ struct GatherTile {
         *point = shared->runs[at + i / kRun] * kRun + i % kRun;
         if (*point >= points) return false;
         const uint32_t pixel = tile.pixels[*point];
+        if (kTaps == 4 && pixel == Pixel::kAnywhere) return true;
         const int32_t x = Pixel::X(pixel) - (tile.left - kBefore<kTaps>);
         const int32_t y = Pixel::Y(pixel) - (tile.top - kBefore<kTaps>);
         return x >= 0 && x < kWidth + kBefore<kTaps> + kBehind<kTaps> && y >= 0 &&
