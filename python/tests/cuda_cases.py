@@ -84,7 +84,7 @@ def make_grid(rng, shape, dtype):
         grid = grid * 4
     inf, nan = float("inf"), float("nan")
     if rng.random() < 0.5:
-        grid = odd_values(rng, grid, (inf, -inf, nan, 1.0, -1.0, 0.0, 1e30, -3.0))
+        grid = odd_values(rng, grid, (inf, -inf, nan, 1.0, -1.0, 0.0, 1e30, -3.0, 4e6, -7e7))
     grid = grid.to(dtype)
     # Coordinates that lie apart: in planes of x, of y.
     return grid.movedim(-1, 1).contiguous().movedim(1, -1) if rng.random() < 0.3 else grid
@@ -111,6 +111,8 @@ def grid_case(rng, name, axes):
             modes,
         )
     inputs = [spread(rng, (n, c, *points), dtype), spread(rng, (n, c, *extents), dtype), grid]
+    if rng.random() < 0.1:  # a tap of weight 0 makes NaN of them
+        inputs[0] = odd_values(rng, inputs[0], (float("inf"), -float("inf")))
     wanted = rng.choice(((True, True), (True, True), (True, False), (False, True)))
     outputs = [
         result(rng, shape, dtype) if want else None
@@ -157,12 +159,14 @@ def large_case(rng, name, number):
     """Sizes at which a GPU's kernels share work out in other ways."""
     axes = int(name[len("grid_sampler_")])
     dtype = DTYPES[number % len(DTYPES)]
-    n, c, extent, points = ((1, 20, 520, 540), (1, 3, 700, 720), (5, 2, 1500, 1900))[number % 3]
+    sizes = ((1, 20, 520, 540), (1, 3, 700, 720), (5, 2, 1500, 1900), (9, 3, 240, 400))
     if axes == 3:
-        n, c, extent, points = ((1, 17, 64, 66), (1, 3, 80, 82), (3, 2, 100, 170))[number % 3]
+        sizes = ((1, 17, 64, 66), (1, 3, 80, 82), (3, 2, 100, 170), (2, 1, 40, 90))
+    n, c, extent, points = sizes[number % 4]
     shape, at = (n, c, *[extent] * axes), (n, *[points] * axes, axes)
     inputs = [torch.randn(shape).to(dtype), make_grid(rng, at, dtype)]
-    modes = (number % 2, rng.randrange(3), rng.random() < 0.5)
+    interpolation = rng.randrange(3) if number % 4 == 3 else number % 2
+    modes = (interpolation, rng.randrange(3), rng.random() < 0.5)
     result_shape = (n, c, *[points] * axes)
     if not name.endswith("backward"):
         return inputs, [torch.empty(result_shape, dtype=dtype)], modes

@@ -125,41 +125,50 @@ PORTACL_DEVICE F CubicFarSlope(F s) {
   return (3 * a * s - 10 * a) * s + 8 * a;
 }
 
+// The weight of tap i of a point at `at`.
+template <int kTaps, class F>
+PORTACL_DEVICE F WeightOf(F at, int i) {
+  const F first = Floor(at);
+  if (kTaps == 1) return 1;
+  if (kTaps == 2) return i == 0 ? (first + 1) - at : at - first;
+  const F t = at - first;
+  const bool below = first == -1;
+  if (i == 1 || i == 2) return CubicNear(i == 1 ? t : (below ? -at : 1 - t));
+  return CubicFar(i == 0 ? t + 1 : (below ? 1 - at : 2 - t));
+}
+
+// The padded place of tap i, of a bicubic point whose tap 1 is `first`.
+template <class F>
+PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
+  const F at = first + static_cast<F>(i - 1);
+  F sign = 0;
+  if (rule.padding == Padding::kBorder) return Clip(at, static_cast<F>(rule.extent - 1));
+  return rule.padding == Padding::kReflection ? Reflect(at, rule, &sign) : at;
+}
+
 template <int kTaps, class F>
 PORTACL_DEVICE AxisTaps<F, kTaps> TapsOf(const Position<F>& position, const AxisRule& rule) {
   AxisTaps<F, kTaps> taps;
+  PORTACL_UNROLL
+  for (int i = 0; i < kTaps; ++i) taps.weight[i] = WeightOf<kTaps>(position.at, i);
   if constexpr (kTaps == 1) {
     taps.index[0] = TapIndex(RoundToEven(position.at), rule.extent, rule.padding);
-    taps.weight[0] = 1;
   } else if constexpr (kTaps == 2) {
     const F first = Floor(position.at);
     taps.index[0] = TapIndex(first, rule.extent, rule.padding);
     taps.index[1] = TapIndex(first + 1, rule.extent, Padding::kZeros);
-    taps.weight[0] = (first + 1) - position.at;
-    taps.weight[1] = position.at - first;
   } else {
     const F first = Floor(position.at);
-    const F last = static_cast<F>(rule.extent - 1);
     const F t = position.at - first;
     const bool below = first == -1;
-    const F near_high = below ? -position.at : 1 - t;
-    const F far_high = below ? 1 - position.at : 2 - t;
     PORTACL_UNROLL
     for (int i = 0; i < 4; ++i) {
-      F at = first + static_cast<F>(i - 1);
-      F sign = 0;
-      if (rule.padding == Padding::kBorder) at = Clip(at, last);
-      if (rule.padding == Padding::kReflection) at = Reflect(at, rule, &sign);
-      taps.index[i] = TapIndex(at, rule.extent, rule.padding);
+      taps.index[i] = TapIndex(CubicTap(first, i, rule), rule.extent, rule.padding);
     }
-    taps.weight[0] = CubicFar(t + 1);
-    taps.weight[1] = CubicNear(t);
-    taps.weight[2] = CubicNear(near_high);
-    taps.weight[3] = CubicFar(far_high);
     taps.derivative[0] = CubicFarSlope(t + 1);
     taps.derivative[1] = CubicNearSlope(t);
-    taps.derivative[2] = -CubicNearSlope(near_high);
-    taps.derivative[3] = -CubicFarSlope(far_high);
+    taps.derivative[2] = -CubicNearSlope(below ? -position.at : 1 - t);
+    taps.derivative[3] = -CubicFarSlope(below ? 1 - position.at : 2 - t);
   }
   return taps;
 }

@@ -1,5 +1,6 @@
 // Gradients of grid sampling. No sum of theirs is atomic. inputGrad: what touches a pixel is listed
-// (counted, placed, each list sorted), so that one thread adds it up in the order of the points. Of
+// (counted, placed, each list sorted), so that one thread adds it up in the order of the points: in
+// shared memory (grid_sampler_tiles.h), or, of many channels or tiles, in lists of all points. Of
 // linear modes the points are listed, by the cell between pixels that they lie in: a pixel merges
 // the cells around it. Of others each tap of each point is listed, by its pixel. gridGrad: a thread
 // a point, or, of few points with many channels, a thread a block of 16 channels.
@@ -14,6 +15,7 @@
 #include "cuda/device.h"
 #include "cuda/element.h"
 #include "cuda/grid_point.h"
+#include "cuda/grid_sampler_tiles.h"
 #include "cuda/index.h"
 #include "cuda/lists.h"
 #include "cuda/operators.h"
@@ -114,14 +116,7 @@ struct SortShort {
       lists.longs[AddOne(lists.long_count)] = static_cast<uint32_t>(item);
       return;
     }
-    for (uint32_t i = begin + 1; i < end; ++i) {
-      const uint32_t entry = lists.entries[i];
-      uint32_t at = i;
-      for (; at > begin && lists.entries[at - 1] > entry; --at) {
-        lists.entries[at] = lists.entries[at - 1];
-      }
-      lists.entries[at] = entry;
-    }
+    SortInOrder(lists.entries, begin, end);
   }
 };
 
@@ -423,12 +418,13 @@ struct SumBlocks {
     return Across(planes, point.z);
   }
 
+  template <int kStep>
   PORTACL_DEVICE Slope<F> SumOf(const Point<F, kAxes, kTaps>& point, const Place& at,
                                 int64_t block) const {
     Tree<F> x, y, z;
     const T* const image = input + at.n * from.n;
     const T* const gradient = grad_output + output_stride({at.n, 0, at.d, at.h, at.w});
-    for (int i = 0; i < Tree<F>::kLanes; ++i) {
+    const auto add = [&](int i) {
       const int64_t c = block * Tree<F>::kLanes + Tree<F>::Lane(i);
       Slope<F> lane{};
       if (c < g.c) {
@@ -436,9 +432,15 @@ struct SumBlocks {
         const F value = Widened(gradient[c * output_stride.c]);
         lane = {value * slope.x, value * slope.y, value * slope.z};
       }
-      x.Add(i, lane.x);
-      y.Add(i, lane.y);
-      if (kAxes == 3) z.Add(i, lane.z);
+      x.template Add<kStep>(i, lane.x);
+      y.template Add<kStep>(i, lane.y);
+      if (kAxes == 3) z.template Add<kStep>(i, lane.z);
+    };
+    if constexpr (kStep > 1 && kTaps == 2) {  // loads go ahead of sums
+      PORTACL_UNROLL
+      for (int i = 0; i < Tree<F>::kLanes; i += kStep) add(i);
+    } else {
+      for (int i = 0; i < Tree<F>::kLanes; i += kStep) add(i);
     }
     return {x.sum(), y.sum(), z.sum()};
   }
@@ -459,18 +461,22 @@ struct SumBlocks {
       return Write(at, {value, value, value});
     }
     if constexpr (kApart) {
-      const Slope<F> sum = SumOf(point, at, at.c);
+      const Slope<F> sum = SumOf<1>(point, at, at.c);
       F* const out = apart + item * kAxes;
       out[0] = sum.x;
       out[1] = sum.y;
       if (kAxes == 3) out[2] = sum.z;
     } else {
       Slope<F> sum{};
-      for (int64_t block = 0; block * Tree<F>::kLanes < g.c; ++block) {
-        const Slope<F> one = SumOf(point, at, block);
-        sum.x += one.x;
-        sum.y += one.y;
-        sum.z += one.z;
+      if (g.c <= Tree<F>::kFew) {
+        sum = SumOf<Tree<F>::kLanes / Tree<F>::kFew>(point, at, 0);
+      } else {
+        for (int64_t block = 0; block * Tree<F>::kLanes < g.c; ++block) {
+          const Slope<F> one = SumOf<1>(point, at, block);
+          sum.x += one.x;
+          sum.y += one.y;
+          sum.z += one.z;
+        }
       }
       Write(at, {sum.x * point.slope[0], sum.y * point.slope[1], sum.z * point.slope[2]});
     }
@@ -517,8 +523,15 @@ struct Zero {
 // ---- the plan ----------------------------------------------------------------------------------
 
 struct Plan : base::PathPlan<std::monostate> {
-  // inputGrad: images that are listed at a time, and the parts of the workspace in bytes.
+  // inputGrad: images that are made at a time.
   int64_t images = 0;
+  // Tile by tile, and the parts of the workspace in bytes.
+  bool tiles = false;
+  uint64_t positions = 0;
+  uint64_t pixels = 0;
+  uint64_t runs = 0;
+  uint64_t stretches = 0;
+  // By lists: the parts of the workspace in bytes.
   int64_t keys = 0;    // of an image
   uint64_t array = 0;  // of keys, ranks or entries
   uint64_t weights = 0;
@@ -550,9 +563,50 @@ bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, List
          base::CheckedMul(listing->entries, all_taps, &listing->entries);
 }
 
+constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries for all of a GPU
+
+// Of an image.
+int64_t ColumnsOfTiles(const Geometry& g) { return (g.w + kTileWidth - 1) / kTileWidth; }
+int64_t RowsOfTiles(const Geometry& g) { return (g.h + kTileHeight - 1) / kTileHeight; }
+
+int64_t StretchesOf(const Geometry& g) {
+  constexpr int64_t kPoints = kRun * kStretch;
+  return (g.points() + kPoints - 1) / kPoints;
+}
+
+// Whether the points of an image lie one behind the other in a tensor.
+bool IsPlain(const Geometry& g, const Strides& from) {
+  return from.h == g.ow * from.w && (g.od == 1 || from.d == g.oh * from.h);
+}
+
+// Images of few channels are made tile by tile if there are so few tiles that each may look at all
+// points, as it must where those that follow one another lie far apart (most are such that are
+// given as one row or column). False: they are not.
+bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
+  constexpr int64_t kPoints = int64_t{1} << 26;
+  const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles of an image
+  if (g.c > kTileChannels || std::max(g.h, g.w) > Pixel::kMostExtent || g.oh == 1 || g.ow == 1 ||
+      std::max(g.oh, g.ow) > kPoints || g.points() > kPoints) {
+    return false;
+  }
+  const int64_t tiles = ColumnsOfTiles(g) * RowsOfTiles(g);
+  if (tiles > most) return false;
+  plan->images = std::clamp<int64_t>(kEnough / std::max<int64_t>(g.points(), 1), 1, g.n);
+  plan->images = std::min(plan->images, (int64_t{1} << 30) / tiles);
+  const auto images = static_cast<uint64_t>(plan->images);
+  const uint64_t points = images * static_cast<uint64_t>(g.points());
+  const uint64_t stretches = images * static_cast<uint64_t>(StretchesOf(g));
+  plan->positions = Padded(points * 2 * element);
+  plan->pixels = Padded(points * sizeof(uint32_t));
+  plan->runs = Padded(stretches * kStretch * sizeof(Rectangle));
+  plan->stretches = Padded(stretches * sizeof(Rectangle));
+  plan->workspace_size = plan->positions + plan->pixels + plan->runs + plan->stretches;
+  plan->tiles = true;
+  return true;
+}
+
 bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, Plan* plan) {
-  constexpr int64_t kMost = INT32_MAX / 2;                        // entries, or keys, at a time
-  constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries for all of a GPU
+  constexpr int64_t kMost = INT32_MAX / 2;      // entries, or keys, at a time
   constexpr int64_t kExact = int64_t{1} << 23;  // extents whose places are exact in float
   Listing one;
   if (!ListingOf(g, axes, taps, element, &one) || one.entries > kMost || one.keys > kMost) {
@@ -596,7 +650,9 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view) {
   if (p.want_input_grad && g.n > 0 && g.c > 0) {
     int64_t taps = 1;
     WithTaps(p.shape.interpolation, [&](auto number) { taps = decltype(number)::value; });
-    fits = PlanInputGrad(g, kAxesOf<Params>, taps, element, &plan);
+    fits = (kAxesOf<Params> == 2 && IsPlain(g, StridesOf(p.grad_output_stride)) &&
+            PlanTiles(g, taps, element, &plan)) ||
+           PlanInputGrad(g, kAxesOf<Params>, taps, element, &plan);
   }
   if (fits && p.want_grid_grad && !nearest) fits = PlanGridGrad(g, kAxesOf<Params>, element, &plan);
   if (!fits) return std::nullopt;
@@ -618,10 +674,51 @@ class Parts {
   char* next_;
 };
 
-// inputGrad of the images from `first` on.
+// inputGrad of the images from `first` on, tile by tile.
 template <class T, int kTaps, class Params>
-void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* workspace,
-                  int64_t first, int64_t images) {
+void RunTiles(const Params& p, const Geometry& g, const Plan& plan, void* workspace, int64_t first,
+              int64_t images) {
+  using F = ComputeType<T>;
+  Parts parts(workspace);
+  auto* const positions = parts.Take<Pack<F, 2>>(plan.positions);
+  auto* const pixels = parts.Take<uint32_t>(plan.pixels);
+  auto* const of_runs = parts.Take<Rectangle>(plan.runs);
+  auto* const of_stretches = parts.Take<Rectangle>(plan.stretches);
+  const auto points = static_cast<uint32_t>(g.points());
+  const auto stretches = static_cast<uint32_t>(StretchesOf(g));
+  LaunchStretches(images, points, stretches,
+                  LocatePoints<T, kTaps>{Items({images, 1, g.od, g.oh, g.ow}, false), first, g,
+                                         static_cast<const T*>(p.grid), positions, pixels},
+                  of_runs, of_stretches);
+  const int64_t columns = ColumnsOfTiles(g);
+  const int64_t rows = RowsOfTiles(g);
+  const Strides from = StridesOf(p.grad_output_stride);
+  const Strides to = StridesOf(p.input_grad_stride);
+  const auto gather = [&](auto channels) {
+    LaunchBlocks(images * columns * rows,
+                 GatherTile<T, kTaps, decltype(channels)::value>{
+                     g, points, stretches, static_cast<uint32_t>(columns),
+                     static_cast<uint32_t>(rows), positions, pixels, of_runs, of_stretches,
+                     static_cast<const T*>(p.grad_output) + first * from.n, from,
+                     static_cast<T*>(p.input_grad) + first * to.n, to});
+  };
+  static_assert(kTileChannels == 4, "a case each");
+  switch (g.c) {
+    case 1:
+      return gather(std::integral_constant<int, 1>());
+    case 2:
+      return gather(std::integral_constant<int, 2>());
+    case 3:
+      return gather(std::integral_constant<int, 3>());
+    default:
+      return gather(std::integral_constant<int, 4>());
+  }
+}
+
+// inputGrad of the images from `first` on, by lists of all of their points or taps.
+template <class T, int kTaps, class Params>
+void RunLists(const Params& p, const Geometry& g, const Plan& plan, void* workspace, int64_t first,
+              int64_t images) {
   constexpr int kAxes = kAxesOf<Params>;
   constexpr bool kCells = kTaps == 2;
   constexpr int kAll = kCells ? 1 : Power(kTaps, kAxes);
@@ -656,9 +753,8 @@ void RunInputGrad(const Params& p, const Geometry& g, const Plan& plan, void* wo
 
   const Strides from = StridesOf(p.grad_output_stride);
   const Strides to = StridesOf(p.input_grad_stride);
-  const bool plain = from.h == g.ow * from.w && (kAxes == 2 || from.d == g.oh * from.h);
   const Gradients<T> gradients = {points, static_cast<const T*>(p.grad_output) + first * from.n,
-                                  from, plain ? from.w : 0, g.points()};
+                                  from, IsPlain(g, from) ? from.w : 0, g.points()};
   T* const out = static_cast<T*>(p.input_grad) + first * to.n;
   const auto gather = [&](auto group) {
     constexpr int kGroup = decltype(group)::value;
@@ -719,7 +815,14 @@ void Run(const Params& p, const Plan& plan, void* workspace) {
       constexpr int kTaps = decltype(taps)::value;
       if (p.want_input_grad && g.n > 0 && g.c > 0) {
         for (int64_t first = 0; first < g.n; first += plan.images) {
-          RunInputGrad<T, kTaps>(p, g, plan, workspace, first, std::min(plan.images, g.n - first));
+          const int64_t images = std::min(plan.images, g.n - first);
+          if constexpr (kAxesOf<Params> == 2) {
+            if (plan.tiles) {
+              RunTiles<T, kTaps>(p, g, plan, workspace, first, images);
+              continue;
+            }
+          }
+          RunLists<T, kTaps>(p, g, plan, workspace, first, images);
         }
       }
       if (p.want_grid_grad) RunGridGrad<T, kTaps>(p, g, plan, workspace);

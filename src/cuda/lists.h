@@ -25,6 +25,17 @@ PORTACL_DEVICE inline uint32_t AddOne(uint32_t* to) {
 #endif
 }
 
+// Sorts entries[begin] to entries[end - 1], which are few or nearly in order.
+template <class T>
+PORTACL_DEVICE void SortInOrder(T* entries, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin + 1; i < end; ++i) {
+    const T entry = entries[i];
+    uint32_t at = i;
+    for (; at > begin && entries[at - 1] > entry; --at) entries[at] = entries[at - 1];
+    entries[at] = entry;
+  }
+}
+
 #if defined(__CUDACC__)
 
 // Sums of all counts before each: `to` may be read up to `count`.

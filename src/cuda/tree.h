@@ -11,24 +11,31 @@ template <class F>
 class Tree {
  public:
   static constexpr int kLanes = 16;
+  static constexpr int kFew = 4;
 
   // Which lane comes as number i: those that meet first come side by side.
   PORTACL_DEVICE static int Lane(int i) {
     return (i & 1) << 3 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) >> 3;
   }
 
-  // Of lane Lane(i), for i = 0 to 15.
+  // Of lane Lane(i), for i = 0 to 15, or, if the lanes from kFew on are 0, for i = 0, 4, 8, 12.
+  template <int kStep = 1>
   PORTACL_DEVICE void Add(int i, F value) {
-    if ((i & 1) == 0) {
-      sums_[0] = value;
-      return;
+    if constexpr (kStep == 1) {
+      if ((i & 1) == 0) {
+        sums_[0] = value;
+        return;
+      }
+      value = sums_[0] + value;
+      if ((i & 2) == 0) {
+        sums_[1] = value;
+        return;
+      }
+      value = sums_[1] + value;
+    } else {
+      static_assert(kStep == kLanes / kFew);
+      value = value + F(0);  // makes 0 of -0, as the lanes that are 0 do
     }
-    value = sums_[0] + value;
-    if ((i & 2) == 0) {
-      sums_[1] = value;
-      return;
-    }
-    value = sums_[1] + value;
     if ((i & 4) == 0) {
       sums_[2] = value;
       return;
