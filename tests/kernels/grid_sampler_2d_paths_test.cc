@@ -321,7 +321,7 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
   EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "direct");
   EXPECT_EQ(path(Interpolation::kBicubic, 5, 1), "slab");
-  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "direct");
 }
 
 TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
