@@ -194,11 +194,16 @@ class DirectSampling {
     V x = hn::Zero(d);
     V y = x;
     V z = x;
-    if (kAxes == 2 && !inside_trial.IsDue()) return ClippedLinear(source, points, grid_x, grid_y);
-    const bool inside =
-        LocateInside(d, source.geometry, Axes(grid_x, grid_y, grid_z), Axes(x, y, z));
-    if (source.geometry.rule.padding != ops::Padding::kReflection) inside_trial.Note(inside);
-    if (HWY_UNLIKELY(!inside)) return AnyLinear(points, grid_x, grid_y, grid_z);
+    const bool clips = kAxes == 2 && source.geometry.rule.padding != ops::Padding::kReflection;
+    bool inside = false;
+    if (!clips || inside_trial.IsDue()) {
+      inside = LocateInside(d, source.geometry, Axes(grid_x, grid_y, grid_z), Axes(x, y, z));
+      inside_trial.Note(inside || !clips);
+    }
+    if (HWY_UNLIKELY(!inside)) {
+      if (kAxes == 2 && clips) return ClippedLinear(source, points, grid_x, grid_y);
+      return AnyLinear(points, grid_x, grid_y, grid_z);
+    }
     source.template WithTapsInside<kHasWindows>(
         hn::Floor(x), hn::Floor(y), hn::Floor(z), ImagesOf(points), window_trial,
         [&](const auto& gather) PORTACL_INLINE_LAMBDA {

@@ -244,10 +244,10 @@ inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64
 }
 
 // Whether to test vectors of points for something that makes them faster. Where several in a row
-// have failed, as at random points, only every 32nd vector is tested.
+// have failed, as at random points, only every eighth vector is tested.
 class Trial {
   static constexpr int32_t kMostFailures = 4;
-  static constexpr int32_t kPause = 32;
+  static constexpr int32_t kPause = 8;
 
  public:
   bool IsDue() { return pause_ == 0 || --pause_ == 0; }
