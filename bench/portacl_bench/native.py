@@ -179,7 +179,7 @@ class TwoPhaseCall:
         else:
             shape, strides = tuple(tensor.shape), _int64s(tensor.stride())
             address, dtype = tensor.data_ptr(), ACL_DTYPE[tensor.dtype]
-        reach = sum((n - 1) * s for n, s in zip(shape, tensor.stride())) if tensor is not None else 0
+        reach = sum((n - 1) * s for n, s in zip(shape, strides or []))
         storage = _int64s([max(reach + 1, math.prod(shape))])
         format_ = FORMAT_NCL if len(shape) == 3 else FORMAT_ND
         handle = c.aclCreateTensor(
