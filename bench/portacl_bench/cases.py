@@ -36,6 +36,7 @@ class Case:
     align_corners: bool = False
     grid: str = "smooth"
     mask: tuple[bool, bool] = (True, True)
+    column_step: int = 1  # of input
 
     @property
     def is_grid(self) -> bool:
@@ -106,7 +107,7 @@ def _from_row(row: dict[str, Any]) -> Case:
 
 _SAME = (
     *("name", "operator", "memory_format"),
-    *("interpolation", "padding", "align_corners", "grid"),
+    *("interpolation", "padding", "align_corners", "grid", "column_step"),
 )
 _DTYPE = {"FLOAT": "float32", "FLOAT16": "float16", "BF16": "bfloat16", "DOUBLE": "float64"}
 

@@ -50,7 +50,8 @@ def make(case: Case) -> Problem:
 
     problem = Problem(case, uniform(case.grad_output_shape))
     if case.is_grid:
-        problem.input = uniform(case.input)
+        *outer, columns = case.input
+        problem.input = uniform((*outer, columns * case.column_step))[..., :: case.column_step]
         problem.grid = _grid(case, generator).to(DTYPES[case.dtype]).contiguous()
     return problem
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import pathlib
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
@@ -178,10 +179,8 @@ class TwoPhaseCall:
         else:
             shape, strides = tuple(tensor.shape), _int64s(tensor.stride())
             address, dtype = tensor.data_ptr(), ACL_DTYPE[tensor.dtype]
-        elements = 1
-        for extent in shape:
-            elements *= extent
-        storage = _int64s([elements])
+        reach = sum((n - 1) * s for n, s in zip(shape, strides or []))
+        storage = _int64s([max(reach + 1, math.prod(shape))])
         format_ = FORMAT_NCL if len(shape) == 3 else FORMAT_ND
         handle = c.aclCreateTensor(
             _int64s(shape), len(shape), dtype, strides, 0, format_, storage, 1, address

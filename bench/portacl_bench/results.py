@@ -132,6 +132,8 @@ def _grid_words(case: Record) -> list[str]:
         words.append(case["interpolation"])
     if case["padding"] != "zeros":
         words.append(case["padding"])
+    if case.get("column_step", 1) != 1:
+        words.append("every second column")
     if case["grid"] != "smooth":
         words.append({"onecell": "one cell"}.get(case["grid"], case["grid"]))
     if list(case["mask"]) != [True, True]:

@@ -276,6 +276,14 @@ TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "slab");
 }
 
+// Images whose columns do not follow each other are copied to padded planes of any size.
+TEST_F(GridSamplerPaths, EverySecondColumnIsPadded) {
+  auto p = BackwardParams(ShapeOf(2, 1, 900, 900, 900, 900), kBoth);
+  EXPECT_EQ(BackwardPath(p), "planar");
+  p.input_stride = {2 * 810000, 2 * 810000, 1800, 2};
+  EXPECT_EQ(BackwardPath(p), "padded");
+}
+
 TEST_F(GridSamplerPaths, WritePastTheCachesBeyondTheLastLevel) {
   const auto streams = [](int64_t last_level_bytes) {
     portacl::cpu::last_level_cache_bytes_for_tests = last_level_bytes;
@@ -317,7 +325,7 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
   EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "direct");
   EXPECT_EQ(path(Interpolation::kBicubic, 5, 1), "slab");
-  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "direct");
 }
 
 TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {

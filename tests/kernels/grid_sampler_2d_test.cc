@@ -138,6 +138,27 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForFewChannels) {
   ExpectRan({"direct", "slab"}, 200);
 }
 
+// Many images of few points share vectors: point counts around their lengths, up to the last
+// images.
+TEST_F(GridSamplerKernels, EqualTheReferenceForManyImagesOfFewPoints) {
+  Random random(36);
+  for (const Element element : kElements) {
+    const auto strange = StrangeCoordinates(element);
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t points : {1, 2, 7, 9, 15, 17, 33, 127, 130}) {
+        GridCase c(element, random.Integer(2, 37), random.Integer(1, 3), random.Integer(1, 6),
+                   random.Integer(1, 9), 1, points,
+                   random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts));
+        c.Fill(GridKind::kRandom, random);
+        c.grid.Set(random.Integer(0, c.grid.size() - 1), PickOf(random, strange));
+        ExpectSameBits(kServing, c, mode, PickOf(random, kOutputLayouts), {1, 3});
+        if (HasFailure()) return;
+      }
+    }
+  }
+  ExpectRan({"direct"}, 200);
+}
+
 // Points along lines share a few rows: from flat lines to steep ones, close and wide, in images
 // around the width of two vectors.
 TEST_F(GridSamplerKernels, EqualTheReferenceForPointsCloseTogether) {

@@ -194,10 +194,19 @@ void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
   g->image_offset = slabs;
 }
 
-// Whether copies of the planes pay: they fit the L2 cache, and enough points use them.
+// Whether pairs can be read and added to on the images themselves.
+bool HasDensePlanes(const Params& p) {
+  const auto& s = p.shape;
+  return s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
+         (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
+}
+
+// Whether copies of the planes pay: they fit the L2 cache, or the planes themselves serve no pairs,
+// and enough points use them.
 bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
   const auto& s = p.shape;
-  return g.image * int64_t{sizeof(float)} <= PlanesBytes() && s.oh * s.ow * 32 >= s.h * s.w;
+  const bool fits = g.image * int64_t{sizeof(float)} <= PlanesBytes();
+  return (fits || !HasDensePlanes(p)) && s.oh * s.ow * 32 >= s.h * s.w;
 }
 
 PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
@@ -336,10 +345,7 @@ std::optional<Plan> PlanPadded(const Params& p, bool forced) {
 }
 
 std::optional<Plan> PlanPlanar(const Params& p, bool forced) {
-  const auto& s = p.shape;
-  const bool dense = s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
-                     (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
-  if (!ServesPlanes(p) || !dense || (!forced && !TakesPlanes(p))) return std::nullopt;
+  if (!ServesPlanes(p) || !HasDensePlanes(p) || (!forced && !TakesPlanes(p))) return std::nullopt;
   PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
   const bool in_memory = ExceedsCaches(p);
   g.stream = HWY_ARCH_X86 && in_memory;

@@ -72,7 +72,8 @@ class TricubicGridGrad : PointGridGrad<Params, T, kPairs> {
         [&](const T* volume, size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
           const auto tap = [&](size_t i) PORTACL_INLINE_LAMBDA {
             hn::Mask<D> none;
-            return GatherCubicTap(source_, volume, taps, 16 * k + 4 * j + i, hn::Zero(D()), none);
+            return GatherCubicTap(source_, volume, taps, 16 * k + 4 * j + i,
+                                  hn::Zero(IndexTag<D>()), hn::Zero(D()), none);
           };
           v0 = tap(0);
           v1 = tap(1);

@@ -53,23 +53,25 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
   // kFetch: the image's rows below the rows of the points at hand.
   template <bool kFetch>
   HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
-    Base::ForPoints(n, first, last,
-                    [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
-                      if (HWY_UNLIKELY(!PointsInside<kFetch>(points, Axes(x, y, z)))) {
-                        V grad_x, grad_y;  // not x and y themselves, which would be in memory
-                        V grad_z = z;
-                        AnyPoints(points, x, y, z, grad_x, grad_y, grad_z);
-                        x = grad_x;
-                        y = grad_y;
-                        z = grad_z;
-                      }
-                    });
+    Trial window_trial;
+    Base::ForPoints(
+        n, first, last, [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+          if (HWY_UNLIKELY(!PointsInside<kFetch>(points, window_trial, Axes(x, y, z)))) {
+            V grad_x, grad_y;  // not x and y themselves, which would be in memory
+            V grad_z = z;
+            AnyPoints(points, x, y, z, grad_x, grad_y, grad_z);
+            x = grad_x;
+            y = grad_y;
+            z = grad_z;
+          }
+        });
   }
 
   // From the points' coordinates to their gradients. False, and no gradients, where the padding may
   // concern one of them.
   template <bool kFetch>
-  HWY_INLINE bool PointsInside(const Points& points, const Axes<V>& grads) const {
+  HWY_INLINE bool PointsInside(const Points& points, Trial& window_trial,
+                               const Axes<V>& grads) const {
     const D d;
     const auto& geometry = source_.geometry;
     V x = hn::Zero(d);
@@ -82,7 +84,8 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
                                       ToIndex(d, hn::Floor(z)))) +
         2 * int64_t{source_.size.row};
     source_.template WithTapsInside<kAxes == 3>(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), hn::Zero(IndexTag<D>()), window_trial,
+        [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           Sum(
               points, at,
               [&](const T* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
@@ -107,7 +110,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
     const Axes slope(slope_x, slope_y, slope_z);
     const Axes sum(sum_x, sum_y, sum_z);
     LocatePoints(d, source_.geometry, at, slope, unusable, infinite);
-    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), hn::Zero(d),
+    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), hn::Zero(IndexTag<D>()), hn::Zero(d),
                      [&](const auto& gather)
                          PORTACL_INLINE_LAMBDA { Sum(points, at, gather, sum); });
     FinishGrads<kAxes>(d, sum, slope, unusable, infinite);

@@ -173,10 +173,11 @@ HWY_INLINE void GatherCubicRow(const Source& source, const T* channel, typename 
 }
 
 // A tap of a vector of points anywhere: `nothing` where it is outside, which `outside` says.
+// `image`: as of WithTaps().
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
 HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group& group, size_t tap,
-                            V nothing, M& outside) {
+                            typename Source::VI image, V nothing, M& outside) {
   const typename Source::D d;
   const typename Source::DI di;
   auto column = hn::Load(di, group.index[0][tap % 4]);
@@ -189,6 +190,7 @@ HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group&
   auto east = plane;
   source.template PlaceElements<T>(hn::IfThenZeroElse(none, column), hn::IfThenZeroElse(none, row),
                                    hn::IfThenZeroElse(none, plane), at, east);
+  at = hn::Add(at, image);
   return hn::IfThenElse(outside, nothing, source.Elements(channel, at, east));
 }
 

@@ -25,7 +25,8 @@ namespace {
 
 // Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
 // count as -0 with a weight of +0 or more, which leaves every sum as it is. kPairs: see TapSource.
-template <class Params, class T, Interpolation kInterpolation, bool kPairs>
+// kJoined: images of few points are one, whose point p is point p % points of image p / points.
+template <class Params, class T, Interpolation kInterpolation, bool kPairs, bool kJoined>
 class DirectSampling {
   using F = base::ComputeType<T>;
   using Source = TapSource<F, Params, kPairs>;
@@ -38,11 +39,15 @@ class DirectSampling {
 
  public:
   explicit DirectSampling(const Params& p)
-      : p_(p), source_(p, WindowsPay(p)), output_at_(ValuePointsOf(p.shape, p.output_stride)) {}
+      : p_(p),
+        source_(p, !kJoined && WindowsPay(p)),
+        output_at_(ValuePointsOf(p.shape, p.output_stride)) {
+    if constexpr (kJoined) joined_.Prepare(p, output_at_);
+  }
 
   // Points [first, last) of image or volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
-    if constexpr (kInterpolation == Interpolation::kBilinear && kAxes == 2) {
+    if constexpr (kInterpolation == Interpolation::kBilinear && kAxes == 2 && kPairs && !kJoined) {
       // The copy is a small part of the points' work.
       if (2 * (last - first) >= p_.shape.h * p_.shape.w && PaddedImage<F>::Serves(p_.shape)) {
         return RunPadded(n, first, last);
@@ -50,12 +55,14 @@ class DirectSampling {
     }
     // A copy that no call below can change: it need not be read anew for each vector.
     const Source source = source_;
+    Trial window_trial;
+    Trial inside_trial;
     ForPoints(source, n, first, last,
               [&](const Points& points, V x, V y, V z) PORTACL_INLINE_LAMBDA {
                 if constexpr (kInterpolation == Interpolation::kBilinear) {
-                  Linear(source, points, x, y, z);
+                  Linear(source, points, inside_trial, window_trial, x, y, z);
                 } else if constexpr (kInterpolation == Interpolation::kNearest) {
-                  Nearest(source, points, x, y, z);
+                  Nearest(source, points, window_trial, x, y, z);
                 } else {
                   Cubic(source, points, x, y, z);
                 }
@@ -73,6 +80,9 @@ class DirectSampling {
     int64_t first = 0;
     int64_t count = 0;
     bool dense = false;  // a whole vector, whose results follow each other
+    // Of joined images, each lane's image and, if results are not dense, result: offsets.
+    const int32_t* image = nullptr;
+    const int64_t* result = nullptr;
 
     const T* ChannelOf(int64_t c) const { return input + c * input_step; }
   };
@@ -91,26 +101,72 @@ class DirectSampling {
                             points.first = p;
                             points.count = count;
                             points.dense = dense && count == Length(D());
+                            if constexpr (kJoined) PlaceJoined(&points);
                             each(points, x, y, z);
                           });
   }
+
+  // ---- joined images ----------------------------------------------------------------------------
+
+  // Of a vector that begins with point k of an image: its lanes' images and results from [k] on, as
+  // offsets from that image's.
+  struct JoinedImages {
+    int64_t points;
+    bool dense;  // results of all images follow each other
+    int32_t image[kMostJoinedPoints + int64_t{kLanes}];
+    int64_t result[kMostJoinedPoints + int64_t{kLanes}];
+    int32_t last_image[kLanes] = {};  // of the last vector: behind the last point is no image
+
+    void Prepare(const Params& p, const PointStrides& output_at) {
+      points = p.shape.oh * p.shape.ow;
+      dense = p.shape.c == 1 && p.output_stride[0] == points;
+      for (int64_t k = 0; k < points + int64_t{kLanes}; ++k) {
+        image[k] = static_cast<int32_t>(k / points * p.input_stride[0]);
+        result[k] = k / points * p.output_stride[0] + output_at.OffsetOf(k % points);
+      }
+      const int64_t rest = p.shape.n * points % Length(D());
+      const int64_t first = (p.shape.n * points - rest) % points;
+      std::copy_n(image + first, rest, last_image);
+    }
+  };
+
+  HWY_INLINE void PlaceJoined(Points* points) const {
+    const int64_t image = points->first / joined_.points;
+    const int64_t k = points->first - image * joined_.points;
+    points->input = static_cast<const T*>(p_.input) + image * p_.input_stride[0];
+    points->image = points->count == Length(D()) ? joined_.image + k : joined_.last_image;
+    points->dense = points->dense && joined_.dense;
+    if (points->dense) return;
+    points->output = static_cast<T*>(p_.output) + image * p_.output_stride[0];
+    points->result = joined_.result + k;
+  }
+
+  static HWY_INLINE VI ImagesOf(const Points& points) {
+    if constexpr (kJoined) return hn::LoadU(DI(), points.image);
+    return hn::Zero(DI());
+  }
+
+  // ---- results ----------------------------------------------------------------------------------
 
   // Writes sample(c) for every channel.
   template <class Sample>
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
     const D d;
-    for (int64_t c = 0; c < points.channels; ++c) {
-      const V v = sample(c);
-      T* const out = points.output + c * points.output_step;
-      if (HWY_LIKELY(points.dense)) {
-        if (points.channels > kMostStreams) FetchElement<3, 1>(out, points.first + kFetchAhead);
-        StoreNarrow(v, d, out + points.first);
-      } else {
-        HWY_ALIGN F lanes[kLanes];
-        hn::Store(v, d, lanes);
-        for (int64_t k = 0; k < points.count; ++k) {
-          out[output_at_.OffsetOf(points.first + k)] = base::Narrow<T>(lanes[k]);
-        }
+    T* out = points.output;
+    if (HWY_LIKELY(points.dense)) {
+      out += points.first;
+      for (int64_t c = 0; c < points.channels; ++c, out += points.output_step) {
+        if (points.channels > kMostStreams) FetchElement<3, 1>(out, kFetchAhead);
+        StoreNarrow(sample(c), d, out);
+      }
+      return;
+    }
+    for (int64_t c = 0; c < points.channels; ++c, out += points.output_step) {
+      HWY_ALIGN F lanes[kLanes];
+      hn::Store(sample(c), d, lanes);
+      for (int64_t k = 0; k < points.count; ++k) {
+        const int64_t at = kJoined ? points.result[k] : output_at_.OffsetOf(points.first + k);
+        out[at] = base::Narrow<T>(lanes[k]);
       }
     }
   }
@@ -126,30 +182,68 @@ class DirectSampling {
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
   static bool WindowsPay(const Params& p) {
-    if (!kHasWindows) return false;
+    if (!kHasWindows || (kAxes == 2 && !kPairs)) return false;
     return GathersAreSlow() || (kAxes == 2 && p.shape.c >= kWindowChannels);
   }
 
   // ---- bilinear, trilinear ----------------------------------------------------------------------
 
-  HWY_INLINE void Linear(const Source& source, const Points& points, V grid_x, V grid_y,
-                         V grid_z) const {
+  HWY_INLINE void Linear(const Source& source, const Points& points, Trial& inside_trial,
+                         Trial& window_trial, V grid_x, V grid_y, V grid_z) const {
     const D d;
     V x = hn::Zero(d);
     V y = x;
     V z = x;
-    if (HWY_UNLIKELY(
-            !LocateInside(d, source.geometry, Axes(grid_x, grid_y, grid_z), Axes(x, y, z)))) {
+    const bool clips = kAxes == 2 && source.geometry.rule.padding != ops::Padding::kReflection;
+    bool inside = false;
+    if (!clips || inside_trial.IsDue()) {
+      inside = LocateInside(d, source.geometry, Axes(grid_x, grid_y, grid_z), Axes(x, y, z));
+      inside_trial.Note(inside || !clips);
+    }
+    if (HWY_UNLIKELY(!inside)) {
+      if (kAxes == 2 && clips) return ClippedLinear(source, points, grid_x, grid_y);
       return AnyLinear(points, grid_x, grid_y, grid_z);
     }
     source.template WithTapsInside<kHasWindows>(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), ImagesOf(points), window_trial,
+        [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           SumLinear(
               points, Axes(x, y, z),
               [&](int64_t c, auto plane, V& nw, V& ne, V& sw, V& se)
                   PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
               [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
         });
+  }
+
+  // Where many vectors have points near an edge: no branch for these, nor for clipped points.
+  HWY_INLINE void ClippedLinear(const Source& source, const Points& points, V grid_x,
+                                V grid_y) const {
+    const D d;
+    V x, y;
+    if (HWY_UNLIKELY(!Clip(source.geometry, grid_x, grid_y, x, y))) {
+      return AnyLinear(points, grid_x, grid_y, grid_y);
+    }
+    source.WithTaps(
+        hn::Floor(x), hn::Floor(y), y, ImagesOf(points), hn::Set(d, F{-0.0}),
+        [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+          SumLinear(
+              points, Axes(x, y),
+              [&](int64_t c, auto plane, V& nw, V& ne, V& sw, V& se)
+                  PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
+              [](V sum) PORTACL_INLINE_LAMBDA { return sum; });
+        });
+  }
+
+  // Coordinates on an image or the frame around it. False where x or y is NaN, or both are
+  // infinite.
+  static HWY_INLINE bool Clip(const PointGeometry<F>& geometry, V grid_x, V grid_y, V& x, V& y) {
+    const D d;
+    x = Unpadded(d, grid_x, geometry.x, geometry.rule);
+    y = Unpadded(d, grid_y, geometry.y, geometry.rule);
+    const bool usable = hn::AllFalse(d, hn::IsNaN(hn::Add(x, y)));
+    x = PaddedImage<F>::ClipTo(geometry.x, geometry.rule.padding, x);
+    y = PaddedImage<F>::ClipTo(geometry.y, geometry.rule.padding, y);
+    return usable;
   }
 
   // By value: points that others know the address of are written to memory for each vector.
@@ -159,7 +253,7 @@ class DirectSampling {
     const V nothing = hn::Set(d, F{-0.0});
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
     source_.WithTaps(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), nothing,
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), ImagesOf(points), nothing,
         [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           SumLinear(
               points, Axes(x, y, z),
@@ -174,18 +268,12 @@ class DirectSampling {
     const Source source = source_;
     const PaddedImage<F> image(p_.shape, static_cast<const T*>(p_.input) + n * p_.input_stride[0],
                                p_.input_stride[1], p_.input_stride[2]);
-    const PointGeometry<F>& geometry = source.geometry;
-    const auto padding = geometry.rule.padding;
     ForPoints(source, n, first, last,
               [&](const Points& points, V grid_x, V grid_y, V) PORTACL_INLINE_LAMBDA {
-                V x = Unpadded(d, grid_x, geometry.x, geometry.rule);
-                V y = Unpadded(d, grid_y, geometry.y, geometry.rule);
-                // x or y is NaN, or both are infinite.
-                if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(hn::Add(x, y))))) {
+                V x, y;
+                if (HWY_UNLIKELY(!Clip(source.geometry, grid_x, grid_y, x, y))) {
                   return AnyLinear(points, grid_x, grid_y, grid_y);
                 }
-                x = PaddedImage<F>::ClipTo(geometry.x, padding, x);
-                y = PaddedImage<F>::ClipTo(geometry.y, padding, y);
                 const VI at = image.OffsetsOf(hn::Floor(x), hn::Floor(y));
                 SumLinear(
                     points, Axes(x, y),
@@ -230,7 +318,8 @@ class DirectSampling {
 
   // ---- nearest ----------------------------------------------------------------------------------
 
-  HWY_INLINE void Nearest(const Source& source, const Points& points, V x, V y, V z) const {
+  HWY_INLINE void Nearest(const Source& source, const Points& points, Trial& window_trial, V x, V y,
+                          V z) const {
     const D d;
     if (source.geometry.rule.padding == ops::Padding::kZeros) {
       // No branch for points near the edges. A sum that is NaN: one coordinate is, or two are
@@ -268,22 +357,29 @@ class DirectSampling {
     VI at;
     VI east;
     source.template PlaceElements<T>(column, row, plane, at, east);
+    at = hn::Add(at, ImagesOf(points));
     TapWindow window;
     if constexpr (kHasWindows && kAxes == 2) {
-      if (source.windows) window = FindWindow(source.size, 0, column, row);
+      if (source.windows && window_trial.IsDue()) {
+        window = FindWindow(source.size, 0, column, row);
+        window_trial.Note(window.rows > 0);
+      }
     }
-    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
-      const T* channel = points.ChannelOf(c);
-      const V value = [&]() PORTACL_INLINE_LAMBDA {
-        if constexpr (kHasWindows && kAxes == 2) {
-          if (HWY_LIKELY(window.rows > 0)) {
-            return PixelsInWindow(channel, window, source.size.row, column, row);
-          }
-        }
-        return source.Elements(channel, at, east);
-      }();
-      return hn::IfThenElseZero(value_inside, hn::Add(value, hn::Zero(d)));
-    });
+    const auto write = [&](const auto& value) PORTACL_INLINE_LAMBDA {
+      ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+        const V sum = hn::Add(value(points.ChannelOf(c)), hn::Zero(d));
+        return hn::IfThenElseZero(value_inside, sum);
+      });
+    };
+    if constexpr (kHasWindows && kAxes == 2) {
+      if (window.rows > 0) {
+        return write([&](const T* channel) PORTACL_INLINE_LAMBDA {
+          return PixelsInWindow(channel, window, source.size.row, column, row);
+        });
+      }
+    }
+    write([&](const T* channel)
+              PORTACL_INLINE_LAMBDA { return source.Elements(channel, at, east); });
   }
 
   HWY_NOINLINE void LocateAnywhere(V& x, V& y, V& z) const {
@@ -301,7 +397,7 @@ class DirectSampling {
     if (HWY_UNLIKELY(!WeighCubic<false>(source.geometry, Axes(x, y, z), 0, &taps))) {
       return AnyCubic(points, x, y, z, unusable, &taps);
     }
-    const VI first = FirstTapOf(source, Axes(x, y, z));
+    const VI first = hn::Add(FirstTapOf(source, Axes(x, y, z)), ImagesOf(points));
     if (kAxes == 3 && points.channels == 1) {
       return SumRows(source, points, first,
                      [&](size_t tap) PORTACL_INLINE_LAMBDA { return CubicWeight(taps, tap, 0); });
@@ -346,7 +442,8 @@ class DirectSampling {
       V sum = hn::Zero(d);
       for (size_t tap = 0; tap < Group::kTaps; ++tap) {
         hn::Mask<D> none;
-        const V value = GatherCubicTap(source_, channel, *taps, tap, nothing, none);
+        const V value =
+            GatherCubicTap(source_, channel, *taps, tap, ImagesOf(points), nothing, none);
         sum = hn::MulAdd(hn::IfThenZeroElse(none, CubicWeight(*taps, tap, 0)), value, sum);
       }
       return hn::IfThenElse(unusable, nan, sum);
@@ -356,46 +453,59 @@ class DirectSampling {
   const Params& p_;
   Source source_;
   PointStrides output_at_;
+  struct Nothing {};
+  std::conditional_t<kJoined, JoinedImages, Nothing> joined_;
 };
 
-template <bool kPairs, class Params>
-void Sample(const Params& p, const PointChunks& chunks) {
+template <bool kPairs, bool kJoined, class Params>
+void SampleBy(const Params& p, const PointChunks& chunks) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr bool kImages = kAxesOf<Params> == 2;
+    const auto run = [&](auto kernel) {
+      RunOverChunks<typename decltype(kernel)::type>(p, chunks);
+    };
+    using std::type_identity;
     switch (p.shape.interpolation) {
       case Interpolation::kBilinear:
-        return RunOverChunks<DirectSampling<Params, T, Interpolation::kBilinear, kPairs>>(p,
-                                                                                          chunks);
+        return run(
+            type_identity<DirectSampling<Params, T, Interpolation::kBilinear, kPairs, kJoined>>());
       case Interpolation::kNearest:  // reads no pairs of volumes
-        return RunOverChunks<DirectSampling<Params, T, Interpolation::kNearest, kImages>>(p,
-                                                                                          chunks);
+        return run(
+            type_identity<
+                DirectSampling<Params, T, Interpolation::kNearest, kImages && kPairs, kJoined>>());
       default:
-        return RunOverChunks<DirectSampling<Params, T, Interpolation::kBicubic, kPairs>>(p, chunks);
+        return run(
+            type_identity<DirectSampling<Params, T, Interpolation::kBicubic, kPairs, kJoined>>());
     }
   });
 }
 
+template <class Params>
+void Sample(const Params& p, const PointGathers& g) {
+  if (!g.pairs) return SampleBy<false, false>(p, g.chunks);
+  if constexpr (kAxesOf<Params> == 2) {
+    if (g.joined) return SampleBy<true, true>(p, g.chunks);
+  }
+  SampleBy<true, false>(p, g.chunks);
+}
+
 }  // namespace
 
-void RunPath(const ops::GridSampler2DParams& p, const PointChunks& chunks, void* workspace) {
+void RunPath(const ops::GridSampler2DParams& p, const PointGathers& gathers, void* workspace) {
   static_cast<void>(workspace);
 // Compiled before this target, but where it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunPath(p, chunks, workspace);
+    return N_AVX2::RunPath(p, gathers, workspace);
   }
 #endif
-  Sample<true>(p, chunks);
+  Sample(p, gathers);
 }
 
-void RunPath(const ops::GridSampler3DParams& p, const VolumeGathers& gathers, void* /*workspace*/) {
-  if (gathers.pairs) {
-    Sample<true>(p, gathers.chunks);
-  } else {
-    Sample<false>(p, gathers.chunks);
-  }
+void RunPath(const ops::GridSampler3DParams& p, const PointGathers& gathers, void* /*workspace*/) {
+  Sample(p, gathers);
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -29,7 +29,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 template <class Kernel, class Params>
 void RunOverChunks(const Params& params, const PointChunks& g) {
   const Kernel kernel(params);
-  runtime::ParallelFor(params.shape.n * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+  runtime::ParallelFor(g.images * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % g.chunks * g.chunk_points;
       kernel.Run(i / g.chunks, first, std::min(first + g.chunk_points, g.points));

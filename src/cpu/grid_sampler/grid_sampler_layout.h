@@ -73,7 +73,7 @@ VolumeGeometry<F> PointGeometryOf(const ops::GridSampler3DShape& s) {
 }
 
 // How one channel's image or volume lies in memory: offsets that vectors of 32-bit integers can
-// hold. An image is a volume of one plane, whose rows are dense.
+// hold. An image is a volume of one plane, and a column of pixels has dense rows.
 struct VolumeStrides {
   int32_t depth, height, width;
   int32_t plane, row, pixel;  // strides; 0 of an axis with one element
@@ -86,7 +86,7 @@ inline VolumeStrides VolumeStridesOf(const ops::GridSampler2DShape& s,
           static_cast<int32_t>(s.w),
           0,
           s.h == 1 ? 0 : static_cast<int32_t>(stride[2]),
-          1};
+          s.w == 1 ? 1 : static_cast<int32_t>(stride[3])};
 }
 
 inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
@@ -243,8 +243,30 @@ inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64
          (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
 }
 
+// Whether to test vectors of points for something that makes them faster. Where several in a row
+// have failed, as at random points, only every eighth vector is tested.
+class Trial {
+  static constexpr int32_t kMostFailures = 4;
+  static constexpr int32_t kPause = 8;
+
+ public:
+  bool IsDue() { return pause_ == 0 || --pause_ == 0; }
+  void Note(bool success) {
+    failures_ = success ? 0 : failures_ + 1;
+    if (failures_ >= kMostFailures) pause_ = kPause;
+  }
+
+ private:
+  int32_t failures_ = 0;
+  int32_t pause_ = 0;
+};
+
+// Points of an image whose vectors may go on with the next image's.
+inline constexpr int64_t kMostJoinedPoints = 128;
+
 // Pieces of work of a loop over all images' points that may be computed in any order.
 struct PointChunks {
+  int64_t images;
   int64_t points;        // of an image
   int64_t chunk_points;  // multiple of kGroup
   int64_t chunks;        // of an image
@@ -256,6 +278,7 @@ inline PointChunks PointChunksOf(const ops::GridSampler2DShape& s) {
   constexpr int64_t kThreadWork = 16384;
   constexpr int64_t kSize = int64_t{kGroup};
   PointChunks chunks = {};
+  chunks.images = s.n;
   chunks.points = s.oh * s.ow;
   const int64_t most = std::min(chunks.points, std::max<int64_t>(kChunkWork / s.c, 64));
   chunks.chunk_points = (most + kSize - 1) / kSize * kSize;
@@ -296,6 +319,14 @@ inline bool HasShortOffsets(const ops::GridSampler3DShape& s,
     reach += step * (extent[axis] - 1);
   }
   return reach < kMost;
+}
+
+inline bool HasShortOffsets(const ops::GridSampler2DShape& s,
+                            const std::array<int64_t, 4>& stride) {
+  ops::GridSampler3DShape volume = {};
+  static_cast<ops::GridSampler2DShape&>(volume) = s;
+  volume.d = 1;
+  return HasShortOffsets(volume, {stride[0], stride[1], 0, stride[2], stride[3]});
 }
 
 // Whether GatherPairs() can read the rows: elements side by side, forward, and the offsets of

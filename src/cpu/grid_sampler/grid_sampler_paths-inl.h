@@ -18,7 +18,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 void RunPath(const ops::GridSampler2DParams& params, const SamplingGeometry& slabs,
              void* workspace);
-void RunPath(const ops::GridSampler2DParams& params, const PointChunks& chunks, void* workspace);
+void RunPath(const ops::GridSampler2DParams& params, const PointGathers& gathers, void* workspace);
 
 void RunPath(const ops::GridSampler2DBackwardParams& params, const SlabGeometry& slabs,
              void* workspace);
@@ -33,7 +33,7 @@ void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometr
 void RunPath(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& strips,
              void* workspace);
 
-void RunPath(const ops::GridSampler3DParams& params, const VolumeGathers& gathers, void* workspace);
+void RunPath(const ops::GridSampler3DParams& params, const PointGathers& gathers, void* workspace);
 void RunPath(const ops::GridSampler3DParams& params, const SampledBlocks& blocks, void* workspace);
 
 void RunPath(const ops::GridSampler3DBackwardParams& params, const GatheredGridGrad& gathers,

@@ -28,12 +28,32 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation) {
 // Elements of input and output below which the slab's stages alone cost more than either.
 constexpr int64_t kTinyElements = 16384;
 
+// Whether images have so few points that vectors of their own would be empty in part, and offsets
+// from a vector's first image reach its last one's elements.
+bool JoiningPays(const ops::GridSampler2DParams& p) {
+  const auto& s = p.shape;
+  const int64_t points = s.oh * s.ow;
+  constexpr int64_t kSize = int64_t{kGroup};
+  constexpr int64_t kMost = int64_t{1} << 29;
+  if (s.n == 1 || points > kMostJoinedPoints || points % kSize == 0) return false;
+  return p.grid_stride[0] == 2 * points && HasDensePairs(GridPointsOf(s, p.grid_stride)) &&
+         p.input_stride[0] >= 0 && p.input_stride[0] <= kMost / (kSize / points + 1) &&
+         (s.h - 1) * p.input_stride[2] + s.w - 1 < kMost;
+}
+
 std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p, bool forced) {
   const auto& s = p.shape;
-  if (!ServesPairs(s, p.input_stride)) return std::nullopt;
+  const bool pairs = ServesPairs(s, p.input_stride);
+  if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
   if (!forced && s.c > MaxDirectChannels(s.interpolation) && !tiny) return std::nullopt;
-  return GridSampler2DPlan{{.way = PointChunksOf(s)}};
+  if (pairs && JoiningPays(p)) {
+    ops::GridSampler2DShape all = s;
+    all.n = 1;
+    all.oh *= s.n;
+    return GridSampler2DPlan{{.way = PointGathers{PointChunksOf(all), pairs, true}}};
+  }
+  return GridSampler2DPlan{{.way = PointGathers{PointChunksOf(s), pairs, false}}};
 }
 
 std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p, bool /*forced*/) {
@@ -75,8 +95,8 @@ std::optional<GridSampler3DPlan> PlanBlocks(const ops::GridSampler3DParams& p, b
 std::optional<GridSampler3DPlan> PlanDirect(const ops::GridSampler3DParams& p, bool /*forced*/) {
   const auto& s = p.shape;
   if (!HasShortOffsets(s, p.input_stride)) return std::nullopt;
-  return GridSampler3DPlan{
-      {.way = VolumeGathers{PointChunksOf(AsImage(s)), ServesVolumePairs(s, p.input_stride)}}};
+  return GridSampler3DPlan{{.way = PointGathers{PointChunksOf(AsImage(s)),
+                                                ServesVolumePairs(s, p.input_stride), false}}};
 }
 
 constexpr std::array<base::PathRow<ops::GridSampler3DParams, GridSampler3DPlan>,

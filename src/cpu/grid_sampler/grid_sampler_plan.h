@@ -27,20 +27,22 @@ struct SamplingGeometry {
   uint64_t slab_bytes;
 };
 
-// "direct" has PointChunks: a point in each lane, on the planes themselves, without a workspace.
-struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointChunks> {
+// A point in each lane of a vector, its taps gathered straight from the images or volumes, without
+// a workspace.
+struct PointGathers {
+  PointChunks chunks;
+  bool pairs;   // two taps of a row are read as a pair
+  bool joined;  // of images: one after the other, so that a vector holds points of several
+};
+
+// "direct" has PointGathers.
+struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointGathers> {
   static constexpr std::array kPaths = {"direct", "slab"};
 };
 
 // The kernels' plan. Limits and `path` as of the backward kernels.
 std::optional<GridSampler2DPlan> PlanGridSampler2D(const ops::GridSampler2DParams& params,
                                                    std::string_view path);
-
-// A point in each lane of a vector, its taps gathered straight from the volumes.
-struct VolumeGathers {
-  PointChunks chunks;
-  bool pairs;  // two taps of a row are read as a pair
-};
 
 // A block of channels in the lanes, from a copy of the block's volume in the workspace:
 //
@@ -51,8 +53,8 @@ struct SampledBlocks {
   int64_t slot_bytes;
 };
 
-// "blocks" has SampledBlocks, "direct" has VolumeGathers.
-struct GridSampler3DPlan : base::PathPlan<VolumeGathers, SampledBlocks> {
+// "blocks" has SampledBlocks, "direct" has PointGathers.
+struct GridSampler3DPlan : base::PathPlan<PointGathers, SampledBlocks> {
   static constexpr std::array kPaths = {"blocks", "direct"};
 };
 

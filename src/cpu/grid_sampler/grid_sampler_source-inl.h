@@ -44,13 +44,9 @@ HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64
 template <int kAxes, class VI>
 HWY_INLINE VI ElementsAt(const VolumeStrides& size, VI column, VI row, VI plane) {
   const hn::DFromV<VI> di;
-  const VI line = hn::Mul(row, hn::Set(di, size.row));
-  if constexpr (kAxes == 2) {
-    return hn::Add(line, column);
-  } else {
-    const VI above = hn::Add(hn::Mul(plane, hn::Set(di, size.plane)), line);
-    return hn::Add(above, size.pixel == 1 ? column : hn::Mul(column, hn::Set(di, size.pixel)));
-  }
+  VI line = hn::Mul(row, hn::Set(di, size.row));
+  if constexpr (kAxes == 3) line = hn::Add(hn::Mul(plane, hn::Set(di, size.plane)), line);
+  return hn::Add(line, size.pixel == 1 ? column : hn::Mul(column, hn::Set(di, size.pixel)));
 }
 
 // The element at each lane's offset from `base`.
@@ -110,7 +106,11 @@ struct TapSource {
         windows(has_windows) {}
 
   HWY_INLINE VI OffsetsOf(VI column, VI row, VI plane) const {
-    return ElementsAt<kAxes>(size, column, row, plane);
+    if constexpr (kPairs && kAxes == 2) {
+      return hn::Add(hn::Mul(row, hn::Set(DI(), size.row)), column);
+    } else {
+      return ElementsAt<kAxes>(size, column, row, plane);
+    }
   }
 
   // Where elements inside are in every channel. `at`: of 16-bit types that are read in pairs the
@@ -148,17 +148,22 @@ struct TapSource {
 
   // Calls use(gather) for points strictly inside, floored: gather(channel, plane, nw, ne, sw, se)
   // reads the taps in the plane above them (0) or below them (1). kWindows: there may be windows.
+  // `image`: each lane's image, as an offset from the channel's.
   template <bool kWindows, class Use>
-  HWY_INLINE void WithTapsInside(V x0, V y0, V z0, const Use& use) const {
+  HWY_INLINE void WithTapsInside(V x0, V y0, V z0, VI image, Trial& window_trial,
+                                 const Use& use) const {
     const D d;
     VI column = ToIndex(d, x0);
     VI row = ToIndex(d, y0);
     VI above = kAxes == 3 ? ToIndex(d, z0) : row;
-    const VI at = OffsetsOf(column, row, above);
+    const VI at = hn::Add(OffsetsOf(column, row, above), image);
     constexpr bool kInWindows = kWindows && kPairs && kHasFloatWindows && std::is_same_v<F, float>;
     TapWindow window;
     if constexpr (kInWindows) {
-      if (windows) window = FindWindow<kAxes>(size, column, row, above);
+      if (windows && window_trial.IsDue()) {
+        window = FindWindow<kAxes>(size, column, row, above);
+        window_trial.Note(window.rows > 0);
+      }
     }
     use([&](const auto* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
       const auto* upper = channel + (decltype(plane)::value == 0 ? 0 : size.plane);
@@ -177,7 +182,7 @@ struct TapSource {
   //   nw ne    at `upper`     Which taps they are, KeepTaps() finds out. Points without taps have
   //   sw se    at `lower`     the coordinate kNowhere.
   template <class Use>
-  HWY_INLINE void WithTaps(V x0, V y0, V z0, V nothing, const Use& use) const {
+  HWY_INLINE void WithTaps(V x0, V y0, V z0, VI image, V nothing, const Use& use) const {
     const D d;
     const DI di;
     const VI zero = hn::Zero(di);
@@ -191,8 +196,8 @@ struct TapSource {
     const VI upper = nearest(row, size.height - 1);
     const VI lower = nearest(hn::Add(row, one), size.height - 1);
     if constexpr (kAxes == 2) {
-      const VI at_upper = OffsetsOf(pair, upper, zero);
-      const VI at_lower = OffsetsOf(pair, lower, zero);
+      const VI at_upper = hn::Add(OffsetsOf(pair, upper, zero), image);
+      const VI at_lower = hn::Add(OffsetsOf(pair, lower, zero), image);
       use([&](const auto* channel, auto, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
         GatherRow<kPairs>(d, channel, at_upper, size.pixel, nw, ne);
         GatherRow<kPairs>(d, channel, at_lower, size.pixel, sw, se);
