@@ -318,8 +318,8 @@ class DirectSampling {
 
   // ---- nearest ----------------------------------------------------------------------------------
 
-  HWY_INLINE void Nearest(const Source& source, const Points& points, Trial& window_trial, V x, V y,
-                          V z) const {
+  // Where points sample, before that is rounded; lanes that sample nothing lie nowhere.
+  HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z) const {
     const D d;
     if (source.geometry.rule.padding == ops::Padding::kZeros) {
       // No branch for points near the edges. A sum that is NaN: one coordinate is, or two are
@@ -346,6 +346,12 @@ class DirectSampling {
       y = at_y;
       z = at_z;
     }
+  }
+
+  HWY_INLINE void Nearest(const Source& source, const Points& points, Trial& window_trial, V x, V y,
+                          V z) const {
+    const D d;
+    LocateNearest(source, x, y, z);
     VI column = ToIndex(d, hn::Round(x));
     VI row = ToIndex(d, hn::Round(y));
     VI plane = kAxes == 3 ? ToIndex(d, hn::Round(z)) : row;
