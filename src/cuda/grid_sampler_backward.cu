@@ -579,9 +579,9 @@ bool IsPlain(const Geometry& g, const Strides& from) {
   return from.h == g.ow * from.w && (g.od == 1 || from.d == g.oh * from.h);
 }
 
-// Images of few channels are made tile by tile if there are so few tiles that each may look at all
-// points, as it must where those that follow one another lie far apart (most are such that are
-// given as one row or column). False: they are not.
+// Images of few channels are made tile by tile if an image has so few tiles that each may look at
+// all points, as it must if points that follow one another lie far apart. Points given as one row
+// or column mostly do. Many points on few tiles would leave most of a GPU idle. False: by lists.
 bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
   constexpr int64_t kPoints = int64_t{1} << 26;
   const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles of an image
@@ -590,7 +590,7 @@ bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
     return false;
   }
   const int64_t tiles = ColumnsOfTiles(g) * RowsOfTiles(g);
-  if (tiles > most) return false;
+  if (tiles > most || (g.n * tiles < Threshold(64, 0) && g.points() > 4 * g.h * g.w)) return false;
   plan->images = std::clamp<int64_t>(kEnough / std::max<int64_t>(g.points(), 1), 1, g.n);
   plan->images = std::min(plan->images, (int64_t{1} << 30) / tiles);
   const auto images = static_cast<uint64_t>(plan->images);

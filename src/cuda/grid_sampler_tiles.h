@@ -19,7 +19,7 @@
 
 namespace portacl::cuda {
 
-// Pixels at or behind which points lie; all four ends belong to it.
+// The smallest one around the pixels that some points lie in, edges included.
 struct Rectangle {
   int32_t left = std::numeric_limits<int32_t>::max();
   int32_t top = std::numeric_limits<int32_t>::max();
@@ -106,7 +106,9 @@ void LaunchStretches(int64_t images, uint32_t points, uint32_t stretches, const 
 
 #endif
 
-// How many pixels before a tile, and how many behind its last, a point may lie at that touches it.
+// A point that touches a tile lies at most so many pixels before its first pixel, and behind its
+// last one. A bicubic tap is up to two pixels from its point, also after reflection; a third lies
+// before, for a coordinate that rounding reflects to just below a pixel.
 template <int kTaps>
 inline constexpr int32_t kBefore = kTaps == 4 ? 3 : 1;
 template <int kTaps>
@@ -196,6 +198,7 @@ struct GatherTile {
   // Points that are listed at a time, and that are waiting to be listed.
   static constexpr uint32_t kMost = static_cast<uint32_t>(Threshold(512, 5));
   static constexpr uint32_t kWaiting = kMost + Block::kMost;
+  static constexpr uint32_t kMostSorted = static_cast<uint32_t>(Threshold(256, 12));  // of a list
   // Points that are listed are dealt out to parts of the threads in order: only what a part lists
   // at once comes in any order.
   static constexpr uint32_t kParts = 8;
@@ -286,19 +289,40 @@ struct GatherTile {
     for (uint32_t i = part * each + thread % kLanes; i < end; i += kLanes) visit(part, i);
   }
 
+  PORTACL_DEVICE void AddTap(const Tile& tile, uint32_t point, const Pack<F, 2>& position, int tap,
+                             Sums* sums) const {
+    const F weight = WeightOf<kTaps>(position.values[0], tap % kTaps) *
+                     WeightOf<kTaps>(position.values[1], tap / kTaps);
+    const T* const gradient = tile.grad_output + point * from.w;
+    PORTACL_UNROLL
+    for (int c = 0; c < kChannels; ++c) {
+      sums->values[c] = Fma(weight, Widened(gradient[c * from.c]), sums->values[c]);
+    }
+  }
+
   PORTACL_DEVICE void AddList(const Tile& tile, const uint32_t* some, const Shared& shared,
                               uint32_t begin, uint32_t end, Sums* sums) const {
     PORTACL_UNROLL_BY_4
     for (uint32_t i = begin; i < end; ++i) {
       const uint32_t entry = shared.entries[i];
-      const Pack<F, 2> position = shared.positions[entry >> kLog];
-      const int tap = static_cast<int>(entry & ((1u << kLog) - 1));
-      const F weight = WeightOf<kTaps>(position.values[0], tap % kTaps) *
-                       WeightOf<kTaps>(position.values[1], tap / kTaps);
-      const T* const gradient = tile.grad_output + some[entry >> kLog] * from.w;
-      PORTACL_UNROLL
-      for (int c = 0; c < kChannels; ++c) {
-        sums->values[c] = Fma(weight, Widened(gradient[c * from.c]), sums->values[c]);
+      AddTap(tile, some[entry >> kLog], shared.positions[entry >> kLog],
+             static_cast<int>(entry & ((1u << kLog) - 1)), sums);
+    }
+  }
+
+  // The same for a pixel that many taps of a point fall on, as on corners: sorting its list would
+  // take longer than looking at all of the points in order.
+  PORTACL_DEVICE void AddInOrder(const Tile& tile, const uint32_t* some, uint32_t count,
+                                 const Shared& shared, int32_t pixel, Sums* sums) const {
+    const int32_t x = tile.left + pixel % kWidth;
+    const int32_t y = tile.top + pixel / kWidth;
+    for (uint32_t i = 0; i < count; ++i) {
+      const Pack<F, 2> position = shared.positions[i];
+      for (int tap = 0; tap < kTaps * kTaps; ++tap) {
+        if (PixelOfTap(position.values[0], tap % kTaps, g.x) == x &&
+            PixelOfTap(position.values[1], tap / kTaps, g.y) == y) {
+          AddTap(tile, some[i], position, tap, sums);
+        }
       }
     }
   }
@@ -345,6 +369,10 @@ struct GatherTile {
     block.Each([&](uint32_t thread) {
       const uint32_t begin = shared->begins[thread];
       const uint32_t end = shared->ends[kParts - 1][thread];
+      if (kTaps == 4 && end - begin > kMostSorted) {
+        return AddInOrder(tile, some, count, *shared, static_cast<int32_t>(thread),
+                          &(*own)[thread]);
+      }
       SortInOrder(shared->entries, begin, end);
       AddList(tile, some, *shared, begin, end, &(*own)[thread]);
     });
