@@ -308,10 +308,12 @@ TEST_F(GridSamplerPaths, LinesLeaveTheCachesOnAmdOnly) {
 }
 
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
-  const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride) {
+  const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride,
+                       DType dtype = DType::kFloat) {
     portacl::ops::GridSampler2DParams p;
     p.shape = ShapeOf(1, channels, 90, 100, 90, 100);
     p.shape.interpolation = interpolation;
+    p.shape.dtype = dtype;
     p.input_stride = {channels * 9000, 9000, 100, pixel_stride};
     p.grid_stride = {18000, 200, 2, 1};
     p.output_stride = {channels * 9000, 9000, 100, 1};
@@ -325,7 +327,40 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
   EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "direct");
   EXPECT_EQ(path(Interpolation::kBicubic, 5, 1), "slab");
-  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3), "direct");
+  EXPECT_EQ(path(Interpolation::kBilinear, 4, 3), "direct");
+  EXPECT_EQ(path(Interpolation::kBilinear, 5, 3), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 3, 3, DType::kBFloat16), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 3, 1, DType::kBFloat16), "direct");
+}
+
+TEST_F(GridSamplerPaths, ManyImagesOfFewPointsShareVectors) {
+  const auto params = [](int64_t n, int64_t points) {
+    portacl::ops::GridSampler2DParams p;
+    p.shape = ShapeOf(n, 1, 9, 8, 1, points);
+    p.input_stride = {72, 72, 8, 1};
+    p.grid_stride = {2 * points, 2 * points, 2, 1};
+    p.output_stride = {points, points, points, 1};
+    return p;
+  };
+  const auto joined = [](const portacl::ops::GridSampler2DParams& p) {
+    const auto plan = portacl::cpu::PlanGridSampler2D(p, "direct");
+    return plan && std::get<portacl::cpu::PointGathers>(plan->way).joined;
+  };
+  EXPECT_TRUE(joined(params(37, 9)));
+  EXPECT_TRUE(joined(params(400, 1)));
+  EXPECT_FALSE(joined(params(1, 9)));
+  EXPECT_FALSE(joined(params(2, 81)));  // 12 vectors instead of 11
+  EXPECT_FALSE(joined(params(37, 16)));
+  EXPECT_FALSE(joined(params(37, 145)));
+  auto gaps = params(37, 9);
+  gaps.grid_stride[0] = 20;
+  EXPECT_FALSE(joined(gaps));
+  auto backwards = params(37, 9);
+  backwards.input_stride[0] = -72;
+  EXPECT_FALSE(joined(backwards));
+  auto far = params(37, 9);
+  far.input_stride[0] = int64_t{1} << 29;
+  EXPECT_FALSE(joined(far));
 }
 
 TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {

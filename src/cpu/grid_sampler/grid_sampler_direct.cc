@@ -135,10 +135,10 @@ class DirectSampling {
     const int64_t k = points->first - image * joined_.points;
     points->input = static_cast<const T*>(p_.input) + image * p_.input_stride[0];
     points->image = points->count == Length(D()) ? joined_.image + k : joined_.last_image;
-    points->dense = points->dense && joined_.dense;
-    if (points->dense) return;
     points->output = static_cast<T*>(p_.output) + image * p_.output_stride[0];
+    points->first = k;
     points->result = joined_.result + k;
+    points->dense = points->dense && (joined_.dense || k + Length(D()) <= joined_.points);
   }
 
   static HWY_INLINE VI ImagesOf(const Points& points) {
@@ -234,8 +234,8 @@ class DirectSampling {
         });
   }
 
-  // Coordinates on an image or the frame around it. False where x or y is NaN, or both are
-  // infinite.
+  // Coordinates on an image or the frame around it. False if one of x and y is NaN, or if they are
+  // infinite with different signs.
   static HWY_INLINE bool Clip(const PointGeometry<F>& geometry, V grid_x, V grid_y, V& x, V& y) {
     const D d;
     x = Unpadded(d, grid_x, geometry.x, geometry.rule);
