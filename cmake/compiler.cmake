@@ -33,12 +33,11 @@ add_library(portacl_strict_warnings INTERFACE)
 target_link_libraries(portacl_strict_warnings INTERFACE portacl_warnings)
 target_compile_options(portacl_strict_warnings INTERFACE -Wconversion -Wno-sign-conversion)
 
-# portacl_compile_together(TARGET GROUPS HEADER...): what most of the compile time of its sources goes into
-# is parsed once: headers of others for all of them, headers of ours for every group, of so many. Two
-# sources of a group have no two things of one name, also in unnamed namespaces. A source's name says its
-# group, so that a new one joins a group and moves no other; SKIP_UNITY_BUILD_INCLUSION keeps one alone.
-# GROUPS 0: each by itself. Clang compiles each source alone and parses all of it, so that one that forgets
-# an include does not compile there.
+# portacl_compile_together(TARGET GROUPS HEADER...): headers of others are precompiled, and GCC compiles the
+# sources of a target in so many groups, so that our own headers are parsed once a group. No two sources of
+# a target may define the same name, not even in unnamed namespaces. The group is a hash of a source's name:
+# a new source moves no other. SKIP_UNITY_BUILD_INCLUSION keeps a source alone, GROUPS 0 all of them. Clang
+# compiles each source by itself: one that forgets an include does not compile there.
 function(portacl_compile_together target groups)
   if(NOT PORTACL_TOGETHER OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()

@@ -8,7 +8,6 @@
 #include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"
-#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -54,20 +53,11 @@ class GridSamplerPlan final : public Plan {
   PlannedKernel<Params> chosen_;
 };
 
-template <class Params>
-Status PlanFunction(const Call& call, std::shared_ptr<const Plan>* plan) {
-  auto made = std::make_shared<GridSamplerPlan<Params>>(call);
-  PORTACL_RETURN_IF_ERROR(made->Make());
-  *plan = std::move(made);
-  return {};
-}
-
 }  // namespace
 
 Status PlanCheckedGridSampler(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  return call.axes() == 3 ? PlanFunction<GridSampler3DParams>(call, plan)
-                          : PlanFunction<GridSampler2DParams>(call, plan);
+  return call.axes() == 3 ? MakePlanOf<GridSamplerPlan<GridSampler3DParams>>(plan, call)
+                          : MakePlanOf<GridSamplerPlan<GridSampler2DParams>>(plan, call);
 }
 
 }  // namespace portacl::ops

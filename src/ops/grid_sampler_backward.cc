@@ -10,7 +10,6 @@
 #include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"
-#include "runtime/fp_env.h"
 
 namespace portacl::ops {
 namespace {
@@ -94,20 +93,12 @@ class GridSamplerBackwardPlan final : public Plan {
   PlannedKernel<Params> chosen_;
 };
 
-template <class Params>
-Status PlanGradients(const Call& call, std::shared_ptr<const Plan>* plan) {
-  auto made = std::make_shared<GridSamplerBackwardPlan<Params>>(call);
-  PORTACL_RETURN_IF_ERROR(made->Make());
-  *plan = std::move(made);
-  return {};
-}
-
 }  // namespace
 
 Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
-  const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables
-  return call.axes() == 3 ? PlanGradients<GridSampler3DBackwardParams>(call, plan)
-                          : PlanGradients<GridSampler2DBackwardParams>(call, plan);
+  return call.axes() == 3
+             ? MakePlanOf<GridSamplerBackwardPlan<GridSampler3DBackwardParams>>(plan, call)
+             : MakePlanOf<GridSamplerBackwardPlan<GridSampler2DBackwardParams>>(plan, call);
 }
 
 }  // namespace portacl::ops

@@ -26,7 +26,7 @@ struct KernelState {
   bool available;  // this CPU can run it
 };
 
-// An operator's kernels of this machine's CPU, best first.
+// An operator's kernels for CPUs, best first.
 std::vector<KernelState> KernelsOf(Op op);
 
 }  // namespace portacl::ops

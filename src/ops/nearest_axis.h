@@ -1,5 +1,5 @@
-// The index tables of nearest, nearest-exact and their corners, one per axis: which source each
-// destination takes, rounded as docs/ops says (Position()).
+// The index tables of nearest, of nearest-exact and of nearest with aligned corners, one per axis:
+// which source each destination takes, rounded as docs/ops says (Position()).
 #ifndef PORTACL_OPS_NEAREST_AXIS_H_
 #define PORTACL_OPS_NEAREST_AXIS_H_
 
