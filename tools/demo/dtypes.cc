@@ -12,8 +12,6 @@
 namespace portacl::cli {
 namespace {
 
-constexpr GridFrame kTurned = {1, 256, 256, 256, 256, false};
-
 // The gradient of the photograph's brightness through a rotation, in one dtype. Every dtype starts
 // from the same inputs, rounded to it.
 HostTensor Gradient(const Call& call, DataType dtype) {
@@ -39,7 +37,7 @@ HostTensor ErrorMap(const HostTensor& gradient, const HostTensor& exact, double 
 DemoScene DataTypesScene() {
   const HostTensor photo = Photograph("chelsea.png");
   const HostTensor grid = GridFrom(
-      kTurned, [](GridPoint p) { return Rotate(kTurned, p, 20 * std::numbers::pi / 180); });
+      kPhotoFrame, [](GridPoint p) { return Rotate(kPhotoFrame, p, 20 * std::numbers::pi / 180); });
   const Call call = SampleGradients(photo, photo, grid);
   const HostTensor exact = Gradient(call, DataType::kFloat64);
   const double most = LargestMagnitude(exact);

@@ -35,6 +35,9 @@ Call EnlargeGradient(const HostTensor& grad_output, const Shape& extents);
 Call Ran(Call call);
 HostTensor TensorOf(const Call& call, std::string_view native);
 
+// A photograph of the demo, and as many points as it has pixels.
+inline constexpr GridFrame kPhotoFrame = {1, 256, 256, 256, 256, false};
+
 // (1, OH, OW, 2) in float32 (or another dtype) from a function of the identity grid's points.
 HostTensor GridFrom(const GridFrame& frame, const std::function<GridPoint(GridPoint)>& map,
                     DataType dtype = DataType::kFloat32);

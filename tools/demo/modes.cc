@@ -12,13 +12,11 @@
 namespace portacl::cli {
 namespace {
 
-constexpr GridFrame kTurn = {1, 256, 256, 256, 256, false};
-
 // A view that is larger than the photograph: turned by 30 degrees and 1.5 times as far away.
 HostTensor WideGrid() {
   constexpr double kAngle = 30 * std::numbers::pi / 180, kZoom = 1.5;
-  return GridFrom(kTurn, [](GridPoint p) {
-    const GridPoint turned = Rotate(kTurn, p, kAngle);
+  return GridFrom(kPhotoFrame, [](GridPoint p) {
+    const GridPoint turned = Rotate(kPhotoFrame, p, kAngle);
     return GridPoint{turned.x * kZoom, turned.y * kZoom};
   });
 }
@@ -65,8 +63,8 @@ std::vector<GridPoint> PixelPoints(const HostTensor& grid) {
   };
   std::vector<GridPoint> points;
   for (int64_t i = 0; i < grid.count(); i += 2) {
-    points.push_back(
-        {pixel(grid.Get(i), kTurn.image_width), pixel(grid.Get(i + 1), kTurn.image_height)});
+    points.push_back({pixel(grid.Get(i), kPhotoFrame.image_width),
+                      pixel(grid.Get(i + 1), kPhotoFrame.image_height)});
   }
   return points;
 }

@@ -17,11 +17,10 @@ namespace {
 
 constexpr double kDegree = std::numbers::pi / 180;
 constexpr double kTrueAngle = 12 * kDegree;
-constexpr GridFrame kRotation = {1, 256, 256, 256, 256, false};
 
 HostTensor TurnedGrid(double angle, DataType dtype) {
   return GridFrom(
-      kRotation, [angle](GridPoint p) { return Rotate(kRotation, p, angle); }, dtype);
+      kPhotoFrame, [angle](GridPoint p) { return Rotate(kPhotoFrame, p, angle); }, dtype);
 }
 
 // The loss at an angle, half the squared error, with the gradients that lead there.
@@ -41,9 +40,9 @@ double Loss(const HostTensor& photo, const HostTensor& target, double angle) {
 // Chain rule: sum over the points of gridGrad times the movement of the point with the angle.
 double SlopeFrom(const HostTensor& grid_grad, double angle) {
   const auto derivative = [angle](GridPoint p) {
-    return Rotate(kRotation, p, angle + std::numbers::pi / 2);
+    return Rotate(kPhotoFrame, p, angle + std::numbers::pi / 2);
   };
-  return Dot(grid_grad, GridFrom(kRotation, derivative, DataType::kFloat64));
+  return Dot(grid_grad, GridFrom(kPhotoFrame, derivative, DataType::kFloat64));
 }
 
 Evaluation Evaluate(const HostTensor& photo, const HostTensor& target, double angle) {
