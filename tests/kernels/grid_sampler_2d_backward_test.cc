@@ -138,6 +138,30 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
   ExpectRan({"direct", "slab", "padded", "planar"}, 40);
 }
 
+// Many images of few points, whose vectors and batches hold points of several: point counts around
+// the lengths of both, images of all layouts, points outside and strange ones.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForManyImagesOfFewPoints) {
+  Random random(39);
+  for (const Element element : kElements) {
+    const auto strange = StrangeCoordinates(element);
+    for (const GridMode& mode : AllGridModes()) {
+      for (const int64_t points : {1, 2, 7, 9, 15, 17, 33, 63, 127, 130}) {
+        GridCase c(element, random.Integer(2, 37), random.Integer(1, random.Coin() ? 3 : 20),
+                   random.Integer(1, 6), random.Integer(1, 9), 1, points,
+                   random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts));
+        c.Fill(GridKind::kRandom, random);
+        c.grid.Set(random.Integer(0, c.grid.size() - 1), PickOf(random, strange));
+        const Mask mask = {random.Integer(0, 2) > 0, true};
+        ExpectSameBits(kServing, c, mode, mask.input_grad ? Mask{true, random.Coin()} : mask,
+                       random.Coin() ? Layout::kContiguous : PickOf(random, kOutputLayouts),
+                       {1, 3});
+        if (HasFailure()) return;
+      }
+    }
+  }
+  ExpectRan({"direct", "joined"}, 100);
+}
+
 // Three or four channels on an image that fits the cache, an image per thread: packed cells. Point
 // counts around the vectors' lengths, points outside and strange ones, widths, layouts.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnPackedCells) {

@@ -74,8 +74,12 @@ TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
   }
   portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 90, 100, 90, 100), kGridGrad), "direct");
-  EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 900, 1000, 90, 100), kGridGrad), "slab");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 900, 1000, 250, 250), kGridGrad), "slab");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 9, 90, 100, 90, 100), kGridGrad), "slab");
+  // A point for 16 pixels: of any number of channels.
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 900, 1000, 225, 250), kGridGrad), "direct");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 90, 900, 1000, 225, 250), kGridGrad), "direct");
+  EXPECT_EQ(BackwardPath(ShapeOf(1, 90, 900, 1000, 225, 251), kGridGrad), "slab");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 90, 100, 90, 100), kBoth), "slab");
   GridSampler2DShape nearest = ShapeOf(1, 3, 90, 100, 90, 100);
   nearest.interpolation = Interpolation::kNearest;
@@ -107,7 +111,7 @@ TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->workspace_size, 0u);
-    const auto& g = std::get<portacl::cpu::PointChunks>(plan->way);
+    const auto& g = std::get<portacl::cpu::PointGathers>(plan->way).chunks;
     EXPECT_EQ(g.chunk_points % int64_t{portacl::cpu::kGroup}, 0);
     EXPECT_GE(g.chunks * g.chunk_points, points);
     EXPECT_LT((g.chunks - 1) * g.chunk_points, points);
@@ -361,6 +365,37 @@ TEST_F(GridSamplerPaths, ManyImagesOfFewPointsShareVectors) {
   auto far = params(37, 9);
   far.input_stride[0] = int64_t{1} << 29;
   EXPECT_FALSE(joined(far));
+}
+
+TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
+  const auto path = [](int64_t channels, int64_t points, Interpolation interpolation,
+                       DType dtype = DType::kFloat) {
+    GridSampler2DShape s = ShapeOf(400, channels, 16, 32, 1, points);
+    s.interpolation = interpolation;
+    s.dtype = dtype;
+    return BackwardPath(s, kBoth);
+  };
+  EXPECT_EQ(path(1, 15, Interpolation::kBilinear), "joined");
+  EXPECT_EQ(path(2, 1, Interpolation::kBilinear), "joined");
+  EXPECT_EQ(path(2, 17, Interpolation::kBilinear), "padded");
+  EXPECT_EQ(path(3, 31, Interpolation::kBilinear), "joined");
+  EXPECT_EQ(path(20, 31, Interpolation::kBilinear), "joined");
+  EXPECT_EQ(path(3, 33, Interpolation::kBilinear), "packed");
+  EXPECT_EQ(path(20, 33, Interpolation::kBilinear), "slab");
+  EXPECT_EQ(path(20, 16, Interpolation::kBilinear), "slab");  // whole vectors
+  EXPECT_EQ(path(2, 15, Interpolation::kNearest), "joined");
+  EXPECT_EQ(path(2, 17, Interpolation::kNearest), "scatter");
+  EXPECT_EQ(path(1, 9, Interpolation::kBicubic), "slab");
+  EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kDouble), "joined");
+  EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kFloat16), "slab");
+
+  auto gaps = BackwardParams(ShapeOf(400, 1, 16, 32, 1, 9), kBoth);
+  EXPECT_EQ(BackwardPath(gaps), "joined");
+  gaps.grid_grad_stride[0] = 20;
+  EXPECT_EQ(BackwardPath(gaps), "planar");
+  gaps = BackwardParams(ShapeOf(400, 1, 16, 32, 1, 9), kBoth);
+  gaps.input_grad_stride[0] = int64_t{1} << 29;
+  EXPECT_EQ(BackwardPath(gaps), "planar");
 }
 
 TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {

@@ -240,22 +240,56 @@ void ChooseTraffic(const Params& p, PlanarGeometry* g) {
 
 using Plan = GridSampler2DBackwardPlan;
 
+PointGathers GatheredGridGrad2D(const Params& p) {
+  const auto& s = p.shape;
+  const bool joined = JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
+                      HasJoinedPairs(s, p.grid_grad_stride) && HasJoinedImages(s, p.input_stride);
+  return {PointChunksOf(joined ? JoinedShape(s) : s), true, joined};
+}
+
 // Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
 // same for every channel; channels in the lanes share the lines, but want slabs and lists first.
 std::optional<Plan> PlanDirect(const Params& p, bool forced) {
   const auto& s = p.shape;
   if (p.want_input_grad || s.interpolation != ops::Interpolation::kBilinear ||
-      s.c > kMaxDirectChannels || !ServesPairs(s, p.input_stride)) {
+      !ServesPairs(s, p.input_stride)) {
     return std::nullopt;
   }
-  const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
-  if (!forced && s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
-  return Plan{{.way = PointChunksOf(s)}};
+  if (!forced && !IsSparse(s)) {
+    const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
+    if (s.c > kMaxDirectChannels) return std::nullopt;
+    if (s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
+  }
+  return Plan{{.way = GatheredGridGrad2D(p)}};
 }
 
 // Points, and pixels that count an eighth, in all channels.
 int64_t WorkOf(const ops::GridSampler2DShape& s) {
   return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8);
+}
+
+std::optional<Plan> PlanJoined(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
+  if (s.interpolation == ops::Interpolation::kBicubic || base::DTypeSize(s.dtype) < 4 ||
+      !p.want_input_grad || !JoiningPays(s) || !HasJoinedPairs(s, p.grid_stride) ||
+      !HasDenseRows(s, p.input_grad_stride) || !HasJoinedImages(s, p.input_grad_stride)) {
+    return std::nullopt;
+  }
+  if (p.want_grid_grad &&
+      (!HasJoinedPairs(s, p.grid_grad_stride) || !(nearest || ServesPairs(s, p.input_stride)))) {
+    return std::nullopt;
+  }
+  // Up to so many points an image is not worth planes of its own, nor, of more channels and if it
+  // is large, cells.
+  constexpr int64_t kMostInPlanes = 15;
+  constexpr int64_t kMostInCells = 64;
+  const int64_t points = s.oh * s.ow;
+  const bool few = nearest || s.c <= kMaxPlanarChannels ? points <= kMostInPlanes
+                                                        : points <= kMostInCells && IsSparse(s);
+  if (!forced && !few) return std::nullopt;
+  const int64_t grain = std::max<int64_t>(1, 8192 * s.n / std::max<int64_t>(1, WorkOf(s)));
+  return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p), grain}}};
 }
 
 // Whether a call is too small to be shared: waking a thread takes some 10 us.
@@ -302,7 +336,7 @@ std::optional<Plan> PlanOwned(const Params& p, bool forced) {
   }
   const OwnedStrips strips = CutRows(s, (threads + s.n - 1) / s.n);
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
-               .way = OwnedGeometry{PointChunksOf(s), strips}}};
+               .way = OwnedGeometry{GatheredGridGrad2D(p), strips}}};
 }
 
 // Beyond, pixels in pixel-major order are added to faster, all channels at once.
@@ -413,6 +447,7 @@ std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
 // Best first; the last one serves everything.
 constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
     {"direct", PlanDirect},
+    {"joined", PlanJoined},
     {"scatter", PlanScatter},
     {"owned", PlanOwned},
     {"padded", PlanPadded},

@@ -10,6 +10,7 @@
 
 #include "base/kernel.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "ops/grid_sampler_2d_backward_params.h"
 
 namespace portacl::cpu {
@@ -92,7 +93,7 @@ struct PlanarGeometry {
   bool fetch_input;  // of the next image while this one is computed
 };
 
-// gridGrad alone, bilinear, dense rows: PointChunks, on the planes themselves, without a workspace.
+// gridGrad alone, bilinear, dense rows: PointGathers, from the planes themselves.
 inline constexpr int64_t kMaxDirectChannels = 8;
 
 // Strips of an image's rows, each with an owner, who looks at all points of the image: at the
@@ -123,7 +124,7 @@ inline constexpr int64_t kCodeBlock = 64;
 // Float, bilinear, one or two channels, fewer images than threads: inputGrad by owners, and
 // gridGrad as above.
 struct OwnedGeometry {
-  PointChunks chunks;
+  PointGathers grid_grad;
   OwnedStrips strips;
 };
 
@@ -143,12 +144,20 @@ struct ScatterGeometry {
   int64_t grain;  // strips that are worth a thread
 };
 
+// Many images of few points, float or double, bilinear or nearest: gridGrad as above, and inputGrad
+// by owners of several images, whose points share vectors. No workspace.
+struct JoinedGeometry {
+  PointGathers grid_grad;
+  int64_t grain;  // images that are worth a thread
+};
+
 // The paths, in the order in which they are considered. "padded" and "planar" have PlanarGeometry,
-// "direct" has PointChunks.
-struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PlanarGeometry, PointChunks,
-                                                  OwnedGeometry, PackedGeometry, ScatterGeometry> {
-  static constexpr std::array kPaths = {"direct", "scatter", "owned", "padded",
-                                        "planar", "packed",  "slab"};
+// "direct" has PointGathers.
+struct GridSampler2DBackwardPlan
+    : base::PathPlan<SlabGeometry, PlanarGeometry, PointGathers, OwnedGeometry, PackedGeometry,
+                     ScatterGeometry, JoinedGeometry> {
+  static constexpr std::array kPaths = {"direct", "joined", "scatter", "owned",
+                                        "padded", "planar", "packed",  "slab"};
 };
 
 // The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and

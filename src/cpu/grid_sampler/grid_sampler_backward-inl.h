@@ -62,12 +62,14 @@ HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unu
 }
 
 // gridGrad with a point in each lane of a vector: what the modes have in common. Params: of images
-// or of volumes. kPairs: see TapSource.
-template <class Params, class T, bool kPairs>
+// or of volumes. kPairs: see TapSource. kJoined: images of few points are one, whose point p is
+// point p % points of image p / points.
+template <class Params, class T, bool kPairs, bool kJoined = false>
 class PointGridGrad {
  protected:
   using F = base::ComputeType<T>;
   using D = PointTag<F>;
+  using DI = IndexTag<D>;
   using V = hn::Vec<D>;
   using Source = TapSource<F, Params, kPairs>;
   static constexpr int kAxes = Source::kAxes;
@@ -78,6 +80,10 @@ class PointGridGrad {
     const T* grad_output;
     int64_t first;
     int64_t count;
+    // Of joined images, each lane's image and, if it is of another image than the first one's, its
+    // gradOutput: offsets.
+    const int32_t* image = nullptr;
+    const int64_t* value = nullptr;
   };
 
   // In images the search for windows takes longer than the gathers that it saves.
@@ -85,7 +91,11 @@ class PointGridGrad {
       : p_(p),
         source_(p, kAxes == 3 && kHasFloatWindows && GathersAreSlow() && std::is_same_v<T, float>),
         grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
-        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {}
+        grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {
+    if constexpr (kJoined) {
+      joined_.Prepare(p.shape, p.input_stride, p.grad_output_stride, grad_output_at_);
+    }
+  }
 
   // Points [first, last) of image or volume n: step(points, x, y, z) makes gradients of
   // coordinates.
@@ -98,55 +108,78 @@ class PointGridGrad {
     T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
     ForGridVectors<kAxes>(source_.grid_at, grid, first, last,
                           [&](int64_t p, int64_t count, V x, V y, V z) PORTACL_INLINE_LAMBDA {
-                            step(Points{input, grad_output, p, count}, x, y, z);
+                            Points points = {input, grad_output, p, count};
+                            if constexpr (kJoined) PlaceJoined(&points);
+                            step(points, x, y, z);
                             WritePoints<kAxes>(D(), grid_grad_at_, out, p, count, Axes(x, y, z));
                           });
   }
 
   // gradOutput of one channel.
   HWY_INLINE V GradOutput(const Points& points, int64_t c) const {
-    return ReadChannel(D(), grad_output_at_,
-                       points.grad_output + c * grad_output_at_.channel_stride, points.first,
-                       points.count);
+    const T* const from = points.grad_output + c * grad_output_at_.channel_stride;
+    if (kJoined && points.value != nullptr) {
+      HWY_ALIGN F copy[hn::MaxLanes(D())] = {};
+      for (int64_t k = 0; k < points.count; ++k) copy[k] = base::Widen(from[points.value[k]]);
+      return hn::Load(D(), copy);
+    }
+    return ReadChannel(D(), grad_output_at_, from, points.first, points.count);
+  }
+
+  // Each lane's image, as WithTaps() takes it.
+  static HWY_INLINE hn::Vec<DI> ImagesOf(const Points& points) {
+    if constexpr (kJoined) return LoadImages(DI(), points.image, points.count);
+    return hn::Zero(DI());
   }
 
   const Params& p_;
   Source source_;
 
  private:
+  HWY_INLINE void PlaceJoined(Points* points) const {
+    const int64_t image = points->first / joined_.points;
+    const int64_t k = points->first - image * joined_.points;
+    points->input += image * p_.input_stride[0];
+    joined_.FetchAhead(points->input, k);
+    points->grad_output += image * p_.grad_output_stride[0];
+    points->first = k;
+    points->image = joined_.image + k;
+    const bool together = joined_.dense || k + points->count <= joined_.points;
+    points->value = together ? nullptr : joined_.value + k;
+  }
+
   PointStrides grid_grad_at_;
   PointStrides grad_output_at_;
+  struct Nothing {};
+  std::conditional_t<kJoined, JoinedImages<int64_t{hn::MaxLanes(D())}>, Nothing> joined_;
 };
 
-// Sums of slopes(c, x, y, z) over any number of channels: block by block, each by the
-// tree, which works on memory.
-template <class F, class Slopes, class V = hn::Vec<PointTag<F>>>
-HWY_INLINE void SumBlocks(int64_t channels, const Slopes& slopes, V& x, V& y, V& z) {
+// Sums of slopes(c, x, y) or slopes(c, x, y, z) over any number of channels: block by block, each
+// by the tree, which works on memory.
+template <class F, class Slopes, class... V>
+HWY_INLINE void SumBlocks(int64_t channels, const Slopes& slopes, V&... sums) {
   const PointTag<F> d;
-  HWY_ALIGN F lanes[kBlockChannels][3][hn::MaxLanes(d)];
-  x = hn::Zero(d);
-  y = x;
-  z = x;
+  constexpr size_t kSums = sizeof...(V);
+  HWY_ALIGN F lanes[kBlockChannels][kSums][hn::MaxLanes(d)];
+  const auto store = [&](int64_t c, auto... slope) PORTACL_INLINE_LAMBDA {
+    slopes(c, slope...);
+    size_t axis = 0;
+    (hn::Store(slope, d, lanes[c % kBlockChannels][axis++]), ...);
+  };
+  ((sums = hn::Zero(d)), ...);
   for (int64_t first = 0; first < channels; first += kBlockChannels) {
     const int64_t count = std::min<int64_t>(kBlockChannels, channels - first);
-    for (int64_t c = 0; c < count; ++c) {
-      V sx, sy, sz;
-      slopes(first + c, sx, sy, sz);
-      hn::Store(sx, d, lanes[c][0]);
-      hn::Store(sy, d, lanes[c][1]);
-      hn::Store(sz, d, lanes[c][2]);
-    }
+    for (int64_t c = 0; c < count; ++c) store(first + c, sums...);
     for (int64_t half = kBlockChannels / 2; half >= 1; half /= 2) {
       for (int64_t c = 0; c < half && c + half < count; ++c) {
-        for (int axis = 0; axis < 3; ++axis) {
+        for (size_t axis = 0; axis < kSums; ++axis) {
           F* const sum = lanes[c][axis];
           hn::Store(hn::Add(hn::Load(d, sum), hn::Load(d, lanes[c + half][axis])), d, sum);
         }
       }
     }
-    x = hn::Add(x, hn::Load(d, lanes[0][0]));
-    y = hn::Add(y, hn::Load(d, lanes[0][1]));
-    z = hn::Add(z, hn::Load(d, lanes[0][2]));
+    size_t axis = 0;
+    ((sums = hn::Add(sums, hn::Load(d, lanes[0][axis++]))), ...);
   }
 }
 

@@ -21,9 +21,9 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 // kChannels: of the call where they are so few that their sums stay in registers, else 0.
-template <class Params, class T, int kChannels, bool kPairs>
-class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
-  using Base = PointGridGrad<Params, T, kPairs>;
+template <class Params, class T, int kChannels, bool kPairs, bool kJoined = false>
+class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
+  using Base = PointGridGrad<Params, T, kPairs, kJoined>;
   using Base::kAxes;
   using Base::p_;
   using Base::source_;
@@ -37,13 +37,13 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
  public:
   explicit LinearGridGrad(const Params& p)
       : Base(p),
-        fetches_rows_(kAxes == 2 &&
+        fetches_rows_(kAxes == 2 && !kJoined &&
                       p.shape.c * p.shape.h * p.shape.w * static_cast<int64_t>(sizeof(T)) >
                           L2CacheBytes() / kStreams) {}
 
   // Points [first, last) of image or volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
-    if constexpr (kAxes == 2) {
+    if constexpr (kAxes == 2 && !kJoined) {
       if (fetches_rows_) return RunPoints<true>(n, first, last);
     }
     RunPoints<false>(n, first, last);
@@ -54,17 +54,23 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
   template <bool kFetch>
   HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
     Trial window_trial;
-    Base::ForPoints(
-        n, first, last, [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
-          if (HWY_UNLIKELY(!PointsInside<kFetch>(points, window_trial, Axes(x, y, z)))) {
-            V grad_x, grad_y;  // not x and y themselves, which would be in memory
-            V grad_z = z;
-            AnyPoints(points, x, y, z, grad_x, grad_y, grad_z);
-            x = grad_x;
-            y = grad_y;
-            z = grad_z;
-          }
-        });
+    Trial inside_trial;
+    Base::ForPoints(n, first, last,
+                    [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+                      bool inside = false;
+                      if (inside_trial.IsDue()) {
+                        inside = PointsInside<kFetch>(points, window_trial, Axes(x, y, z));
+                        inside_trial.Note(inside);
+                      }
+                      if (HWY_UNLIKELY(!inside)) {
+                        V grad_x, grad_y;  // not x and y themselves, which would be in memory
+                        V grad_z = z;
+                        AnyPoints(points, x, y, z, grad_x, grad_y, grad_z);
+                        x = grad_x;
+                        y = grad_y;
+                        z = grad_z;
+                      }
+                    });
   }
 
   // From the points' coordinates to their gradients. False, and no gradients, where the padding may
@@ -84,7 +90,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
                                       ToIndex(d, hn::Floor(z)))) +
         2 * int64_t{source_.size.row};
     source_.template WithTapsInside<kAxes == 3>(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), hn::Zero(IndexTag<D>()), window_trial,
+        hn::Floor(x), hn::Floor(y), hn::Floor(z), Base::ImagesOf(points), window_trial,
         [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           Sum(
               points, at,
@@ -110,7 +116,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
     const Axes slope(slope_x, slope_y, slope_z);
     const Axes sum(sum_x, sum_y, sum_z);
     LocatePoints(d, source_.geometry, at, slope, unusable, infinite);
-    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), hn::Zero(IndexTag<D>()), hn::Zero(d),
+    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), Base::ImagesOf(points), hn::Zero(d),
                      [&](const auto& gather)
                          PORTACL_INLINE_LAMBDA { Sum(points, at, gather, sum); });
     FinishGrads<kAxes>(d, sum, slope, unusable, infinite);
@@ -176,14 +182,16 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs> {
   bool fetches_rows_;
 };
 
-// With the number of an image's channels, kChannels or more, as a constant.
-template <class T, int kChannels>
-void RunChannels(const ops::GridSampler2DBackwardParams& p, const PointChunks& chunks) {
+// With the number of an image's channels as a constant: kChannels or more, or 0 if they are many.
+template <class T, bool kJoined, int kChannels = 1>
+void RunImages(const ops::GridSampler2DBackwardParams& p, const PointChunks& chunks) {
   using Params = ops::GridSampler2DBackwardParams;
-  if constexpr (kChannels < kMaxDirectChannels) {
-    if (p.shape.c > kChannels) return RunChannels<T, kChannels + 1>(p, chunks);
+  constexpr int kMany = kJoined ? 2 : 4;
+  if constexpr (kChannels > 0) {
+    constexpr int kNext = kChannels < kMany ? kChannels + 1 : 0;
+    if (p.shape.c > kChannels) return RunImages<T, kJoined, kNext>(p, chunks);
   }
-  RunOverChunks<LinearGridGrad<Params, T, kChannels, true>>(p, chunks);
+  RunOverChunks<LinearGridGrad<Params, T, kChannels, true, kJoined>>(p, chunks);
 }
 
 template <class T>
@@ -220,11 +228,15 @@ class NoGridGrad {
 
 }  // namespace
 
-void RunPath(const ops::GridSampler2DBackwardParams& p, const PointChunks& chunks,
+void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers,
              void* /*workspace*/) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    RunChannels<T, 1>(p, chunks);
+    if (gathers.joined) {
+      RunImages<T, true>(p, gathers.chunks);
+    } else {
+      RunImages<T, false>(p, gathers.chunks);
+    }
   });
 }
 

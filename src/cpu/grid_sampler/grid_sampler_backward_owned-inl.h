@@ -49,12 +49,14 @@ struct CubicBatch {
 };
 
 // What an owner has of image or volume n: some channels, and in them rows or planes [first, end).
+// Or, joined, all of several images from n on.
 struct OwnedPart {
   int64_t n;
   int64_t first_channel;
   int64_t channels;
   int64_t first;
   int64_t end;
+  int64_t images = 1;
 };
 
 // Where a part's sums are: of every channel, and in it from the channel's first element on.

@@ -41,10 +41,14 @@ class Owner {
   static constexpr bool kStaged = !std::is_same_v<T, F>;
 
  public:
+  // Where joined images and their gradOutput are.
+  using Joined = JoinedImages<kJoinedBatch>;
+
   // `memory`: a channel's sums where T needs them.
-  Owner(const Params& p, const OwnedPart& part, F* memory)
+  Owner(const Params& p, const OwnedPart& part, F* memory, const Joined* joined = nullptr)
       : p_(p),
         part_(part),
+        joined_(joined),
         geometry_(PointGeometryOf<F>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)),
@@ -62,7 +66,7 @@ class Owner {
 
   // All points.
   void Run() const {
-    Clear();
+    Clear(sums_.first);
     const int64_t points = PointsOf(p_.shape);
     for (int64_t first = 0; first < points; first += kBatch) {
       Add({first, std::min(kBatch, points - first)});
@@ -70,9 +74,23 @@ class Owner {
     if constexpr (kStaged) Round(sums_.first, out_);
   }
 
+  // All points of all images. The images of a batch's points are cleared just before.
+  void RunJoined() const {
+    static_assert(kBatch == kJoinedBatch);
+    const int64_t points = joined_->points * part_.images;
+    int64_t cleared = 0;
+    for (int64_t first = 0; first < points; first += kBatch) {
+      const int64_t count = std::min(kBatch, points - first);
+      for (; cleared * joined_->points < first + count; ++cleared) {
+        Clear(sums_.first + cleared * p_.input_grad_stride[0]);
+      }
+      Add({first, count});
+    }
+  }
+
   // Points whose codes say that they touch the strip, wherever they are, a batch at a time.
   void RunListed(const uint8_t* codes, int64_t strip) const {
-    Clear();
+    Clear(sums_.first);
     HWY_ALIGN int32_t list[kBatch + kCodeBlock];
     const auto least = static_cast<uint8_t>(2 * strip + 1);
     const int64_t points = PointsOf(p_.shape);
@@ -98,11 +116,12 @@ class Owner {
     }
   }
 
-  void Clear() const {
+  // The part of the image or volume at `sums`.
+  void Clear(F* sums) const {
     const VolumeStrides& size = sums_.size;
     for (int64_t c = 0; c < part_.channels; ++c) {
       ForPlanes([&](int64_t z, int64_t first, int64_t end) {
-        F* const plane = sums_.first + c * sums_.channel_stride + z * size.plane;
+        F* const plane = sums + c * sums_.channel_stride + z * size.plane;
         if (size.pixel != 1) {
           for (int64_t y = first; y < end; ++y) {
             for (int64_t x = 0; x < size.width; ++x) plane[y * size.row + x * size.pixel] = 0;
@@ -140,17 +159,23 @@ class Owner {
   // ---- points -----------------------------------------------------------------------------------
 
   void Add(const SomePoints& points) const {
+    const int64_t image = joined_ == nullptr ? 0 : points.first / joined_->points;
+    const int64_t before = joined_ == nullptr ? 0 : image * joined_->points;
     Batch batch;
-    Locate(points, &batch);
+    Locate(points, joined_ == nullptr ? nullptr : joined_->image + points.first - before, &batch);
     if (batch.count == 0) return;
     HWY_ALIGN F copy[kBatch];
     for (int64_t c = 0; c < part_.channels; ++c) {
-      const F* const g = GradOutput(c, points, copy);
-      F* const channel = sums_.first + c * sums_.channel_stride;
+      const F* const g = joined_ == nullptr ? GradOutput(c, points, copy)
+                                            : JoinedGradOutput(c, image, points.first - before,
+                                                               points.count, copy);
+      F* const channel = sums_.first + image * p_.input_grad_stride[0] + c * sums_.channel_stride;
       if constexpr (kCubic) {
         CubicSums<F>{part_, sums_.size}.AddPoints(batch, g, channel);
       } else if constexpr (kNearest) {
         AddNearest(batch, batch.count == points.count, g, channel);
+      } else if (kAxes == 2 && joined_ != nullptr) {
+        AddJoined(batch, g, channel);
       } else if (kAxes == 2 || sums_.size.pixel == 1) {
         AddLinear<true>(batch, g, channel);
       } else {
@@ -178,6 +203,18 @@ class Owner {
     return copy;
   }
 
+  // The same of `count` points from point k of an image on.
+  const F* JoinedGradOutput(int64_t c, int64_t image, int64_t k, int64_t count,
+                            F* HWY_RESTRICT copy) const {
+    const T* const from =
+        grad_output_ + image * p_.grad_output_stride[0] + c * grad_output_at_.channel_stride;
+    if constexpr (!kStaged) {
+      if (joined_->dense) return from + k;
+    }
+    for (int64_t i = 0; i < count; ++i) copy[i] = base::Widen(from[joined_->value[k + i]]);
+    return copy;
+  }
+
   HWY_INLINE void Read(const SomePoints& points, int64_t i, int64_t count,
                        const Axes<V>& to) const {
     const D d;
@@ -196,7 +233,9 @@ class Owner {
   }
 
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
-  HWY_NOINLINE void Locate(const SomePoints& points, Batch* HWY_RESTRICT batch) const {
+  // `image`: each point's, if images are joined, as an offset.
+  HWY_NOINLINE void Locate(const SomePoints& points, const int32_t* image,
+                           Batch* HWY_RESTRICT batch) const {
     const D d;
     const DI di;
     size_t listed = 0;
@@ -213,10 +252,17 @@ class Owner {
       if constexpr (kNearest) {
         VI cell;
         const auto touching = hn::And(PlaceNearest(Axes(x, y, z), cell), exist);
+        if (image != nullptr) cell = hn::Add(cell, hn::LoadU(di, image + i));
         StoreListed(number, touching, di, batch->touching + listed);
         listed += StoreListed(cell, touching, di, batch->cell + listed);
       } else {
         const VI taps = Place(Axes(x, y, z), i, batch);
+        if constexpr (!kCubic) {
+          if (image != nullptr) {
+            const VI cell = hn::Load(di, batch->cell + i);
+            hn::Store(hn::Add(cell, hn::LoadU(di, image + i)), di, batch->cell + i);
+          }
+        }
         const auto touching = hn::And(hn::Ne(taps, hn::Zero(di)), exist);
         listed += StoreListed(number, touching, di, batch->touching + listed);
       }
@@ -347,8 +393,28 @@ class Owner {
     }
   }
 
+  // The same where many points are near an edge, in no order that a CPU could learn: no branch for
+  // these, whose taps outside are added to a number that nobody reads.
+  HWY_NOINLINE void AddJoined(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
+                              F* HWY_RESTRICT channel) const {
+    const int64_t down = sums_.size.row;
+    F outside[4] = {};
+    for (int64_t j = 0; j < batch.count; ++j) {
+      const int32_t k = batch.touching[j];
+      F* const first = channel + batch.cell[k];
+      const F value = g[k];
+      const int32_t taps = batch.taps[k];
+      Unroll<4>([&](auto tap) PORTACL_INLINE_LAMBDA {
+        F* const inside = first + tap % 2 + (tap / 2 == 0 ? 0 : down);
+        F* const sum = (taps >> tap & 1) != 0 ? inside : outside + tap;
+        *sum = std::fma(batch.weight[tap][k], value, *sum);
+      });
+    }
+  }
+
   const Params& p_;
   OwnedPart part_;
+  const Joined* joined_;  // or none
   decltype(PointGeometryOf<F>(Params().shape)) geometry_;
   PointStrides grid_at_;
   PointStrides grad_output_at_;
@@ -414,6 +480,24 @@ void RunStrip(const ImageParams& p, const OwnedStrips& g, int64_t i, const uint8
   owner.RunListed(codes + n * g.image_codes, strip);
 }
 
+// Whole images, several to an owner.
+template <class F, Interpolation kInterpolation>
+void RunJoinedImages(const ImageParams& p, int64_t grain) {
+  using ImageOwner = Owner<ImageParams, F, kInterpolation>;
+  typename ImageOwner::Joined joined;
+  joined.Prepare(p.shape, p.input_grad_stride, p.grad_output_stride,
+                 ValuePointsOf(p.shape, p.grad_output_stride));
+  runtime::ParallelFor(p.shape.n, grain, [&](int64_t begin, int64_t end) {
+    const OwnedPart part = {.n = begin,
+                            .first_channel = 0,
+                            .channels = p.shape.c,
+                            .first = 0,
+                            .end = p.shape.h,
+                            .images = end - begin};
+    ImageOwner(p, part, nullptr, &joined).RunJoined();
+  });
+}
+
 }  // namespace
 
 void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, void* workspace) {
@@ -433,7 +517,7 @@ void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, 
 
 void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
   auto* const codes = static_cast<uint8_t*>(workspace);
-  if (p.want_grid_grad) RunPath(p, g.chunks, workspace);
+  if (p.want_grid_grad) RunPath(p, g.grid_grad, workspace);
   CodeImages<float, false>(p, g.strips, codes);
   runtime::ParallelFor(p.shape.n * g.strips.strips, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
@@ -454,6 +538,24 @@ void RunPath(const ImageParams& p, const ScatterGeometry& g, void* workspace) {
           RunStrip<T, Interpolation::kNearest>(p, g.strips, i, codes);
         }
       });
+    }
+  });
+}
+
+void RunPath(const ImageParams& p, const JoinedGeometry& g, void* workspace) {
+  const bool nearest = p.shape.interpolation == Interpolation::kNearest;
+  if (p.want_grid_grad && !nearest) RunPath(p, g.grid_grad, workspace);
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
+      if (p.want_grid_grad && nearest) {
+        Clear(static_cast<T*>(p.grid_grad), p.shape.n * p.grid_grad_stride[0]);
+      }
+      if (nearest) {
+        RunJoinedImages<T, Interpolation::kNearest>(p, g.grain);
+      } else {
+        RunJoinedImages<T, Interpolation::kBilinear>(p, g.grain);
+      }
     }
   });
 }

@@ -42,7 +42,7 @@ class DirectSampling {
       : p_(p),
         source_(p, !kJoined && WindowsPay(p)),
         output_at_(ValuePointsOf(p.shape, p.output_stride)) {
-    if constexpr (kJoined) joined_.Prepare(p, output_at_);
+    if constexpr (kJoined) joined_.Prepare(p.shape, p.input_stride, p.output_stride, output_at_);
   }
 
   // Points [first, last) of image or volume n.
@@ -108,41 +108,19 @@ class DirectSampling {
 
   // ---- joined images ----------------------------------------------------------------------------
 
-  // Of a vector that begins with point k of an image: its lanes' images and results from [k] on, as
-  // offsets from that image's.
-  struct JoinedImages {
-    int64_t points;
-    bool dense;  // results of all images follow each other
-    int32_t image[kMostJoinedPoints + int64_t{kLanes}];
-    int64_t result[kMostJoinedPoints + int64_t{kLanes}];
-    int32_t last_image[kLanes] = {};  // of the last vector: behind the last point is no image
-
-    void Prepare(const Params& p, const PointStrides& output_at) {
-      points = p.shape.oh * p.shape.ow;
-      dense = p.shape.c == 1 && p.output_stride[0] == points;
-      for (int64_t k = 0; k < points + int64_t{kLanes}; ++k) {
-        image[k] = static_cast<int32_t>(k / points * p.input_stride[0]);
-        result[k] = k / points * p.output_stride[0] + output_at.OffsetOf(k % points);
-      }
-      const int64_t rest = p.shape.n * points % Length(D());
-      const int64_t first = (p.shape.n * points - rest) % points;
-      std::copy_n(image + first, rest, last_image);
-    }
-  };
-
   HWY_INLINE void PlaceJoined(Points* points) const {
     const int64_t image = points->first / joined_.points;
     const int64_t k = points->first - image * joined_.points;
     points->input = static_cast<const T*>(p_.input) + image * p_.input_stride[0];
-    points->image = points->count == Length(D()) ? joined_.image + k : joined_.last_image;
+    points->image = joined_.image + k;
     points->output = static_cast<T*>(p_.output) + image * p_.output_stride[0];
     points->first = k;
-    points->result = joined_.result + k;
+    points->result = joined_.value + k;
     points->dense = points->dense && (joined_.dense || k + Length(D()) <= joined_.points);
   }
 
   static HWY_INLINE VI ImagesOf(const Points& points) {
-    if constexpr (kJoined) return hn::LoadU(DI(), points.image);
+    if constexpr (kJoined) return LoadImages(DI(), points.image, points.count);
     return hn::Zero(DI());
   }
 
@@ -460,7 +438,7 @@ class DirectSampling {
   Source source_;
   PointStrides output_at_;
   struct Nothing {};
-  std::conditional_t<kJoined, JoinedImages, Nothing> joined_;
+  std::conditional_t<kJoined, JoinedImages<int64_t{kLanes}>, Nothing> joined_;
 };
 
 template <bool kPairs, bool kJoined, class Params>

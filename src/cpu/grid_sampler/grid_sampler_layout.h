@@ -261,8 +261,47 @@ class Trial {
   int32_t pause_ = 0;
 };
 
-// Points of an image whose vectors may go on with the next image's.
+// Images of few points may be joined: their points are numbered through all images, so that a
+// vector or a batch of up to kJoinedBatch points goes on with the next image's.
 inline constexpr int64_t kMostJoinedPoints = 128;
+inline constexpr int64_t kJoinedBatch = 64;
+
+// Whether images have so few points that vectors of their own, of 16 lanes, would be empty in part.
+// What joining prepares takes as long as some vectors.
+inline bool JoiningPays(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kSize = int64_t{kGroup};
+  const int64_t points = s.oh * s.ow;
+  const int64_t apart = s.n * ((points + kSize - 1) / kSize);
+  const int64_t joined = (s.n * points + kSize - 1) / kSize;
+  return points <= kMostJoinedPoints && apart >= joined + 8;
+}
+
+// Whether all points of a grid, or of gridGrad, follow each other.
+inline bool HasJoinedPairs(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
+  return stride[0] == 2 * s.oh * s.ow && HasDensePairs(GridPointsOf(s, stride));
+}
+
+// Whether offsets from the image of a batch's first point reach all elements of its last one's.
+inline bool HasJoinedImages(const ops::GridSampler2DShape& s,
+                            const std::array<int64_t, 4>& stride) {
+  constexpr int64_t kMost = int64_t{1} << 29;
+  return stride[0] >= 0 && stride[0] <= kMost / (kJoinedBatch / (s.oh * s.ow) + 1) &&
+         (s.h - 1) * stride[2] + s.w - 1 < kMost;
+}
+
+// Whether points are so few that gathering their taps costs less than rearranging the images.
+inline bool IsSparse(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kPixelsPerPoint = 16;
+  return s.oh * s.ow * kPixelsPerPoint <= s.h * s.w;
+}
+
+// Joined images as a single one.
+inline ops::GridSampler2DShape JoinedShape(const ops::GridSampler2DShape& s) {
+  ops::GridSampler2DShape all = s;
+  all.n = 1;
+  all.oh *= s.n;
+  return all;
+}
 
 // Pieces of work of a loop over all images' points that may be computed in any order.
 struct PointChunks {

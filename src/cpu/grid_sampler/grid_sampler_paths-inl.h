@@ -24,13 +24,15 @@ void RunPath(const ops::GridSampler2DBackwardParams& params, const SlabGeometry&
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const PlanarGeometry& planes,
              void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const PointChunks& chunks,
+void RunPath(const ops::GridSampler2DBackwardParams& params, const PointGathers& gathers,
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry& strips,
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& cells,
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& strips,
+             void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams& params, const JoinedGeometry& images,
              void* workspace);
 
 void RunPath(const ops::GridSampler3DParams& params, const PointGathers& gathers, void* workspace);

@@ -28,39 +28,20 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation) {
 // Elements of input and output below which the slab's stages alone cost more than either.
 constexpr int64_t kTinyElements = 16384;
 
-// Whether images have so few points that vectors of their own, of 16 lanes, would be empty in part,
-// and offsets from a vector's first image reach its last one's elements. What joining prepares
-// takes as long as some vectors.
-bool JoiningPays(const ops::GridSampler2DParams& p) {
-  const auto& s = p.shape;
-  const int64_t points = s.oh * s.ow;
-  constexpr int64_t kSize = int64_t{kGroup};
-  constexpr int64_t kMost = int64_t{1} << 29;
-  const int64_t apart = s.n * ((points + kSize - 1) / kSize);
-  const int64_t joined = (s.n * points + kSize - 1) / kSize;
-  if (points > kMostJoinedPoints || apart < joined + 8) return false;
-  return p.grid_stride[0] == 2 * points && HasDensePairs(GridPointsOf(s, p.grid_stride)) &&
-         p.input_stride[0] >= 0 && p.input_stride[0] <= kMost / (kSize / points + 1) &&
-         (s.h - 1) * p.input_stride[2] + s.w - 1 < kMost;
-}
-
 std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p, bool forced) {
   const auto& s = p.shape;
   const bool pairs = ServesPairs(s, p.input_stride);
   if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
   if (!forced && !tiny) {
-    if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
+    if (s.c > MaxDirectChannels(s.interpolation) && !(pairs && IsSparse(s))) return std::nullopt;
     // Strided elements of 16 bits are read one by one.
     if (!pairs && (s.c > 4 || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
   }
-  if (pairs && JoiningPays(p)) {
-    ops::GridSampler2DShape all = s;
-    all.n = 1;
-    all.oh *= s.n;
-    return GridSampler2DPlan{{.way = PointGathers{PointChunksOf(all), pairs, true}}};
-  }
-  return GridSampler2DPlan{{.way = PointGathers{PointChunksOf(s), pairs, false}}};
+  const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
+                      HasJoinedImages(s, p.input_stride);
+  const PointChunks chunks = PointChunksOf(joined ? JoinedShape(s) : s);
+  return GridSampler2DPlan{{.way = PointGathers{chunks, pairs, joined}}};
 }
 
 std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p, bool /*forced*/) {

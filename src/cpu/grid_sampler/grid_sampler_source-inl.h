@@ -8,12 +8,14 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_window-inl.h"
+#include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
 
 #if PORTACL_HWY_TARGET
@@ -36,6 +38,56 @@ HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64
     ReadPoints<kAxes>(d, grid_at, grid, p, count, Axes(x, y, z));
     use(p, count, x, y, z);
   }
+}
+
+// ---- joined images
+// --------------------------------------------------------------------------------
+
+// Of kLength points that begin with point k of an image: their images, and their elements of a
+// tensor of values, from [k] on, as offsets from that image's.
+template <int64_t kLength>
+struct JoinedImages {
+  int64_t points;  // of an image
+  bool dense;      // values of all images follow each other
+  int32_t image[kMostJoinedPoints + kLength];
+  int64_t value[kMostJoinedPoints + kLength];
+  int64_t point_elements;  // of the images, for each point
+  int64_t fetched;         // elements that so many points are fetched ahead, or 0
+
+  // The strides are of a tensor of images and of that of values, which is of the points `value_at`.
+  void Prepare(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& image_stride,
+               const std::array<int64_t, 4>& value_stride, const PointStrides& value_at) {
+    points = s.oh * s.ow;
+    dense = s.c == 1 && value_stride[0] == points && value_at.flat && value_at.pixel_stride == 1;
+    const bool most_lines = points * 32 >= s.h * s.w;
+    point_elements = image_stride[0] / points;
+    fetched = most_lines ? image_stride[0] * kLength / points : 0;
+    int64_t n = 0;
+    int64_t point = 0;
+    for (int64_t k = 0; k < points + kLength; ++k) {
+      image[k] = static_cast<int32_t>(n * image_stride[0]);
+      value[k] = n * value_stride[0] + value_at.OffsetOf(point);
+      if (++point < points) continue;
+      point = 0;
+      ++n;
+    }
+  }
+
+  // Where points read most lines of the images: those for the points two vectors behind point k of
+  // the image at `from`, which no prefetcher finds.
+  template <class T>
+  HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
+    const int64_t first = k * point_elements + 2 * fetched;
+    for (int64_t i = 0; i < fetched; i += int64_t{64 / sizeof(T)}) FetchElement<3>(from, first + i);
+  }
+};
+
+// Each lane's image. Behind the last of `count` points is none.
+template <class DI>
+HWY_INLINE hn::Vec<DI> LoadImages(DI di, const int32_t* image, int64_t count) {
+  const auto images = hn::LoadU(di, image);
+  if (HWY_LIKELY(count == Length(di))) return images;
+  return hn::IfThenElseZero(hn::FirstN(di, static_cast<size_t>(count)), images);
 }
 
 // ---- elements -----------------------------------------------------------------------------------
