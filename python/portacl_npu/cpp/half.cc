@@ -29,16 +29,21 @@ bool HasHalf(const IValue& value) {
 
 bool MissesHalf(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
-  return text.find("not implemented for 'Half'") != std::string::npos ||
-         text.find("not implemented for 'BFloat16'") != std::string::npos;
+  for (const char* words : {"not implemented for 'Half'", "not implemented for 'BFloat16'",
+                            "Unsupported datatype for add_relu"}) {
+    if (text.find(words) != std::string::npos) return true;
+  }
+  return false;
 }
 
 // Operators whose CPU kernels round every intermediate result to half precision, where a device
 // computes in float, or are a hundred times slower than in float on processors that lack it.
 bool RunsInFloat(const c10::OperatorHandle& op) {
   static const auto& names = *new std::unordered_set<std::string_view>{
-      "aten::_convolution", "aten::binary_cross_entropy_with_logits", "aten::convolution",
-      "aten::convolution_backward", "aten::prod"};
+      "aten::_adaptive_avg_pool3d", "aten::_convolution", "aten::adaptive_avg_pool3d",
+      "aten::addbmm", "aten::addbmm_", "aten::addr", "aten::addr_",
+      "aten::binary_cross_entropy_with_logits", "aten::convolution", "aten::convolution_backward",
+      "aten::linalg_cross", "aten::logit", "aten::logit_", "aten::prod", "aten::special_ndtr"};
   return names.count(op.schema().name()) > 0;
 }
 

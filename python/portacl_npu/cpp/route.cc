@@ -114,7 +114,9 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   std::optional<Report> report;
   if (C10_UNLIKELY(Watched())) report.emplace(op, stack->data() + first);
   Borrowed borrowed(name.c_str(), /*flat=*/false);
-  if (C10_UNLIKELY(name == "aten::copy_")) borrowed.AllowSeveralDevices();
+  if (C10_UNLIKELY(with_hosts_ && (name == "aten::copy_" || name == "aten::_foreach_copy_"))) {
+    borrowed.AllowSeveralDevices();
+  }
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToCpu(&(*stack)[i]);
   const c10::Device device = borrowed.ChooseDevice();
   TORCH_CHECK(with_hosts_ || !borrowed.has_host_tensors(),
