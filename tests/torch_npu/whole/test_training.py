@@ -366,3 +366,22 @@ def test_products_of_a_type_of_their_own():
     add = torch.randn(3, 5)
     out = torch.addmm(add.npu(), a[0].npu(), b[0].npu(), out_dtype=torch.float32, beta=2)
     close(out, 2 * add + a[0].float() @ b[0].float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_largest_differences_have_gradients_in_half_precision(dtype):
+    def gradient(device, function, *tensors):
+        leaves = [x.to(device).requires_grad_() for x in tensors]
+        return torch.autograd.grad(function(*leaves).sum(), leaves)
+
+    x, y = torch.randn(5, 7).to(dtype), torch.randn(4, 7).to(dtype)
+    for function, tensors in ((lambda a, b: torch.cdist(a, b, torch.inf), (x, y)),
+                              (lambda a: torch.pdist(a, torch.inf), (x,))):
+        found = gradient("npu", function, *tensors)
+        expected = gradient("cpu", function, *(t.float() for t in tensors))
+        close(found, [t.to(dtype) for t in expected], 0)
+
+
+def test_inverses_in_half_precision():
+    x = (torch.randn(3, 3) + 4 * torch.eye(3)).half()
+    close(torch.inverse(x.npu()), torch.inverse(x.float()).half(), 1e-3)
