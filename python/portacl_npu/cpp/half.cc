@@ -1,4 +1,4 @@
-// Half precision in float: widened arguments, narrowed results.
+// Half precision in float: widened arguments, narrowed results. And class numbers of int32.
 #include "half.h"
 
 #include <ATen/ATen.h>
@@ -45,6 +45,21 @@ bool RunsInFloat(const c10::OperatorHandle& op) {
       "aten::addbmm", "aten::addbmm_", "aten::addr", "aten::addr_",
       "aten::binary_cross_entropy_with_logits", "aten::convolution", "aten::convolution_backward",
       "aten::linalg_cross", "aten::logit", "aten::logit_", "aten::prod", "aten::special_ndtr"};
+  return names.count(op.schema().name()) > 0;
+}
+
+bool IsInt32(const IValue& value) {
+  return value.isTensor() && value.toTensor().defined() &&
+         value.toTensor().scalar_type() == at::kInt;
+}
+
+// Losses whose classes a device takes as int32 too, where the CPU wants int64.
+bool WantsLongClasses(const c10::OperatorHandle& op) {
+  static const auto& names = *new std::unordered_set<std::string_view>{
+      "aten::multi_margin_loss", "aten::multi_margin_loss_backward",
+      "aten::multilabel_margin_loss_backward", "aten::multilabel_margin_loss_forward",
+      "aten::nll_loss2d_backward", "aten::nll_loss2d_forward", "aten::nll_loss_backward",
+      "aten::nll_loss_forward"};
   return names.count(op.schema().name()) > 0;
 }
 
@@ -138,8 +153,16 @@ class Widened {
 void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
   const auto count = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
-  bool half = false;
-  for (auto each = stack->end() - count; each != stack->end(); ++each) half |= HasHalf(*each);
+  bool half = false, int32 = false;
+  for (auto each = stack->end() - count; each != stack->end(); ++each) {
+    half |= HasHalf(*each);
+    int32 |= IsInt32(*each);
+  }
+  if (C10_UNLIKELY(int32) && WantsLongClasses(op)) {
+    for (auto each = stack->end() - count; each != stack->end(); ++each) {
+      if (IsInt32(*each)) *each = each->toTensor().to(at::kLong);
+    }
+  }
   if (C10_LIKELY(!half)) {
     op.redispatchBoxed(kCpu, stack);
     return;

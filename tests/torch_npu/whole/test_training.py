@@ -385,3 +385,16 @@ def test_largest_differences_have_gradients_in_half_precision(dtype):
 def test_inverses_in_half_precision():
     x = (torch.randn(3, 3) + 4 * torch.eye(3)).half()
     close(torch.inverse(x.npu()), torch.inverse(x.float()).half(), 1e-3)
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "multi_margin_loss", "multilabel_margin_loss"])
+def test_classes_of_a_loss_may_be_int32(name):
+    x = torch.randn(3, 4)
+    classes = torch.tensor([[1, 3, -1, 0]] * 3) if "label" in name else torch.tensor([1, 3, 0])
+
+    def run(device, dtype):
+        leaf = x.to(device).requires_grad_()
+        loss = getattr(F, name)(leaf, classes.to(device).to(dtype))
+        return loss, *torch.autograd.grad(loss, leaf)
+
+    close(run("npu", torch.int32), run("cpu", torch.int64))
