@@ -133,7 +133,7 @@ def _gating_top_k(
 
 def _pieces(group_list: Any, group_list_type: int) -> list[int]:
     """Return the lengths of the groups."""
-    numbers = [int(n) for n in (group_list.tolist() if hasattr(group_list, "tolist") else group_list)]
+    numbers = [int(n) for n in group_list]
     if group_list_type == 1:
         return numbers
     return [end - begin for begin, end in zip([0, *numbers], numbers)]
@@ -187,10 +187,8 @@ def _grouped_matmul(
     lengths = None
     if group_list is not None and len(parts) == 1:
         lengths = _pieces(group_list, group_list_type or 0)
-        parts = list(parts[0].split_with_sizes(lengths, 1 if group_type == 2 else 0)
-                     if sum(lengths) == parts[0].size(1 if group_type == 2 else 0)
-                     else parts[0].narrow(1 if group_type == 2 else 0, 0, sum(lengths))
-                     .split_with_sizes(lengths, 1 if group_type == 2 else 0))
+        axis = 1 if group_type == 2 else 0
+        parts = list(parts[0].narrow(axis, 0, sum(lengths)).split_with_sizes(lengths, axis))
         if group_type == 2:
             weights = list(weights[0].narrow(0, 0, sum(lengths)).split_with_sizes(lengths))
     if len(parts) != len(weights):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 
-
 _StreamOfDevice = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int)
 
 

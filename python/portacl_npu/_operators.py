@@ -33,8 +33,8 @@ _OTHER_TENSORS = (
     *("_dyn_quant", "q_per_channel", "q_scale", "q_zero_point", "int_repr", "from_file"),
 )
 
-# Parts of names of operators that take CPU tensors (indices, lengths, one number for each tensor of a
-# list) beside the device's.
+# Parts of names of operators that take CPU tensors (indices, lengths, a number for each tensor)
+# beside the device's.
 _WITH_HOSTS = (
     *("index", "pack", "lstm", "gru", "rnn", "tensor_split", "_foreach_copy"),
     *("_foreach_addcmul.Tensor", "_foreach_addcmul_.Tensor"),

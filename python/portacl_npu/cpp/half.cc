@@ -3,9 +3,10 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace portacl_npu {
@@ -29,23 +30,48 @@ bool HasHalf(const IValue& value) {
 
 bool MissesHalf(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
-  for (const char* words : {"not implemented for 'Half'", "not implemented for 'BFloat16'",
-                            "Unsupported datatype for add_relu",
-                            "linalg.inv: Low precision dtypes not supported"}) {
+  for (const char* words :
+       {"not implemented for 'Half'", "not implemented for 'BFloat16'",
+        "Unsupported datatype for add_relu", "linalg.inv: Low precision dtypes not supported"}) {
     if (text.find(words) != std::string::npos) return true;
   }
   return false;
 }
 
+// `names`: sorted, without the namespace aten.
+bool IsOneOf(const c10::OperatorHandle& op, std::span<const std::string_view> names) {
+  std::string_view name = op.schema().name();
+  constexpr std::string_view kSpace = "aten::";
+  if (name.substr(0, kSpace.size()) != kSpace) return false;
+  name.remove_prefix(kSpace.size());
+  return std::binary_search(names.begin(), names.end(), name);
+}
+
 // Operators whose CPU kernels round every intermediate result to half precision, where a device
 // computes in float, or are a hundred times slower than in float on processors that lack it.
 bool RunsInFloat(const c10::OperatorHandle& op) {
-  static const auto& names = *new std::unordered_set<std::string_view>{
-      "aten::_adaptive_avg_pool3d", "aten::_convolution", "aten::adaptive_avg_pool3d",
-      "aten::addbmm", "aten::addbmm_", "aten::addr", "aten::addr_",
-      "aten::binary_cross_entropy_with_logits", "aten::convolution", "aten::convolution_backward",
-      "aten::linalg_cross", "aten::logit", "aten::logit_", "aten::prod", "aten::special_ndtr"};
-  return names.count(op.schema().name()) > 0;
+  static constexpr std::string_view kNames[] = {"_adaptive_avg_pool3d",
+                                                "_convolution",
+                                                "_slow_conv2d_forward",
+                                                "adaptive_avg_pool3d",
+                                                "addbmm",
+                                                "addbmm_",
+                                                "addr",
+                                                "addr_",
+                                                "binary_cross_entropy_with_logits",
+                                                "convolution",
+                                                "convolution_backward",
+                                                "linalg_cross",
+                                                "logit",
+                                                "logit_",
+                                                "prod",
+                                                "slow_conv3d_forward",
+                                                "slow_conv_dilated2d",
+                                                "slow_conv_dilated3d",
+                                                "slow_conv_transpose2d",
+                                                "slow_conv_transpose3d",
+                                                "special_ndtr"};
+  return IsOneOf(op, kNames);
 }
 
 bool IsInt32(const IValue& value) {
@@ -55,12 +81,15 @@ bool IsInt32(const IValue& value) {
 
 // Losses whose classes a device takes as int32 too, where the CPU wants int64.
 bool WantsLongClasses(const c10::OperatorHandle& op) {
-  static const auto& names = *new std::unordered_set<std::string_view>{
-      "aten::multi_margin_loss", "aten::multi_margin_loss_backward",
-      "aten::multilabel_margin_loss_backward", "aten::multilabel_margin_loss_forward",
-      "aten::nll_loss2d_backward", "aten::nll_loss2d_forward", "aten::nll_loss_backward",
-      "aten::nll_loss_forward"};
-  return names.count(op.schema().name()) > 0;
+  static constexpr std::string_view kNames[] = {"multi_margin_loss",
+                                                "multi_margin_loss_backward",
+                                                "multilabel_margin_loss_backward",
+                                                "multilabel_margin_loss_forward",
+                                                "nll_loss2d_backward",
+                                                "nll_loss2d_forward",
+                                                "nll_loss_backward",
+                                                "nll_loss_forward"};
+  return IsOneOf(op, kNames);
 }
 
 // The position of the argument that says what type the result has; the number of arguments where

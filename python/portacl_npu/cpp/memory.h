@@ -50,7 +50,8 @@ void ReportCall(const char* name, const char* tensors, double microseconds);
 
 // Whether a stream records a graph; of null, whether any stream does.
 bool Records(void* stream);
-// Puts run(data) on a stream; a graph that it records runs it in each replay. `release` gets `data`.
+// Puts run(data) on a stream; a graph that it records runs it in each replay. `release` gets
+// `data`.
 void Launch(void* stream, const char* (*run)(void*), void (*release)(void*), void* data);
 
 }  // namespace portacl_npu

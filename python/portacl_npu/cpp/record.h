@@ -1,8 +1,8 @@
 // Routed operators on a stream that records a graph of the device (torch.npu.NPUGraph).
 //
-// Such an operator runs once while the graph is recorded, for the shapes of its results, and again in
-// every replay, in the stream's order, on the same memory. A graph keeps the tensors of its routed
-// operators alive.
+// Such an operator runs once while the graph is recorded, for the shapes of its results, and again
+// in every replay, in the stream's order, on the same memory. A graph keeps the tensors of its
+// routed operators alive.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -28,8 +28,8 @@ bool CanReplay(const c10::OperatorHandle& op);
 using RunOperator = void (*)(const c10::OperatorHandle& op, c10::Device device, size_t first,
                              torch::jit::Stack* stack);
 
-// Has the graph run the operator in each replay. `arguments`: as tensors of the CPU; `results`: those of
-// the call just made, as tensors of the device.
+// Has the graph run the operator in each replay. `arguments`: as tensors of the CPU; `results`:
+// those of the call just made, as tensors of the device.
 void Record(void* stream, const c10::OperatorHandle& op, c10::Device device, RunOperator run,
             torch::jit::Stack arguments, const c10::IValue* results, size_t count,
             const Borrowed& borrowed);
