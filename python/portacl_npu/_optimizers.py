@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -25,7 +26,8 @@ def _adam(
 ) -> Any:
     weights, m, v = out
     _moments(m, v, grad, beta1, beta2)
-    step = lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
+    rest = 1 - beta1_power
+    step = lr * (1 - beta2_power) ** 0.5 / rest if rest else math.nan
     move = m * beta1 + (1 - beta1) * grad if use_nesterov else m
     weights.addcdiv_(move, v.sqrt().add_(epsilon), value=-step)
     return weights, m, v

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ bool RunsInFloat(const c10::OperatorHandle& op) {
                                                 "linalg_cross",
                                                 "logit",
                                                 "logit_",
+                                                "nll_loss2d_forward",
+                                                "nll_loss_forward",
                                                 "prod",
                                                 "slow_conv3d_forward",
                                                 "slow_conv_dilated2d",
@@ -103,13 +106,13 @@ size_t PositionOfDType(const c10::OperatorHandle& op) {
   return at;
 }
 
-// Gradients that look for the elements which the saved result came from: a rounded one hides them.
+// Gradients that look for the element which a largest distance came from: a rounded one hides it.
 void CalculateAgain(const c10::OperatorHandle& op, Stack* wide) {
   const std::string& name = op.schema().name();
-  if (name == "aten::_cdist_backward") {
+  if (name == "aten::_cdist_backward" && std::isinf(wide->at(3).toDouble())) {
     wide->at(4) = at::_cdist_forward(wide->at(1).toTensor(), wide->at(2).toTensor(),
                                      wide->at(3).toDouble(), std::nullopt);
-  } else if (name == "aten::_pdist_backward") {
+  } else if (name == "aten::_pdist_backward" && std::isinf(wide->at(2).toDouble())) {
     wide->at(3) = at::_pdist_forward(wide->at(1).toTensor(), wide->at(2).toDouble());
   }
 }
