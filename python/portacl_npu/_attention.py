@@ -254,8 +254,202 @@ def _prompt_attention(
     return _as_layout(out, input_layout)
 
 
+def _fusion_attention_v3(*arguments: Any, **more: Any) -> Any:
+    # Without the three numbers that repeat a dropout, with a tensor of none for them.
+    out, maxima, sums, nothing, *_ = _fusion_attention(*arguments, **more)
+    return out, maxima, sums, nothing, nothing.clone(), nothing.clone()
+
+
+def _pages(cache: Any, table: Any, length: int, heads: int) -> Any:
+    """Return the first ``length`` rows of a sequence in a cache of pages, heads first."""
+    import torch
+
+    block = cache.size(-2) if cache.dim() == 4 else cache.size(1)
+    pages = cache[table[: -(-length // block)].long()]
+    if pages.dim() == 3:  # (pages, rows, heads * width)
+        pages = pages.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return torch.cat(list(pages.unbind(0)), 1)[:, :length]
+
+
+def _infer(
+    name: str,
+    query: Any,
+    key: Any,
+    value: Any,
+    heads: int,
+    kv_heads: int,
+    layout: str,
+    *,
+    lengths: Any,
+    lengths_kv: Any,
+    table: Any,
+    mask: Any,
+    bias: Any,
+    **settings: Any,
+) -> Any:
+    """Attend sequence by sequence: each may have a length of its own, and pages of a cache."""
+    import torch
+
+    kv_heads = kv_heads or heads
+    inner = "BNSD" if layout == "BNSD_BSND" else layout
+    if inner not in _LAYOUTS:
+        raise NotImplementedError(f"npu::{name}: input_layout {layout!r} is none of {_LAYOUTS}")
+    packed = inner == "TND"
+    if packed:
+        queries = [query[a:b].transpose(0, 1) for a, b in _pieces(list(map(int, lengths)))]
+    else:
+        queries = list(_heads_first(query, inner, heads).unbind(0))
+
+    def sequences(x: Any) -> list[Any]:
+        if table is not None:
+            return [
+                _pages(x, table[i], int(length), kv_heads) for i, length in enumerate(lengths_kv)
+            ]
+        if packed:
+            return [x[a:b].transpose(0, 1) for a, b in _pieces(list(map(int, lengths_kv)))]
+        return list(_heads_first(x, inner, kv_heads).unbind(0))
+
+    def length_of(given: Any, place: int, whole: int) -> int:
+        if given is None or packed or len(given) == 0:
+            return whole
+        return int(given[place if len(given) > 1 else 0])
+
+    def part(x: Any, place: int, rows: int, columns: int) -> Any:
+        if x is None or settings["mode"] in (2, 3, 4):
+            return x
+        while x.dim() < 4:
+            x = x.unsqueeze(1 if x.dim() == 2 and rows == 1 and x.size(0) == len(queries) else 0)
+        return x[place if x.size(0) > 1 else 0][:, :rows, :columns].unsqueeze(0)
+
+    outs, sums = [], []
+    for i, (q, k, v) in enumerate(zip(queries, sequences(key), sequences(value))):
+        rows, columns = length_of(lengths, i, q.size(1)), length_of(lengths_kv, i, k.size(1))
+        out, top, total = _attend(
+            *(x[:, :n].unsqueeze(0) for x, n in ((q, rows), (k, columns), (v, columns))),
+            mask=part(mask, i, rows, columns),
+            bias=None if bias is None else bias[i if bias.size(0) > 1 else 0][:, :rows, :columns],
+            bias_first=False,
+            **settings,
+        )
+        pad = (0, 0, 0, q.size(1) - rows)
+        outs.append(torch.nn.functional.pad(out.squeeze(0), pad))
+        sums.append(torch.nn.functional.pad((total.log() + top).squeeze(0), pad))
+    if packed:
+        return (torch.cat([x.transpose(0, 1) for x in each]) for each in (outs, sums))
+    shape = "BSND" if layout == "BNSD_BSND" else inner
+    return _as_layout(torch.stack(outs), shape), torch.stack(sums)
+
+
+def _incre_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    *,
+    atten_mask: Any = None,
+    pse_shift: Any = None,
+    actual_seq_lengths: Any = None,
+    block_table: Any = None,
+    num_heads: int = 1,
+    scale_value: float = 1.0,
+    input_layout: str = "BSH",
+    num_key_value_heads: int = 0,
+    block_size: int = 0,
+    inner_precise: int = 1,
+    **others: Any,
+) -> Any:
+    name = "npu_incre_flash_attention"
+    _refuse(name, **others)
+    out, _ = _infer(
+        name, query, key, value, num_heads, num_key_value_heads, input_layout,
+        lengths=None, lengths_kv=actual_seq_lengths, table=block_table, mask=atten_mask,
+        bias=pse_shift, scale=scale_value, mode=1,
+    )  # fmt: skip
+    return out
+
+
+def _infer_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    *,
+    pse_shift: Any = None,
+    atten_mask: Any = None,
+    actual_seq_lengths: Any = None,
+    actual_seq_lengths_kv: Any = None,
+    block_table: Any = None,
+    num_heads: int = 1,
+    scale: float = 1.0,
+    pre_tokens: int = _ALL,
+    next_tokens: int = _ALL,
+    input_layout: str = "BSH",
+    num_key_value_heads: int = 0,
+    sparse_mode: int = 0,
+    inner_precise: int = 0,
+    block_size: int = 0,
+    antiquant_mode: int = 0,
+    key_antiquant_mode: int = 0,
+    value_antiquant_mode: int = 0,
+    softmax_lse_flag: bool = False,
+    **others: Any,
+) -> Any:
+    import torch
+
+    name = "npu_fused_infer_attention_score"
+    _refuse(name, **others)
+    out, sums = _infer(
+        name, query, key, value, num_heads, num_key_value_heads, input_layout,
+        lengths=actual_seq_lengths, lengths_kv=actual_seq_lengths_kv, table=block_table,
+        mask=atten_mask, bias=pse_shift, scale=scale,
+        mode=1 if sparse_mode == 0 else sparse_mode, before=pre_tokens, after=next_tokens,
+    )  # fmt: skip
+    return out, sums if softmax_lse_flag else torch.zeros(1, device=query.device)
+
+
+def _infer_attention_v2(
+    query: Any,
+    key: Any,
+    value: Any,
+    *,
+    actual_seq_qlen: Any = None,
+    actual_seq_kvlen: Any = None,
+    num_query_heads: int = 1,
+    softmax_scale: float = 1.0,
+    return_softmax_lse: bool = False,
+    query_quant_mode: int = 0,
+    key_quant_mode: int = 0,
+    value_quant_mode: int = 0,
+    **others: Any,
+) -> Any:
+    return _infer_attention(
+        query,
+        key,
+        value,
+        actual_seq_lengths=actual_seq_qlen,
+        actual_seq_lengths_kv=actual_seq_kvlen,
+        num_heads=num_query_heads,
+        scale=softmax_scale,
+        softmax_lse_flag=return_softmax_lse,
+        **others,
+    )
+
+
+def _attention_update(lse: Any, local_out: Any, update_type: int) -> Any:
+    import torch
+
+    sums = torch.stack(list(lse)).float()
+    whole = sums.logsumexp(0)
+    outs = torch.stack([x.float() for x in local_out])
+    out = (outs * (sums - whole).exp().unsqueeze(-1)).sum(0).to(local_out[0].dtype)
+    return out, whole if update_type == 1 else whole.new_empty(0)
+
+
 OPERATORS = {
     "npu_fusion_attention": _fusion_attention,
+    "npu_fusion_attention_v3": _fusion_attention_v3,
+    "npu_incre_flash_attention": _incre_attention,
+    "npu_fused_infer_attention_score": _infer_attention,
+    "npu_fused_infer_attention_score_v2": _infer_attention_v2,
+    "npu_attention_update": _attention_update,
     "npu_fusion_attention_v2": _fusion_attention_v2,
     "npu_prompt_flash_attention": _prompt_attention,
 }

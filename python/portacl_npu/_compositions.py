@@ -5,17 +5,32 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from . import _attention, _cells, _layers, _sync_batch_norm
+from . import (
+    _attention,
+    _boxes,
+    _cells,
+    _experts,
+    _gradients,
+    _layers,
+    _optimizers,
+    _products,
+    _sync_batch_norm,
+)
 
 _libraries: list[Any] = []
 
 # Namespace, operators, and whether autograd follows them by their parts.
 _TABLES: tuple[tuple[str, dict[str, Any], bool], ...] = (
     ("aten", _cells.OPERATORS, False),
+    ("aten", _products.OPERATORS, False),
     ("aten", _sync_batch_norm.ATEN, False),
     ("npu", _sync_batch_norm.NPU, False),
     ("npu", _layers.OPERATORS, True),
     ("npu", _attention.OPERATORS, True),
+    ("npu", _boxes.OPERATORS, True),
+    ("npu", _experts.OPERATORS, True),
+    ("npu", _gradients.OPERATORS, False),
+    ("npu", _optimizers.OPERATORS, False),
 )
 
 
@@ -25,25 +40,54 @@ def _exists(space: str, name: str) -> bool:
     return bool(torch._C._dispatch_has_kernel(f"{space}::{name}"))
 
 
+def _into(space: str, name: str) -> str | None:
+    """Name the operator that writes the one result of ``name`` into ``out``, if there is one."""
+    import torch
+
+    base, _, overload = name.partition(".")
+    more = f"{overload}_out" if overload else "out"
+    if not _exists(space, f"{base}.{more}"):
+        return None
+    last = torch._C._get_schema(f"{space}::{base}", more).arguments[-1]
+    return f"{base}.{more}" if last.name == "out" and str(last.type) == "Tensor" else None
+
+
+def _write_into(function: Any) -> Any:
+    def run(*arguments: Any, out: Any, **more: Any) -> Any:
+        result = function(*arguments, **more)
+        return out.resize_(result.shape).copy_(result)
+
+    return run
+
+
+def _operators() -> list[tuple[str, str, Any, bool]]:
+    """Return namespace, name, function and whether autograd follows its parts, of this plugin's."""
+    found = []
+    for space, table, differentiable in _TABLES:
+        for name, function in table.items():
+            if not _exists(space, name):  # of another version of the plugin
+                continue
+            found.append((space, name, function, differentiable))
+            into = _into(space, name)
+            if into is not None and into not in table:
+                found.append((space, into, _write_into(function), False))
+    return found
+
+
 def names() -> list[str]:
     """Return the operators that get a kernel here, with their namespaces."""
-    return [
-        f"{space}::{name}" for space, table, _ in _TABLES for name in table if _exists(space, name)
-    ]
+    return [f"{space}::{name}" for space, name, _, _ in _operators()]
 
 
 def register() -> None:
     """Register them for the device."""
     import torch
 
-    for space, table, differentiable in _TABLES:
-        library = torch.library.Library(space, "IMPL")
-        override = "allow_override" in inspect.signature(library.impl).parameters
-        more = {"allow_override": True} if override else {}
-        for name, function in table.items():
-            if not _exists(space, name):  # of another version of the plugin
-                continue
-            library.impl(name, function, "PrivateUse1", **more)
-            if differentiable:
-                library.impl(name, function, "AutogradPrivateUse1", **more)
-        _libraries.append(library)
+    libraries = {space: torch.library.Library(space, "IMPL") for space in ("aten", "npu")}
+    _libraries.extend(libraries.values())
+    override = "allow_override" in inspect.signature(libraries["npu"].impl).parameters
+    more = {"allow_override": True} if override else {}
+    for space, name, function, differentiable in _operators():
+        libraries[space].impl(name, function, "PrivateUse1", **more)
+        if differentiable:
+            libraries[space].impl(name, function, "AutogradPrivateUse1", **more)

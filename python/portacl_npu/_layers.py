@@ -261,6 +261,224 @@ def _scatter_nd_update(x: Any, indices: Any, updates: Any) -> Any:
     return _scatter_nd_update_in_place(x.clone(), indices, updates)
 
 
+def _named_max(x: Any, dim: str, keepdim: bool = False) -> Any:
+    return _max(x, x.names.index(dim), keepdim)
+
+
+def _named_min(x: Any, dim: str, keepdim: bool = False) -> Any:
+    return _min(x, x.names.index(dim), keepdim)
+
+
+def _one_hot(
+    x: Any, num_classes: int = -1, depth: int = 1, on_value: Any = 1, off_value: Any = 0
+) -> Any:
+    import torch
+
+    classes = torch.arange(depth, dtype=x.dtype, device=x.device)
+    equal = (x.unsqueeze(-1) == classes).movedim(-1, num_classes)
+    return torch.where(equal, float(on_value), float(off_value))
+
+
+def _indexing(
+    x: Any,
+    begin: list[int],
+    end: list[int],
+    strides: list[int],
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Any:
+    places: list[Any] = []
+    for axis, (first, last, step) in enumerate(zip(begin, end, strides)):
+        bit = 1 << axis
+        if ellipsis_mask & bit:
+            places.append(Ellipsis)
+        elif new_axis_mask & bit:
+            places.append(None)
+        elif shrink_axis_mask & bit:
+            places.append(first)
+        elif step < 1:
+            raise _unsupported("npu_indexing", f"a stride of {step}")
+        else:
+            places.append(slice(None if begin_mask & bit else first,
+                                None if end_mask & bit else last, step))
+    return x[tuple(places)].clone()
+
+
+def _stride_copy(x: Any, shape: list[int], stride: list[int], storage_offset: Any) -> Any:
+    return x.as_strided(shape, stride, int(storage_offset)).clone()
+
+
+def _scatter(x: Any, indices: Any, updates: Any, dim: int) -> Any:
+    if indices.dim() < x.dim():
+        indices, updates = indices.unsqueeze(dim), updates.unsqueeze(dim)
+    return x.scatter(dim, indices.long(), updates)
+
+
+def _masked_fill_range(x: Any, start: Any, end: Any, value: Any, axis: int = -1) -> Any:
+    import torch
+
+    out, axis = x.clone(), axis % x.dim()
+    places = torch.arange(x.size(axis), device=x.device)
+    for first, last, each in zip(start, end, value):
+        inside = (places >= first.unsqueeze(-1)) & (places < last.unsqueeze(-1))
+        if axis == x.dim() - 1 and inside.size(0) == x.size(0) and x.dim() > 1:
+            mask = inside.view(inside.size(0), *[1] * (x.dim() - 2), -1)
+        else:
+            mask = inside.any(0).view([-1 if i == axis else 1 for i in range(x.dim())])
+        out = torch.where(mask, each.to(out.dtype), out)
+    return out
+
+
+def _packed(bits: Any) -> Any:
+    """Return eight bits a byte, the first one lowest."""
+    import torch
+
+    powers = torch.tensor([1 << i for i in range(8)], dtype=torch.int32, device=bits.device)
+    return (bits.view(-1, 8).int() * powers).sum(1).to(torch.uint8)
+
+
+def _unpacked(packed: Any) -> Any:
+    import torch
+
+    shifts = torch.arange(8, dtype=torch.int32, device=packed.device)
+    return ((packed.reshape(-1, 1).int() >> shifts) & 1).flatten().bool()
+
+
+def _sign_bits_pack(x: Any, size: int) -> Any:
+    import torch.nn.functional as F
+
+    return _packed(F.pad(x >= 0, (0, -x.numel() % 8))).view(size, -1)
+
+
+def _sign_bits_unpack(x: Any, size: int, dtype: Any) -> Any:
+    return (_unpacked(x).to(dtype) * 2 - 1).view(size, -1)
+
+
+def _bits_to_keep(x: Any, p: float) -> Any:
+    """Return a bit for each element, packed in blocks of 16 bytes, as the plugin's masks are."""
+    import torch
+
+    count = -(-x.numel() // 128) * 128
+    return _packed(torch.rand(count, device=x.device) >= p)
+
+
+def _kept(x: Any, mask: Any, p: float) -> Any:
+    keep = _unpacked(mask)[: x.numel()].view(x.shape)
+    return x * keep / (1 - p) if p < 1 else x * 0
+
+
+def _dropout(x: Any, p: float) -> Any:
+    mask = _bits_to_keep(x, p)
+    return _kept(x, mask, p), mask
+
+
+def _dropout_do_mask(x: Any, mask: Any, p: float) -> Any:
+    return _kept(x, mask, p), mask
+
+
+def _dropout_with_add_softmax(x: Any, x1: Any, alpha: Any, prob: float, dim: int) -> Any:
+    import torch
+
+    softmax = (x1 + x * alpha).softmax(dim)
+    mask = (torch.rand(x.shape, device=x.device) >= prob).to(torch.uint8)
+    return mask, softmax, softmax * mask / (1 - prob) if prob < 1 else softmax * 0
+
+
+def _dropout_with_byte_mask(x: Any, p: float, train: bool) -> Any:
+    import torch.nn.functional as F
+
+    return F.dropout(x, p, train)
+
+
+def _rms_norm_in_place(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
+    x2.copy_(x1 + x2)
+    out, rstd = _rms(x2, gamma, epsilon)
+    x1.copy_(out)
+    return rstd
+
+
+def _rms_norm_of_sum(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
+    x = x1 + x2
+    out, rstd = _rms(x, gamma, epsilon)
+    return out, rstd, x
+
+
+def _add_rms_norm_cast(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
+    out, rstd, x = _rms_norm_of_sum(x1, x2, gamma, epsilon)
+    return out.float(), out, rstd, x
+
+
+def _mrope(
+    positions: Any,
+    query: Any,
+    key: Any,
+    cos_sin_cache: Any,
+    head_size: int,
+    *,
+    mrope_section: Any = None,
+    rotary_mode: Any = "half",
+    cache_mode: Any = "default",
+) -> Any:
+    import torch
+
+    if cache_mode not in (None, "default"):
+        raise _unsupported("npu_mrope", f"cache_mode {cache_mode!r}")
+    cos, sin = cos_sin_cache[positions.long()].chunk(2, -1)
+    if positions.dim() == 2:
+        cos, sin = (
+            torch.cat([part[i] for i, part in enumerate(x.split(list(mrope_section), -1))], -1)
+            for x in (cos, sin)
+        )
+    mode = rotary_mode or "half"
+    wide = [
+        x.repeat_interleave(2, -1) if mode == "interleave" else torch.cat((x, x), -1)
+        for x in (cos, sin)
+    ]
+    turned = []
+    for x in (query, key):
+        heads = x.reshape(x.size(0), -1, head_size)
+        width = wide[0].size(-1)
+        part = _rotary_mul(heads[..., :width], *(w.unsqueeze(-2) for w in wide), mode)
+        turned.append(torch.cat((part, heads[..., width:]), -1).view_as(x).to(x.dtype))
+    return turned[0], turned[1]
+
+
+def _transpose_batchmatmul(
+    x: Any,
+    weight: Any,
+    *,
+    bias: Any = None,
+    scale: Any = None,
+    perm_x1: Any = None,
+    perm_x2: Any = None,
+    perm_y: Any = None,
+    batch_split_factor: Any = 1,
+) -> Any:
+    if scale is not None or batch_split_factor not in (None, 1):
+        raise _unsupported("npu_transpose_batchmatmul", "scale and batch_split_factor")
+    first, second = (t.permute(perm) if perm else t
+                     for t, perm in ((x, perm_x1), (weight, perm_x2)))  # fmt: skip
+    out = first @ second
+    out = out if bias is None else out + bias
+    return out.permute(perm_y).contiguous() if perm_y else out
+
+
+def _lstm_cell(
+    x: Any, w_ih: Any, w_hh: Any, h: Any, c: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
+    entry, forget, new, out = (
+        _gate for _gate in (_linear(x, w_ih, b_ih) + _linear(h, w_hh, b_hh)).chunk(4, 1)
+    )
+    entry, forget, new, out = entry.sigmoid(), forget.sigmoid(), new.tanh(), out.sigmoid()
+    cell = forget * c + entry * new
+    tanh = cell.tanh()
+    hidden = out * tanh
+    return hidden, hidden, cell, entry, new, forget, out, tanh
+
+
 def _gating_top_k(x: Any, finished: Any = None, k: int = 1) -> Any:
     import torch
 
@@ -307,7 +525,26 @@ OPERATORS = {
     "npu_pad": _pad,
     "npu_max.dim": _max,
     "npu_min.dim": _min,
+    "npu_max.names_dim": _named_max,
+    "npu_min.names_dim": _named_min,
     "npu_sort_v2": _sort,
+    "npu_one_hot": _one_hot,
+    "npu_indexing": _indexing,
+    "npu_stride_copy": _stride_copy,
+    "npu_scatter": _scatter,
+    "npu_masked_fill_range": _masked_fill_range,
+    "npu_sign_bits_pack": _sign_bits_pack,
+    "npu_sign_bits_unpack": _sign_bits_unpack,
+    "_npu_dropout": _dropout,
+    "npu_dropout_do_mask": _dropout_do_mask,
+    "npu_dropout_with_add_softmax": _dropout_with_add_softmax,
+    "dropout_with_byte_mask": _dropout_with_byte_mask,
+    "npu_add_rms_norm_v2": _rms_norm_in_place,
+    "npu_add_rms_norm_v2_functional": _rms_norm_of_sum,
+    "npu_add_rms_norm_cast": _add_rms_norm_cast,
+    "npu_mrope": _mrope,
+    "npu_transpose_batchmatmul": _transpose_batchmatmul,
+    "npu_convolution_transpose": _conv_transpose2d,
     "npu_softmax_cross_entropy_with_logits": _softmax_cross_entropy,
     "npu_scatter_nd_update": _scatter_nd_update,
     "npu_scatter_nd_update_": _scatter_nd_update_in_place,

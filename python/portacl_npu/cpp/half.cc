@@ -1,11 +1,13 @@
-// Half precision in float: widened arguments, narrowed results.
+// Half precision in float: widened arguments, narrowed results. And class numbers of int32.
 #include "half.h"
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace portacl_npu {
@@ -29,17 +31,68 @@ bool HasHalf(const IValue& value) {
 
 bool MissesHalf(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
-  return text.find("not implemented for 'Half'") != std::string::npos ||
-         text.find("not implemented for 'BFloat16'") != std::string::npos;
+  for (const char* words :
+       {"not implemented for 'Half'", "not implemented for 'BFloat16'",
+        "Unsupported datatype for add_relu", "linalg.inv: Low precision dtypes not supported"}) {
+    if (text.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// `names`: sorted, without the namespace aten.
+bool IsOneOf(const c10::OperatorHandle& op, std::span<const std::string_view> names) {
+  std::string_view name = op.schema().name();
+  constexpr std::string_view kSpace = "aten::";
+  if (name.substr(0, kSpace.size()) != kSpace) return false;
+  name.remove_prefix(kSpace.size());
+  return std::binary_search(names.begin(), names.end(), name);
 }
 
 // Operators whose CPU kernels round every intermediate result to half precision, where a device
 // computes in float, or are a hundred times slower than in float on processors that lack it.
 bool RunsInFloat(const c10::OperatorHandle& op) {
-  static const auto& names = *new std::unordered_set<std::string_view>{
-      "aten::_convolution", "aten::binary_cross_entropy_with_logits", "aten::convolution",
-      "aten::convolution_backward", "aten::prod"};
-  return names.count(op.schema().name()) > 0;
+  static constexpr std::string_view kNames[] = {"_adaptive_avg_pool3d",
+                                                "_convolution",
+                                                "_slow_conv2d_forward",
+                                                "adaptive_avg_pool3d",
+                                                "addbmm",
+                                                "addbmm_",
+                                                "addr",
+                                                "addr_",
+                                                "binary_cross_entropy_with_logits",
+                                                "convolution",
+                                                "convolution_backward",
+                                                "linalg_cross",
+                                                "logit",
+                                                "logit_",
+                                                "nll_loss2d_forward",
+                                                "nll_loss_forward",
+                                                "prod",
+                                                "slow_conv3d_forward",
+                                                "slow_conv_dilated2d",
+                                                "slow_conv_dilated3d",
+                                                "slow_conv_transpose2d",
+                                                "slow_conv_transpose3d",
+                                                "special_ndtr"};
+  return IsOneOf(op, kNames);
+}
+
+bool IsInt32(const IValue& value) {
+  return value.isTensor() && value.toTensor().defined() &&
+         value.toTensor().scalar_type() == at::kInt;
+}
+
+// Losses whose classes a device takes as int32 too, where the CPU wants int64.
+bool WantsLongClasses(const c10::OperatorHandle& op) {
+  static constexpr std::string_view kNames[] = {"multi_margin_loss",
+                                                "multi_margin_loss_backward",
+                                                "multilabel_margin_loss_backward",
+                                                "multilabel_margin_loss_forward",
+                                                "nll_loss2d_backward",
+                                                "nll_loss2d_forward",
+                                                "nll_loss_backward",
+                                                "nll_loss_forward"};
+  return IsOneOf(op, kNames);
 }
 
 // The position of the argument that says what type the result has; the number of arguments where
@@ -51,6 +104,17 @@ size_t PositionOfDType(const c10::OperatorHandle& op) {
     ++at;
   }
   return at;
+}
+
+// Gradients that look for the element which a largest distance came from: a rounded one hides it.
+void CalculateAgain(const c10::OperatorHandle& op, Stack* wide) {
+  const std::string& name = op.schema().name();
+  if (name == "aten::_cdist_backward" && std::isinf(wide->at(3).toDouble())) {
+    wide->at(4) = at::_cdist_forward(wide->at(1).toTensor(), wide->at(2).toTensor(),
+                                     wide->at(3).toDouble(), std::nullopt);
+  } else if (name == "aten::_pdist_backward" && std::isinf(wide->at(2).toDouble())) {
+    wide->at(3) = at::_pdist_forward(wide->at(1).toTensor(), wide->at(2).toDouble());
+  }
 }
 
 class Widened {
@@ -121,8 +185,16 @@ class Widened {
 void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
   const auto count = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
-  bool half = false;
-  for (auto each = stack->end() - count; each != stack->end(); ++each) half |= HasHalf(*each);
+  bool half = false, int32 = false;
+  for (auto each = stack->end() - count; each != stack->end(); ++each) {
+    half |= HasHalf(*each);
+    int32 |= IsInt32(*each);
+  }
+  if (C10_UNLIKELY(int32) && WantsLongClasses(op)) {
+    for (auto each = stack->end() - count; each != stack->end(); ++each) {
+      if (IsInt32(*each)) *each = each->toTensor().to(at::kLong);
+    }
+  }
   if (C10_LIKELY(!half)) {
     op.redispatchBoxed(kCpu, stack);
     return;
@@ -146,6 +218,7 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   Stack wide = arguments;
   for (IValue& value : wide) widened.Widen(&value);
   if (typed && !own) wide[dtype] = IValue();
+  CalculateAgain(op, &wide);
   op.redispatchBoxed(kCpu, &wide);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* const alias = op.schema().arguments()[i].alias_info();

@@ -8,6 +8,7 @@
 #include "borrow.h"
 #include "half.h"
 #include "random.h"
+#include "record.h"
 
 namespace portacl_npu {
 namespace {
@@ -66,6 +67,12 @@ void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack*
   RunCpuKernel(op, stack);
 }
 
+// The same, with the CPU's own memory for what the kernel allocates.
+void RunAgain(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
+  const NotLending now;
+  Run(op, device, first, stack);
+}
+
 template <class Handle>
 BoxedKernel RegisteredKernel(const Handle& op) {
   if constexpr (requires { op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1); }) {
@@ -114,18 +121,34 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   std::optional<Report> report;
   if (C10_UNLIKELY(Watched())) report.emplace(op, stack->data() + first);
   Borrowed borrowed(name.c_str(), /*flat=*/false);
-  if (C10_UNLIKELY(name == "aten::copy_")) borrowed.AllowSeveralDevices();
+  if (C10_UNLIKELY(with_hosts_ && (name == "aten::copy_" || name == "aten::_foreach_copy_"))) {
+    borrowed.AllowSeveralDevices();
+  }
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToCpu(&(*stack)[i]);
   const c10::Device device = borrowed.ChooseDevice();
   TORCH_CHECK(with_hosts_ || !borrowed.has_host_tensors(),
               "Expected all tensors to be on the same device, but found at least two devices, ",
               device, " and cpu! (", name, ")");
   const c10::DeviceGuard on(device);
-  // Deterministic algorithms include that new memory is filled.
-  if (!allocates_ || at::globalContext().deterministicAlgorithms()) borrowed.Synchronize();
-  Run(op, device, first, stack);
+  void* const graph = allocates_ ? nullptr : RecordingStream(device);
+  const bool recorded = C10_UNLIKELY(graph != nullptr) && CanReplay(op);
+  Stack arguments;
+  if (C10_UNLIKELY(recorded)) {
+    arguments.assign(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+  } else if (!allocates_ || at::globalContext().deterministicAlgorithms()) {
+    borrowed.Synchronize();  // deterministic algorithms include that new memory is filled
+  }
+  {
+    std::optional<NumbersOfNobody> numbers;
+    if (C10_UNLIKELY(recorded)) numbers.emplace();
+    Run(op, device, first, stack);
+  }
   borrowed.FollowSizes();
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
+  if (C10_UNLIKELY(recorded)) {
+    Record(graph, op, device, &RunAgain, std::move(arguments), stack->data() + first,
+           stack->size() - first, borrowed);
+  }
 }
 
 BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op) { return RegisteredKernel(op); }

@@ -4,7 +4,8 @@
 
 Prints each test that fails, with the line that says why, and the counts of files and of tests.
 ``--results`` keeps what each file gave: a run that was stopped goes on where it was, with the same
-library and package. A process is a copy of one that has imported torch_npu and not used the device.
+library and package. A process is a copy of one that has imported torch_npu and not used the device;
+behind a test that ended it, another one goes on with the file.
 """
 
 from __future__ import annotations
@@ -26,25 +27,32 @@ import time
 import pytest
 
 FOR_A_TEST = 120  # seconds of CPU time
-FOR_A_FILE = 1200  # seconds
+WITHOUT_A_RESULT = 600  # seconds that a file's process may take for one test, waiting included
+MOST_RESTARTS = 20  # of a file, behind tests that ended its process
 MOST_PROCESSES = 12  # that a file may have at a time: some start themselves again and again
 MOST_MEMORY = 10 << 30  # bytes, of all of them
+STARTED = "the process ended"  # what is noted of a test before it runs
 
 
 class Outcomes:
     """Collects outcomes; ends tests that take too long."""
 
-    def __init__(self, notes: str, deselected: list[str]) -> None:
+    def __init__(self, notes: str, deselected: list[str], done: set[str]) -> None:
         self.deselected = deselected
+        self.done = done
         self.notes = os.open(notes, os.O_WRONLY | os.O_APPEND)
 
     def pytest_collection_modifyitems(self, items):
-        """Leave tests out by parts of their names."""
-        items[:] = [i for i in items if not any(text in i.nodeid for text in self.deselected)]
+        """Leave tests out by parts of their names, and those that an earlier process ran."""
+        items[:] = [
+            i
+            for i in items
+            if i.nodeid not in self.done and not any(text in i.nodeid for text in self.deselected)
+        ]
 
     def pytest_runtest_logstart(self, nodeid):
         """Write down which test would be the one that ended the process."""
-        self.note(nodeid, "failed", "the process ended")
+        self.note(nodeid, "failed", STARTED)
 
     def pytest_runtest_logreport(self, report):
         """Note a test's call, or what kept it from being called."""
@@ -85,7 +93,7 @@ def reason(report) -> str:
     return (found or lines[-1:] or ["?"])[0][:300]
 
 
-def run_here(file: str, notes: str, deselected: list[str]) -> int:
+def run_here(file: str, notes: str, deselected: list[str], done: set[str]) -> int:
     """In the copy: run one file in this folder, where its suite expects to be.
 
     Return pytest's code.
@@ -96,12 +104,31 @@ def run_here(file: str, notes: str, deselected: list[str]) -> int:
         ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
          "-p", "no:warnings", "-p", "no:faulthandler",
          "-p", "no:unraisableexception", f"--rootdir={path.parent}", str(path)],
-        plugins=[Outcomes(notes, deselected)],
+        plugins=[Outcomes(notes, deselected, done)],
     )  # fmt: skip
 
 
 def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
     """Return outcomes and reasons by test."""
+    found: dict[str, tuple[str, str]] = {}
+    for _ in range(MOST_RESTARTS):
+        ended_for, in_test = run_process(file, deselected, found)
+        if not ended_for:
+            return found
+        if in_test is None:
+            break
+        found[in_test] = ("failed", f"{STARTED}: {ended_for}")
+    found["the file"] = ("failed", ended_for)
+    return found
+
+
+def run_process(
+    file: str, deselected: list[str], found: dict[str, tuple[str, str]]
+) -> tuple[str, str | None]:
+    """Run the tests that are not in ``found`` and add them.
+
+    Return why the process had to end, if it had to, and in which test.
+    """
     with tempfile.NamedTemporaryFile() as notes:
         child = os.fork()
         if child == 0:
@@ -111,27 +138,27 @@ def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
                 silent = os.open(os.devnull, os.O_RDWR)
                 for stream in (0, 1, 2):
                     os.dup2(silent, stream)
-                code = run_here(file, notes.name, deselected)
+                code = run_here(file, notes.name, deselected, set(found))
             os._exit(code)
-        ended_for = wait_for(child)
+        ended_for = wait_for(child, notes.name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what its tests started as well
         lines = [json.loads(line) for line in notes.read().splitlines()]
-    found = {name: (outcome, why) for name, outcome, why in lines}
-    if ended_for:
-        found["the file"] = ("failed", ended_for)
-    return found
+    found |= {name: (outcome, why) for name, outcome, why in lines}
+    return ended_for, lines[-1][0] if lines and lines[-1][2] == STARTED else None
 
 
-def wait_for(child: int) -> str:
+def wait_for(child: int, notes: str) -> str:
     """Wait until the process ends, or end it; return why it is a failure, if it is one."""
-    end = time.monotonic() + FOR_A_FILE
-    look = 0.0
+    end = time.monotonic() + WITHOUT_A_RESULT
+    look, size = 0.0, 0
     while not (done := os.waitpid(child, os.WNOHANG))[0]:
-        why = f"more than {FOR_A_FILE} s" if time.monotonic() > end else ""
+        why = f"more than {WITHOUT_A_RESULT} s" if time.monotonic() > end else ""
         if time.monotonic() > look:
             why = why or too_much(child)
             look = time.monotonic() + 0.5
+            if os.path.getsize(notes) != size:
+                size, end = os.path.getsize(notes), time.monotonic() + WITHOUT_A_RESULT
         if why:
             os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)

@@ -131,8 +131,8 @@ def test_what_is_not_supported_is_named():
     x = torch.randn(1, 2, 3, 8).npu()
     with pytest.raises(NotImplementedError, match="npu_fusion_attention.*prefix"):
         torch_npu.npu_fusion_attention(x, x, x, 2, "BNSD", prefix=[1])
-    with pytest.raises(NotImplementedError, match="npu::npu_dynamic_quant"):
-        torch_npu.npu_dynamic_quant(x)
+    with pytest.raises(NotImplementedError, match="npu::npu_mhc_sinkhorn"):
+        torch_npu.npu_mhc_sinkhorn(x)
 
 
 def test_shapes_and_order():
@@ -164,3 +164,170 @@ def test_fused_optimizers_of_the_plugin():
           train("cpu", lambda p: torch.optim.AdamW(p, lr=1e-2)))
     close(train("npu", lambda p: torch_npu.optim.NpuFusedSGD(p, lr=1e-2, momentum=0.9)),
           train("cpu", lambda p: torch.optim.SGD(p, lr=1e-2, momentum=0.9)))
+
+
+def test_results_into_a_tensor_of_the_program():
+    x, out = torch.randn(4, 6), torch.empty(0).npu()
+    assert torch_npu.npu_transpose(x.npu(), [1, 0], out=out) is out
+    close(out, x.t())
+    close(torch_npu.npu_slice(x.npu(), [1, 2], [2, 3], out=out), x[1:3, 2:5])
+    close(torch_npu.npu_sort_v2(x.npu(), out=out), x.sort(-1)[0])
+    close(torch_npu.npu_conv2d(x.view(1, 1, 4, 6).npu(), torch.ones(1, 1, 2, 2).npu(), None, [1, 1],
+                               [0, 0], [1, 1], 1, out=out),
+          F.conv2d(x.view(1, 1, 4, 6), torch.ones(1, 1, 2, 2)))
+
+
+def test_parts_of_tensors():
+    x = torch.arange(24.0).view(2, 3, 4)
+    close(torch_npu.npu_indexing(x.npu(), [0, 1, 0], [2, 3, 4], [1, 1, 2]), x[:, 1:3, ::2])
+    close(torch_npu.npu_indexing(x.npu(), [1, 1, 0], [2, 3, 4], [1, 1, 1], 0, 4, 0, 0, 1),
+          x[1, 1:3])
+    close(torch_npu.npu_stride_copy(x.npu(), [2, 2], [4, 1], 1), x.flatten().as_strided((2, 2), (4, 1), 1))
+    close(torch_npu.npu_one_hot(torch.tensor([5, 3, 1]).int().npu(), depth=5, on_value=2, off_value=-1),
+          torch.tensor([[-1.0] * 5, [-1, -1, -1, 2, -1], [-1, 2, -1, -1, -1]]))
+    values = torch.tensor([[1.6279, 0.1226], [0.9041, 1.0980]])
+    close(torch_npu.npu_scatter(values.npu(), torch.tensor([0, 1]).int().npu(),
+                                torch.tensor([-1.1993, -1.5247]).npu(), 0),
+          torch.tensor([[-1.1993, 0.1226], [0.9041, -1.5247]]))
+    filled = torch_npu.npu_masked_fill_range(
+        torch.zeros(3, 4).npu(), torch.tensor([[0, 1, 2]]).int().npu(),
+        torch.tensor([[1, 2, 4]]).int().npu(), torch.tensor([7.0]).npu(), 1)
+    close(filled, torch.tensor([[7.0, 0, 0, 0], [0, 7, 0, 0], [0, 0, 7, 7]]))
+    bits = torch_npu.npu_sign_bits_pack(
+        torch.tensor([5.0, 4, 3, 2, 0, -1, -2, 4, 3, 2, 1, 0, -1, -2]).npu(), 2)
+    assert bits.tolist() == [[159], [15]]
+    close(torch_npu.npu_sign_bits_unpack(bits.flatten(), 1, torch.float32)[:, :8],
+          torch.tensor([[1.0, 1, 1, 1, 1, -1, -1, 1]]))
+
+
+def test_dropout_that_hands_its_mask_out():
+    x = torch.rand(40, 50) + 1
+    out, mask = torch_npu._npu_dropout(x.npu(), 0.25)
+    assert mask.dtype == torch.uint8 and mask.numel() == 2048 // 8
+    kept = out.cpu() != 0
+    assert 0.65 < kept.float().mean() < 0.85
+    close(out, torch.where(kept, x / 0.75, 0.0))
+    close(torch_npu.npu_dropout_do_mask(x.npu(), mask, 0.25)[0], out.cpu())
+    _, softmax, out = torch_npu.npu_dropout_with_add_softmax(x.npu(), x.npu(), 0.5, 0.0, -1)
+    close((softmax, out), ((1.5 * x).softmax(-1),) * 2)
+
+
+def test_steps_of_adam():
+    weights, grad = torch.randn(5), torch.randn(5)
+    there = [weights.npu(), torch.zeros(5).npu(), torch.zeros(5).npu()]
+    parameter = nn.Parameter(weights.clone())
+    optimizer = torch.optim.AdamW([parameter], lr=0.1, weight_decay=0.02)
+    for step in range(3):
+        parameter.grad = grad * (step + 1)
+        optimizer.step()
+        torch_npu.npu_apply_adam_w(0.9**step, 0.999**step, 0.1, 0.02, 0.9, 0.999, 1e-8,
+                                   parameter.grad.npu(), None, False, False, out=there)
+    close(there[0], parameter)
+    there = [weights.npu(), torch.zeros(5).npu(), torch.zeros(5).npu()]
+    torch_npu.npu_apply_adam(0.9, 0.999, 0.1, 0.9, 0.999, 1e-8, grad.npu(), False, False, out=there)
+    close(there[0], weights - 0.1 * grad.sign(), 1e-4)
+
+
+def test_gradients_by_name():
+    x, other, grad = torch.randn(3, 8), torch.randn(3, 8), torch.randn(3, 4)
+    leaf = x.clone().requires_grad_()
+
+    def wanted(out, given=None):
+        return torch.autograd.grad(out, leaf, other if given is None else given)[0]
+
+    close(torch.ops.npu.npu_swiglu_backward(grad.npu(), x.npu()),
+          wanted(F.silu(leaf[:, :4]) * leaf[:, 4:], grad))
+    close(torch.ops.npu.npu_gelu_backward(other.npu(), x.npu()), wanted(F.gelu(leaf)))
+    close(torch.ops.npu.npu_silu_backward(other.npu(), x.npu(), F.silu(x).npu()),
+          wanted(F.silu(leaf)))
+    gamma = torch.rand(8).requires_grad_()
+    rstd = (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
+    close(torch.ops.npu.npu_rms_norm_backward(other.npu(), x.npu(), gamma.detach().npu(), rstd.npu()),
+          torch.autograd.grad(F.rms_norm(leaf, (8,), gamma, 1e-6), (leaf, gamma), other), 1e-4)
+    close(torch.ops.npu.npu_renorm_backward(other.npu(), x.npu(), 2, 0, 1.0),
+          wanted(torch.renorm(leaf, 2, 0, 1.0)))
+    image = torch.randn(1, 2, 5, 5).requires_grad_()
+    weight = torch.randn(3, 2, 3, 3).requires_grad_()
+    out = F.conv2d(image, weight)
+    found = torch.ops.npu.npu_conv2d_backward(
+        image.npu(), torch.ones_like(out).npu(), weight.npu(), [1, 1], [0, 0], [1, 1], 1,
+        [True, True, False])
+    close(found[:2], torch.autograd.grad(out.sum(), (image, weight)), 1e-4)
+    expected = wanted(F.mish(leaf))
+    with torch.inference_mode():
+        close(torch.ops.npu.npu_mish_backward(other.npu(), x.npu()), expected)
+
+
+@pytest.mark.parametrize("mode", ["half", "interleave"])
+def test_rotary_positions_of_several_axes(mode):
+    query, key = torch.randn(5, 2 * 8), torch.randn(5, 8)
+    cache, places = torch.randn(9, 8), torch.randint(0, 9, (3, 5))
+    found = torch_npu.npu_mrope(places.npu(), query.npu(), key.npu(), cache.npu(), 8,
+                                mrope_section=[1, 2, 1], rotary_mode=mode)
+    cos, sin = (torch.stack([part[places[axis], i] for i, axis in enumerate((0, 1, 1, 2))], -1)
+                for part in cache.chunk(2, -1))
+
+    def turned(x):
+        x = x.view(5, -1, 8)
+        pairs = (x[..., :4], x[..., 4:]) if mode == "half" else (x[..., ::2], x[..., 1::2])
+        c, s = cos.unsqueeze(1), sin.unsqueeze(1)
+        one, two = pairs[0] * c - pairs[1] * s, pairs[1] * c + pairs[0] * s
+        both = torch.cat((one, two), -1) if mode == "half" else torch.stack((one, two), -1)
+        return both.reshape(5, -1)
+
+    close(found, (turned(query), turned(key)))
+
+
+def test_attention_for_inference():
+    query, key, value = (torch.randn(2, n, 4, 8) for n in (6, 7, 7))
+    expected = torch.cat([
+        _attention(*(x[i:i + 1, :n].transpose(1, 2) for x, n in
+                     ((query, 6), (key, ends), (value, ends)))).transpose(1, 2)
+        for i, ends in enumerate((4, 7))])
+    more = {"num_heads": 4, "scale": 1 / math.sqrt(8)}
+    out, sums = torch_npu.npu_fused_infer_attention_score(
+        query.npu(), key.npu(), value.npu(), actual_seq_lengths_kv=[4, 7], input_layout="BSND",
+        softmax_lse_flag=True, **more)
+    close(out, expected)
+    scores = (query[1].transpose(0, 1) @ key[1].permute(1, 2, 0)) / math.sqrt(8)
+    close(sums[1, ..., 0], scores.logsumexp(-1))
+    one = torch_npu.npu_incre_flash_attention(
+        query[:, :1].npu(), key.npu(), value.npu(), actual_seq_lengths=[4, 7], num_heads=4,
+        scale_value=1 / math.sqrt(8), input_layout="BSND")
+    close(one, expected[:, :1])
+    masked = torch_npu.npu_fused_infer_attention_score_v2(
+        query.flatten(2).npu(), key.flatten(2).npu(), value.flatten(2).npu(), num_query_heads=4,
+        softmax_scale=1 / math.sqrt(8), atten_mask=torch.ones(9, 9).triu(1).bool().npu(),
+        sparse_mode=3)[0]
+    rule = torch.ones(6, 7).tril(1).bool()
+    close(masked, _attention(*(x.transpose(1, 2) for x in (query, key, value)),
+                             attn_mask=rule).transpose(1, 2).flatten(2))
+
+
+def test_attention_on_pages_of_a_cache():
+    lengths, table = [3, 6], torch.tensor([[2, 0], [3, 1]]).int()
+    pages = torch.randn(4, 4, 16)  # 4 pages of 4 rows, 2 heads of 8
+    queries = torch.randn(5, 4, 8)  # of 2 and of 3 rows
+    out, _ = torch_npu.npu_fused_infer_attention_score(
+        queries.npu(), pages.npu(), pages.npu(), block_table=table.npu(), block_size=4,
+        actual_seq_lengths=[2, 5], actual_seq_lengths_kv=lengths, num_heads=4,
+        num_key_value_heads=2, scale=0.5, input_layout="TND", sparse_mode=3,
+        atten_mask=torch.ones(8, 8).triu(1).bool().npu())
+    parts = []
+    for i, (begin, end) in enumerate(((0, 2), (2, 5))):
+        rows = pages[table[i].long()].flatten(0, 1)[: lengths[i]].view(-1, 2, 8).transpose(0, 1)
+        rule = torch.ones(end - begin, lengths[i]).tril(lengths[i] - (end - begin)).bool()
+        parts.append(_attention(queries[begin:end].transpose(0, 1)[None], rows[None], rows[None],
+                                attn_mask=rule, scale=0.5, enable_gqa=True)[0].transpose(0, 1))
+    close(out, torch.cat(parts))
+
+
+def test_attention_in_parts_is_joined():
+    query, key, value = (torch.randn(1, 2, n, 8) for n in (3, 6, 6))
+    parts = [
+        torch_npu.npu_fused_infer_attention_score(
+            query.npu(), k.npu(), v.npu(), num_heads=2, input_layout="BNSD", softmax_lse_flag=True)
+        for k, v in zip(key.split(3, 2), value.split(3, 2), strict=True)]
+    out, _ = torch_npu.npu_attention_update(
+        [sums.flatten() for _, sums in parts], [each.reshape(-1, 8) for each, _ in parts], 0)
+    close(out, _attention(query, key, value, scale=1.0).reshape(-1, 8))

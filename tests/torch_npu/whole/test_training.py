@@ -302,3 +302,101 @@ def test_products_in_half_precision_round_once(dtype):
         assert (product.cpu() == exact).float().mean() > 0.98
     wide = torch.prod(x.npu(), 0, dtype=torch.float32)
     torch.testing.assert_close(wide.cpu(), torch.prod(x.float(), 0))
+
+
+ROUNDED_ONCE = {
+    "adaptive_avg_pool3d": lambda x, y: F.adaptive_avg_pool3d(x.view(1, 1, 24, 6, 8), (2, 1, 2)),
+    "addbmm": lambda x, y: torch.addbmm(x, x[None], y[None]),
+    "addr": lambda x, y: torch.addr(x, y[0], y[1]),
+    "cross": lambda x, y: torch.linalg.cross(x[:3], y[:3], dim=0),
+    "logit": lambda x, y: torch.logit(x.sigmoid()),
+    "slow_conv_transpose2d": lambda x, y: torch._C._nn.slow_conv_transpose2d(
+        x.view(1, 4, 17, 17), y.flatten()[:144].view(4, 4, 3, 3), 3),
+    "ndtr": lambda x, y: torch.special.ndtr(x),
+    "_add_relu": lambda x, y: torch._VF._add_relu(x, y, alpha=2),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ROUNDED_ONCE)
+def test_half_precision_rounds_no_intermediate_result(name, dtype):
+    if name in ("adaptive_avg_pool3d", "ndtr"):
+        x, y = ((torch.rand(24, 48) + 1).to(dtype) for _ in range(2))
+    else:
+        x, y = (torch.randint(-8, 9, (34, 34)).to(dtype) / 8 for _ in range(2))
+    run = ROUNDED_ONCE[name]
+    found, wide = run(x.npu(), y.npu()), run(x.float(), y.float())
+    assert found.dtype == dtype
+    if name == "logit":  # its own argument is rounded
+        wide = torch.logit(x.sigmoid().float())
+    step = torch.finfo(dtype).eps
+    torch.testing.assert_close(found.cpu().float(), wide, rtol=step / 1.9, atol=1e-3 * step)
+
+
+@pytest.mark.parametrize("name", ["_foreach_addcmul", "_foreach_addcdiv"])
+def test_numbers_for_each_tensor_of_a_list_stay_on_the_cpu(name):
+    lists = [[torch.rand(3, 2) + 1 for _ in range(4)] for _ in range(3)]
+    numbers = torch.rand(4)
+    there = [[x.npu() for x in each] for each in lists]
+    expected = getattr(torch, name)(*lists, numbers)
+    close(getattr(torch, name)(*there, numbers), expected)
+    getattr(torch, name + "_")(*there, numbers)
+    close(there[0], expected)
+
+
+def test_lists_are_copied_from_device_to_device():
+    def pair(fill):
+        return [torch.full((2, 2), fill).npu(), torch.full((2,), fill), torch.full((3,), fill)]
+
+    to, source = pair(0.0), pair(7.0)
+    source[2] = source[2].npu()
+    torch._foreach_copy_(to, source)
+    assert [x.device.type for x in to] == ["npu", "cpu", "cpu"]
+    assert all((x == 7).all() for x in to)
+
+
+def test_every_in_place_comparison():
+    x = torch.tensor([1.0, 2, 3]).npu()
+    assert x.clone().eq_(2).tolist() == [0, 1, 0]
+    assert x.clone().eq_(x).tolist() == [1, 1, 1]
+
+
+def test_products_of_a_type_of_their_own():
+    a, b = torch.randn(2, 3, 4).half(), torch.randn(2, 4, 5).half()
+    close(torch.mm(a[0].npu(), b[0].npu(), out_dtype=torch.float32), a[0].float() @ b[0].float())
+    close(torch.bmm(a.npu(), b.npu(), out_dtype=torch.float32), a.float() @ b.float())
+    add = torch.randn(3, 5)
+    out = torch.addmm(add.npu(), a[0].npu(), b[0].npu(), out_dtype=torch.float32, beta=2)
+    close(out, 2 * add + a[0].float() @ b[0].float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_largest_differences_have_gradients_in_half_precision(dtype):
+    def gradient(device, function, *tensors):
+        leaves = [x.to(device).requires_grad_() for x in tensors]
+        return torch.autograd.grad(function(*leaves).sum(), leaves)
+
+    x, y = torch.randn(5, 7).to(dtype), torch.randn(4, 7).to(dtype)
+    for function, tensors in ((lambda a, b: torch.cdist(a, b, torch.inf), (x, y)),
+                              (lambda a: torch.pdist(a, torch.inf), (x,))):
+        found = gradient("npu", function, *tensors)
+        expected = gradient("cpu", function, *(t.float() for t in tensors))
+        close(found, [t.to(dtype) for t in expected], 0)
+
+
+def test_inverses_in_half_precision():
+    x = (torch.randn(3, 3) + 4 * torch.eye(3)).half()
+    close(torch.inverse(x.npu()), torch.inverse(x.float()).half(), 1e-3)
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "multi_margin_loss", "multilabel_margin_loss"])
+def test_classes_of_a_loss_may_be_int32(name):
+    x = torch.randn(3, 4)
+    classes = torch.tensor([[1, 3, -1, 0]] * 3) if "label" in name else torch.tensor([1, 3, 0])
+
+    def run(device, dtype):
+        leaf = x.to(device).requires_grad_()
+        loss = getattr(F, name)(leaf, classes.to(device).to(dtype))
+        return loss, *torch.autograd.grad(loss, leaf)
+
+    close(run("npu", torch.int32), run("cpu", torch.int64))

@@ -1,0 +1,82 @@
+"""torch_npu's operators on boxes: the numbers of its documentation, and plain formulas."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch_npu
+from compare import close
+
+
+def _boxes(count):
+    low = torch.rand(2, count) * 10
+    return torch.cat((low, low + 1 + torch.rand(2, count) * 5))
+
+
+def _overlap(a, b):
+    width = (torch.min(a[2], b[2]) - torch.max(a[0], b[0])).clamp(0)
+    height = (torch.min(a[3], b[3]) - torch.max(a[1], b[1])).clamp(0)
+    common = width * height
+    areas = [(x[2] - x[0]) * (x[3] - x[1]) for x in (a, b)]
+    return common, areas[0] + areas[1] - common
+
+
+def test_overlaps_of_each_with_each():
+    boxes, truth = _boxes(5), _boxes(3)
+    found = torch_npu.npu_iou(boxes.t().npu(), truth.t().npu())
+    common, union = _overlap(boxes.unsqueeze(1), truth.unsqueeze(2))
+    close(found, common / union)
+    close(torch_npu.npu_ptiou(boxes.t().npu(), truth.t().npu(), 1),
+          common / ((truth[2] - truth[0]) * (truth[3] - truth[1])).unsqueeze(1))
+
+
+def test_overlaps_with_a_penalty():
+    a, b = _boxes(7), _boxes(7)
+    common, union = _overlap(a, b)
+    hull = [torch.max(a[i + 2], b[i + 2]) - torch.min(a[i], b[i]) for i in (0, 1)]
+    giou = common / union - (hull[0] * hull[1] - union) / (hull[0] * hull[1])
+    close(torch_npu.npu_giou(a.npu(), b.npu()), giou.unsqueeze(1))
+    apart = sum((a[i] + a[i + 2] - b[i] - b[i + 2]) ** 2 / 4 for i in (0, 1))
+    diou = common / union - apart / (hull[0] ** 2 + hull[1] ** 2)
+    close(torch_npu.npu_diou(a.npu(), b.npu()), diou.unsqueeze(0))
+    ratios = [((x[2] - x[0]) / (x[3] - x[1])).atan() for x in (a, b)]
+    shape = 4 / torch.pi**2 * (ratios[0] - ratios[1]) ** 2
+    ciou = diou - shape * shape / (1 - common / union + shape)
+    close(torch_npu.npu_ciou(a.npu(), b.npu(), is_cross=False), ciou.unsqueeze(0))
+
+
+def test_boxes_by_their_centres_and_gradients():
+    a, b = _boxes(4), _boxes(4)
+
+    def centred(x):
+        return torch.stack(((x[0] + x[2]) / 2, (x[1] + x[3]) / 2, x[2] - x[0], x[3] - x[1]))
+
+    for function in (torch_npu.npu_giou, torch_npu.npu_diou, torch_npu.npu_ciou):
+        there = centred(a).npu().requires_grad_()
+        found = function(there, centred(b).npu(), trans=True, is_cross=False)
+        close(found.detach(), function(a.npu(), b.npu(), is_cross=False).cpu(), 1e-4)
+        found.sum().backward()
+        assert there.grad.isfinite().all() and there.grad.abs().sum() > 0
+
+
+def test_changes_of_boxes():
+    anchors = torch.tensor([[1.0, 2, 3, 4], [3, 4, 5, 6]]).npu()
+    truth = torch.tensor([[5.0, 6, 7, 8], [7, 8, 9, 6]]).npu()
+    found = torch_npu.npu_bounding_box_encode(anchors, truth, 0, 0, 0, 0, 0.1, 0.1, 0.2, 0.2)
+    close(found, torch.tensor([[13.3281, 13.3281, 0, 0], [13.3281, 6.6641, 0, -5.4922]]), 1e-3)
+    found = torch_npu.npu_bounding_box_decode(anchors, truth, 0, 0, 0, 0, 1, 1, 1, 1, (10, 10), 0.1)
+    close(found, torch.tensor([[2.5, 6.5, 9, 9], [9, 9, 9, 9]]), 1e-3)
+    deltas = torch_npu.npu_bounding_box_encode(anchors, truth + 1, *[0] * 4, *[1] * 4)
+    back = torch_npu.npu_bounding_box_decode(
+        anchors[:1], deltas[:1], *[0] * 4, *[1] * 4, (100, 100), 0.01)
+    close(back, (truth + 1)[:1].cpu(), 1e-3)
+
+
+@pytest.mark.parametrize("pad", [False, True])
+def test_best_boxes_that_do_not_overlap(pad):
+    boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 9], [20, 20, 30, 30], [50, 50, 60, 60]])
+    scores = torch.tensor([0.8, 0.9, 0.7, 0.1])
+    places, count = torch_npu.npu_nms_v4(
+        boxes.npu(), scores.npu(), 5, torch.tensor(0.5).npu(), torch.tensor(0.3).npu(), pad)
+    assert places.tolist() == ([1, 2, 0, 0, 0] if pad else [1, 2])
+    assert count.item() == 2 and places.dtype == count.dtype == torch.int32
