@@ -209,8 +209,7 @@ int RunDemo(const DemoOptions& options) {
 }  // namespace
 
 void AddDemoCommand(CLI::App& app, Action& action) {
-  CLI::App* demo =
-      app.add_subcommand("demo", "Run the operators on photographs, verify all bits, draw a page");
+  CLI::App* demo = app.add_subcommand("demo", "Draw the operators' work on photographs, verified");
   const auto options = std::make_shared<DemoOptions>();
   demo->add_option("DIR", options->folder, "folder for the pictures (default: portacl-demo)")
       ->type_name("FOLDER");
