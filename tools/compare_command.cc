@@ -191,7 +191,7 @@ int RunCompare(const CompareOptions& options) {
 
 void AddCompareCommand(CLI::App& app, Action& action) {
   CLI::App* compare =
-      app.add_subcommand("compare", "Judge results by a golden folder, or a file by another");
+      app.add_subcommand("compare", "Judge results by golden ones, or a file by another");
   const auto options = std::make_shared<CompareOptions>();
   compare
       ->add_option("A", options->actual,
