@@ -191,7 +191,7 @@ int RunCompare(const CompareOptions& options) {
 
 void AddCompareCommand(CLI::App& app, Action& action) {
   CLI::App* compare =
-      app.add_subcommand("compare", "Judge results by a golden folder, or one file by another");
+      app.add_subcommand("compare", "Judge results by golden ones, or a file by another");
   const auto options = std::make_shared<CompareOptions>();
   compare
       ->add_option("A", options->actual,
@@ -213,10 +213,9 @@ void AddCompareCommand(CLI::App& app, Action& action) {
   AddReportFile(*compare, options->output);
   compare->footer(
       "Of two folders the golden one is G, or A where only that has a manifest.json.\n\n"
-      "Two files without a standard: MERE is the mean of |A - G| / (|G| + 1e-7), MARE the "
-      "largest.\n"
-      "Passed: MERE < T and MARE < 10 T, where T is 2^-13 (float32), 2^-10 (float16), 2^-7\n"
-      "(bfloat16) or 2^-44 (float64) by the dtype of A.");
+      "Two files without a standard: MERE is the mean of |A - G| / (|G| + 1e-7), MARE\n"
+      "the largest. Passed: MERE < T and MARE < 10 T, where T is 2^-13 (float32),\n"
+      "2^-10 (float16), 2^-7 (bfloat16) or 2^-44 (float64) by the dtype of A.");
   compare->callback([options, &action] { action = [options] { return RunCompare(*options); }; });
 }
 

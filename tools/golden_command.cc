@@ -67,9 +67,11 @@ void AddGoldenCommand(CLI::App& app, Action& action) {
   AddJobs(*command, options->jobs);
   command->add_flag("--json", options->json, "print a JSON object");
   command->footer(
-      "Stopped, it goes on where it was when it is called again; the bytes are the same.\n\n"
-      "Example: one case, and the verdict of a kernel's results in mine/case/inputGrad.npy, ...\n"
-      "  portacl golden --case 'grid_sampler_2d_backward input=1x3x8x8 grid=1x5x5x2' -o want\n"
+      "Stopped, it goes on where it was when it is called again, with the same bytes.\n\n"
+      "Example: one case, and the verdict of a kernel's results in\n"
+      "mine/case/inputGrad.npy, ...\n"
+      "  portacl golden -o want \\\n"
+      "    --case 'grid_sampler_2d_backward input=1x3x8x8 grid=1x5x5x2'\n"
       "  portacl compare want mine");
   command->callback([options, &action] { action = [options] { return RunGolden(*options); }; });
 }

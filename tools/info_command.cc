@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
@@ -51,8 +54,44 @@ std::string ImplText(const Json& info) {
 // How many NVIDIA GPUs there are, or why none.
 std::string CudaText(const Json& cuda) {
   const int devices = cuda.value("devices", 0);
-  if (devices == 0) return "no GPU: " + cuda.value("why_none", "");
+  if (devices == 0) return "none: " + cuda.value("why_none", "");
   return fmt::format("{} GPU{}", devices, devices == 1 ? "" : "s");
+}
+
+// What the library's words mean; what is not here is not shown. Counters of calls are of this
+// process, which makes none.
+struct InfoLine {
+  const char* key;
+  const char* label;
+  const char* note;
+};
+constexpr InfoLine kMachine[] = {{"version", "version", ""},
+                                 {"cpu", "CPU", ""},
+                                 {"instruction_sets", "instruction sets", ""},
+                                 {"thread_pool", "thread pool", ""},
+                                 {"cuda", "NVIDIA GPUs", ""}};
+constexpr InfoLine kSettings[] = {
+    {"threads", "PORTACL_NUM_THREADS", "threads of the kernels"},
+    {"adapt_threads", "PORTACL_ADAPT_THREADS", "fewer where waiting costs more"},
+    {"impl", "PORTACL_IMPL", "kernels that are forced"},
+    {"profile", "PORTACL_PROFILE", "what the aclnn API accepts"},
+    {"edition", "PORTACL_EDITION", "whose pages the aclnn API follows"},
+    {"strict", "PORTACL_STRICT", "refuses what gets a warning else"}};
+
+template <size_t kSize>
+std::string LinesOf(const Json& info, const InfoLine (&lines)[kSize]) {
+  using enum Table::Align;
+  Table table({kLeft, kLeft, kLeft});
+  for (const InfoLine& line : lines) {
+    if (!info.contains(line.key)) continue;
+    const std::string key = line.key;
+    table.AddRow({line.label,
+                  key == "impl"   ? ImplText(info)
+                  : key == "cuda" ? CudaText(info[key])
+                                  : WordOf(info[key]),
+                  line.note});
+  }
+  return table.Text();
 }
 
 // "avx512, avx2, ref"; what this CPU cannot run in brackets.
@@ -65,26 +104,32 @@ std::string KernelList(const Json& kernels) {
   return list;
 }
 
-std::string InfoText(const Json& info) {
+// The operators by their kernels, as most have the same.
+std::string OperatorsText(const Json& operators) {
   using enum Table::Align;
-  Table table({kLeft, kLeft});
-  for (const auto& [key, value] : info.items()) {
-    if (key == "operators" || key == "functions") continue;
-    std::string label = key;
-    std::replace(label.begin(), label.end(), '_', ' ');
-    table.AddRow({label, key == "impl"   ? ImplText(info)
-                         : key == "cuda" ? CudaText(value)
-                                         : WordOf(value)});
-  }
-  std::string text = table.Text();
-  if (!info.contains("operators")) return text;
-  Table operators({kLeft, kLeft, kLeft});
-  operators.AddHeading({"operator", "also called", "kernels (in brackets: not here)"});
+  std::vector<std::pair<std::string, Table>> tables;
   for (const RunName& name : RunNames()) {
-    const Json kernels = info["operators"].value(name.library, Json::array());
-    operators.AddRow({name.name, name.alias == name.name ? "" : name.alias, KernelList(kernels)});
+    const std::string kernels = KernelList(operators.value(name.library, Json::array()));
+    const auto has = [&](const auto& table) { return table.first == kernels; };
+    auto table = std::find_if(tables.begin(), tables.end(), has);
+    if (table == tables.end()) {
+      table = tables.insert(table, {kernels, Table({kLeft, kLeft})});
+      table->second.AddHeading({"kernels: " + kernels, "called by the vendor"});
+    }
+    table->second.AddRow({name.name == name.alias ? "" : name.name, name.alias});
   }
-  return text + "\n" + operators.Text() + "\n" + AnyRankText() + "\n";
+  std::string text;
+  for (const auto& [kernels, table] : tables) text += "\n" + table.Text();
+  return text;
+}
+
+std::string InfoText(const Json& info) {
+  std::string text = LinesOf(info, kMachine) + "\n" + LinesOf(info, kSettings);
+  if (!info.contains("operators")) return text;
+  return text +
+         "\nOperators by the names that `portacl run` takes. Of the kernels above a list the\n"
+         "first that can do a call does it (in brackets: not on this CPU).\n" +
+         OperatorsText(info["operators"]) + "\n" + AnyRankText() + "\n";
 }
 
 // The library's own object, and the names that `portacl run` takes.

@@ -19,8 +19,9 @@ namespace portacl::cli {
 namespace {
 
 constexpr const char* kExitCodes =
+    "`portacl help COMMAND` lists a command's options.\n\n"
     "Exit codes: 0 ok, 1 a verification or comparison failed, 2 wrong usage or input,\n"
-    "3 the machine or the library failed. `portacl help COMMAND` lists a command's options.";
+    "3 the machine or the library failed.";
 
 // One line. It throws nothing: main's handlers end with it.
 int Complain(int code, std::string_view message) {

@@ -2,10 +2,14 @@
 #include "tools/parse.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
+#include "src/base/spelling.h"
 #include "tools/cli_error.h"
 
 namespace portacl::cli {
@@ -20,6 +24,12 @@ T ParseNumber(const std::string& text, const std::string& option, const char* wa
     throw BadInput(fmt::format("{}: '{}' is not {}", option, text, wanted));
   }
   return value;
+}
+
+std::string InLowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
 }  // namespace
@@ -59,6 +69,30 @@ std::vector<double> ParseScales(const std::string& text, const std::string& opti
     scales.push_back(scale);
   }
   return scales;
+}
+
+std::string Suggestion(const std::string& word, const std::vector<std::string>& names) {
+  const std::string wanted = InLowerCase(word);
+  std::vector<std::string> nearest, longer;
+  size_t least = word.size() / 3;
+  for (const std::string& name : names) {
+    if (name.size() > base::kLongestWord) continue;
+    const std::string known = InLowerCase(name);
+    const size_t distance = base::EditDistance(wanted, known);
+    if (distance < least) nearest.clear();
+    if (distance <= least) nearest.push_back(name);
+    least = std::min(least, distance);
+    if (wanted.size() > 2 && known.find(wanted) != std::string::npos) longer.push_back(name);
+  }
+  std::stable_sort(longer.begin(), longer.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::vector<std::string>& meant = nearest.empty() ? longer : nearest;
+  if (meant.empty()) return "";
+  meant.resize(std::min<size_t>(meant.size(), 3));
+  const std::string last = meant.back();
+  meant.pop_back();
+  return fmt::format("; did you mean {}{}{}?", fmt::join(meant, ", "), meant.empty() ? "" : " or ",
+                     last);
 }
 
 std::vector<std::string> Split(const std::string& text, char separator) {

@@ -53,8 +53,7 @@ int RunReport(ReportCommand options) {
 }  // namespace
 
 void AddReportCommand(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("report", "Write a page about golden results and others beside them");
+  CLI::App* command = app.add_subcommand("report", "Write a page about golden results and others");
   const auto options = std::make_shared<ReportCommand>();
   command->add_option("DIR", options->golden, "the golden folder")->required()->type_name("FOLDER");
   command->add_option("OTHER", options->other, "results to judge (default: golden alone)")

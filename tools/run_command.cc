@@ -27,18 +27,19 @@ namespace {
 
 // A tensor of the call with its file.
 struct Shown {
-  size_t index = 0;   // among the call's arguments
-  std::string name;   // as in options: "grad_output"
-  std::string file;   // empty: not written
-  std::string note;   // how to read the picture
-  bool flow = false;  // as a picture: directions
+  size_t index = 0;    // among the call's arguments
+  std::string name;    // as in options: "grad_output"
+  std::string source;  // of an input
+  std::string file;    // empty: not written
+  std::string note;    // how to read the picture
+  bool flow = false;   // as a picture: directions
 };
 
 std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
   std::vector<Shown> shown;
   for (const size_t i : call.With(role)) {
     if (!call.arguments[i].wanted) continue;
-    shown.push_back({i, WithSeparator(call.op->parameters[i].native, '_'), "", "", false});
+    shown.push_back({i, WithSeparator(call.op->parameters[i].native, '_'), "", "", "", false});
   }
   return shown;
 }
@@ -46,8 +47,9 @@ std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
 // Named as in the aclnn signature; .bin where NumPy has no such dtype.
 std::vector<Shown> SavedInputs(const RunOptions& options, const golden::Call& call) {
   std::vector<Shown> inputs = ShownOf(call, golden::Role::kInput);
-  if (options.inputs_folder.empty()) return inputs;
   for (Shown& input : inputs) {
+    input.source = options.Source(call.op->parameters[input.index].native);
+    if (options.inputs_folder.empty()) continue;
     const char* const extension = call.source.dtype == DataType::kBFloat16 ? "bin" : "npy";
     input.file = fmt::format("{}/{}.{}", options.inputs_folder,
                              call.op->parameters[input.index].native, extension);
@@ -153,13 +155,15 @@ std::string Report(const RunFacts& run) {
   facts.AddRow({"bandwidth", fmt::format("{:.3g} GB/s, each tensor counted once",
                                          BytesMoved(run.task.call) / timing.best() / 1e9)});
   Table tensors({kLeft, kLeft, kLeft, kLeft, kLeft});
-  tensors.AddHeading({"tensor", "dtype", "shape", "checksum", "file"});
+  tensors.AddHeading({"tensor", "dtype", "shape", "checksum", "made of, written to"});
   for (const std::vector<Shown>* const list : {&run.inputs, &run.results}) {
     for (const Shown& shown : *list) {
       const HostTensor tensor = run.Tensor(shown);
-      tensors.AddRow(
-          {shown.name, DataTypeName(tensor.dtype()), ToString(tensor.shape()), ChecksumText(tensor),
-           shown.note.empty() ? shown.file : fmt::format("{} ({})", shown.file, shown.note)});
+      std::string last = shown.source;
+      if (!last.empty() && !shown.file.empty()) last += ", ";
+      last += shown.note.empty() ? shown.file : fmt::format("{} ({})", shown.file, shown.note);
+      tensors.AddRow({shown.name, DataTypeName(tensor.dtype()), ToString(tensor.shape()),
+                      ChecksumText(tensor), last});
     }
   }
   return facts.Text() + "\n" + tensors.Text();
@@ -173,6 +177,7 @@ nlohmann::ordered_json TensorsJson(const RunFacts& run, const std::vector<Shown>
                      {"dtype", DataTypeName(tensor.dtype())},
                      {"shape", tensor.shape()},
                      {"checksum", ChecksumText(tensor)}});
+    if (!shown.source.empty()) array.back()["source"] = shown.source;
     if (!shown.file.empty()) array.back()["file"] = shown.file;
   }
   return array;
@@ -419,8 +424,8 @@ void AddRunCommand(CLI::App& app, Action& action) {
   AddExecutionOptions(*run, *options);
   run->footer("Operators (portacl info: their aclnn and graph names):\n" +
               Wrapped(golden::OperatorNames()) + "\n\n" + AnyRankText() +
-              "\n\nExample: how much each pixel of a photograph counts in its turned copy, and "
-              "where the\npoints should move, as numbers and as a picture:\n"
+              "\n\nExample: how much each pixel of a photograph counts in its turned copy, and\n"
+              "where the points should move, as numbers and as a picture:\n"
               "  portacl run grid_sampler_2d_backward --input photo.png --grid rotate:15 \\\n"
               "    --input-grad weights.npy --grid-grad flow.png");
   run->callback([options, &action] { action = [options] { return Run(*options); }; });

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace portacl::cli {
 namespace {
@@ -136,12 +138,26 @@ std::vector<std::string> RunWords() {
   return words;
 }
 
+const char* StandsFor(const std::string& name) {
+  static constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"GridSample", "GridSampler2D or GridSampler3D"},
+      {"Resize", "upsample_nearest"},
+      {"ResizeGrad", "upsample_nearest_backward"},
+      {"ResizeD", "upsample_linear or upsample_cubic"},
+      {"ResizeGradD", "upsample_linear_backward or upsample_cubic_backward"},
+      {"aclnnResize", "upsample_linear or upsample_nearest"}};
+  for (const auto& [known, operators] : kNames) {
+    if (known == name) return operators;
+  }
+  return nullptr;
+}
+
 std::string AnyRankText() {
   return "Without 1d, 2d or 3d the rank of the tensors decides:\n" + Wrapped(NamesOfAnyRank());
 }
 
 std::string Wrapped(const std::vector<std::string>& words) {
-  constexpr size_t kColumns = 100;
+  constexpr size_t kColumns = 80;
   std::string text, line = " ";
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i] + (i + 1 < words.size() ? "," : "");

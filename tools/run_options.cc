@@ -17,7 +17,6 @@
 #include "tools/tensor/grids.h"
 #include "tools/testing/generate_parts.h"
 #include "tools/testing/host_tensors.h"
-#include "tools/usage_error.h"
 
 namespace portacl::cli {
 namespace {
@@ -265,16 +264,11 @@ class TaskBuilder {
   const OperatorRow& row() const { return *choice_.row; }
   Parameter Input(size_t i) const { return With(row(), Role::kInput).at(i); }
 
-  std::string SourceOf(const Parameter& input) const {
-    const std::string text = options_.TensorText(input.native);
-    return text.empty() ? "ones" : text;
-  }
-
   // The tensor of which the options may say dtype and shape; its rank chooses the operator.
   HostTensor LoadFirst(size_t i) {
     const std::string option = OptionName(Input(i).native);
-    HostTensor tensor =
-        LoadTensor({option, SourceOf(Input(i)), WantedDataType(options_), WantedShape(options_)});
+    HostTensor tensor = LoadTensor({option, options_.Source(Input(i).native),
+                                    WantedDataType(options_), WantedShape(options_)});
     std::vector<std::string> wanted;
     for (const RunChoice& choice : choices_) {
       const Parameter parameter = With(*choice.row, Role::kInput).at(i);
@@ -291,7 +285,8 @@ class TaskBuilder {
 
   HostTensor Load(const Parameter& input) {
     if (!input.is_grid) {
-      return LoadTensor({OptionName(input.native), SourceOf(input), dtype_, ShapeOf(input)});
+      return LoadTensor(
+          {OptionName(input.native), options_.Source(input.native), dtype_, ShapeOf(input)});
     }
     HostTensor grid = LoadGrid();
     if (Fits(input, grid.shape())) return grid;
@@ -418,11 +413,11 @@ std::string OptionName(const std::string& native) { return "--" + WithSeparator(
 RunTask BuildRun(const RunOptions& options) {
   std::vector<RunChoice> choices = FindRunChoices(options.op, false);
   if (choices.empty()) {
-    const std::vector<std::string> words = RunWords();
-    const std::string meant = Suggestion(options.op, words);
-    throw BadInput(fmt::format("unknown operator '{}'{}", options.op,
-                               meant.empty() ? fmt::format("; there are {}", fmt::join(words, ", "))
-                                             : meant + " (portacl help run lists all)"));
+    const char* const operators = StandsFor(options.op);
+    throw BadInput(
+        operators == nullptr
+            ? golden::UnknownOperator(options.op, RunWords())
+            : fmt::format("{}: wanted the operator that it stands for, {}", options.op, operators));
   }
   RefuseUnused(options, choices.front());
   const auto antialias = options.flags.find("antialias");

@@ -34,6 +34,11 @@ struct RunOptions {
     const auto found = tensors.find(native);
     return found == tensors.end() ? "" : found->second;
   }
+  // Of an input: what it is made of.
+  std::string Source(const std::string& native) const {
+    const std::string text = TensorText(native);
+    return text.empty() ? "ones" : text;
+  }
 };
 
 struct RunTask {

@@ -55,7 +55,7 @@ void Table::AddHeading(std::vector<std::string> cells) {
 std::string Table::Text() const {
   std::vector<size_t> widths(columns_.size(), 0);
   for (const Row& row : rows_) {
-    for (size_t i = 0; i < row.cells.size(); ++i) {
+    for (size_t i = 0; i < row.cells.size() && row.cells.size() > 1; ++i) {
       widths[i] = std::max(widths[i], Columns(row.cells[i]));
     }
   }
@@ -63,7 +63,7 @@ std::string Table::Text() const {
   for (const Row& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string padding(widths[i] - Columns(row.cells[i]), ' ');
+      const std::string padding(widths[i] - std::min(widths[i], Columns(row.cells[i])), ' ');
       const bool last = i + 1 == row.cells.size();
       const std::string cell = last ? Styled(row.cells[i], row.last_cell) : row.cells[i];
       const bool right = columns_[i] == Align::kRight;

@@ -23,7 +23,8 @@ class Table {
 
   void AddRow(std::vector<std::string> cells, Style last_cell = Style::kPlain);
   void AddHeading(std::vector<std::string> cells);
-  void AddBlank() { rows_.push_back({}); }
+  // A line of its own, whatever its width.
+  void AddTitle(std::string text) { rows_.push_back({{std::move(text)}, false, Style::kPlain}); }
   std::string Text() const;
 
  private:

@@ -6,10 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <string_view>
 
-#include "src/base/spelling.h"
 #include "tools/cli_error.h"
+#include "tools/parse.h"
 
 namespace portacl::cli {
 namespace {
@@ -58,13 +57,6 @@ std::string UnexpectedText(const CLI::App& app) {
 }
 
 }  // namespace
-
-std::string Suggestion(const std::string& word, const std::vector<std::string>& names) {
-  const auto nearest =
-      base::NearestTo(word, names, word.size() / 3 + 1,
-                      [](const std::string& name) { return std::string_view(name); });
-  return nearest == names.end() ? "" : "; did you mean " + *nearest + "?";
-}
 
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments[0].starts_with('-')) return;

@@ -11,9 +11,6 @@ class App;
 
 namespace portacl::cli {
 
-// "; did you mean grid_sampler_2d?" if one of the names is spelled much like the word, else "".
-std::string Suggestion(const std::string& word, const std::vector<std::string>& names);
-
 // Throws BadInput with the commands that there are; CLI11 would only say that one is required.
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments);
 

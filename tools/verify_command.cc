@@ -80,12 +80,13 @@ void AddVerifyCommand(CLI::App& app, Action& action) {
   AddVerdictOutput(*command, options->output);
   AddReportFile(*command, options->output);
   command->footer(
-      "The library runs in processes of its own: a crash or a hang costs one case. Only functions\n"
-      "that lie in FOLDER, or in a FILE, are judged, not those of a library that it is linked "
-      "to.\n\n"
+      "The library runs in processes of its own: a crash or a hang costs one case. Only\n"
+      "functions that lie in FOLDER, or in a FILE, are judged, not those of a library\n"
+      "that it is linked to.\n\n"
       "Example: portacl itself, on 1000 small cases\n"
       "  portacl cases generate smoke --count 1000 -o smoke.json\n"
-      "  portacl verify smoke.json --lib-dir $ASCEND_HOME_PATH/lib64 --report report.html");
+      "  portacl verify smoke.json --lib-dir $ASCEND_HOME_PATH/lib64 \\\n"
+      "    --report report.html");
   command->callback([options, &action] { action = [options] { return RunVerify(*options); }; });
 }
 

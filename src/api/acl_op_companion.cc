@@ -1,8 +1,9 @@
 // Identity, Cast and TransData: checks, then the companion operators' copy.
 #include "api/acl_op_companion.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -129,7 +130,8 @@ Status CheckFormatAttribute(const GraphOperator& op, const char* name, const acl
 }
 
 #define PORTACL_COMPANION_NAME(Name, Arguments, function) #Name,
-constexpr const char* kCompanionNames[] = {PORTACL_COMPANION_OPERATORS(PORTACL_COMPANION_NAME)};
+constexpr std::string_view kCompanionNames[] = {
+    PORTACL_COMPANION_OPERATORS(PORTACL_COMPANION_NAME)};
 
 }  // namespace
 
@@ -169,6 +171,9 @@ Status ReadTransData(const GraphOperator& op, const Tensors& tensors, const Host
   return {};
 }
 
-std::string CompanionNames() { return fmt::format("{}", fmt::join(kCompanionNames, ", ")); }
+bool IsCompanion(std::string_view name) {
+  return std::find(std::begin(kCompanionNames), std::end(kCompanionNames), name) !=
+         std::end(kCompanionNames);
+}
 
 }  // namespace portacl::api

@@ -4,7 +4,7 @@
 #define PORTACL_API_ACL_OP_COMPANION_H_
 
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "api/acl_op_registry.h"
 #include "base/status.h"
@@ -22,8 +22,8 @@ base::Status ReadCast(const GraphOperator& op, const Tensors& tensors, const Hos
 base::Status ReadTransData(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                            std::unique_ptr<GraphCall>* call);
 
-// "Add, Adds, ...": the companion operators of the aclnn API.
-std::string CompanionNames();
+// Whether the aclnn API has a companion operator of this name: aclnn<name>.
+bool IsCompanion(std::string_view name);
 
 }  // namespace portacl::api
 

@@ -302,14 +302,12 @@ Status FindGraphOperator(const char* type, const GraphRow** row) {
       return {};
     }
   }
-  std::string names;
-  for (const GraphRow& listed : kRows)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", listed.type);
-  return {
-      ACL_ERROR_OP_NOT_FOUND,
-      fmt::format("{}: this operator is not part of portacl{}; it has: {}; and in the aclnn API "
-                  "also: {}",
-                  type, Meant(type), names, CompanionNames())};
+  return {ACL_ERROR_OP_NOT_FOUND,
+          IsCompanion(type)
+              ? fmt::format("{0}: portacl has this operator in the aclnn API only: aclnn{0}", type)
+              : fmt::format("{}: this operator is not part of portacl{}; docs/ops/index.md lists "
+                            "those that are",
+                            type, Meant(type))};
 }
 
 }  // namespace portacl::api

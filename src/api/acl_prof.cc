@@ -36,26 +36,27 @@ using portacl::base::Status;
 
 constexpr size_t kMostText = 1024;
 
+// Not the runtime's InvalidParam(), which has a code of its own.
 template <class... Args>
-Status RefuseProf(fmt::format_string<Args...> format, Args&&... args) {
+Status InvalidArgument(fmt::format_string<Args...> format, Args&&... args) {
   return rt::Error(ACL_ERROR_INVALID_PARAM, format, std::forward<Args>(args)...);
 }
 
 Status CheckConfig(const aclprofConfig* config) {
   if (Handles<aclprofConfig>().Find(config) != nullptr) return {};
-  return RefuseProf("profilerConfig is null or no live configuration");
+  return InvalidArgument("profilerConfig is null or no live configuration");
 }
 
 Status FindStamp(const void* handle, std::shared_ptr<Stamp>* stamp) {
   *stamp = Handles<Stamp>().Find(handle);
   if (*stamp != nullptr) return {};
-  return RefuseProf("stamp is null or no live stamp");
+  return InvalidArgument("stamp is null or no live stamp");
 }
 
 Status ReadText(const char* text, size_t length, std::string* copy) {
-  if (text == nullptr) return RefuseProf("msg is null");
+  if (text == nullptr) return InvalidArgument("msg is null");
   if (length == 0 || length > kMostText) {
-    return RefuseProf("the text has {} bytes, wanted 1 to {}", length, kMostText);
+    return InvalidArgument("the text has {} bytes, wanted 1 to {}", length, kMostText);
   }
   copy->assign(text, length);
   return {};
@@ -79,7 +80,7 @@ extern "C" {
 aclError aclprofInit(const char* profilerResultPath, size_t length) {
   return Guarded("aclprofInit", [&]() -> Status {
     if (profilerResultPath == nullptr || length == 0) {
-      return RefuseProf("profilerResultPath is null or empty");
+      return InvalidArgument("profilerResultPath is null or empty");
     }
     return {};
   });
@@ -105,7 +106,7 @@ aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
     auto config = std::make_shared<aclprofConfig>();
     config->types = dataTypeConfig;
     Status status;
-    if (deviceIdList == nullptr && deviceNums > 0) status = RefuseProf("deviceIdList is null");
+    if (deviceIdList == nullptr && deviceNums > 0) status = InvalidArgument("deviceIdList is null");
     for (uint32_t i = 0; status.ok() && i < deviceNums; ++i) {
       status = rt::CheckDevice(static_cast<int32_t>(deviceIdList[i]));
       config->devices.push_back(deviceIdList[i]);
@@ -127,9 +128,9 @@ aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size
   return Guarded("aclprofSetConfig", [&]() -> Status {
     const int32_t type = RawValue(configType);
     if (type <= ACL_PROF_ARGS_MIN || type >= ACL_PROF_ARGS_MAX) {
-      return RefuseProf("configType is {}, which is no setting", type);
+      return InvalidArgument("configType is {}, which is no setting", type);
     }
-    if (config == nullptr || configLength == 0) return RefuseProf("config is null or empty");
+    if (config == nullptr || configLength == 0) return InvalidArgument("config is null or empty");
     return {};
   });
 }
@@ -143,7 +144,7 @@ aclprofStepInfo* aclprofCreateStepInfo() {
 void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo) {
   Guarded("aclprofDestroyStepInfo", [&]() -> Status {
     if (Handles<aclprofStepInfo>().Take(stepinfo) != nullptr) return {};
-    return RefuseProf("stepinfo is null or no live step");
+    return InvalidArgument("stepinfo is null or no live step");
   });
 }
 
@@ -151,10 +152,10 @@ aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag,
                                  aclrtStream stream) {
   return Guarded("aclprofGetStepTimestamp", [&]() -> Status {
     const auto found = Handles<aclprofStepInfo>().Find(stepInfo);
-    if (found == nullptr) return RefuseProf("stepInfo is null or no live step");
+    if (found == nullptr) return InvalidArgument("stepInfo is null or no live step");
     const int32_t which = RawValue(tag);
     if (which != ACL_STEP_START && which != ACL_STEP_END) {
-      return RefuseProf("tag is {}, wanted ACL_STEP_START (0) or ACL_STEP_END (1)", which);
+      return InvalidArgument("tag is {}, wanted ACL_STEP_START (0) or ACL_STEP_END (1)", which);
     }
     if (which == ACL_STEP_START) ++found->steps;
     const char* const word = which == ACL_STEP_START ? "start" : "end";
@@ -171,7 +172,7 @@ void* aclprofCreateStamp() {
 void aclprofDestroyStamp(void* stamp) {
   Guarded("aclprofDestroyStamp", [&]() -> Status {
     if (Handles<Stamp>().Take(stamp) != nullptr) return {};
-    return RefuseProf("stamp is null or no live stamp");
+    return InvalidArgument("stamp is null or no live stamp");
   });
 }
 
@@ -202,13 +203,13 @@ aclError aclprofPush(void* stamp) {
 aclError aclprofPop() {
   return Guarded("aclprofPop", []() -> Status {
     if (rt::PopRange()) return {};
-    return RefuseProf("this thread has no open range: aclprofPush comes first");
+    return InvalidArgument("this thread has no open range: aclprofPush comes first");
   });
 }
 
 aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
   return Guarded("aclprofRangeStart", [&]() -> Status {
-    if (rangeId == nullptr) return RefuseProf("rangeId is null");
+    if (rangeId == nullptr) return InvalidArgument("rangeId is null");
     std::shared_ptr<Stamp> found;
     PORTACL_RETURN_IF_ERROR(FindStamp(stamp, &found));
     *rangeId = rt::StartRange(found->text);
@@ -219,7 +220,7 @@ aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
 aclError aclprofRangeStop(uint32_t rangeId) {
   return Guarded("aclprofRangeStop", [&]() -> Status {
     if (rt::StopRange(rangeId)) return {};
-    return RefuseProf("rangeId is {}, which is no open range", rangeId);
+    return InvalidArgument("rangeId is {}, which is no open range", rangeId);
   });
 }
 

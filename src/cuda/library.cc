@@ -2,6 +2,7 @@
 #include "cuda/library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string>
@@ -35,6 +36,9 @@ std::string FileName() {
 
 Library Load() {
   const std::string file = FileName();
+  if (*base::settings::CudaLibrary() == '\0' && access(file.c_str(), F_OK) != 0) {
+    return {nullptr, "built without CUDA (no libportacl_cuda.so; docs/cuda.md)"};
+  }
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const error = dlerror();

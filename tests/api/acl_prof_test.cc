@@ -19,8 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kInvalidParam = ACL_ERROR_INVALID_PARAM;
-
 void* Stamp(const std::string& text) {
   void* const stamp = aclprofCreateStamp();
   EXPECT_EQ(aclprofSetStampTraceMessage(stamp, text.data(), static_cast<uint32_t>(text.size())), 0);
@@ -84,8 +82,8 @@ TEST_F(AclProfErrors, ConfigurationsAreAccepted) {
   EXPECT_EQ(aclprofStart(config), ACL_SUCCESS);
   EXPECT_EQ(aclprofStop(config), ACL_SUCCESS);
   EXPECT_EQ(aclprofDestroyConfig(config), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclprofStart(config), kInvalidParam, "no live configuration");
-  EXPECT_ACL_ERROR(aclprofDestroyConfig(config), kInvalidParam, "no live configuration");
+  EXPECT_ACL_ERROR(aclprofStart(config), ACL_ERROR_INVALID_PARAM, "no live configuration");
+  EXPECT_ACL_ERROR(aclprofDestroyConfig(config), ACL_ERROR_INVALID_PARAM, "no live configuration");
   EXPECT_EQ(aclprofFinalize(), ACL_SUCCESS);
   device = 99;
   EXPECT_EQ(aclprofCreateConfig(&device, 1, ACL_AICORE_NONE, nullptr, 0), nullptr);
@@ -95,28 +93,29 @@ TEST_F(AclProfErrors, ConfigurationsAreAccepted) {
 TEST_F(AclProfErrors, WrongCallsAreErrors) {
   uint32_t range = 0;
   int foreign = 0;
-  EXPECT_ACL_ERROR(aclprofPop(), kInvalidParam, "no open range");
-  EXPECT_ACL_ERROR(aclprofRangeStop(4000000000), kInvalidParam, "no open range");
-  EXPECT_ACL_ERROR(aclprofRangeStart(&foreign, &range), kInvalidParam, "no live stamp");
-  EXPECT_ACL_ERROR(aclprofMark(nullptr), kInvalidParam, "no live stamp");
-  EXPECT_ACL_ERROR(aclprofPush(nullptr), kInvalidParam, "no live stamp");
-  EXPECT_ACL_ERROR(aclprofMarkEx("", 0, stream_), kInvalidParam, "has 0 bytes");
-  EXPECT_ACL_ERROR(aclprofMarkEx(nullptr, 1, stream_), kInvalidParam, "msg is null");
-  EXPECT_ACL_ERROR(aclprofInit(nullptr, 1), kInvalidParam, "profilerResultPath is null");
-  EXPECT_ACL_ERROR(aclprofSetConfig(ACL_PROF_ARGS_MAX, "1", 1), kInvalidParam, "configType is 15");
+  EXPECT_ACL_ERROR(aclprofPop(), ACL_ERROR_INVALID_PARAM, "no open range");
+  EXPECT_ACL_ERROR(aclprofRangeStop(4000000000), ACL_ERROR_INVALID_PARAM, "no open range");
+  EXPECT_ACL_ERROR(aclprofRangeStart(&foreign, &range), ACL_ERROR_INVALID_PARAM, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofMark(nullptr), ACL_ERROR_INVALID_PARAM, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofPush(nullptr), ACL_ERROR_INVALID_PARAM, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofMarkEx("", 0, stream_), ACL_ERROR_INVALID_PARAM, "has 0 bytes");
+  EXPECT_ACL_ERROR(aclprofMarkEx(nullptr, 1, stream_), ACL_ERROR_INVALID_PARAM, "msg is null");
+  EXPECT_ACL_ERROR(aclprofInit(nullptr, 1), ACL_ERROR_INVALID_PARAM, "profilerResultPath is null");
+  EXPECT_ACL_ERROR(aclprofSetConfig(ACL_PROF_ARGS_MAX, "1", 1), ACL_ERROR_INVALID_PARAM,
+                   "configType is 15");
   void* const stamp = aclprofCreateStamp();
   const std::string text(2000, 'x');
-  EXPECT_ACL_ERROR(aclprofSetStampTraceMessage(stamp, text.data(), 2000), kInvalidParam,
+  EXPECT_ACL_ERROR(aclprofSetStampTraceMessage(stamp, text.data(), 2000), ACL_ERROR_INVALID_PARAM,
                    "2000 bytes");
   aclprofDestroyStamp(stamp);
-  EXPECT_ACL_ERROR(aclprofMark(stamp), kInvalidParam, "no live stamp");
+  EXPECT_ACL_ERROR(aclprofMark(stamp), ACL_ERROR_INVALID_PARAM, "no live stamp");
   aclprofDestroyStamp(stamp);
   EXPECT_THAT(NewestMessage(), testing::HasSubstr("no live stamp"));
   aclprofStepInfo* const step = aclprofCreateStepInfo();
   EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, static_cast<aclprofStepTag>(2), stream_),
-                   kInvalidParam, "tag is 2");
+                   ACL_ERROR_INVALID_PARAM, "tag is 2");
   aclprofDestroyStepInfo(step);
-  EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, ACL_STEP_START, stream_), kInvalidParam,
+  EXPECT_ACL_ERROR(aclprofGetStepTimestamp(step, ACL_STEP_START, stream_), ACL_ERROR_INVALID_PARAM,
                    "no live step");
 }
 

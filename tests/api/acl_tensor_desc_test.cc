@@ -12,8 +12,6 @@
 namespace portacl_test {
 namespace {
 
-constexpr int kInvalidArgument = ACL_ERROR_INVALID_PARAM;
-
 // UpsampleNearestExact2dGrad from (1, 2, 2, 4) to (1, 2, 2, 2): neighbours in a row are added.
 class Call {
  public:
@@ -176,13 +174,14 @@ TEST_F(TensorDescMemory, OriginsAreReplaced) {
   EXPECT_EQ(aclSetTensorShape(desc, 0, nullptr), ACL_SUCCESS);  // a scalar
   int64_t range[2][ACL_TENSOR_SHAPE_RANGE_NUM] = {{1, 4}, {2, 2}};
   EXPECT_EQ(aclSetTensorShapeRange(desc, 2, range), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclSetTensorShapeRange(desc, 1, nullptr), kInvalidArgument, "dimsRange is null");
-  EXPECT_ACL_ERROR(aclSetTensorShape(desc, 1, nullptr), kInvalidArgument, "numDims is 1");
-  EXPECT_ACL_ERROR(aclSetTensorPlaceMent(desc, static_cast<aclMemType>(3)), kInvalidArgument,
+  EXPECT_ACL_ERROR(aclSetTensorShapeRange(desc, 1, nullptr), ACL_ERROR_INVALID_PARAM,
+                   "dimsRange is null");
+  EXPECT_ACL_ERROR(aclSetTensorShape(desc, 1, nullptr), ACL_ERROR_INVALID_PARAM, "numDims is 1");
+  EXPECT_ACL_ERROR(aclSetTensorPlaceMent(desc, static_cast<aclMemType>(3)), ACL_ERROR_INVALID_PARAM,
                    "memType is 3");
-  EXPECT_ACL_ERROR(aclSetTensorConst(desc, nullptr, 1), kInvalidArgument, "length is 1");
+  EXPECT_ACL_ERROR(aclSetTensorConst(desc, nullptr, 1), ACL_ERROR_INVALID_PARAM, "length is 1");
   aclDestroyTensorDesc(desc);
-  EXPECT_ACL_ERROR(aclSetTensorFormat(desc, ACL_FORMAT_ND), kInvalidArgument,
+  EXPECT_ACL_ERROR(aclSetTensorFormat(desc, ACL_FORMAT_ND), ACL_ERROR_INVALID_PARAM,
                    "no live tensor description");
 }
 
@@ -194,10 +193,10 @@ TEST_F(TensorDescMemory, AttributesOfDataTypesAndListsOfLists) {
   aclopAttr* attr = aclopCreateAttr();
   EXPECT_EQ(aclopSetAttrDataType(attr, "dtype", ACL_FLOAT16), ACL_SUCCESS);
   EXPECT_EQ(aclopSetAttrListListInt(attr, "lists", 2, counts, lists), ACL_SUCCESS);
-  EXPECT_ACL_ERROR(aclopSetAttrListListInt(attr, "lists", 1, nullptr, lists), kInvalidArgument,
-                   "numValues is null");
-  EXPECT_ACL_ERROR(aclopSetAttrListListInt(attr, "lists", -1, counts, lists), kInvalidArgument,
-                   "numLists is -1");
+  EXPECT_ACL_ERROR(aclopSetAttrListListInt(attr, "lists", 1, nullptr, lists),
+                   ACL_ERROR_INVALID_PARAM, "numValues is null");
+  EXPECT_ACL_ERROR(aclopSetAttrListListInt(attr, "lists", -1, counts, lists),
+                   ACL_ERROR_INVALID_PARAM, "numLists is -1");
   aclopDestroyAttr(attr);
   // A kind of its own: no operator takes it for an integer or a list.
   EXPECT_EQ(aclopSetAttrDataType(call.attr, "input_size", ACL_FLOAT16), ACL_SUCCESS);

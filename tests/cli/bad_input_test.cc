@@ -37,13 +37,16 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"runn"}, {}, "unknown command 'runn'");
   Expect({"run"}, {}, "operator");
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
-  Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d'");
+  Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d' (portacl info lists all)");
   Expect({"run", "grid_sampler_2d_backwrd"}, {},
          "unknown operator 'grid_sampler_2d_backwrd'; did you mean grid_sampler_2d_backward?");
-  Expect(
-      {"run", "conv2d"}, {},
-      "there are upsample_nearest_exact_backward, upsample_nearest_exact, grid_sampler_backward");
-  Expect({"run", "conv2d"}, {}, "grid_sampler_2d_backward");
+  Expect({"run", "upsample_bilinear"}, {},
+         "'upsample_bilinear'; did you mean upsample_linear or upsample_bilinear2d? (portacl info");
+  Expect({"run", "nearest"}, {}, "; did you mean UpsampleNearest, upsample_nearest or ");
+  Expect({"run", "gridsampler2dgrad"}, {}, "; did you mean GridSampler2DGrad?");
+  Expect({"run", "GridSample"}, {},
+         "GridSample: wanted the operator that it stands for, GridSampler2D or GridSampler3D");
+  Expect({"run", "aclnnResize"}, {}, "stands for, upsample_linear or upsample_nearest");
   Expect({"info", "--frobnicate"}, {}, "unknown option '--frobnicate' (portacl help info");
   Expect({"--verison"}, {}, "unknown option '--verison'; did you mean --version?");
   Expect({"--verison", "info"}, {}, "unknown option '--verison'; did you mean --version?");

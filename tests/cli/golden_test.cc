@@ -399,7 +399,9 @@ TEST_F(GoldenTest, WrongOptionsAreNamed) {
   ExpectBadInput(Run({"cases", "generate", "all"}), "cases generate: 'all' is not one of");
   ExpectBadInput(Run({"cases", "convert", "a.xml"}), "wanted a name that ends with .json");
   ExpectBadInput(Run({"cases", "generate", "smoke", "--operator", "conv"}),
-                 "--operator: 'conv' is not one of upsample_nearest_exact1d");
+                 "--operator: unknown operator 'conv' (portacl info lists all)");
+  ExpectBadInput(Run({"cases", "generate", "smoke", "--operator", "GridSampler2D"}),
+                 "unknown operator 'GridSampler2D'; did you mean grid_sampler_2d?");
   ExpectBadInput(Run({"cases", "generate", "smoke", "--profile", "atlas-training", "--operator",
                       "upsample_nearest_exact1d"}),
                  "--operator: profile atlas-training refuses upsample_nearest_exact1d");

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "cli/cli_runner.h"
 #include "test_paths.h"
@@ -37,12 +36,12 @@ class HelpTest : public CliTest {
   }
 };
 
-TEST_F(HelpTest, LinesFitAHundredColumns) {
+TEST_F(HelpTest, LinesFitATerminal) {
   std::vector<std::string> texts = {Run({"--help"}).out};
   for (const char* command : kCommands) texts.push_back(Run({command, "--help"}).out);
   for (const std::string& text : texts) {
     EXPECT_NE(text, "");
-    for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 100u) << line;
+    for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_THAT(text, Not(HasSubstr("\n\n\n")));
   }
 }
@@ -116,8 +115,6 @@ TEST_F(HelpTest, CasesOffersTheOperatorsThatItTakesAndNoOther) {
       for (const auto& function : names) known.insert(function.get<std::string>());
     }
   }
-  std::istringstream refusal(with("nonsense").err);  // it lists what it takes
-  for (std::string word; refusal >> word;) known.insert(word);
   for (const std::string& word : known) {
     const bool taken = with(word).exit_code == 0;
     EXPECT_EQ(taken, std::find(offered.begin(), offered.end(), word) != offered.end()) << word;

@@ -230,6 +230,21 @@ TEST_F(RunTest, EveryNameGivesTheSameBitsThroughItsOwnApiAndThroughTheNativeOne)
   EXPECT_GE(graphs, 25u);
 }
 
+TEST_F(RunTest, InputsSayWhatTheyAreMadeOf) {
+  WriteCounting();
+  const std::vector<std::string> sampler = {
+      "run", "grid_sampler_2d_backward", "--input", "g.npy", "--grid", "random:7", "--mask", "0,1"};
+  const auto report = RunJson(sampler);
+  EXPECT_EQ(TensorNamed(report, "grad_output").value("source", ""), "ones");
+  EXPECT_EQ(TensorNamed(report, "input").value("source", ""), "g.npy");
+  EXPECT_EQ(TensorNamed(report, "grid").value("source", ""), "random:7");
+  EXPECT_FALSE(TensorNamed(report, "grid_grad").contains("source"));
+  const std::string text = Run(sampler).out;
+  for (const char* const row : {"grad_output .* ones\n", "input .* g.npy\n", "random:7\n"}) {
+    EXPECT_THAT(text, testing::ContainsRegex(row));
+  }
+}
+
 TEST_F(RunTest, ForwardFunctionsGiveWhatIsDocumented) {
   Write("i.npy", NpyFile("<f8", "(1, 1, 2, 2)", Bytes<double>({1, 2, 3, 4})));
   const auto of = [&](std::vector<std::string> arguments) {

@@ -194,7 +194,7 @@ def stderr_of(program: str, **environment: str) -> str:
             "aclnnGridSampler2DBackward: paddingMode is 2, but must be 0 (zeros) or 1 (border); "
             "profile open also has 2 (reflection)",
         ),
-        (MISSING, "Sigmoid: this operator is not part of portacl; it has: "),
+        (MISSING, "Sigmoid: this operator is not part of portacl; docs/ops"),
         (MEMORY, "OutOfMemoryError"),
     ],
     ids=["refused", "unknown", "memory"],

@@ -82,8 +82,8 @@ Verification VerifyAgainstRef(golden::Call call) {
   static_cast<void>(portaclSetNumThreads(1));
   CompareRun(ref, "native", "1 thread", result);
   static_cast<void>(portaclSetNumThreads(threads));
-  const bool aclnn = call.op->traits->dtypes.open.Has(static_cast<int32_t>(call.source.dtype));
-  if (aclnn) CompareRun(ref, "open", "aclnn", result);
+  result.aclnn = call.op->traits->dtypes.open.Has(static_cast<int32_t>(call.source.dtype));
+  if (result.aclnn) CompareRun(ref, "open", "aclnn", result);
   return result;
 }
 

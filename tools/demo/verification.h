@@ -17,6 +17,7 @@ struct Verification {
   double gb_per_s = 0;                // its bandwidth, each tensor counted once
   std::string checksum;               // of its first result
   std::vector<std::string> compared;  // what was compared with ref, e.g. avx512, avx2, aclnn
+  bool aclnn = false;                 // whether the aclnn API takes the dtype, and was compared
   std::string problem;                // the first difference; "" where all bits agree
 };
 

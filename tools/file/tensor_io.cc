@@ -124,9 +124,7 @@ std::string SaveTensor(const std::string& path, const HostTensor& tensor, Pictur
   }
   if (style == PictureStyle::kFlow) {
     WriteImage(path, FlowPictureWithLegend(tensor, "gridGrad"));
-    return HasNotFinite(tensor)
-               ? "colour = direction, black = NaN or infinity, see the legend in the picture"
-               : "colour = direction, see the legend in the picture";
+    return HasNotFinite(tensor) ? "see its legend; black: NaN, infinity" : "see its legend";
   }
   const ValueRange all = tensor.dtype() == kUInt8 ? ValueRange{0, 255} : AutomaticRange(tensor);
   const ValueRange used = range.value_or(all);

@@ -7,7 +7,7 @@
 namespace portacl::cli {
 namespace {
 
-constexpr size_t kColumns = 100;
+constexpr size_t kColumns = 80;
 constexpr size_t kDescription = 28;  // the column where descriptions begin
 
 }  // namespace

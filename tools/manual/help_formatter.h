@@ -1,4 +1,4 @@
-// Help texts that fit a terminal of 100 columns.
+// Help texts that fit a terminal of 80 columns.
 #ifndef PORTACL_TOOLS_MANUAL_HELP_FORMATTER_H_
 #define PORTACL_TOOLS_MANUAL_HELP_FORMATTER_H_
 

@@ -16,15 +16,6 @@ bool IsWord(const std::string& text) {
                      [](unsigned char c) { return std::islower(c) != 0; });
 }
 
-// What golden::FindOperator() takes.
-std::vector<std::string> CaseOperatorWords() {
-  std::vector<std::string> words;
-  for (const golden::OperatorRow& row : golden::Operators()) {
-    words.insert(words.end(), {row.name, row.function});
-  }
-  return words;
-}
-
 }  // namespace
 
 OptionWords WordsOf(const CLI::Option& option) {
@@ -37,7 +28,7 @@ OptionWords WordsOf(const CLI::Option& option) {
     } else if (part == "OPERATOR") {
       result.words = RunWords();
     } else if (part == "CASE_OPERATOR") {
-      result.words = CaseOperatorWords();
+      result.words = golden::OperatorWords();
     } else if (IsWord(part)) {
       const size_t colon = part.find(':');
       result.words.push_back(colon == std::string::npos ? part : part.substr(0, colon + 1));

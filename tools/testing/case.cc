@@ -74,10 +74,7 @@ class Reader {
       }
     }
     if (op != nullptr) return op;
-    std::string names;
-    for (const std::string& listed : OperatorNames()) names += listed + ", ";
-    Fail(*operator_, fmt::format("'{}' is not one of {}nor the name of an aclnn function of these",
-                                 name, names));
+    Fail(*operator_, UnknownOperator(name, OperatorWords()));
   }
 
   // Of the rows with the name of `op`: the first with the most patterns that have the extents which

@@ -218,8 +218,7 @@ const std::vector<CaseKind>& CaseKinds() {
   static const std::vector<CaseKind> kinds = {
       {"smoke", "small cases of every operator, dtype, mode and layout"},
       {"random", "the same by --seed, of larger extents"},
-      {"boundary",
-       "kinks, widths of vectors, extents of 0 and 1, scales, layouts, NaN and infinity"},
+      {"boundary", "kinks, vector widths, extents 0 and 1, scales, layouts, NaN, inf"},
       {"models", "the shapes of real models (bench/shapes.json)"},
       {"refusals", "wrong arguments with the status that they must get"}};
   return kinds;

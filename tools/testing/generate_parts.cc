@@ -40,12 +40,10 @@ std::vector<const OperatorRow*> RowsFor(const GenerateOptions& options) {
     if (asked && !DTypesOf(row, options).empty()) rows.push_back(&row);
   }
   if (rows.empty()) {
-    std::string names;
-    for (const std::string& name : OperatorNames()) names += fmt::format(" {}", name);
     throw cli::BadInput(
         FindOperator(options.op) != nullptr
             ? fmt::format("--operator: profile {} refuses {}", options.profile, options.op)
-            : fmt::format("--operator: '{}' is not one of{}", options.op, names));
+            : "--operator: " + UnknownOperator(options.op, OperatorWords()));
   }
   return rows;
 }

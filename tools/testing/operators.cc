@@ -1,6 +1,8 @@
 // Rows out of the list of operators, in the words of cases.
 #include "tools/testing/operators.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tools/parse.h"
@@ -169,6 +171,19 @@ std::vector<std::string> OperatorNames() {
     if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
   }
   return names;
+}
+
+std::string UnknownOperator(const std::string& name, const std::vector<std::string>& names) {
+  return fmt::format("unknown operator '{}'{} (portacl info lists all)", name,
+                     cli::Suggestion(name, names));
+}
+
+std::vector<std::string> OperatorWords() {
+  std::vector<std::string> words = OperatorNames();
+  for (const OperatorRow& row : Operators()) {
+    if (row.function[0] != '\0' && words.back() != row.function) words.emplace_back(row.function);
+  }
+  return words;
 }
 
 std::vector<std::string> Symbols(const Parameter& parameter) {

@@ -86,6 +86,11 @@ const OperatorRow* FindOperator(std::string_view name);
 // Each name once, in the list's order.
 std::vector<std::string> OperatorNames();
 
+// What is said of a name that is none of `names`, with those that may be meant.
+std::string UnknownOperator(const std::string& name, const std::vector<std::string>& names);
+// What FindOperator() takes.
+std::vector<std::string> OperatorWords();
+
 inline bool IsTensor(Role role) { return role == Role::kInput || role == Role::kOutput; }
 
 // The parts of a pattern: extents of a tensor, and words of a mode.

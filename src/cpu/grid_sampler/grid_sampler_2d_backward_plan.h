@@ -79,8 +79,7 @@ struct SlabGeometry {
 // them, or on the planes themselves. Workspace, for each slot:
 //
 //   padded planes: of input if gridGrad is wanted, and of inputGrad if that is. Row r of an image
-//   is
-//     row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
+//     is row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
 //   or, with stage_sums, an image's inputGrad, which begins as far into a cache line as the
 //   tensor's.
 struct PlanarGeometry {

@@ -1,7 +1,8 @@
-// Bilinear gradients of float images with few channels, straight on the planes: one pass over the
-// points in which both taps of a row are read and added to as a pair. Small planes are copied to
-// padded ones first, so that no point needs a check. Longer than other files: one batch of points,
-// which stays in the L1 cache, serves both gradients and both kinds of planes.
+// Bilinear gradients of float images with one or two channels: one pass over the points in which
+// both taps of a row are read and added to as a pair, straight on the planes (path "planar") or on
+// padded copies of small or strided ones, where no point needs a check ("padded"). Longer than
+// other files: one batch of points, which stays in the L1 cache, serves both gradients and both
+// kinds of planes.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_planar.cc"
 #include "cpu/vector/highway.h"
