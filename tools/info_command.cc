@@ -114,7 +114,7 @@ std::string OperatorsText(const Json& operators) {
     auto table = std::find_if(tables.begin(), tables.end(), has);
     if (table == tables.end()) {
       table = tables.insert(table, {kernels, Table({kLeft, kLeft})});
-      table->second.AddHeading({"kernels: " + kernels, "called by the vendor"});
+      table->second.AddHeading({"kernels: " + kernels, "the vendor's name"});
     }
     table->second.AddRow({name.name == name.alias ? "" : name.name, name.alias});
   }

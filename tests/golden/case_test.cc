@@ -126,8 +126,8 @@ TEST_F(CaseFileTest, MessagesNameFileLineAndField) {
   EXPECT_EQ(RefusalOf("a.json",
                       head + "{\"operator\": \"grid_sampler_2d\",\n  \"input\": [1,\"x\",2]\n}]}"),
             "a.json:4: field input: 'x' is not an integer");
-  EXPECT_EQ(RefusalOf("a.json", head + "{\"operator\": \"nothing\"}]}").substr(0, 40),
-            "a.json:3: field operator: 'nothing' is n");
+  EXPECT_EQ(RefusalOf("a.json", head + "{\"operator\": \"nothing\"}]}").substr(0, 52),
+            "a.json:3: field operator: unknown operator 'nothing'");
   EXPECT_EQ(RefusalOf("a.json", "{\"version\": 2, \"cases\": []}"),
             "a.json:1: field version: 2, but this program reads version 1");
   EXPECT_THAT(RefusalOf("a.json", head + "{]"), HasSubstr("a.json:3: syntax error"));
