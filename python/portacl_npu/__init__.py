@@ -71,7 +71,6 @@ def enable() -> bool:
     for space, names in chosen.refused.items():
         _kernels.take(library, space, names, "refuse")
     _kernels.follow_generators(library)
-    _kernels.follow_graphs(library)
     _collectives.use_gloo()
     _library, _chosen = library, chosen
     return True

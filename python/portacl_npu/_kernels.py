@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 
-_StreamOfDevice = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int)
-
 
 def declare(library: ctypes.CDLL) -> None:
     """Tell ctypes the functions of the C++ part (cpp/entry.cc)."""
@@ -14,8 +12,6 @@ def declare(library: ctypes.CDLL) -> None:
     library.portacl_npu_take.restype = ctypes.c_char_p
     library.portacl_npu_set_generator.argtypes = [ctypes.c_int, ctypes.c_void_p]
     library.portacl_npu_set_generator.restype = None
-    library.portacl_npu_set_stream_of_device.argtypes = [_StreamOfDevice]
-    library.portacl_npu_set_stream_of_device.restype = None
 
 
 def take(library: ctypes.CDLL, space: str, names: Iterable[str], kind: str) -> None:
@@ -38,15 +34,3 @@ def follow_generators(library: ctypes.CDLL) -> None:
             library.portacl_npu_set_generator(device, generator._cdata)
 
     torch_npu.npu._lazy_call(hand_over)
-
-
-@_StreamOfDevice
-def _stream_of_device(device: int) -> int | None:
-    import torch
-
-    return torch.npu.current_stream(device).npu_stream
-
-
-def follow_graphs(library: ctypes.CDLL) -> None:
-    """Let routed operators go into the graphs that streams record."""
-    library.portacl_npu_set_stream_of_device(_stream_of_device)

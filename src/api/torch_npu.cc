@@ -7,17 +7,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "api/shim.h"
 #include "base/log.h"
 #include "portacl/export.h"
-#include "runtime/capture.h"
 #include "runtime/guard.h"
 #include "runtime/memory.h"
-#include "runtime/stream.h"
 #include "runtime/trace.h"
 
 namespace base = portacl::base;
@@ -131,34 +127,6 @@ PORTACL_API void portaclNpuReportCall(const char* name, const char* tensors, dou
       base::LogCall(fmt::format("portacl_routed,v1,{},{},{:.3f}", name, tensors, microseconds));
     }
     return 0;
-  });
-}
-
-// Whether a stream records a graph; of null, whether any does.
-PORTACL_API int32_t portaclNpuRecords(void* stream) {
-  return portacl::api::GuardedValue<int32_t>("portaclNpuRecords", 0, [&] {
-    if (stream == nullptr || !rt::AnyCapture()) return rt::AnyCapture() ? 1 : 0;
-    auto state = rt::CaptureState::kNone;
-    const bool known = rt::GetCaptureInfo(stream, &state, nullptr).ok();
-    return known && state == rt::CaptureState::kActive ? 1 : 0;
-  });
-}
-
-// Puts run(data) on a stream, in its order; a graph that the stream records runs it in each replay.
-// Gives `data` to release(), also where this fails. `run` returns null, or why the stream fails.
-PORTACL_API int32_t portaclNpuLaunch(void* stream, const char* (*run)(void*),
-                                     void (*release)(void*), void* data) {
-  return portacl::api::GuardedNative("portaclNpuLaunch", [&]() -> base::Status {
-    const std::shared_ptr<void> held(data, release);
-    rt::Work work;
-    work.name = "routed operator";
-    work.own_thread = true;
-    work.run = [run, held]() -> base::Status {
-      const char* const failure = run(held.get());
-      if (failure == nullptr) return {};
-      return {ACL_ERROR_INTERNAL_ERROR, failure};
-    };
-    return rt::Launch(stream, std::move(work));
   });
 }
 

@@ -398,8 +398,6 @@ base::Status EndCapture(void* handle, void** graph) {
   return status;
 }
 
-bool AnyCapture() { return AllActive().count.load(std::memory_order_acquire) != 0; }
-
 base::Status GetCaptureInfo(void* handle, CaptureState* state, void** graph) {
   if (state == nullptr) return InvalidParam("status is null");
   std::shared_ptr<Stream> stream;

@@ -26,9 +26,6 @@ struct CapturedRecord;
 base::Status BeginCapture(void* stream, CaptureMode mode);
 base::Status EndCapture(void* stream, void** graph);
 
-// Whether any stream of this process is captured. Costs little.
-bool AnyCapture();
-
 // *graph: null where the stream is not captured.
 base::Status GetCaptureInfo(void* stream, CaptureState* state, void** graph);
 

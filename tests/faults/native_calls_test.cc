@@ -5,9 +5,6 @@
 extern "C" {
 int32_t portaclNpuGuarded(void);
 void* portaclNpuHostAddress(const void* address, size_t bytes);
-int32_t portaclNpuLaunch(void* stream, const char* (*run)(void*), void (*release)(void*),
-                         void* data);
-int32_t portaclNpuRecords(void* stream);
 int32_t portaclNpuWatched(void);
 void portaclNpuReportCall(const char* name, const char* tensors, double microseconds);
 }
@@ -103,16 +100,11 @@ std::vector<Row> PlanRows() {
 }
 
 int32_t OneThread(void*) { return 1; }
-const char* RunNothing(void*) { return nullptr; }
-void ReleaseNothing(void*) {}
 
 std::vector<Row> SettingRows() {
   return {
       {"portaclNpuGuarded", PORTACL_USE(portaclNpuGuarded()), {.bare = true}},
       {"portaclNpuHostAddress", PORTACL_CALL(Answer(portaclNpuHostAddress(w.device, 4)))},
-      {"portaclNpuLaunch",
-       PORTACL_CALL(portaclNpuLaunch(w.stream, RunNothing, ReleaseNothing, w.host))},
-      {"portaclNpuRecords", PORTACL_USE(portaclNpuRecords(w.stream)), {.bare = true}},
       {"portaclNpuWatched", PORTACL_USE(portaclNpuWatched()), {.bare = true}},
       {"portaclNpuReportCall", PORTACL_USE(portaclNpuReportCall("an operator", "a tensor", 1))},
       {"portaclGetErrorMessage", PORTACL_CALL(Answer(portaclGetErrorMessage())), {.bare = true}},

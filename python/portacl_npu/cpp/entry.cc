@@ -12,7 +12,6 @@
 #include "collectives.h"
 #include "memory.h"
 #include "random.h"
-#include "record.h"
 #include "route.h"
 
 namespace portacl_npu {
@@ -96,9 +95,4 @@ PORTACL_NPU_API const char* portacl_npu_take(const char* space, const char* name
 // `generator`: the address of torch.npu.default_generators[device].
 PORTACL_NPU_API void portacl_npu_set_generator(int device, void* generator) {
   portacl_npu::SetDefaultGenerator(device, static_cast<c10::GeneratorImpl*>(generator));
-}
-
-// `function` gives the address of the current stream of a device.
-PORTACL_NPU_API void portacl_npu_set_stream_of_device(void* (*function)(int device)) {
-  portacl_npu::SetStreamOfDevice(function);
 }

@@ -16,8 +16,6 @@ thread_local int lending = 0;
 
 int32_t (*watched)() = nullptr;
 void (*report_call)(const char*, const char*, double) = nullptr;
-int32_t (*records)(void*) = nullptr;
-int32_t (*launch)(void*, const char* (*)(void*), void (*)(void*), void*) = nullptr;
 void* (*host_address)(const void*, size_t) = nullptr;  // null: the same address
 
 // What CPU kernels got, by the address that they know. A table, because some of them (oneDNN) know
@@ -55,7 +53,7 @@ void DropStorage(void* storage) { delete static_cast<c10::Storage*>(storage); }
 
 struct Lender final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
-    if (lending <= 0 || bytes == 0) return host_allocator->allocate(bytes);
+    if (lending == 0 || bytes == 0) return host_allocator->allocate(bytes);
     c10::DataPtr block = c10::GetAllocator(kNpu)->allocate(bytes);
     void* const address = HostAddress(block.get(), bytes);
     Lent().Add(address, std::move(block));
@@ -86,8 +84,6 @@ void InstallMemory() {
   Find(library, "portaclNpuGuarded", &guarded);
   Find(library, "portaclNpuWatched", &watched);
   Find(library, "portaclNpuReportCall", &report_call);
-  Find(library, "portaclNpuRecords", &records);
-  Find(library, "portaclNpuLaunch", &launch);
   if (guarded() != 0) Find(library, "portaclNpuHostAddress", &host_address);
   constexpr uint8_t kHighestPriority = 255;
   host_allocator = c10::GetAllocator(c10::kCPU);
@@ -105,11 +101,6 @@ void* HostAddress(void* device_address, size_t bytes) {
 Lending::Lending() { ++lending; }
 Lending::~Lending() { --lending; }
 
-// Never as many calls inside each other as this.
-constexpr int kNever = 1 << 20;
-NotLending::NotLending() { lending -= kNever; }
-NotLending::~NotLending() { lending += kNever; }
-
 bool IsLent(const c10::DataPtr& data) { return data.get_deleter() == &DropBlock; }
 
 c10::DataPtr TakeLent(c10::DataPtr& data) { return Lent().Take(data.release_context()); }
@@ -126,13 +117,6 @@ bool Watched() { return watched() != 0; }
 
 void ReportCall(const char* name, const char* tensors, double microseconds) {
   report_call(name, tensors, microseconds);
-}
-
-bool Records(void* stream) { return records(stream) != 0; }
-
-void Launch(void* stream, const char* (*run)(void*), void (*release)(void*), void* data) {
-  const int32_t code = launch(stream, run, release, data);
-  TORCH_CHECK(code == 0, "portacl_npu: a graph does not take a routed operator, error ", code);
 }
 
 }  // namespace portacl_npu

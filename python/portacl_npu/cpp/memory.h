@@ -24,15 +24,6 @@ class Lending {
   Lending& operator=(const Lending&) = delete;
 };
 
-// While one lives, `Lending` has no effect on this thread.
-class NotLending {
- public:
-  NotLending();
-  ~NotLending();
-  NotLending(const NotLending&) = delete;
-  NotLending& operator=(const NotLending&) = delete;
-};
-
 // Memory of a CPU storage that `Lending` gave: the device's own handle of it.
 bool IsLent(const c10::DataPtr& data);
 c10::DataPtr TakeLent(c10::DataPtr& data);            // the storage gives it up
@@ -47,11 +38,5 @@ c10::Allocator* LendingAllocator();
 // Whether somebody reads of calls (timeline, log), and the place to report one.
 bool Watched();
 void ReportCall(const char* name, const char* tensors, double microseconds);
-
-// Whether a stream records a graph; of null, whether any stream does.
-bool Records(void* stream);
-// Puts run(data) on a stream; a graph that it records runs it in each replay. `release` gets
-// `data`.
-void Launch(void* stream, const char* (*run)(void*), void (*release)(void*), void* data);
 
 }  // namespace portacl_npu

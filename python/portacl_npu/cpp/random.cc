@@ -28,10 +28,7 @@ uint64_t Mix(uint64_t seed, uint64_t offset) {
   return mixed ^ (mixed >> 31);
 }
 
-thread_local bool of_nobody = false;
-
 uint64_t NextSeed(at::Generator& generator) {
-  if (of_nobody) return 0;
   constexpr uint64_t kStep = 4;  // generators of devices want multiples of it
   const std::lock_guard<std::mutex> lock(generator.mutex());
   const uint64_t offset = generator.get_offset();
@@ -55,9 +52,6 @@ std::mutex& DefaultMutex() {
 void SetDefaultGenerator(int device, c10::GeneratorImpl* generator) {
   default_generators.at(static_cast<size_t>(device)) = generator;
 }
-
-NumbersOfNobody::NumbersOfNobody() { of_nobody = true; }
-NumbersOfNobody::~NumbersOfNobody() { of_nobody = false; }
 
 at::Generator NextNumbers(at::Generator generator) {
   return at::detail::createCPUGenerator(NextSeed(generator));

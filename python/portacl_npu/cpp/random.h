@@ -23,16 +23,6 @@ at::Generator NextNumbers(at::Generator generator);
 // The same of the device's default generator; none where the CPU's own is wanted.
 std::optional<at::Generator> NextDefaultNumbers(c10::Device device);
 
-// While one lives, this thread's numbers come from no generator of the device: they refuse while a
-// graph is recorded, and the numbers of its replays count.
-class NumbersOfNobody {
- public:
-  NumbersOfNobody();
-  ~NumbersOfNobody();
-  NumbersOfNobody(const NumbersOfNobody&) = delete;
-  NumbersOfNobody& operator=(const NumbersOfNobody&) = delete;
-};
-
 // For kernels that take no generator: while one lives, the CPU's default generator draws the next
 // numbers of the device; one call at a time.
 class BorrowedDefaultGenerator {

@@ -8,7 +8,6 @@
 #include "borrow.h"
 #include "half.h"
 #include "random.h"
-#include "record.h"
 
 namespace portacl_npu {
 namespace {
@@ -65,12 +64,6 @@ void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack*
   }
   const Lending now;
   RunCpuKernel(op, stack);
-}
-
-// The same, with the CPU's own memory for what the kernel allocates.
-void RunAgain(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
-  const NotLending now;
-  Run(op, device, first, stack);
 }
 
 template <class Handle>
@@ -130,25 +123,11 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
               "Expected all tensors to be on the same device, but found at least two devices, ",
               device, " and cpu! (", name, ")");
   const c10::DeviceGuard on(device);
-  void* const graph = allocates_ ? nullptr : RecordingStream(device);
-  const bool recorded = C10_UNLIKELY(graph != nullptr) && CanReplay(op);
-  Stack arguments;
-  if (C10_UNLIKELY(recorded)) {
-    arguments.assign(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
-  } else if (!allocates_ || at::globalContext().deterministicAlgorithms()) {
-    borrowed.Synchronize();  // deterministic algorithms include that new memory is filled
-  }
-  {
-    std::optional<NumbersOfNobody> numbers;
-    if (C10_UNLIKELY(recorded)) numbers.emplace();
-    Run(op, device, first, stack);
-  }
+  // Deterministic algorithms include that new memory is filled.
+  if (!allocates_ || at::globalContext().deterministicAlgorithms()) borrowed.Synchronize();
+  Run(op, device, first, stack);
   borrowed.FollowSizes();
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
-  if (C10_UNLIKELY(recorded)) {
-    Record(graph, op, device, &RunAgain, std::move(arguments), stack->data() + first,
-           stack->size() - first, borrowed);
-  }
 }
 
 BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op) { return RegisteredKernel(op); }

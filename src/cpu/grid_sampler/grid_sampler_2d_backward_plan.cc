@@ -1,5 +1,5 @@
 // Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
-// Longer than other files: seven paths, whose conditions are read side by side.
+// Longer than other files: eight paths, whose conditions are read side by side.
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 
 #include <hwy/base.h>

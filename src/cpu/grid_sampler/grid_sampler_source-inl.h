@@ -59,7 +59,7 @@ struct JoinedImages {
                const std::array<int64_t, 4>& value_stride, const PointStrides& value_at) {
     points = s.oh * s.ow;
     dense = s.c == 1 && value_stride[0] == points && value_at.flat && value_at.pixel_stride == 1;
-    const bool most_lines = points * 32 >= s.h * s.w;
+    const bool most_lines = points * 32 >= s.h * s.w && image_stride[0] <= 2 * s.c * s.h * s.w;
     point_elements = image_stride[0] / points;
     fetched = most_lines ? image_stride[0] * kLength / points : 0;
     int64_t n = 0;

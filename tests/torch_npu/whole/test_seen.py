@@ -83,3 +83,11 @@ torch.npu.synchronize()
     assert done.returncode == 0, done.stderr
     calls = [line.split(",")[2] for line in done.stderr.splitlines() if "portacl_call," in line]
     assert "aclnnGridSampler2D" in calls and "aclnnUpsampleNearestExact2d" in calls
+
+
+def test_graphs_are_refused_in_plain_words():
+    graph = torch.npu.NPUGraph()
+    x = torch.ones(4, device="npu")
+    with pytest.raises(RuntimeError), torch.npu.graph(graph):
+        x.sigmoid()
+    assert x.sigmoid().cpu()[0].item() == pytest.approx(0.7310586)
