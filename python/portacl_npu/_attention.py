@@ -56,6 +56,15 @@ def _mask(scores: Any, given: Any, mode: int, before: int, after: int) -> Any:
     return outside | given.bool() if mode == 0 else outside
 
 
+def _refuse_band(name: str, mask: Any, before: int, after: int) -> None:
+    """Refuse a band that would hide more than the whole mask beside it (sparse_mode 0)."""
+    if mask is not None and bool((_mask(mask, mask, 0, before, after) & ~mask.bool()).any()):
+        raise NotImplementedError(
+            f"npu::{name}: portacl_npu has it without pre_tokens {before} and next_tokens {after} "
+            "that hide more than atten_mask does"
+        )
+
+
 def _attend(
     query: Any,
     key: Any,
@@ -239,6 +248,10 @@ def _prompt_attention(
     _refuse(name, padding_mask=padding_mask, actual_seq_lengths=actual_seq_lengths,
             actual_seq_lengths_kv=actual_seq_lengths_kv, **quantised)  # fmt: skip
     kv_heads = num_key_value_heads or num_heads
+    if atten_mask is not None and atten_mask.dim() == 3:
+        atten_mask = atten_mask.unsqueeze(1)  # of batches, not of heads
+    if sparse_mode == 0 and (pre_tokens, next_tokens) != (_ALL, 0):
+        _refuse_band(name, atten_mask, pre_tokens, next_tokens)
     out, _, _ = _attend(
         _heads_first(query, input_layout, num_heads),
         _heads_first(key, input_layout, kv_heads),
@@ -314,19 +327,30 @@ def _infer(
             return whole
         return int(given[place if len(given) > 1 else 0])
 
-    def part(x: Any, place: int, rows: int, columns: int) -> Any:
+    def part(x: Any, place: int, whole: int, rows: int, columns: int) -> Any:
         if x is None or settings["mode"] in (2, 3, 4):
             return x
-        while x.dim() < 4:
-            x = x.unsqueeze(1 if x.dim() == 2 and rows == 1 and x.size(0) == len(queries) else 0)
-        return x[place if x.size(0) > 1 else 0][:, :rows, :columns].unsqueeze(0)
+        if x.dim() == 2:  # (rows, columns), or (batch, columns) where each has one row
+            by_batch = whole == 1 and x.size(0) == len(queries) > 1
+            if by_batch and packed:
+                raise NotImplementedError(
+                    f"npu::{name}: portacl_npu has it without an atten_mask of two dimensions "
+                    "with input_layout 'TND' and as many rows as sequences"
+                )
+            x = x.unsqueeze(1 if by_batch else 0)
+        if x.dim() == 3:
+            x = x.unsqueeze(1)  # of batches, not of heads
+        x = x[place if x.size(0) > 1 else 0][:, :rows, :columns].unsqueeze(0)
+        if whole > 1:
+            _refuse_band(name, x, settings.get("before", _ALL), settings.get("after", _ALL))
+        return x
 
     outs, sums = [], []
     for i, (q, k, v) in enumerate(zip(queries, sequences(key), sequences(value))):
         rows, columns = length_of(lengths, i, q.size(1)), length_of(lengths_kv, i, k.size(1))
         out, top, total = _attend(
             *(x[:, :n].unsqueeze(0) for x, n in ((q, rows), (k, columns), (v, columns))),
-            mask=part(mask, i, rows, columns),
+            mask=part(mask, i, q.size(1), rows, columns),
             bias=None if bias is None else bias[i if bias.size(0) > 1 else 0][:, :rows, :columns],
             bias_first=False,
             **settings,
@@ -396,6 +420,8 @@ def _infer_attention(
 
     name = "npu_fused_infer_attention_score"
     _refuse(name, **others)
+    if sparse_mode == 1 or atten_mask is None and sparse_mode == 0:
+        pre_tokens = next_tokens = _ALL  # not looked at
     out, sums = _infer(
         name, query, key, value, num_heads, num_key_value_heads, input_layout,
         lengths=actual_seq_lengths, lengths_kv=actual_seq_lengths_kv, table=block_table,

@@ -58,8 +58,8 @@ def _unpermute(
 
 def _init_routing(x: Any, row_idx: Any, expert_idx: Any, active_num: int) -> Any:
     width = expert_idx.size(1)
-    experts, order = expert_idx.t().reshape(-1).sort(stable=True)
-    rows = row_idx.t().reshape(-1)[order].long()
+    experts, order = expert_idx.reshape(-1).sort(stable=True)
+    rows = row_idx.reshape(-1)[order].long()
     count = min(x.size(0), active_num) * width
     return x[rows % x.size(0)][:count], _places_of(rows).int(), experts
 
@@ -181,13 +181,19 @@ def _grouped_matmul(
 
     name = "npu_grouped_matmul"
     _refuse(name, act_type=act_type or None, **others)
+    if group_list_type not in (None, 0, 1):
+        raise _unsupported(name, f"group_list_type {group_list_type}")
     parts, weights = list(x), list(weight)
+    joined = (split_item or 0) >= 2
     if len(weights) == 1 and weights[0].dim() == 3 and group_type != 2:
         weights = list(weights[0].unbind(0))
     lengths = None
     if group_list is not None and len(parts) == 1:
         lengths = _pieces(group_list, group_list_type or 0)
         axis = 1 if group_type == 2 else 0
+        if joined and axis == 0 and sum(lengths) != parts[0].size(0):
+            raise _unsupported(name, f"a group_list of {sum(lengths)} of {parts[0].size(0)} rows "
+                               f"and split_item {split_item}")  # fmt: skip
         parts = list(parts[0].narrow(axis, 0, sum(lengths)).split_with_sizes(lengths, axis))
         if group_type == 2:
             weights = list(weights[0].narrow(0, 0, sum(lengths)).split_with_sizes(lengths))
@@ -206,23 +212,35 @@ def _grouped_matmul(
         if lengths is not None:
             tokens = list(tokens[0][: sum(lengths)].split_with_sizes(lengths))
     whole = not parts[0].dtype.is_floating_point
-    default = torch.float16 if whole else parts[0].dtype
-    out_type = _dtype(name, output_dtype, default)
+    out_type = _dtype(name, output_dtype, parts[0].dtype)
+    if any(not factor.dtype.is_floating_point for factor in scale or ()):
+        raise _unsupported(name, "a scale of whole numbers")
+    if whole and out_type not in (torch.float16, torch.bfloat16, torch.float32, torch.int32):
+        raise _unsupported(name, f"results of {out_type} from whole numbers: give output_dtype")
+    if whole and out_type == torch.int32:
+        floats = [t for t in bias or () if t.dtype.is_floating_point]
+        if floats or scale or per_token_scale:
+            raise _unsupported(name, "a scale or a bias of floating point for results of int32")
     results = []
     for part, matrix, add, factor, token in zip(
         parts, weights, each(bias, len(parts)), each(scale, len(parts)), tokens
     ):
         out = _product(part, matrix)
-        if add is not None:
+        last = None
+        if add is not None and whole and add.dtype.is_floating_point:
+            last = add.float()  # behind the scales, as in npu_quant_matmul
+        elif add is not None:
             out = out + add.to(out.dtype)
         if factor is not None:
             out = out.float() * factor.float()
         if token is not None:
             out = out.float() * token.float().unsqueeze(-1)
+        if last is not None:
+            out = out.float() + last
         results.append(out.to(out_type))
     if group_type == 2:
         return [torch.stack(results)]
-    return [torch.cat(results)] if (split_item or 0) >= 2 else results
+    return [torch.cat(results)] if joined else results
 
 
 def _ffn(
@@ -358,6 +376,9 @@ def _quant_matmul(
         out, bias = out + bias, None
     dtype = _dtype(name, output_dtype, torch.int8)
     if dtype == torch.int32:
+        if bias is not None:
+            raise _unsupported(name, "a bias of floating point for a result of int32")
+        _refuse(f"{name} with a result of int32", pertoken_scale=pertoken_scale, offset=offset)
         return out
     wide = out.float() * scale.float()
     if pertoken_scale is not None:

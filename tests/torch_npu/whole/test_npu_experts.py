@@ -49,6 +49,15 @@ def test_routing_for_inference():
     close(out, (scales.unsqueeze(-1) * (x.unsqueeze(1) + bias[experts.long()])).sum(1))
 
 
+def test_routing_keeps_the_order_of_tokens():
+    x = torch.tensor([[0.1], [0.2]])
+    rows = torch.tensor([[0, 2], [1, 3]], dtype=torch.int32)
+    experts = torch.tensor([[0, 1], [1, 0]], dtype=torch.int32)
+    expanded, places, found = torch_npu.npu_moe_init_routing(x.npu(), rows.npu(), experts.npu(), 2)
+    assert found.tolist() == [0, 0, 1, 1] and places.tolist() == [0, 3, 2, 1]
+    close(expanded, x[[0, 1, 0, 1]])
+
+
 def test_the_best_experts_of_the_best_groups():
     x, bias = torch.randn(5, 8), torch.rand(8)
     values, experts, _ = torch_npu.npu_moe_gating_top_k(
@@ -94,6 +103,12 @@ def test_grouped_products_of_whole_numbers():
     exact = torch.cat([p.double() @ w.double() * s
                        for p, w, s in zip(x.split([1, 3]), weights, scale, strict=True)])
     close(found, (exact * tokens.unsqueeze(1)).bfloat16(), 1e-2)
+    bias = torch.full((2, 3), 0.7)  # of the result, if it is of floating point
+    (found,) = torch_npu.npu_grouped_matmul(
+        [x.npu()], [weights.npu()], bias=[bias.npu()], scale=[scale.npu()],
+        per_token_scale=[tokens.npu()], group_list=torch.tensor([1, 4]).npu(), split_item=3,
+        group_type=0, output_dtype=torch.float16)
+    close(found, (exact * tokens.unsqueeze(1) + 0.7).half(), 1e-2)
 
 
 @pytest.mark.parametrize("name", ["gelu", "relu", "silu", "fastgelu", "swiglu", "reglu"])

@@ -304,6 +304,21 @@ def test_attention_for_inference():
                              attn_mask=rule).transpose(1, 2).flatten(2))
 
 
+def test_masks_of_batches_are_not_those_of_heads():
+    query, key, value = (torch.randn(2, 2, n, 8) for n in (3, 5, 5))
+    masks = torch.rand(2, 3, 5) < 0.4
+    masks[..., 0] = False
+    out, _ = torch_npu.npu_fused_infer_attention_score(
+        query.npu(), key.npu(), value.npu(), num_heads=2, input_layout="BNSD", scale=0.3,
+        atten_mask=masks.npu())
+    close(out, _attention(query, key, value, attn_mask=~masks.unsqueeze(1), scale=0.3))
+    one = torch_npu.npu_incre_flash_attention(
+        query[:, :, :1].npu(), key.npu(), value.npu(), num_heads=2, input_layout="BNSD",
+        scale_value=0.3, atten_mask=masks[:, 0].npu())
+    rule = ~masks[:, :1].unsqueeze(1)
+    close(one, _attention(query[:, :, :1], key, value, attn_mask=rule, scale=0.3))
+
+
 def test_attention_on_pages_of_a_cache():
     lengths, table = [3, 6], torch.tensor([[2, 0], [3, 1]]).int()
     pages = torch.randn(4, 4, 16)  # 4 pages of 4 rows, 2 heads of 8
