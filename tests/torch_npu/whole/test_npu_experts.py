@@ -177,3 +177,59 @@ def test_what_experts_cannot_is_named():
         torch_npu.npu_dynamic_quant(x, dst_type=291)
     with pytest.raises(NotImplementedError, match="npu_quant_matmul.*int8"):
         torch_npu.npu_quant_matmul(x, x.t(), x[0, :2])
+
+
+def test_a_bias_of_grouped_whole_numbers():
+    x = torch.randint(-128, 128, (4, 64), dtype=torch.int8)
+    weights = torch.randint(-128, 128, (2, 64, 3), dtype=torch.int8)
+    scale, tokens, bias = torch.rand(2, 3), torch.rand(4) / 100, torch.rand(2, 3)
+    product = torch.cat([p.double() @ w.double() for p, w in zip(x.split([1, 3]), weights,
+                                                             strict=True)])
+
+    def by_row(t):
+        return t.repeat_interleave(torch.tensor([1, 3]), 0)
+
+    def run(**more):
+        (found,) = torch_npu.npu_grouped_matmul(
+            [x.npu()], [weights.npu()], group_list=torch.tensor([1, 4]).npu(), split_item=3,
+            group_type=0, **more)
+        return found
+
+    scales = {"scale": [scale.npu()], "per_token_scale": [tokens.npu()]}
+    close(run(bias=[bias.npu()], output_dtype=torch.bfloat16, **scales),
+          (product * by_row(scale) * tokens.unsqueeze(1) + by_row(bias)).bfloat16(), 1e-2)
+    whole = torch.randint(-9000, 9000, (2, 3), dtype=torch.int32)
+    close(run(bias=[whole.npu()], output_dtype=torch.bfloat16, **scales),
+          ((product + by_row(whole)) * by_row(scale) * tokens.unsqueeze(1)).bfloat16(), 1e-2)
+    found = run(bias=[whole.npu()], output_dtype=torch.int32)
+    assert torch.equal(found.cpu(), (product + by_row(whole)).int())
+    for words, more in {
+        "int32": {"bias": [bias.npu()], "output_dtype": torch.int32},
+        "int8": scales,
+        "whole numbers": {"scale": [scale.long().npu()], "output_dtype": torch.float16},
+    }.items():
+        with pytest.raises(NotImplementedError, match=f"npu_grouped_matmul.*{words}"):
+            run(**more)
+
+
+def test_groups_that_cannot_be_are_named():
+    x, weights = torch.randn(7, 4).npu(), torch.randn(2, 4, 5).npu()
+    with pytest.raises(NotImplementedError, match="npu_grouped_matmul.*group_list_type 2"):
+        torch_npu.npu_grouped_matmul([x], [weights], group_list=torch.ones(2, 2).long().npu(),
+                                     group_list_type=2, split_item=3, group_type=0)
+    with pytest.raises(NotImplementedError, match="npu_grouped_matmul.*5 of 7 rows"):
+        torch_npu.npu_grouped_matmul([x], [weights], group_list=torch.tensor([2, 5]).npu(),
+                                     split_item=3, group_type=0)
+
+
+def test_a_result_of_int32_drops_nothing():
+    x = torch.randint(-128, 128, (3, 8), dtype=torch.int8)
+    weight, scale = torch.randint(-128, 128, (8, 6), dtype=torch.int8), torch.ones(6)
+    more = {"output_dtype": torch.int32}
+    bias = torch.arange(6, dtype=torch.int32)
+    found = torch_npu.npu_quant_matmul(x.npu(), weight.npu(), scale.npu(), bias=bias.npu(), **more)
+    assert torch.equal(found.cpu(), x.int() @ weight.int() + bias)
+    for words, others in {"bias": {"bias": torch.rand(6).npu()},
+                          "pertoken_scale": {"pertoken_scale": torch.rand(3).npu()}}.items():
+        with pytest.raises(NotImplementedError, match=f"npu_quant_matmul.*{words}"):
+            torch_npu.npu_quant_matmul(x.npu(), weight.npu(), scale.npu(), **others, **more)

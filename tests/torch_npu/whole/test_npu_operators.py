@@ -319,6 +319,48 @@ def test_masks_of_batches_are_not_those_of_heads():
     close(one, _attention(query[:, :, :1], key, value, attn_mask=rule, scale=0.3))
 
 
+def _hidden(*shape):
+    return (torch.rand(shape) < 0.4).index_fill(-1, torch.tensor([0]), False)  # a column is seen
+
+
+def test_masks_are_of_batches_and_not_of_heads():
+    query, key, value = (torch.randn(2, 2, n, 8) for n in (4, 6, 6))  # as many heads as batches
+    more = {"num_heads": 2, "input_layout": "BNSD"}
+    three = _hidden(2, 4, 6)
+    expected = _attention(query, key, value, attn_mask=~three.unsqueeze(1), scale=1.0)
+    tensors = query.npu(), key.npu(), value.npu()
+    for mask in (three, three.unsqueeze(1)):
+        out, _ = torch_npu.npu_fused_infer_attention_score(*tensors, atten_mask=mask.npu(), **more)
+        close(out, expected)
+        out = torch_npu.npu_prompt_flash_attention(*tensors, atten_mask=mask.npu(), **more)
+        close(out, expected)
+    out, _ = torch_npu.npu_fused_infer_attention_score(*tensors, atten_mask=three[1].npu(), **more)
+    close(out, _attention(query, key, value, attn_mask=~three[1], scale=1.0))
+    one, tensors = query[:, :, :1], (query[:, :, :1].npu(), *tensors[1:])
+    for mask in (three[:, 0], three[:, :1], three[:, :1].unsqueeze(1)):
+        expected = _attention(one, key, value, attn_mask=~mask.reshape(2, 1, 1, 6), scale=1.0)
+        close(torch_npu.npu_incre_flash_attention(*tensors, atten_mask=mask.npu(), **more),
+              expected)
+        out, _ = torch_npu.npu_fused_infer_attention_score_v2(
+            *tensors, atten_mask=mask.npu(), num_query_heads=2, input_layout="BNSD")
+        close(out, expected)
+
+
+def test_a_band_beside_a_mask_is_refused_if_it_hides_more():
+    query = torch.randn(1, 2, 4, 8).npu()
+    causal, more = torch.ones(4, 4).triu(1).bool().npu(), {"num_heads": 2, "input_layout": "BNSD"}
+    for name in ("npu_fused_infer_attention_score", "npu_prompt_flash_attention"):
+        run = getattr(torch_npu, name)
+        plain = run(query, query, query, atten_mask=causal, **more)
+        same = run(query, query, query, atten_mask=causal, pre_tokens=4, next_tokens=0, **more)
+        if name == "npu_prompt_flash_attention":
+            plain, same = (plain,), (same,)
+        close(same[0], plain[0].cpu())
+        run(query, query, query, pre_tokens=1, next_tokens=1, **more)  # without a mask: not used
+        with pytest.raises(NotImplementedError, match=f"{name}.*pre_tokens 1"):
+            run(query, query, query, atten_mask=causal, pre_tokens=1, next_tokens=0, **more)
+
+
 def test_attention_on_pages_of_a_cache():
     lengths, table = [3, 6], torch.tensor([[2, 0], [3, 1]]).int()
     pages = torch.randn(4, 4, 16)  # 4 pages of 4 rows, 2 heads of 8
