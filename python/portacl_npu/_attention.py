@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._layers import _unsupported
+
 _ALL = 2147483647
 _LAYOUTS = {"BSH", "SBH", "BSND", "BNSD", "TND"}
 
@@ -12,7 +14,7 @@ def _refuse(name: str, **given: Any) -> None:
     """Name an argument that changes the result and is not supported."""
     for argument, value in given.items():
         if value is not None:
-            raise NotImplementedError(f"npu::{name}: portacl_npu has it without {argument}")
+            raise _unsupported(name, argument)
 
 
 def _heads_first(x: Any, layout: str, heads: int) -> Any:
@@ -59,10 +61,8 @@ def _mask(scores: Any, given: Any, mode: int, before: int, after: int) -> Any:
 def _refuse_band(name: str, mask: Any, before: int, after: int) -> None:
     """Refuse a band that would hide more than the whole mask beside it (sparse_mode 0)."""
     if mask is not None and bool((_mask(mask, mask, 0, before, after) & ~mask.bool()).any()):
-        raise NotImplementedError(
-            f"npu::{name}: portacl_npu has it without pre_tokens {before} and next_tokens {after} "
-            "that hide more than atten_mask does"
-        )
+        what = f"pre_tokens {before} and next_tokens {after} that hide more than atten_mask does"
+        raise _unsupported(name, what)
 
 
 def _attend(
@@ -333,9 +333,10 @@ def _infer(
         if x.dim() == 2:  # (rows, columns), or (batch, columns) where each has one row
             by_batch = whole == 1 and x.size(0) == len(queries) > 1
             if by_batch and packed:
-                raise NotImplementedError(
-                    f"npu::{name}: portacl_npu has it without an atten_mask of two dimensions "
-                    "with input_layout 'TND' and as many rows as sequences"
+                raise _unsupported(
+                    name,
+                    "an atten_mask of two dimensions with input_layout 'TND' and as many rows as "
+                    "sequences",
                 )
             x = x.unsqueeze(1 if by_batch else 0)
         if x.dim() == 3:

@@ -131,7 +131,7 @@ def _gating_top_k(
     return (chosen * routed_scaling_factor).to(x.dtype), experts.int(), norm
 
 
-def _pieces(group_list: Any, group_list_type: int) -> list[int]:
+def _lengths(group_list: Any, group_list_type: int) -> list[int]:
     """Return the lengths of the groups."""
     numbers = [int(n) for n in group_list]
     if group_list_type == 1:
@@ -189,7 +189,7 @@ def _grouped_matmul(
         weights = list(weights[0].unbind(0))
     lengths = None
     if group_list is not None and len(parts) == 1:
-        lengths = _pieces(group_list, group_list_type or 0)
+        lengths = _lengths(group_list, group_list_type or 0)
         axis = 1 if group_type == 2 else 0
         if joined and axis == 0 and sum(lengths) != parts[0].size(0):
             raise _unsupported(name, f"a group_list of {sum(lengths)} of {parts[0].size(0)} rows "
@@ -279,7 +279,7 @@ def _ffn(
 
     if expert_tokens is None and expert_tokens_index is None:
         return run(x, weight1, weight2, bias1, bias2)
-    lengths = _pieces(expert_tokens, 1) if expert_tokens else _pieces(expert_tokens_index, 0)
+    lengths = _lengths(expert_tokens, 1) if expert_tokens else _lengths(expert_tokens_index, 0)
     flat = x.reshape(-1, x.size(-1))
     parts = [
         run(part, *(None if w is None else w[i] for w in (weight1, weight2, bias1, bias2)))
@@ -315,7 +315,7 @@ def _dynamic_quant(
     if smooth_scales is not None:
         factors = smooth_scales.float()
         if group_index is not None:
-            lengths = torch.tensor(_pieces(group_index, 0), device=x.device)
+            lengths = torch.tensor(_lengths(group_index, 0), device=x.device)
             factors = factors.repeat_interleave(lengths, 0).view_as(x)
         wide = wide * factors
     scale = wide.abs().amax(-1) / 127

@@ -74,12 +74,6 @@ def _linear(grad: Any, x: Any, weight: Any) -> Any:
     return _gradients(_layers._linear, grad, x, weight)
 
 
-def _convolution(
-    x: Any, grad: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int, mask: Any
-) -> Any:
-    return _any_convolution(x, grad, weight, stride, padding, dilation, groups, mask, None)
-
-
 def _conv_transpose(
     x: Any,
     grad: Any,
@@ -91,12 +85,10 @@ def _conv_transpose(
     groups: int,
     mask: Any,
 ) -> Any:
-    return _any_convolution(
-        x, grad, weight, stride, padding, dilation, groups, mask, output_padding
-    )
+    return _convolution(x, grad, weight, stride, padding, dilation, groups, mask, output_padding)
 
 
-def _any_convolution(
+def _convolution(
     x: Any,
     grad: Any,
     weight: Any,
@@ -105,7 +97,7 @@ def _any_convolution(
     dilation: Any,
     groups: int,
     mask: Any,
-    output_padding: Any,
+    output_padding: Any = None,
 ) -> Any:
     import torch
 

@@ -400,14 +400,8 @@ def _rms_norm_in_place(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> A
     return rstd
 
 
-def _rms_norm_of_sum(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
-    x = x1 + x2
-    out, rstd = _rms(x, gamma, epsilon)
-    return out, rstd, x
-
-
 def _add_rms_norm_cast(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
-    out, rstd, x = _rms_norm_of_sum(x1, x2, gamma, epsilon)
+    out, rstd, x = _add_rms_norm(x1, x2, gamma, epsilon)
     return out.float(), out, rstd, x
 
 
@@ -469,9 +463,7 @@ def _transpose_batchmatmul(
 def _lstm_cell(
     x: Any, w_ih: Any, w_hh: Any, h: Any, c: Any, b_ih: Any = None, b_hh: Any = None
 ) -> Any:
-    entry, forget, new, out = (
-        _gate for _gate in (_linear(x, w_ih, b_ih) + _linear(h, w_hh, b_hh)).chunk(4, 1)
-    )
+    entry, forget, new, out = (_linear(x, w_ih, b_ih) + _linear(h, w_hh, b_hh)).chunk(4, 1)
     entry, forget, new, out = entry.sigmoid(), forget.sigmoid(), new.tanh(), out.sigmoid()
     cell = forget * c + entry * new
     tanh = cell.tanh()
@@ -540,7 +532,7 @@ OPERATORS = {
     "npu_dropout_with_add_softmax": _dropout_with_add_softmax,
     "dropout_with_byte_mask": _dropout_with_byte_mask,
     "npu_add_rms_norm_v2": _rms_norm_in_place,
-    "npu_add_rms_norm_v2_functional": _rms_norm_of_sum,
+    "npu_add_rms_norm_v2_functional": _add_rms_norm,
     "npu_add_rms_norm_cast": _add_rms_norm_cast,
     "npu_mrope": _mrope,
     "npu_transpose_batchmatmul": _transpose_batchmatmul,
