@@ -36,7 +36,8 @@ std::string FileName() {
 
 Library Load() {
   const std::string file = FileName();
-  if (*base::settings::CudaLibrary() == '\0' && access(file.c_str(), F_OK) != 0) {
+  const bool beside = *base::settings::CudaLibrary() == '\0' && file.find('/') != file.npos;
+  if (beside && access(file.c_str(), F_OK) != 0) {
     return {nullptr, "built without CUDA (no libportacl_cuda.so; docs/cuda.md)"};
   }
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -74,6 +74,7 @@ bool RunsInFloat(const c10::OperatorHandle& op) {
                                                 "slow_conv_transpose2d",
                                                 "slow_conv_transpose3d",
                                                 "special_ndtr"};
+  static_assert(std::ranges::is_sorted(kNames));
   return IsOneOf(op, kNames);
 }
 
@@ -92,6 +93,7 @@ bool WantsLongClasses(const c10::OperatorHandle& op) {
                                                 "nll_loss2d_forward",
                                                 "nll_loss_backward",
                                                 "nll_loss_forward"};
+  static_assert(std::ranges::is_sorted(kNames));
   return IsOneOf(op, kNames);
 }
 

@@ -25,8 +25,9 @@ constexpr int64_t kFewStripRows = 16;
 constexpr int64_t kMaxPlanarChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
 // Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
-// L2 cache.
+// L2 cache or points are sparse; beyond the latter limit, where they are sparse.
 constexpr int64_t kDirectAnywhere = 4;
+constexpr int64_t kMaxDirectChannels = 8;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;

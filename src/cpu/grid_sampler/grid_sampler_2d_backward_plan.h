@@ -92,9 +92,6 @@ struct PlanarGeometry {
   bool fetch_input;  // of the next image while this one is computed
 };
 
-// gridGrad alone, bilinear, dense rows: PointGathers, from the planes themselves.
-inline constexpr int64_t kMaxDirectChannels = 8;
-
 // Strips of an image's rows, each with an owner, who looks at all points of the image: at the
 // points themselves or, where strips are many, at a byte for each that says which strips it
 // touches. Workspace: these codes, image after image.
@@ -121,7 +118,7 @@ struct OwnedStrips {
 inline constexpr int64_t kCodeBlock = 64;
 
 // Float, bilinear, one or two channels, fewer images than threads: inputGrad by owners, and
-// gridGrad as above.
+// gridGrad as on the path "direct".
 struct OwnedGeometry {
   PointGathers grid_grad;
   OwnedStrips strips;
@@ -143,8 +140,8 @@ struct ScatterGeometry {
   int64_t grain;  // strips that are worth a thread
 };
 
-// Many images of few points, float or double, bilinear or nearest: gridGrad as above, and inputGrad
-// by owners of several images, whose points share vectors. No workspace.
+// Many images of few points, float or double, bilinear or nearest: gridGrad as on "direct", and
+// inputGrad by owners of several images, whose points share vectors. No workspace.
 struct JoinedGeometry {
   PointGathers grid_grad;
   int64_t grain;  // images that are worth a thread

@@ -40,8 +40,7 @@ HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64
   }
 }
 
-// ---- joined images
-// --------------------------------------------------------------------------------
+// ---- joined images ------------------------------------------------------------------------------
 
 // Of kLength points that begin with point k of an image: their images, and their elements of a
 // tensor of values, from [k] on, as offsets from that image's.
