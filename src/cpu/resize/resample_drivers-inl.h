@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "base/half.h"
 #include "cpu/resize/resample_columns-inl.h"
@@ -37,11 +38,10 @@ class Resampler {
       : plan_(plan), scratch_(scratch), stream_(stream) {}
 
   void Run(const T* input, T* output, const ResampleBox& box) {
-    box_ = box;
-    width_ = (box.w1 - box.w0) * plan_.inner;
-    const auto [first, end] = plan_.TileSources(box.w0, box.w1);
-    from_column_ = first;
-    from_width_ = (end - first) * plan_.inner;
+    h0_ = box.h0, h1_ = box.h1;
+    columns_ = box.columns;
+    width_ = (columns_.w1 - columns_.w0) * plan_.inner;
+    from_width_ = (columns_.end - columns_.from) * plan_.inner;
     if (plan_.RowsOnly()) return RunRows(input, output);
     const auto [in, out] = OffsetsOf(box.plane);
     input += in;
@@ -62,7 +62,7 @@ class Resampler {
   Offsets OffsetsOf(int64_t plane) const {
     Offsets offsets = {0, 0};
     for (const ResampleOuter& axis : plan_.outer) {
-      const int64_t next = plane / axis.extent;
+      const int64_t next = &axis == &plan_.outer.back() ? 0 : plane / axis.extent;
       const int64_t at = plane - next * axis.extent;
       offsets.input += at * axis.input;
       offsets.output += at * axis.output;
@@ -73,10 +73,10 @@ class Resampler {
 
   // Scratch rows of destination or of source columns.
   F* Destinations(int64_t part, int64_t row) const {
-    return scratch_ + part + row * plan_.row - box_.w0 * plan_.inner;
+    return scratch_ + part + row * plan_.row - columns_.w0 * plan_.inner;
   }
   F* Sources(int64_t part, int64_t row) const {
-    return scratch_ + part + row * plan_.row - from_column_ * plan_.inner;
+    return scratch_ + part + row * plan_.row - columns_.from * plan_.inner;
   }
   template <class Ti>
   const Ti** Pointers(bool of_d) const {
@@ -84,20 +84,26 @@ class Resampler {
            (of_d ? 0 : std::max(plan_.d.most, int64_t{1}));
   }
 
-  // Where row r of a batch of results is put, and how it gets from there to its place.
-  T* Result(T* row, int64_t r) const {
-    if (!plan_.pack_output) return row;
-    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) - box_.w0 * plan_.inner;
+  // Where row r of a batch of results is put, and how it gets from there to its place. `of_w`: W
+  // does it, so that it may be made in scratch to go past the caches as whole lines.
+  T* Result(T* row, int64_t r, bool of_w = false) const {
+    const bool staged = of_w && plan_.staged && Streams(row + columns_.w0 * plan_.inner, width_);
+    return plan_.pack_output || staged ? Staged(r) : row;
+  }
+  T* Staged(int64_t r) const {
+    return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) -
+           columns_.w0 * plan_.inner;
   }
   void Deliver(const T* from, T* row) const {
-    if (!plan_.pack_output) return;
+    if (from == row) return;
+    const int64_t at = columns_.w0 * plan_.inner;
+    if (!plan_.pack_output) return CopyRow<F>(from + at, row + at, width_, true);
     if (plan_.planar > 0) {
-      const int64_t at = box_.w0 * plan_.inner;
       return SplitPixels<F>(from + at, width_ / plan_.planar, plan_.planar,
                             row + at / plan_.planar * plan_.planar_w, plan_.planar_c,
                             plan_.planar_w);
     }
-    for (int64_t x = box_.w0; x < box_.w1; ++x) row[x * plan_.output_w] = from[x];
+    for (int64_t x = columns_.w0; x < columns_.w1; ++x) row[x * plan_.output_w] = from[x];
   }
 
   // Whether `n` results from `to` on, of a row or of a long run of rows, go past the caches.
@@ -105,13 +111,15 @@ class Resampler {
   bool Streams(const To* to, int64_t n) const {
     if constexpr (std::is_same_v<To, T>) {
       constexpr int64_t kRun = 16384;  // elements among which a split line does not count
-      constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
-      return stream_ && !plan_.pack_output &&
-             (n >= kRun ||
-              (reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLine == 0));
+      return (stream_ && !plan_.pack_output && n >= kRun) || StreamsLines(to, n);
     } else {
       return false;
     }
+  }
+  bool StreamsLines(const T* to, int64_t n) const {
+    constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
+    return stream_ && !plan_.pack_output &&
+           reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLine == 0;
   }
 
   // Whether short rows from `to` on, `step` apart, do.
@@ -124,14 +132,23 @@ class Resampler {
   // ---- W --------------------------------------------------------------------------------------
 
   // `ahead`: rows whose same columns are wanted soon, or null. `in_scratch`: more than the
-  // rows' elements may be read.
+  // rows' elements may be read. `last`: the destinations are results.
   template <class Ti, class To>
-  void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch,
+  void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch, bool last,
          const Ti* const* ahead = nullptr) const {
+    std::array<To*, kMostResampleRows> edges;  // where rows are written as lines
+    bool lines = last && plan_.lines;
+    if constexpr (std::is_same_v<To, T>) {
+      for (int64_t r = 0; lines && r < rows; ++r) {
+        lines = StreamsLines(to[r] + columns_.w0, width_);
+        edges[static_cast<size_t>(r)] = Staged(r);
+      }
+    }
+    To* const* const staged = lines ? edges.data() : nullptr;
     switch (plan_.path) {
       case ResamplePath::kCopy:
         for (int64_t r = 0; r < rows; ++r) {
-          const int64_t at = box_.w0 * plan_.inner;
+          const int64_t at = columns_.w0 * plan_.inner;
           CopyRow<F>(from[r] + at, to[r] + at, width_, Streams(to[r] + at, width_));
         }
         return;
@@ -143,22 +160,23 @@ class Resampler {
         for (int64_t r = 0; r < kTransposed<F>; ++r) {
           all[static_cast<size_t>(r)] = from[std::min(r, rows - 1)];
         }
-        return AddColumns<F>(plan_, all.data(), to, rows, box_.w0, box_.w1, ahead,
+        return AddColumns<F>(plan_, all.data(), to, rows, columns_.w0, columns_.w1, ahead,
                              scratch_ + plan_.transposed);
       }
       case ResamplePath::kPhases:
-        return AddPhases(plan_, from, to, rows, box_.w0, box_.w1, stream_ && std::is_same_v<To, T>,
-                         ahead, Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
+        return AddPhases(plan_, from, to, staged, rows, columns_.w0, columns_.w1, ahead,
+                         Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
       case ResamplePath::kLookup:
       case ResamplePath::kExpand:
-        return WOfVectors(from, to, rows, in_scratch);
+        return WOfVectors(from, to, staged, rows, in_scratch);
     }
   }
 
   // Of rows of F; whole vectors of a row may be read.
   template <class Ti, class To>
   void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
-                  [[maybe_unused]] int64_t rows, [[maybe_unused]] bool in_scratch) const {
+                  [[maybe_unused]] To* const* staged, [[maybe_unused]] int64_t rows,
+                  [[maybe_unused]] bool in_scratch) const {
 #if !HWY_HAVE_SCALABLE
     std::array<const F*, kMostResampleRows> whole;
     const bool expand = plan_.path == ResamplePath::kExpand;
@@ -170,14 +188,19 @@ class Resampler {
         }
       }
       F* const row = Sources(plan_.converted, r);
-      const int64_t at = from_column_ * plan_.inner;
-      CopyRow<F>(from[r] + at, row + at, from_width_, false);
+      const int64_t at = columns_.from * plan_.inner;
+      const ComputeTag<F> d;
+      if (from_width_ < Length(d)) {
+        hn::StoreU(LoadWideFirst(d, from[r] + at, static_cast<size_t>(from_width_)), d, row + at);
+      } else {
+        CopyRow<F>(from[r] + at, row + at, from_width_, false);
+      }
       whole[static_cast<size_t>(r)] = row;
     }
     if (expand) {
-      Expand(plan_, whole.data(), to, rows, box_.w0, box_.w1, stream_ && std::is_same_v<To, T>);
+      Expand(plan_, whole.data(), to, staged, rows, columns_.w0, columns_.w1);
     } else {
-      LookUpRows(plan_, whole.data(), to, rows, box_.w0, box_.w1);
+      LookUpRows(plan_, whole.data(), to, rows, columns_.w0, columns_.w1, staged != nullptr);
     }
 #endif
   }
@@ -187,7 +210,7 @@ class Resampler {
   void AddPixels(const Ti* from, To* to) const {
     const ResampleTaps<F>& w = plan_.w;
     const Ti** taps = Pointers<Ti>(false) + plan_.h.most;
-    for (int64_t o = box_.w0; o < box_.w1; ++o) {
+    for (int64_t o = columns_.w0; o < columns_.w1; ++o) {
       const int64_t start = w.start[o];
       const int64_t count = w.start[o + 1] - start;
       if (count == 2) {  // linear
@@ -204,9 +227,9 @@ class Resampler {
 
   // W of rows of the input.
   template <class To>
-  void WOfInput(const T* const* from, To* const* to, int64_t rows,
+  void WOfInput(const T* const* from, To* const* to, int64_t rows, bool last,
                 const T* const* ahead = nullptr) const {
-    if (!plan_.pack_input) return W(from, to, rows, false, plan_.fetch ? ahead : nullptr);
+    if (!plan_.pack_input) return W(from, to, rows, false, last, plan_.fetch ? ahead : nullptr);
     std::array<const F*, kMostResampleRows> packed;
     for (int64_t r = 0; r < rows; ++r) {
       F* const row = Sources(plan_.converted, r);
@@ -215,12 +238,12 @@ class Resampler {
       }
       packed[static_cast<size_t>(r)] = row;
     }
-    W(packed.data(), to, rows, true);
+    W(packed.data(), to, rows, true, last);
   }
 
   void RunRows(const T* input, T* output) const {
-    for (int64_t r0 = box_.h0; r0 < box_.h1; r0 += plan_.batch) {
-      const int64_t rows = std::min(plan_.batch, box_.h1 - r0);
+    for (int64_t r0 = h0_; r0 < h1_; r0 += plan_.batch) {
+      const int64_t rows = std::min(plan_.batch, h1_ - r0);
       std::array<const T*, kMostResampleRows> from;
       std::array<T*, kMostResampleRows> places, to;
       for (int64_t r = 0; r < rows; ++r) {
@@ -228,9 +251,9 @@ class Resampler {
         const Offsets offsets = OffsetsOf(r0 + r);
         from[i] = input + offsets.input;
         places[i] = output + offsets.output;
-        to[i] = Result(places[i], r);
+        to[i] = Result(places[i], r, !plan_.w.identity);
       }
-      WOfInput(from.data(), to.data(), rows);
+      WOfInput(from.data(), to.data(), rows, true);
       for (int64_t r = 0; r < rows; ++r) {
         Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
       }
@@ -245,22 +268,25 @@ class Resampler {
     const ResampleTaps<F>& h = plan_.h;
     if (h.identity) return ForwardRowsOfW<To, kToUser>(input, output, output_h);
     const bool straight = plan_.w.identity && !plan_.pack_input;
-    int64_t ready = h.from, end = 0;  // places that the strip needs
-    for (int64_t o = box_.h0; o < box_.h1; ++o) {
-      const auto i = static_cast<size_t>(o);
-      if (plan_.h_ring.last[i] >= 0) ready = std::min(ready, plan_.h_ring.first[i]);
-      end = std::max(end, plan_.h_ring.last[i] + 1);
+    int64_t ready = 0, end = static_cast<int64_t>(plan_.h_ring.used.size());  // what is needed
+    if (h0_ > 0 || h1_ < h.to) {
+      ready = std::exchange(end, 0);
+      for (int64_t o = h0_; o < h1_; ++o) {
+        const auto i = static_cast<size_t>(o);
+        if (plan_.h_ring.last[i] >= 0) ready = std::min(ready, plan_.h_ring.first[i]);
+        end = std::max(end, plan_.h_ring.last[i] + 1);
+      }
     }
-    const int64_t at = box_.w0 * plan_.inner;
+    const int64_t at = columns_.w0 * plan_.inner;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
       while (ready < end) ready += FillRing(input, ready, end);
       return AddShortRows<F>(h, plan_.h_ring.place.data(), Destinations(plan_.ring, 0), plan_.row,
-                             output + box_.h0 * output_h, output_h, box_.h0, box_.h1, width_,
-                             plan_.init, kToUser && StreamsAll(output, output_h));
+                             output + h0_ * output_h, output_h, h0_, h1_, width_, plan_.init,
+                             kToUser && StreamsAll(output, output_h));
     }
 #endif
-    for (int64_t o = box_.h0; o < box_.h1; ++o) {
+    for (int64_t o = h0_; o < h1_; ++o) {
       const int64_t start = h.start[o];
       const int64_t count = h.start[o + 1] - start;
       To* const place = output + o * output_h;
@@ -310,21 +336,21 @@ class Resampler {
       from[i] = input + plan_.h_ring.used[static_cast<size_t>(ready + r)] * plan_.input_h;
       to[i] = Destinations(plan_.ring, (ready + r) & (plan_.h_slots - 1));
     }
-    WOfInput(from.data(), to.data(), rows, ahead.data());
+    WOfInput(from.data(), to.data(), rows, false, ahead.data());
     return rows;
   }
 
   template <class To, bool kToUser>
   void ForwardRowsOfW(const T* input, To* output, int64_t output_h) const {
-    for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
-      const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
+    for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {
+      const int64_t rows = std::min(plan_.batch, h1_ - h0);
       std::array<const T*, kMostResampleRows> from;
       std::array<To*, kMostResampleRows> to;
       for (int64_t r = 0; r < rows; ++r) {
         from[static_cast<size_t>(r)] = input + (h0 + r) * plan_.input_h;
         to[static_cast<size_t>(r)] = output + (h0 + r) * output_h;
       }
-      WOfInput(from.data(), to.data(), rows);
+      WOfInput(from.data(), to.data(), rows, false);
     }
   }
 
@@ -334,7 +360,7 @@ class Resampler {
   template <class To>
   void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to,
                     Ahead ahead = {}) const {
-    const int64_t at = from_column_ * plan_.inner;
+    const int64_t at = columns_.from * plan_.inner;
     if (!plan_.pack_input) {
       const bool stream = plan_.w.identity && Streams(to + at, from_width_);
       return AddRows<F>(weight, from, taps, to + at, from_width_, plan_.init, stream, ahead);
@@ -355,21 +381,21 @@ class Resampler {
     const ResampleTaps<F>& h = plan_.h;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
-      AddShortRows<F>(h, h.source, input + from_column_, input_h,
-                      Sources(plan_.converted, 0) + from_column_, plan_.row, box_.h0, box_.h1,
-                      from_width_, plan_.init, false);
+      AddShortRows<F>(h, h.source, input + columns_.from, input_h,
+                      Sources(plan_.converted, 0) + columns_.from, plan_.row, h0_, h1_, from_width_,
+                      plan_.init, false);
     }
 #endif
-    for (int64_t h0 = box_.h0; h0 < box_.h1; h0 += plan_.batch) {
-      const int64_t rows = std::min(plan_.batch, box_.h1 - h0);
+    for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {
+      const int64_t rows = std::min(plan_.batch, h1_ - h0);
       std::array<const F*, kMostResampleRows> sums;
       std::array<T*, kMostResampleRows> places, to;
       for (int64_t r = 0; r < rows; ++r) {
         const auto i = static_cast<size_t>(r);
         places[i] = output + (h0 + r) * plan_.output_h;
-        to[i] = Result(places[i], r);
+        to[i] = Result(places[i], r, !plan_.w.identity);
         if (plan_.short_rows) {
-          sums[i] = Sources(plan_.converted, h0 + r - box_.h0);
+          sums[i] = Sources(plan_.converted, h0 + r - h0_);
           continue;
         }
         if constexpr (!kFromUser) {
@@ -386,7 +412,7 @@ class Resampler {
           sums[i] = sum;
         }
       }
-      if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows, true);
+      if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows, true, true);
       for (int64_t r = 0; r < rows; ++r) {
         Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
       }
@@ -399,7 +425,7 @@ class Resampler {
     const ResampleTaps<F>& h = plan_.h;
     const int64_t start = h.start[o];
     const int64_t count = h.start[o + 1] - start;
-    const int64_t column = from_column_ * (kFromUser ? plan_.input_w : plan_.inner);
+    const int64_t column = columns_.from * (kFromUser ? plan_.input_w : plan_.inner);
     const Ti** const taps = Pointers<Ti>(false);
     for (int64_t k = 0; k < count; ++k) {
       taps[k] = input + h.source[start + k] * input_h + column;
@@ -414,7 +440,7 @@ class Resampler {
       }
       AddInputRows(h.weight + start, taps, count, to, ahead);
     } else {
-      AddRows<F>(h.weight + start, taps, count, to + from_column_ * plan_.inner, from_width_,
+      AddRows<F>(h.weight + start, taps, count, to + columns_.from * plan_.inner, from_width_,
                  plan_.init, false);
     }
   }
@@ -423,8 +449,8 @@ class Resampler {
 
   void ForwardVolume(const T* input, T* output) const {
     const ResampleTaps<F>& d = plan_.d;
-    const int64_t rows = box_.h1 - box_.h0;
-    const int64_t at = box_.w0 * plan_.inner;
+    const int64_t rows = h1_ - h0_;
+    const int64_t at = columns_.w0 * plan_.inner;
     const auto slice = [&](int64_t place) {
       return scratch_ + plan_.slices + place % plan_.Deep() * plan_.slice;
     };
@@ -434,14 +460,14 @@ class Resampler {
       const int64_t count = d.start[o + 1] - start;
       for (; ready <= plan_.d_ring.last[static_cast<size_t>(o)]; ++ready) {
         const int64_t source = plan_.d_ring.used[static_cast<size_t>(ready)];
-        ForwardRows<F, false>(input + source * plan_.input_d, slice(ready) - box_.h0 * width_ - at,
+        ForwardRows<F, false>(input + source * plan_.input_d, slice(ready) - h0_ * width_ - at,
                               width_);
       }
       const F** const taps = Pointers<F>(true);
       for (int64_t k = 0; k < count; ++k) {
         taps[k] = slice(plan_.d_ring.place[static_cast<size_t>(start + k)]);
       }
-      T* const to = output + o * plan_.output_d + box_.h0 * plan_.output_h;
+      T* const to = output + o * plan_.output_d + h0_ * plan_.output_h;
       if (plan_.output_h == width_ && !plan_.pack_output) {  // one run
         AddRows<F>(d.weight + start, taps, count, to, rows * width_, plan_.init,
                    Streams(to, rows * width_));
@@ -459,9 +485,9 @@ class Resampler {
 
   void BackwardVolume(const T* input, T* output) const {
     const ResampleTaps<F>& d = plan_.d;
-    const auto [first, end] = plan_.Sources(plan_.h, box_.h0, box_.h1);
+    const auto [first, end] = plan_.Sources(plan_.h, h0_, h1_);
     F* const slab = scratch_ + plan_.slices;
-    const int64_t column = from_column_ * plan_.inner;
+    const int64_t column = columns_.from * plan_.inner;
     const bool run = plan_.input_h == from_width_ && !plan_.pack_input;
     for (int64_t o = 0; o < d.to; ++o) {
       const int64_t start = d.start[o];
@@ -469,7 +495,7 @@ class Resampler {
       const T** const taps = Pointers<T>(true);
       for (int64_t k = 0; k < count; ++k) {
         taps[k] = input + d.source[start + k] * plan_.input_d + first * plan_.input_h +
-                  from_column_ * plan_.input_w;
+                  columns_.from * plan_.input_w;
       }
       if (run) {
         AddRows<F>(d.weight + start, taps, count, slab, (end - first) * from_width_, plan_.init,
@@ -488,10 +514,10 @@ class Resampler {
   const Plan& plan_;
   F* const scratch_;
   const bool stream_;
-  ResampleBox box_{};
-  int64_t width_ = 0;        // elements of the tile's destination columns
-  int64_t from_column_ = 0;  // the tile's first source column, and elements from there on
-  int64_t from_width_ = 0;
+  int64_t h0_ = 0, h1_ = 0;
+  ResampleTile columns_{};
+  int64_t width_ = 0;       // elements of the tile's destination columns
+  int64_t from_width_ = 0;  // ... and of its sources
 };
 
 }  // namespace

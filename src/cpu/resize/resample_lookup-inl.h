@@ -87,10 +87,10 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
 }
 
 // Groups [g0, g1) of destinations of kRows rows, which share index and weight vectors. A row has
-// `lookups.need` readable elements.
+// `lookups.need` readable elements. `stream`: past the caches, where a vector is a line.
 template <size_t kVectors, size_t kRows, class F, class To>
 HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
-                             int64_t g0, int64_t g1) {
+                             int64_t g0, int64_t g1, bool stream) {
   using D = ComputeTag<F>;
   const D d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -106,7 +106,7 @@ HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* 
     const int64_t at = plan.lookups.groups[static_cast<size_t>(g)].to;
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
       if (plan.w.to >= kLanes) {
-        StoreNarrow(acc[r], d, o[r] + at);
+        StoreNarrowLine(acc[r], d, o[r] + at, stream);
       } else {
         StoreNarrowFirst(acc[r], d, o[r], static_cast<size_t>(plan.w.to));
       }
@@ -117,17 +117,17 @@ HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* 
 // Destinations [w0, w1) of `rows` rows; w0 is a multiple of a vector.
 template <class F, class To>
 void LookUpRows(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
-                int64_t rows, int64_t w0, int64_t w1) {
+                int64_t rows, int64_t w0, int64_t w1, bool stream) {
   const int64_t g0 = w0 / plan.lanes;
   const int64_t g1 = (w1 + plan.lanes - 1) / plan.lanes;
   const auto run = [&](auto vectors) {
     int64_t r = 0;
-    for (; r + 4 <= rows; r += 4) AddLookups<vectors, 4>(plan, from + r, to + r, g0, g1);
+    for (; r + 4 <= rows; r += 4) AddLookups<vectors, 4>(plan, from + r, to + r, g0, g1, stream);
     if (r + 2 <= rows) {
-      AddLookups<vectors, 2>(plan, from + r, to + r, g0, g1);
+      AddLookups<vectors, 2>(plan, from + r, to + r, g0, g1, stream);
       r += 2;
     }
-    if (r < rows) AddLookups<vectors, 1>(plan, from + r, to + r, g0, g1);
+    if (r < rows) AddLookups<vectors, 1>(plan, from + r, to + r, g0, g1, stream);
   };
   if (plan.lookups.vectors == 1) {
     run(std::integral_constant<size_t, 1>());

@@ -47,6 +47,26 @@ HWY_NOINLINE void AddElements(const ResampleKernelPlan<F>& plan, const Ti* const
   }
 }
 
+// Elements of a line.
+template <class To>
+inline constexpr auto kLineOf = static_cast<int64_t>(kStreamAlignment / sizeof(To));
+
+template <class To>
+constexpr int64_t LineUp(int64_t n) {
+  return DivideUp(n, kLineOf<To>) * kLineOf<To>;
+}
+
+// Rows that go past the caches do so as whole lines: what is none by itself was made in `staged`,
+// [w0, first) and [end, w1). Otherwise `staged` is null.
+template <class F, class To>
+void CopyEdges(To* const* staged, To* const* to, int64_t rows, int64_t w0, int64_t first,
+               int64_t end, int64_t w1) {
+  for (int64_t r = 0; staged != nullptr && r < rows; ++r) {
+    CopyRow<F>(staged[r] + w0, to[r] + w0, first - w0, true);
+    CopyRow<F>(staged[r] + end, to[r] + end, w1 - end, true);
+  }
+}
+
 // ---- phases -------------------------------------------------------------------------------------
 
 // Sources from from[0] on to `n` >= a vector elements of each of kPhases rows, `stride` apart.
@@ -108,25 +128,30 @@ HWY_INLINE void AddChunk(const ResampleKernelPlan<F>& plan, const Ti* from, To* 
     const int64_t at = k - period.before + P * kResampleMargin;  // not negative
     taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
   }
-  AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init,
-             stream && reinterpret_cast<uintptr_t>(to + o0) % kStreamAlignment == 0);
+  AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init, stream);
 }
 
 // Destinations [w0, w1) of some rows, a chunk at a time so that the phases stay in L1.
 template <class F, class Ti, class To>
 void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* const* from, To* const* to,
-               int64_t rows, int64_t w0, int64_t w1, bool stream, const Ti* const* ahead,
+               To* const* staged, int64_t rows, int64_t w0, int64_t w1, const Ti* const* ahead,
                const F** taps, F* split) {
-  const int64_t first = std::clamp(plan.period.first, w0, w1);
-  const int64_t end = std::clamp(plan.period.end, first, w1);
-  AddElements(plan, from, to, rows, w0, first);
+  int64_t first = std::clamp(plan.period.first, w0, w1);
+  int64_t end = std::clamp(plan.period.end, first, w1);
+  if (staged != nullptr) {
+    first = std::min(LineUp<To>(first), end);
+    end = std::max(end / kLineOf<To> * kLineOf<To>, first);
+  }
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
-      AddChunk(plan, from[r], to[r], o0, std::min(o0 + kResampleChunk, end), stream,
+      AddChunk(plan, from[r], to[r], o0, std::min(o0 + kResampleChunk, end), staged != nullptr,
                ahead == nullptr ? nullptr : ahead[r], taps, split);
     }
   }
-  AddElements(plan, from, to, rows, end, w1);
+  To* const* const edges = staged == nullptr ? to : staged;
+  AddElements(plan, from, edges, rows, w0, first);
+  AddElements(plan, from, edges, rows, end, w1);
+  CopyEdges<F>(staged, to, rows, w0, first, end, w1);
 }
 
 // ---- expand -------------------------------------------------------------------------------------
@@ -164,11 +189,11 @@ constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
 
-// Destinations of the sources [first, end) of some rows, at least a vector of these. The last
-// vector overlaps the one before: its results begin no line, so they go through the caches.
+// Destinations of the sources [first, end) of some rows. Less than a vector of sources is done with
+// those behind it. `stream`: past the caches; destinations are whole lines then.
 template <size_t P, size_t kTaps, class F, class To>
 HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const* to, int64_t rows,
-                                int64_t first, int64_t end, F init, bool may_stream) {
+                                int64_t first, int64_t end, F init, bool stream) {
   const ComputeTag<F> d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   const auto start = hn::Set(d, init);
@@ -177,11 +202,7 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const
   for (int64_t r = 0; r < rows; ++r) {
     const F* const s = from[r];
     To* const results = to[r];
-    const bool stream =
-        may_stream &&
-        reinterpret_cast<uintptr_t>(results + int64_t{P} * first) % kStreamAlignment == 0;
-    for (int64_t i0 = first; i0 < end; i0 += kLanes) {
-      const int64_t i = std::min(i0, end - kLanes);
+    for (int64_t i = first; i < end; i += kLanes) {
       hn::Vec<decltype(d)> v[P];
       Unroll<P>([&](auto j) PORTACL_INLINE_LAMBDA {
         constexpr int64_t kStart = ExpandStart(P, kTaps, int64_t{j});
@@ -200,26 +221,37 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const
       }
       Unroll<P / 2>([&](auto j) PORTACL_INLINE_LAMBDA {
         StoreNarrow2(v[2 * j], v[2 * j + 1], d,
-                     results + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes,
-                     stream && i == i0);
+                     results + i * int64_t{P} + static_cast<int64_t>(2 * j) * kLanes, stream);
       });
     }
   }
 }
 
-// Destinations [w0, w1) of some rows.
+// Destinations [w0, w1) of some rows. Past the caches where `staged` is not null: rows that are
+// whole lines; what fills no line by itself is made in these, and copied.
 template <class F, class To>
-void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to, int64_t rows,
-            int64_t w0, int64_t w1, bool may_stream) {
+void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
+            To* const* staged, int64_t rows, int64_t w0, int64_t w1) {
   const ResamplePeriod& period = plan.period;
-  const int64_t P = period.ratio;
+  const int64_t P = period.ratio, lanes = plan.lanes;
   const int64_t first = std::clamp(period.first, DivideUp(w0, P), DivideUp(w1, P));
   const int64_t end = std::clamp(period.end, first, w1 / P);
-  if (end - first < plan.lanes) return AddElements(plan, from, to, rows, w0, w1);
-  AddElements(plan, from, to, rows, w0, P * first);
+  if (end - first < lanes) return AddElements(plan, from, to, rows, w0, w1);
+  To* const* const edges = staged == nullptr ? to : staged;
+  // Whole vectors [begin, last) of the sources.
+  const int64_t begin = staged == nullptr ? first : LineUp<To>(first * P) / P;
+  const int64_t last = begin + std::max<int64_t>(0, end - begin) / lanes * lanes;
   const auto run = [&](auto ratio, auto taps) {
-    ExpandSources<ratio, taps>(plan.period_weight.data(), from, to, rows, first, end, plan.init,
-                               may_stream);
+    const auto sum = [&](To* const* rows_to, int64_t i0, int64_t i1, bool stream) {
+      ExpandSources<ratio, taps>(plan.period_weight.data(), from, rows_to, rows, i0, i1, plan.init,
+                                 stream);
+    };
+    for (int64_t i = first; i < begin; i += lanes) {
+      const int64_t at = std::min(i, end - lanes);
+      sum(edges, at, at + 1, false);
+    }
+    sum(to, begin, last, staged != nullptr);
+    if (last < end) sum(edges, end - lanes, end, false);
   };
   using Two = std::integral_constant<size_t, 2>;
   using Four = std::integral_constant<size_t, 4>;
@@ -228,7 +260,9 @@ void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* 
   } else {
     period.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
   }
-  AddElements(plan, from, to, rows, P * end, w1);
+  AddElements(plan, from, edges, rows, w0, P * first);
+  AddElements(plan, from, edges, rows, P * end, w1);
+  CopyEdges<F>(staged, to, rows, w0, P * begin, P * last, w1);
 }
 
 #endif  // !HWY_HAVE_SCALABLE

@@ -320,32 +320,45 @@ bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKer
 
 // ---- boxes --------------------------------------------------------------------------------------
 
+// Tiles of so many columns; the last one takes what is left.
+template <class F>
+void CutColumns(int64_t columns, ResampleKernelPlan<F>* plan) {
+  const ResampleTaps<F>& w = plan->w;
+  const int64_t tiles = std::max<int64_t>(1, w.to / columns);
+  plan->tiles.clear();
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t w0 = i * columns, w1 = i + 1 == tiles ? w.to : w0 + columns;
+    const auto [from, end] =
+        plan->pack_input ? std::array<int64_t, 2>{0, w.from} : plan->Sources(w, w0, w1);
+    plan->tiles.push_back({.w0 = w0, .w1 = w1, .from = from, .end = end});
+  }
+}
+
 template <class F>
 void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   plan->slots = bytes < kGrainBytes ? 1 : runtime::NumThreads();
   const int64_t wanted = plan->slots == 1 ? 1 : 4 * plan->slots;  // boxes
-  plan->tile_columns = plan->w.to;
+  const ResampleTaps<F>& w = plan->w;
   plan->strip_rows = plan->h.to;
   constexpr auto kSize = static_cast<int64_t>(sizeof(F));
-  if (plan->inner > 1) {
-    plan->tile_columns =
-        std::min(plan->w.to, std::max<int64_t>(4, kPixelRowBytes / (plan->inner * kSize)));
-  }
+  const int64_t pixels = std::max<int64_t>(4, kPixelRowBytes / (plan->inner * kSize));
+  const int64_t columns = plan->inner > 1 ? std::min(w.to, pixels) : w.to;
+  CutColumns(columns, plan);
   if (plan->RowsOnly()) {
     plan->strip_rows = std::max(plan->batch, DivideUp(plan->planes, 4 * wanted));
     plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
     const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
     if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0) {
       constexpr int64_t kStep = 1024;
-      plan->tile_columns = std::min(plan->w.to, DivideUp(plan->w.to, tiles * kStep) * kStep);
+      CutColumns(std::min(w.to, DivideUp(w.to, tiles * kStep) * kStep), plan);
     }
     return;
   }
   const ResampleTaps<F>& h = plan->h;
   const double from_rows = static_cast<double>(h.from) / static_cast<double>(h.to);
   if (!plan->d.identity) {
-    const int64_t columns = std::max(plan->tile_columns, plan->backward ? plan->w.from : 1);
-    const double row = static_cast<double>(columns * plan->inner * kSize * plan->Deep()) *
+    const int64_t most = std::max(columns, plan->backward ? w.from : 1);
+    const double row = static_cast<double>(most * plan->inner * kSize * plan->Deep()) *
                        (plan->backward ? from_rows : 1.0);
     plan->strip_rows =
         std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(kSliceBytes) / row),
@@ -368,18 +381,6 @@ int64_t RowStride(int64_t elements) {
   return (DivideUp(elements, kLine) | 1) * kLine;
 }
 
-// Where rows are written past the caches, borders are whole lines.
-template <class F>
-void AlignPeriod(int64_t element_size, ResampleKernelPlan<F>* plan) {
-  const bool last = plan->backward || plan->RowsOnly();  // W writes the results
-  if (!plan->stream || !last) return;
-  ResamplePeriod& period = plan->period;
-  const int64_t line = kLineBytes / element_size / (plan->path == Path::kExpand ? period.ratio : 1);
-  if (line <= 1) return;
-  period.first = std::min(DivideUp(period.first, line) * line, period.end);
-  period.end = std::max(period.end / line * line, period.first);
-}
-
 // Rows of few vectors: what is left to do for each is little beside a call. Wider sources are read
 // better a row at a time, fetched ahead.
 template <class F>
@@ -397,12 +398,9 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
 
 template <class F>
 void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  int64_t columns = plan->tile_columns;
-  for (int64_t tile = 0; tile < plan->Tiles(); ++tile) {
-    const auto [w0, w1] = plan->Tile(tile);
-    columns = std::max(columns, w1 - w0);
-    const auto [first, end] = plan->TileSources(w0, w1);
-    columns = std::max(columns, end - first);
+  int64_t columns = 0;
+  for (const ResampleTile& tile : plan->tiles) {
+    columns = std::max({columns, tile.w1 - tile.w0, tile.end - tile.from});
   }
   plan->row = RowStride<F>(columns * plan->inner + 3 * target.lanes);
   const auto book = [plan](int64_t elements) {
@@ -416,7 +414,8 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
   plan->converted =
       book((plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch) * plan->row);
-  if (plan->pack_output) plan->results = book(plan->batch * plan->row);
+  if (plan->pack_output || plan->staged || plan->lines)
+    plan->results = book(plan->batch * plan->row);
   if (!plan->backward && !plan->h.identity) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
@@ -456,14 +455,20 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
 
 template <class F>
 ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
-  const int64_t tiles = Tiles();
-  const auto [w0, w1] = Tile(index % tiles);
-  index /= tiles;
+  // Planes are often boxes, so small that these divisions would be seen.
+  const auto part = [&index](int64_t by) {
+    if (by == 1) return int64_t{0};
+    const int64_t at = index % by;
+    index /= by;
+    return at;
+  };
+  const ResampleTile& tile = tiles[static_cast<size_t>(part(static_cast<int64_t>(tiles.size())))];
   const int64_t rows = RowsOnly() ? planes : h.to;
-  const int64_t strips = DivideUp(rows, strip_rows);
-  const int64_t h0 = index % strips * strip_rows;
-  return {
-      .plane = index / strips, .h0 = h0, .h1 = std::min(rows, h0 + strip_rows), .w0 = w0, .w1 = w1};
+  const int64_t h0 = strip_rows == rows ? 0 : part(Strips()) * strip_rows;
+  return {.plane = RowsOnly() ? 0 : index,
+          .h0 = h0,
+          .h1 = std::min(rows, h0 + strip_rows),
+          .columns = tile};
 }
 
 template <class F>
@@ -488,6 +493,11 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   const double read = bytes(p.d.from, p.h.from, p.w.from);
   const double written = bytes(p.d.to, p.h.to, p.w.to);
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
+  if (mine->stream && (p.backward || mine->RowsOnly()) && mine->path != Path::kCopy) {
+    mine->lines = mine->path == Path::kExpand || mine->path == Path::kPhases ||
+                  (mine->path == Path::kLookup && mine->lanes * element_size == kLineBytes);
+    mine->staged = !mine->lines;
+  }
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
   // H and D as one axis, where they are.
   if (p.d.to == 1 || p.output_stride[2] == p.h.to * p.output_stride[3]) {
@@ -495,7 +505,6 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
     mine->dense_bytes =
         DenseBytes({p.n, p.c, p.d.to * p.h.to, p.w.to}, {to[0], to[1], to[3], to[4]}, element_size);
   }
-  AlignPeriod(element_size, mine);
   CutBoxes(read + written, mine);
   BookScratch(target, mine);
   int64_t workspace = 0;

@@ -119,10 +119,16 @@ struct ResampleOuter {
   int64_t output;
 };
 
-// A part of the destination that one thread computes: of a plane rows [h0, h1), columns [w0, w1).
+// Columns [w0, w1), and their sources [from, end): all of them where elements of a row are apart.
+struct ResampleTile {
+  int64_t w0, w1, from, end;
+};
+
+// A part of the destination that one thread computes: of a plane rows [h0, h1) of some columns.
 // Where there is nothing but W, planes are rows, and h0 and h1 number these.
 struct ResampleBox {
-  int64_t plane, h0, h1, w0, w1;
+  int64_t plane, h0, h1;
+  ResampleTile columns;
 };
 
 template <class F>
@@ -149,7 +155,7 @@ struct ResampleKernelPlan {
 
   // Boxes: planes x strips x tiles.
   int64_t strip_rows = 1;
-  int64_t tile_columns = 1;
+  std::vector<ResampleTile> tiles;
   int64_t slots = 1;  // threads
 
   int64_t batch = 1;    // rows that W takes at a time
@@ -164,14 +170,16 @@ struct ResampleKernelPlan {
   std::vector<F> period_weight;
   bool short_rows = false;  // rows of few vectors: H of all of them in one loop
   bool stream = false;      // results past the caches
-  bool fetch = false;       // the source is beyond L2: fetch it ahead
+  // Of these, how rows that W makes get there: written as lines, or copied from scratch.
+  bool lines = false, staged = false;
+  bool fetch = false;  // the source is beyond L2: fetch it ahead
   int64_t dense_bytes = 0;
 
   // One thread's scratch, in elements of F from its start, every part at a line.
   int64_t row = 0;        // between rows of scratch
   int64_t slice = 0;      // between strips of slices
   int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
-  int64_t results = 0;    // `batch` rows: destinations whose elements are apart
+  int64_t results = 0;    // `batch` rows: destinations whose elements are apart, or staged
   int64_t transposed = 0;
   int64_t ring = 0;
   int64_t slices = 0;
@@ -181,20 +189,13 @@ struct ResampleKernelPlan {
 
   // Only W is to be done.
   bool RowsOnly() const { return d.identity && h.identity; }
-  int64_t Strips() const { return ((RowsOnly() ? planes : h.to) + strip_rows - 1) / strip_rows; }
-  int64_t Tiles() const { return std::max<int64_t>(1, w.to / tile_columns); }
-  // Columns [first, end); the last tile takes what is left.
-  std::array<int64_t, 2> Tile(int64_t tile) const {
-    return {tile * tile_columns, tile + 1 == Tiles() ? w.to : (tile + 1) * tile_columns};
+  int64_t Strips() const { return DivideUp(RowsOnly() ? planes : h.to, strip_rows); }
+  int64_t Boxes() const {
+    return (RowsOnly() ? 1 : planes) * Strips() * static_cast<int64_t>(tiles.size());
   }
-  int64_t Boxes() const { return (RowsOnly() ? 1 : planes) * Strips() * Tiles(); }
   ResampleBox Box(int64_t index) const;
   // Slices that are in flight along D.
   int64_t Deep() const { return backward ? 1 : d_ring.flight; }
-  // Sources that scratch rows hold for a tile.
-  std::array<int64_t, 2> TileSources(int64_t w0, int64_t w1) const {
-    return pack_input ? std::array<int64_t, 2>{0, w.from} : Sources(w, w0, w1);
-  }
   // The sources [first, end) of destinations [o0, o1) of an axis.
   static std::array<int64_t, 2> Sources(const ResampleTaps<F>& taps, int64_t o0, int64_t o1);
 };
