@@ -38,10 +38,9 @@ class Resampler {
       : plan_(plan), scratch_(scratch), stream_(stream) {}
 
   void Run(const T* input, T* output, const ResampleBox& box) {
-    h0_ = box.h0, h1_ = box.h1;
+    h0_ = box.h0;
+    h1_ = box.h1;
     columns_ = box.columns;
-    width_ = (columns_.w1 - columns_.w0) * plan_.inner;
-    from_width_ = (columns_.end - columns_.from) * plan_.inner;
     if (plan_.RowsOnly()) return RunRows(input, output);
     const auto [in, out] = OffsetsOf(box.plane);
     input += in;
@@ -73,10 +72,10 @@ class Resampler {
 
   // Scratch rows of destination or of source columns.
   F* Destinations(int64_t part, int64_t row) const {
-    return scratch_ + part + row * plan_.row - columns_.w0 * plan_.inner;
+    return scratch_ + part + row * plan_.row - columns_->w0 * plan_.inner;
   }
   F* Sources(int64_t part, int64_t row) const {
-    return scratch_ + part + row * plan_.row - columns_.from * plan_.inner;
+    return scratch_ + part + row * plan_.row - columns_->from * plan_.inner;
   }
   template <class Ti>
   const Ti** Pointers(bool of_d) const {
@@ -87,23 +86,24 @@ class Resampler {
   // Where row r of a batch of results is put, and how it gets from there to its place. `of_w`: W
   // does it, so that it may be made in scratch to go past the caches as whole lines.
   T* Result(T* row, int64_t r, bool of_w = false) const {
-    const bool staged = of_w && plan_.staged && Streams(row + columns_.w0 * plan_.inner, width_);
+    const bool staged =
+        of_w && plan_.staged && Streams(row + columns_->w0 * plan_.inner, columns_->width);
     return plan_.pack_output || staged ? Staged(r) : row;
   }
   T* Staged(int64_t r) const {
     return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) -
-           columns_.w0 * plan_.inner;
+           columns_->w0 * plan_.inner;
   }
   void Deliver(const T* from, T* row) const {
     if (from == row) return;
-    const int64_t at = columns_.w0 * plan_.inner;
-    if (!plan_.pack_output) return CopyRow<F>(from + at, row + at, width_, true);
+    const int64_t at = columns_->w0 * plan_.inner;
+    if (!plan_.pack_output) return CopyRow<F>(from + at, row + at, columns_->width, true);
     if (plan_.planar > 0) {
-      return SplitPixels<F>(from + at, width_ / plan_.planar, plan_.planar,
+      return SplitPixels<F>(from + at, columns_->width / plan_.planar, plan_.planar,
                             row + at / plan_.planar * plan_.planar_w, plan_.planar_c,
                             plan_.planar_w);
     }
-    for (int64_t x = columns_.w0; x < columns_.w1; ++x) row[x * plan_.output_w] = from[x];
+    for (int64_t x = columns_->w0; x < columns_->w1; ++x) row[x * plan_.output_w] = from[x];
   }
 
   // Whether `n` results from `to` on, of a row or of a long run of rows, go past the caches.
@@ -125,8 +125,9 @@ class Resampler {
   // Whether short rows from `to` on, `step` apart, do.
   template <class To>
   bool StreamsAll(const To* to, int64_t step) const {
-    const auto bytes = static_cast<uint64_t>(step | width_) * sizeof(To);
-    return Streams(to, width_) && (reinterpret_cast<uintptr_t>(to) | bytes) % kStreamAlignment == 0;
+    const auto bytes = static_cast<uint64_t>(step | columns_->width) * sizeof(To);
+    return Streams(to, columns_->width) &&
+           (reinterpret_cast<uintptr_t>(to) | bytes) % kStreamAlignment == 0;
   }
 
   // ---- W --------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ class Resampler {
     bool lines = last && plan_.lines;
     if constexpr (std::is_same_v<To, T>) {
       for (int64_t r = 0; lines && r < rows; ++r) {
-        lines = StreamsLines(to[r] + columns_.w0, width_);
+        lines = StreamsLines(to[r] + columns_->w0, columns_->width);
         edges[static_cast<size_t>(r)] = Staged(r);
       }
     }
@@ -148,8 +149,9 @@ class Resampler {
     switch (plan_.path) {
       case ResamplePath::kCopy:
         for (int64_t r = 0; r < rows; ++r) {
-          const int64_t at = columns_.w0 * plan_.inner;
-          CopyRow<F>(from[r] + at, to[r] + at, width_, Streams(to[r] + at, width_));
+          const int64_t at = columns_->w0 * plan_.inner;
+          CopyRow<F>(from[r] + at, to[r] + at, columns_->width,
+                     Streams(to[r] + at, columns_->width));
         }
         return;
       case ResamplePath::kPixels:
@@ -160,11 +162,11 @@ class Resampler {
         for (int64_t r = 0; r < kTransposed<F>; ++r) {
           all[static_cast<size_t>(r)] = from[std::min(r, rows - 1)];
         }
-        return AddColumns<F>(plan_, all.data(), to, rows, columns_.w0, columns_.w1, ahead,
+        return AddColumns<F>(plan_, all.data(), to, rows, columns_->w0, columns_->w1, ahead,
                              scratch_ + plan_.transposed);
       }
       case ResamplePath::kPhases:
-        return AddPhases(plan_, from, to, staged, rows, columns_.w0, columns_.w1, ahead,
+        return AddPhases(plan_, from, to, staged, rows, columns_->w0, columns_->w1, ahead,
                          Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
       case ResamplePath::kLookup:
       case ResamplePath::kExpand:
@@ -188,19 +190,20 @@ class Resampler {
         }
       }
       F* const row = Sources(plan_.converted, r);
-      const int64_t at = columns_.from * plan_.inner;
+      const int64_t at = columns_->from * plan_.inner;
       const ComputeTag<F> d;
-      if (from_width_ < Length(d)) {
-        hn::StoreU(LoadWideFirst(d, from[r] + at, static_cast<size_t>(from_width_)), d, row + at);
+      if (columns_->from_width < Length(d)) {
+        hn::StoreU(LoadWideFirst(d, from[r] + at, static_cast<size_t>(columns_->from_width)), d,
+                   row + at);
       } else {
-        CopyRow<F>(from[r] + at, row + at, from_width_, false);
+        CopyRow<F>(from[r] + at, row + at, columns_->from_width, false);
       }
       whole[static_cast<size_t>(r)] = row;
     }
     if (expand) {
-      Expand(plan_, whole.data(), to, staged, rows, columns_.w0, columns_.w1);
+      Expand(plan_, whole.data(), to, staged, rows, columns_->w0, columns_->w1);
     } else {
-      LookUpRows(plan_, whole.data(), to, rows, columns_.w0, columns_.w1, staged != nullptr);
+      LookUpRows(plan_, whole.data(), to, rows, columns_->w0, columns_->w1, staged != nullptr);
     }
 #endif
   }
@@ -210,7 +213,7 @@ class Resampler {
   void AddPixels(const Ti* from, To* to) const {
     const ResampleTaps<F>& w = plan_.w;
     const Ti** taps = Pointers<Ti>(false) + plan_.h.most;
-    for (int64_t o = columns_.w0; o < columns_.w1; ++o) {
+    for (int64_t o = columns_->w0; o < columns_->w1; ++o) {
       const int64_t start = w.start[o];
       const int64_t count = w.start[o + 1] - start;
       if (count == 2) {  // linear
@@ -277,13 +280,13 @@ class Resampler {
         end = std::max(end, plan_.h_ring.last[i] + 1);
       }
     }
-    const int64_t at = columns_.w0 * plan_.inner;
+    const int64_t at = columns_->w0 * plan_.inner;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
       while (ready < end) ready += FillRing(input, ready, end);
       return AddShortRows<F>(h, plan_.h_ring.place.data(), Destinations(plan_.ring, 0), plan_.row,
-                             output + h0_ * output_h, output_h, h0_, h1_, width_, plan_.init,
-                             kToUser && StreamsAll(output, output_h));
+                             output + h0_ * output_h, output_h, h0_, h1_, columns_->width,
+                             plan_.init, kToUser && StreamsAll(output, output_h));
     }
 #endif
     for (int64_t o = h0_; o < h1_; ++o) {
@@ -296,8 +299,8 @@ class Resampler {
         for (int64_t k = 0; k < count; ++k) {
           taps[k] = input + h.source[start + k] * plan_.input_h + at;
         }
-        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init,
-                   kToUser && Streams(to + at, width_));
+        AddRows<F>(h.weight + start, taps, count, to + at, columns_->width, plan_.init,
+                   kToUser && Streams(to + at, columns_->width));
       } else {
         for (const int64_t last = plan_.h_ring.last[static_cast<size_t>(o)]; ready <= last;) {
           ready += FillRing(input, ready, end);
@@ -307,8 +310,8 @@ class Resampler {
           const int64_t p = plan_.h_ring.place[static_cast<size_t>(start + k)];
           taps[k] = Destinations(plan_.ring, p & (plan_.h_slots - 1)) + at;
         }
-        AddRows<F>(h.weight + start, taps, count, to + at, width_, plan_.init,
-                   kToUser && Streams(to + at, width_));
+        AddRows<F>(h.weight + start, taps, count, to + at, columns_->width, plan_.init,
+                   kToUser && Streams(to + at, columns_->width));
       }
       if constexpr (kToUser) Deliver(to, place);
     }
@@ -360,18 +363,19 @@ class Resampler {
   template <class To>
   void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to,
                     Ahead ahead = {}) const {
-    const int64_t at = columns_.from * plan_.inner;
+    const int64_t at = columns_->from * plan_.inner;
     if (!plan_.pack_input) {
-      const bool stream = plan_.w.identity && Streams(to + at, from_width_);
-      return AddRows<F>(weight, from, taps, to + at, from_width_, plan_.init, stream, ahead);
+      const bool stream = plan_.w.identity && Streams(to + at, columns_->from_width);
+      return AddRows<F>(weight, from, taps, to + at, columns_->from_width, plan_.init, stream,
+                        ahead);
     }
     F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
-    std::fill(sum, sum + from_width_, F{0});
+    std::fill(sum, sum + columns_->from_width, F{0});
     for (int64_t k = 0; k < taps; ++k) {
-      AddStrided(weight[k], from[k], plan_.input_w, sum, from_width_);
+      AddStrided(weight[k], from[k], plan_.input_w, sum, columns_->from_width);
     }
     if (static_cast<void*>(sum) != static_cast<void*>(to + at)) {
-      CopyRow<F>(sum, to + at, from_width_, false);
+      CopyRow<F>(sum, to + at, columns_->from_width, false);
     }
   }
 
@@ -381,9 +385,9 @@ class Resampler {
     const ResampleTaps<F>& h = plan_.h;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
-      AddShortRows<F>(h, h.source, input + columns_.from, input_h,
-                      Sources(plan_.converted, 0) + columns_.from, plan_.row, h0_, h1_, from_width_,
-                      plan_.init, false);
+      AddShortRows<F>(h, h.source, input + columns_->from, input_h,
+                      Sources(plan_.converted, 0) + columns_->from, plan_.row, h0_, h1_,
+                      columns_->from_width, plan_.init, false);
     }
 #endif
     for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {
@@ -419,13 +423,13 @@ class Resampler {
     }
   }
 
-  // Destination row o of H, from_width_ columns.
+  // Destination row o of H, columns_->from_width columns.
   template <bool kFromUser, class Ti, class To>
   void AddH(const Ti* input, int64_t input_h, int64_t o, To* to) const {
     const ResampleTaps<F>& h = plan_.h;
     const int64_t start = h.start[o];
     const int64_t count = h.start[o + 1] - start;
-    const int64_t column = columns_.from * (kFromUser ? plan_.input_w : plan_.inner);
+    const int64_t column = columns_->from * (kFromUser ? plan_.input_w : plan_.inner);
     const Ti** const taps = Pointers<Ti>(false);
     for (int64_t k = 0; k < count; ++k) {
       taps[k] = input + h.source[start + k] * input_h + column;
@@ -440,8 +444,8 @@ class Resampler {
       }
       AddInputRows(h.weight + start, taps, count, to, ahead);
     } else {
-      AddRows<F>(h.weight + start, taps, count, to + columns_.from * plan_.inner, from_width_,
-                 plan_.init, false);
+      AddRows<F>(h.weight + start, taps, count, to + columns_->from * plan_.inner,
+                 columns_->from_width, plan_.init, false);
     }
   }
 
@@ -450,7 +454,7 @@ class Resampler {
   void ForwardVolume(const T* input, T* output) const {
     const ResampleTaps<F>& d = plan_.d;
     const int64_t rows = h1_ - h0_;
-    const int64_t at = columns_.w0 * plan_.inner;
+    const int64_t at = columns_->w0 * plan_.inner;
     const auto slice = [&](int64_t place) {
       return scratch_ + plan_.slices + place % plan_.Deep() * plan_.slice;
     };
@@ -460,25 +464,25 @@ class Resampler {
       const int64_t count = d.start[o + 1] - start;
       for (; ready <= plan_.d_ring.last[static_cast<size_t>(o)]; ++ready) {
         const int64_t source = plan_.d_ring.used[static_cast<size_t>(ready)];
-        ForwardRows<F, false>(input + source * plan_.input_d, slice(ready) - h0_ * width_ - at,
-                              width_);
+        ForwardRows<F, false>(input + source * plan_.input_d,
+                              slice(ready) - h0_ * columns_->width - at, columns_->width);
       }
       const F** const taps = Pointers<F>(true);
       for (int64_t k = 0; k < count; ++k) {
         taps[k] = slice(plan_.d_ring.place[static_cast<size_t>(start + k)]);
       }
       T* const to = output + o * plan_.output_d + h0_ * plan_.output_h;
-      if (plan_.output_h == width_ && !plan_.pack_output) {  // one run
-        AddRows<F>(d.weight + start, taps, count, to, rows * width_, plan_.init,
-                   Streams(to, rows * width_));
+      if (plan_.output_h == columns_->width && !plan_.pack_output) {  // one run
+        AddRows<F>(d.weight + start, taps, count, to, rows * columns_->width, plan_.init,
+                   Streams(to, rows * columns_->width));
         continue;
       }
       for (int64_t r = 0; r < rows; ++r) {
         T* const place = to + r * plan_.output_h;
         T* const result = Result(place, 0);
-        AddRows<F>(d.weight + start, taps, count, result + at, width_, plan_.init, false);
+        AddRows<F>(d.weight + start, taps, count, result + at, columns_->width, plan_.init, false);
         Deliver(result, place);
-        for (int64_t k = 0; k < count; ++k) taps[k] += width_;
+        for (int64_t k = 0; k < count; ++k) taps[k] += columns_->width;
       }
     }
   }
@@ -487,26 +491,27 @@ class Resampler {
     const ResampleTaps<F>& d = plan_.d;
     const auto [first, end] = plan_.Sources(plan_.h, h0_, h1_);
     F* const slab = scratch_ + plan_.slices;
-    const int64_t column = columns_.from * plan_.inner;
-    const bool run = plan_.input_h == from_width_ && !plan_.pack_input;
+    const int64_t column = columns_->from * plan_.inner;
+    const bool run = plan_.input_h == columns_->from_width && !plan_.pack_input;
     for (int64_t o = 0; o < d.to; ++o) {
       const int64_t start = d.start[o];
       const int64_t count = d.start[o + 1] - start;
       const T** const taps = Pointers<T>(true);
       for (int64_t k = 0; k < count; ++k) {
         taps[k] = input + d.source[start + k] * plan_.input_d + first * plan_.input_h +
-                  columns_.from * plan_.input_w;
+                  columns_->from * plan_.input_w;
       }
       if (run) {
-        AddRows<F>(d.weight + start, taps, count, slab, (end - first) * from_width_, plan_.init,
-                   false);
+        AddRows<F>(d.weight + start, taps, count, slab, (end - first) * columns_->from_width,
+                   plan_.init, false);
       } else {
         for (int64_t s = first; s < end; ++s) {
-          AddInputRows(d.weight + start, taps, count, slab + (s - first) * from_width_ - column);
+          AddInputRows(d.weight + start, taps, count,
+                       slab + (s - first) * columns_->from_width - column);
           for (int64_t k = 0; k < count; ++k) taps[k] += plan_.input_h;
         }
       }
-      BackwardRows<F, false>(slab - first * from_width_ - column, from_width_,
+      BackwardRows<F, false>(slab - first * columns_->from_width - column, columns_->from_width,
                              output + o * plan_.output_d);
     }
   }
@@ -515,9 +520,7 @@ class Resampler {
   F* const scratch_;
   const bool stream_;
   int64_t h0_ = 0, h1_ = 0;
-  ResampleTile columns_{};
-  int64_t width_ = 0;       // elements of the tile's destination columns
-  int64_t from_width_ = 0;  // ... and of its sources
+  const ResampleTile* columns_ = nullptr;
 };
 
 }  // namespace

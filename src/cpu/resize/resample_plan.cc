@@ -330,7 +330,12 @@ void CutColumns(int64_t columns, ResampleKernelPlan<F>* plan) {
     const int64_t w0 = i * columns, w1 = i + 1 == tiles ? w.to : w0 + columns;
     const auto [from, end] =
         plan->pack_input ? std::array<int64_t, 2>{0, w.from} : plan->Sources(w, w0, w1);
-    plan->tiles.push_back({.w0 = w0, .w1 = w1, .from = from, .end = end});
+    plan->tiles.push_back({.w0 = w0,
+                           .w1 = w1,
+                           .from = from,
+                           .end = end,
+                           .width = (w1 - w0) * plan->inner,
+                           .from_width = (end - from) * plan->inner});
   }
 }
 
@@ -468,7 +473,7 @@ ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
   return {.plane = RowsOnly() ? 0 : index,
           .h0 = h0,
           .h1 = std::min(rows, h0 + strip_rows),
-          .columns = tile};
+          .columns = &tile};
 }
 
 template <class F>

@@ -122,13 +122,14 @@ struct ResampleOuter {
 // Columns [w0, w1), and their sources [from, end): all of them where elements of a row are apart.
 struct ResampleTile {
   int64_t w0, w1, from, end;
+  int64_t width, from_width;  // elements of both
 };
 
 // A part of the destination that one thread computes: of a plane rows [h0, h1) of some columns.
 // Where there is nothing but W, planes are rows, and h0 and h1 number these.
 struct ResampleBox {
   int64_t plane, h0, h1;
-  ResampleTile columns;
+  const ResampleTile* columns;
 };
 
 template <class F>
