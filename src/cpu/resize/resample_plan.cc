@@ -459,24 +459,6 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
 }
 
 template <class F>
-ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
-  // Planes are often boxes, so small that these divisions would be seen.
-  const auto part = [&index](int64_t by) {
-    if (by == 1) return int64_t{0};
-    const int64_t at = index % by;
-    index /= by;
-    return at;
-  };
-  const ResampleTile& tile = tiles[static_cast<size_t>(part(static_cast<int64_t>(tiles.size())))];
-  const int64_t rows = RowsOnly() ? planes : h.to;
-  const int64_t h0 = strip_rows == rows ? 0 : part(Strips()) * strip_rows;
-  return {.plane = RowsOnly() ? 0 : index,
-          .h0 = h0,
-          .h1 = std::min(rows, h0 + strip_rows),
-          .columns = &tile};
-}
-
-template <class F>
 std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path) {
   ResamplePlan plan;

@@ -201,6 +201,24 @@ struct ResampleKernelPlan {
   static std::array<int64_t, 2> Sources(const ResampleTaps<F>& taps, int64_t o0, int64_t o1);
 };
 
+template <class F>
+inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
+  // Planes are often boxes, so small that a division is seen, or a box that is put in memory.
+  const auto part = [&index](int64_t by) {
+    if (by == 1) return int64_t{0};
+    const int64_t at = index % by;
+    index /= by;
+    return at;
+  };
+  const ResampleTile& tile = tiles[static_cast<size_t>(part(static_cast<int64_t>(tiles.size())))];
+  const int64_t rows = RowsOnly() ? planes : h.to;
+  const int64_t h0 = strip_rows == rows ? 0 : part(Strips()) * strip_rows;
+  return {.plane = RowsOnly() ? 0 : index,
+          .h0 = h0,
+          .h1 = std::min(rows, h0 + strip_rows),
+          .columns = &tile};
+}
+
 // To be moved, not copied: the taps of W may point into it.
 struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>> {
   static constexpr std::array kPaths = {"rows",   "channels_last", "columns",
