@@ -362,7 +362,7 @@ class Resampler {
   // The sum of rows of gradOutput, source columns of the tile.
   template <class To>
   void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to,
-                    Ahead ahead = {}) const {
+                    const Ahead& ahead = kNothingAhead) const {
     const int64_t at = columns_->from * plan_.inner;
     if (!plan_.pack_input) {
       const bool stream = plan_.w.identity && Streams(to + at, columns_->from_width);

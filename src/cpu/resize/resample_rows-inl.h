@@ -22,7 +22,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 // Rows that are wanted soon, at from + j * stride bytes: fetched into L2, line for line as those
-// that are used now.
+// that are used now. Handed on by reference: a copy on the stack would be read before it is in the
+// cache, and wait for all results before it.
 struct Ahead {
   const char* from = nullptr;
   int64_t stride = 0;
@@ -31,6 +32,7 @@ struct Ahead {
     for (int64_t j = 0; j < rows; ++j) __builtin_prefetch(from + j * stride + byte, 0, 2);
   }
 };
+inline constexpr Ahead kNothingAhead;
 
 // Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) is one of
 // less than a vector. Through the caches the last vector overlaps the one before. Past them whole
@@ -70,7 +72,7 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
 // kTaps rows. What comes first is `init`, to which the first product is added.
 template <int kTaps, class F, class Ti, class To>
 HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int64_t n, F init,
-                             bool stream, Ahead ahead) {
+                             bool stream, const Ahead& ahead) {
   const ComputeTag<F> d;
   const auto first = hn::Set(d, init);
   const auto w0 = hn::Set(d, weight[0]);
@@ -123,7 +125,7 @@ HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, 
 // Any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
-                              int64_t n, F init, bool stream, Ahead ahead) {
+                              int64_t n, F init, bool stream, const Ahead& ahead) {
   const ComputeTag<F> d;
   const int64_t lanes = Length(d);
   const auto first = hn::Set(d, taps > 0 ? init : F{0});
@@ -168,7 +170,7 @@ HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t ta
 // to[x] = the sum of weight[k] * from[k][x], rounded once to To. No taps: +0.
 template <class F, class Ti, class To>
 HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To* to, int64_t n,
-                        F init, bool stream, Ahead ahead = {}) {
+                        F init, bool stream, const Ahead& ahead = kNothingAhead) {
   switch (taps) {
     case 1:
       return AddFewRows<1, F>(weight, from, to, n, init, stream, ahead);
