@@ -35,11 +35,12 @@ struct Ahead {
 inline constexpr Ahead kNothingAhead;
 
 // Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) is one of
-// less than a vector. Through the caches the last vector overlaps the one before. Past them whole
-// lines only, and the rest as usual: rows of many lines are worth that.
+// less than a vector. Through the caches the last vector overlaps the one before, with `align` the
+// first one too, so that no other is split between lines. Past them whole lines only, and the rest
+// as usual: rows of many lines are worth that.
 template <class D, class To, class Value, class Part>
-HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value,
-                         const Part& part) {
+HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value, const Part& part,
+                         bool align = false) {
   const int64_t lanes = Length(d);
   if (n < lanes) return StoreNarrowFirst(part(0, n), d, to, static_cast<size_t>(n));
   int64_t x = 0;
@@ -59,6 +60,11 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
     }
     return;
   }
+  const auto misplaced = reinterpret_cast<uintptr_t>(to) % kStreamAlignment;
+  if (align && misplaced != 0 && n >= 4 * lanes) {
+    StoreNarrow(value(0), d, to);
+    x = static_cast<int64_t>((kStreamAlignment - misplaced) / sizeof(To)) % lanes;
+  }
   for (; x + 2 * lanes <= n; x += 2 * lanes) {
     StoreNarrow2(value(x), value(x + lanes), d, to + x, false);
   }
@@ -72,8 +78,9 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
 // kTaps rows. What comes first is `init`, to which the first product is added.
 template <int kTaps, class F, class Ti, class To>
 HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int64_t n, F init,
-                             bool stream, const Ahead& ahead) {
+                             bool stream, const Ahead& rows) {
   const ComputeTag<F> d;
+  const Ahead ahead = {.from = rows.from, .stride = rows.stride, .rows = rows.rows};
   const auto first = hn::Set(d, init);
   const auto w0 = hn::Set(d, weight[0]);
   const auto w1 = hn::Set(d, weight[kTaps > 1 ? 1 : 0]);
@@ -100,7 +107,8 @@ HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int
         return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA {
           return LoadWideFirst(d, s + x, static_cast<size_t>(count));
         });
-      });
+      },
+      kTaps == 2);
 }
 
 // Two pixels of n >= a vector channels, without a call.
@@ -125,8 +133,9 @@ HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, 
 // Any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
-                              int64_t n, F init, bool stream, const Ahead& ahead) {
+                              int64_t n, F init, bool stream, const Ahead& rows) {
   const ComputeTag<F> d;
+  const Ahead ahead = {.from = rows.from, .stride = rows.stride, .rows = rows.rows};
   const int64_t lanes = Length(d);
   const auto first = hn::Set(d, taps > 0 ? init : F{0});
   int64_t x0 = 0;
