@@ -274,6 +274,11 @@ const std::vector<PathCase>& PathCases() {
       {{.mode = kCubic, .in = {40, 128}, .out = {89, 287}, .c = 5}, "lookup"},
       {{.in = {9, 200}, .out = {9, 180}, .c = 30, .backward = true}, "lookup"},
       {{.in = {60000}, .out = {90000}, .c = 2}, "lookup"},
+      // Rows of whole lines, made by W: written as such, or by way of scratch.
+      {{.in = {60, 400}, .out = {37, 150}, .c = 3, .backward = true}, "lookup"},
+      {{.in = {120, 384}, .out = {30, 96}, .c = 3, .backward = true}, "lookup"},
+      {{.mode = kAACubic, .in = {60, 1024}, .out = {40, 150}, .c = 3, .backward = true}, "lookup"},
+      {{.in = {60, 64}, .out = {30, 400}, .c = 3, .backward = true}, "columns"},
       {{.in = {100, 150}, .out = {220, 330}, .c = 3, .from = kPixels, .to = kPixels}, "lookup"},
       {{.in = {200, 400}, .out = {37, 51}, .c = 3}, "columns"},
       {{.mode = kAALinear, .in = {200, 400}, .out = {37, 51}, .c = 3}, "columns"},
