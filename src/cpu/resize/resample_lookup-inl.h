@@ -87,7 +87,8 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
 }
 
 // Groups [g0, g1) of destinations of kRows rows, which share index and weight vectors. A row has
-// `lookups.need` readable elements. `stream`: past the caches, where a vector is a line.
+// `lookups.need` readable elements. `stream`: past the caches, where
+// rows are whole lines of F.
 template <size_t kVectors, size_t kRows, class F, class To>
 HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
                              int64_t g0, int64_t g1, bool stream) {
@@ -105,8 +106,11 @@ HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* 
     SumGroup<kVectors, kRows, F>(plan.lookups, g, plan.init, s, acc);
     const int64_t at = plan.lookups.groups[static_cast<size_t>(g)].to;
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
+      if constexpr (std::is_same_v<To, F>) {
+        if (stream) return hn::Stream(acc[r], d, o[r] + at);
+      }
       if (plan.w.to >= kLanes) {
-        StoreNarrowLine(acc[r], d, o[r] + at, stream);
+        StoreNarrow(acc[r], d, o[r] + at);
       } else {
         StoreNarrowFirst(acc[r], d, o[r], static_cast<size_t>(plan.w.to));
       }

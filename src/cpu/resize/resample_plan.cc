@@ -19,8 +19,8 @@ using Path = ResamplePath;
 
 // A call that moves fewer bytes runs on the calling thread.
 constexpr double kGrainBytes = 256 << 10;
-// Rows of a tile of pixels: forward those of the ring stay in L1; backward each needs sources beside
-// the tile's.
+// Rows of a tile of pixels: forward those of the ring stay in L1; backward each needs sources
+// beside the tile's.
 constexpr int64_t kPixelRowBytes = 6 << 10;
 constexpr int64_t kPixelRowBytesBackward = 24 << 10;
 // Strips of a volume's slices in flight stay in L2.
@@ -485,7 +485,7 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
   if (mine->stream && (p.backward || mine->RowsOnly()) && mine->path != Path::kCopy) {
     mine->lines = mine->path == Path::kExpand || mine->path == Path::kPhases ||
-                  (mine->path == Path::kLookup && mine->lanes * element_size == kLineBytes);
+                  (mine->path == Path::kLookup && element_size == sizeof(F));
     mine->staged = !mine->lines;
   }
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
