@@ -191,13 +191,7 @@ class Resampler {
       }
       F* const row = Sources(plan_.converted, r);
       const int64_t at = columns_->from * plan_.inner;
-      const ComputeTag<F> d;
-      if (columns_->from_width < Length(d)) {
-        hn::StoreU(LoadWideFirst(d, from[r] + at, static_cast<size_t>(columns_->from_width)), d,
-                   row + at);
-      } else {
-        CopyRow<F>(from[r] + at, row + at, columns_->from_width, false);
-      }
+      CopyShortRow<F>(from[r] + at, row + at, columns_->from_width);
       whole[static_cast<size_t>(r)] = row;
     }
     if (expand) {

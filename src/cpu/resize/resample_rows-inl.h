@@ -307,6 +307,18 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
           PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, from + x, static_cast<size_t>(count)); });
 }
 
+// The same for rows that are often shorter than two vectors, where a call would be seen; up to a
+// vector is written.
+template <class F, class Ti>
+HWY_INLINE void CopyShortRow(const Ti* from, F* to, int64_t n) {
+  const ComputeTag<F> d;
+  const int64_t lanes = Length(d);
+  if (n > 2 * lanes) return CopyRow<F>(from, to, n, false);
+  if (n < lanes) return hn::StoreU(LoadWideFirst(d, from, static_cast<size_t>(n)), d, to);
+  hn::StoreU(LoadWide(d, from), d, to);
+  hn::StoreU(LoadWide(d, from + n - lanes), d, to + n - lanes);
+}
+
 // Pixels of so many channels, one after the other, to a row of each plane.
 template <class F, class T>
 HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T* to,
