@@ -374,9 +374,12 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   }
   const int64_t boxes = plan->Boxes();
   if (boxes >= wanted) return;
-  // What strips do twice, rows at their borders, must be little.
+  // What strips do twice, rows at their borders, must be little. Gradients of planes do nothing
+  // twice.
+  const bool twice = !plan->backward || !plan->d.identity;
   const double again = static_cast<double>(plan->h_ring.flight) / std::max(from_rows, 1e-9);
-  const int64_t least = std::max<int64_t>(8, static_cast<int64_t>(std::min(4 * again, 1e9)));
+  const int64_t least =
+      twice ? std::max<int64_t>(8, static_cast<int64_t>(std::min(4 * again, 1e9))) : 4;
   const int64_t strips = DivideUp(wanted, std::max<int64_t>(boxes / plan->Strips(), 1));
   plan->strip_rows = std::min(plan->strip_rows, std::max(least, DivideUp(h.to, strips)));
 }
