@@ -5,7 +5,7 @@
 //            What is left is a sum of rows.
 //   expand   P sums of the same few sources, interleaved
 //
-// Borders are done one by one.
+// Borders are looked up, or done one by one.
 #if defined(PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
 #undef PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/resize/resample_lookup-inl.h"
 #include "cpu/resize/resample_plan.h"
 #include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/highway.h"
@@ -260,8 +261,13 @@ void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* 
   } else {
     period.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
   }
-  AddElements(plan, from, edges, rows, w0, P * first);
-  AddElements(plan, from, edges, rows, P * end, w1);
+  if (plan.borders && w1 - w0 == plan.w.to) {
+    LookUpRows(plan, from, edges, rows, 0, lanes, false);
+    LookUpRows(plan, from, edges, rows, (w1 - 1) / lanes * lanes, w1, false);
+  } else {
+    AddElements(plan, from, edges, rows, w0, P * first);
+    AddElements(plan, from, edges, rows, P * end, w1);
+  }
   CopyEdges<F>(staged, to, rows, w0, P * begin, P * last, w1);
 }
 

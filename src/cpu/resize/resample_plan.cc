@@ -264,6 +264,19 @@ bool FindExpand(ResampleKernelPlan<F>* plan) {
   return end - first >= plan->lanes && 2 * (end - first) >= w.from;
 }
 
+// What is before and behind the sources [first, end) is looked up, where a vector does it.
+template <class F>
+void LookUpBorders(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
+  const ResampleTaps<F>& w = plan->w;
+  const int64_t P = plan->period.ratio;
+  if (std::max(P * plan->period.first, w.to - P * plan->period.end) > target.lanes) return;
+  for (const int64_t vectors : {1, 2}) {
+    plan->borders =
+        MakeLookups(w, target.lanes, vectors, &plan->lookups) && plan->lookups.need <= w.from;
+    if (plan->borders) return;
+  }
+}
+
 const char* NameOf(Path path) {
   switch (path) {
     case Path::kCopy:
@@ -300,6 +313,7 @@ bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKer
   }
   if (may_be(Path::kExpand) && target.fixed && FindExpand(plan)) {
     plan->path = Path::kExpand;
+    LookUpBorders(target, plan);
     return true;
   }
   const auto blocks =

@@ -168,6 +168,7 @@ struct ResampleKernelPlan {
   int64_t lanes = 1;                 // of a vector
   ResampleLookups<F> lookups;
   ResamplePeriod period;
+  bool borders = false;  // kExpand: `lookups` serve the first and the last destinations of a row
   std::vector<F> period_weight;
   bool short_rows = false;  // rows of few vectors: H of all of them in one loop
   bool stream = false;      // results past the caches
