@@ -279,6 +279,21 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {120, 384}, .out = {30, 96}, .c = 3, .backward = true}, "lookup"},
       {{.mode = kAACubic, .in = {60, 1024}, .out = {40, 150}, .c = 3, .backward = true}, "lookup"},
       {{.in = {60, 64}, .out = {30, 400}, .c = 3, .backward = true}, "columns"},
+      {{.in = {8, 200}, .out = {16, 400}, .c = 64, .from = kPixels, .to = kPixels},
+       "channels_last"},
+      {{.in = {8, 200},
+        .out = {16, 400},
+        .c = 64,
+        .backward = true,
+        .from = kPixels,
+        .to = kPixels},
+       "channels_last"},
+      // Tiles of long rows.
+      {{.in = {16384}, .out = {32768}, .c = 4}, "expand"},
+      {{.mode = kAACubic, .in = {32768}, .out = {8192}, .c = 4, .backward = true}, "expand"},
+      {{.in = {32768}, .out = {16384}, .c = 4}, "phases"},
+      {{.in = {16384}, .out = {32768}, .c = 4, .backward = true}, "phases"},
+      {{.in = {16}, .out = {32}, .n = 40}, ""},
       {{.in = {100, 150}, .out = {220, 330}, .c = 3, .from = kPixels, .to = kPixels}, "lookup"},
       {{.in = {200, 400}, .out = {37, 51}, .c = 3}, "columns"},
       {{.mode = kAALinear, .in = {200, 400}, .out = {37, 51}, .c = 3}, "columns"},
@@ -346,7 +361,7 @@ TEST_F(ResampleTest, TakesTheExpectedPathAndDoesNotDependOnThreads) {
         params.element = element;
         const std::string path = ExpectSameBytes(params, random);
         // Of doubles a window holds fewer, and pixels of few channels are more.
-        if (element == Element::kFloat && !path.empty()) {
+        if (element == Element::kFloat && !path.empty() && c.path[0] != '\0') {
           EXPECT_EQ(path, c.path) << Describe(params);
         }
       }
@@ -361,8 +376,9 @@ TEST_F(ResampleTest, EqualsTheReferencePastTheCaches) {
   portacl::cpu::l2_cache_bytes_for_tests = 1 << 10;
   for (const PathCase& c : PathCases()) {
     ResampleCase params = c.params;
-    for (const Element element : {Element::kFloat, PickOf(random, kElements)}) {
+    for (const Element element : kElements) {
       if (ShortRun() && element != Element::kFloat) continue;
+      ASSERT_TRUE(portacl::runtime::SetNumThreads(static_cast<int>(random.Integer(1, 3))));
       params.element = element;
       ExpectSameBytes(params, random);
       params.to = params.to == Layout::kContiguous ? Layout::kOffset : params.to;

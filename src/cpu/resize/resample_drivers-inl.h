@@ -83,21 +83,22 @@ class Resampler {
            (of_d ? 0 : std::max(plan_.d.most, int64_t{1}));
   }
 
-  // Where row r of a batch of results is put, and how it gets from there to its place. `of_w`: W
-  // does it, so that it may be made in scratch to go past the caches as whole lines.
-  T* Result(T* row, int64_t r, bool of_w = false) const {
-    const bool staged =
-        of_w && plan_.staged && Streams(row + columns_->w0 * plan_.inner, columns_->width);
-    return plan_.pack_output || staged ? Staged(r) : row;
+  // Where row r of a batch of results is put, and how it gets from there to its place. Rows
+  // that W makes may be made in scratch to go past the caches as whole lines.
+  T* Result(T* row, int64_t r) const {
+    const bool staged = plan_.staged && Streams(row + columns_->w0 * plan_.inner, columns_->width);
+    return plan_.pack_output || staged ? InScratch(r) : row;
   }
-  T* Staged(int64_t r) const {
+  T* InScratch(int64_t r) const {
     return reinterpret_cast<T*>(scratch_ + plan_.results + r * plan_.row) -
            columns_->w0 * plan_.inner;
   }
   void Deliver(const T* from, T* row) const {
-    if (from == row) return;
     const int64_t at = columns_->w0 * plan_.inner;
-    if (!plan_.pack_output) return CopyRow<F>(from + at, row + at, columns_->width, true);
+    if (!plan_.pack_output) {
+      if (from != row) CopyRow<F>(from + at, row + at, columns_->width, true);
+      return;
+    }
     if (plan_.planar > 0) {
       return SplitPixels<F>(from + at, columns_->width / plan_.planar, plan_.planar,
                             row + at / plan_.planar * plan_.planar_w, plan_.planar_c,
@@ -117,9 +118,8 @@ class Resampler {
     }
   }
   bool StreamsLines(const T* to, int64_t n) const {
-    constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
     return stream_ && !plan_.pack_output &&
-           reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLine == 0;
+           reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLineOf<T> == 0;
   }
 
   // Whether short rows from `to` on, `step` apart, do.
@@ -137,21 +137,21 @@ class Resampler {
   template <class Ti, class To>
   void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch, bool last,
          const Ti* const* ahead = nullptr) const {
-    std::array<To*, kMostResampleRows> edges;  // where rows are written as lines
-    bool lines = last && plan_.lines;
+    std::array<To*, kMostResampleRows> scratch;
+    bool lines = plan_.lines && last;
     if constexpr (std::is_same_v<To, T>) {
       for (int64_t r = 0; lines && r < rows; ++r) {
         lines = StreamsLines(to[r] + columns_->w0, columns_->width);
-        edges[static_cast<size_t>(r)] = Staged(r);
+        scratch[static_cast<size_t>(r)] = InScratch(r);
       }
     }
-    To* const* const staged = lines ? edges.data() : nullptr;
+    To* const* const edges = lines ? scratch.data() : nullptr;
     switch (plan_.path) {
       case ResamplePath::kCopy:
         for (int64_t r = 0; r < rows; ++r) {
           const int64_t at = columns_->w0 * plan_.inner;
           CopyRow<F>(from[r] + at, to[r] + at, columns_->width,
-                     Streams(to[r] + at, columns_->width));
+                     last && Streams(to[r] + at, columns_->width));
         }
         return;
       case ResamplePath::kPixels:
@@ -166,18 +166,18 @@ class Resampler {
                              scratch_ + plan_.transposed);
       }
       case ResamplePath::kPhases:
-        return AddPhases(plan_, from, to, staged, rows, columns_->w0, columns_->w1, ahead,
+        return AddPhases(plan_, from, to, edges, rows, columns_->w0, columns_->w1, ahead,
                          Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
       case ResamplePath::kLookup:
       case ResamplePath::kExpand:
-        return WOfVectors(from, to, staged, rows, in_scratch);
+        return WOfVectors(from, to, edges, rows, in_scratch);
     }
   }
 
   // Of rows of F; whole vectors of a row may be read.
   template <class Ti, class To>
   void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
-                  [[maybe_unused]] To* const* staged, [[maybe_unused]] int64_t rows,
+                  [[maybe_unused]] To* const* edges, [[maybe_unused]] int64_t rows,
                   [[maybe_unused]] bool in_scratch) const {
 #if !HWY_HAVE_SCALABLE
     std::array<const F*, kMostResampleRows> whole;
@@ -195,9 +195,9 @@ class Resampler {
       whole[static_cast<size_t>(r)] = row;
     }
     if (expand) {
-      Expand(plan_, whole.data(), to, staged, rows, columns_->w0, columns_->w1);
+      Expand(plan_, whole.data(), to, edges, rows, columns_->w0, columns_->w1);
     } else {
-      LookUpRows(plan_, whole.data(), to, rows, columns_->w0, columns_->w1, staged != nullptr);
+      LookUpRows(plan_, whole.data(), to, rows, columns_->w0, columns_->w1, edges != nullptr);
     }
 #endif
   }
@@ -248,7 +248,7 @@ class Resampler {
         const Offsets offsets = OffsetsOf(r0 + r);
         from[i] = input + offsets.input;
         places[i] = output + offsets.output;
-        to[i] = Result(places[i], r, !plan_.w.identity);
+        to[i] = Result(places[i], r);
       }
       WOfInput(from.data(), to.data(), rows, true);
       for (int64_t r = 0; r < rows; ++r) {
@@ -359,7 +359,8 @@ class Resampler {
                     const Ahead& ahead = kNothingAhead) const {
     const int64_t at = columns_->from * plan_.inner;
     if (!plan_.pack_input) {
-      const bool stream = plan_.w.identity && Streams(to + at, columns_->from_width);
+      const bool stream =  // only results
+          plan_.d.identity && plan_.w.identity && Streams(to + at, columns_->from_width);
       return AddRows<F>(weight, from, taps, to + at, columns_->from_width, plan_.init, stream,
                         ahead);
     }
@@ -391,7 +392,7 @@ class Resampler {
       for (int64_t r = 0; r < rows; ++r) {
         const auto i = static_cast<size_t>(r);
         places[i] = output + (h0 + r) * plan_.output_h;
-        to[i] = Result(places[i], r, !plan_.w.identity);
+        to[i] = Result(places[i], r);
         if (plan_.short_rows) {
           sums[i] = Sources(plan_.converted, h0 + r - h0_);
           continue;

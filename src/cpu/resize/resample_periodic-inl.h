@@ -57,14 +57,14 @@ constexpr int64_t LineUp(int64_t n) {
   return DivideUp(n, kLineOf<To>) * kLineOf<To>;
 }
 
-// Rows that go past the caches do so as whole lines: what is none by itself was made in `staged`,
-// [w0, first) and [end, w1). Otherwise `staged` is null.
+// Rows that go past the caches do so as whole lines. What is none by itself was made in `edges`,
+// rows of scratch: destinations [w0, first) and [end, w1). Null: rows do not.
 template <class F, class To>
-void CopyEdges(To* const* staged, To* const* to, int64_t rows, int64_t w0, int64_t first,
+void CopyEdges(To* const* edges, To* const* to, int64_t rows, int64_t w0, int64_t first,
                int64_t end, int64_t w1) {
-  for (int64_t r = 0; staged != nullptr && r < rows; ++r) {
-    CopyRow<F>(staged[r] + w0, to[r] + w0, first - w0, true);
-    CopyRow<F>(staged[r] + end, to[r] + end, w1 - end, true);
+  for (int64_t r = 0; edges != nullptr && r < rows; ++r) {
+    CopyRow<F>(edges[r] + w0, to[r] + w0, first - w0, true);
+    CopyRow<F>(edges[r] + end, to[r] + end, w1 - end, true);
   }
 }
 
@@ -132,27 +132,30 @@ HWY_INLINE void AddChunk(const ResampleKernelPlan<F>& plan, const Ti* from, To* 
   AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init, stream);
 }
 
-// Destinations [w0, w1) of some rows, a chunk at a time so that the phases stay in L1.
+// Destinations [w0, w1) of some rows, a chunk at a time so that the phases stay in L1. `edges`: see
+// CopyEdges.
 template <class F, class Ti, class To>
 void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* const* from, To* const* to,
-               To* const* staged, int64_t rows, int64_t w0, int64_t w1, const Ti* const* ahead,
+               To* const* edges, int64_t rows, int64_t w0, int64_t w1, const Ti* const* ahead,
                const F** taps, F* split) {
-  int64_t first = std::clamp(plan.period.first, w0, w1);
-  int64_t end = std::clamp(plan.period.end, first, w1);
-  if (staged != nullptr) {
-    first = std::min(LineUp<To>(first), end);
-    end = std::max(end / kLineOf<To> * kLineOf<To>, first);
-  }
+  const int64_t first = std::clamp(plan.period.first, w0, w1);
+  const int64_t end = std::clamp(plan.period.end, first, w1);
+  To* const* const border = edges == nullptr ? to : edges;
+  // [begin, last): whole lines.
+  const int64_t begin = edges == nullptr ? first : std::min(LineUp<To>(first), end);
+  const int64_t last = edges == nullptr ? end : std::max(end / kLineOf<To> * kLineOf<To>, begin);
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t o0 = first; o0 < end; o0 += kResampleChunk) {
-      AddChunk(plan, from[r], to[r], o0, std::min(o0 + kResampleChunk, end), staged != nullptr,
-               ahead == nullptr ? nullptr : ahead[r], taps, split);
+    const Ti* const next = ahead == nullptr ? nullptr : ahead[r];
+    if (first < begin) AddChunk(plan, from[r], border[r], first, begin, false, next, taps, split);
+    for (int64_t o0 = begin; o0 < last; o0 += kResampleChunk) {
+      AddChunk(plan, from[r], to[r], o0, std::min(o0 + kResampleChunk, last), edges != nullptr,
+               next, taps, split);
     }
+    if (last < end) AddChunk(plan, from[r], border[r], last, end, false, next, taps, split);
   }
-  To* const* const edges = staged == nullptr ? to : staged;
-  AddElements(plan, from, edges, rows, w0, first);
-  AddElements(plan, from, edges, rows, end, w1);
-  CopyEdges<F>(staged, to, rows, w0, first, end, w1);
+  AddElements(plan, from, border, rows, w0, first);
+  AddElements(plan, from, border, rows, end, w1);
+  CopyEdges<F>(edges, to, rows, w0, begin, last, w1);
 }
 
 // ---- expand -------------------------------------------------------------------------------------
@@ -190,8 +193,8 @@ constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
 
-// Destinations of the sources [first, end) of some rows. Less than a vector of sources is done with
-// those behind it. `stream`: past the caches; destinations are whole lines then.
+// Destinations of the sources [first, end), whole vectors, of some rows. `stream`: past the caches;
+// the destinations are whole lines then.
 template <size_t P, size_t kTaps, class F, class To>
 HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const* to, int64_t rows,
                                 int64_t first, int64_t end, F init, bool stream) {
@@ -228,31 +231,35 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const
   }
 }
 
-// Destinations [w0, w1) of some rows. Past the caches where `staged` is not null: rows that are
-// whole lines; what fills no line by itself is made in these, and copied.
+// Destinations [w0, w1) of some rows. `edges`: see CopyEdges.
 template <class F, class To>
 void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
-            To* const* staged, int64_t rows, int64_t w0, int64_t w1) {
+            To* const* edges, int64_t rows, int64_t w0, int64_t w1) {
   const ResamplePeriod& period = plan.period;
   const int64_t P = period.ratio, lanes = plan.lanes;
   const int64_t first = std::clamp(period.first, DivideUp(w0, P), DivideUp(w1, P));
   const int64_t end = std::clamp(period.end, first, w1 / P);
   if (end - first < lanes) return AddElements(plan, from, to, rows, w0, w1);
-  To* const* const edges = staged == nullptr ? to : staged;
-  // Whole vectors [begin, last) of the sources.
-  const int64_t begin = staged == nullptr ? first : LineUp<To>(first * P) / P;
-  const int64_t last = begin + std::max<int64_t>(0, end - begin) / lanes * lanes;
+  To* const* const border = edges == nullptr ? to : edges;
+  // Sources [begin, last): whole vectors, of whole lines.
+  const int64_t step = edges == nullptr ? lanes : std::max(lanes, kLineOf<To> / P);
+  const int64_t begin = edges == nullptr ? first : LineUp<To>(first * P) / P;
+  const int64_t last = begin + std::max<int64_t>(0, end - begin) / step * step;
   const auto run = [&](auto ratio, auto taps) {
     const auto sum = [&](To* const* rows_to, int64_t i0, int64_t i1, bool stream) {
       ExpandSources<ratio, taps>(plan.period_weight.data(), from, rows_to, rows, i0, i1, plan.init,
                                  stream);
     };
-    for (int64_t i = first; i < begin; i += lanes) {
-      const int64_t at = std::min(i, end - lanes);
-      sum(edges, at, at + 1, false);
-    }
-    sum(to, begin, last, staged != nullptr);
-    if (last < end) sum(edges, end - lanes, end, false);
+    // The sources [i0, i1) and some beside them.
+    const auto rest = [&](int64_t i0, int64_t i1) {
+      for (int64_t i = i0; i < i1; i += lanes) {
+        const int64_t at = std::min(i, end - lanes);
+        sum(border, at, at + lanes, false);
+      }
+    };
+    rest(first, begin);
+    sum(to, begin, last, edges != nullptr);
+    rest(last, end);
   };
   using Two = std::integral_constant<size_t, 2>;
   using Four = std::integral_constant<size_t, 4>;
@@ -262,13 +269,13 @@ void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* 
     period.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
   }
   if (plan.borders && w1 - w0 == plan.w.to) {
-    LookUpRows(plan, from, edges, rows, 0, lanes, false);
-    LookUpRows(plan, from, edges, rows, (w1 - 1) / lanes * lanes, w1, false);
+    LookUpRows(plan, from, border, rows, 0, lanes, false);
+    LookUpRows(plan, from, border, rows, (w1 - 1) / lanes * lanes, w1, false);
   } else {
-    AddElements(plan, from, edges, rows, w0, P * first);
-    AddElements(plan, from, edges, rows, P * end, w1);
+    AddElements(plan, from, border, rows, w0, P * first);
+    AddElements(plan, from, border, rows, P * end, w1);
   }
-  CopyEdges<F>(staged, to, rows, w0, P * begin, P * last, w1);
+  CopyEdges<F>(edges, to, rows, w0, P * begin, P * last, w1);
 }
 
 #endif  // !HWY_HAVE_SCALABLE

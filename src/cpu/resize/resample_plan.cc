@@ -371,7 +371,7 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
     plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
     const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
     if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0) {
-      constexpr int64_t kStep = 1024;
+      constexpr int64_t kStep = 1024;  // whole lines, and whole vectors of groups
       CutColumns(std::min(w.to, DivideUp(w.to, tiles * kStep) * kStep), plan);
     }
     return;

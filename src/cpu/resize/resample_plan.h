@@ -172,7 +172,8 @@ struct ResampleKernelPlan {
   std::vector<F> period_weight;
   bool short_rows = false;  // rows of few vectors: H of all of them in one loop
   bool stream = false;      // results past the caches
-  // Of these, how rows that W makes get there: written as lines, or copied from scratch.
+  // How rows of results that W makes get past the caches: as lines, of which those at the edges are
+  // put together in scratch; or whole, copied from scratch.
   bool lines = false, staged = false;
   bool fetch = false;  // the source is beyond L2: fetch it ahead
   int64_t dense_bytes = 0;
@@ -181,7 +182,7 @@ struct ResampleKernelPlan {
   int64_t row = 0;        // between rows of scratch
   int64_t slice = 0;      // between strips of slices
   int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
-  int64_t results = 0;    // `batch` rows: destinations whose elements are apart, or staged
+  int64_t results = 0;    // `batch` rows of destinations on their way
   int64_t transposed = 0;
   int64_t ring = 0;
   int64_t slices = 0;
@@ -204,7 +205,7 @@ struct ResampleKernelPlan {
 
 template <class F>
 inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
-  // Planes are often boxes, so small that a division is seen, or a box that is put in memory.
+  // Planes are often boxes, so small that a division is seen. So would be a call that returns them.
   const auto part = [&index](int64_t by) {
     if (by == 1) return int64_t{0};
     const int64_t at = index % by;

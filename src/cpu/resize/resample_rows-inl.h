@@ -22,8 +22,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 // Rows that are wanted soon, at from + j * stride bytes: fetched into L2, line for line as those
-// that are used now. Handed on by reference: a copy on the stack would be read before it is in the
-// cache, and wait for all results before it.
+// that are used now. Handed on by reference, as a copy on the stack is written in narrow stores and
+// read by wide loads: such a load waits until all stores before it are in the cache.
 struct Ahead {
   const char* from = nullptr;
   int64_t stride = 0;
@@ -35,9 +35,9 @@ struct Ahead {
 inline constexpr Ahead kNothingAhead;
 
 // Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) is one of
-// less than a vector. Through the caches the last vector overlaps the one before, with `align` the
-// first one too, so that no other is split between lines. Past them whole lines only, and the rest
-// as usual: rows of many lines are worth that.
+// less than a vector. Through the caches the last vector overlaps the one before. With `align` the
+// first one does too, so that no other is split between lines. Past the caches go whole lines,
+// the rest goes through them: rows of many lines are worth that.
 template <class D, class To, class Value, class Part>
 HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value, const Part& part,
                          bool align = false) {
@@ -48,11 +48,16 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
     const auto misplaced = reinterpret_cast<uintptr_t>(to) % kStreamAlignment;
     const auto head =
         static_cast<int64_t>((kStreamAlignment - misplaced) % kStreamAlignment / sizeof(To));
+    HWY_DASSERT(head <= n);
     for (; x < head; x += lanes) {
       StoreNarrowFirst(value(x), d, to + x, static_cast<size_t>(std::min(lanes, head - x)));
     }
     for (x = head; x + 2 * lanes <= n; x += 2 * lanes) {
       StoreNarrow2(value(x), value(x + lanes), d, to + x, true);
+    }
+    if (x + lanes <= n) {
+      StoreNarrowLine(value(x), d, to + x, true);
+      x += lanes;
     }
     for (; x < n; x += lanes) {
       const int64_t count = std::min(lanes, n - x);
@@ -78,9 +83,9 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
 // kTaps rows. What comes first is `init`, to which the first product is added.
 template <int kTaps, class F, class Ti, class To>
 HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int64_t n, F init,
-                             bool stream, const Ahead& rows) {
+                             bool stream, const Ahead& wanted) {
   const ComputeTag<F> d;
-  const Ahead ahead = {.from = rows.from, .stride = rows.stride, .rows = rows.rows};
+  const Ahead ahead = {.from = wanted.from, .stride = wanted.stride, .rows = wanted.rows};
   const auto first = hn::Set(d, init);
   const auto w0 = hn::Set(d, weight[0]);
   const auto w1 = hn::Set(d, weight[kTaps > 1 ? 1 : 0]);
@@ -108,7 +113,7 @@ HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int
           return LoadWideFirst(d, s + x, static_cast<size_t>(count));
         });
       },
-      kTaps == 2);
+      kTaps == 2 && sizeof(To) == sizeof(F));
 }
 
 // Two pixels of n >= a vector channels, without a call.
@@ -133,9 +138,9 @@ HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, 
 // Any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
-                              int64_t n, F init, bool stream, const Ahead& rows) {
+                              int64_t n, F init, bool stream, const Ahead& wanted) {
   const ComputeTag<F> d;
-  const Ahead ahead = {.from = rows.from, .stride = rows.stride, .rows = rows.rows};
+  const Ahead ahead = {.from = wanted.from, .stride = wanted.stride, .rows = wanted.rows};
   const int64_t lanes = Length(d);
   const auto first = hn::Set(d, taps > 0 ? init : F{0});
   int64_t x0 = 0;
@@ -307,8 +312,8 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
           PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, from + x, static_cast<size_t>(count)); });
 }
 
-// The same for rows that are often shorter than two vectors, where a call would be seen; up to a
-// vector is written.
+// The same without a call, for rows that are often shorter than two vectors. A whole vector is
+// written at least.
 template <class F, class Ti>
 HWY_INLINE void CopyShortRow(const Ti* from, F* to, int64_t n) {
   const ComputeTag<F> d;
