@@ -42,7 +42,7 @@ class DirectSampling {
       : p_(p),
         source_(p, !kJoined && WindowsPay(p)),
         output_at_(ValuePointsOf(p.shape, p.output_stride)) {
-    if constexpr (kJoined) joined_.Prepare(p.shape, p.input_stride, p.output_stride, output_at_);
+    if constexpr (kJoined) joined_.Prepare(p.shape, p.input_stride[0], p.output_stride, output_at_);
   }
 
   // Points [first, last) of image or volume n.
