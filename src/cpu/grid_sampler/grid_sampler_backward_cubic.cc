@@ -67,6 +67,19 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   }
 
   HWY_NOINLINE void SumAny(const Points& points, const Taps& taps, const Axes<V>& sum) const {
+    if constexpr (kAxes == 2) {
+      if (HWY_LIKELY(ArePairs(source_, taps))) {
+        return Sum(
+            points, taps,
+            [&](const T* channel, size_t row, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
+              const VI image = Base::ImagesOf(points);
+              const V nothing = hn::Zero(D());
+              GatherCubicPair(source_, channel, taps, row, 0, image, nothing, v0, v1);
+              GatherCubicPair(source_, channel, taps, row, 1, image, nothing, v2, v3);
+            },
+            sum);
+      }
+    }
     Sum(
         points, taps,
         [&](const T* channel, size_t row, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {

@@ -208,6 +208,54 @@ HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group&
   return hn::IfThenElse(outside, nothing, source.Elements(channel, at, east));
 }
 
+// The column of the pair inside that has two taps of a row, as far as these are inside.
+template <class Source, class VI = typename Source::VI>
+HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
+  const typename Source::DI di;
+  const hn::RebindToUnsigned<typename Source::DI> du;  // of which -1 is the greatest
+  const VI lower = hn::BitCast(di, hn::Min(hn::BitCast(du, column), hn::BitCast(du, next)));
+  return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
+}
+
+// Two neighbouring taps of a row, 2 * pair and the next one, of a vector of points of images
+// anywhere: `nothing` where they are outside. Only where ArePairs() says so.
+template <class Source, class T, class Group, class V = typename Source::V>
+HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,
+                                size_t row, size_t pair, typename Source::VI image, V nothing,
+                                V& first, V& second) {
+  const typename Source::D d;
+  const typename Source::DI di;
+  const auto zero = hn::Zero(di);
+  const auto line = hn::Load(di, group.index[1][row]);
+  const auto column = hn::Load(di, group.index[0][2 * pair]);
+  const auto next = hn::Load(di, group.index[0][2 * pair + 1]);
+  const auto base = PairOf(source, column, next);
+  const auto at = hn::Add(source.OffsetsOf(base, hn::Max(line, zero), zero), image);
+  V west, east;
+  GatherPairs(d, channel, at, west, east);
+  const auto choose = [&](auto tap) HWY_ATTR {
+    const V value = hn::IfThenElse(ValueMask(d, hn::Eq(tap, base)), west, east);
+    return hn::IfThenElse(ValueMask(d, hn::Lt(hn::Or(tap, line), zero)), nothing, value);
+  };
+  first = choose(column);
+  second = choose(next);
+}
+
+// Whether GatherCubicPair() serves all of a vector of points: far away, reflected taps may be
+// apart.
+template <class Source, class Group>
+HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
+  const typename Source::DI di;
+  auto are = hn::Eq(hn::Zero(di), hn::Zero(di));
+  for (size_t pair = 0; pair < 2; ++pair) {
+    const auto column = hn::Load(di, group.index[0][2 * pair]);
+    const auto next = hn::Load(di, group.index[0][2 * pair + 1]);
+    const auto end = hn::Add(PairOf(source, column, next), hn::Set(di, 2));
+    are = hn::And(are, hn::And(hn::Lt(column, end), hn::Lt(next, end)));
+  }
+  return hn::AllTrue(di, are);
+}
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
