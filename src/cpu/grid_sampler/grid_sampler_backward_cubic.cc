@@ -74,8 +74,10 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
             [&](const T* channel, size_t row, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
               const VI image = Base::ImagesOf(points);
               const V nothing = hn::Zero(D());
-              GatherCubicPair(source_, channel, taps, row, 0, image, nothing, v0, v1);
-              GatherCubicPair(source_, channel, taps, row, 1, image, nothing, v2, v3);
+              hn::Mask<D> none;
+              GatherCubicPair(source_, channel, taps, 4 * row, image, nothing, v0, v1, none, none);
+              GatherCubicPair(source_, channel, taps, 4 * row + 2, image, nothing, v2, v3, none,
+                              none);
             },
             sum);
       }

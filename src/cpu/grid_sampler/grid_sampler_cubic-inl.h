@@ -217,28 +217,30 @@ HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
 }
 
-// Two neighbouring taps of a row, 2 * pair and the next one, of a vector of points of images
-// anywhere: `nothing` where they are outside. Only where ArePairs() says so.
-template <class Source, class T, class Group, class V = typename Source::V>
+// Taps `tap`, an even one, and the next of a vector of points of images anywhere: `nothing` where
+// they are outside, which the masks say. Only where ArePairs() says so.
+template <class Source, class T, class Group, class V = typename Source::V,
+          class M = hn::Mask<typename Source::D>>
 HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,
-                                size_t row, size_t pair, typename Source::VI image, V nothing,
-                                V& first, V& second) {
+                                size_t tap, typename Source::VI image, V nothing, V& first,
+                                V& second, M& first_outside, M& second_outside) {
   const typename Source::D d;
   const typename Source::DI di;
   const auto zero = hn::Zero(di);
-  const auto line = hn::Load(di, group.index[1][row]);
-  const auto column = hn::Load(di, group.index[0][2 * pair]);
-  const auto next = hn::Load(di, group.index[0][2 * pair + 1]);
+  const auto line = hn::Load(di, group.index[1][tap / 4]);
+  const auto column = hn::Load(di, group.index[0][tap % 4]);
+  const auto next = hn::Load(di, group.index[0][tap % 4 + 1]);
   const auto base = PairOf(source, column, next);
   const auto at = hn::Add(source.OffsetsOf(base, hn::Max(line, zero), zero), image);
   V west, east;
   GatherPairs(d, channel, at, west, east);
-  const auto choose = [&](auto tap) HWY_ATTR {
-    const V value = hn::IfThenElse(ValueMask(d, hn::Eq(tap, base)), west, east);
-    return hn::IfThenElse(ValueMask(d, hn::Lt(hn::Or(tap, line), zero)), nothing, value);
+  const auto choose = [&](auto at_column, M& outside) PORTACL_INLINE_LAMBDA {
+    outside = ValueMask(d, hn::Lt(hn::Or(at_column, line), zero));
+    const V value = hn::IfThenElse(ValueMask(d, hn::Eq(at_column, base)), west, east);
+    return hn::IfThenElse(outside, nothing, value);
   };
-  first = choose(column);
-  second = choose(next);
+  first = choose(column, first_outside);
+  second = choose(next, second_outside);
 }
 
 // Whether GatherCubicPair() serves all of a vector of points: far away, reflected taps may be
