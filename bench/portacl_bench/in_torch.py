@@ -7,7 +7,6 @@ PyTorch's runs between the calls, outside the measured time: its threads are awa
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +37,7 @@ def run(options: Any, threads: int) -> list[Record]:
     chosen = cases.load(options.filter) + cases.load(options.filter, cases.VOLUMES_FILE)
     if options.quick and not options.filter:
         chosen = cases.quick(chosen)
-    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
+    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds, clock=options.clock)
     records = []
     for case in chosen:
         for direction, call in calls(case).items():
@@ -87,9 +86,9 @@ def measure(call: Call, protocol: Protocol) -> dict[str, Times]:
 
     def sample() -> float:
         other.mul_(1.0)
-        start = time.perf_counter_ns()
+        start = protocol.now()
         result = call()
-        stop = time.perf_counter_ns()
+        stop = protocol.now()
         del result
         return (stop - start) * 1e-9
 

@@ -157,7 +157,7 @@ def calls(case: Case) -> dict[str, Call]:
 @torch.no_grad()
 def run(options: Any, threads: int) -> list[Record]:
     torch.set_num_threads(threads)
-    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
+    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds, clock=options.clock)
     records = []
     for case in load(options.filter):
         pixels = math.prod(case.input[2:]) + math.prod(case.output)

@@ -136,7 +136,7 @@ STEPS = (spatial_transformer, registration, depth_warp, feature_warp, super_reso
 
 def run(options: Any, threads: int) -> list[Record]:
     torch.set_num_threads(threads)
-    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds)
+    protocol = Protocol(repeat=options.repeat, limit=options.max_seconds, clock=options.clock)
     records = []
     for make in STEPS:
         torch.manual_seed(0)
@@ -161,9 +161,9 @@ def measure(step: Step, protocol: Protocol) -> dict[str, Times]:
     times = {name: Times(1) for name in KERNELS}
 
     def sample() -> float:
-        start = time.perf_counter_ns()
+        start = protocol.now()
         step()
-        return (time.perf_counter_ns() - start) * 1e-9
+        return (protocol.now() - start) * 1e-9
 
     try:
         for i in range(protocol.repeat):

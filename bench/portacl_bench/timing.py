@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,6 +25,11 @@ class Protocol:
     flush: bool = False  # empty the caches before every call (one call per sample then)
     # "wall", or "cpu": this process's CPU time, for one thread on a machine that others use too.
     clock: str = "wall"
+
+    @property
+    def now(self) -> Callable[[], int]:
+        """The clock, in nanoseconds."""
+        return time.process_time_ns if self.clock == "cpu" else time.perf_counter_ns
 
 
 @dataclasses.dataclass
@@ -70,9 +76,9 @@ def measure(runners: list[Runner], protocol: Protocol) -> dict[str, Times]:
 
 def _calibrate(runner: Runner, protocol: Protocol) -> tuple[Times, int]:
     """Calls per sample, and number of samples."""
-    seconds = min(_time(runner, 1, protocol.clock) for _ in range(2))
+    seconds = min(_time(runner, 1, protocol.now) for _ in range(2))
     if seconds < protocol.sample / 20:
-        seconds = _time(runner, 20, protocol.clock) / 20
+        seconds = _time(runner, 20, protocol.now) / 20
     calls = 1 if protocol.flush else max(1, round(protocol.sample / max(seconds, 1e-7)))
     rounds = int(protocol.limit / max(seconds * calls, 1e-9))
     return Times(calls), max(2, min(protocol.repeat, rounds))
@@ -84,12 +90,11 @@ def _sample(runner: Runner, calls: int, protocol: Protocol, flusher: _Flusher | 
         flusher()
     elif calls > 1:
         runner.call()  # wakes the peer's own threads up
-    return _time(runner, calls, protocol.clock) / calls
+    return _time(runner, calls, protocol.now) / calls
 
 
-def _time(runner: Runner, calls: int, clock: str) -> float:
+def _time(runner: Runner, calls: int, now: Callable[[], int]) -> float:
     call = runner.call
-    now = time.process_time_ns if clock == "cpu" else time.perf_counter_ns
     start = now()
     for _ in range(calls):
         call()

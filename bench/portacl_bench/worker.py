@@ -158,7 +158,7 @@ def run_inside(options: argparse.Namespace, threads: int) -> Record:
         "machine": machine.describe(),
         "versions": {"portacl": portacl.__version__, "PyTorch": torch.__version__},
         "portacl": portacl.info(),
-        "protocol": dataclasses.asdict(timing.Protocol(repeat=options.repeat)),
+        "protocol": dataclasses.asdict(timing.Protocol(repeat=options.repeat, clock=options.clock)),
         "load_before": machine.load(),
     }
     suites = {

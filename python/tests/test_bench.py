@@ -87,16 +87,20 @@ def test_beside_busy_processes(tmp_path):
 
 @pytest.mark.skipif(not (ROOT / "build" / "python").is_dir(), reason="no build/python")
 def test_inside_pytorch(tmp_path):
-    """Measured with no path to the package from outside."""
+    """Images and volumes, with no path to the package from outside."""
     file = tmp_path / "inside.json"
     done = run_python(
-        *(ROOT / "bench" / "compare.py", "--suite", "torch", "--filter", "^only_grid_grad "),
+        *(ROOT / "bench" / "compare.py", "--suite", "torch", "--clock", "cpu"),
+        *("--filter", "^only_grid_grad |^brain_half_grid .* volumes "),
         *("--threads", 1, "--repeat", 1, "--max-seconds", 0.1, "--json", file),
         without=("PYTHONPATH",),
     )
     assert done.returncode == 0, done.stderr
-    (record,) = json.loads(file.read_text())["torch"]
-    assert set(record["peers"]) == {"torch", "portacl"}
+    records = json.loads(file.read_text())["torch"]
+    names = [r["case"]["name"] for r in records]
+    assert names == ["only_grid_grad backward", "brain_half_grid backward"]
+    assert all(set(r["peers"]) == {"torch", "portacl"} for r in records)
+    assert "CPU time instead of elapsed time" in done.stdout
 
 
 @pytest.mark.parametrize("filter_", ["^decoder_x2_channels_last ", "^bev_points_channels_last "])

@@ -84,6 +84,11 @@ TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
   GridSampler2DShape nearest = ShapeOf(1, 3, 90, 100, 90, 100);
   nearest.interpolation = Interpolation::kNearest;
   EXPECT_EQ(BackwardPath(nearest, kGridGrad), "slab");
+  GridSampler2DShape bicubic = ShapeOf(1, 4, 900, 1000, 900, 1000);
+  bicubic.interpolation = Interpolation::kBicubic;
+  EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "direct");
+  bicubic.c = 5;
+  EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "slab");
 }
 
 TEST_F(GridSamplerPaths, DirectNeedsDenseRowsAndOffsetsOf32Bits) {
@@ -385,9 +390,16 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(path(20, 16, Interpolation::kBilinear), "slab");  // whole vectors
   EXPECT_EQ(path(2, 15, Interpolation::kNearest), "joined");
   EXPECT_EQ(path(2, 17, Interpolation::kNearest), "scatter");
-  EXPECT_EQ(path(1, 9, Interpolation::kBicubic), "slab");
+  EXPECT_EQ(path(1, 15, Interpolation::kBicubic), "joined");
+  EXPECT_EQ(path(1, 17, Interpolation::kBicubic), "slab");
+  EXPECT_EQ(path(3, 9, Interpolation::kBicubic), "joined");
+  EXPECT_EQ(path(16, 3, Interpolation::kBicubic), "slab");
   EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kDouble), "joined");
-  EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kFloat16), "slab");
+  EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kFloat16), "joined");
+  EXPECT_EQ(path(2, 64, Interpolation::kNearest, DType::kBFloat16), "joined");
+  EXPECT_EQ(path(16, 16, Interpolation::kNearest, DType::kBFloat16), "joined");
+  EXPECT_EQ(path(16, 17, Interpolation::kNearest, DType::kBFloat16), "slab");
+  EXPECT_EQ(path(1, 65, Interpolation::kNearest, DType::kBFloat16), "slab");
 
   auto gaps = BackwardParams(ShapeOf(400, 1, 16, 32, 1, 9), kBoth);
   EXPECT_EQ(BackwardPath(gaps), "joined");

@@ -252,16 +252,20 @@ PointGathers GatheredGridGrad2D(const Params& p) {
 // same for every channel; channels in the lanes share the lines, but want slabs and lists first.
 std::optional<Plan> PlanDirect(const Params& p, bool forced) {
   const auto& s = p.shape;
-  if (p.want_input_grad || s.interpolation != ops::Interpolation::kBilinear ||
+  const PointGathers gathers = GatheredGridGrad2D(p);
+  if (p.want_input_grad || s.interpolation == ops::Interpolation::kNearest ||
       !ServesPairs(s, p.input_stride)) {
     return std::nullopt;
   }
-  if (!forced && !IsSparse(s)) {
+  if (!forced && s.interpolation == ops::Interpolation::kBicubic) {
+    const bool joined = gathers.joined && IsSparse(s);
+    if (s.c > kDirectAnywhere && !joined) return std::nullopt;
+  } else if (!forced && !IsSparse(s)) {
     const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
     if (s.c > kMaxDirectChannels) return std::nullopt;
     if (s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
   }
-  return Plan{{.way = GatheredGridGrad2D(p)}};
+  return Plan{{.way = gathers}};
 }
 
 // Points, and pixels that count an eighth, in all channels.
@@ -269,11 +273,30 @@ int64_t WorkOf(const ops::GridSampler2DShape& s) {
   return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8);
 }
 
+// Up to so many points an image is not worth planes of its own, which 16-bit types have not; nor,
+// of more channels and if it is large, cells. Bicubic points, and 16-bit ones, are added one by
+// one, in slabs all channels at once.
+bool HasFewPoints(const ops::GridSampler2DShape& s) {
+  constexpr int64_t kMostInPlanes = 15;
+  constexpr int64_t kMostInCells = 64;
+  constexpr int64_t kMostBicubic = 32;  // in all channels
+  constexpr int64_t kMostNarrow = 256;
+  const int64_t points = s.oh * s.ow;
+  const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
+  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
+  if (bicubic) return points <= kMostInPlanes && points * s.c <= kMostBicubic;
+  if (!nearest && s.c > kMaxPlanarChannels) return points <= kMostInCells && IsSparse(s);
+  const bool narrow = base::DTypeSize(s.dtype) == 2 && points * s.c <= kMostNarrow;
+  return points <= (narrow ? kMostInCells : kMostInPlanes);
+}
+
 std::optional<Plan> PlanJoined(const Params& p, bool forced) {
   const auto& s = p.shape;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
-  if (s.interpolation == ops::Interpolation::kBicubic || base::DTypeSize(s.dtype) < 4 ||
-      !p.want_input_grad || !JoiningPays(s) || !HasJoinedPairs(s, p.grid_stride) ||
+  constexpr int64_t kLeastNarrow = 8;  // images; beside this, 16-bit types have only slabs
+  const bool narrow = base::DTypeSize(s.dtype) == 2;
+  const bool pays = narrow ? StagedImages(s) > 0 && s.n >= kLeastNarrow : JoiningPays(s);
+  if (!pays || !p.want_input_grad || !HasJoinedPairs(s, p.grid_stride) ||
       !HasDenseRows(s, p.input_grad_stride) || !HasJoinedImages(s, p.input_grad_stride)) {
     return std::nullopt;
   }
@@ -281,14 +304,7 @@ std::optional<Plan> PlanJoined(const Params& p, bool forced) {
       (!HasJoinedPairs(s, p.grid_grad_stride) || !(nearest || ServesPairs(s, p.input_stride)))) {
     return std::nullopt;
   }
-  // Up to so many points an image is not worth planes of its own, nor, of more channels and if it
-  // is large, cells.
-  constexpr int64_t kMostInPlanes = 15;
-  constexpr int64_t kMostInCells = 64;
-  const int64_t points = s.oh * s.ow;
-  const bool few = nearest || s.c <= kMaxPlanarChannels ? points <= kMostInPlanes
-                                                        : points <= kMostInCells && IsSparse(s);
-  if (!forced && !few) return std::nullopt;
+  if (!forced && !HasFewPoints(s)) return std::nullopt;
   const int64_t grain = std::max<int64_t>(1, 8192 * s.n / std::max<int64_t>(1, WorkOf(s)));
   return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p), grain}}};
 }

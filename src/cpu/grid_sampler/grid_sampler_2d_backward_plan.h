@@ -140,8 +140,8 @@ struct ScatterGeometry {
   int64_t grain;  // strips that are worth a thread
 };
 
-// Many images of few points, float or double, bilinear or nearest: gridGrad as on "direct", and
-// inputGrad by owners of several images, whose points share vectors. No workspace.
+// Many images of few points: gridGrad as on "direct", and inputGrad by owners of several images,
+// whose points share vectors. No workspace: sums of 16-bit types are on the stack.
 struct JoinedGeometry {
   PointGathers grid_grad;
   int64_t grain;  // images that are worth a thread

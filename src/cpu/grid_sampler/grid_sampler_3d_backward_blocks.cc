@@ -157,7 +157,7 @@ class BlockedVolume {
       const auto at = static_cast<size_t>(i);
       PlaceInBlock(geometry_, x, y, z, at, batch);
       plane = hn::Load(di, batch->group.index[2][0] + at);
-      taps = TapsInSlab<F>(batch->group, at, batch->first_plane, batch->end_plane);
+      taps = TapsInSlab(batch->group, at, batch->first_plane, batch->end_plane);
     } else {
       taps = PlaceInBlock(geometry_, voxels_.size, x, y, z, i, batch, plane);
       taps = hn::And(taps, TapsAlong<3, 2>(di, plane, batch->first_plane, batch->end_plane));
@@ -277,7 +277,7 @@ class BlockedVolume {
     const D d;
     const auto& group = batch.group;
     const auto sum = [&](const auto& value) PORTACL_INLINE_LAMBDA {
-      CubicSlopes(
+      TricubicSlopes(
           d,
           [&](size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
             v0 = value(k, j, 0);

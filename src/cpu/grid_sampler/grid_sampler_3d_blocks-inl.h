@@ -39,7 +39,7 @@ struct TrilinearBatch : SlopeBatch<F> {
 template <class F>
 struct TricubicBatch {
   static constexpr int64_t kPoints = kGroup;
-  CubicGroup3D<F> group;
+  CubicGroup<F, 3> group;
   HWY_ALIGN F weight[64][kPoints];   // tap (k, j, i) is 16 k + 4 j + i
   HWY_ALIGN int32_t whole[kPoints];  // not 0: all taps are inside, neighbours of each other
 };
@@ -72,8 +72,8 @@ HWY_INLINE void PlaceInBlock(const VolumeGeometry<F>& geometry, V x, V y, V z, s
                              TricubicBatch<F>* batch) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
-  CubicGroup3D<F>& group = batch->group;
-  PlaceCubic(geometry, x, y, z, i, &group);
+  CubicGroup<F, 3>& group = batch->group;
+  PlaceCubic(geometry, Axes(x, y, z), i, &group);
   VI whole = AreAdjacent<F>(group.index[0], i);
   whole = hn::And(whole, AreAdjacent<F>(group.index[1], i));
   whole = hn::And(whole, AreAdjacent<F>(group.index[2], i));

@@ -12,17 +12,20 @@
 #include <type_traits>
 
 #include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"
+#include "ops/grid_sampler_2d_backward_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// gridGrad where the mode is tricubic: a part of the path "direct".
-void RunTricubicGridGrad(const ops::GridSampler3DBackwardParams& params,
-                         const GatheredGridGrad& gathers);
+// gridGrad where the mode is bicubic or tricubic: a part of the path "direct".
+void RunCubicGridGrad(const ops::GridSampler2DBackwardParams& params, const PointGathers& gathers);
+void RunCubicGridGrad(const ops::GridSampler3DBackwardParams& params,
+                      const GatheredGridGrad& gathers);
 
 // The slopes of the value between a trilinear point's taps: along x and y from each plane's slopes,
 // along z from its value. read(plane, nw, ne, sw, se) reads the taps of the plane above the point
@@ -93,7 +96,7 @@ class PointGridGrad {
         grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
         grad_output_at_(ValuePointsOf(p.shape, p.grad_output_stride)) {
     if constexpr (kJoined) {
-      joined_.Prepare(p.shape, p.input_stride, p.grad_output_stride, grad_output_at_);
+      joined_.Prepare(p.shape, p.input_stride[0], p.grad_output_stride, grad_output_at_);
     }
   }
 

@@ -230,6 +230,7 @@ class NoGridGrad {
 
 void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers,
              void* /*workspace*/) {
+  if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (gathers.joined) {
@@ -245,7 +246,7 @@ void RunPath(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& 
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.shape.interpolation == Interpolation::kBicubic) {
-      RunTricubicGridGrad(p, gathers);
+      RunCubicGridGrad(p, gathers);
     } else if (p.shape.interpolation == Interpolation::kNearest) {
       RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
     } else if (gathers.pairs) {

@@ -1,4 +1,4 @@
-// What owners of parts of inputGrad work with: parts, batches of points, and the sums of tricubic
+// What owners of parts of inputGrad work with: parts, batches of points, and the sums of cubic
 // points. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
@@ -39,10 +39,10 @@ struct NearestBatch {
   int64_t count;
 };
 
-// Tricubic points, group by group.
-template <class F>
+// Bicubic or tricubic points, group by group.
+template <class F, int kAxes>
 struct CubicBatch {
-  CubicGroup3D<F> group[kBatch / kGroup];
+  CubicGroup<F, kAxes> group[kBatch / kGroup];
   HWY_ALIGN int32_t adjacent[kBatch];  // not 0: the taps of a row are neighbours
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
@@ -80,33 +80,47 @@ struct SomePoints {
   }
 };
 
-// Adds tricubic points to a part whose channels lie in memory as `size` says.
-template <class F>
+// Adds bicubic or tricubic points to a part whose channels lie in memory as `size` says.
+template <class F, int kAxes>
 struct CubicSums {
   const OwnedPart& part;
   const VolumeStrides& size;
 
-  // Points and taps in order, each sum by one fused multiply-add. Not looked into by
-  // other functions' optimization: GCC 12 takes it for one without effect, and drops its calls for
-  // double.
-  PORTACL_OPAQUE void AddPoints(const CubicBatch<F>& batch, const F* g, F* channel) const {
+  using Group = CubicGroup<F, kAxes>;
+
+  // Points and taps in order, each sum by one fused multiply-add. `image`: each point's, if images
+  // are joined, as an offset. Not looked into by other functions' optimization: GCC 12 takes it for
+  // one without effect, and drops its calls for double.
+  PORTACL_OPAQUE void AddPoints(const CubicBatch<F, kAxes>& batch, const F* g, const int32_t* image,
+                                F* channel) const {
     for (int64_t j = 0; j < batch.count; ++j) {
       const auto k = static_cast<size_t>(batch.touching[j]);
-      const CubicGroup3D<F>& group = batch.group[k / kGroup];
+      const Group& group = batch.group[k / kGroup];
+      F* const sums = channel + (image == nullptr ? 0 : image[k]);
       if (size.pixel == 1 && batch.adjacent[k] != 0) {
-        AddCubicRows(group, k % kGroup, g[k], channel);
-        continue;
+        AddRows(group, k % kGroup, g[k], sums);
+      } else {
+        AddTaps(group, k % kGroup, g[k], sums);
       }
+    }
+  }
+
+  // Calls use(sums, weight_z) for the planes of point k that are in the part.
+  template <class Use>
+  HWY_INLINE void ForPlanes(const Group& group, size_t k, F* channel, const Use& use) const {
+    if constexpr (kAxes == 2) {
+      use(channel, F{1});
+    } else {
       for (size_t plane = 0; plane < 4; ++plane) {
-        const int64_t z = group.index[2][plane][k % kGroup];
+        const int64_t z = group.index[2][plane][k];
         if (z < part.first || z >= part.end) continue;
-        AddCubicPlane(group, k % kGroup, plane, g[k], channel + z * size.plane);
+        use(channel + z * size.plane, group.weight[2][plane][k]);
       }
     }
   }
 
   // sums[0 ... 3] += g times the weights of a row of taps, `weight` but for the plane's share.
-  static HWY_INLINE void AddCubicRow(const F* weight, F weight_z, F g, F* sums) {
+  static HWY_INLINE void AddRow(const F* weight, F weight_z, F g, F* sums) {
     const hn::CappedTag<F, 4> d4;
     for (size_t i = 0; i < 4; i += hn::Lanes(d4)) {
       const auto share = hn::Mul(hn::LoadU(d4, weight + i), hn::Set(d4, weight_z));
@@ -115,40 +129,39 @@ struct CubicSums {
   }
 
   // Point k of a group whose rows of taps are vectors.
-  HWY_INLINE void AddCubicRows(const CubicGroup3D<F>& group, size_t k, F g, F* channel) const {
+  HWY_INLINE void AddRows(const Group& group, size_t k, F g, F* channel) const {
     F weight[4][4];
     for (size_t row = 0; row < 4; ++row) {
       for (size_t column = 0; column < 4; ++column) {
         weight[row][column] = group.weight[0][column][k] * group.weight[1][row][k];
       }
     }
-    for (size_t plane = 0; plane < 4; ++plane) {
-      const int64_t z = group.index[2][plane][k];
-      if (z < part.first || z >= part.end) continue;
-      F* const sums = channel + z * size.plane + group.index[0][0][k];
+    ForPlanes(group, k, channel, [&](F* plane, F weight_z) HWY_ATTR {
+      F* const sums = plane + group.index[0][0][k];
       for (size_t row = 0; row < 4; ++row) {
         const int64_t y = group.index[1][row][k];
         if (y < 0) continue;
-        AddCubicRow(weight[row], group.weight[2][plane][k], g, sums + y * size.row);
+        AddRow(weight[row], weight_z, g, sums + y * size.row);
       }
-    }
+    });
   }
 
-  HWY_INLINE void AddCubicPlane(const CubicGroup3D<F>& group, size_t k, size_t plane, F g,
-                                F* sums) const {
-    const F weight_z = group.weight[2][plane][k];
-    for (size_t row = 0; row < 4; ++row) {
-      const int64_t y = group.index[1][row][k];
-      if (y < 0) continue;
-      F* const at = sums + y * size.row;
-      const F weight_y = group.weight[1][row][k];
-      for (size_t column = 0; column < 4; ++column) {
-        const int64_t x = group.index[0][column][k];
-        if (x < 0) continue;
-        F* const sum = at + x * size.pixel;
-        *sum = std::fma((group.weight[0][column][k] * weight_y) * weight_z, g, *sum);
+  // Any point.
+  HWY_INLINE void AddTaps(const Group& group, size_t k, F g, F* channel) const {
+    ForPlanes(group, k, channel, [&](F* plane, F weight_z) HWY_ATTR {
+      for (size_t row = 0; row < 4; ++row) {
+        const int64_t y = group.index[1][row][k];
+        if (y < 0) continue;
+        F* const at = plane + y * size.row;
+        const F weight_y = group.weight[1][row][k];
+        for (size_t column = 0; column < 4; ++column) {
+          const int64_t x = group.index[0][column][k];
+          if (x < 0) continue;
+          F* const sum = at + x * size.pixel;
+          *sum = std::fma((group.weight[0][column][k] * weight_y) * weight_z, g, *sum);
+        }
       }
-    }
+    });
   }
 };
 

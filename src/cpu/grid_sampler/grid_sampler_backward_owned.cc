@@ -7,6 +7,7 @@
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -36,7 +37,7 @@ class Owner {
   static constexpr bool kCubic = kInterpolation == Interpolation::kBicubic;
   static constexpr bool kNearest = kInterpolation == Interpolation::kNearest;
   using Batch =
-      std::conditional_t<kCubic, CubicBatch<F>,
+      std::conditional_t<kCubic, CubicBatch<F, kAxes>,
                          std::conditional_t<kNearest, NearestBatch, LinearBatch<F, kAxes>>>;
   static constexpr bool kStaged = !std::is_same_v<T, F>;
 
@@ -59,8 +60,10 @@ class Owner {
              part.first_channel * p.input_grad_stride[1]) {
     if constexpr (kStaged) {
       sums_ = {memory - part.first * p.shape.h * p.shape.w, 0, DenseVolume(p.shape)};
+      image_sums_ = p.shape.h * p.shape.w;
     } else {
       sums_ = {out_, p.input_grad_stride[1], VolumeStridesOf(p.shape, p.input_grad_stride)};
+      image_sums_ = p.input_grad_stride[0];
     }
   }
 
@@ -74,15 +77,17 @@ class Owner {
     if constexpr (kStaged) Round(sums_.first, out_);
   }
 
-  // All points of all images. The images of a batch's points are cleared just before.
+  // All points of all images. The images of a batch's points are cleared just before; where T needs
+  // sums of its own, the batch has whole images.
   void RunJoined() const {
     static_assert(kBatch == kJoinedBatch);
     const int64_t points = joined_->points * part_.images;
+    const int64_t most = kStaged ? StagedImages(p_.shape) * joined_->points : kBatch;
     int64_t cleared = 0;
-    for (int64_t first = 0; first < points; first += kBatch) {
-      const int64_t count = std::min(kBatch, points - first);
-      for (; cleared * joined_->points < first + count; ++cleared) {
-        Clear(sums_.first + cleared * p_.input_grad_stride[0]);
+    for (int64_t first = 0; first < points; first += most) {
+      const int64_t count = std::min(most, points - first);
+      for (; !kStaged && cleared * joined_->points < first + count; ++cleared) {
+        Clear(sums_.first + cleared * image_sums_);
       }
       Add({first, count});
     }
@@ -137,23 +142,29 @@ class Owner {
     }
   }
 
-  // Sums of 16-bit types, which are of one channel of a volume.
-  void Round(const F* volume, T* out) const {
-    const hn::ScalableTag<F> d;
-    const int64_t width = p_.shape.w;
-    const auto& stride = p_.input_grad_stride;
-    ForPlanes([&](int64_t z, int64_t first, int64_t end) HWY_ATTR {
+  // Sums of 16-bit types, which are of one channel of an image or volume.
+  void Round(const F* sums, T* out) const {
+    const VolumeStrides to = VolumeStridesOf(p_.shape, p_.input_grad_stride);
+    const int64_t width = to.width;
+    ForPlanes([&](int64_t z, int64_t first, int64_t end) {
+      const F* const plane = sums + z * p_.shape.h * width;
+      T* const out_plane = out + z * to.plane;
+      if (to.row == width && to.pixel == 1) {
+        return RoundRow(plane + first * width, (end - first) * width, 1, out_plane + first * width);
+      }
       for (int64_t y = first; y < end; ++y) {
-        const F* const from = volume + (z * p_.shape.h + y) * width;
-        T* const to = out + z * stride[2] + y * stride[3];
-        int64_t x = 0;
-        if (stride[4] == 1) {
-          for (; x + Length(d) <= width; x += Length(d))
-            StoreNarrow(hn::LoadU(d, from + x), d, to + x);
-        }
-        for (; x < width; ++x) to[x * stride[4]] = base::Narrow<T>(from[x]);
+        RoundRow(plane + y * width, width, to.pixel, out_plane + y * to.row);
       }
     });
+  }
+
+  static void RoundRow(const F* from, int64_t count, int64_t step, T* to) {
+    const hn::ScalableTag<F> d;
+    int64_t x = 0;
+    if (step == 1) {
+      for (; x + Length(d) <= count; x += Length(d)) StoreNarrow(hn::LoadU(d, from + x), d, to + x);
+    }
+    for (; x < count; ++x) to[x * step] = base::Narrow<T>(from[x]);
   }
 
   // ---- points -----------------------------------------------------------------------------------
@@ -162,16 +173,22 @@ class Owner {
     const int64_t image = joined_ == nullptr ? 0 : points.first / joined_->points;
     const int64_t before = joined_ == nullptr ? 0 : image * joined_->points;
     Batch batch;
-    Locate(points, joined_ == nullptr ? nullptr : joined_->image + points.first - before, &batch);
-    if (batch.count == 0) return;
+    const int32_t* const images =
+        joined_ == nullptr ? nullptr : joined_->image + points.first - before;
+    Locate(points, images, &batch);
+    const bool rounds = kStaged && joined_ != nullptr;
+    if (batch.count == 0 && !rounds) return;
     HWY_ALIGN F copy[kBatch];
     for (int64_t c = 0; c < part_.channels; ++c) {
       const F* const g = joined_ == nullptr ? GradOutput(c, points, copy)
                                             : JoinedGradOutput(c, image, points.first - before,
                                                                points.count, copy);
-      F* const channel = sums_.first + image * p_.input_grad_stride[0] + c * sums_.channel_stride;
+      F* const channel =
+          sums_.first + (kStaged ? 0 : image * image_sums_) + c * sums_.channel_stride;
+      const int64_t whole = rounds ? points.count / joined_->points : 0;
+      if (rounds) HWY_NAMESPACE::Clear(channel, whole * image_sums_);
       if constexpr (kCubic) {
-        CubicSums<F>{part_, sums_.size}.AddPoints(batch, g, channel);
+        CubicSums<F, kAxes>{part_, sums_.size}.AddPoints(batch, g, images, channel);
       } else if constexpr (kNearest) {
         AddNearest(batch, batch.count == points.count, g, channel);
       } else if (kAxes == 2 && joined_ != nullptr) {
@@ -180,6 +197,12 @@ class Owner {
         AddLinear<true>(batch, g, channel);
       } else {
         AddLinear<false>(batch, g, channel);
+      }
+      if constexpr (kStaged) {
+        T* const out = out_ + image * p_.input_grad_stride[0] + c * p_.input_grad_stride[1];
+        for (int64_t k = 0; k < whole; ++k) {
+          Round(channel + k * image_sums_, out + k * p_.input_grad_stride[0]);
+        }
       }
     }
   }
@@ -208,8 +231,17 @@ class Owner {
                             F* HWY_RESTRICT copy) const {
     const T* const from =
         grad_output_ + image * p_.grad_output_stride[0] + c * grad_output_at_.channel_stride;
-    if constexpr (!kStaged) {
-      if (joined_->dense) return from + k;
+    if (joined_->dense) {
+      if constexpr (!kStaged) {
+        return from + k;
+      } else {
+        const D d;
+        const PointStrides& at = grad_output_at_;
+        for (int64_t i = 0; i < count; i += Length(d)) {
+          hn::Store(ReadChannel(d, at, from, k + i, std::min(Length(d), count - i)), d, copy + i);
+        }
+        return copy;
+      }
     }
     for (int64_t i = 0; i < count; ++i) copy[i] = base::Widen(from[joined_->value[k + i]]);
     return copy;
@@ -340,12 +372,13 @@ class Owner {
         });
   }
 
-  HWY_INLINE VI Place(const Axes<V>& at, int64_t point, CubicBatch<F>* HWY_RESTRICT batch) const {
+  HWY_INLINE VI Place(const Axes<V>& at, int64_t point,
+                      CubicBatch<F, kAxes>* HWY_RESTRICT batch) const {
     const auto i = static_cast<size_t>(point);
-    CubicGroup3D<F>& group = batch->group[i / kGroup];
-    PlaceCubic(geometry_, at.x, at.y, at.z, i % kGroup, &group);
+    CubicGroup<F, kAxes>& group = batch->group[i / kGroup];
+    PlaceCubic(geometry_, at, i % kGroup, &group);
     hn::Store(AreAdjacent<F>(group.index[0], i % kGroup), DI(), batch->adjacent + i);
-    return TapsInSlab<F>(group, i % kGroup, part_.first, part_.end);
+    return TapsInSlab(group, i % kGroup, part_.first, part_.end);
   }
 
   // ---- sums -------------------------------------------------------------------------------------
@@ -422,6 +455,7 @@ class Owner {
   const T* grad_output_;
   T* out_;
   PartSums<F> sums_;
+  int64_t image_sums_ = 0;  // elements from joined image to joined image
 };
 
 // ---- volumes ------------------------------------------------------------------------------------
@@ -481,20 +515,24 @@ void RunStrip(const ImageParams& p, const OwnedStrips& g, int64_t i, const uint8
 }
 
 // Whole images, several to an owner.
-template <class F, Interpolation kInterpolation>
+template <class T, Interpolation kInterpolation>
 void RunJoinedImages(const ImageParams& p, int64_t grain) {
-  using ImageOwner = Owner<ImageParams, F, kInterpolation>;
+  using ImageOwner = Owner<ImageParams, T, kInterpolation>;
   typename ImageOwner::Joined joined;
-  joined.Prepare(p.shape, p.input_grad_stride, p.grad_output_stride,
-                 ValuePointsOf(p.shape, p.grad_output_stride));
+  using F = base::ComputeType<T>;
+  constexpr bool kStaged = !std::is_same_v<T, F>;
+  using Sums = std::array<F, kStaged ? size_t{kStagedElements} : 1>;
+  joined.Prepare(p.shape, kStaged ? p.shape.h * p.shape.w : p.input_grad_stride[0],
+                 p.grad_output_stride, ValuePointsOf(p.shape, p.grad_output_stride));
   runtime::ParallelFor(p.shape.n, grain, [&](int64_t begin, int64_t end) {
+    HWY_ALIGN Sums memory;
     const OwnedPart part = {.n = begin,
                             .first_channel = 0,
                             .channels = p.shape.c,
                             .first = 0,
                             .end = p.shape.h,
                             .images = end - begin};
-    ImageOwner(p, part, nullptr, &joined).RunJoined();
+    ImageOwner(p, part, memory.data(), &joined).RunJoined();
   });
 }
 
@@ -547,15 +585,16 @@ void RunPath(const ImageParams& p, const JoinedGeometry& g, void* workspace) {
   if (p.want_grid_grad && !nearest) RunPath(p, g.grid_grad, workspace);
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
-      if (p.want_grid_grad && nearest) {
-        Clear(static_cast<T*>(p.grid_grad), p.shape.n * p.grid_grad_stride[0]);
-      }
-      if (nearest) {
-        RunJoinedImages<T, Interpolation::kNearest>(p, g.grain);
-      } else {
-        RunJoinedImages<T, Interpolation::kBilinear>(p, g.grain);
-      }
+    if (p.want_grid_grad && nearest) {
+      Clear(static_cast<T*>(p.grid_grad), p.shape.n * p.grid_grad_stride[0]);
+    }
+    switch (p.shape.interpolation) {
+      case Interpolation::kBilinear:
+        return RunJoinedImages<T, Interpolation::kBilinear>(p, g.grain);
+      case Interpolation::kNearest:
+        return RunJoinedImages<T, Interpolation::kNearest>(p, g.grain);
+      default:
+        return RunJoinedImages<T, Interpolation::kBicubic>(p, g.grain);
     }
   });
 }

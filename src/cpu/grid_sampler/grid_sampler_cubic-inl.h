@@ -26,8 +26,6 @@ struct CubicGroup {
   HWY_ALIGN F slope[kAxes][4][kGroup];
   HWY_ALIGN int32_t index[kAxes][4][kGroup];
 };
-template <class F>
-using CubicGroup3D = CubicGroup<F, 3>;
 
 // Calls use(axis number, its coordinates, its extent) for each axis.
 template <class Geometry, class V, class Use>
@@ -70,12 +68,12 @@ HWY_INLINE void IndexCubic(const Geometry& geometry, const Axes<V>& at, size_t i
   });
 }
 
-// Both, of tricubic points.
-template <class F, class V = hn::Vec<PointTag<F>>>
-HWY_INLINE bool PlaceCubic(const VolumeGeometry<F>& geometry, V x, V y, V z, size_t i,
-                           CubicGroup3D<F>* group) {
-  IndexCubic(geometry, Axes(x, y, z), i, group);
-  return WeighCubic<true>(geometry, Axes(x, y, z), i, group);
+// Both.
+template <class Geometry, class F, class V = hn::Vec<PointTag<F>>>
+HWY_INLINE bool PlaceCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
+                           CubicGroup<F, Geometry::kAxes>* group) {
+  IndexCubic(geometry, at, i, group);
+  return WeighCubic<true>(geometry, at, i, group);
 }
 
 // Not 0 where the indices of an axis from place i on are four neighbours inside the volume.
@@ -91,13 +89,13 @@ HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
   return hn::VecFromMask(di, adjacent);
 }
 
-// Not 0 where points from place i on have a tap in planes [first, end).
-template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
-HWY_INLINE VI TapsInSlab(const CubicGroup3D<F>& group, size_t i, int64_t first, int64_t end) {
+// Not 0 where points from place i on have a tap in rows or planes [first, end).
+template <class F, int kAxes, class VI = hn::Vec<IndexTag<PointTag<F>>>>
+HWY_INLINE VI TapsInSlab(const CubicGroup<F, kAxes>& group, size_t i, int64_t first, int64_t end) {
   const IndexTag<PointTag<F>> di;
   VI taps = hn::Zero(di);
-  for (const auto& plane : group.index[2]) {
-    const VI own = hn::Sub(hn::Load(di, plane + i), hn::Set(di, static_cast<int32_t>(first)));
+  for (const auto& line : group.index[kAxes - 1]) {
+    const VI own = hn::Sub(hn::Load(di, line + i), hn::Set(di, static_cast<int32_t>(first)));
     taps = hn::Or(taps, BitsBelow(di, own, end - first, 1));
   }
   return taps;
@@ -114,39 +112,55 @@ HWY_INLINE hn::Vec<PointTag<F>> CubicWeight(const CubicGroup<F, kAxes>& group, s
   return hn::Mul(in_plane, hn::Load(d, group.weight[kAxes - 1][tap / 16] + p));
 }
 
-// One channel's slopes of tricubic points or, in other lanes, many channels' of one: along x and y
-// from each plane's slopes, along z from its value. row(k, j, v0, v1, v2, v3) reads a row of taps;
-// weight(axis, tap) and slope(axis, tap) are the coefficients'.
+// sum + factor * v, where there is a sum.
+template <class V>
+HWY_INLINE void AddProduct(bool is_first, V factor, V v, V& sum) {
+  sum = is_first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
+}
+
+// One channel's slopes and value of bicubic points or, in other lanes, many channels' of one.
+// row(j, v0, v1, v2, v3) reads a row of taps; weight(axis, tap) and slope(axis, tap) are the
+// coefficients'.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
-HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
-                            V& y, V& z) {
-  const auto add = [&](bool first, V factor, V v, V sum) PORTACL_INLINE_LAMBDA {
-    return first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
-  };
+HWY_INLINE void BicubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
+                              V& y, V& value) {
+  x = hn::Zero(d);
+  y = x;
+  value = x;
+  for (size_t j = 0; j < 4; ++j) {
+    V v0, v1, v2, v3;
+    row(j, v0, v1, v2, v3);
+    const auto combine = [&](const auto& factor) PORTACL_INLINE_LAMBDA {
+      V sum = hn::Mul(factor(0, 0), v0);
+      sum = hn::MulAdd(factor(0, 1), v1, sum);
+      sum = hn::MulAdd(factor(0, 2), v2, sum);
+      return hn::MulAdd(factor(0, 3), v3, sum);
+    };
+    const V of_row = combine(weight);
+    AddProduct(j == 0, weight(1, j), combine(slope), x);
+    AddProduct(j == 0, slope(1, j), of_row, y);
+    AddProduct(j == 0, weight(1, j), of_row, value);
+  }
+}
+
+// The slopes of tricubic points: along x and y from each plane's slopes, along z from its value.
+// row(k, j, v0, v1, v2, v3): of plane k.
+template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
+HWY_INLINE void TricubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
+                               V& y, V& z) {
   x = hn::Zero(d);
   y = x;
   z = x;
   for (size_t k = 0; k < 4; ++k) {
-    V plane_x = hn::Zero(d);
-    V plane_y = plane_x;
-    V plane_value = plane_x;
-    for (size_t j = 0; j < 4; ++j) {
-      V v0, v1, v2, v3;
-      row(k, j, v0, v1, v2, v3);
-      const auto combine = [&](const auto& factor) PORTACL_INLINE_LAMBDA {
-        V sum = hn::Mul(factor(0, 0), v0);
-        sum = hn::MulAdd(factor(0, 1), v1, sum);
-        sum = hn::MulAdd(factor(0, 2), v2, sum);
-        return hn::MulAdd(factor(0, 3), v3, sum);
-      };
-      const V value = combine(weight);
-      plane_x = add(j == 0, weight(1, j), combine(slope), plane_x);
-      plane_y = add(j == 0, slope(1, j), value, plane_y);
-      plane_value = add(j == 0, weight(1, j), value, plane_value);
-    }
-    x = add(k == 0, weight(2, k), plane_x, x);
-    y = add(k == 0, weight(2, k), plane_y, y);
-    z = add(k == 0, slope(2, k), plane_value, z);
+    V plane_x, plane_y, plane_value;
+    BicubicSlopes(
+        d,
+        [&](size_t j, V& v0, V& v1, V& v2, V& v3)
+            PORTACL_INLINE_LAMBDA { row(k, j, v0, v1, v2, v3); },
+        weight, slope, plane_x, plane_y, plane_value);
+    AddProduct(k == 0, weight(2, k), plane_x, x);
+    AddProduct(k == 0, weight(2, k), plane_y, y);
+    AddProduct(k == 0, slope(2, k), plane_value, z);
   }
 }
 
@@ -192,6 +206,56 @@ HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group&
                                    hn::IfThenZeroElse(none, plane), at, east);
   at = hn::Add(at, image);
   return hn::IfThenElse(outside, nothing, source.Elements(channel, at, east));
+}
+
+// The column of the pair inside that has two taps of a row, as far as these are inside.
+template <class Source, class VI = typename Source::VI>
+HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
+  const typename Source::DI di;
+  const hn::RebindToUnsigned<typename Source::DI> du;  // of which -1 is the greatest
+  const VI lower = hn::BitCast(di, hn::Min(hn::BitCast(du, column), hn::BitCast(du, next)));
+  return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
+}
+
+// Taps `tap`, an even one, and the next of a vector of points of images anywhere: `nothing` where
+// they are outside, which the masks say. Only where ArePairs() says so.
+template <class Source, class T, class Group, class V = typename Source::V,
+          class M = hn::Mask<typename Source::D>>
+HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,
+                                size_t tap, typename Source::VI image, V nothing, V& first,
+                                V& second, M& first_outside, M& second_outside) {
+  const typename Source::D d;
+  const typename Source::DI di;
+  const auto zero = hn::Zero(di);
+  const auto line = hn::Load(di, group.index[1][tap / 4]);
+  const auto column = hn::Load(di, group.index[0][tap % 4]);
+  const auto next = hn::Load(di, group.index[0][tap % 4 + 1]);
+  const auto base = PairOf(source, column, next);
+  const auto at = hn::Add(source.OffsetsOf(base, hn::Max(line, zero), zero), image);
+  V west, east;
+  GatherPairs(d, channel, at, west, east);
+  const auto choose = [&](auto at_column, M& outside) PORTACL_INLINE_LAMBDA {
+    outside = ValueMask(d, hn::Lt(hn::Or(at_column, line), zero));
+    const V value = hn::IfThenElse(ValueMask(d, hn::Eq(at_column, base)), west, east);
+    return hn::IfThenElse(outside, nothing, value);
+  };
+  first = choose(column, first_outside);
+  second = choose(next, second_outside);
+}
+
+// Whether GatherCubicPair() serves all of a vector of points: far away, reflected taps may be
+// apart.
+template <class Source, class Group>
+HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
+  const typename Source::DI di;
+  auto are = hn::Eq(hn::Zero(di), hn::Zero(di));
+  for (size_t pair = 0; pair < 2; ++pair) {
+    const auto column = hn::Load(di, group.index[0][2 * pair]);
+    const auto next = hn::Load(di, group.index[0][2 * pair + 1]);
+    const auto end = hn::Add(PairOf(source, column, next), hn::Set(di, 2));
+    are = hn::And(are, hn::And(hn::Lt(column, end), hn::Lt(next, end)));
+  }
+  return hn::AllTrue(di, are);
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -42,7 +42,7 @@ class DirectSampling {
       : p_(p),
         source_(p, !kJoined && WindowsPay(p)),
         output_at_(ValuePointsOf(p.shape, p.output_stride)) {
-    if constexpr (kJoined) joined_.Prepare(p.shape, p.input_stride, p.output_stride, output_at_);
+    if constexpr (kJoined) joined_.Prepare(p.shape, p.input_stride[0], p.output_stride, output_at_);
   }
 
   // Points [first, last) of image or volume n.
@@ -421,6 +421,24 @@ class DirectSampling {
     IndexCubic(source_.geometry, Axes(x, y, z), 0, taps);
     const V nothing = hn::Set(d, F{-0.0});
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    if constexpr (kAxes == 2 && kPairs) {
+      if (HWY_LIKELY(ArePairs(source_, *taps))) {
+        return ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+          const T* const channel = points.ChannelOf(c);
+          V sum = hn::Zero(d);
+          for (size_t tap = 0; tap < Group::kTaps; tap += 2) {
+            V first, second;
+            hn::Mask<D> none, next_none;
+            GatherCubicPair(source_, channel, *taps, tap, ImagesOf(points), nothing, first, second,
+                            none, next_none);
+            const V next_weight = CubicWeight(*taps, tap + 1, 0);
+            sum = hn::MulAdd(hn::IfThenZeroElse(none, CubicWeight(*taps, tap, 0)), first, sum);
+            sum = hn::MulAdd(hn::IfThenZeroElse(next_none, next_weight), second, sum);
+          }
+          return hn::IfThenElse(unusable, nan, sum);
+        });
+      }
+    }
     ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
       const T* const channel = points.ChannelOf(c);
       V sum = hn::Zero(d);

@@ -98,7 +98,10 @@ inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
           step(s.d, stride[2]),      step(s.h, stride[3]),      step(s.w, stride[4])};
 }
 
-// Of a volume without gaps and of less than 2^31 elements.
+// Of an image or volume without gaps and of less than 2^31 elements.
+inline VolumeStrides DenseVolume(const ops::GridSampler2DShape& s) {
+  return VolumeStridesOf(s, {0, 0, s.w, 1});
+}
 inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   const auto width = static_cast<int32_t>(s.w);
   const auto plane = static_cast<int32_t>(s.h * s.w);
@@ -274,6 +277,14 @@ inline bool JoiningPays(const ops::GridSampler2DShape& s) {
   const int64_t apart = s.n * ((points + kSize - 1) / kSize);
   const int64_t joined = (s.n * points + kSize - 1) / kSize;
   return points <= kMostJoinedPoints && apart >= joined + 8;
+}
+
+// Of 16-bit types so many sums are rounded at a time, those of one channel of whole images.
+inline constexpr int64_t kStagedElements = 8192;
+
+// How many images these are; 0 where they are too large or have too many points.
+inline int64_t StagedImages(const ops::GridSampler2DShape& s) {
+  return std::min(kJoinedBatch / (s.oh * s.ow), kStagedElements / (s.h * s.w));
 }
 
 // Whether all points of a grid, or of gridGrad, follow each other.

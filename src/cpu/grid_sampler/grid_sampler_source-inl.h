@@ -53,18 +53,19 @@ struct JoinedImages {
   int64_t point_elements;  // of the images, for each point
   int64_t fetched;         // elements that so many points are fetched ahead, or 0
 
-  // The strides are of a tensor of images and of that of values, which is of the points `value_at`.
-  void Prepare(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& image_stride,
+  // `image_elements`: from image to image. The strides are of the tensor of values, which is of the
+  // points `value_at`.
+  void Prepare(const ops::GridSampler2DShape& s, int64_t image_elements,
                const std::array<int64_t, 4>& value_stride, const PointStrides& value_at) {
     points = s.oh * s.ow;
     dense = s.c == 1 && value_stride[0] == points && value_at.flat && value_at.pixel_stride == 1;
-    const bool most_lines = points * 32 >= s.h * s.w && image_stride[0] <= 2 * s.c * s.h * s.w;
-    point_elements = image_stride[0] / points;
-    fetched = most_lines ? image_stride[0] * kLength / points : 0;
+    const bool most_lines = points * 32 >= s.h * s.w && image_elements <= 2 * s.c * s.h * s.w;
+    point_elements = image_elements / points;
+    fetched = most_lines ? image_elements * kLength / points : 0;
     int64_t n = 0;
     int64_t point = 0;
     for (int64_t k = 0; k < points + kLength; ++k) {
-      image[k] = static_cast<int32_t>(n * image_stride[0]);
+      image[k] = static_cast<int32_t>(n * image_elements);
       value[k] = n * value_stride[0] + value_at.OffsetOf(point);
       if (++point < points) continue;
       point = 0;
