@@ -39,6 +39,7 @@ class Borrowed {
   struct Pair {
     at::Tensor own;
     at::Tensor cpu;
+    const void* host_address;  // of the storage
   };
   const std::vector<Pair>& pairs() const { return pairs_; }
 
@@ -46,13 +47,13 @@ class Borrowed {
   struct LentStorage {
     c10::StorageImpl* own;
     c10::Storage cpu;
-    const void* host_address;
   };
 
   static void SynchronizeStreamOf(c10::Device device);
   at::Tensor ToCpu(const at::Tensor& t);
   at::Tensor ToNpu(const at::Tensor& t);
   const c10::Storage& CpuStorage(const c10::Storage& own);
+  void Reserve(size_t more);
   c10::Storage NpuStorage(const at::Tensor& t);
   at::Tensor OnNpu(c10::Storage storage, const at::Tensor& like) const;
   at::Tensor CopyOnNpu(const at::Tensor& t) const;
