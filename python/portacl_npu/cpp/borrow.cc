@@ -96,9 +96,11 @@ at::Tensor Borrowed::ToCpu(const at::Tensor& t) {
   const Storage& storage = CpuStorage(t.storage());
   const void* const address = storage.data();
   // As a view it has no version, which would be one more allocation, and nothing for autograd.
-  auto result = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, Storage(storage),
-                                                         c10::DispatchKeySet(c10::DispatchKey::CPU),
-                                                         t.dtype());
+  constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
+  at::Tensor result =
+      versions_ ? at::detail::make_tensor<c10::TensorImpl>(Storage(storage), kCpu, t.dtype())
+                : at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, Storage(storage),
+                                                           kCpu, t.dtype());
   auto* const impl = result.unsafeGetTensorImpl();
   if (flat_) {
     impl->set_sizes_and_strides(std::array<int64_t, 1>{t.numel()}, std::array<int64_t, 1>{1},

@@ -14,8 +14,10 @@ namespace portacl_npu {
 
 class Borrowed {
  public:
-  // `flat`: tensors are seen as one axis of all their elements.
-  Borrowed(const char* operator_name, bool flat) : name_(operator_name), flat_(flat) {}
+  // `flat`: tensors are seen as one axis of all their elements. `versions`: the CPU tensors have
+  // versions, which operators count that run on other threads than the call's.
+  explicit Borrowed(const char* operator_name, bool flat = false, bool versions = false)
+      : name_(operator_name), flat_(flat), versions_(versions) {}
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
@@ -60,6 +62,7 @@ class Borrowed {
 
   const char* name_;
   const bool flat_;
+  const bool versions_;
   bool several_devices_ = false;
   bool has_host_tensors_ = false;
   std::optional<c10::Device> device_;

@@ -77,6 +77,21 @@ bool RunsInFloat(const c10::OperatorHandle& op) {
   return IsOneOf(op, kNames);
 }
 
+// Batch norm in training with parameters of half precision, to which the CPU rounds its statistics.
+bool RoundsStatistics(const c10::OperatorHandle& op, const IValue* arguments) {
+  static constexpr std::string_view kNames[] = {"native_batch_norm", "native_batch_norm_backward"};
+  if (!IsOneOf(op, kNames)) return false;
+  const bool backward = op.schema().name() == "aten::native_batch_norm_backward";
+  constexpr size_t kRunningMean = 3;
+  const size_t weight = backward ? 2 : 1, training = backward ? 7 : 5;
+  if (!arguments[training].toBool()) return false;
+  for (const size_t parameter : {weight, kRunningMean}) {
+    const IValue& value = arguments[parameter];
+    if (value.isTensor() && value.toTensor().defined()) return IsHalf(value.toTensor());
+  }
+  return true;
+}
+
 bool IsInt32(const IValue& value) {
   return value.isTensor() && value.toTensor().defined() &&
          value.toTensor().scalar_type() == at::kInt;
@@ -223,11 +238,13 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   WidenSoftmax(op, stack->data() + base);
   const Stack arguments(stack->end() - count, stack->end());
   // A result of a type of its own is in that type from the start.
-  const size_t dtype = RunsInFloat(op) ? PositionOfDType(op) : arguments.size();
+  const bool statistics = RoundsStatistics(op, arguments.data());
+  const bool in_float = statistics || RunsInFloat(op);
+  const size_t dtype = in_float ? PositionOfDType(op) : arguments.size();
   const bool typed = dtype < arguments.size() && !arguments[dtype].isNone();
   const bool own =
       typed && arguments[dtype].toScalarType() != arguments[0].toTensor().scalar_type();
-  if (!RunsInFloat(op) || own) {
+  if (!in_float || own) {
     try {
       op.redispatchBoxed(kCpu, stack);
       return;
@@ -243,9 +260,13 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   op.redispatchBoxed(kCpu, &wide);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* const alias = op.schema().arguments()[i].alias_info();
-    if (alias != nullptr && alias->isWrite()) widened.WriteBack(arguments[i]);
+    // The running statistics of a batch norm are written as well, which its schema does not say.
+    if (statistics || (alias != nullptr && alias->isWrite())) widened.WriteBack(arguments[i]);
   }
-  for (IValue& value : wide) widened.Narrow(&value);
+  for (IValue& value : wide) {
+    widened.Narrow(&value);
+    if (statistics && op.schema().name() == "aten::native_batch_norm") break;  // they stay float
+  }
   stack->resize(base);
   stack->insert(stack->end(), wide.begin(), wide.end());
 }

@@ -76,7 +76,8 @@ void CountVersions(const c10::Argument& argument, const IValue& value) {
   const auto* const alias = argument.alias_info();
   if (alias == nullptr || !alias->isWrite() || !value.isTensorList()) return;
   for (const IValue& each : value.toListRef()) {
-    each.toTensor().unsafeGetTensorImpl()->bump_version();
+    const at::Tensor& t = each.toTensor();
+    if (t.defined()) t.unsafeGetTensorImpl()->bump_version();
   }
 }
 
@@ -136,7 +137,7 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   const size_t first = stack->size() - op.schema().arguments().size();
   std::optional<Report> report;
   if (C10_UNLIKELY(Watched())) report.emplace(op, stack->data() + first);
-  Borrowed borrowed(name.c_str(), /*flat=*/false);
+  Borrowed borrowed(name.c_str());
   if (C10_UNLIKELY(with_hosts_ && (name == "aten::copy_" || name == "aten::_foreach_copy_"))) {
     borrowed.AllowSeveralDevices();
   }

@@ -451,3 +451,20 @@ def test_operators_of_lists_count_versions():
         out.sum().backward()
     with torch.inference_mode():
         torch._foreach_add_([torch.ones(3, device="npu")], 1.0)
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm2d, nn.InstanceNorm2d])
+@pytest.mark.parametrize("affine", [False, True])
+def test_statistics_of_half_precision_are_of_float(layer, affine):
+    x, weights = torch.randint(1, 10, (2, 4, 3, 5)).half(), torch.randn(2, 4, 3, 5)
+
+    def run(device, dtype):
+        module = layer(4, affine=affine, track_running_stats=True).to(device, dtype)
+        leaf = x.to(device, dtype).requires_grad_()
+        out = module(leaf)
+        (out * weights.to(device, dtype)).sum().backward()
+        return (out, leaf.grad, module.running_var, *(p.grad for p in module.parameters()))
+
+    found = run("npu", torch.float16)
+    assert all(t.dtype == torch.float16 for t in found)
+    close(found, [t.half() for t in run("cpu", torch.float32)], 4e-3)
