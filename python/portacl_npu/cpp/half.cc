@@ -233,6 +233,9 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   if (C10_UNLIKELY(int32)) LengthenIndices(op, stack->data() + base);
   if (C10_LIKELY(!half)) {
     op.redispatchBoxed(kCpu, stack);
+    if (C10_UNLIKELY(int32) && op.schema().name() == "aten::one_hot") {
+      stack->back() = stack->back().toTensor().to(at::kInt);
+    }
     return;
   }
   WidenSoftmax(op, stack->data() + base);

@@ -71,10 +71,12 @@ void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack*
 }
 
 // Autograd sees by a tensor's version that it was written. PyTorch counts where an operator of one
-// tensor is called; those of lists count through the calls that the CPU's kernel makes of them.
-void CountVersions(const c10::Argument& argument, const IValue& value) {
+// tensor is called; the foreach operators count by the calls that their CPU kernels make.
+void CountVersions(const c10::OperatorHandle& op, const c10::Argument& argument,
+                   const IValue& value) {
   const auto* const alias = argument.alias_info();
   if (alias == nullptr || !alias->isWrite() || !value.isTensorList()) return;
+  if (!std::string_view(op.schema().name()).starts_with("aten::_foreach_")) return;
   for (const IValue& each : value.toListRef()) {
     const at::Tensor& t = each.toTensor();
     if (t.defined()) t.unsafeGetTensorImpl()->bump_version();
@@ -143,7 +145,7 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   }
   for (size_t i = first; i < stack->size(); ++i) {
     IValue& value = (*stack)[i];
-    CountVersions(op.schema().arguments()[i - first], value);
+    CountVersions(op, op.schema().arguments()[i - first], value);
     borrowed.ToCpu(&value);
   }
   const c10::Device device = borrowed.ChooseDevice();
