@@ -261,14 +261,20 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   if (typed && !own) wide[dtype] = IValue();
   CalculateAgain(op, &wide);
   op.redispatchBoxed(kCpu, &wide);
+  // A batch norm writes its running statistics, which its schema does not say; those of this call
+  // stay float.
+  const bool forward = statistics && op.schema().name() == "aten::native_batch_norm";
+  constexpr size_t kRunningMean = 3, kRunningVar = 4;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* const alias = op.schema().arguments()[i].alias_info();
-    // The running statistics of a batch norm are written as well, which its schema does not say.
-    if (statistics || (alias != nullptr && alias->isWrite())) widened.WriteBack(arguments[i]);
+    const bool written = alias != nullptr && alias->isWrite();
+    if (written || (forward && (i == kRunningMean || i == kRunningVar))) {
+      widened.WriteBack(arguments[i]);
+    }
   }
   for (IValue& value : wide) {
     widened.Narrow(&value);
-    if (statistics && op.schema().name() == "aten::native_batch_norm") break;  // they stay float
+    if (forward) break;
   }
   stack->resize(base);
   stack->insert(stack->end(), wide.begin(), wide.end());
