@@ -64,6 +64,7 @@ def enable() -> bool:
     _kernels.take(library, "aten", chosen.composite, "composite")
     _kernels.take(library, "aten", chosen.to_copy, "to copy")
     _kernels.take(library, "aten", chosen.formulas, "autograd")
+    _kernels.take(library, "aten", chosen.no_formulas, "no autograd")
     for kind, names in chosen.preferred().items():
         _kernels.take(library, "aten", names, kind)
     _kernels.take(library, "c10d", chosen.collectives, "collective")

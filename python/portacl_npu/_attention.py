@@ -250,7 +250,7 @@ def _prompt_attention(
     kv_heads = num_key_value_heads or num_heads
     if atten_mask is not None and atten_mask.dim() == 3:
         atten_mask = atten_mask.unsqueeze(1)  # of batches, not of heads
-    if sparse_mode == 0 and (pre_tokens, next_tokens) != (_ALL, 0):
+    if sparse_mode == 0:
         _refuse_band(name, atten_mask, pre_tokens, next_tokens)
     out, _, _ = _attend(
         _heads_first(query, input_layout, num_heads),

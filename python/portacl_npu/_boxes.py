@@ -137,11 +137,10 @@ def _decode(rois: Any, deltas: Any, *numbers: Any) -> Any:
     return torch.stack(sides, -1).to(rois.dtype)
 
 
-def _suppress(boxes: Any, scores: Any, threshold: float) -> list[int]:
-    """Return the places of the boxes that no better one overlaps by more than ``threshold``."""
+def _suppress(boxes: Any, left: list[int], threshold: float) -> list[int]:
+    """Of places, best box first, keep those that no kept one overlaps by more than ``threshold``."""
     overlaps = _iou(boxes.float(), boxes.float())
-    left = scores.argsort(descending=True, stable=True).tolist()
-    kept = []
+    left, kept = list(left), []
     while left:
         best = left.pop(0)
         kept.append(best)
@@ -162,13 +161,25 @@ def _nms_v4(
 
     good = (scores > scores_threshold).nonzero().squeeze(1)
     places = good.tolist()
-    kept = _suppress(boxes[good], scores[good], float(iou_threshold))
+    best_first = scores[good].argsort(descending=True, stable=True).tolist()
+    kept = _suppress(boxes[good], best_first, float(iou_threshold))
     chosen = [places[i] for i in kept][: int(max_output_size)]
     count = len(chosen)
     if pad_to_max_output_size:
         chosen += [0] * (int(max_output_size) - count)
     make = {"dtype": torch.int32, "device": boxes.device}
     return torch.tensor(chosen, **make), torch.tensor(count, **make)
+
+
+def _nms_with_mask(boxes: Any, iou_threshold: Any) -> Any:
+    # The boxes stay as they are: whoever calls it has sorted them.
+    import torch
+
+    places = torch.arange(boxes.size(0), dtype=torch.int32, device=boxes.device)
+    kept = _suppress(boxes[:, :4], places.tolist(), float(iou_threshold))
+    mask = torch.zeros_like(places, dtype=torch.uint8)
+    mask[kept] = 1
+    return boxes[:, :5].clone(), places, mask
 
 
 OPERATORS = {
@@ -180,4 +191,5 @@ OPERATORS = {
     "npu_bounding_box_encode": _encode,
     "npu_bounding_box_decode": _decode,
     "npu_nms_v4": _nms_v4,
+    "npu_nms_with_mask": _nms_with_mask,
 }

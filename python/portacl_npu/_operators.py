@@ -27,6 +27,10 @@ _COMPOSITE = frozenset({"_pack_padded_sequence", "clone", "contiguous", "empty_l
 _TO_COPY = "_to_copy"
 _ALLOCATE = "empty.memory_format"
 
+# Operators in terms of others, but on whole numbers: autograd need not follow the parts, and the
+# kernel takes int32 where the parts would not.
+_WHOLE_NUMBERS = frozenset({"one_hot"})
+
 # Parts of names of what has no dense tensors, or none of the program's.
 _OTHER_TENSORS = (
     *("sparse", "quantize", "mkldnn", "_nested", "_test_", "_csr", "_coo", "jagged"),
@@ -91,6 +95,7 @@ class Chosen:
     to_copy: list[str] = field(default_factory=list)
     allocating: list[str] = field(default_factory=list)
     formulas: list[str] = field(default_factory=list)
+    no_formulas: list[str] = field(default_factory=list)
     collectives: list[str] = field(default_factory=list)
     portacl: list[str] = field(default_factory=list)
     refused: dict[str, list[str]] = field(default_factory=dict)
@@ -185,7 +190,8 @@ def choose(library: ctypes.CDLL | None, composed: list[str]) -> Chosen:
         composite=sorted(parts - {_TO_COPY}),
         to_copy=[_TO_COPY],
         allocating=[_ALLOCATE],
-        formulas=sorted(formulas),
+        formulas=sorted(formulas - _WHOLE_NUMBERS),
+        no_formulas=sorted(formulas & _WHOLE_NUMBERS),
         collectives=sorted(_registered("PrivateUse1", "c10d")),
         portacl=sorted(portacl),
         refused=_refused(

@@ -40,7 +40,8 @@ namespace portacl::base::settings {
   PYTHON(Cache, "PORTACL_CACHE", "the folder of what is built once a machine")                   \
   TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
   PYTHON(Torch, "PORTACL_TORCH", "1, forward: portacl under PyTorch without an import")          \
-  PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")
+  PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")          \
+  PYTHON(NpuFloat64, "PORTACL_NPU_FLOAT64", "1: casts to float64 on npu give float64")
 
 #define PORTACL_DECLARE_TEXT(function, name, meaning) const char* function();
 #define PORTACL_DECLARE_FLAG(function, name, meaning) bool function();

@@ -75,7 +75,7 @@ const Storage& Borrowed::CpuStorage(const Storage& own) {
   auto impl = c10::make_intrusive<StorageImpl>(StorageImpl::use_byte_size_t(), own.nbytes(),
                                                HoldStorage(address, own, c10::Device(c10::kCPU)),
                                                LendingAllocator(), /*resizable=*/true);
-  storages_.push_back({own.unsafeGetStorageImpl(), Storage(std::move(impl)), address});
+  storages_.push_back({own.unsafeGetStorageImpl(), Storage(std::move(impl))});
   return storages_.back().cpu;
 }
 
@@ -93,8 +93,14 @@ at::Tensor Borrowed::ToCpu(const at::Tensor& t) {
     SynchronizeStreamOf(*device_);
   }
   device_ = t.device();
-  auto result = at::detail::make_tensor<c10::TensorImpl>(
-      Storage(CpuStorage(t.storage())), c10::DispatchKeySet(c10::DispatchKey::CPU), t.dtype());
+  const Storage& storage = CpuStorage(t.storage());
+  const void* const address = storage.data();
+  // As a view it has no version, which would be one more allocation, and nothing for autograd.
+  constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
+  at::Tensor result =
+      versions_ ? at::detail::make_tensor<c10::TensorImpl>(Storage(storage), kCpu, t.dtype())
+                : at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, Storage(storage),
+                                                           kCpu, t.dtype());
   auto* const impl = result.unsafeGetTensorImpl();
   if (flat_) {
     impl->set_sizes_and_strides(std::array<int64_t, 1>{t.numel()}, std::array<int64_t, 1>{1},
@@ -106,16 +112,25 @@ at::Tensor Borrowed::ToCpu(const at::Tensor& t) {
   if (t.is_conj()) impl->_set_conj(true);
   if (t.is_neg()) impl->_set_neg(true);
   CopyNames(t, result);
-  pairs_.push_back({t, result});
+  pairs_.push_back({t, result, address});
   return result;
+}
+
+// Room for the tensors of a list.
+void Borrowed::Reserve(size_t more) {
+  pairs_.reserve(pairs_.size() + more);
+  storages_.reserve(storages_.size() + more);
 }
 
 void Borrowed::ToCpu(IValue* value) {
   if (value->isTensor()) {
     *value = ToCpu(value->toTensor());
   } else if (value->isTensorList()) {
+    const auto own = value->toListRef();
     c10::List<at::Tensor> list;
-    for (const at::Tensor& t : value->toTensorVector()) list.push_back(ToCpu(t));
+    list.reserve(own.size());
+    Reserve(own.size());
+    for (const IValue& each : own) list.push_back(ToCpu(each.toTensor()));
     *value = std::move(list);
   } else if (value->isOptionalTensorList()) {
     c10::List<std::optional<at::Tensor>> list;
@@ -195,7 +210,7 @@ at::Tensor Borrowed::ToNpu(const at::Tensor& t) {
   const auto& data = impl->_mutable_data_ptr_no_checks();
   if (data.get() != nullptr && !IsLent(data)) return CopyOnNpu(t);
   Storage storage = NpuStorage(t);
-  storages_.push_back({storage.unsafeGetStorageImpl(), t.storage(), nullptr});
+  storages_.push_back({storage.unsafeGetStorageImpl(), t.storage()});
   return OnNpu(std::move(storage), t);
 }
 
@@ -225,10 +240,7 @@ void Borrowed::FollowSizes() {
   for (const Pair& pair : pairs_) {
     const at::Tensor& own = pair.own;
     const at::Tensor& cpu = pair.cpu;
-    const auto& lent = *std::find_if(storages_.begin(), storages_.end(), [&](const auto& each) {
-      return each.own == own.storage().unsafeGetStorageImpl();
-    });
-    const bool moved = cpu.storage().data() != lent.host_address;
+    const bool moved = cpu.storage().data() != pair.host_address;
     if (C10_LIKELY(!moved && cpu.sizes() == own.sizes() && cpu.strides() == own.strides() &&
                    cpu.storage_offset() == own.storage_offset())) {
       continue;

@@ -14,8 +14,10 @@ namespace portacl_npu {
 
 class Borrowed {
  public:
-  // `flat`: tensors are seen as one axis of all their elements.
-  Borrowed(const char* operator_name, bool flat) : name_(operator_name), flat_(flat) {}
+  // `flat`: tensors are seen as one axis of all their elements. `versions`: the CPU tensors have
+  // versions, which operators count that run on other threads than the call's.
+  explicit Borrowed(const char* operator_name, bool flat = false, bool versions = false)
+      : name_(operator_name), flat_(flat), versions_(versions) {}
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
@@ -39,6 +41,7 @@ class Borrowed {
   struct Pair {
     at::Tensor own;
     at::Tensor cpu;
+    const void* host_address;  // of the storage
   };
   const std::vector<Pair>& pairs() const { return pairs_; }
 
@@ -46,19 +49,20 @@ class Borrowed {
   struct LentStorage {
     c10::StorageImpl* own;
     c10::Storage cpu;
-    const void* host_address;
   };
 
   static void SynchronizeStreamOf(c10::Device device);
   at::Tensor ToCpu(const at::Tensor& t);
   at::Tensor ToNpu(const at::Tensor& t);
   const c10::Storage& CpuStorage(const c10::Storage& own);
+  void Reserve(size_t more);
   c10::Storage NpuStorage(const at::Tensor& t);
   at::Tensor OnNpu(c10::Storage storage, const at::Tensor& like) const;
   at::Tensor CopyOnNpu(const at::Tensor& t) const;
 
   const char* name_;
   const bool flat_;
+  const bool versions_;
   bool several_devices_ = false;
   bool has_host_tensors_ = false;
   std::optional<c10::Device> device_;

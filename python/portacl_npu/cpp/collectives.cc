@@ -50,7 +50,7 @@ void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   // HCCL looks at the numbers of elements, Gloo at shapes.
   const bool flat = name == "c10d::_allgather_base_" || name == "c10d::_reduce_scatter_base_";
   const size_t first = stack->size() - op.schema().arguments().size();
-  Borrowed borrowed(name.c_str(), flat);
+  Borrowed borrowed(name.c_str(), flat, /*versions=*/true);
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToCpu(&(*stack)[i]);
   const c10::Device device = borrowed.ChooseDevice();
   const c10::DeviceGuard on(device);

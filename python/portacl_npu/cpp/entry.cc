@@ -44,6 +44,7 @@ torch::CppFunction KernelOf(const std::string& kind) {
   if (kind == "allocate") return Boxed<Routed>(/*with_hosts=*/false, /*allocates=*/true);
   if (kind == "to copy") return Boxed<ToCopy>();
   if (kind == "autograd") return Boxed<StockAutograd>();
+  if (kind == "no autograd") return torch::CppFunction::makeFallthrough();
   if (kind == "composite") return Boxed<Composite>();
   if (kind == "collective") return Boxed<Collective>();
   TORCH_CHECK(kind == "refuse", "portacl_npu: unknown kind of kernel: ", kind);
@@ -55,11 +56,11 @@ void Take(const char* space, const char* names, const std::string& kind) {
   Silence silence;  // PyTorch warns of each kernel that takes the place of another
   const c10::WarningUtils::WarningHandlerGuard quiet(&silence);
   static auto& libraries = *new std::vector<torch::Library>;  // until the process ends
-  libraries.emplace_back(
-      torch::Library::IMPL, space,
-      std::make_optional(kind == "autograd" ? c10::DispatchKey::AutogradPrivateUse1
-                                            : c10::DispatchKey::PrivateUse1),
-      __FILE__, __LINE__);
+  const bool autograd = kind == "autograd" || kind == "no autograd";
+  libraries.emplace_back(torch::Library::IMPL, space,
+                         std::make_optional(autograd ? c10::DispatchKey::AutogradPrivateUse1
+                                                     : c10::DispatchKey::PrivateUse1),
+                         __FILE__, __LINE__);
   for (const char* name = names; *name != '\0';) {
     const char* const end = std::strchr(name, '\n');
     const std::string each(name, end);

@@ -1,4 +1,4 @@
-// Half precision in float: widened arguments, narrowed results. And class numbers of int32.
+// Half precision in float: widened arguments, narrowed results. And classes and indices of int32.
 #include "half.h"
 
 #include <ATen/ATen.h>
@@ -23,10 +23,9 @@ bool IsHalf(const at::Tensor& t) {
 bool HasHalf(const IValue& value) {
   if (value.isTensor()) return IsHalf(value.toTensor());
   if (!value.isTensorList()) return false;
-  for (const at::Tensor& t : value.toTensorVector()) {
-    if (IsHalf(t)) return true;
-  }
-  return false;
+  const auto list = value.toListRef();
+  return std::any_of(list.begin(), list.end(),
+                     [](const IValue& each) { return IsHalf(each.toTensor()); });
 }
 
 bool MissesHalf(const c10::Error& error) {
@@ -78,13 +77,28 @@ bool RunsInFloat(const c10::OperatorHandle& op) {
   return IsOneOf(op, kNames);
 }
 
+// Batch norm in training with parameters of half precision, to which the CPU rounds its statistics.
+bool RoundsStatistics(const c10::OperatorHandle& op, const IValue* arguments) {
+  static constexpr std::string_view kNames[] = {"native_batch_norm", "native_batch_norm_backward"};
+  if (!IsOneOf(op, kNames)) return false;
+  const bool backward = op.schema().name() == "aten::native_batch_norm_backward";
+  constexpr size_t kRunningMean = 3;
+  const size_t weight = backward ? 2 : 1, training = backward ? 7 : 5;
+  if (!arguments[training].toBool()) return false;
+  for (const size_t parameter : {weight, kRunningMean}) {
+    const IValue& value = arguments[parameter];
+    if (value.isTensor() && value.toTensor().defined()) return IsHalf(value.toTensor());
+  }
+  return true;
+}
+
 bool IsInt32(const IValue& value) {
   return value.isTensor() && value.toTensor().defined() &&
          value.toTensor().scalar_type() == at::kInt;
 }
 
-// Losses whose classes a device takes as int32 too, where the CPU wants int64.
-bool WantsLongClasses(const c10::OperatorHandle& op) {
+// Operators whose classes or indices a device takes as int32 too, where the CPU wants int64.
+bool WantsLongIndices(const c10::OperatorHandle& op) {
   static constexpr std::string_view kNames[] = {"multi_margin_loss",
                                                 "multi_margin_loss_backward",
                                                 "multilabel_margin_loss_backward",
@@ -92,9 +106,32 @@ bool WantsLongClasses(const c10::OperatorHandle& op) {
                                                 "nll_loss2d_backward",
                                                 "nll_loss2d_forward",
                                                 "nll_loss_backward",
-                                                "nll_loss_forward"};
+                                                "nll_loss_forward",
+                                                "one_hot",
+                                                "put",
+                                                "put_"};
   static_assert(std::ranges::is_sorted(kNames));
   return IsOneOf(op, kNames);
+}
+
+// Not what has the type of the result: the values of put.
+void LengthenIndices(const c10::OperatorHandle& op, IValue* arguments) {
+  if (!WantsLongIndices(op)) return;
+  const auto& declared = op.schema().arguments();
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const std::string& name = declared[i].name();
+    const bool index = name == "target" || name == "index" || op.schema().name() == "aten::one_hot";
+    if (index && IsInt32(arguments[i])) arguments[i] = arguments[i].toTensor().to(at::kLong);
+  }
+}
+
+// A softmax of half precision in float, which the CPU has for float alone.
+void WidenSoftmax(const c10::OperatorHandle& op, IValue* arguments) {
+  static constexpr std::string_view kNames[] = {"_log_softmax", "_softmax"};
+  constexpr size_t kSelf = 0, kHalfToFloat = 2;
+  if (!IsOneOf(op, kNames) || !arguments[kHalfToFloat].toBool()) return;
+  arguments[kSelf] = arguments[kSelf].toTensor().to(at::kFloat);
+  arguments[kHalfToFloat] = false;
 }
 
 // The position of the argument that says what type the result has; the number of arguments where
@@ -187,28 +224,30 @@ class Widened {
 void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   constexpr c10::DispatchKeySet kCpu(c10::DispatchKey::CPU);
   const auto count = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+  const size_t base = stack->size() - static_cast<size_t>(count);
   bool half = false, int32 = false;
   for (auto each = stack->end() - count; each != stack->end(); ++each) {
     half |= HasHalf(*each);
     int32 |= IsInt32(*each);
   }
-  if (C10_UNLIKELY(int32) && WantsLongClasses(op)) {
-    for (auto each = stack->end() - count; each != stack->end(); ++each) {
-      if (IsInt32(*each)) *each = each->toTensor().to(at::kLong);
-    }
-  }
+  if (C10_UNLIKELY(int32)) LengthenIndices(op, stack->data() + base);
   if (C10_LIKELY(!half)) {
     op.redispatchBoxed(kCpu, stack);
+    if (C10_UNLIKELY(int32) && op.schema().name() == "aten::one_hot") {
+      stack->back() = stack->back().toTensor().to(at::kInt);
+    }
     return;
   }
-  const size_t base = stack->size() - static_cast<size_t>(count);
+  WidenSoftmax(op, stack->data() + base);
   const Stack arguments(stack->end() - count, stack->end());
   // A result of a type of its own is in that type from the start.
-  const size_t dtype = RunsInFloat(op) ? PositionOfDType(op) : arguments.size();
+  const bool statistics = RoundsStatistics(op, arguments.data());
+  const bool in_float = statistics || RunsInFloat(op);
+  const size_t dtype = in_float ? PositionOfDType(op) : arguments.size();
   const bool typed = dtype < arguments.size() && !arguments[dtype].isNone();
   const bool own =
       typed && arguments[dtype].toScalarType() != arguments[0].toTensor().scalar_type();
-  if (!RunsInFloat(op) || own) {
+  if (!in_float || own) {
     try {
       op.redispatchBoxed(kCpu, stack);
       return;
@@ -222,11 +261,21 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   if (typed && !own) wide[dtype] = IValue();
   CalculateAgain(op, &wide);
   op.redispatchBoxed(kCpu, &wide);
+  // A batch norm writes its running statistics, which its schema does not say; those of this call
+  // stay float.
+  const bool forward = statistics && op.schema().name() == "aten::native_batch_norm";
+  constexpr size_t kRunningMean = 3, kRunningVar = 4;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* const alias = op.schema().arguments()[i].alias_info();
-    if (alias != nullptr && alias->isWrite()) widened.WriteBack(arguments[i]);
+    const bool written = alias != nullptr && alias->isWrite();
+    if (written || (forward && (i == kRunningMean || i == kRunningVar))) {
+      widened.WriteBack(arguments[i]);
+    }
   }
-  for (IValue& value : wide) widened.Narrow(&value);
+  for (IValue& value : wide) {
+    widened.Narrow(&value);
+    if (forward) break;
+  }
   stack->resize(base);
   stack->insert(stack->end(), wide.begin(), wide.end());
 }

@@ -49,7 +49,11 @@ void DropBlock(void* address) {
   if (!Lent().Take(address)) host_allocator->raw_deallocate(address);
 }
 
-void DropStorage(void* storage) { delete static_cast<c10::Storage*>(storage); }
+using StoragePointer = c10::intrusive_ptr<c10::StorageImpl>;
+
+void DropStorage(void* storage) {
+  StoragePointer::reclaim(static_cast<c10::StorageImpl*>(storage));
+}
 
 struct Lender final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
@@ -108,7 +112,8 @@ c10::DataPtr TakeLent(c10::DataPtr& data) { return Lent().Take(data.release_cont
 void* DeviceAddressOfLent(const c10::DataPtr& data) { return Lent().DeviceAddress(data.get()); }
 
 c10::DataPtr HoldStorage(void* address, const c10::Storage& storage, c10::Device device) {
-  return {address, new c10::Storage(storage), &DropStorage, device};
+  auto owner = StoragePointer::reclaim_copy(storage.unsafeGetStorageImpl());
+  return {address, owner.release(), &DropStorage, device};
 }
 
 c10::Allocator* LendingAllocator() { return &lender; }

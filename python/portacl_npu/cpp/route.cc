@@ -1,9 +1,12 @@
 // One routed call: borrow, run, give back.
 #include "route.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <string_view>
 
 #include "borrow.h"
 #include "half.h"
@@ -58,12 +61,35 @@ void RunSeeded(const c10::OperatorHandle& op, c10::Device device, size_t first, 
 }
 
 void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
+  const at::AutoDispatchBelowADInplaceOrView on_tensors_of_this_call_alone;
   if (C10_UNLIKELY(op.hasTag(at::Tag::nondeterministic_seeded))) {
     RunSeeded(op, device, first, stack);
     return;
   }
   const Lending now;
   RunCpuKernel(op, stack);
+}
+
+// Autograd sees by a tensor's version that it was written. PyTorch counts where an operator of one
+// tensor is called; the foreach operators count by the calls that their CPU kernels make.
+void CountVersions(const c10::OperatorHandle& op, const c10::Argument& argument,
+                   const IValue& value) {
+  const auto* const alias = argument.alias_info();
+  if (alias == nullptr || !alias->isWrite() || !value.isTensorList()) return;
+  if (!std::string_view(op.schema().name()).starts_with("aten::_foreach_")) return;
+  for (const IValue& each : value.toListRef()) {
+    const at::Tensor& t = each.toTensor();
+    if (t.defined()) t.unsafeGetTensorImpl()->bump_version();
+  }
+}
+
+// Whether a cast to float64 on npu gives float64: hardware gives float32.
+bool Float64Wanted() {
+  static const bool wanted = [] {
+    const char* const text = std::getenv("PORTACL_NPU_FLOAT64");
+    return text != nullptr && std::string_view(text) == "1";
+  }();
+  return wanted;
 }
 
 template <class Handle>
@@ -113,11 +139,15 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   const size_t first = stack->size() - op.schema().arguments().size();
   std::optional<Report> report;
   if (C10_UNLIKELY(Watched())) report.emplace(op, stack->data() + first);
-  Borrowed borrowed(name.c_str(), /*flat=*/false);
+  Borrowed borrowed(name.c_str());
   if (C10_UNLIKELY(with_hosts_ && (name == "aten::copy_" || name == "aten::_foreach_copy_"))) {
     borrowed.AllowSeveralDevices();
   }
-  for (size_t i = first; i < stack->size(); ++i) borrowed.ToCpu(&(*stack)[i]);
+  for (size_t i = first; i < stack->size(); ++i) {
+    IValue& value = (*stack)[i];
+    CountVersions(op, op.schema().arguments()[i - first], value);
+    borrowed.ToCpu(&value);
+  }
   const c10::Device device = borrowed.ChooseDevice();
   TORCH_CHECK(with_hosts_ || !borrowed.has_host_tensors(),
               "Expected all tensors to be on the same device, but found at least two devices, ",
@@ -167,7 +197,7 @@ void ToCopy::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   IValue& dtype = arguments[kDtype];
   const bool on_npu = (device.isNone() ? self.device() : device.toDevice()).type() == kNpu;
   if (on_npu && dtype.isInt() && dtype.toScalarType() == at::kDouble &&
-      self.scalar_type() != at::kDouble) {
+      self.scalar_type() != at::kDouble && !Float64Wanted()) {
     TORCH_WARN_ONCE("npu has no float64: a cast to it gives float32, as on the hardware");
     dtype = at::kFloat;
   }

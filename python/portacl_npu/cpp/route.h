@@ -64,7 +64,7 @@ class Composite final : public c10::OperatorKernel {
 };
 
 // aten::_to_copy as Composite does it, but that a cast to float64 gives float32, as the plugin does
-// it with NPUs that have no float64.
+// it with NPUs that have no float64 (PORTACL_NPU_FLOAT64=1: float64).
 class ToCopy final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,

@@ -1,8 +1,10 @@
 """Runs a test suite that others wrote, each file in a process of its own, and counts.
 
-    suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... FILE...
+    suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... [--disabled FILE] FILE...
 
 Prints each test that fails, with the line that says why, and the counts of files and of tests.
+``--disabled`` names the suite's own list of tests that are not run on hardware, in the form of
+PyTorch's ``.pytorch-disabled-tests.json``: the counts without these are printed as well.
 ``--results`` keeps what each file gave: a run that was stopped goes on where it was, with the same
 library and package. A process is a copy of one that has imported torch_npu and not used the device;
 behind a test that ended it, another one goes on with the file.
@@ -203,7 +205,15 @@ def earlier(path: str | None, key: str) -> dict[str, dict]:
     return {each["file"]: each for each in found if each["key"] == key}
 
 
-def summary(results: list[dict]) -> tuple[int, int]:
+def disabled_tests(path: str | None) -> set[str]:
+    """Return what a list disables, as "Class::test": its keys are "test (__main__.Class)"."""
+    if path is None:
+        return set()
+    keys = [key.rstrip(")").split(" (__main__.") for key in json.loads(pathlib.Path(path).read_text())]
+    return {f"{key[1]}::{key[0]}" for key in keys if len(key) == 2}
+
+
+def summary(results: list[dict], disabled: set[str]) -> tuple[int, int]:
     """Print the counts; return how many tests pass, of how many."""
     counts = collections.Counter(o for each in results for o, _ in each["tests"].values())
     whole = sum(all(o != "failed" for o, _ in each["tests"].values()) for each in results)
@@ -216,6 +226,13 @@ def summary(results: list[dict]) -> tuple[int, int]:
     print(f"\n{whole} of {len(results)} files without a failure; {counts['passed']} of {tests} tests "
           f"pass ({100 * counts['passed'] / max(1, tests):.1f} %), {counts['skipped']} skipped; "
           f"{sum(each['seconds'] for each in results) / 60:.0f} minutes")
+    if disabled:
+        kept = collections.Counter(
+            o for each in results for name, (o, _) in each["tests"].items()
+            if name.split("::", 1)[-1] not in disabled
+        )  # fmt: skip
+        print(f"without those that the suite does not run on hardware: {kept['passed']} of "
+              f"{kept['passed'] + kept['failed']}")
     return counts["passed"], tests
 
 
@@ -237,6 +254,7 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=0, help="share of tests that must pass")
     parser.add_argument("--results", help="file that keeps results")
     parser.add_argument("--deselect", action="append", default=[], help="a part of tests' names")
+    parser.add_argument("--disabled", help="the suite's list of tests that hardware does not run")
     arguments = parser.parse_args()
     prepare()
     key = key_of_build()
@@ -255,7 +273,7 @@ def main() -> int:
         for name, (outcome, why) in known[file]["tests"].items():
             if outcome == "failed":
                 print(f"FAILED {file}: {name.split('::', 1)[-1]}: {why}", flush=True)
-    passed, tests = summary(results)
+    passed, tests = summary(results, disabled_tests(arguments.disabled))
     return int(passed < arguments.least * tests)
 
 

@@ -80,3 +80,14 @@ def test_best_boxes_that_do_not_overlap(pad):
         boxes.npu(), scores.npu(), 5, torch.tensor(0.5).npu(), torch.tensor(0.3).npu(), pad)
     assert places.tolist() == ([1, 2, 0, 0, 0] if pad else [1, 2])
     assert count.item() == 2 and places.dtype == count.dtype == torch.int32
+
+
+def test_a_mask_of_boxes_that_no_earlier_one_overlaps():
+    boxes = torch.tensor([[0.0, 0, 10, 10, 0.6], [0, 0, 10, 9, 0.9], [0, 8, 10, 18, 0.5],
+                          [0, 9, 10, 18, 0.4]])
+    found, places, mask = torch_npu.npu_nms_with_mask(boxes.npu(), 0.5)
+    close(found, boxes)
+    assert places.tolist() == [0, 1, 2, 3] and places.dtype == torch.int32
+    assert mask.tolist() == [1, 0, 1, 0] and mask.dtype == torch.uint8
+    wide = torch.cat((boxes, torch.rand(4, 3)), 1)  # 8 columns, as its page has them
+    close(torch_npu.npu_nms_with_mask(wide.npu(), 0.5)[0], boxes)

@@ -332,7 +332,8 @@ def test_masks_are_of_batches_and_not_of_heads():
     for mask in (three, three.unsqueeze(1)):
         out, _ = torch_npu.npu_fused_infer_attention_score(*tensors, atten_mask=mask.npu(), **more)
         close(out, expected)
-        out = torch_npu.npu_prompt_flash_attention(*tensors, atten_mask=mask.npu(), **more)
+        out = torch_npu.npu_prompt_flash_attention(
+            *tensors, atten_mask=mask.npu(), next_tokens=6, **more)
         close(out, expected)
     out, _ = torch_npu.npu_fused_infer_attention_score(*tensors, atten_mask=three[1].npu(), **more)
     close(out, _attention(query, key, value, attn_mask=~three[1], scale=1.0))
@@ -359,6 +360,9 @@ def test_a_band_beside_a_mask_is_refused_if_it_hides_more():
         run(query, query, query, pre_tokens=1, next_tokens=1, **more)  # without a mask: not used
         with pytest.raises(NotImplementedError, match=f"{name}.*pre_tokens 1"):
             run(query, query, query, atten_mask=causal, pre_tokens=1, next_tokens=0, **more)
+    with pytest.raises(NotImplementedError, match="next_tokens 0"):  # which is its default
+        torch_npu.npu_prompt_flash_attention(
+            query, query, query, atten_mask=torch.zeros_like(causal), **more)
 
 
 def test_attention_on_pages_of_a_cache():

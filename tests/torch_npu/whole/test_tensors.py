@@ -217,6 +217,19 @@ def test_float64_becomes_float32_as_on_the_hardware():
     assert x.npu().double().cpu().double().dtype == torch.float64
 
 
+def test_float64_where_it_is_wanted():
+    done = run_python("-c", FLOAT64, PORTACL_NPU_FLOAT64="1")
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+FLOAT64 = """
+import torch, torch_npu
+model = torch.nn.Sequential(torch.nn.Conv1d(2, 3, 2), torch.nn.ELU()).npu().double()
+x = torch.randn(1, 2, 4, dtype=torch.float64, device="npu", requires_grad=True)
+assert model(x).dtype == torch.float64 and torch.autograd.gradcheck(model, x)
+"""
+
+
 def test_inference_mode():
     with torch.inference_mode():
         x = torch.ones(3, device="npu").sigmoid()

@@ -400,3 +400,72 @@ def test_classes_of_a_loss_may_be_int32(name):
         return loss, *torch.autograd.grad(loss, leaf)
 
     close(run("npu", torch.int32), run("cpu", torch.int64))
+
+
+def test_indices_may_be_int32():
+    where = torch.tensor([2, 0, 1])
+    close(F.one_hot(where.npu(), 4), F.one_hot(where, 4))
+    close(F.one_hot(where.int().npu(), 4), F.one_hot(where, 4).int())
+    for x in (torch.randn(4, 3), torch.arange(12, dtype=torch.int32).view(4, 3)):
+        source = torch.tensor([7, 8, 9], dtype=x.dtype)
+        expected = x.put(where, source)
+        close(x.npu().put(where.int().npu(), source.npu()), expected)
+        there = x.npu()
+        assert there.put_(where.int().npu(), source.npu()) is there
+        close(there, expected)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_softmax_of_half_precision_in_float(name, dtype):
+    x, weights = torch.randn(3, 4).to(dtype), torch.randn(3, 4)
+
+    def run(x):
+        leaf = x.requires_grad_()
+        out = getattr(F, name)(leaf, -1, dtype=torch.float32)
+        return out, *torch.autograd.grad((out * weights.to(x.device)).sum(), leaf)
+
+    expected = run(x)
+    close(run(x.npu()), expected)
+    out = getattr(torch, "_" + name)(x.detach().npu(), -1, True)
+    assert out.dtype == torch.float32
+    close(out, expected[0])
+
+
+def test_operators_of_lists_count_versions():
+    def run(device):
+        found = []
+        for work in (lambda x, y: torch._foreach_add_(x, 1.0), torch._foreach_mul_,
+                     lambda x, y: torch._foreach_addcmul_(x, y, y), torch._foreach_copy_,
+                     torch._foreach_add):
+            x, y = ([torch.ones(3, device=device) for _ in range(2)] for _ in range(2))
+            before = [t._version for t in (*x, *y)]
+            work(x, y)
+            found.append([t._version > b for t, b in zip((*x, *y), before, strict=True)])
+        return found
+
+    assert run("npu") == run("cpu")
+    leaf = torch.ones(3, device="npu", requires_grad=True)
+    out = leaf.exp()
+    torch._foreach_add_([out], 1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+    with torch.inference_mode():
+        torch._foreach_add_([torch.ones(3, device="npu")], 1.0)
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm2d, nn.InstanceNorm2d])
+@pytest.mark.parametrize("affine", [False, True])
+def test_statistics_of_half_precision_are_of_float(layer, affine):
+    x, weights = torch.randint(1, 10, (2, 4, 3, 5)).half(), torch.randn(2, 4, 3, 5)
+
+    def run(device, dtype):
+        module = layer(4, affine=affine, track_running_stats=True).to(device, dtype)
+        leaf = x.to(device, dtype).requires_grad_()
+        out = module(leaf)
+        out.backward(weights.to(device, dtype)[..., :1].expand(out.shape))  # no memory of its own
+        return (out, leaf.grad, module.running_var, *(p.grad for p in module.parameters()))
+
+    found = run("npu", torch.float16)
+    assert all(t.dtype == torch.float16 for t in found)
+    close(found, [t.half() for t in run("cpu", torch.float32)], 4e-3)
