@@ -6,7 +6,9 @@ import importlib.util
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -101,6 +103,32 @@ def test_inside_pytorch(tmp_path):
     assert names == ["only_grid_grad backward", "brain_half_grid backward"]
     assert all(set(r["peers"]) == {"torch", "portacl"} for r in records)
     assert "CPU time instead of elapsed time" in done.stdout
+
+
+def sleeping_step():
+    """Make a step that waits for longer than it computes."""
+    return lambda: time.sleep(0.05)
+
+
+@pytest.mark.skipif(not (ROOT / "build" / "python").is_dir(), reason="no build/python")
+@pytest.mark.parametrize(
+    ("suite", "filter_"), [("in_torch", "^only_grid_grad "), ("resize", "^small "), ("steps", "")]
+)
+def test_waiting_takes_no_cpu_time(monkeypatch, suite, filter_):
+    """Suites that measure inside PyTorch, with --clock cpu."""
+    import torch
+
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    module = importlib.import_module(f"portacl_bench.{suite}")
+    if suite == "steps":
+        monkeypatch.setattr(module, "STEPS", [sleeping_step])
+    else:
+        monkeypatch.setattr(module, "calls", lambda case: {"waiting": sleeping_step()})
+    options = SimpleNamespace(filter=filter_, quick=False, repeat=1, max_seconds=1e-6, clock="cpu")
+    (record,) = module.run(options, torch.get_num_threads())
+    assert {"torch", "portacl"} <= set(record["peers"])
+    for name, times in record["peers"].items():
+        assert times["best"] < 0.025, name
 
 
 @pytest.mark.parametrize("filter_", ["^decoder_x2_channels_last ", "^bev_points_channels_last "])

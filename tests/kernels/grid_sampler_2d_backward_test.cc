@@ -125,6 +125,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
           c.Fill(GridKind::kRandom, random);
           c.grid.FillUniform(random, -reach, reach);
           GridMode mode;
+          mode.interpolation = random.Coin() ? 0 : 2;
           mode.padding = static_cast<int>(random.Integer(0, 2));
           mode.align_corners = random.Coin();
           SCOPED_TRACE("channels " + std::to_string(channels) + ", points " +
@@ -135,7 +136,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
       }
     }
   }
-  ExpectRan({"direct", "slab", "padded", "planar"}, 40);
+  ExpectRan({"direct", "slab"}, 40);
+  ExpectRan({"padded", "planar"}, 20);
 }
 
 // Many images of few points, whose vectors and batches hold points of several: point counts around
@@ -146,8 +148,9 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForManyImagesOfFewPoints) {
     const auto strange = StrangeCoordinates(element);
     for (const GridMode& mode : AllGridModes()) {
       for (const int64_t points : {1, 2, 7, 9, 15, 16, 17, 33, 64, 127, 130}) {
+        const int64_t rows = RowsOf(points, random);
         GridCase c(element, random.Integer(2, 37), random.Integer(1, random.Coin() ? 3 : 20),
-                   random.Integer(1, 6), random.Integer(1, 9), 1, points,
+                   random.Integer(1, 6), random.Integer(1, 9), rows, points / rows,
                    random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts));
         c.Fill(GridKind::kRandom, random);
         c.grid.Set(random.Integer(0, c.grid.size() - 1), PickOf(random, strange));
@@ -160,6 +163,55 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForManyImagesOfFewPoints) {
     }
   }
   ExpectRan({"direct", "joined"}, 100);
+}
+
+// 16-bit sums of whole images: batches that fill their memory to the last element or nearly, of
+// many images or of one, with gaps behind rows and images of gradOutput or inputGrad.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStagedSumsOfManyImages) {
+  struct Images {
+    int64_t points, h, w;
+  };
+  Random random(40);
+  for (const Element element : {Element::kFloat16, Element::kBFloat16}) {
+    for (const Images& images : {Images{1, 16, 16}, Images{9, 90, 91}, Images{9, 64, 128}}) {
+      for (const int interpolation : {0, 1, 2}) {
+        for (const int64_t n : {int64_t{9}, random.Integer(10, 69), int64_t{70}}) {
+          GridCase c(element, n, random.Integer(1, 3), images.h, images.w, 1, images.points);
+          if (random.Coin()) {
+            c.grad_output = Tensor(element, c.grad_output.shape(), Layout::kOddPadding);
+          }
+          c.Fill(GridKind::kRandom, random);
+          GridMode mode;
+          mode.interpolation = interpolation;
+          mode.padding = static_cast<int>(random.Integer(0, 2));
+          mode.align_corners = random.Coin();
+          const bool gaps = random.Coin();  // of gridGrad they would not be joined
+          ExpectSameBits({"joined"}, c, mode, {true, !gaps},
+                         gaps ? Layout::kOddPadding : Layout::kContiguous, {1, 3});
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Bicubic points where floats are two apart, whose reflected taps are columns apart.
+TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForTapsApart) {
+  Random random(41);
+  for (const Element element : {Element::kFloat, Element::kBFloat16}) {
+    for (const int64_t points : {9, 16}) {
+      GridCase c(element, 40, 2, 5, kApartWidth, 1, points);
+      FillWithTapsApart(random, &c);
+      GridMode mode{.interpolation = 2, .padding = kReflection};
+      for (const bool align_corners : {false, true}) {
+        mode.align_corners = align_corners;
+        ExpectSameBits(kServing, c, mode, {true, true});
+        ExpectSameBits({"direct"}, c, mode, {false, true});
+        if (HasFailure()) return;
+      }
+    }
+  }
+  ExpectRan({"joined"}, 2);
 }
 
 // Three or four channels on an image that fits the cache, an image per thread: packed cells. Point

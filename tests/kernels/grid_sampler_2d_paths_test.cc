@@ -410,6 +410,27 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(BackwardPath(gaps), "planar");
 }
 
+// Sums of 16-bit types are of whole images, of 8192 pixels at most.
+TEST_F(GridSamplerPaths, NarrowGradientsAreJoinedWhereImagesOccupyTheThreads) {
+  const auto path = [](int64_t n, int64_t channels, int64_t h, int64_t w) {
+    GridSampler2DShape s = ShapeOf(n, channels, h, w, 1, 9);
+    s.dtype = DType::kBFloat16;
+    return BackwardPath(s, kBoth);
+  };
+  EXPECT_EQ(path(400, 1, 64, 128), "joined");
+  EXPECT_EQ(path(400, 1, 2731, 3), "slab");
+  EXPECT_EQ(path(8, 1, 64, 128), "joined");
+  EXPECT_EQ(path(7, 1, 64, 128), "slab");
+  EXPECT_EQ(path(8, 512, 64, 64), "joined");
+  portacl::runtime::SetNumThreads(32);
+  EXPECT_EQ(path(32, 512, 64, 64), "joined");
+  EXPECT_EQ(path(31, 512, 64, 64), "slab");
+  EXPECT_EQ(path(8, 512, 64, 64), "slab");
+  EXPECT_EQ(path(8, 2, 64, 64), "joined");
+  EXPECT_EQ(path(8, 3, 64, 64), "slab");
+  EXPECT_EQ(path(8, 16, 12, 12), "joined");  // too small to share
+}
+
 TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
   const auto path = [](int64_t channels) {
     portacl::ops::GridSampler2DParams p;

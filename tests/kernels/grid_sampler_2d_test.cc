@@ -146,8 +146,9 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForManyImagesOfFewPoints) {
     const auto strange = StrangeCoordinates(element);
     for (const GridMode& mode : AllGridModes()) {
       for (const int64_t points : {1, 2, 7, 9, 15, 17, 33, 127, 130}) {
+        const int64_t rows = RowsOf(points, random);
         GridCase c(element, random.Integer(2, 37), random.Integer(1, 3), random.Integer(1, 6),
-                   random.Integer(1, 9), 1, points,
+                   random.Integer(1, 9), rows, points / rows,
                    random.Coin() ? Layout::kContiguous : PickOf(random, kInputLayouts));
         c.Fill(GridKind::kRandom, random);
         c.grid.Set(random.Integer(0, c.grid.size() - 1), PickOf(random, strange));
@@ -157,6 +158,23 @@ TEST_F(GridSamplerKernels, EqualTheReferenceForManyImagesOfFewPoints) {
     }
   }
   ExpectRan({"direct"}, 200);
+}
+
+// Bicubic points where floats are two apart, whose reflected taps are columns apart.
+TEST_F(GridSamplerKernels, EqualTheReferenceForTapsApart) {
+  Random random(41);
+  for (const Element element : {Element::kFloat, Element::kBFloat16}) {
+    for (const int64_t points : {9, 16}) {
+      GridCase c(element, 40, 2, 5, kApartWidth, 1, points);
+      FillWithTapsApart(random, &c);
+      GridMode mode{.interpolation = 2, .padding = kReflection};
+      for (const bool align_corners : {false, true}) {
+        mode.align_corners = align_corners;
+        ExpectSameBits({"direct"}, c, mode);
+        if (HasFailure()) return;
+      }
+    }
+  }
 }
 
 // Points along lines share a few rows: from flat lines to steep ones, close and wide, in images

@@ -24,8 +24,9 @@ constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kFewStripRows = 16;
 constexpr int64_t kMaxPlanarChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
-// Up to here points in the lanes are faster wherever the planes are; beyond, where they stay in the
-// L2 cache or points are sparse; beyond the latter limit, where they are sparse.
+// Up to here points in the lanes are faster wherever the planes are. Up to the latter limit they
+// are where the planes stay in the L2 cache, of any number of channels where points are sparse.
+// Bicubic points beyond the former limit: only where they are sparse and their images are joined.
 constexpr int64_t kDirectAnywhere = 4;
 constexpr int64_t kMaxDirectChannels = 8;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
@@ -258,8 +259,7 @@ std::optional<Plan> PlanDirect(const Params& p, bool forced) {
     return std::nullopt;
   }
   if (!forced && s.interpolation == ops::Interpolation::kBicubic) {
-    const bool joined = gathers.joined && IsSparse(s);
-    if (s.c > kDirectAnywhere && !joined) return std::nullopt;
+    if (s.c > kDirectAnywhere && !(gathers.joined && IsSparse(s))) return std::nullopt;
   } else if (!forced && !IsSparse(s)) {
     const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
     if (s.c > kMaxDirectChannels) return std::nullopt;
@@ -273,21 +273,24 @@ int64_t WorkOf(const ops::GridSampler2DShape& s) {
   return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8);
 }
 
-// Up to so many points an image is not worth planes of its own, which 16-bit types have not; nor,
-// of more channels and if it is large, cells. Bicubic points, and 16-bit ones, are added one by
-// one, in slabs all channels at once.
+// Whether a call is too small to be shared: waking a thread takes some 10 us.
+bool IsBelowGrain(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
+
+// Up to so many points an image is not worth planes of its own; nor, of more channels and if it is
+// large, a slab or packed cells. 16-bit types have no planes, few channels of theirs a slab alone.
+// Bicubic points, and 16-bit ones, are added one by one, in slabs all channels at once.
 bool HasFewPoints(const ops::GridSampler2DShape& s) {
-  constexpr int64_t kMostInPlanes = 15;
-  constexpr int64_t kMostInCells = 64;
-  constexpr int64_t kMostBicubic = 32;  // in all channels
-  constexpr int64_t kMostNarrow = 256;
+  constexpr int64_t kMost = 15;
+  constexpr int64_t kMostBesideSlabs = 64;
+  constexpr int64_t kMostBicubic = 32;         // in all channels
+  constexpr int64_t kMostNarrowNearest = 256;  // in all channels
   const int64_t points = s.oh * s.ow;
   const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
-  if (bicubic) return points <= kMostInPlanes && points * s.c <= kMostBicubic;
-  if (!nearest && s.c > kMaxPlanarChannels) return points <= kMostInCells && IsSparse(s);
-  const bool narrow = base::DTypeSize(s.dtype) == 2 && points * s.c <= kMostNarrow;
-  return points <= (narrow ? kMostInCells : kMostInPlanes);
+  if (bicubic) return points <= kMost && points * s.c <= kMostBicubic;
+  if (!nearest && s.c > kMaxPlanarChannels) return points <= kMostBesideSlabs && IsSparse(s);
+  const bool narrow = base::DTypeSize(s.dtype) == 2 && points * s.c <= kMostNarrowNearest;
+  return points <= (narrow ? kMostBesideSlabs : kMost);
 }
 
 std::optional<Plan> PlanJoined(const Params& p, bool forced) {
@@ -304,16 +307,16 @@ std::optional<Plan> PlanJoined(const Params& p, bool forced) {
       (!HasJoinedPairs(s, p.grid_grad_stride) || !(nearest || ServesPairs(s, p.input_stride)))) {
     return std::nullopt;
   }
-  if (!forced && !HasFewPoints(s)) return std::nullopt;
+  // Several threads share an image's slabs, but one alone makes 16-bit sums of whole images.
+  const bool shares =
+      !narrow || s.n >= runtime::NumThreads() || s.c <= kMaxPlanarChannels || IsBelowGrain(s);
+  if (!forced && !(shares && HasFewPoints(s))) return std::nullopt;
   const int64_t grain = std::max<int64_t>(1, 8192 * s.n / std::max<int64_t>(1, WorkOf(s)));
   return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p), grain}}};
 }
 
-// Whether a call is too small to be shared: waking a thread takes some 10 us.
-bool IsBelowGrain(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
-
-// The same where every thread looks at all points of an image and gathers apart for gridGrad, while
-// one thread alone reads its taps once.
+// IsBelowGrain() where every thread looks at all points of an image and gathers apart for gridGrad,
+// while one thread alone reads its taps once.
 bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
   constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
   return IsBelowGrain(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));

@@ -73,7 +73,7 @@ HWY_INLINE void PlaceInBlock(const VolumeGeometry<F>& geometry, V x, V y, V z, s
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
   CubicGroup<F, 3>& group = batch->group;
-  PlaceCubic(geometry, Axes(x, y, z), i, &group);
+  PlaceCubic<true>(geometry, Axes(x, y, z), i, &group);
   VI whole = AreAdjacent<F>(group.index[0], i);
   whole = hn::And(whole, AreAdjacent<F>(group.index[1], i));
   whole = hn::And(whole, AreAdjacent<F>(group.index[2], i));

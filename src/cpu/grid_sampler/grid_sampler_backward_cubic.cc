@@ -67,7 +67,7 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   }
 
   HWY_NOINLINE void SumAny(const Points& points, const Taps& taps, const Axes<V>& sum) const {
-    if constexpr (kAxes == 2) {
+    if constexpr (kAxes == 2 && kPairs) {
       if (HWY_LIKELY(ArePairs(source_, taps))) {
         return Sum(
             points, taps,

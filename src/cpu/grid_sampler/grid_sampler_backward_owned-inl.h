@@ -80,7 +80,8 @@ struct SomePoints {
   }
 };
 
-// Adds bicubic or tricubic points to a part whose channels lie in memory as `size` says.
+// Adds bicubic or tricubic points to a part whose channels lie in memory as `size` says. Of images
+// the part is always whole.
 template <class F, int kAxes>
 struct CubicSums {
   const OwnedPart& part;

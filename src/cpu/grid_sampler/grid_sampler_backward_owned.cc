@@ -45,7 +45,8 @@ class Owner {
   // Where joined images and their gradOutput are.
   using Joined = JoinedImages<kJoinedBatch>;
 
-  // `memory`: a channel's sums where T needs them.
+  // `memory`: where T needs sums of its own, those of one channel of the part. Of joined images it
+  // has StagedImages() at a time.
   Owner(const Params& p, const OwnedPart& part, F* memory, const Joined* joined = nullptr)
       : p_(p),
         part_(part),
@@ -376,7 +377,7 @@ class Owner {
                       CubicBatch<F, kAxes>* HWY_RESTRICT batch) const {
     const auto i = static_cast<size_t>(point);
     CubicGroup<F, kAxes>& group = batch->group[i / kGroup];
-    PlaceCubic(geometry_, at, i % kGroup, &group);
+    PlaceCubic<false>(geometry_, at, i % kGroup, &group);
     hn::Store(AreAdjacent<F>(group.index[0], i % kGroup), DI(), batch->adjacent + i);
     return TapsInSlab(group, i % kGroup, part_.first, part_.end);
   }

@@ -69,11 +69,11 @@ HWY_INLINE void IndexCubic(const Geometry& geometry, const Axes<V>& at, size_t i
 }
 
 // Both.
-template <class Geometry, class F, class V = hn::Vec<PointTag<F>>>
+template <bool kSlopes, class Geometry, class F, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE bool PlaceCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
                            CubicGroup<F, Geometry::kAxes>* group) {
   IndexCubic(geometry, at, i, group);
-  return WeighCubic<true>(geometry, at, i, group);
+  return WeighCubic<kSlopes>(geometry, at, i, group);
 }
 
 // Not 0 where the indices of an axis from place i on are four neighbours inside the volume.
@@ -224,6 +224,7 @@ template <class Source, class T, class Group, class V = typename Source::V,
 HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,
                                 size_t tap, typename Source::VI image, V nothing, V& first,
                                 V& second, M& first_outside, M& second_outside) {
+  static_assert(Source::kAxes == 2 && Source::kInPairs);
   const typename Source::D d;
   const typename Source::DI di;
   const auto zero = hn::Zero(di);
@@ -247,6 +248,7 @@ HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Gr
 // apart.
 template <class Source, class Group>
 HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
+  static_assert(Source::kAxes == 2 && Source::kInPairs);
   const typename Source::DI di;
   auto are = hn::Eq(hn::Zero(di), hn::Zero(di));
   for (size_t pair = 0; pair < 2; ++pair) {

@@ -279,7 +279,7 @@ inline bool JoiningPays(const ops::GridSampler2DShape& s) {
   return points <= kMostJoinedPoints && apart >= joined + 8;
 }
 
-// Of 16-bit types so many sums are rounded at a time, those of one channel of whole images.
+// Sums of 16-bit types rounded at a time: of one channel of whole images.
 inline constexpr int64_t kStagedElements = 8192;
 
 // How many images these are; 0 where they are too large or have too many points.
