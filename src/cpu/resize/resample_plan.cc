@@ -19,10 +19,10 @@ using Path = ResamplePath;
 
 // A call that moves fewer bytes runs on the calling thread.
 constexpr double kGrainBytes = 256 << 10;
-// Rows of a tile of pixels: forward those of the ring stay in L1; backward each needs sources
-// beside the tile's.
-constexpr int64_t kPixelRowBytes = 6 << 10;
-constexpr int64_t kPixelRowBytesBackward = 24 << 10;
+// The rows of a tile of pixels that are in flight, and one of them backward, where each needs
+// sources beside the tile's.
+constexpr int64_t kPixelRingBytes = 64 << 10;
+constexpr int64_t kPixelRowBytes = 24 << 10;
 // Strips of a volume's slices in flight stay in L2.
 constexpr int64_t kSliceBytes = 300 << 10;
 constexpr int64_t kMostSpan = int64_t{1} << 24;
@@ -362,7 +362,9 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   const ResampleTaps<F>& w = plan->w;
   plan->strip_rows = plan->h.to;
   constexpr auto kSize = static_cast<int64_t>(sizeof(F));
-  const int64_t row_bytes = plan->backward ? kPixelRowBytesBackward : kPixelRowBytes;
+  const int64_t row_bytes = plan->backward
+                                ? kPixelRowBytes
+                                : kPixelRingBytes / PowerOfTwo(plan->h_ring.flight + plan->batch);
   const int64_t pixels = std::max<int64_t>(4, row_bytes / (plan->inner * kSize));
   const int64_t columns = plan->inner > 1 ? std::min(w.to, pixels) : w.to;
   CutColumns(columns, plan);
