@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,29 @@
 #include "support/run_kernel.h"
 
 namespace portacl_test {
+
+// run(c, mode) for bicubic points whose columns are from 2^24 to 2^25, where floats are two apart:
+// reflected taps are columns apart.
+template <class Run>
+void ForTapsApart(const Run& run) {
+  Random random(41);
+  constexpr int64_t kWidth = 9;
+  for (const Element element : {Element::kFloat, Element::kBFloat16}) {
+    for (const int64_t points : {9, 16}) {
+      GridCase c(element, 40, 2, 5, kWidth, 1, points);
+      c.Fill(GridKind::kRandom, random);
+      c.grid.Fill([&](int64_t i) {
+        if (i % 2 == 1) return random.Uniform(-1, 1);
+        return 2 * std::ldexp(random.Uniform(1, 2), 24) / static_cast<double>(kWidth);
+      });
+      GridMode mode{.interpolation = 2, .padding = kReflection};
+      for (const bool align_corners : {false, true}) {
+        mode.align_corners = align_corners;
+        run(c, mode);
+      }
+    }
+  }
+}
 
 // The gradients that a call wants.
 struct Mask {

@@ -82,16 +82,6 @@ inline int64_t RowsOf(int64_t points, Random& random) {
   return points % rows == 0 ? rows : 1;
 }
 
-// Points of an image of that width whose columns are from 2^24 to 2^25: taps in floats' steps of 2.
-inline constexpr int64_t kApartWidth = 9;
-inline void FillWithTapsApart(Random& random, GridCase* c) {
-  c->Fill(GridKind::kRandom, random);
-  c->grid.Fill([&](int64_t i) {
-    if (i % 2 == 1) return random.Uniform(-1, 1);
-    return 2 * std::ldexp(random.Uniform(1, 2), 24) / static_cast<double>(kApartWidth);
-  });
-}
-
 // Every coordinate that is not an ordinary one: NaN, infinities, huge, tiny, zeros.
 inline std::vector<double> StrangeCoordinates(Element element) {
   const double infinity = std::numeric_limits<double>::infinity();
