@@ -29,23 +29,37 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Destinations [first, end) of some rows one by one.
+// Destinations [first, end) of kRows rows one by one: the rows' sums do not wait for each other.
+template <size_t kRows, class F, class Ti, class To>
+HWY_INLINE void AddElementsOf(const ResampleKernelPlan<F>& plan, const Ti* const* from,
+                              To* const* to, int64_t first, int64_t end) {
+  const hn::CappedTag<F, 1> d;
+  const ResampleTaps<F>& w = plan.w;
+  const Ti* s[kRows];
+  for (size_t r = 0; r < kRows; ++r) s[r] = from[r];
+  for (int64_t o = first; o < end; ++o) {
+    const int64_t start = w.start[o], last = w.start[o + 1];
+    const auto zero = hn::Set(d, start < last ? plan.init : F{0});
+    hn::Vec<decltype(d)> acc[kRows];
+    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = zero; });
+    for (int64_t k = start; k < last; ++k) {
+      const auto weight = hn::Set(d, w.weight[k]);
+      const int64_t source = w.source[k];
+      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
+        acc[r] = hn::MulAdd(weight, hn::Set(d, base::Widen(s[r][source])), acc[r]);
+      });
+    }
+    Unroll<kRows>([&](auto r)
+                      PORTACL_INLINE_LAMBDA { to[r][o] = base::Narrow<To>(hn::GetLane(acc[r])); });
+  }
+}
+
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddElements(const ResampleKernelPlan<F>& plan, const Ti* const* from,
                               To* const* to, int64_t rows, int64_t first, int64_t end) {
-  const hn::CappedTag<F, 1> d;
-  const ResampleTaps<F>& w = plan.w;
-  for (int64_t o = first; o < end; ++o) {
-    const int64_t start = w.start[o], last = w.start[o + 1];
-    for (int64_t r = 0; r < rows; ++r) {
-      auto acc = hn::Set(d, start < last ? plan.init : F{0});
-      for (int64_t k = start; k < last; ++k) {
-        const auto source = hn::Set(d, base::Widen(from[r][w.source[k]]));
-        acc = hn::MulAdd(hn::Set(d, w.weight[k]), source, acc);
-      }
-      to[r][o] = base::Narrow<To>(hn::GetLane(acc));
-    }
-  }
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) AddElementsOf<4>(plan, from + r, to + r, first, end);
+  for (; r < rows; ++r) AddElementsOf<1>(plan, from + r, to + r, first, end);
 }
 
 // Elements of a line.
@@ -126,8 +140,7 @@ HWY_INLINE void AddChunk(const ResampleKernelPlan<F>& plan, const Ti* from, To* 
       SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
   }
   for (int64_t k = 0; k < period.taps; ++k) {
-    const int64_t at = k - period.before + P * kResampleMargin;  // not negative
-    taps[k] = split + at % P * kResamplePhaseStride + (o0 + at / P - kResampleMargin - lo);
+    taps[k] = split + (o0 - lo) + plan.period_at[static_cast<size_t>(k)];
   }
   AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init, stream);
 }

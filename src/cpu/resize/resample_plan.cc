@@ -236,6 +236,10 @@ bool FindPhases(ResampleKernelPlan<F>* plan) {
   });
   plan->period = {.ratio = P, .taps = taps, .before = before, .first = first, .end = end};
   plan->period_weight.assign(w.weight + middle, w.weight + middle + taps);
+  for (int64_t k = 0; k < taps; ++k) {
+    const int64_t at = k - before + P * kResampleMargin;  // not negative
+    plan->period_at.push_back(at % P * kResamplePhaseStride + at / P - kResampleMargin);
+  }
   return w.to >= 2 * plan->lanes && end - first >= plan->lanes && 2 * (end - first) >= w.to;
 }
 

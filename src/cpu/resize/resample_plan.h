@@ -170,8 +170,9 @@ struct ResampleKernelPlan {
   ResamplePeriod period;
   bool borders = false;  // kExpand: `lookups` serve the first and the last destinations of a row
   std::vector<F> period_weight;
-  bool short_rows = false;  // rows of few vectors: H of all of them in one loop
-  bool stream = false;      // results past the caches
+  std::vector<int64_t> period_at;  // kPhases: where among the split phases each tap is
+  bool short_rows = false;         // rows of few vectors: H of all of them in one loop
+  bool stream = false;             // results past the caches
   // How rows of results that W makes get past the caches: as lines, of which those at the edges are
   // put together in scratch; or whole, copied from scratch.
   bool lines = false, staged = false;
