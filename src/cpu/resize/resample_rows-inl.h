@@ -81,25 +81,21 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
 }
 
 // kTaps rows. What comes first is `init`, to which the first product is added.
-template <int kTaps, class F, class Ti, class To>
+template <size_t kTaps, class F, class Ti, class To>
 HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int64_t n, F init,
                              bool stream, const Ahead& wanted) {
   const ComputeTag<F> d;
   const Ahead ahead = {.from = wanted.from, .stride = wanted.stride, .rows = wanted.rows};
   const auto first = hn::Set(d, init);
-  const auto w0 = hn::Set(d, weight[0]);
-  const auto w1 = hn::Set(d, weight[kTaps > 1 ? 1 : 0]);
-  const auto w2 = hn::Set(d, weight[kTaps > 2 ? 2 : 0]);
-  const auto w3 = hn::Set(d, weight[kTaps > 3 ? 3 : 0]);
-  const Ti* const s0 = from[0];
-  const Ti* const s1 = from[kTaps > 1 ? 1 : 0];
-  const Ti* const s2 = from[kTaps > 2 ? 2 : 0];
-  const Ti* const s3 = from[kTaps > 3 ? 3 : 0];
+  hn::Vec<decltype(d)> w[kTaps];
+  const Ti* s[kTaps];
+  Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA {
+    w[k] = hn::Set(d, weight[k]);
+    s[k] = from[k];
+  });
   const auto sum = [&](const auto& load) PORTACL_INLINE_LAMBDA {
-    auto acc = hn::MulAdd(w0, load(s0), first);
-    if constexpr (kTaps > 1) acc = hn::MulAdd(w1, load(s1), acc);
-    if constexpr (kTaps > 2) acc = hn::MulAdd(w2, load(s2), acc);
-    if constexpr (kTaps > 3) acc = hn::MulAdd(w3, load(s3), acc);
+    auto acc = first;
+    Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA { acc = hn::MulAdd(w[k], load(s[k]), acc); });
     return acc;
   };
   StoreRow(
@@ -194,6 +190,8 @@ HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To
       return AddFewRows<3, F>(weight, from, to, n, init, stream, ahead);
     case 4:
       return AddFewRows<4, F>(weight, from, to, n, init, stream, ahead);
+    case 8:
+      return AddFewRows<8, F>(weight, from, to, n, init, stream, ahead);
     default:
       return AddManyRows<F>(weight, from, taps, to, n, init, stream, ahead);
   }
