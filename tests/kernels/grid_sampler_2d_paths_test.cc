@@ -401,6 +401,18 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(path(16, 17, Interpolation::kNearest, DType::kBFloat16), "slab");
   EXPECT_EQ(path(1, 65, Interpolation::kNearest, DType::kBFloat16), "slab");
 
+  // Images of few pixels: slabs, where channels fill their vectors.
+  const auto dense = [](int64_t channels, int64_t points, DType dtype) {
+    GridSampler2DShape s = ShapeOf(400, channels, 8, 8, 1, points);
+    s.dtype = dtype;
+    return BackwardPath(s, kBoth);
+  };
+  EXPECT_EQ(dense(3, 15, DType::kFloat), "joined");
+  EXPECT_EQ(dense(4, 9, DType::kDouble), "joined");
+  EXPECT_EQ(dense(4, 9, DType::kBFloat16), "joined");
+  EXPECT_EQ(dense(4, 17, DType::kDouble), "slab");
+  EXPECT_EQ(dense(5, 9, DType::kDouble), "slab");
+
   auto gaps = BackwardParams(ShapeOf(400, 1, 16, 32, 1, 9), kBoth);
   EXPECT_EQ(BackwardPath(gaps), "joined");
   gaps.grid_grad_stride[0] = 20;

@@ -281,6 +281,7 @@ bool IsBelowGrain(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
 // Bicubic points, and 16-bit ones, are added one by one, in slabs all channels at once.
 bool HasFewPoints(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMost = 15;
+  constexpr int64_t kFewChannels = 4;  // fill no vector of a slab
   constexpr int64_t kMostBesideSlabs = 64;
   constexpr int64_t kMostBicubic = 32;         // in all channels
   constexpr int64_t kMostNarrowNearest = 256;  // in all channels
@@ -288,7 +289,9 @@ bool HasFewPoints(const ops::GridSampler2DShape& s) {
   const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
   if (bicubic) return points <= kMost && points * s.c <= kMostBicubic;
-  if (!nearest && s.c > kMaxPlanarChannels) return points <= kMostBesideSlabs && IsSparse(s);
+  if (!nearest && s.c > kMaxPlanarChannels) {
+    return points <= (IsSparse(s) ? kMostBesideSlabs : s.c <= kFewChannels ? kMost : 0);
+  }
   const bool narrow = base::DTypeSize(s.dtype) == 2 && points * s.c <= kMostNarrowNearest;
   return points <= (narrow ? kMostBesideSlabs : kMost);
 }
