@@ -183,7 +183,10 @@ int32_t portaclSetNumThreads(int32_t threads) {
   });
 }
 
-int32_t portaclGetNumThreads() { return portacl::runtime::NumThreads(); }
+int32_t portaclGetNumThreads() {
+  return portacl::api::GuardedValue<int32_t>(__func__, 1,
+                                             [] { return portacl::runtime::NumThreads(); });
+}
 
 int32_t portaclSetThreadPool(const portaclThreadPool* pool) {
   return portacl::api::GuardedNative(__func__, [&]() -> int32_t {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,14 @@ TEST_F(LentThreads, AHostMayReadButNotChangeWhileItRunsALoop) {
   EXPECT_EQ(pool.refused, PORTACL_ERROR_INVALID);
   EXPECT_EQ(pool.last_error, ACL_SUCCESS);
   EXPECT_THAT(pool.message, testing::HasSubstr("portaclSetThreadPool: called from inside"));
+}
+
+TEST_F(LentThreads, AHostThatThrowsWhenAskedHasOneThread) {
+  portaclThreadPool pool{};
+  pool.numThreads = [](void*) -> int32_t { throw std::runtime_error("no number"); };
+  ASSERT_EQ(portaclSetThreadPool(&pool), PORTACL_OK);
+  EXPECT_EQ(portaclGetNumThreads(), 1);
+  EXPECT_THAT(portaclGetErrorMessage(), testing::HasSubstr("no number"));
 }
 
 }  // namespace
