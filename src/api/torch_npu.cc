@@ -46,9 +46,9 @@ std::string PackageFolder() {
 namespace portacl::api {
 
 void JoinTorchNpu() noexcept {
-  try {
+  GuardedValue("JoinTorchNpu", 0, [] {
     void* const plugin = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (plugin == nullptr) return;
+    if (plugin == nullptr) return 0;
     dlclose(plugin);
     const auto is_initialized = Find<int()>("Py_IsInitialized");
     const auto ensure = Find<int()>("PyGILState_Ensure");
@@ -56,7 +56,7 @@ void JoinTorchNpu() noexcept {
     const auto run = Find<int(const char*, void*)>("PyRun_SimpleStringFlags");
     if (is_initialized == nullptr || ensure == nullptr || release == nullptr || run == nullptr ||
         is_initialized() == 0) {
-      return;
+      return 0;
     }
     // In a function's own names: the names of the program's __main__ stay as they are.
     const std::string program = fmt::format(R"(exec('''
@@ -78,9 +78,8 @@ finally:
     const int state = ensure();
     run(program.c_str(), nullptr);
     release(state);
-  } catch (const std::exception& error) {
-    base::Log(base::LogLevel::kWarn, error.what());
-  }
+    return 0;
+  });
 }
 
 }  // namespace portacl::api
