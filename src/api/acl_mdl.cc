@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "runtime/capture.h"
 #include "runtime/error.h"
+#include "runtime/guard_stack.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
@@ -91,8 +92,7 @@ aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path) {
     std::string json;
     PORTACL_RETURN_IF_ERROR(rt::DescribeGraph(modelRI, &lines, &json));
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    const bool written =
-        file >= 0 && write(file, json.data(), json.size()) == static_cast<ssize_t>(json.size());
+    const bool written = file >= 0 && rt::WriteAll(file, json);
     if (file >= 0 && close(file) == 0 && written) return {};
     return rt::Error(ACL_ERROR_WRITE_FILE, "path is {}, which cannot be written", path);
   });
