@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "api/shim.h"
 #include "api/tensor_handles.h"
@@ -11,12 +10,9 @@
 #include "runtime/error.h"
 #include "runtime/marks.h"
 
-// Not synchronised: the interface leaves changes against other uses to the caller.
-struct aclprofConfig {
-  std::vector<uint32_t> devices;
-  uint64_t types = 0;
-};
+struct aclprofConfig {};
 
+// Not synchronised: the interface leaves changes against other uses to the caller.
 struct aclprofStepInfo {
   uint64_t steps = 0;
 };
@@ -99,21 +95,17 @@ aclError aclprofStop(const aclprofConfig* profilerConfig) {
 }
 
 aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
-                                   aclprofAicoreMetrics, const aclprofAicoreEvents*,
-                                   uint64_t dataTypeConfig) {
-  constexpr const char* kFunction = "aclprofCreateConfig";
-  return GuardedValue<aclprofConfig*>(kFunction, nullptr, [&]() -> aclprofConfig* {
-    auto config = std::make_shared<aclprofConfig>();
-    config->types = dataTypeConfig;
-    Status status;
-    if (deviceIdList == nullptr && deviceNums > 0) status = InvalidArgument("deviceIdList is null");
-    for (uint32_t i = 0; status.ok() && i < deviceNums; ++i) {
-      status = rt::CheckDevice(static_cast<int32_t>(deviceIdList[i]));
-      config->devices.push_back(deviceIdList[i]);
+                                   aclprofAicoreMetrics, const aclprofAicoreEvents*, uint64_t) {
+  aclprofConfig* handle = nullptr;
+  Guarded("aclprofCreateConfig", [&]() -> Status {
+    if (deviceIdList == nullptr && deviceNums > 0) return InvalidArgument("deviceIdList is null");
+    for (uint32_t i = 0; i < deviceNums; ++i) {
+      PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(deviceIdList[i])));
     }
-    Guarded(kFunction, [&] { return status; });  // keeps code and message
-    return status.ok() ? Handles<aclprofConfig>().Add(std::move(config)) : nullptr;
+    handle = Handles<aclprofConfig>().Add(std::make_shared<aclprofConfig>());
+    return {};
   });
+  return handle;
 }
 
 aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
