@@ -47,7 +47,7 @@ extern "C" {
 
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
   aclDataBuffer* handle = nullptr;
-  Guarded("aclCreateDataBuffer", [&]() -> Status {
+  Guarded(__func__, [&]() -> Status {
     handle = DataBuffers().Add(std::make_shared<aclDataBuffer>(aclDataBuffer{data, size}));
     return {};
   });
@@ -55,13 +55,13 @@ aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
 }
 
 aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
-  return Guarded("aclDestroyDataBuffer", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     return dataBuffer == nullptr ? Status() : CheckBuffer(DataBuffers().Take(dataBuffer));
   });
 }
 
 aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size) {
-  return Guarded("aclUpdateDataBuffer", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const auto found = DataBuffers().Find(dataBuffer);
     PORTACL_RETURN_IF_ERROR(CheckBuffer(found));
     *found = {data, size};
@@ -70,7 +70,7 @@ aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size)
 }
 
 void* aclGetDataBufferAddr(const aclDataBuffer* dataBuffer) {
-  return AskBuffer<void*>("aclGetDataBufferAddr", dataBuffer, nullptr,
+  return AskBuffer<void*>(__func__, dataBuffer, nullptr,
                           [](const aclDataBuffer& found) { return found.data; });
 }
 
@@ -79,7 +79,7 @@ uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
 }
 
 size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) {
-  return AskBuffer<size_t>("aclGetDataBufferSizeV2", dataBuffer, 0,
+  return AskBuffer<size_t>(__func__, dataBuffer, 0,
                            [](const aclDataBuffer& found) { return found.size; });
 }
 

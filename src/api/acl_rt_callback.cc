@@ -13,16 +13,16 @@ using portacl::base::Status;
 extern "C" {
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return Guarded("aclrtSubscribeReport", [&] { return rt::SubscribeReport(threadId, stream); });
+  return Guarded(__func__, [&] { return rt::SubscribeReport(threadId, stream); });
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return Guarded("aclrtUnSubscribeReport", [&] { return rt::UnsubscribeReport(threadId, stream); });
+  return Guarded(__func__, [&] { return rt::UnsubscribeReport(threadId, stream); });
 }
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
                              aclrtStream stream) {
-  return Guarded("aclrtLaunchCallback", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const int32_t type = RawValue(blockType);
     if (type != ACL_CALLBACK_BLOCK && type != ACL_CALLBACK_NO_BLOCK) {
       return rt::InvalidParam(
@@ -35,7 +35,7 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBloc
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
-  return Guarded("aclrtProcessReport", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (timeout < -1) {
       return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
     }
@@ -44,7 +44,7 @@ aclError aclrtProcessReport(int32_t timeout) {
 }
 
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
-  return Guarded("aclrtLaunchHostFunc", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (fn == nullptr) return rt::InvalidParam("fn is null");
     rt::Work work;
     work.name = "host function";

@@ -36,7 +36,7 @@ void ResetLimits(rt::Stream& stream) {
 extern "C" {
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
-  return Guarded("aclrtSetDeviceResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     PORTACL_RETURN_IF_ERROR(CheckLimit(RawValue(type), value));
     rt::SetDeviceCores(deviceId, RawValue(type), value);
@@ -45,7 +45,7 @@ aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 }
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
-  return Guarded("aclrtGetDeviceResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
@@ -55,7 +55,7 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 }
 
 aclError aclrtResetDeviceResLimit(int32_t deviceId) {
-  return Guarded("aclrtResetDeviceResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     for (int32_t type = 0; type < rt::kResources; ++type) rt::SetDeviceCores(deviceId, type, 0);
     return {};
@@ -63,7 +63,7 @@ aclError aclrtResetDeviceResLimit(int32_t deviceId) {
 }
 
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
-  return Guarded("aclrtSetStreamResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckLimit(RawValue(type), value));
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
@@ -73,7 +73,7 @@ aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
 }
 
 aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
-  return Guarded("aclrtGetStreamResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
     std::shared_ptr<rt::Stream> found;
@@ -84,7 +84,7 @@ aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
 }
 
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
-  return Guarded("aclrtResetStreamResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
     ResetLimits(*found);
@@ -93,7 +93,7 @@ aclError aclrtResetStreamResLimit(aclrtStream stream) {
 }
 
 aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
-  return Guarded("aclrtUseStreamResInCurrentThread", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
     rt::ThreadsStream() = stream;
@@ -102,7 +102,7 @@ aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
 }
 
 aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
-  return Guarded("aclrtUnuseStreamResInCurrentThread", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (rt::ThreadsStream() != stream) {
       return rt::InvalidParam("stream {} is not the one whose limits this thread uses", stream);
     }
@@ -112,7 +112,7 @@ aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
 }
 
 aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
-  return Guarded("aclrtGetResInCurrentThread", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
     std::shared_ptr<rt::Stream> found;

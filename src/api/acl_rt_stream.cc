@@ -37,28 +37,27 @@ Status CheckStreamFlag(uint32_t flag) {
 extern "C" {
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return Guarded("aclrtCreateStream", [&] { return rt::CreateStream(stream); });
+  return Guarded(__func__, [&] { return rt::CreateStream(stream); });
 }
 
 // The priority is a hint for hardware queues; each stream has a thread of its own here.
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/, uint32_t flag) {
-  return Guarded("aclrtCreateStreamWithConfig", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckStreamFlag(flag));
     return rt::CreateStream(stream);
   });
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
-  return Guarded("aclrtDestroyStream", [&] { return rt::DestroyStream(stream, /*drop=*/false); });
+  return Guarded(__func__, [&] { return rt::DestroyStream(stream, /*drop=*/false); });
 }
 
 aclError aclrtDestroyStreamForce(aclrtStream stream) {
-  return Guarded("aclrtDestroyStreamForce",
-                 [&] { return rt::DestroyStream(stream, /*drop=*/true); });
+  return Guarded(__func__, [&] { return rt::DestroyStream(stream, /*drop=*/true); });
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return Guarded("aclrtSynchronizeStream", [&] {
+  return Guarded(__func__, [&] {
     return WithStream(stream, [](rt::Stream& found) {
       return found.Synchronize(rt::DeadlineAfter(-1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     });
@@ -66,7 +65,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-  return Guarded("aclrtSynchronizeStreamWithTimeout", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (timeout < -1) {
       return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
     }
@@ -88,7 +87,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 }
 
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
-  return Guarded("aclrtStreamGetId", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (streamId == nullptr) return rt::InvalidParam("streamId is null");
     return WithStream(stream, [&](rt::Stream& found) {
       *streamId = found.id();
@@ -98,7 +97,7 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
 }
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-  return Guarded("aclrtSetStreamFailureMode", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (mode != ACL_CONTINUE_ON_FAILURE && mode != ACL_STOP_ON_FAILURE) {
       return rt::InvalidParam(
           "mode is {}, wanted ACL_CONTINUE_ON_FAILURE (0) or ACL_STOP_ON_FAILURE (1)", mode);
@@ -111,7 +110,7 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
 }
 
 aclError aclrtStreamAbort(aclrtStream stream) {
-  return Guarded("aclrtStreamAbort", [&] {
+  return Guarded(__func__, [&] {
     return WithStream(stream, [](rt::Stream& found) { return found.Abort(); });
   });
 }

@@ -69,7 +69,7 @@ extern "C" {
 
 aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                  aclrtStreamAttrValue* value) {
-  return Guarded("aclrtSetStreamAttribute", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
@@ -79,7 +79,7 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 
 aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                  aclrtStreamAttrValue* value) {
-  return Guarded("aclrtGetStreamAttribute", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
@@ -88,7 +88,7 @@ aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 }
 
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
-  return Guarded("aclrtSetStreamOverflowSwitch", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckSwitch(flag, "flag"));
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
@@ -98,7 +98,7 @@ aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
 }
 
 aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* flag) {
-  return Guarded("aclrtGetStreamOverflowSwitch", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (flag == nullptr) return rt::InvalidParam("flag is null");
     std::shared_ptr<rt::Stream> found;
     PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
