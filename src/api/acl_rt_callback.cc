@@ -36,9 +36,7 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBloc
 
 aclError aclrtProcessReport(int32_t timeout) {
   return Guarded(__func__, [&]() -> Status {
-    if (timeout < -1) {
-      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-    }
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return rt::ProcessReport(rt::DeadlineAfter(timeout));
   });
 }

@@ -9,15 +9,6 @@ using portacl::api::Guarded;
 using portacl::api::Question;
 using portacl::base::Status;
 
-namespace {
-
-Status CheckTimeout(int32_t timeout) {
-  if (timeout >= -1) return {};
-  return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-}
-
-}  // namespace
-
 extern "C" {
 
 aclError aclrtSetDevice(int32_t deviceId) {
@@ -64,7 +55,7 @@ aclError aclrtSynchronizeDevice() {
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   return Guarded(__func__, [&]() -> Status {
-    PORTACL_RETURN_IF_ERROR(CheckTimeout(timeout));
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return rt::SynchronizeDevice(rt::DeadlineAfter(timeout));
   });
 }

@@ -80,9 +80,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   return Guarded(__func__, [&]() -> Status {
-    if (timeout < -1) {
-      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-    }
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return rt::SynchronizeEvent(event, rt::DeadlineAfter(timeout));
   });
 }

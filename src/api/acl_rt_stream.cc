@@ -66,9 +66,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return Guarded(__func__, [&]() -> Status {
-    if (timeout < -1) {
-      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-    }
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return WithStream(stream, [&](rt::Stream& found) {
       return found.Synchronize(rt::DeadlineAfter(timeout), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     });

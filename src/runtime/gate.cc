@@ -3,7 +3,14 @@
 
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace portacl::runtime {
+
+base::Status CheckTimeout(int32_t timeout) {
+  if (timeout >= -1) return {};
+  return InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
+}
 
 SteadyTime DeadlineAfter(int32_t milliseconds) {
   if (milliseconds < 0) return SteadyTime::max();

@@ -12,9 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
+
 namespace portacl::runtime {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Refuses what is no time to wait for, as callers say it: milliseconds, or -1 for no limit.
+base::Status CheckTimeout(int32_t timeout);
 
 // The moment `milliseconds` from now; -1 means never.
 SteadyTime DeadlineAfter(int32_t milliseconds);
