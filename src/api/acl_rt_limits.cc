@@ -1,6 +1,4 @@
 // acl_rt_device.h, acl_rt_stream.h: limits of devices, streams and threads.
-#include <memory>
-
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"
@@ -65,10 +63,9 @@ aclError aclrtResetDeviceResLimit(int32_t deviceId) {
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
   return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckLimit(RawValue(type), value));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    found->tags().core_limits[static_cast<size_t>(RawValue(type))].store(value);
-    return {};
+    return rt::WithStream(stream, [&](rt::Stream& found) {
+      found.tags().core_limits[static_cast<size_t>(RawValue(type))].store(value);
+    });
   });
 }
 
@@ -76,28 +73,18 @@ aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
   return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    *value = rt::StreamCores(*found, RawValue(type));
-    return {};
+    return rt::WithStream(
+        stream, [&](rt::Stream& found) { *value = rt::StreamCores(found, RawValue(type)); });
   });
 }
 
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
-  return Guarded(__func__, [&]() -> Status {
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    ResetLimits(*found);
-    return {};
-  });
+  return Guarded(__func__, [&] { return rt::WithStream(stream, ResetLimits); });
 }
 
 aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
   return Guarded(__func__, [&]() -> Status {
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    rt::ThreadsStream() = stream;
-    return {};
+    return rt::WithStream(stream, [&](rt::Stream&) { rt::ThreadsStream() = stream; });
   });
 }
 
@@ -115,10 +102,9 @@ aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) 
   return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(rt::ThreadsStream(), &found));
-    *value = rt::StreamCores(*found, RawValue(type));
-    return {};
+    return rt::WithStream(rt::ThreadsStream(), [&](rt::Stream& found) {
+      *value = rt::StreamCores(found, RawValue(type));
+    });
   });
 }
 

@@ -1,6 +1,4 @@
 // acl_rt_stream.h: attributes of a stream.
-#include <memory>
-
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"
@@ -71,9 +69,9 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
                                  aclrtStreamAttrValue* value) {
   return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    return SetAttribute(*found, RawValue(stmAttrType), *value);
+    return rt::WithStream(stream, [&](rt::Stream& found) {
+      return SetAttribute(found, RawValue(stmAttrType), *value);
+    });
   });
 }
 
@@ -81,29 +79,25 @@ aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
                                  aclrtStreamAttrValue* value) {
   return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    return GetAttribute(*found, RawValue(stmAttrType), value);
+    return rt::WithStream(stream, [&](rt::Stream& found) {
+      return GetAttribute(found, RawValue(stmAttrType), value);
+    });
   });
 }
 
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
   return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckSwitch(flag, "flag"));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    found->tags().overflow_switch.store(flag);
-    return {};
+    return rt::WithStream(stream,
+                          [&](rt::Stream& found) { found.tags().overflow_switch.store(flag); });
   });
 }
 
 aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* flag) {
   return Guarded(__func__, [&]() -> Status {
     if (flag == nullptr) return rt::InvalidParam("flag is null");
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    *flag = found->tags().overflow_switch.load();
-    return {};
+    return rt::WithStream(stream,
+                          [&](rt::Stream& found) { *flag = found.tags().overflow_switch.load(); });
   });
 }
 
