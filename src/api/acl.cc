@@ -53,12 +53,8 @@ void RegisterLeakCounters() {
   CountHandles<aclOpExecutor>("executors");
   CountHandles<aclopAttr>("operator attributes");
   CountHandles<aclopHandle>("operator handles");
-  rt::RegisterLeakCounter("data buffers", [] {
-    return rt::LeakCount{portacl::api::DataBuffers().size(), 0};
-  });
-  rt::RegisterLeakCounter("tensor descriptions", [] {
-    return rt::LeakCount{portacl::api::TensorDescs().size(), 0};
-  });
+  CountHandles<aclDataBuffer>("data buffers");
+  CountHandles<aclTensorDesc>("tensor descriptions");
 }
 
 }  // namespace

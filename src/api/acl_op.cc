@@ -55,7 +55,7 @@ Status ReadDescs(const Refusals& refusals, const Side& side, size_t count,
     if (descs[i] == nullptr) {
       return refusals.Refuse(Rule::kNull, "{}Desc[{}] is null", side.name, i);
     }
-    const auto found = TensorDescs().Find(descs[i]);
+    const auto found = Handles<aclTensorDesc>().Find(descs[i]);
     if (found == nullptr) {
       return refusals.Refuse(side.rule, "{}Desc[{}] is not a live handle", side.name, i);
     }
@@ -178,7 +178,7 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
     if (buffers[i] == nullptr) {
       return refusals.Refuse(Rule::kNull, "{}s[{}] is null", side.name, i);
     }
-    const auto buffer = DataBuffers().Find(buffers[i]);
+    const auto buffer = Handles<aclDataBuffer>().Find(buffers[i]);
     if (buffer == nullptr) {
       return refusals.Refuse(side.rule, "{}s[{}] is not a live handle", side.name, i);
     }

@@ -12,40 +12,16 @@
 #include "runtime/error.h"
 
 namespace base = portacl::base;
+using portacl::api::Ask;
+using portacl::api::CheckLive;
 using portacl::api::Guarded;
+using portacl::api::Handles;
 using portacl::api::RawValue;
-using portacl::api::TensorDescs;
+using portacl::api::With;
 using portacl::base::Status;
 using portacl::runtime::Error;
 
-namespace portacl::api {
-
-base::HandleTable<aclTensorDesc>& TensorDescs() {
-  static constinit base::Immortal<base::HandleTable<aclTensorDesc>> table;
-  return table.Get();
-}
-
-}  // namespace portacl::api
-
 namespace {
-
-Status CheckDesc(const std::shared_ptr<aclTensorDesc>& desc) {
-  if (desc != nullptr) return {};
-  return Error(ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description");
-}
-
-// Looks a description up for a query whose answer for a bad handle is `fallback`.
-template <class T, class Function>
-T Ask(const char* function, const aclTensorDesc* desc, T fallback, Function&& question) {
-  T answer = fallback;
-  Guarded(function, [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
-    answer = question(*found);
-    return {};
-  });
-  return answer;
-}
 
 // The product of the extents; 0 where it overflows or an extent is unknown (negative).
 size_t CountElements(const aclTensorDesc& desc) {
@@ -54,16 +30,6 @@ size_t CountElements(const aclTensorDesc& desc) {
     if (dim < 0 || !base::CheckedMul(count, static_cast<size_t>(dim), &count)) return 0;
   }
   return count;
-}
-
-// Calls change(description) on the live description behind a handle.
-template <class Change>
-aclError With(const char* function, const aclTensorDesc* desc, Change&& change) {
-  return Guarded(function, [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
-    return change(*found);
-  });
 }
 
 aclError SetStorageFormat(const char* function, aclTensorDesc* desc, aclFormat format) {
@@ -104,7 +70,7 @@ aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int6
     PORTACL_RETURN_IF_ERROR(ReadDims(numDims, dims, &desc->dims));
     desc->dtype = static_cast<base::DType>(RawValue(dataType));
     desc->format = static_cast<base::Format>(RawValue(format));
-    handle = TensorDescs().Add(std::move(desc));
+    handle = Handles<aclTensorDesc>().Add(std::move(desc));
     return {};
   });
   return handle;
@@ -112,7 +78,7 @@ aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int6
 
 void aclDestroyTensorDesc(const aclTensorDesc* desc) {
   Guarded(__func__, [&]() -> Status {
-    return desc == nullptr ? Status() : CheckDesc(TensorDescs().Take(desc));
+    return desc == nullptr ? Status() : CheckLive(Handles<aclTensorDesc>().Take(desc));
   });
 }
 
@@ -149,25 +115,21 @@ int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
 }
 
 aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
-  return Guarded(__func__, [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+  return With(__func__, desc, [&](const aclTensorDesc& found) -> Status {
     if (dimSize == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "dimSize is null");
-    if (index >= found->dims.size()) {
+    if (index >= found.dims.size()) {
       return Error(ACL_ERROR_INVALID_PARAM, "index is {}, but the tensor has {} axes", index,
-                   found->dims.size());
+                   found.dims.size());
     }
-    *dimSize = found->dims[index];
+    *dimSize = found.dims[index];
     return {};
   });
 }
 
 void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
-  Guarded(__func__, [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+  With(__func__, desc, [&](aclTensorDesc& found) -> Status {
     if (name == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "name is null");
-    found->name = name;
+    found.name = name;
     return {};
   });
 }
