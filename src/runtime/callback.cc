@@ -130,9 +130,7 @@ base::Status Deliver(const Subscription& subscription, std::list<Callback>& call
 base::Status TakeCallback(Inbox& inbox, SteadyTime deadline, Callback* callback) {
   std::unique_lock lock(inbox.mutex);
   const auto something = [&] { return !inbox.callbacks.empty() || inbox.streams == 0; };
-  if (deadline == SteadyTime::max()) {
-    inbox.arrived.wait(lock, something);
-  } else if (!inbox.arrived.wait_until(lock, deadline, something)) {
+  if (!WaitUntil(inbox.arrived, lock, deadline, something)) {
     return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "no callback came within the timeout");
   }
   if (inbox.callbacks.empty()) {

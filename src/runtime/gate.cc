@@ -54,13 +54,8 @@ bool Gate::WaitUntil(SteadyTime deadline) {
   if (is_open()) return true;
   Demand();
   std::unique_lock lock(mutex_);
-  const auto open = [this] { return open_.load(std::memory_order_relaxed); };
-  // No wait_until(max): some standard libraries overflow when they convert it.
-  if (deadline == SteadyTime::max()) {
-    opened_.wait(lock, open);
-    return true;
-  }
-  return opened_.wait_until(lock, deadline, open);
+  return runtime::WaitUntil(opened_, lock, deadline,
+                            [this] { return open_.load(std::memory_order_relaxed); });
 }
 
 void Gate::Listen(std::weak_ptr<GateListener> listener) {
