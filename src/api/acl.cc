@@ -53,12 +53,8 @@ void RegisterLeakCounters() {
   CountHandles<aclOpExecutor>("executors");
   CountHandles<aclopAttr>("operator attributes");
   CountHandles<aclopHandle>("operator handles");
-  rt::RegisterLeakCounter("data buffers", [] {
-    return rt::LeakCount{portacl::api::DataBuffers().size(), 0};
-  });
-  rt::RegisterLeakCounter("tensor descriptions", [] {
-    return rt::LeakCount{portacl::api::TensorDescs().size(), 0};
-  });
+  CountHandles<aclDataBuffer>("data buffers");
+  CountHandles<aclTensorDesc>("tensor descriptions");
 }
 
 }  // namespace
@@ -66,7 +62,7 @@ void RegisterLeakCounters() {
 extern "C" {
 
 aclError aclInit(const char* configPath) {
-  const aclError code = Guarded("aclInit", [&]() -> Status {
+  const aclError code = Guarded(__func__, [&]() -> Status {
     const auto lock = LockLife();
     if (life == Life::kInitialized) {
       return rt::Error(ACL_ERROR_REPEAT_INITIALIZE, "called a second time without aclFinalize");
@@ -81,7 +77,7 @@ aclError aclInit(const char* configPath) {
 }
 
 aclError aclFinalize() {
-  return Guarded("aclFinalize", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     auto lock = LockLife();
     PORTACL_RETURN_IF_ERROR(CheckNotFinalized());
     lock.unlock();  // places of leaks take the loader's lock, as in guard mode's messages
@@ -101,7 +97,7 @@ aclError aclFinalizeReference(uint64_t* count) {
 }
 
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
-  return Guarded("aclrtGetVersion", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (majorVersion == nullptr || minorVersion == nullptr || patchVersion == nullptr) {
       return rt::InvalidParam("one of the three pointers is null");
     }

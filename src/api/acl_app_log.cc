@@ -35,8 +35,7 @@ extern "C" {
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line,
                const char* fmt, ...) {
   const base::LogLevel level = ToLogLevel(RawValue(logLevel));
-  if (fmt == nullptr ||
-      !GuardedValue("aclAppLog", false, [&] { return base::LogEnabled(level); })) {
+  if (fmt == nullptr || !GuardedValue(__func__, false, [&] { return base::LogEnabled(level); })) {
     return;
   }
   std::array<char, 1024> text;  // longer messages are cut
@@ -44,7 +43,7 @@ void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_
   va_start(arguments, fmt);
   std::vsnprintf(text.data(), text.size(), fmt, arguments);
   va_end(arguments);
-  GuardedValue("aclAppLog", 0, [&] {
+  GuardedValue(__func__, 0, [&] {
     base::Log(level, fmt::format("[app] {}:{} {}: {}", file != nullptr ? file : "?", line,
                                  func != nullptr ? func : "?", text.data()));
     return 0;

@@ -21,7 +21,7 @@ constexpr std::array<aclCannAttr, 2> kAttributes{ACL_CANN_ATTR_INF_NAN, ACL_CANN
 extern "C" {
 
 aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t* value) {
-  return Guarded("aclGetCannAttribute", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::Error(ACL_ERROR_INVALID_PARAM, "value is null");
     switch (RawValue(cannAttr)) {
       case ACL_CANN_ATTR_INF_NAN:
@@ -39,7 +39,7 @@ aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t* value) {
 }
 
 aclError aclGetCannAttributeList(const aclCannAttr** cannAttrList, size_t* num) {
-  return Guarded("aclGetCannAttributeList", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (cannAttrList == nullptr || num == nullptr) {
       return rt::Error(ACL_ERROR_INVALID_PARAM, "{} is null",
                        cannAttrList == nullptr ? "cannAttrList" : "num");
@@ -51,7 +51,7 @@ aclError aclGetCannAttributeList(const aclCannAttr** cannAttrList, size_t* num) 
 }
 
 aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t* value) {
-  return Guarded("aclGetDeviceCapability", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::Error(ACL_ERROR_INVALID_PARAM, "value is null");
     const auto device = static_cast<int32_t>(deviceId);
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(device));
@@ -73,7 +73,7 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
 }
 
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
-  return Guarded("aclsysGetCANNVersion", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (version == nullptr) return rt::Error(ACL_ERROR_INVALID_PARAM, "version is null");
     return rt::Error(
         ACL_ERROR_INVALID_FILE,

@@ -5,73 +5,42 @@
 #include "acl/acl_base.h"
 #include "api/handles.h"
 #include "api/shim.h"
-#include "runtime/error.h"
 
-using portacl::api::DataBuffers;
+using portacl::api::Ask;
+using portacl::api::CheckLive;
 using portacl::api::Guarded;
+using portacl::api::Handles;
+using portacl::api::With;
 using portacl::base::Status;
-using portacl::runtime::Error;
-
-namespace portacl::api {
-
-base::HandleTable<aclDataBuffer>& DataBuffers() {
-  static constinit base::Immortal<base::HandleTable<aclDataBuffer>> table;
-  return table.Get();
-}
-
-}  // namespace portacl::api
-
-namespace {
-
-Status CheckBuffer(const std::shared_ptr<aclDataBuffer>& buffer) {
-  if (buffer != nullptr) return {};
-  return Error(ACL_ERROR_INVALID_PARAM, "dataBuffer is null or no live data buffer");
-}
-
-// Looks a data buffer up for a query whose answer for a bad handle is `fallback`.
-template <class T, class Function>
-T AskBuffer(const char* function, const aclDataBuffer* buffer, T fallback, Function&& question) {
-  T answer = fallback;
-  Guarded(function, [&]() -> Status {
-    const auto found = DataBuffers().Find(buffer);
-    PORTACL_RETURN_IF_ERROR(CheckBuffer(found));
-    answer = question(*found);
-    return {};
-  });
-  return answer;
-}
-
-}  // namespace
 
 extern "C" {
 
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
   aclDataBuffer* handle = nullptr;
-  Guarded("aclCreateDataBuffer", [&]() -> Status {
-    handle = DataBuffers().Add(std::make_shared<aclDataBuffer>(aclDataBuffer{data, size}));
+  Guarded(__func__, [&]() -> Status {
+    handle =
+        Handles<aclDataBuffer>().Add(std::make_shared<aclDataBuffer>(aclDataBuffer{data, size}));
     return {};
   });
   return handle;
 }
 
 aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
-  return Guarded("aclDestroyDataBuffer", [&]() -> Status {
-    return dataBuffer == nullptr ? Status() : CheckBuffer(DataBuffers().Take(dataBuffer));
+  return Guarded(__func__, [&]() -> Status {
+    return dataBuffer == nullptr ? Status() : CheckLive(Handles<aclDataBuffer>().Take(dataBuffer));
   });
 }
 
 aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size) {
-  return Guarded("aclUpdateDataBuffer", [&]() -> Status {
-    const auto found = DataBuffers().Find(dataBuffer);
-    PORTACL_RETURN_IF_ERROR(CheckBuffer(found));
-    *found = {data, size};
+  return With(__func__, dataBuffer, [&](aclDataBuffer& found) -> Status {
+    found = {data, size};
     return {};
   });
 }
 
 void* aclGetDataBufferAddr(const aclDataBuffer* dataBuffer) {
-  return AskBuffer<void*>("aclGetDataBufferAddr", dataBuffer, nullptr,
-                          [](const aclDataBuffer& found) { return found.data; });
+  return Ask(__func__, dataBuffer, static_cast<void*>(nullptr),
+             [](const aclDataBuffer& found) { return found.data; });
 }
 
 uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
@@ -79,8 +48,8 @@ uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
 }
 
 size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) {
-  return AskBuffer<size_t>("aclGetDataBufferSizeV2", dataBuffer, 0,
-                           [](const aclDataBuffer& found) { return found.size; });
+  return Ask(__func__, dataBuffer, size_t{0},
+             [](const aclDataBuffer& found) { return found.size; });
 }
 
 }  // extern "C"

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "runtime/capture.h"
 #include "runtime/error.h"
+#include "runtime/guard_stack.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;
@@ -35,7 +36,7 @@ Status CheckMode(int32_t mode) {
 extern "C" {
 
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
-  return Guarded("aclmdlRICaptureBegin", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckMode(RawValue(mode)));
     return rt::BeginCapture(stream, static_cast<rt::CaptureMode>(RawValue(mode)));
   });
@@ -43,7 +44,7 @@ aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
 
 aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status,
                                 aclmdlRI* modelRI) {
-  return Guarded("aclmdlRICaptureGetInfo", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (status == nullptr) return rt::InvalidParam("status is null");
     rt::CaptureState state = rt::CaptureState::kNone;
     PORTACL_RETURN_IF_ERROR(rt::GetCaptureInfo(stream, &state, modelRI));
@@ -53,11 +54,11 @@ aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* statu
 }
 
 aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
-  return Guarded("aclmdlRICaptureEnd", [&] { return rt::EndCapture(stream, modelRI); });
+  return Guarded(__func__, [&] { return rt::EndCapture(stream, modelRI); });
 }
 
 aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
-  return Guarded("aclmdlRICaptureThreadExchangeMode", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (mode == nullptr) return rt::InvalidParam("mode is null");
     PORTACL_RETURN_IF_ERROR(CheckMode(RawValue(*mode)));
     const auto before = rt::ExchangeCaptureMode(static_cast<rt::CaptureMode>(RawValue(*mode)));
@@ -67,15 +68,15 @@ aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
 }
 
 aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
-  return Guarded("aclmdlRIExecuteAsync", [&] { return rt::ReplayGraph(modelRI, stream); });
+  return Guarded(__func__, [&] { return rt::ReplayGraph(modelRI, stream); });
 }
 
 aclError aclmdlRIDestroy(aclmdlRI modelRI) {
-  return Guarded("aclmdlRIDestroy", [&] { return rt::DestroyGraph(modelRI); });
+  return Guarded(__func__, [&] { return rt::DestroyGraph(modelRI); });
 }
 
 aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {
-  return Guarded("aclmdlRIDebugPrint", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     std::string lines;
     std::string json;
     PORTACL_RETURN_IF_ERROR(rt::DescribeGraph(modelRI, &lines, &json));
@@ -85,44 +86,40 @@ aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {
 }
 
 aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path) {
-  return Guarded("aclmdlRIDebugJsonPrint", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (path == nullptr) return rt::InvalidParam("path is null");
     std::string lines;
     std::string json;
     PORTACL_RETURN_IF_ERROR(rt::DescribeGraph(modelRI, &lines, &json));
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    const bool written =
-        file >= 0 && write(file, json.data(), json.size()) == static_cast<ssize_t>(json.size());
+    const bool written = file >= 0 && rt::WriteAll(file, json);
     if (file >= 0 && close(file) == 0 && written) return {};
     return rt::Error(ACL_ERROR_WRITE_FILE, "path is {}, which cannot be written", path);
   });
 }
 
 aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
-  return Guarded("aclmdlRICaptureTaskGrpBegin", [&] { return rt::BeginTaskGroup(stream); });
+  return Guarded(__func__, [&] { return rt::BeginTaskGroup(stream); });
 }
 
 aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* handle) {
-  return Guarded("aclmdlRICaptureTaskGrpEnd", [&] { return rt::EndTaskGroup(stream, handle); });
+  return Guarded(__func__, [&] { return rt::EndTaskGroup(stream, handle); });
 }
 
 aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle) {
-  return Guarded("aclmdlRICaptureTaskUpdateBegin",
-                 [&] { return rt::BeginTaskUpdate(stream, handle); });
+  return Guarded(__func__, [&] { return rt::BeginTaskUpdate(stream, handle); });
 }
 
 aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
-  return Guarded("aclmdlRICaptureTaskUpdateEnd", [&] { return rt::EndTaskUpdate(stream); });
+  return Guarded(__func__, [&] { return rt::EndTaskUpdate(stream); });
 }
 
-aclError aclmdlInitDump() { return Unsupported("aclmdlInitDump", "there are no dumps of tensors"); }
+aclError aclmdlInitDump() { return Unsupported(__func__, "there are no dumps of tensors"); }
 
 aclError aclmdlSetDump(const char*) {
-  return Unsupported("aclmdlSetDump", "there are no dumps of tensors");
+  return Unsupported(__func__, "there are no dumps of tensors");
 }
 
-aclError aclmdlFinalizeDump() {
-  return Unsupported("aclmdlFinalizeDump", "there are no dumps of tensors");
-}
+aclError aclmdlFinalizeDump() { return Unsupported(__func__, "there are no dumps of tensors"); }
 
 }  // extern "C"

@@ -16,6 +16,7 @@
 #include "api/acl_op_registry.h"
 #include "api/shim.h"
 #include "api/tensor_handles.h"
+#include "base/checked.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/profile_rules.h"
@@ -54,7 +55,7 @@ Status ReadDescs(const Refusals& refusals, const Side& side, size_t count,
     if (descs[i] == nullptr) {
       return refusals.Refuse(Rule::kNull, "{}Desc[{}] is null", side.name, i);
     }
-    const auto found = TensorDescs().Find(descs[i]);
+    const auto found = Handles<aclTensorDesc>().Find(descs[i]);
     if (found == nullptr) {
       return refusals.Refuse(side.rule, "{}Desc[{}] is not a live handle", side.name, i);
     }
@@ -177,22 +178,21 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
     if (buffers[i] == nullptr) {
       return refusals.Refuse(Rule::kNull, "{}s[{}] is null", side.name, i);
     }
-    const auto buffer = DataBuffers().Find(buffers[i]);
+    const auto buffer = Handles<aclDataBuffer>().Find(buffers[i]);
     if (buffer == nullptr) {
       return refusals.Refuse(side.rule, "{}s[{}] is not a live handle", side.name, i);
     }
     const int64_t elements = first[i].NumElements();
     const int64_t size = base::DTypeSize(first[i].dtype);
-    if (elements < 0 ||
-        (descs[i].constant.empty() &&
-         static_cast<uint64_t>(elements) > buffer->size / static_cast<uint64_t>(size))) {
+    int64_t bytes = 0;
+    if (elements < 0 || !base::CheckedMul(elements, size, &bytes) ||
+        (descs[i].constant.empty() && static_cast<uint64_t>(bytes) > buffer->size)) {
       return refusals.Refuse(
           side.rule, "{}s[{}] has {} bytes, but the shape {} of {} needs {} times {}", side.name, i,
           buffer->size, first[i].shape.ToString(), base::DTypeName(first[i].dtype), elements, size);
     }
     PORTACL_RETURN_IF_ERROR(PlaceTensor(refusals, side, i, descs[i], *buffer,
-                                        static_cast<size_t>(elements * size), &first[i].data,
-                                        kept));
+                                        static_cast<size_t>(bytes), &first[i].data, kept));
   }
   return {};
 }

@@ -49,7 +49,7 @@ Status FindBytes(const Refusals& refusals, const char* name, size_t index,
     if (inputs[index] == nullptr) {
       return refusals.Refuse(Rule::kNull, "inputs[{}] is null", index);
     }
-    const auto buffer = DataBuffers().Find(inputs[index]);
+    const auto buffer = Handles<aclDataBuffer>().Find(inputs[index]);
     if (buffer == nullptr) {
       return refusals.Refuse(Rule::kInput, "inputs[{}] is not a live handle", index);
     }

@@ -31,7 +31,7 @@ Status CheckOption(int32_t option) {
 extern "C" {
 
 aclError aclSetCompileopt(aclCompileOpt opt, const char* value) {
-  return Guarded("aclSetCompileopt", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckOption(RawValue(opt)));
     if (value == nullptr) return rt::Error(ACL_ERROR_INVALID_PARAM, "value is null");
     rt::SetCompileOption(RawValue(opt), value);
@@ -40,13 +40,13 @@ aclError aclSetCompileopt(aclCompileOpt opt, const char* value) {
 }
 
 size_t aclGetCompileoptSize(aclCompileOpt opt) {
-  return GuardedValue<size_t>("aclGetCompileoptSize", 0, [&]() -> size_t {
+  return GuardedValue<size_t>(__func__, 0, [&]() -> size_t {
     return CheckOption(RawValue(opt)).ok() ? rt::CompileOption(RawValue(opt)).size() + 1 : 0;
   });
 }
 
 aclError aclGetCompileopt(aclCompileOpt opt, char* value, size_t length) {
-  return Guarded("aclGetCompileopt", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckOption(RawValue(opt)));
     if (value == nullptr) return rt::Error(ACL_ERROR_INVALID_PARAM, "value is null");
     const std::string text = rt::CompileOption(RawValue(opt));
@@ -60,7 +60,7 @@ aclError aclGetCompileopt(aclCompileOpt opt, char* value, size_t length) {
 }
 
 aclError aclopSetModelDir(const char* modelDir) {
-  return Guarded("aclopSetModelDir", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (modelDir == nullptr) return rt::Error(ACL_ERROR_INVALID_PARAM, "modelDir is null");
     struct stat entry {};
     if (stat(modelDir, &entry) == 0 && S_ISDIR(entry.st_mode)) return {};
@@ -69,18 +69,18 @@ aclError aclopSetModelDir(const char* modelDir) {
 }
 
 aclError aclopStartDumpArgs(uint32_t, const char*) {
-  return Unsupported("aclopStartDumpArgs", "there are no dumps of arguments");
+  return Unsupported(__func__, "there are no dumps of arguments");
 }
 
 aclError aclopStopDumpArgs(uint32_t) {
-  return Unsupported("aclopStopDumpArgs", "there are no dumps of arguments");
+  return Unsupported(__func__, "there are no dumps of arguments");
 }
 
 aclError aclGenGraphAndDumpForOp(const char*, int, const aclTensorDesc* const[],
                                  const aclDataBuffer* const[], int, const aclTensorDesc* const[],
                                  aclDataBuffer* const[], const aclopAttr*, aclopEngineType,
                                  const char*, const aclGraphDumpOption*) {
-  return Unsupported("aclGenGraphAndDumpForOp", "operators have no graphs");
+  return Unsupported(__func__, "operators have no graphs");
 }
 
 }  // extern "C"

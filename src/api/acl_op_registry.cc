@@ -169,10 +169,7 @@ constexpr const char* kChannelLast = "channel_last";
 
 constexpr ops::Traits GridSampleTraits(int axes) {
   return {.axes = axes,
-          .dtypes = {.atlas_a2 = "FLOAT FLOAT16 BF16",
-                     .atlas_training = "FLOAT FLOAT16",
-                     .ascend_950 = "FLOAT FLOAT16 BF16",
-                     .open = "FLOAT FLOAT16 BF16 DOUBLE"},
+          .dtypes = ops::kFloatsOn950,
           .formats = axes == 2 ? "ND NCHW" : "ND NCDHW",
           .formats_may_differ = true};
 }

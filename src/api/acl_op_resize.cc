@@ -43,9 +43,6 @@ constexpr ops::Traits TraitsOf(int axes, ops::DTypesOfProfiles dtypes) {
           .formats = axes == 1 ? "NCHW NCL ND" : "NCHW ND",
           .formats_may_differ = true};
 }
-constexpr ops::DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
-                                           .atlas_training = "FLOAT FLOAT16",
-                                           .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 constexpr ops::DTypesOfProfiles kGradients = {.atlas_a2 = "FLOAT FLOAT16 BF16 DOUBLE",
                                               .atlas_training = "FLOAT FLOAT16 DOUBLE",
                                               .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -79,12 +76,12 @@ constexpr Parameter kNearestGrad[] = {{Kind::kInput, "grads", "N,C,OH,OW"},
                                       {Kind::kSizes, "original_size", "N,C,H,W", ""},
                                       {Kind::kOutput, "y", "N,C,H,W"}};
 
-constexpr Signature kLinearD = {kResizeD, Op::kUpsampleLinear, TraitsOf(1, kFloats), kLine};
-constexpr Signature kCubicD = {kResizeD, Op::kUpsampleCubic, TraitsOf(2, kFloats), kPlane};
-constexpr Signature kLinearGradD = {kResizeGradD, Op::kUpsampleLinearBackward, TraitsOf(1, kFloats),
-                                    kLineGrad};
-constexpr Signature kCubicGradD = {kResizeGradD, Op::kUpsampleCubicBackward, TraitsOf(2, kFloats),
-                                   kPlaneGrad};
+constexpr Signature kLinearD = {kResizeD, Op::kUpsampleLinear, TraitsOf(1, ops::kFloats), kLine};
+constexpr Signature kCubicD = {kResizeD, Op::kUpsampleCubic, TraitsOf(2, ops::kFloats), kPlane};
+constexpr Signature kLinearGradD = {kResizeGradD, Op::kUpsampleLinearBackward,
+                                    TraitsOf(1, ops::kFloats), kLineGrad};
+constexpr Signature kCubicGradD = {kResizeGradD, Op::kUpsampleCubicBackward,
+                                   TraitsOf(2, ops::kFloats), kPlaneGrad};
 constexpr Signature kNearestCall = {kResize, Op::kUpsampleNearest, TraitsOf(2, kPictures),
                                     kNearestOf};
 constexpr Signature kNearestGradCall = {kResizeGrad, Op::kUpsampleNearestBackward,

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "api/shim.h"
 #include "api/tensor_handles.h"
@@ -11,12 +10,9 @@
 #include "runtime/error.h"
 #include "runtime/marks.h"
 
-// Not synchronised: the interface leaves changes against other uses to the caller.
-struct aclprofConfig {
-  std::vector<uint32_t> devices;
-  uint64_t types = 0;
-};
+struct aclprofConfig {};
 
+// Not synchronised: the interface leaves changes against other uses to the caller.
 struct aclprofStepInfo {
   uint64_t steps = 0;
 };
@@ -78,7 +74,7 @@ aclError WithText(const char* function, void* stamp, Function&& use) {
 extern "C" {
 
 aclError aclprofInit(const char* profilerResultPath, size_t length) {
-  return Guarded("aclprofInit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (profilerResultPath == nullptr || length == 0) {
       return InvalidArgument("profilerResultPath is null or empty");
     }
@@ -87,37 +83,33 @@ aclError aclprofInit(const char* profilerResultPath, size_t length) {
 }
 
 aclError aclprofFinalize() {
-  return Guarded("aclprofFinalize", [] { return Status(); });
+  return Guarded(__func__, [] { return Status(); });
 }
 
 aclError aclprofStart(const aclprofConfig* profilerConfig) {
-  return Guarded("aclprofStart", [&] { return CheckConfig(profilerConfig); });
+  return Guarded(__func__, [&] { return CheckConfig(profilerConfig); });
 }
 
 aclError aclprofStop(const aclprofConfig* profilerConfig) {
-  return Guarded("aclprofStop", [&] { return CheckConfig(profilerConfig); });
+  return Guarded(__func__, [&] { return CheckConfig(profilerConfig); });
 }
 
 aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
-                                   aclprofAicoreMetrics, const aclprofAicoreEvents*,
-                                   uint64_t dataTypeConfig) {
-  constexpr const char* kFunction = "aclprofCreateConfig";
-  return GuardedValue<aclprofConfig*>(kFunction, nullptr, [&]() -> aclprofConfig* {
-    auto config = std::make_shared<aclprofConfig>();
-    config->types = dataTypeConfig;
-    Status status;
-    if (deviceIdList == nullptr && deviceNums > 0) status = InvalidArgument("deviceIdList is null");
-    for (uint32_t i = 0; status.ok() && i < deviceNums; ++i) {
-      status = rt::CheckDevice(static_cast<int32_t>(deviceIdList[i]));
-      config->devices.push_back(deviceIdList[i]);
+                                   aclprofAicoreMetrics, const aclprofAicoreEvents*, uint64_t) {
+  aclprofConfig* handle = nullptr;
+  Guarded(__func__, [&]() -> Status {
+    if (deviceIdList == nullptr && deviceNums > 0) return InvalidArgument("deviceIdList is null");
+    for (uint32_t i = 0; i < deviceNums; ++i) {
+      PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(deviceIdList[i])));
     }
-    Guarded(kFunction, [&] { return status; });  // keeps code and message
-    return status.ok() ? Handles<aclprofConfig>().Add(std::move(config)) : nullptr;
+    handle = Handles<aclprofConfig>().Add(std::make_shared<aclprofConfig>());
+    return {};
   });
+  return handle;
 }
 
 aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
-  return Guarded("aclprofDestroyConfig", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckConfig(profilerConfig));
     Handles<aclprofConfig>().Take(profilerConfig);
     return {};
@@ -125,7 +117,7 @@ aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
 }
 
 aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size_t configLength) {
-  return Guarded("aclprofSetConfig", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const int32_t type = RawValue(configType);
     if (type <= ACL_PROF_ARGS_MIN || type >= ACL_PROF_ARGS_MAX) {
       return InvalidArgument("configType is {}, which is no setting", type);
@@ -136,13 +128,13 @@ aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size
 }
 
 aclprofStepInfo* aclprofCreateStepInfo() {
-  return GuardedValue<aclprofStepInfo*>("aclprofCreateStepInfo", nullptr, [] {
+  return GuardedValue<aclprofStepInfo*>(__func__, nullptr, [] {
     return Handles<aclprofStepInfo>().Add(std::make_shared<aclprofStepInfo>());
   });
 }
 
 void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo) {
-  Guarded("aclprofDestroyStepInfo", [&]() -> Status {
+  Guarded(__func__, [&]() -> Status {
     if (Handles<aclprofStepInfo>().Take(stepinfo) != nullptr) return {};
     return InvalidArgument("stepinfo is null or no live step");
   });
@@ -150,7 +142,7 @@ void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo) {
 
 aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag,
                                  aclrtStream stream) {
-  return Guarded("aclprofGetStepTimestamp", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const auto found = Handles<aclprofStepInfo>().Find(stepInfo);
     if (found == nullptr) return InvalidArgument("stepInfo is null or no live step");
     const int32_t which = RawValue(tag);
@@ -164,20 +156,19 @@ aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag,
 }
 
 void* aclprofCreateStamp() {
-  return GuardedValue<void*>("aclprofCreateStamp", nullptr, []() -> void* {
-    return Handles<Stamp>().Add(std::make_shared<Stamp>());
-  });
+  return GuardedValue<void*>(
+      __func__, nullptr, []() -> void* { return Handles<Stamp>().Add(std::make_shared<Stamp>()); });
 }
 
 void aclprofDestroyStamp(void* stamp) {
-  Guarded("aclprofDestroyStamp", [&]() -> Status {
+  Guarded(__func__, [&]() -> Status {
     if (Handles<Stamp>().Take(stamp) != nullptr) return {};
     return InvalidArgument("stamp is null or no live stamp");
   });
 }
 
 aclError aclprofSetStampTraceMessage(void* stamp, const char* msg, uint32_t msgLen) {
-  return Guarded("aclprofSetStampTraceMessage", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     std::shared_ptr<Stamp> found;
     PORTACL_RETURN_IF_ERROR(FindStamp(stamp, &found));
     return ReadText(msg, msgLen, &found->text);
@@ -185,11 +176,11 @@ aclError aclprofSetStampTraceMessage(void* stamp, const char* msg, uint32_t msgL
 }
 
 aclError aclprofMark(void* stamp) {
-  return WithText("aclprofMark", stamp, [](const std::string& text) { rt::Mark(text); });
+  return WithText(__func__, stamp, [](const std::string& text) { rt::Mark(text); });
 }
 
 aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream) {
-  return Guarded("aclprofMarkEx", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     std::string text;
     PORTACL_RETURN_IF_ERROR(ReadText(msg, msgLen, &text));
     return rt::MarkStream(text, stream);
@@ -197,18 +188,18 @@ aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream) {
 }
 
 aclError aclprofPush(void* stamp) {
-  return WithText("aclprofPush", stamp, [](const std::string& text) { rt::PushRange(text); });
+  return WithText(__func__, stamp, [](const std::string& text) { rt::PushRange(text); });
 }
 
 aclError aclprofPop() {
-  return Guarded("aclprofPop", []() -> Status {
+  return Guarded(__func__, []() -> Status {
     if (rt::PopRange()) return {};
     return InvalidArgument("this thread has no open range: aclprofPush comes first");
   });
 }
 
 aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
-  return Guarded("aclprofRangeStart", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (rangeId == nullptr) return InvalidArgument("rangeId is null");
     std::shared_ptr<Stamp> found;
     PORTACL_RETURN_IF_ERROR(FindStamp(stamp, &found));
@@ -218,7 +209,7 @@ aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
 }
 
 aclError aclprofRangeStop(uint32_t rangeId) {
-  return Guarded("aclprofRangeStop", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (rt::StopRange(rangeId)) return {};
     return InvalidArgument("rangeId is {}, which is no open range", rangeId);
   });

@@ -111,7 +111,7 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMax, void** srcs, size_t* siz
                           size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
                           size_t numAttrs, size_t* failIdx) {
   const Batch batch{dsts, destMax, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs};
-  return RunBatch("aclrtMemcpyBatch", batch, failIdx,
+  return RunBatch(__func__, batch, failIdx,
                   [](const std::vector<rt::CopyRequest>& requests) -> Status {
                     for (const rt::CopyRequest& request : requests) {
                       PORTACL_RETURN_IF_ERROR(rt::Copy(request));
@@ -124,10 +124,9 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMax, void** srcs, size_t
                                size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
                                size_t numAttrs, size_t* failIdx, aclrtStream stream) {
   const Batch batch{dsts, destMax, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs};
-  return RunBatch("aclrtMemcpyBatchAsync", batch, failIdx,
-                  [stream](const std::vector<rt::CopyRequest>& requests) {
-                    return rt::CopyAllAsync(requests, stream);
-                  });
+  return RunBatch(__func__, batch, failIdx, [stream](const std::vector<rt::CopyRequest>& requests) {
+    return rt::CopyAllAsync(requests, stream);
+  });
 }
 
 }  // extern "C"

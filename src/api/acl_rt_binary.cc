@@ -8,15 +8,15 @@ extern "C" {
 
 aclError aclrtBinaryLoadFromData(const void*, size_t, const aclrtBinaryLoadOptions*,
                                  aclrtBinHandle*) {
-  return Unsupported("aclrtBinaryLoadFromData", "a CPU cannot run compiled device code");
+  return Unsupported(__func__, "a CPU cannot run compiled device code");
 }
 
 aclError aclrtBinaryGetFunction(const aclrtBinHandle, const char*, aclrtFuncHandle*) {
-  return Unsupported("aclrtBinaryGetFunction", "a CPU cannot run compiled device code");
+  return Unsupported(__func__, "a CPU cannot run compiled device code");
 }
 
 aclError aclrtGetFunctionAddr(aclrtFuncHandle, void**, void**) {
-  return Unsupported("aclrtGetFunctionAddr", "a CPU cannot run compiled device code");
+  return Unsupported(__func__, "a CPU cannot run compiled device code");
 }
 
 }  // extern "C"

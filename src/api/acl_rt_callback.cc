@@ -13,16 +13,16 @@ using portacl::base::Status;
 extern "C" {
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return Guarded("aclrtSubscribeReport", [&] { return rt::SubscribeReport(threadId, stream); });
+  return Guarded(__func__, [&] { return rt::SubscribeReport(threadId, stream); });
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return Guarded("aclrtUnSubscribeReport", [&] { return rt::UnsubscribeReport(threadId, stream); });
+  return Guarded(__func__, [&] { return rt::UnsubscribeReport(threadId, stream); });
 }
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
                              aclrtStream stream) {
-  return Guarded("aclrtLaunchCallback", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const int32_t type = RawValue(blockType);
     if (type != ACL_CALLBACK_BLOCK && type != ACL_CALLBACK_NO_BLOCK) {
       return rt::InvalidParam(
@@ -35,16 +35,14 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBloc
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
-  return Guarded("aclrtProcessReport", [&]() -> Status {
-    if (timeout < -1) {
-      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-    }
+  return Guarded(__func__, [&]() -> Status {
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return rt::ProcessReport(rt::DeadlineAfter(timeout));
   });
 }
 
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
-  return Guarded("aclrtLaunchHostFunc", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (fn == nullptr) return rt::InvalidParam("fn is null");
     rt::Work work;
     work.name = "host function";

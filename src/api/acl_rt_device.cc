@@ -9,27 +9,18 @@ using portacl::api::Guarded;
 using portacl::api::Question;
 using portacl::base::Status;
 
-namespace {
-
-Status CheckTimeout(int32_t timeout) {
-  if (timeout >= -1) return {};
-  return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-}
-
-}  // namespace
-
 extern "C" {
 
 aclError aclrtSetDevice(int32_t deviceId) {
-  return Guarded("aclrtSetDevice", [&] { return rt::SetDevice(deviceId); });
+  return Guarded(__func__, [&] { return rt::SetDevice(deviceId); });
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
-  return Guarded("aclrtResetDevice", [&] { return rt::ResetDevice(deviceId); });
+  return Guarded(__func__, [&] { return rt::ResetDevice(deviceId); });
 }
 
 aclError aclrtResetDeviceForce(int32_t deviceId) {
-  return Guarded("aclrtResetDeviceForce", [&] { return rt::ResetDeviceForce(deviceId); });
+  return Guarded(__func__, [&] { return rt::ResetDeviceForce(deviceId); });
 }
 
 aclError aclrtGetDevice(int32_t* deviceId) {
@@ -43,7 +34,7 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
-  return Guarded("aclrtGetDeviceCount", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (count == nullptr) return rt::InvalidParam("count is null");
     *count = static_cast<uint32_t>(rt::DeviceCount());
     return {};
@@ -51,7 +42,7 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
 }
 
 aclError aclrtGetRunMode(aclrtRunMode* runMode) {
-  return Guarded("aclrtGetRunMode", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (runMode == nullptr) return rt::InvalidParam("runMode is null");
     *runMode = ACL_HOST;
     return {};
@@ -59,31 +50,30 @@ aclError aclrtGetRunMode(aclrtRunMode* runMode) {
 }
 
 aclError aclrtSynchronizeDevice() {
-  return Guarded("aclrtSynchronizeDevice",
-                 [] { return rt::SynchronizeDevice(rt::DeadlineAfter(-1)); });
+  return Guarded(__func__, [] { return rt::SynchronizeDevice(rt::DeadlineAfter(-1)); });
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-  return Guarded("aclrtSynchronizeDeviceWithTimeout", [&]() -> Status {
-    PORTACL_RETURN_IF_ERROR(CheckTimeout(timeout));
+  return Guarded(__func__, [&]() -> Status {
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return rt::SynchronizeDevice(rt::DeadlineAfter(timeout));
   });
 }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
-  return Guarded("aclrtCreateContext", [&] { return rt::CreateContext(deviceId, context); });
+  return Guarded(__func__, [&] { return rt::CreateContext(deviceId, context); });
 }
 
 aclError aclrtDestroyContext(aclrtContext context) {
-  return Guarded("aclrtDestroyContext", [&] { return rt::DestroyContext(context); });
+  return Guarded(__func__, [&] { return rt::DestroyContext(context); });
 }
 
 aclError aclrtSetCurrentContext(aclrtContext context) {
-  return Guarded("aclrtSetCurrentContext", [&] { return rt::SetCurrentContext(context); });
+  return Guarded(__func__, [&] { return rt::SetCurrentContext(context); });
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  return Guarded("aclrtGetCurrentContext", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (context == nullptr) return rt::InvalidParam("context is null");
     rt::Context* current = nullptr;
     PORTACL_RETURN_IF_ERROR(rt::CurrentContext(&current));

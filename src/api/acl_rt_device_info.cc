@@ -77,7 +77,7 @@ Status DeviceInfo(int32_t device, int32_t attr, int64_t* value) {
 extern "C" {
 
 aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* logicDevId) {
-  return Guarded("aclrtGetLogicDevIdByUserDevId", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (logicDevId == nullptr) return rt::InvalidParam("logicDevId is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(userDevid));
     *logicDevId = userDevid;
@@ -86,7 +86,7 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* logicDe
 }
 
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value) {
-  return Guarded("aclrtGetDeviceInfo", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(static_cast<int32_t>(deviceId)));
     return DeviceInfo(static_cast<int32_t>(deviceId), RawValue(attr), value);
@@ -94,7 +94,7 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value
 }
 
 aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid) {
-  return Guarded("aclrtDeviceGetUuid", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (uuid == nullptr) return rt::InvalidParam("uuid is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     const std::string name = MachineName();
@@ -107,7 +107,7 @@ aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid) {
 }
 
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
-  return Guarded("aclrtGetPrimaryCtxState", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (active == nullptr) return rt::InvalidParam("active is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     if (flags != nullptr) *flags = 0;
@@ -117,7 +117,7 @@ aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* act
 }
 
 aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* utilizationInfo) {
-  return Guarded("aclrtGetDeviceUtilizationRate", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (utilizationInfo == nullptr) return rt::InvalidParam("utilizationInfo is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     const rt::DeviceMemoryUse use = rt::GetDeviceMemoryUse(deviceId);
@@ -131,8 +131,8 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* u
 // Programs choose code by this name, so each profile answers like a processor that it stands for.
 const char* aclrtGetSocName() {
   using portacl::ops::Profile;
-  const Profile profile = GuardedValue("aclrtGetSocName", Profile::kAtlasA2,
-                                       [] { return portacl::ops::CurrentProfile(); });
+  const Profile profile =
+      GuardedValue(__func__, Profile::kAtlasA2, [] { return portacl::ops::CurrentProfile(); });
   switch (profile) {
     case Profile::kAtlasA2:
     case Profile::kOpen:  // programs refuse names that they do not know

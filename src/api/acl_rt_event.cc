@@ -32,31 +32,31 @@ aclError Query(aclrtEvent event, Answer* status, Status (*ask)(void*, bool*), An
 extern "C" {
 
 aclError aclrtCreateEvent(aclrtEvent* event) {
-  return Guarded("aclrtCreateEvent", [&] { return rt::CreateEvent(kAllFlags, event); });
+  return Guarded(__func__, [&] { return rt::CreateEvent(kAllFlags, event); });
 }
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-  return Guarded("aclrtCreateEventWithFlag", [&] { return rt::CreateEvent(flag, event); });
+  return Guarded(__func__, [&] { return rt::CreateEvent(flag, event); });
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
-  return Guarded("aclrtCreateEventExWithFlag", [&] { return rt::CreateEvent(flag, event); });
+  return Guarded(__func__, [&] { return rt::CreateEvent(flag, event); });
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
-  return Guarded("aclrtDestroyEvent", [&] { return rt::DestroyEvent(event); });
+  return Guarded(__func__, [&] { return rt::DestroyEvent(event); });
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
-  return Guarded("aclrtRecordEvent", [&] { return rt::RecordEvent(event, stream); });
+  return Guarded(__func__, [&] { return rt::RecordEvent(event, stream); });
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
-  return Guarded("aclrtResetEvent", [&] { return rt::ResetEvent(event, stream); });
+  return Guarded(__func__, [&] { return rt::ResetEvent(event, stream); });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return Guarded("aclrtStreamWaitEvent", [&] { return rt::StreamWaitEvent(stream, event); });
+  return Guarded(__func__, [&] { return rt::StreamWaitEvent(stream, event); });
 }
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
@@ -75,26 +75,22 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
-  return Guarded("aclrtSynchronizeEvent",
-                 [&] { return rt::SynchronizeEvent(event, rt::DeadlineAfter(-1)); });
+  return Guarded(__func__, [&] { return rt::SynchronizeEvent(event, rt::DeadlineAfter(-1)); });
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
-  return Guarded("aclrtSynchronizeEventWithTimeout", [&]() -> Status {
-    if (timeout < -1) {
-      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-    }
+  return Guarded(__func__, [&]() -> Status {
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
     return rt::SynchronizeEvent(event, rt::DeadlineAfter(timeout));
   });
 }
 
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
-  return Guarded("aclrtEventElapsedTime",
-                 [&] { return rt::EventElapsedTime(startEvent, endEvent, ms); });
+  return Guarded(__func__, [&] { return rt::EventElapsedTime(startEvent, endEvent, ms); });
 }
 
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
-  return Guarded("aclrtEventGetTimestamp", [&] { return rt::EventTimestamp(event, timestamp); });
+  return Guarded(__func__, [&] { return rt::EventTimestamp(event, timestamp); });
 }
 
 }  // extern "C"

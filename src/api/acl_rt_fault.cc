@@ -17,11 +17,11 @@ extern "C" {
 
 // Nothing that runs can be stopped from outside, so there is nothing that a timeout would end.
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t) {
-  return Guarded("aclrtDeviceTaskAbort", [&] { return rt::AbortDevice(deviceId); });
+  return Guarded(__func__, [&] { return rt::AbortDevice(deviceId); });
 }
 
 aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo*, size_t, size_t* retSize) {
-  return Guarded("aclrtGetMemUceInfo", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (retSize == nullptr) return rt::InvalidParam("retSize is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     *retSize = 0;
@@ -30,11 +30,11 @@ aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo*, size_t, size_t* 
 }
 
 aclError aclrtMemUceRepair(int32_t, aclrtMemUceInfo*, size_t) {
-  return Unsupported("aclrtMemUceRepair", "device memory is the machine's, which repairs itself");
+  return Unsupported(__func__, "device memory is the machine's, which repairs itself");
 }
 
 aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo* errorInfo) {
-  return Guarded("aclrtGetErrorVerbose", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (errorInfo == nullptr) return rt::InvalidParam("errorInfo is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     *errorInfo = {};
@@ -44,7 +44,7 @@ aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo* errorInfo) {
 }
 
 aclError aclrtRepairError(int32_t, const aclrtErrorInfo*) {
-  return Unsupported("aclrtRepairError", "a device has no faults to repair");
+  return Unsupported(__func__, "a device has no faults to repair");
 }
 
 }  // extern "C"

@@ -14,7 +14,7 @@ using portacl::base::Status;
 extern "C" {
 
 aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
-  return Guarded("aclrtHostRegister", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (devPtr == nullptr) return rt::InvalidParam("devPtr is null");
     if (RawValue(type) != ACL_HOST_REGISTER_MAPPED) {
       return rt::InvalidParam("type is {}, wanted ACL_HOST_REGISTER_MAPPED (0)", RawValue(type));
@@ -26,7 +26,7 @@ aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
 }
 
 aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
-  return Guarded("aclrtHostRegisterV2", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0) {
       return rt::InvalidParam(
           "flag is {:#x}, wanted one or both of ACL_HOST_REG_MAPPED (0x2), "
@@ -38,7 +38,7 @@ aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
 }
 
 aclError aclrtHostUnregister(void* ptr) {
-  return Guarded("aclrtHostUnregister", [&] { return rt::UnregisterHost(ptr); });
+  return Guarded(__func__, [&] { return rt::UnregisterHost(ptr); });
 }
 
 }  // extern "C"

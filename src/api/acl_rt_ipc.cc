@@ -7,27 +7,27 @@ using portacl::api::Unsupported;
 extern "C" {
 
 aclError aclrtIpcMemGetExportKey(void*, size_t, char*, size_t, uint64_t) {
-  return Unsupported("aclrtIpcMemGetExportKey", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 aclError aclrtIpcMemSetImportPid(const char*, int32_t*, size_t) {
-  return Unsupported("aclrtIpcMemSetImportPid", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 aclError aclrtIpcMemImportByKey(void**, const char*, uint64_t) {
-  return Unsupported("aclrtIpcMemImportByKey", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 aclError aclrtIpcMemClose(const char*) {
-  return Unsupported("aclrtIpcMemClose", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 aclError aclrtIpcGetEventHandle(aclrtEvent, aclrtIpcEventHandle*) {
-  return Unsupported("aclrtIpcGetEventHandle", "events are not shared between processes");
+  return Unsupported(__func__, "events are not shared between processes");
 }
 
 aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle, aclrtEvent*) {
-  return Unsupported("aclrtIpcOpenEventHandle", "events are not shared between processes");
+  return Unsupported(__func__, "events are not shared between processes");
 }
 
 }  // extern "C"

@@ -1,6 +1,4 @@
 // acl_rt_device.h, acl_rt_stream.h: limits of devices, streams and threads.
-#include <memory>
-
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"
@@ -36,7 +34,7 @@ void ResetLimits(rt::Stream& stream) {
 extern "C" {
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
-  return Guarded("aclrtSetDeviceResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     PORTACL_RETURN_IF_ERROR(CheckLimit(RawValue(type), value));
     rt::SetDeviceCores(deviceId, RawValue(type), value);
@@ -45,7 +43,7 @@ aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 }
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
-  return Guarded("aclrtGetDeviceResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
@@ -55,7 +53,7 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 }
 
 aclError aclrtResetDeviceResLimit(int32_t deviceId) {
-  return Guarded("aclrtResetDeviceResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     for (int32_t type = 0; type < rt::kResources; ++type) rt::SetDeviceCores(deviceId, type, 0);
     return {};
@@ -63,46 +61,35 @@ aclError aclrtResetDeviceResLimit(int32_t deviceId) {
 }
 
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
-  return Guarded("aclrtSetStreamResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckLimit(RawValue(type), value));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    found->tags().core_limits[static_cast<size_t>(RawValue(type))].store(value);
-    return {};
+    return rt::WithStream(stream, [&](rt::Stream& found) {
+      found.tags().core_limits[static_cast<size_t>(RawValue(type))].store(value);
+    });
   });
 }
 
 aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
-  return Guarded("aclrtGetStreamResLimit", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    *value = rt::StreamCores(*found, RawValue(type));
-    return {};
+    return rt::WithStream(
+        stream, [&](rt::Stream& found) { *value = rt::StreamCores(found, RawValue(type)); });
   });
 }
 
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
-  return Guarded("aclrtResetStreamResLimit", [&]() -> Status {
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    ResetLimits(*found);
-    return {};
-  });
+  return Guarded(__func__, [&] { return rt::WithStream(stream, ResetLimits); });
 }
 
 aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
-  return Guarded("aclrtUseStreamResInCurrentThread", [&]() -> Status {
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    rt::ThreadsStream() = stream;
-    return {};
+  return Guarded(__func__, [&]() -> Status {
+    return rt::WithStream(stream, [&](rt::Stream&) { rt::ThreadsStream() = stream; });
   });
 }
 
 aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
-  return Guarded("aclrtUnuseStreamResInCurrentThread", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (rt::ThreadsStream() != stream) {
       return rt::InvalidParam("stream {} is not the one whose limits this thread uses", stream);
     }
@@ -112,13 +99,12 @@ aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
 }
 
 aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
-  return Guarded("aclrtGetResInCurrentThread", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
     PORTACL_RETURN_IF_ERROR(CheckResource(RawValue(type)));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(rt::ThreadsStream(), &found));
-    *value = rt::StreamCores(*found, RawValue(type));
-    return {};
+    return rt::WithStream(rt::ThreadsStream(), [&](rt::Stream& found) {
+      *value = rt::StreamCores(found, RawValue(type));
+    });
   });
 }
 

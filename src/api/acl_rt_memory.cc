@@ -47,33 +47,30 @@ aclError EnqueueCopy(const char* api, void* dst, size_t room, const void* src, s
 extern "C" {
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
-  return GuardedMemory("aclrtMalloc", [&] {
-    return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr);
-  });
+  return GuardedMemory(
+      __func__, [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
 }
 
 aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
-  return GuardedMemory("aclrtMallocAlign32", [&] {
-    return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr);
-  });
+  return GuardedMemory(
+      __func__, [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
 }
 
 aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
-  return GuardedMemory("aclrtMallocCached", [&] {
-    return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr);
-  });
+  return GuardedMemory(
+      __func__, [&] { return rt::Malloc(size, static_cast<uint32_t>(RawValue(policy)), devPtr); });
 }
 
 aclError aclrtFree(void* devPtr) {
-  return Guarded("aclrtFree", [&] { return rt::Free(devPtr); });
+  return Guarded(__func__, [&] { return rt::Free(devPtr); });
 }
 
 aclError aclrtMallocHost(void** hostPtr, size_t size) {
-  return GuardedMemory("aclrtMallocHost", [&] { return rt::MallocHost(size, hostPtr); });
+  return GuardedMemory(__func__, [&] { return rt::MallocHost(size, hostPtr); });
 }
 
 aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
-  return GuardedMemory("aclrtMallocHostWithCfg", [&]() -> Status {
+  return GuardedMemory(__func__, [&]() -> Status {
     if (cfg != nullptr && cfg->numAttrs > 0 && cfg->attrs == nullptr) {
       return rt::InvalidParam("cfg->attrs is null, but cfg->numAttrs {}", cfg->numAttrs);
     }
@@ -88,12 +85,12 @@ aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cf
 }
 
 aclError aclrtFreeHost(void* hostPtr) {
-  return Guarded("aclrtFreeHost", [&] { return rt::FreeHost(hostPtr); });
+  return Guarded(__func__, [&] { return rt::FreeHost(hostPtr); });
 }
 
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
                      aclrtMemcpyKind kind) {
-  return Guarded("aclrtMemcpy", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     rt::CopyRequest request;
     PORTACL_RETURN_IF_ERROR(
         rt::MakeCopyRequest(dst, destMax, src, count, RawValue(kind), &request));
@@ -103,47 +100,44 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
 
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
                           aclrtMemcpyKind kind, aclrtStream stream) {
-  return EnqueueCopy("aclrtMemcpyAsync", dst, destMax, src, count, kind, stream);
+  return EnqueueCopy(__func__, dst, destMax, src, count, kind, stream);
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
                                        aclrtMemcpyKind kind, aclrtStream stream) {
-  return EnqueueCopy("aclrtMemcpyAsyncWithCondition", dst, destMax, src, count, kind, stream);
+  return EnqueueCopy(__func__, dst, destMax, src, count, kind, stream);
 }
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
-  return Guarded("aclrtMemset", [&] { return rt::Fill({devPtr, maxCount, value, count}); });
+  return Guarded(__func__, [&] { return rt::Fill({devPtr, maxCount, value, count}); });
 }
 
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count,
                           aclrtStream stream) {
-  return Guarded("aclrtMemsetAsync", [&] {
-    return rt::FillAsync({devPtr, maxCount, value, count}, stream);
-  });
+  return Guarded(__func__, [&] { return rt::FillAsync({devPtr, maxCount, value, count}, stream); });
 }
 
 aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                        size_t height, aclrtMemcpyKind kind) {
-  return Guarded("aclrtMemcpy2d", [&] {
+  return Guarded(__func__, [&] {
     return rt::Copy({dst, src, dpitch, spitch, width, height, RawValue(kind)});
   });
 }
 
 aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                             size_t height, aclrtMemcpyKind kind, aclrtStream stream) {
-  return Guarded("aclrtMemcpy2dAsync", [&] {
+  return Guarded(__func__, [&] {
     return rt::CopyAsync({dst, src, dpitch, spitch, width, height, RawValue(kind)}, stream);
   });
 }
 
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* freeBytes, size_t* totalBytes) {
-  return Guarded("aclrtGetMemInfo",
-                 [&] { return rt::GetMemInfo(RawValue(attr), freeBytes, totalBytes); });
+  return Guarded(__func__, [&] { return rt::GetMemInfo(RawValue(attr), freeBytes, totalBytes); });
 }
 
 aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum,
                               size_t* outputNum) {
-  return Guarded("aclrtGetMemUsageInfo", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (memUsageInfo == nullptr || outputNum == nullptr) {
       return rt::InvalidParam("{} is null", memUsageInfo == nullptr ? "memUsageInfo" : "outputNum");
     }
@@ -160,7 +154,7 @@ aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo
 }
 
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
-  return Guarded("aclrtPointerGetAttributes", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (ptr == nullptr || attributes == nullptr) {
       return rt::InvalidParam("{} is null", ptr == nullptr ? "ptr" : "attributes");
     }
@@ -179,11 +173,11 @@ aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attribut
 }
 
 aclError aclrtMemFlush(void* devPtr, size_t size) {
-  return Guarded("aclrtMemFlush", [&] { return CheckCacheRange(devPtr, size); });
+  return Guarded(__func__, [&] { return CheckCacheRange(devPtr, size); });
 }
 
 aclError aclrtMemInvalidate(void* devPtr, size_t size) {
-  return Guarded("aclrtMemInvalidate", [&] { return CheckCacheRange(devPtr, size); });
+  return Guarded(__func__, [&] { return CheckCacheRange(devPtr, size); });
 }
 
 }  // extern "C"

@@ -27,7 +27,7 @@ Status CheckPeer(int32_t peer, uint32_t flags) {
 extern "C" {
 
 aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId) {
-  return Guarded("aclrtDeviceCanAccessPeer", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (canAccessPeer == nullptr) return rt::InvalidParam("canAccessPeer is null");
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(deviceId));
     PORTACL_RETURN_IF_ERROR(rt::CheckDevice(peerDeviceId));
@@ -37,15 +37,15 @@ aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int3
 }
 
 aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
-  return Guarded("aclrtDeviceEnablePeerAccess", [&] { return CheckPeer(peerDeviceId, flags); });
+  return Guarded(__func__, [&] { return CheckPeer(peerDeviceId, flags); });
 }
 
 aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
-  return Guarded("aclrtDeviceDisablePeerAccess", [&] { return CheckPeer(peerDeviceId, 0); });
+  return Guarded(__func__, [&] { return CheckPeer(peerDeviceId, 0); });
 }
 
 aclError aclrtDeviceGetBareTgid(int32_t* pid) {
-  return Guarded("aclrtDeviceGetBareTgid", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (pid == nullptr) return rt::InvalidParam("pid is null");
     *pid = static_cast<int32_t>(getpid());
     return {};

@@ -24,7 +24,7 @@ Status CurrentDevice(int32_t* device) {
 extern "C" {
 
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
-  return Guarded("aclrtSetDeviceSatMode", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const int32_t wanted = RawValue(mode);
     if (wanted != ACL_RT_OVERFLOW_MODE_SATURATION && wanted != ACL_RT_OVERFLOW_MODE_INFNAN) {
       return rt::InvalidParam(
@@ -38,7 +38,7 @@ aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
 }
 
 aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
-  return Guarded("aclrtGetDeviceSatMode", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (mode == nullptr) return rt::InvalidParam("mode is null");
     int32_t device = 0;
     PORTACL_RETURN_IF_ERROR(CurrentDevice(&device));

@@ -1,6 +1,4 @@
 // acl_rt.h: streams.
-#include <memory>
-
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"
@@ -13,14 +11,6 @@ using portacl::api::Question;
 using portacl::base::Status;
 
 namespace {
-
-// Calls a function with the stream behind a handle.
-template <class Function>
-Status WithStream(aclrtStream handle, Function&& function) {
-  std::shared_ptr<rt::Stream> stream;
-  PORTACL_RETURN_IF_ERROR(rt::FindStream(handle, &stream));
-  return function(*stream);
-}
 
 Status CheckStreamFlag(uint32_t flag) {
   constexpr uint32_t kAll = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC | ACL_STREAM_PERSISTENT |
@@ -37,40 +27,37 @@ Status CheckStreamFlag(uint32_t flag) {
 extern "C" {
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return Guarded("aclrtCreateStream", [&] { return rt::CreateStream(stream); });
+  return Guarded(__func__, [&] { return rt::CreateStream(stream); });
 }
 
 // The priority is a hint for hardware queues; each stream has a thread of its own here.
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/, uint32_t flag) {
-  return Guarded("aclrtCreateStreamWithConfig", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckStreamFlag(flag));
     return rt::CreateStream(stream);
   });
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
-  return Guarded("aclrtDestroyStream", [&] { return rt::DestroyStream(stream, /*drop=*/false); });
+  return Guarded(__func__, [&] { return rt::DestroyStream(stream, /*drop=*/false); });
 }
 
 aclError aclrtDestroyStreamForce(aclrtStream stream) {
-  return Guarded("aclrtDestroyStreamForce",
-                 [&] { return rt::DestroyStream(stream, /*drop=*/true); });
+  return Guarded(__func__, [&] { return rt::DestroyStream(stream, /*drop=*/true); });
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return Guarded("aclrtSynchronizeStream", [&] {
-    return WithStream(stream, [](rt::Stream& found) {
+  return Guarded(__func__, [&] {
+    return rt::WithStream(stream, [](rt::Stream& found) {
       return found.Synchronize(rt::DeadlineAfter(-1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     });
   });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-  return Guarded("aclrtSynchronizeStreamWithTimeout", [&]() -> Status {
-    if (timeout < -1) {
-      return rt::InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
-    }
-    return WithStream(stream, [&](rt::Stream& found) {
+  return Guarded(__func__, [&]() -> Status {
+    PORTACL_RETURN_IF_ERROR(rt::CheckTimeout(timeout));
+    return rt::WithStream(stream, [&](rt::Stream& found) {
       return found.Synchronize(rt::DeadlineAfter(timeout), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     });
   });
@@ -79,7 +66,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   return Question([&]() -> Status {
     if (status == nullptr) return rt::InvalidParam("status is null");
-    return WithStream(stream, [&](rt::Stream& found) -> Status {
+    return rt::WithStream(stream, [&](rt::Stream& found) -> Status {
       PORTACL_RETURN_IF_ERROR(found.RefuseWhileRecording());
       *status = found.IsIdle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
       return Status();
@@ -88,31 +75,26 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 }
 
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
-  return Guarded("aclrtStreamGetId", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (streamId == nullptr) return rt::InvalidParam("streamId is null");
-    return WithStream(stream, [&](rt::Stream& found) {
-      *streamId = found.id();
-      return Status();
-    });
+    return rt::WithStream(stream, [&](rt::Stream& found) { *streamId = found.id(); });
   });
 }
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-  return Guarded("aclrtSetStreamFailureMode", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (mode != ACL_CONTINUE_ON_FAILURE && mode != ACL_STOP_ON_FAILURE) {
       return rt::InvalidParam(
           "mode is {}, wanted ACL_CONTINUE_ON_FAILURE (0) or ACL_STOP_ON_FAILURE (1)", mode);
     }
-    return WithStream(stream, [&](rt::Stream& found) {
-      found.SetStopOnFailure(mode == ACL_STOP_ON_FAILURE);
-      return Status();
-    });
+    return rt::WithStream(
+        stream, [&](rt::Stream& found) { found.SetStopOnFailure(mode == ACL_STOP_ON_FAILURE); });
   });
 }
 
 aclError aclrtStreamAbort(aclrtStream stream) {
-  return Guarded("aclrtStreamAbort", [&] {
-    return WithStream(stream, [](rt::Stream& found) { return found.Abort(); });
+  return Guarded(__func__, [&] {
+    return rt::WithStream(stream, [](rt::Stream& found) { return found.Abort(); });
   });
 }
 

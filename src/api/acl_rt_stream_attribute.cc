@@ -1,6 +1,4 @@
 // acl_rt_stream.h: attributes of a stream.
-#include <memory>
-
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"
@@ -69,41 +67,37 @@ extern "C" {
 
 aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                  aclrtStreamAttrValue* value) {
-  return Guarded("aclrtSetStreamAttribute", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    return SetAttribute(*found, RawValue(stmAttrType), *value);
+    return rt::WithStream(stream, [&](rt::Stream& found) {
+      return SetAttribute(found, RawValue(stmAttrType), *value);
+    });
   });
 }
 
 aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                  aclrtStreamAttrValue* value) {
-  return Guarded("aclrtGetStreamAttribute", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (value == nullptr) return rt::InvalidParam("value is null");
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    return GetAttribute(*found, RawValue(stmAttrType), value);
+    return rt::WithStream(stream, [&](rt::Stream& found) {
+      return GetAttribute(found, RawValue(stmAttrType), value);
+    });
   });
 }
 
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
-  return Guarded("aclrtSetStreamOverflowSwitch", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckSwitch(flag, "flag"));
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    found->tags().overflow_switch.store(flag);
-    return {};
+    return rt::WithStream(stream,
+                          [&](rt::Stream& found) { found.tags().overflow_switch.store(flag); });
   });
 }
 
 aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* flag) {
-  return Guarded("aclrtGetStreamOverflowSwitch", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (flag == nullptr) return rt::InvalidParam("flag is null");
-    std::shared_ptr<rt::Stream> found;
-    PORTACL_RETURN_IF_ERROR(rt::FindStream(stream, &found));
-    *flag = found->tags().overflow_switch.load();
-    return {};
+    return rt::WithStream(stream,
+                          [&](rt::Stream& found) { *flag = found.tags().overflow_switch.load(); });
   });
 }
 

@@ -50,7 +50,7 @@ Status GetOption(const Params& params, int32_t opt, int64_t* value) {
 extern "C" {
 
 aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
-  return Guarded("aclrtCtxSetSysParamOpt", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     rt::Context* context = nullptr;
     PORTACL_RETURN_IF_ERROR(rt::CurrentContext(&context));
     return SetOption(context->sys_params, RawValue(opt), value);
@@ -58,7 +58,7 @@ aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
 }
 
 aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return Guarded("aclrtCtxGetSysParamOpt", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     rt::Context* context = nullptr;
     PORTACL_RETURN_IF_ERROR(rt::CurrentContext(&context));
     return GetOption(context->sys_params, RawValue(opt), value);
@@ -66,13 +66,11 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
 }
 
 aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
-  return Guarded("aclrtSetSysParamOpt",
-                 [&] { return SetOption(process_params, RawValue(opt), value); });
+  return Guarded(__func__, [&] { return SetOption(process_params, RawValue(opt), value); });
 }
 
 aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return Guarded("aclrtGetSysParamOpt",
-                 [&] { return GetOption(process_params, RawValue(opt), value); });
+  return Guarded(__func__, [&] { return GetOption(process_params, RawValue(opt), value); });
 }
 
 }  // extern "C"

@@ -17,14 +17,14 @@ constexpr uint64_t kSecond = 1000000;  // microseconds
 extern "C" {
 
 aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
-  return Guarded("aclrtSetOpExecuteTimeOut", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     rt::TheTimeouts().execute_us.store(timeout * kSecond);
     return {};
   });
 }
 
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
-  return Guarded("aclrtSetOpExecuteTimeOutV2", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (actualTimeout == nullptr) return rt::InvalidParam("actualTimeout is null");
     rt::TheTimeouts().execute_us.store(timeout);
     *actualTimeout = timeout;
@@ -33,7 +33,7 @@ aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
 }
 
 aclError aclrtGetOpExecuteTimeout(uint32_t* timeoutMs) {
-  return Guarded("aclrtGetOpExecuteTimeout", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (timeoutMs == nullptr) return rt::InvalidParam("timeoutMs is null");
     *timeoutMs = static_cast<uint32_t>(rt::TheTimeouts().execute_us.load() / 1000);
     return {};
@@ -41,7 +41,7 @@ aclError aclrtGetOpExecuteTimeout(uint32_t* timeoutMs) {
 }
 
 aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
-  return Guarded("aclrtSetOpWaitTimeout", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     rt::TheTimeouts().wait_us.store(timeout * kSecond);
     return {};
   });

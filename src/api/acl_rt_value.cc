@@ -14,14 +14,14 @@ using portacl::base::Status;
 extern "C" {
 
 aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
-  return Guarded("aclrtValueWrite", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (flag != 0) return rt::InvalidParam("flag is {}, wanted 0", flag);
     return rt::WriteValue(devAddr, value, stream);
   });
 }
 
 aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
-  return Guarded("aclrtValueWait", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     if (flag > ACL_VALUE_WAIT_NOR) {
       return rt::InvalidParam(
           "flag is {}, wanted ACL_VALUE_WAIT_GEQ (0), _EQ (1), _AND (2) or "
@@ -33,7 +33,7 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
 }
 
 aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream) {
-  return Guarded("aclrtCmoAsync", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     const int32_t type = RawValue(cmoType);
     if (type < ACL_RT_CMO_TYPE_PREFETCH || type > ACL_RT_CMO_TYPE_FLUSH) {
       return rt::InvalidParam("cmoType is {}, which is no aclrtCmoType", type);

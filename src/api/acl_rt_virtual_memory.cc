@@ -46,19 +46,19 @@ extern "C" {
 
 aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr,
                                 uint64_t flags) {
-  return GuardedMemory("aclrtReserveMemAddress", [&]() -> Status {
+  return GuardedMemory(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckFlags(flags, 1));
     return rt::ReserveAddresses(size, alignment, expectPtr, virPtr);
   });
 }
 
 aclError aclrtReleaseMemAddress(void* virPtr) {
-  return Guarded("aclrtReleaseMemAddress", [&] { return rt::ReleaseAddresses(virPtr); });
+  return Guarded(__func__, [&] { return rt::ReleaseAddresses(virPtr); });
 }
 
 aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
                              const aclrtPhysicalMemProp* prop, uint64_t flags) {
-  return GuardedMemory("aclrtMallocPhysical", [&]() -> Status {
+  return GuardedMemory(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckProp(prop));
     PORTACL_RETURN_IF_ERROR(CheckFlags(flags, 0));
     return rt::MallocPhysical(size, static_cast<int32_t>(prop->location.id), handle);
@@ -66,24 +66,24 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
 }
 
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
-  return Guarded("aclrtFreePhysical", [&] { return rt::FreePhysical(handle); });
+  return Guarded(__func__, [&] { return rt::FreePhysical(handle); });
 }
 
 aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
                      uint64_t flags) {
-  return GuardedMemory("aclrtMapMem", [&]() -> Status {
+  return GuardedMemory(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckFlags(flags, 0));
     return rt::MapMemory(virPtr, size, offset, handle);
   });
 }
 
 aclError aclrtUnmapMem(void* virPtr) {
-  return Guarded("aclrtUnmapMem", [&] { return rt::UnmapMemory(virPtr); });
+  return Guarded(__func__, [&] { return rt::UnmapMemory(virPtr); });
 }
 
 aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
                                           aclrtMemGranularityOptions option, size_t* granularity) {
-  return Guarded("aclrtMemGetAllocationGranularity", [&]() -> Status {
+  return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckProp(prop));
     if (granularity == nullptr) return rt::InvalidParam("granularity is null");
     const int32_t wanted = RawValue(option);
@@ -101,15 +101,15 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
 
 aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle, aclrtMemHandleType, uint64_t,
                                          uint64_t*) {
-  return Unsupported("aclrtMemExportToShareableHandle", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 aclError aclrtMemImportFromShareableHandle(uint64_t, int32_t, aclrtDrvMemHandle*) {
-  return Unsupported("aclrtMemImportFromShareableHandle", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 aclError aclrtMemSetPidToShareableHandle(uint64_t, int32_t*, size_t) {
-  return Unsupported("aclrtMemSetPidToShareableHandle", "memory is not shared between processes");
+  return Unsupported(__func__, "memory is not shared between processes");
 }
 
 }  // extern "C"

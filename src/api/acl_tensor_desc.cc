@@ -12,40 +12,16 @@
 #include "runtime/error.h"
 
 namespace base = portacl::base;
+using portacl::api::Ask;
+using portacl::api::CheckLive;
 using portacl::api::Guarded;
+using portacl::api::Handles;
 using portacl::api::RawValue;
-using portacl::api::TensorDescs;
+using portacl::api::With;
 using portacl::base::Status;
 using portacl::runtime::Error;
 
-namespace portacl::api {
-
-base::HandleTable<aclTensorDesc>& TensorDescs() {
-  static constinit base::Immortal<base::HandleTable<aclTensorDesc>> table;
-  return table.Get();
-}
-
-}  // namespace portacl::api
-
 namespace {
-
-Status CheckDesc(const std::shared_ptr<aclTensorDesc>& desc) {
-  if (desc != nullptr) return {};
-  return Error(ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description");
-}
-
-// Looks a description up for a query whose answer for a bad handle is `fallback`.
-template <class T, class Function>
-T Ask(const char* function, const aclTensorDesc* desc, T fallback, Function&& question) {
-  T answer = fallback;
-  Guarded(function, [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
-    answer = question(*found);
-    return {};
-  });
-  return answer;
-}
 
 // The product of the extents; 0 where it overflows or an extent is unknown (negative).
 size_t CountElements(const aclTensorDesc& desc) {
@@ -54,16 +30,6 @@ size_t CountElements(const aclTensorDesc& desc) {
     if (dim < 0 || !base::CheckedMul(count, static_cast<size_t>(dim), &count)) return 0;
   }
   return count;
-}
-
-// Calls change(description) on the live description behind a handle.
-template <class Change>
-aclError With(const char* function, const aclTensorDesc* desc, Change&& change) {
-  return Guarded(function, [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
-    return change(*found);
-  });
 }
 
 aclError SetStorageFormat(const char* function, aclTensorDesc* desc, aclFormat format) {
@@ -99,35 +65,35 @@ extern "C" {
 aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims,
                                    aclFormat format) {
   aclTensorDesc* handle = nullptr;
-  Guarded("aclCreateTensorDesc", [&]() -> Status {
+  Guarded(__func__, [&]() -> Status {
     auto desc = std::make_shared<aclTensorDesc>();
     PORTACL_RETURN_IF_ERROR(ReadDims(numDims, dims, &desc->dims));
     desc->dtype = static_cast<base::DType>(RawValue(dataType));
     desc->format = static_cast<base::Format>(RawValue(format));
-    handle = TensorDescs().Add(std::move(desc));
+    handle = Handles<aclTensorDesc>().Add(std::move(desc));
     return {};
   });
   return handle;
 }
 
 void aclDestroyTensorDesc(const aclTensorDesc* desc) {
-  Guarded("aclDestroyTensorDesc", [&]() -> Status {
-    return desc == nullptr ? Status() : CheckDesc(TensorDescs().Take(desc));
+  Guarded(__func__, [&]() -> Status {
+    return desc == nullptr ? Status() : CheckLive(Handles<aclTensorDesc>().Take(desc));
   });
 }
 
 aclDataType aclGetTensorDescType(const aclTensorDesc* desc) {
-  return Ask("aclGetTensorDescType", desc, ACL_DT_UNDEFINED,
+  return Ask(__func__, desc, ACL_DT_UNDEFINED,
              [](const aclTensorDesc& found) { return static_cast<aclDataType>(found.dtype); });
 }
 
 aclFormat aclGetTensorDescFormat(const aclTensorDesc* desc) {
-  return Ask("aclGetTensorDescFormat", desc, ACL_FORMAT_UNDEFINED,
+  return Ask(__func__, desc, ACL_FORMAT_UNDEFINED,
              [](const aclTensorDesc& found) { return static_cast<aclFormat>(found.format); });
 }
 
 size_t aclGetTensorDescSize(const aclTensorDesc* desc) {
-  return Ask("aclGetTensorDescSize", desc, size_t{0}, [](const aclTensorDesc& found) -> size_t {
+  return Ask(__func__, desc, size_t{0}, [](const aclTensorDesc& found) -> size_t {
     size_t bytes = 0;
     const auto element = static_cast<size_t>(base::DTypeSize(found.dtype));
     return base::CheckedMul(CountElements(found), element, &bytes) ? bytes : 0;
@@ -135,11 +101,11 @@ size_t aclGetTensorDescSize(const aclTensorDesc* desc) {
 }
 
 size_t aclGetTensorDescElementCount(const aclTensorDesc* desc) {
-  return Ask("aclGetTensorDescElementCount", desc, size_t{0}, CountElements);
+  return Ask(__func__, desc, size_t{0}, CountElements);
 }
 
 size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) {
-  return Ask("aclGetTensorDescNumDims", desc, size_t{0},
+  return Ask(__func__, desc, size_t{0},
              [](const aclTensorDesc& found) { return found.dims.size(); });
 }
 
@@ -149,64 +115,59 @@ int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
 }
 
 aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
-  return Guarded("aclGetTensorDescDimV2", [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+  return With(__func__, desc, [&](const aclTensorDesc& found) -> Status {
     if (dimSize == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "dimSize is null");
-    if (index >= found->dims.size()) {
+    if (index >= found.dims.size()) {
       return Error(ACL_ERROR_INVALID_PARAM, "index is {}, but the tensor has {} axes", index,
-                   found->dims.size());
+                   found.dims.size());
     }
-    *dimSize = found->dims[index];
+    *dimSize = found.dims[index];
     return {};
   });
 }
 
 void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
-  Guarded("aclSetTensorDescName", [&]() -> Status {
-    const auto found = TensorDescs().Find(desc);
-    PORTACL_RETURN_IF_ERROR(CheckDesc(found));
+  With(__func__, desc, [&](aclTensorDesc& found) -> Status {
     if (name == nullptr) return Error(ACL_ERROR_INVALID_PARAM, "name is null");
-    found->name = name;
+    found.name = name;
     return {};
   });
 }
 
 const char* aclGetTensorDescName(aclTensorDesc* desc) {
-  return Ask("aclGetTensorDescName", desc, "",
-             [](const aclTensorDesc& found) { return found.name.c_str(); });
+  return Ask(__func__, desc, "", [](const aclTensorDesc& found) { return found.name.c_str(); });
 }
 
 aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format) {
-  return SetStorageFormat("aclSetTensorFormat", desc, format);
+  return SetStorageFormat(__func__, desc, format);
 }
 
 aclError aclSetTensorStorageFormat(aclTensorDesc* desc, aclFormat format) {
-  return SetStorageFormat("aclSetTensorStorageFormat", desc, format);
+  return SetStorageFormat(__func__, desc, format);
 }
 
 aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-  return SetStorageShape("aclSetTensorShape", desc, numDims, dims);
+  return SetStorageShape(__func__, desc, numDims, dims);
 }
 
 aclError aclSetTensorStorageShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-  return SetStorageShape("aclSetTensorStorageShape", desc, numDims, dims);
+  return SetStorageShape(__func__, desc, numDims, dims);
 }
 
 aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat format) {
-  return With("aclSetTensorOriginFormat", desc, [&](aclTensorDesc& found) -> Status {
+  return With(__func__, desc, [&](aclTensorDesc& found) -> Status {
     found.format = static_cast<base::Format>(RawValue(format));
     return {};
   });
 }
 
 aclError aclSetTensorOriginShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-  return With("aclSetTensorOriginShape", desc,
+  return With(__func__, desc,
               [&](aclTensorDesc& found) { return ReadDims(numDims, dims, &found.dims); });
 }
 
 aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType) {
-  return With("aclSetTensorPlaceMent", desc, [&](aclTensorDesc& found) -> Status {
+  return With(__func__, desc, [&](aclTensorDesc& found) -> Status {
     const int32_t type = RawValue(memType);
     if (type < ACL_MEMTYPE_DEVICE || type > ACL_MEMTYPE_HOST_COMPILE_INDEPENDENT) {
       return Error(ACL_ERROR_INVALID_PARAM, "memType is {}, which is no aclMemType", type);
@@ -217,7 +178,7 @@ aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType) {
 }
 
 aclError aclSetTensorConst(aclTensorDesc* desc, void* dataBuffer, size_t length) {
-  return With("aclSetTensorConst", desc, [&](aclTensorDesc& found) -> Status {
+  return With(__func__, desc, [&](aclTensorDesc& found) -> Status {
     if (dataBuffer == nullptr || length == 0) {
       return Error(ACL_ERROR_INVALID_PARAM, "dataBuffer is {} and length is {}", dataBuffer,
                    length);
@@ -230,7 +191,7 @@ aclError aclSetTensorConst(aclTensorDesc* desc, void* dataBuffer, size_t length)
 
 aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t dimsCount,
                                 int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]) {
-  return With("aclSetTensorShapeRange", desc, [&](aclTensorDesc& found) -> Status {
+  return With(__func__, desc, [&](aclTensorDesc& found) -> Status {
     if (dimsCount > 0 && dimsRange == nullptr) {
       return Error(ACL_ERROR_INVALID_PARAM, "dimsRange is null, but dimsCount {}", dimsCount);
     }

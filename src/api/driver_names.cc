@@ -34,18 +34,18 @@ int32_t NoPeers(const char* function) {
 extern "C" {
 
 PORTACL_API int32_t rtDevBinaryRegister(const void* /*binary*/, void** /*handle*/) {
-  return NoDriver("rtDevBinaryRegister");
+  return NoDriver(__func__);
 }
 PORTACL_API int32_t rtFunctionRegister(void* /*handle*/, const void* /*stub*/, const char* /*name*/,
                                        const void* /*device*/, uint32_t /*mode*/) {
-  return NoDriver("rtFunctionRegister");
+  return NoDriver(__func__);
 }
 PORTACL_API int32_t rtKernelLaunch(const void* /*stub*/, uint32_t /*blocks*/, void* /*args*/,
                                    uint32_t /*size*/, void* /*sm*/, void* /*stream*/) {
-  return NoDriver("rtKernelLaunch");
+  return NoDriver(__func__);
 }
 PORTACL_API int32_t rtGetC2cCtrlAddr(uint64_t* /*address*/, uint32_t* /*length*/) {
-  return NoDriver("rtGetC2cCtrlAddr");
+  return NoDriver(__func__);
 }
 
 // Accepted; the callback is never called, because nothing is collected.
@@ -74,30 +74,28 @@ PORTACL_API uint64_t MsprofSysCycleTime() {
 }
 
 PORTACL_API int32_t HcclAllGather(void*, void*, uint64_t, int32_t, void*, void*) {
-  return NoPeers("HcclAllGather");
+  return NoPeers(__func__);
 }
 PORTACL_API int32_t HcclAllReduce(void*, void*, uint64_t, int32_t, int32_t, void*, void*) {
-  return NoPeers("HcclAllReduce");
+  return NoPeers(__func__);
 }
 PORTACL_API int32_t HcclBroadcast(void*, uint64_t, int32_t, uint32_t, void*, void*) {
-  return NoPeers("HcclBroadcast");
+  return NoPeers(__func__);
 }
-PORTACL_API int32_t HcclCommDestroy(void*) { return NoPeers("HcclCommDestroy"); }
-PORTACL_API int32_t HcclCommInitAll(uint32_t, int32_t*, void**) {
-  return NoPeers("HcclCommInitAll");
-}
+PORTACL_API int32_t HcclCommDestroy(void*) { return NoPeers(__func__); }
+PORTACL_API int32_t HcclCommInitAll(uint32_t, int32_t*, void**) { return NoPeers(__func__); }
 PORTACL_API int32_t HcclCommInitRootInfo(uint32_t, const void*, uint32_t, void**) {
-  return NoPeers("HcclCommInitRootInfo");
+  return NoPeers(__func__);
 }
-PORTACL_API int32_t HcclGetRootInfo(void*) { return NoPeers("HcclGetRootInfo"); }
+PORTACL_API int32_t HcclGetRootInfo(void*) { return NoPeers(__func__); }
 PORTACL_API int32_t HcclRecv(void*, uint64_t, int32_t, uint32_t, void*, void*) {
-  return NoPeers("HcclRecv");
+  return NoPeers(__func__);
 }
 PORTACL_API int32_t HcclReduceScatter(void*, void*, uint64_t, int32_t, int32_t, void*, void*) {
-  return NoPeers("HcclReduceScatter");
+  return NoPeers(__func__);
 }
 PORTACL_API int32_t HcclSend(void*, uint64_t, int32_t, uint32_t, void*, void*) {
-  return NoPeers("HcclSend");
+  return NoPeers(__func__);
 }
 
 }  // extern "C"

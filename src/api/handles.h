@@ -1,16 +1,21 @@
-// The objects behind aclDataBuffer and aclTensorDesc, and the tables of the live ones.
+// The objects behind aclDataBuffer and aclTensorDesc, the tables of live objects, and what the
+// functions on these two begin with.
 #ifndef PORTACL_API_HANDLES_H_
 #define PORTACL_API_HANDLES_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "acl/acl_base.h"
+#include "api/shim.h"
 #include "base/dtype.h"
+#include "base/fork.h"
 #include "base/handle_table.h"
+#include "base/status.h"
 
 // Not synchronised: the interface leaves changes against other uses to the caller.
 struct aclDataBuffer {
@@ -33,10 +38,44 @@ struct aclTensorDesc {
 
 namespace portacl::api {
 
-// Look a handle up here before touching it: Find() is null for one that is null, foreign or
-// destroyed.
-base::HandleTable<aclDataBuffer>& DataBuffers();
-base::HandleTable<aclTensorDesc>& TensorDescs();
+// The live handles of one type. Look a handle up here before touching it: Find() is null for one
+// that is null, foreign or destroyed. Leaked on purpose: handles may be used during exit.
+template <class T>
+base::HandleTable<T>& Handles() {
+  static constinit base::Immortal<base::HandleTable<T>> table;
+  return table.Get();
+}
+
+// For the functions of acl_base.h. Refuses what Find() or Take() did not find.
+inline base::Status CheckLive(const std::shared_ptr<aclDataBuffer>& buffer) {
+  if (buffer != nullptr) return {};
+  return {ACL_ERROR_INVALID_PARAM, "dataBuffer is null or no live data buffer"};
+}
+inline base::Status CheckLive(const std::shared_ptr<aclTensorDesc>& desc) {
+  if (desc != nullptr) return {};
+  return {ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description"};
+}
+
+// Calls use(object) with the live object behind a handle.
+template <class T, class Use>
+aclError With(const char* function, const T* handle, Use&& use) {
+  return Guarded(function, [&]() -> base::Status {
+    const std::shared_ptr<T> found = Handles<T>().Find(handle);
+    PORTACL_RETURN_IF_ERROR(CheckLive(found));
+    return use(*found);
+  });
+}
+
+// For a query whose answer for a bad handle is `fallback`.
+template <class T, class Answer, class Query>
+Answer Ask(const char* function, const T* handle, Answer fallback, Query&& query) {
+  Answer answer = fallback;
+  With(function, handle, [&](const T& found) -> base::Status {
+    answer = query(found);
+    return {};
+  });
+  return answer;
+}
 
 }  // namespace portacl::api
 

@@ -183,10 +183,13 @@ int32_t portaclSetNumThreads(int32_t threads) {
   });
 }
 
-int32_t portaclGetNumThreads() { return portacl::runtime::NumThreads(); }
+int32_t portaclGetNumThreads() {
+  return portacl::api::GuardedValue<int32_t>(__func__, 1,
+                                             [] { return portacl::runtime::NumThreads(); });
+}
 
 int32_t portaclSetThreadPool(const portaclThreadPool* pool) {
-  return portacl::api::GuardedNn(__func__, [&]() -> int32_t {
+  return portacl::api::GuardedNative(__func__, [&]() -> int32_t {
     if (portacl::runtime::SetThreadPool(pool)) return PORTACL_OK;
     return Refuse("portaclSetThreadPool", PORTACL_ERROR_INVALID,
                   "called from inside a task of a pool, it would wait for its own end");

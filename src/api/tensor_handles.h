@@ -1,4 +1,4 @@
-// The objects behind the handles of aclnn/acl_meta.h, and the tables of the live ones.
+// The objects behind the handles of aclnn/acl_meta.h.
 #ifndef PORTACL_API_TENSOR_HANDLES_H_
 #define PORTACL_API_TENSOR_HANDLES_H_
 
@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "aclnn/acl_meta.h"
+#include "api/handles.h"
 #include "base/dtype.h"
-#include "base/fork.h"
-#include "base/handle_table.h"
 #include "base/tensor_desc.h"
 #include "ops/executor.h"
 
@@ -41,17 +40,5 @@ struct aclScalarList {
 struct aclOpExecutor : portacl::ops::Executor {
   using Executor::Executor;
 };
-
-namespace portacl::api {
-
-// The live handles of one type. Look a handle up here before touching it: Find() is null for one
-// that is null, foreign or destroyed. Leaked on purpose: handles may be used during exit.
-template <class T>
-base::HandleTable<T>& Handles() {
-  static constinit base::Immortal<base::HandleTable<T>> table;
-  return table.Get();
-}
-
-}  // namespace portacl::api
 
 #endif  // PORTACL_API_TENSOR_HANDLES_H_

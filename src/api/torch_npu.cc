@@ -46,9 +46,9 @@ std::string PackageFolder() {
 namespace portacl::api {
 
 void JoinTorchNpu() noexcept {
-  try {
+  GuardedValue(__func__, 0, [] {
     void* const plugin = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (plugin == nullptr) return;
+    if (plugin == nullptr) return 0;
     dlclose(plugin);
     const auto is_initialized = Find<int()>("Py_IsInitialized");
     const auto ensure = Find<int()>("PyGILState_Ensure");
@@ -56,7 +56,7 @@ void JoinTorchNpu() noexcept {
     const auto run = Find<int(const char*, void*)>("PyRun_SimpleStringFlags");
     if (is_initialized == nullptr || ensure == nullptr || release == nullptr || run == nullptr ||
         is_initialized() == 0) {
-      return;
+      return 0;
     }
     // In a function's own names: the names of the program's __main__ stay as they are.
     const std::string program = fmt::format(R"(exec('''
@@ -78,9 +78,8 @@ finally:
     const int state = ensure();
     run(program.c_str(), nullptr);
     release(state);
-  } catch (const std::exception& error) {
-    base::Log(base::LogLevel::kWarn, error.what());
-  }
+    return 0;
+  });
 }
 
 }  // namespace portacl::api
@@ -89,7 +88,7 @@ extern "C" {
 
 // Whether host code reaches device memory by other addresses than the program's.
 PORTACL_API int32_t portaclNpuGuarded(void) {
-  return portacl::api::GuardedValue<int32_t>("portaclNpuGuarded", 0,
+  return portacl::api::GuardedValue<int32_t>(__func__, 0,
                                              [] { return rt::GuardEnabled() ? 1 : 0; });
 }
 
@@ -97,7 +96,7 @@ PORTACL_API int32_t portaclNpuGuarded(void) {
 // where they are none.
 PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   void* host = nullptr;
-  const int32_t code = portacl::api::GuardedNative("portaclNpuHostAddress", [&] {
+  const int32_t code = portacl::api::GuardedNative(__func__, [&] {
     return rt::ResolveAddress(address, bytes, "a tensor of a routed operator", &host);
   });
   return code == 0 ? host : nullptr;
@@ -105,7 +104,7 @@ PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
 
 // Whether somebody reads of calls: in the timeline, the log, or the log of calls.
 PORTACL_API int32_t portaclNpuWatched(void) {
-  return portacl::api::GuardedValue<int32_t>("portaclNpuWatched", 0, [] {
+  return portacl::api::GuardedValue<int32_t>(__func__, 0, [] {
     return rt::TraceEnabled() || base::LogEnabled(base::LogLevel::kDebug) || base::CallLogEnabled()
                ? 1
                : 0;
@@ -114,7 +113,7 @@ PORTACL_API int32_t portaclNpuWatched(void) {
 
 // A call that PyTorch's CPU kernels did on device memory, which ended just now.
 PORTACL_API void portaclNpuReportCall(const char* name, const char* tensors, double microseconds) {
-  portacl::api::GuardedValue("portaclNpuReportCall", 0, [&] {
+  portacl::api::GuardedValue(__func__, 0, [&] {
     const rt::TraceTime end = std::chrono::steady_clock::now();
     const auto time = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         std::chrono::duration<double, std::micro>(microseconds));

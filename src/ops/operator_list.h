@@ -137,6 +137,27 @@ struct DTypesOfProfiles {
   DTypeWords open = {};
 };
 
+// Of all functions whose pages have the same.
+inline constexpr DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
+                                             .atlas_training = "FLOAT FLOAT16",
+                                             .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kFloatsOn950 = {.atlas_a2 = "FLOAT FLOAT16 BF16",
+                                                  .atlas_training = "FLOAT FLOAT16",
+                                                  .ascend_950 = "FLOAT FLOAT16 BF16",
+                                                  .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kFloatsNotInTraining = {.atlas_a2 = "FLOAT FLOAT16 BF16",
+                                                          .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kNearestExactFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
+                                                         .open = "FLOAT FLOAT16 BF16"};
+inline constexpr DTypesOfProfiles kImageSamplerFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16 DOUBLE",
+                                                         .atlas_training = "FLOAT FLOAT16",
+                                                         .ascend_950 = "FLOAT FLOAT16 BF16 DOUBLE",
+                                                         .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kVolumeSamplerFloats = {.atlas_a2 = "FLOAT FLOAT16 DOUBLE",
+                                                          .atlas_training = "FLOAT FLOAT16 DOUBLE",
+                                                          .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kNativeFloats = {.open = "FLOAT FLOAT16 BF16 DOUBLE"};
+
 struct Traits {
   int axes = 0;  // spatial ones; 0: as many as the first tensor has
   DTypesOfProfiles dtypes = {};

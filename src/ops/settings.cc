@@ -1,6 +1,10 @@
 // The settings, from the environment and from calls.
 #include "ops/settings.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -12,18 +16,12 @@
 namespace portacl::ops {
 namespace {
 
-// A setting with named values, given by the environment first.
-template <class Value, size_t kCount>
+// A setting with named values, given by the environment first. The names are in the order of the
+// values, 0, 1, ...; the first is the default.
+template <class Value, const auto& kNames>
 class Choice {
  public:
-  struct Row {
-    Value value;
-    const char* name;
-  };
-  using Rows = std::array<Row, kCount>;
-
-  // The first row is the default.
-  Choice(const Rows& rows, std::string wanted) : rows_(rows) {
+  explicit Choice(std::string wanted) {
     if (const auto found = Find(wanted)) {
       value_ = *found;
     } else if (!wanted.empty()) {
@@ -41,36 +39,28 @@ class Choice {
     return has_unknown_.load(std::memory_order_relaxed) ? unknown_ : std::string();
   }
   std::optional<Value> Find(std::string_view name) const {
-    for (const Row& row : rows_) {
-      if (name == row.name) return row.value;
-    }
-    return std::nullopt;
+    const auto found = std::find(kNames.begin(), kNames.end(), name);
+    if (found == kNames.end()) return std::nullopt;
+    return static_cast<Value>(found - kNames.begin());
   }
+  const char* all() const { return all_.c_str(); }
 
  private:
-  const Rows& rows_;
-  std::atomic<Value> value_{rows_[0].value};
+  const std::string all_ = fmt::format("{}", fmt::join(kNames, ", "));
+  std::atomic<Value> value_{Value{}};
   std::string unknown_;  // never changed after construction
   std::atomic<bool> has_unknown_{false};
 };
 
-using ProfileChoice = Choice<Profile, 5>;
-constexpr ProfileChoice::Rows kProfiles{{
-    {Profile::kAtlasA2, "atlas-a2"},
-    {Profile::kAtlasA3, "atlas-a3"},
-    {Profile::kAtlasTraining, "atlas-training"},
-    {Profile::kAscend950, "ascend-950"},
-    {Profile::kOpen, "open"},
-}};
-using EditionChoice = Choice<Edition, 2>;
-constexpr EditionChoice::Rows kEditions{{{Edition::k8, "8.x"}, {Edition::k9, "9.x"}}};
+constexpr std::array kProfiles = {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"};
+constexpr std::array kEditions = {"8.x", "9.x"};
 
 struct Settings {
   Settings() : strict(base::settings::Strict()), impl(base::settings::Impl()) {
     has_impl = !impl.empty();
   }
-  ProfileChoice profile{kProfiles, base::settings::Profile()};
-  EditionChoice edition{kEditions, base::settings::Edition()};
+  Choice<Profile, kProfiles> profile{base::settings::Profile()};
+  Choice<Edition, kEditions> edition{base::settings::Edition()};
   std::atomic<bool> strict;
   std::atomic<bool> has_impl{false};  // spares the lock in the common case
   base::ForkSafe<std::mutex> mutex{base::LockRank::kSettings};
@@ -86,16 +76,16 @@ Settings& Get() {
 
 Profile CurrentProfile() { return Get().profile.Get(); }
 std::optional<Profile> ProfileFromName(std::string_view name) { return Get().profile.Find(name); }
-const char* ProfileName(Profile profile) { return kProfiles[static_cast<size_t>(profile)].name; }
+const char* ProfileName(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
 void SetProfile(Profile profile) { Get().profile.Set(profile); }
-const char* ProfileChoices() { return "atlas-a2, atlas-a3, atlas-training, ascend-950, open"; }
+const char* ProfileChoices() { return Get().profile.all(); }
 std::string UnknownProfile() { return Get().profile.Unknown(); }
 
 Edition CurrentEdition() { return Get().edition.Get(); }
 std::optional<Edition> EditionFromName(std::string_view name) { return Get().edition.Find(name); }
-const char* EditionName(Edition edition) { return kEditions[static_cast<size_t>(edition)].name; }
+const char* EditionName(Edition edition) { return kEditions[static_cast<size_t>(edition)]; }
 void SetEdition(Edition edition) { Get().edition.Set(edition); }
-const char* EditionChoices() { return "8.x, 9.x"; }
+const char* EditionChoices() { return Get().edition.all(); }
 std::string UnknownEdition() { return Get().edition.Unknown(); }
 
 bool FollowsNewestPages() {

@@ -32,7 +32,7 @@ struct Callback {
         returned(std::move(gate)) {}
   Callback(Callback&&) = default;
   Callback& operator=(Callback&&) = default;
-  // One that is dropped, as after a failed task, must not be waited for.
+  // One that has returned or thrown, or is dropped, as after a failed task, must not be waited for.
   ~Callback() {
     if (returned != nullptr) returned->Open();
   }
@@ -95,22 +95,19 @@ void Remove(const Stream* stream, bool drop) {
   const std::shared_ptr<Subscription> subscription = std::move(found->second);
   all.by_stream.erase(found);
   Inbox& inbox = *subscription->inbox;
-  std::list<Callback> dropped;
-  {
-    const std::lock_guard lock(inbox.mutex);
-    subscription->active = false;
-    --inbox.streams;
-    for (auto callback = inbox.callbacks.begin(); callback != inbox.callbacks.end();) {
-      const auto next = std::next(callback);
-      if (drop && callback->stream == stream) {
-        dropped.splice(dropped.end(), inbox.callbacks, callback);
-      }
-      callback = next;
+  std::list<Callback> dropped;  // gates are opened without the inbox's lock
+  const std::lock_guard lock(inbox.mutex);
+  subscription->active = false;
+  --inbox.streams;
+  for (auto callback = inbox.callbacks.begin(); callback != inbox.callbacks.end();) {
+    const auto next = std::next(callback);
+    if (drop && callback->stream == stream) {
+      dropped.splice(dropped.end(), inbox.callbacks, callback);
     }
-    if (inbox.abandoned()) all.by_thread.erase(subscription->thread);
-    inbox.arrived.notify_all();
+    callback = next;
   }
-  for (const Callback& callback : dropped) callback.returned->Open();
+  if (inbox.abandoned()) all.by_thread.erase(subscription->thread);
+  inbox.arrived.notify_all();
 }
 
 // The stream's task: hands the callback, a list of one, over. Runs in the stream's order.
@@ -133,9 +130,7 @@ base::Status Deliver(const Subscription& subscription, std::list<Callback>& call
 base::Status TakeCallback(Inbox& inbox, SteadyTime deadline, Callback* callback) {
   std::unique_lock lock(inbox.mutex);
   const auto something = [&] { return !inbox.callbacks.empty() || inbox.streams == 0; };
-  if (deadline == SteadyTime::max()) {
-    inbox.arrived.wait(lock, something);
-  } else if (!inbox.arrived.wait_until(lock, deadline, something)) {
+  if (!WaitUntil(inbox.arrived, lock, deadline, something)) {
     return Error(ACL_ERROR_RT_WAIT_TIMEOUT, "no callback came within the timeout");
   }
   if (inbox.callbacks.empty()) {
@@ -261,11 +256,6 @@ base::Status ProcessReport(SteadyTime deadline) {
   }
   Callback callback;
   PORTACL_RETURN_IF_ERROR(TakeCallback(*inbox, deadline, &callback));
-  // Also where the callback throws: the stream must not wait for ever.
-  const struct Opener {
-    Gate& gate;
-    ~Opener() { gate.Open(); }
-  } opener{*callback.returned};
   std::optional<RunningOn> running;
   if (callback.stream_waits) running.emplace(callback.stream);
   callback.function(callback.user_data);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "base/handle_table.h"
 #include "base/status.h"
@@ -59,6 +60,19 @@ base::Status CurrentContext(Context** context);
 
 // A stream of the current context, by handle; null is the default stream.
 base::Status FindStream(void* handle, std::shared_ptr<Stream>* stream);
+
+// Calls function(stream) with it; what that returns, if anything, is the status.
+template <class Function>
+base::Status WithStream(void* handle, Function&& function) {
+  std::shared_ptr<Stream> stream;
+  PORTACL_RETURN_IF_ERROR(FindStream(handle, &stream));
+  if constexpr (std::is_void_v<std::invoke_result_t<Function, Stream&>>) {
+    function(*stream);
+    return {};
+  } else {
+    return function(*stream);
+  }
+}
 
 base::Status CreateStream(void** handle);
 base::Status DestroyStream(void* handle, bool drop);

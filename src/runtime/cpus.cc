@@ -141,8 +141,10 @@ int WholeCpus(double quota) { return static_cast<int>(std::clamp(quota + 0.5, 1.
 int UsableCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  int cpus = 1;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = std::max(1, CPU_COUNT(&set));
+  // On systems of more CPUs than the set has room for, all of them.
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  const int cpus =
+      std::max(1, known ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   const double quota = CpuQuota();
   return quota > 0 ? std::min(cpus, WholeCpus(quota)) : cpus;
 }

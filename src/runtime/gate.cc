@@ -3,7 +3,14 @@
 
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace portacl::runtime {
+
+base::Status CheckTimeout(int32_t timeout) {
+  if (timeout >= -1) return {};
+  return InvalidParam("timeout is {}, wanted milliseconds or -1 for no limit", timeout);
+}
 
 SteadyTime DeadlineAfter(int32_t milliseconds) {
   if (milliseconds < 0) return SteadyTime::max();
@@ -47,13 +54,8 @@ bool Gate::WaitUntil(SteadyTime deadline) {
   if (is_open()) return true;
   Demand();
   std::unique_lock lock(mutex_);
-  const auto open = [this] { return open_.load(std::memory_order_relaxed); };
-  // No wait_until(max): some standard libraries overflow when they convert it.
-  if (deadline == SteadyTime::max()) {
-    opened_.wait(lock, open);
-    return true;
-  }
-  return opened_.wait_until(lock, deadline, open);
+  return runtime::WaitUntil(opened_, lock, deadline,
+                            [this] { return open_.load(std::memory_order_relaxed); });
 }
 
 void Gate::Listen(std::weak_ptr<GateListener> listener) {

@@ -12,12 +12,27 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
+
 namespace portacl::runtime {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
+// Refuses what is no time to wait for, as callers say it: milliseconds, or -1 for no limit.
+base::Status CheckTimeout(int32_t timeout);
+
 // The moment `milliseconds` from now; -1 means never.
 SteadyTime DeadlineAfter(int32_t milliseconds);
+
+// Waits for a condition that `changed` tells of; false when the deadline came first.
+template <class Condition>
+bool WaitUntil(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
+               SteadyTime deadline, Condition&& condition) {
+  // No wait_until(max): some standard libraries overflow when they convert it.
+  if (deadline != SteadyTime::max()) return changed.wait_until(lock, deadline, condition);
+  changed.wait(lock, condition);
+  return true;
+}
 
 // Told once when a gate opens, on the opening thread, with no lock of the gate held.
 class GateListener {

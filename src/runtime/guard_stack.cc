@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 
@@ -100,13 +101,16 @@ GuardStack CaptureInterruptedStack(const void* context) {
   return stack;
 }
 
-void Print(std::string_view text) {
+bool WriteAll(int file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<size_t>(written));
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
+    if (written == 0 || (written < 0 && errno != EINTR)) return false;
   }
+  return true;
 }
+
+void Print(std::string_view text) { WriteAll(STDERR_FILENO, text); }
 
 void PrintStack(const char* title, const GuardStack& stack) {
   if (stack.count <= 0) return;

@@ -30,6 +30,9 @@ GuardStack CaptureInterruptedStack(const void* context);
 
 // ---- for signal handlers: no allocation, plain writes to stderr ---------------------------------
 
+// False where the file does not take all of it.
+bool WriteAll(int file, std::string_view text);
+
 void Print(std::string_view text);
 
 template <class... Args>

@@ -17,11 +17,13 @@ constexpr auto kVisibleAfter = std::chrono::milliseconds(100);  // see Task::vis
 // Leaves the lock. The thread is there for what becomes visible and for what others demand.
 void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
   StartWorker();
+  for (const Task& task : tasks) {  // may fail, as nothing below does
+    if (task.after != nullptr) task.after->Listen(weak_from_this());
+  }
   uint64_t wanted = 0;
   bool visible = false;
   for (Task& task : tasks) {
     ++enqueued_;
-    if (task.after != nullptr) task.after->Listen(weak_from_this());
     if (task.opens != nullptr && task.opens->SetOwner(weak_from_this(), enqueued_)) {
       wanted = enqueued_;
     }

@@ -216,14 +216,8 @@ base::Status Stream::Synchronize(SteadyTime deadline, int32_t timeout_code) {
   const uint64_t target = DemandAll(lock);
   if (deadline == SteadyTime::max()) Help(target, lock);
   if (done_ < target) {
-    const auto over = [&] { return done_ >= target; };
     ++done_waiters_;
-    bool in_time = true;
-    if (deadline == SteadyTime::max()) {
-      done_changed_.wait(lock, over);
-    } else {
-      in_time = done_changed_.wait_until(lock, deadline, over);
-    }
+    const bool in_time = WaitUntil(done_changed_, lock, deadline, [&] { return done_ >= target; });
     --done_waiters_;
     if (!in_time) {
       return Error(timeout_code, "stream {} still has {} unfinished tasks after the timeout", id_,

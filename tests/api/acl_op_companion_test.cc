@@ -77,6 +77,42 @@ TEST_F(AclOpCompanion, CastRoundsToTheTypeOfTheResult) {
   EXPECT_EQ(RunOp(call, Way::kCompileAndExecute, stream_), ACL_ERROR_OP_OUTPUT_NOT_MATCH);
 }
 
+// Types without a whole number of bytes, and one that does not exist.
+TEST_F(AclOpCompanion, RefusesTypesThatNobodyCasts) {
+  const DeviceMemory memory(4096);
+  const auto argument = [&](int offset) {
+    return Argument{
+        {2, 3}, ACL_FLOAT, ACL_FORMAT_ND, static_cast<char*>(memory.get()) + offset, 24};
+  };
+  const OpCall good = CopyOp("Cast", argument(0), argument(1024));
+  for (const Way way :
+       {Way::kCompileAndExecute, Way::kCompileAndExecuteV2, Way::kExecuteV2, Way::kHandle}) {
+    ASSERT_EQ(RunOp(good, way, stream_), 0) << TakeMessage();
+    for (const int dtype : {-1, 13, 29, 99}) {
+      for (const char* const spoilt : {"x", "y"}) {
+        SCOPED_TRACE(std::string(NameOf(way)) + " " + spoilt + " " + std::to_string(dtype));
+        OpCall call = good;
+        (*spoilt == 'x' ? call.inputs : call.outputs)[0].dtype = static_cast<aclDataType>(dtype);
+        EXPECT_EQ(RunOp(call, way, stream_), ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+        EXPECT_THAT(TakeMessage(), HasSubstr(std::string("Cast: ") + spoilt + " has data type"));
+      }
+    }
+  }
+}
+
+TEST_F(AclOpCompanion, RefusesAConstantOfMoreBytesThanCanBeCounted) {
+  const DeviceMemory memory(64);
+  const Argument many{
+      {int64_t{1} << 31, int64_t{1} << 31}, ACL_FLOAT, ACL_FORMAT_ND, memory.get(), 64};
+  OpCall call = CopyOp("Cast", many, many);
+  float constant = 1;
+  call.inputs[0].data = &constant;
+  call.inputs[0].bytes = sizeof constant;
+  call.inputs[0].place = Argument::Place::kConstant;
+  EXPECT_EQ(RunOp(call, Way::kExecuteV2, stream_), ACL_ERROR_OP_INPUT_NOT_MATCH);
+  EXPECT_THAT(TakeMessage(), HasSubstr("FLOAT needs 4611686018427387904 times 4"));
+}
+
 // torch_npu casts formats so: one description of the tensor, another of its memory.
 TEST_F(AclOpCompanion, IdentityCastsFormatsOfMemory) {
   Tensor source(Element::kFloat, {2, 3, 4, 5});

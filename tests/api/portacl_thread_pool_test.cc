@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "acl/acl.h"
 #include "support/api/compare.h"
 #include "support/api/native.h"
 #include "support/api/shape_list.h"
@@ -112,11 +114,14 @@ struct CuriousPool {
   void run(int count, Task task) {
     seen = portaclGetNumThreads();
     for (int i = 0; i < count; ++i) task(i);
+    static_cast<void>(aclrtGetLastError(ACL_RT_THREAD_LEVEL));
     refused = portaclSetThreadPool(nullptr);
+    last_error = aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL);
     message = portaclGetErrorMessage();
   }
   int seen = 0;
   int32_t refused = PORTACL_OK;
+  aclError last_error = -1;  // of the ACL functions, which the refusal is none of
   std::string message;
 };
 
@@ -129,7 +134,16 @@ TEST_F(LentThreads, AHostMayReadButNotChangeWhileItRunsALoop) {
   Compute(c, {});
   EXPECT_EQ(pool.seen, 2);
   EXPECT_EQ(pool.refused, PORTACL_ERROR_INVALID);
+  EXPECT_EQ(pool.last_error, ACL_SUCCESS);
   EXPECT_THAT(pool.message, testing::HasSubstr("portaclSetThreadPool: called from inside"));
+}
+
+TEST_F(LentThreads, AHostThatThrowsWhenAskedHasOneThread) {
+  portaclThreadPool pool{};
+  pool.numThreads = [](void*) -> int32_t { throw std::runtime_error("no number"); };
+  ASSERT_EQ(portaclSetThreadPool(&pool), PORTACL_OK);
+  EXPECT_EQ(portaclGetNumThreads(), 1);
+  EXPECT_THAT(portaclGetErrorMessage(), testing::HasSubstr("no number"));
 }
 
 }  // namespace

@@ -265,11 +265,13 @@ TEST(ImmortalTest, AForkLeavesALockAloneWhoseMakerMayFail) {
   EXPECT_EQ(times_taken, 0);
 }
 
-TEST(LogTest, AnyLevelCanBeWrittenAndAsked) {
+TEST(LogTest, NothingIsWrittenAtALevelThatIsOff) {
+  testing::internal::CaptureStderr();
   for (const LogLevel level :
        {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
     if (!LogEnabled(level)) Log(level, "dropped");
   }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

@@ -54,5 +54,30 @@ TEST(AllocationFailureChild, InARecordLeavesTheEventAsItWas) {
   PORTACL_IN_CHILD({}, RecordWithFailures());
 }
 
+// A stream that counted a task which it has not got would never be done.
+void WaitWithFailures() {
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclrtStream stream = nullptr;
+  aclrtStream other = nullptr;
+  aclrtEvent event = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&other), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  bool failed = true;
+  for (int64_t n = -1; failed; ++n) {  // the first wait fails nowhere and makes the threads
+    SCOPED_TRACE(n);
+    ASSERT_EQ(aclrtRecordEvent(event, other), ACL_SUCCESS);
+    const aclError code = WithFailure(
+        n, [&] { return aclrtStreamWaitEvent(stream, event); }, &failed);
+    EXPECT_EQ(code, failed ? ACL_ERROR_BAD_ALLOC : ACL_SUCCESS);
+    failed = failed || n < 0;
+    ASSERT_EQ(aclrtSynchronizeStreamWithTimeout(stream, 10000), ACL_SUCCESS);
+  }
+}
+
+TEST(AllocationFailureChild, InAWaitOfLazyModeLeavesNothingToWaitFor) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_LAZY", "1"}}), WaitWithFailures());
+}
+
 }  // namespace
 }  // namespace portacl_test

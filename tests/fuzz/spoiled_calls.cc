@@ -164,8 +164,12 @@ void RunGrid(Script* script, aclrtStream stream) {
 }
 
 void RunByName(Script* script, aclrtStream stream) {
-  constexpr std::array kTypes = {"GridSampler2D", "GridSampler2DGrad", "UpsampleNearestExact2dGrad",
-                                 "GridSampler3D", ""};
+  constexpr std::array kTypes = {"GridSampler2D",
+                                 "GridSampler2DGrad",
+                                 "UpsampleNearestExact2dGrad",
+                                 "GridSampler3D",
+                                 "Cast",
+                                 ""};
   Memory memory;
   portacl_test::OpCall call;
   call.type = kTypes[script->Below(kTypes.size())];

@@ -159,9 +159,8 @@ struct ResampleKernelPlan {
   std::vector<ResampleTile> tiles;
   int64_t slots = 1;  // threads
 
-  int64_t batch = 1;    // rows that W takes at a time
-  int64_t h_slots = 1;  // of the rings, powers of two
-  int64_t d_slots = 1;
+  int64_t batch = 1;                 // rows that W takes at a time
+  int64_t h_slots = 1;               // of the rings, powers of two
   int64_t columns = 0;               // of the transposing path's ring, a power of two
   std::vector<int64_t> columns_end;  // sources that a block of destinations needs: [.., end)
   std::vector<int32_t> columns_at;   // where each tap's source stands in the ring
