@@ -11,6 +11,14 @@ die() { printf '%s: %s\n' "$(basename -- "$0")" "$1" >&2; exit "${2:-1}"; }
 # usage: prints the comment block at the top of the calling script.
 usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$caller"; }
 
+# no_arguments "$@": for a script whose only argument is --help.
+no_arguments() {
+  case ${1:-} in
+    -h | --help) usage; exit 0 ;;
+    ?*) die "unknown argument '$1' (--help lists them)" 2 ;;
+  esac
+}
+
 # project_version [FOLDER]: what the CMakeLists.txt of a clone says, the one place for it.
 project_version() { sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' "${1:-$root}/CMakeLists.txt"; }
 
