@@ -214,7 +214,8 @@ def table(records: list[dict[str, Any]], threads: list[int]) -> str:
         first = rows[threads[0]]
         lines.append(
             [
-                *(record["name"], record["shape"]),
+                record["name"],
+                record["shape"],
                 f"{first['seconds'] * 1e3:.3f} {path[threads[0]]}",
                 *(f"{efficiency(record, t):.2f} {path[t]}/{rows[t]['loops']}" for t in threads[1:]),
                 f"{ratio:.2f} at {count}",

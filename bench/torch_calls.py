@@ -150,15 +150,15 @@ def work(options: argparse.Namespace) -> None:
 def run_worker(part: str, options: argparse.Namespace, **environment: str) -> dict[str, Any]:
     done = subprocess.run(
         [
-            *(sys.executable, __file__, "--worker", part),
-            *("--clock", options.clock, "--repeat", str(options.repeat)),
+            sys.executable, __file__, "--worker", part,
+            "--clock", options.clock, "--repeat", str(options.repeat),
             *(["--quick"] if options.quick else []),
         ],
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-    )
+    )  # fmt: skip
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 

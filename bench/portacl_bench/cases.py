@@ -105,10 +105,7 @@ def _from_row(row: dict[str, Any]) -> Case:
     return dataclasses.replace(case, group=_grid_group(case) if is_grid else _nearest_group(case))
 
 
-_SAME = (
-    *("name", "operator", "memory_format"),
-    *("interpolation", "padding", "align_corners", "grid", "column_step"),
-)
+_SAME = "name operator memory_format interpolation padding align_corners grid column_step".split()
 _DTYPE = {"FLOAT": "float32", "FLOAT16": "float16", "BF16": "bfloat16", "DOUBLE": "float64"}
 
 
@@ -152,11 +149,12 @@ def load(pattern: str | None, path: pathlib.Path = SHAPES_FILE) -> list[Case]:
 
 
 # Chosen so that --quick shows every class of path in about a minute.
-QUICK = (
-    *("flow_warp_border", "depth_warp_border", "features_128_smooth", "features_128_random"),
-    *("point_mask", "detr_decoder", "bicubic_features_zeros", "one_cell", "features_bf16"),
-    *("decoder_x2", "decoder_x2_bf16", "decoder_x2_channels_last", "pyramid_25x42"),
-    *("ratio_700x900", "down_to_6x6", "waveform_x256"),
+QUICK = frozenset(
+    """
+    flow_warp_border depth_warp_border features_128_smooth features_128_random point_mask
+    detr_decoder bicubic_features_zeros one_cell features_bf16 decoder_x2 decoder_x2_bf16
+    decoder_x2_channels_last pyramid_25x42 ratio_700x900 down_to_6x6 waveform_x256
+    """.split()
 )
 
 

@@ -17,9 +17,7 @@ from . import cases, results
 from .results import Record, Row
 
 # Okabe-Ito: told apart with every kind of colour vision, and in grey.
-BLUE, ORANGE, GREEN, RED, GREY, SKY = (
-    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#666666", "#56B4E9"),
-)
+BLUE, ORANGE, GREEN, RED, GREY, SKY = "#0072B2 #E69F00 #009E73 #D55E00 #666666 #56B4E9".split()
 THREAD_COLOURS = (BLUE, ORANGE, GREEN, RED)
 TITLES = {cases.NEAREST: "nearest-exact backward", cases.GRID: "grid sampler 2D backward"}
 DPI = 110
@@ -371,9 +369,7 @@ def _titles(figure: Figure, title: str, result: Record, note: str = "") -> None:
     for text, size, weight in ((title, 12, "bold"), (note, 8.5, "normal"), (where, 8.5, "normal")):
         if text:
             colour = "black" if weight == "bold" else "#444444"
-            figure.text(
-                *(0.015, 1 - top * inch, text),
-                **{"fontsize": size, "fontweight": weight, "color": colour, "va": "top"},
-            )
+            y = 1 - top * inch
+            figure.text(0.015, y, text, fontsize=size, fontweight=weight, color=colour, va="top")
             top += 0.26 if weight == "bold" else 0.19
     figure.tight_layout(rect=(0, 0, 1, 1 - (top + 0.05) * inch))

@@ -60,9 +60,9 @@ def spatial_transformer() -> Step:
         _convolutions(3, 8, 16, stride=4), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(256, 6)
     )
     classify = nn.Sequential(
-        *(_convolutions(3, 16, 32, stride=2), nn.AdaptiveAvgPool2d(4)),
-        *(nn.Flatten(), nn.Linear(512, 10)),
-    )
+        _convolutions(3, 16, 32, stride=2), nn.AdaptiveAvgPool2d(4),
+        nn.Flatten(), nn.Linear(512, 10),
+    )  # fmt: skip
     identity = torch.eye(2, 3).flatten()
 
     def loss() -> torch.Tensor:

@@ -102,11 +102,11 @@ def _command(source: pathlib.Path, target: pathlib.Path, lib: pathlib.Path) -> l
     includes = [BENCH.parent / "include", generated, lib.parent.parent / "include", BENCH.parent]
     return [
         os.environ.get("CXX", "c++"),
-        *("-std=c++20", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"),
+        "-std=c++20", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
         *(f"-I{path}" for path in includes),
-        *("-isystem", str(root / "include")),
+        "-isystem", str(root / "include"),
         str(source),
-        *("-o", str(target), f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"),
-        *(str(lib), f"-Wl,-rpath,{root / 'lib'}:{lib.parent}"),
-    ]
+        "-o", str(target), f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10",
+        str(lib), f"-Wl,-rpath,{root / 'lib'}:{lib.parent}",
+    ]  # fmt: skip

@@ -59,19 +59,19 @@ class SpatialTransformer(nn.Module):
     def __init__(self):
         super().__init__()
         self.look = nn.Sequential(
-            *(nn.Conv2d(1, 8, 7), nn.MaxPool2d(2), nn.ReLU()),
-            *(nn.Conv2d(8, 10, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten()),
-            *(nn.Linear(90, 32), nn.ReLU(), nn.Linear(32, 6)),
-        )
+            nn.Conv2d(1, 8, 7), nn.MaxPool2d(2), nn.ReLU(),
+            nn.Conv2d(8, 10, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+            nn.Linear(90, 32), nn.ReLU(), nn.Linear(32, 6),
+        )  # fmt: skip
         self.look[-1].weight.data.zero_()
         self.look[-1].bias.data.copy_(
             torch.tensor([1.0, 0, 0, 0, 1, 0])
         )  # changes nothing at first
         self.classify = nn.Sequential(
-            *(nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
-            *(nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2)),
-            *(nn.Linear(320, 50), nn.ReLU(), nn.Linear(50, 10)),
-        )
+            nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(),
+            nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2),
+            nn.Linear(320, 50), nn.ReLU(), nn.Linear(50, 10),
+        )  # fmt: skip
 
     def straighten(self, x):
         theta = self.look(x).view(-1, 2, 3)

@@ -13,8 +13,6 @@ from ._operators import (
     grid_sampler_2d_backward,
     grid_sampler_3d,
     grid_sampler_3d_backward,
-    upsample_nearest_exact,
-    upsample_nearest_exact_backward,
 )
 from ._sdk import sdk_path
 from ._settings import __version__, get_num_threads, info, set_num_threads
@@ -27,6 +25,8 @@ from ._upsample import (
     upsample_linear_backward,
     upsample_nearest,
     upsample_nearest_backward,
+    upsample_nearest_exact,
+    upsample_nearest_exact_backward,
 )
 
 __all__ = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Tuple, Union
+from typing import Any, Literal, Tuple, TypeVar, Union
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
@@ -12,6 +13,7 @@ from ._numbers import choose, extents, factors, flag, flags, is_number, scaled
 Interpolation = Literal["bilinear", "nearest", "bicubic"]
 Padding = Literal["zeros", "border", "reflection"]
 Scales = Union[float, Sequence[Union[float, None]], None]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
@@ -55,66 +57,81 @@ def _output_extents(
     return spatial
 
 
-def upsample_nearest_exact_backward(
-    grad_output: Any, input_size: Sequence[int], scales: Scales = None, out: Any = None
-) -> Any:
-    """Gradient of nearest-exact resizing with respect to its input.
+# What the samplers' docstrings share. In braces: the words of an image, or of a volume.
+_IMAGE = {
+    "image": "image",
+    "input": "(N, C, H, W), H and W at least 1",
+    "grid": "(N, OH, OW, 2), x first; -1..1 spans the image",
+    "output": "(N, C, OH, OW)",
+    "interpolation": '"bilinear", "nearest" or "bicubic"',
+    "elements": "pixels",
+}
+_VOLUME = {
+    "image": "volume",
+    "input": "(N, C, D, H, W), D, H and W at least 1",
+    "grid": "(N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume",
+    "output": "(N, C, OD, OH, OW)",
+    "interpolation": '"bilinear" (trilinear), "nearest" or "bicubic" (tricubic)',
+    "elements": "voxels",
+}
+_MODES = """\
+    interpolation: {interpolation}.
+    padding: "zeros", "border" or "reflection".
+    align_corners: whether -1 and 1 are the centres of the border {elements}, not their outer edges.
+"""
+_SAMPLE = """\
+Args:
+    input: {input}; float16, bfloat16, float32, float64;
+        any strides.
+    grid: {grid}; dtype of ``input``.
+"""
+_SAMPLE_RESULT = """\
+    out: where to put the result: an array {output}, any strides.
 
-    ``grad_input[n, c, src(o)] += grad_output[n, c, o]``; elements that no ``o`` maps to are 0.
-    Sums are sequential in float32 (float64 for float64) and rounded once.
+Returns:
+    ``out``, or a new row-major array of ``input``'s kind.
 
-    Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
-            float32, float64.
-        input_size: the whole shape of the forward function's input, as in PyTorch.
-        scales: output extent / input extent as given to the forward function, one per spatial axis
-            or one for all; None or 0: the sizes decide.
-        out: where to put the result: an array of that shape and dtype, any strides.
+Raises:
+    TypeError: no array, or another dtype.
+    ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
+        or another array.
+"""
+_GRADIENTS = """\
+All arrays have one dtype: float16, bfloat16, float32 or float64; any strides. A grid point that
+is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for "nearest").
 
-    Returns:
-        ``out``, or a new row-major array of ``grad_output``'s kind.
+Args:
+    grad_output: {output}.
+    input: {input}.
+    grid: {grid}.
+"""
+_GRADIENTS_RESULT = """\
+    output_mask: which of the two gradients to compute; the other one costs nothing.
+    out: (input_grad, grid_grad), where to put the results, None for a masked one.
 
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``grad_output``.
+Returns:
+    ``(input_grad, grid_grad)``, None for a masked one: those of ``out``, or new row-major
+    arrays of ``grad_output``'s kind.
 
-    """
-    return _resize_backward(
-        _core.upsample_nearest_exact_backward, grad_output, input_size, scales, out
-    )
-
-
-def upsample_nearest_exact(
-    input: Any,
-    output_size: int | Sequence[int] | None = None,
-    scales: Scales = None,
-    out: Any = None,
-) -> Any:
-    """Resize by nearest-exact interpolation, with the index rule of the backward function.
-
-    The two are exact adjoints of each other.
-
-    Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
-            float64.
-        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
-        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
-            sizes decide.
-        out: where to put the result: an array of that shape and dtype, any strides.
-
-    Returns:
-        ``out``, or a new row-major array of ``input``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``input``.
-
-    """
-    return _resize(_core.upsample_nearest_exact, input, output_size, scales, out)
+Raises:
+    TypeError: no array, or another dtype.
+    ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
+        or another array.
+"""
 
 
+def _with(*parts: str, **words: str) -> Callable[[Function], Function]:
+    """Add to a function's docstring what it shares with others, its own words in braces."""
+
+    def add(function: Function) -> Function:
+        own = inspect.cleandoc(function.__doc__ or "")  # Python 3.13 has done it, older ones not
+        function.__doc__ = "\n\n".join((own, "".join(parts).format(**words)))
+        return function
+
+    return add
+
+
+@_with(_GRADIENTS, _MODES, _GRADIENTS_RESULT, **_IMAGE)
 def grid_sampler_2d_backward(
     grad_output: Any,
     input: Any,
@@ -126,40 +143,13 @@ def grid_sampler_2d_backward(
     output_mask: Sequence[bool] = (True, True),
     out: Sequence[Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Gradients of ``grid_sampler_2d`` with respect to its input and its grid.
-
-    All arrays have one dtype: float16, bfloat16, float32 or float64; any strides. A grid point that
-    is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for "nearest").
-
-    Args:
-        grad_output: (N, C, OH, OW).
-        input: (N, C, H, W), H and W at least 1.
-        grid: (N, OH, OW, 2), x first; -1..1 spans the image.
-        interpolation: "bilinear", "nearest" or "bicubic".
-        padding: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centres of the border pixels, not their outer edges.
-        output_mask: which of the two gradients to compute; the other one costs nothing.
-        out: (input_grad, grid_grad), where to put the results, None for a masked one.
-
-    Returns:
-        ``(input_grad, grid_grad)``, None for a masked one: those of ``out``, or new row-major
-        arrays of ``grad_output``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
-            or another array.
-
-    """
-    return _sample_backward(
-        _core.grid_sampler_2d_backward,
-        (grad_output, input, grid),
-        (interpolation, padding, align_corners),
-        output_mask,
-        out,
-    )
+    """Gradients of ``grid_sampler_2d`` with respect to its input and its grid."""
+    arrays = (grad_output, input, grid)
+    modes = (interpolation, padding, align_corners)
+    return _sample_backward(_core.grid_sampler_2d_backward, arrays, modes, output_mask, out)
 
 
+@_with(_SAMPLE, _MODES, _SAMPLE_RESULT, **_IMAGE)
 def grid_sampler_2d(
     input: Any,
     grid: Any,
@@ -169,30 +159,12 @@ def grid_sampler_2d(
     align_corners: bool = False,
     out: Any = None,
 ) -> Any:
-    """Sample an image at the points of a grid, by the rule that the backward function has.
-
-    Args:
-        input: (N, C, H, W), H and W at least 1; float16, bfloat16, float32, float64; any strides.
-        grid: (N, OH, OW, 2), x first; -1..1 spans the image; dtype of ``input``.
-        interpolation: "bilinear", "nearest" or "bicubic".
-        padding: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centres of the border pixels, not their outer edges.
-        out: where to put the result: an array (N, C, OH, OW), any strides.
-
-    Returns:
-        ``out``, or a new row-major array of ``input``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
-            or another array.
-
-    """
-    return _sample(
-        _core.grid_sampler_2d, (input, grid), (interpolation, padding, align_corners), out
-    )
+    """Sample an image at the points of a grid, by the rule that the backward function has."""
+    modes = (interpolation, padding, align_corners)
+    return _sample(_core.grid_sampler_2d, (input, grid), modes, out)
 
 
+@_with(_GRADIENTS, _MODES, _GRADIENTS_RESULT, **_VOLUME)
 def grid_sampler_3d_backward(
     grad_output: Any,
     input: Any,
@@ -204,40 +176,13 @@ def grid_sampler_3d_backward(
     output_mask: Sequence[bool] = (True, True),
     out: Sequence[Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Gradients of ``grid_sampler_3d`` with respect to its input and its grid.
-
-    All arrays have one dtype: float16, bfloat16, float32 or float64; any strides. A grid point that
-    is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for "nearest").
-
-    Args:
-        grad_output: (N, C, OD, OH, OW).
-        input: (N, C, D, H, W), D, H and W at least 1.
-        grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume.
-        interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
-        padding: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
-        output_mask: which of the two gradients to compute; the other one costs nothing.
-        out: (input_grad, grid_grad), where to put the results, None for a masked one.
-
-    Returns:
-        ``(input_grad, grid_grad)``, None for a masked one: those of ``out``, or new row-major
-        arrays of ``grad_output``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
-            or another array.
-
-    """
-    return _sample_backward(
-        _core.grid_sampler_3d_backward,
-        (grad_output, input, grid),
-        (interpolation, padding, align_corners),
-        output_mask,
-        out,
-    )
+    """Gradients of ``grid_sampler_3d`` with respect to its input and its grid."""
+    arrays = (grad_output, input, grid)
+    modes = (interpolation, padding, align_corners)
+    return _sample_backward(_core.grid_sampler_3d_backward, arrays, modes, output_mask, out)
 
 
+@_with(_SAMPLE, _MODES, _SAMPLE_RESULT, **_VOLUME)
 def grid_sampler_3d(
     input: Any,
     grid: Any,
@@ -247,29 +192,9 @@ def grid_sampler_3d(
     align_corners: bool = False,
     out: Any = None,
 ) -> Any:
-    """Sample a volume at the points of a grid, by the rule that the backward function has.
-
-    Args:
-        input: (N, C, D, H, W), D, H and W at least 1; float16, bfloat16, float32, float64;
-            any strides.
-        grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume; dtype of ``input``.
-        interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
-        padding: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
-        out: where to put the result: an array (N, C, OD, OH, OW), any strides.
-
-    Returns:
-        ``out``, or a new row-major array of ``input``'s kind.
-
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
-            or another array.
-
-    """
-    return _sample(
-        _core.grid_sampler_3d, (input, grid), (interpolation, padding, align_corners), out
-    )
+    """Sample a volume at the points of a grid, by the rule that the backward function has."""
+    modes = (interpolation, padding, align_corners)
+    return _sample(_core.grid_sampler_3d, (input, grid), modes, out)
 
 
 def _resize_backward(

@@ -2,67 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from . import _core
 from ._arrays import describe
 from ._numbers import flag, resize_flags
-from ._operators import Scales, _extents, _into, _resize, _resize_backward
+from ._operators import Scales, _extents, _into, _resize, _resize_backward, _with
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-_RESIZE = """
-
-    Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
-            float64.
-        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
-        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
-            sizes decide.
-        out: where to put the result: an array of that shape and dtype, any strides.
+_RESIZE = """\
+Args:
+    input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
+        float64.
+    output_size: spatial extents of the result; None: ``floor(extent * scale)``.
+    scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
+        sizes decide.
+    out: where to put the result: an array of that shape and dtype, any strides.
 """
 _ALIGN = """\
-        align_corners: whether the middles of the first and last elements fall together, not the
-            outer edges of the arrays.
+    align_corners: whether the middles of the first and last elements fall together, not the
+        outer edges of the arrays.
 """
 _ANTIALIAS = """\
-        antialias: whether an axis that shrinks averages over all elements that one output covers.
+    antialias: whether an axis that shrinks averages over all elements that one output covers.
 """
-_GRADIENT = """
-
-    Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
-            float32, float64.
-        input_size: the whole shape of the forward function's input, as in PyTorch.
-        scales: as given to the forward function.
-        out: where to put the result: an array of that shape and dtype, any strides.
+_GRADIENT = """\
+Args:
+    grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16,
+        float32, float64.
+    input_size: the whole shape of the forward function's input, as in PyTorch.
+    scales: output extent / input extent as given to the forward function, one per spatial axis
+        or one for all; None or 0: the sizes decide.
+    out: where to put the result: an array of that shape and dtype, any strides.
 """
 _GIVEN = """\
-        align_corners: as given to the forward function.
-        antialias: as given to the forward function.
+    align_corners: as given to the forward function.
+    antialias: as given to the forward function.
 """
 _RESULT = """
-    Returns:
-        ``out``, or a new row-major array of ``input``'s kind.
+Returns:
+    ``out``, or a new row-major array of ``input``'s kind.
 
-    Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
-            or ``input``.
-
-    """
+Raises:
+    TypeError: no array, or another dtype.
+    ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
+        or ``input``.
+"""
 _GRADIENT_RESULT = _RESULT.replace("``input``", "``grad_output``")
 
 
-def _with(*parts: str) -> Callable[[Function], Function]:
-    """Add to a function's docstring what it shares with others."""
+@_with(_RESIZE, _RESULT)
+def upsample_nearest_exact(
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
+) -> Any:
+    """Resize by nearest-exact interpolation, with the index rule of the backward function.
 
-    def add(function: Function) -> Function:
-        function.__doc__ = "".join((function.__doc__ or "", *parts))
-        return function
+    The two are exact adjoints of each other.
+    """
+    return _resize(_core.upsample_nearest_exact, input, output_size, scales, out)
 
-    return add
+
+@_with(_GRADIENT, _GRADIENT_RESULT)
+def upsample_nearest_exact_backward(
+    grad_output: Any, input_size: Sequence[int], scales: Scales = None, out: Any = None
+) -> Any:
+    """Gradient of nearest-exact resizing with respect to its input.
+
+    ``grad_input[n, c, src(o)] += grad_output[n, c, o]``; elements that no ``o`` maps to are 0.
+    Sums are sequential in float32 (float64 for float64) and rounded once.
+    """
+    function = _core.upsample_nearest_exact_backward
+    return _resize_backward(function, grad_output, input_size, scales, out)
 
 
 @_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
@@ -76,14 +89,8 @@ def upsample_linear(
     antialias: bool = False,
 ) -> Any:
     """Resize by linear interpolation along every spatial axis: bilinear, trilinear."""
-    return _resize(
-        _core.upsample_linear,
-        input,
-        output_size,
-        scales,
-        out,
-        *resize_flags(align_corners, antialias),
-    )
+    modes = resize_flags(align_corners, antialias)
+    return _resize(_core.upsample_linear, input, output_size, scales, out, *modes)
 
 
 @_with(_GRADIENT, _GIVEN, _GRADIENT_RESULT)
@@ -97,13 +104,9 @@ def upsample_linear_backward(
     antialias: bool = False,
 ) -> Any:
     """Gradient of ``upsample_linear`` with respect to its input: its exact transpose."""
+    modes = resize_flags(align_corners, antialias)
     return _resize_backward(
-        _core.upsample_linear_backward,
-        grad_output,
-        input_size,
-        scales,
-        out,
-        *resize_flags(align_corners, antialias),
+        _core.upsample_linear_backward, grad_output, input_size, scales, out, *modes
     )
 
 
@@ -118,14 +121,8 @@ def upsample_cubic(
     antialias: bool = False,
 ) -> Any:
     """Resize by cubic convolution along every spatial axis (bicubic)."""
-    return _resize(
-        _core.upsample_cubic,
-        input,
-        output_size,
-        scales,
-        out,
-        *resize_flags(align_corners, antialias),
-    )
+    modes = resize_flags(align_corners, antialias)
+    return _resize(_core.upsample_cubic, input, output_size, scales, out, *modes)
 
 
 @_with(_GRADIENT, _GIVEN, _GRADIENT_RESULT)
@@ -139,13 +136,9 @@ def upsample_cubic_backward(
     antialias: bool = False,
 ) -> Any:
     """Gradient of ``upsample_cubic`` with respect to its input: its exact transpose."""
+    modes = resize_flags(align_corners, antialias)
     return _resize_backward(
-        _core.upsample_cubic_backward,
-        grad_output,
-        input_size,
-        scales,
-        out,
-        *resize_flags(align_corners, antialias),
+        _core.upsample_cubic_backward, grad_output, input_size, scales, out, *modes
     )
 
 

@@ -179,10 +179,8 @@ def _fusion_attention(
 ) -> Any:
     name = "npu_fusion_attention"
     _refuse(name, padding_mask=padding_mask, prefix=prefix, sink=sink, dropout_mask=dropout_mask)
-    settings = {
-        **{"scale": scale, "bias": pse, "mask": atten_mask, "mode": sparse_mode},
-        **{"before": pre_tockens, "after": next_tockens, "keep": keep_prob},
-    }
+    settings = {"scale": scale, "bias": pse, "mask": atten_mask, "mode": sparse_mode,
+                "before": pre_tockens, "after": next_tockens, "keep": keep_prob}  # fmt: skip
     lengths = (actual_seq_qlen, actual_seq_kvlen)
     return _fusion(name, query, key, value, head_num, input_layout, lengths, settings)
 
@@ -217,10 +215,9 @@ def _fusion_attention_v2(
             query_rope=query_rope, key_rope=key_rope)  # fmt: skip
     if pse_type not in (0, 1):
         raise NotImplementedError(f"npu::{name}: portacl_npu has it without pse_type {pse_type}")
-    settings = {
-        **{"scale": scale, "bias": pse, "bias_first": pse_type == 1, "mask": atten_mask},
-        **{"mode": sparse_mode, "before": pre_tokens, "after": next_tokens, "keep": keep_prob},
-    }
+    settings = {"scale": scale, "bias": pse, "bias_first": pse_type == 1, "mask": atten_mask,
+                "mode": sparse_mode, "before": pre_tokens, "after": next_tokens,
+                "keep": keep_prob}  # fmt: skip
     lengths = (actual_seq_qlen, actual_seq_kvlen)
     return _fusion(name, query, key, value, head_num, input_layout, lengths, settings)
 
@@ -421,7 +418,7 @@ def _infer_attention(
 
     name = "npu_fused_infer_attention_score"
     _refuse(name, **others)
-    if sparse_mode == 1 or atten_mask is None and sparse_mode == 0:
+    if sparse_mode == 1 or (atten_mask is None and sparse_mode == 0):
         pre_tokens = next_tokens = _ALL  # not looked at
     out, sums = _infer(
         name, query, key, value, num_heads, num_key_value_heads, input_layout,

@@ -93,13 +93,13 @@ def command(output: Path, source: Path) -> list[str]:
     root = Path(torch.__file__).resolve().parent
     return [
         *_compiler(),
-        *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w"),
+        "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w",
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
         f"-I{_HERE / 'cpp'}",
-        *("-isystem", str(root / "include")),
+        "-isystem", str(root / "include"),
         str(source),
-        *("-o", str(output), f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"),
-    ]
+        "-o", str(output), f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10",
+    ]  # fmt: skip
 
 
 def build(target: Path) -> None:

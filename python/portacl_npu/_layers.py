@@ -460,17 +460,6 @@ def _transpose_batchmatmul(
     return out.permute(perm_y).contiguous() if perm_y else out
 
 
-def _lstm_cell(
-    x: Any, w_ih: Any, w_hh: Any, h: Any, c: Any, b_ih: Any = None, b_hh: Any = None
-) -> Any:
-    entry, forget, new, out = (_linear(x, w_ih, b_ih) + _linear(h, w_hh, b_hh)).chunk(4, 1)
-    entry, forget, new, out = entry.sigmoid(), forget.sigmoid(), new.tanh(), out.sigmoid()
-    cell = forget * c + entry * new
-    tanh = cell.tanh()
-    hidden = out * tanh
-    return hidden, hidden, cell, entry, new, forget, out, tanh
-
-
 def _gating_top_k(x: Any, finished: Any = None, k: int = 1) -> Any:
     import torch
 

@@ -32,18 +32,17 @@ _ALLOCATE = "empty.memory_format"
 _WHOLE_NUMBERS = frozenset({"one_hot"})
 
 # Parts of names of what has no dense tensors, or none of the program's.
-_OTHER_TENSORS = (
-    *("sparse", "quantize", "mkldnn", "_nested", "_test_", "_csr", "_coo", "jagged"),
-    *("_dyn_quant", "q_per_channel", "q_scale", "q_zero_point", "int_repr", "from_file"),
-)
+_OTHER_TENSORS = """
+    sparse quantize mkldnn _nested _test_ _csr _coo jagged _dyn_quant q_per_channel q_scale
+    q_zero_point int_repr from_file
+""".split()
 
 # Parts of names of operators that take CPU tensors (indices, lengths, a number for each tensor)
 # beside the device's.
-_WITH_HOSTS = (
-    *("index", "pack", "lstm", "gru", "rnn", "tensor_split", "_foreach_copy"),
-    *("_foreach_addcmul.Tensor", "_foreach_addcmul_.Tensor"),
-    *("_foreach_addcdiv.Tensor", "_foreach_addcdiv_.Tensor"),
-)
+_WITH_HOSTS = """
+    index pack lstm gru rnn tensor_split _foreach_copy _foreach_addcmul.Tensor
+    _foreach_addcmul_.Tensor _foreach_addcdiv.Tensor _foreach_addcdiv_.Tensor
+""".split()
 
 # Of the plugin's own operators, those that touch memory and its descriptions alone, or are made of
 # PyTorch's: they run as they are. Every other one is refused, unless there is a composition for it.

@@ -41,9 +41,9 @@ def test_torch_calls(tmp_path):
 def test_speed_plot(tmp_path):
     """bench/compare.py --plots."""
     run(
-        *("compare.py", "--filter", "^(only_grid_grad|pyramid_25x42) ", "--repeat", 2),
-        *("--threads", 1, "--clock", "cpu", "--plots", tmp_path, "--peers", "portacl", "torch"),
-    )
+        "compare.py", "--filter", "^(only_grid_grad|pyramid_25x42) ", "--repeat", 2,
+        "--threads", 1, "--clock", "cpu", "--plots", tmp_path, "--peers", "portacl", "torch",
+    )  # fmt: skip
     drawn = {path.name for path in tmp_path.iterdir()}
     assert drawn >= {"perf-ratio-grid.png", "perf-ratio-nearest.png"}
 
@@ -75,9 +75,9 @@ def test_beside_busy_processes(tmp_path):
     """They are there while it measures, and gone afterwards."""
     file = tmp_path / "busy.json"
     text = run(
-        *("compare.py", "--suite", "busy", "--filter", "^map_c1 ", "--threads", 2),
-        *("--max-seconds", 0.1, "--json", file),
-    )
+        "compare.py", "--suite", "busy", "--filter", "^map_c1 ", "--threads", 2,
+        "--max-seconds", 0.1, "--json", file,
+    )  # fmt: skip
     records = json.loads(file.read_text())["busy"]
     assert [r["neighbours"] for r in records] == ["none", "one", "one at nice 19", "one per CPU"]
     for record in records:
@@ -92,11 +92,11 @@ def test_inside_pytorch(tmp_path):
     """Images and volumes, with no path to the package from outside."""
     file = tmp_path / "inside.json"
     done = run_python(
-        *(ROOT / "bench" / "compare.py", "--suite", "torch", "--clock", "cpu"),
-        *("--filter", "^only_grid_grad |^brain_half_grid .* volumes "),
-        *("--threads", 1, "--repeat", 1, "--max-seconds", 0.1, "--json", file),
+        ROOT / "bench" / "compare.py", "--suite", "torch", "--clock", "cpu",
+        "--filter", "^only_grid_grad |^brain_half_grid .* volumes ",
+        "--threads", 1, "--repeat", 1, "--max-seconds", 0.1, "--json", file,
         without=("PYTHONPATH",),
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     records = json.loads(file.read_text())["torch"]
     names = [r["case"]["name"] for r in records]

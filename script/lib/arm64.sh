@@ -2,11 +2,10 @@
 
 # make_arm64_sysroot: unpacks them into the cache folder, once; $sysroot is where.
 make_arm64_sysroot() {
-  local packages options package cache
+  local packages options package
   packages=(libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libfmt-dev libspdlog-dev
     nlohmann-json3-dev libcli11-dev libstb-dev libpng-dev libpng16-16 libturbojpeg0-dev libturbojpeg0
     zlib1g-dev zlib1g libgtest-dev libgmock-dev librapidcheck-dev)
-  cache=${PORTACL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/portacl}
   sysroot=$cache/arm64-$(printf '%s\n' "${packages[@]}" | sha256sum | cut -c1-10)
 
   # apt with a state of its own: this machine's list of architectures stays as it is.

@@ -4,12 +4,24 @@ caller=$(cd -- "$(dirname -- "$0")" && pwd)/${0##*/}
 cd "$root"
 HOME=${HOME:-~}  # services and containers may come without it
 jobs=${PORTACL_JOBS:-$(nproc 2>/dev/null || echo 2)}
+cache=${PORTACL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/portacl}
 
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename -- "$0")" "$1" >&2; exit "${2:-1}"; }
 
+# die_with LOG WORDS [STATUS]: the log's end goes before the words.
+die_with() { tail -n 60 -- "$1" >&2; die "${@:2}"; }
+
 # usage: prints the comment block at the top of the calling script.
 usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$caller"; }
+
+# no_arguments "$@": for a script whose only argument is --help.
+no_arguments() {
+  case ${1:-} in
+    -h | --help) usage; exit 0 ;;
+    ?*) die "unknown argument '$1' (--help lists them)" 2 ;;
+  esac
+}
 
 # project_version [FOLDER]: what the CMakeLists.txt of a clone says, the one place for it.
 project_version() { sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' "${1:-$root}/CMakeLists.txt"; }
@@ -27,6 +39,15 @@ released_recipe() {
   sed -e '1,/^context:$/{/^context:$/!d}' ${4:+-e "s|^about:\$|&\n  homepage: $4\n  repository: $4|"} \
     -e "s|^  version: .*load_from_file.*|  version: \"$(project_version "$1")\"|" \
     -e "s|^  path: \.\./\.\.\$|  $3\n  sha256: $(sha256sum "$2" | cut -d' ' -f1)|" "$1/packaging/conda/recipe.yaml"
+}
+
+# copy_tree FOLDER: the work tree, without what git ignores.
+copy_tree() {
+  mkdir -p "$1"
+  git ls-files -z --cached --others --exclude-standard |
+    while IFS= read -r -d '' file; do
+      if [ -f "$file" ] || [ -L "$file" ]; then printf '%s\0' "$file"; fi  # git lists what was removed, too
+    done | tar --create --null --files-from=- | tar --extract --directory "$1" --no-same-owner
 }
 
 # missing_packages NAME...: the Debian packages among them that are not installed.

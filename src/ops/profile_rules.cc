@@ -1,3 +1,4 @@
+// A row's dtypes and formats in each profile, and the words that name them in refusals.
 #include "ops/profile_rules.h"
 
 #include <string>

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # script/setup where it cannot install: without root, without a network, without Debian, without
 # PyPI. Each time it names what is missing and ends with status 3; a second run is quick; the packages
-# of the product need no Python. What is locked is installed whatever PyPI has since. And --help of all
-# scripts, called by their names from their own folders.
+# of the product need no Python. What is locked is installed whatever PyPI has since. And of all scripts
+# --help, called by their names from their own folders, and that they refuse what they do not know.
 set -euo pipefail
 setup=$PORTACL_SOURCE_DIR/script/setup
 folder=$(mktemp -d)
@@ -14,6 +14,9 @@ for script in "$PORTACL_SOURCE_DIR"/script/{build,check,docs,fuzz,lock,run,sbom,
   name=$(basename "$script")
   text=$(cd "$(dirname "$script")" && "./$name" --help) && [[ $text == *"script/"*"$name"* ]] ||
     { echo "$script --help: $text"; exit 1; }
+  status=0
+  text=$(PORTACL_SKIP_PACKAGES=1 timeout 60 "$script" --shrt 2>&1 </dev/null) || status=$?
+  [ $status -eq 2 ] && [[ $text == *"--shrt"* ]] || { echo "$script --shrt: status $status, $text"; exit 1; }
 done
 
 # fake NAME COMMAND: a program in $folder/bin, which is first in PATH.

@@ -18,8 +18,6 @@ from ._functional import (
     grid_sampler_2d_backward,
     grid_sampler_3d,
     grid_sampler_3d_backward,
-    upsample_nearest_exact,
-    upsample_nearest_exact_backward,
 )
 from ._listed import LISTED as _LISTED
 from ._resize import (
@@ -31,6 +29,8 @@ from ._resize import (
     upsample_linear_backward,
     upsample_nearest,
     upsample_nearest_backward,
+    upsample_nearest_exact,
+    upsample_nearest_exact_backward,
 )
 
 __all__ = [

@@ -11,6 +11,9 @@ import jax.numpy as jnp
 from .._arrays import check_array
 from .._numbers import flag, flags
 from .._operators import (
+    _IMAGE,
+    _MODES,
+    _VOLUME,
     INTERPOLATIONS,
     PADDINGS,
     Interpolation,
@@ -21,6 +24,7 @@ from .._operators import (
     _extents,
     _output_extents,
     _spatial_axes,
+    _with,
 )
 from .._pool import result_bytes
 from . import _grid_sampler, _linear
@@ -107,56 +111,6 @@ def _resize_backward(
     _check_extents(grad_output=array.shape, input=wanted)
     factors = _axis_scales(scales, axes)
     return _as_given(_apply(name, array, wanted, back=True, scales=factors, **modes), data_format)
-
-
-def upsample_nearest_exact(
-    input: Any,
-    output_size: int | Sequence[int] | None = None,
-    scales: Scales = None,
-    *,
-    data_format: str = "channels_first",
-) -> jax.Array:
-    """Resize by nearest-exact interpolation; differentiable any number of times, in both modes.
-
-    Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
-        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
-        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
-            sizes decide.
-        data_format: where the channels are: "channels_first" ("NCHW", ...) or "channels_last"
-            ("NHWC", ...), for the array, the sizes and the result.
-
-    Raises:
-        TypeError: another dtype.
-        ValueError: shapes, sizes or scales do not fit.
-
-    """
-    return _resize("upsample_nearest_exact", input, output_size, scales, data_format)
-
-
-def upsample_nearest_exact_backward(
-    grad_output: Any,
-    input_size: Sequence[int],
-    scales: Scales = None,
-    *,
-    data_format: str = "channels_first",
-) -> jax.Array:
-    """Gradient of ``upsample_nearest_exact`` with respect to its input.
-
-    Args:
-        grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32,
-            float64.
-        input_size: the whole shape of the forward function's input.
-        scales: as given to the forward function.
-        data_format: where the channels are: "channels_first" ("NCHW", ...) or "channels_last"
-            ("NHWC", ...), for the array, the sizes and the result.
-
-    Raises:
-        TypeError: another dtype.
-        ValueError: shapes, sizes or scales do not fit.
-
-    """
-    return _resize_backward("upsample_nearest_exact", grad_output, input_size, scales, data_format)
 
 
 # ---- grid sampler
@@ -246,6 +200,24 @@ def _sample_backward(
     return None if of_input is None else _as_given(of_input, data_format), of_grid
 
 
+_SAMPLE = """\
+Args:
+    input: {input}; float16, bfloat16, float32, float64.
+    grid: {grid}; dtype of ``input``.
+"""
+_NAMES = """\
+    mode: another name of ``interpolation``, PyTorch's.
+    padding_mode: another name of ``padding``, PyTorch's.
+    data_format: where the {image}'s and the result's channels are: "channels_first" or
+        "channels_last" ("NCHW", "NHWC", ...).
+
+Raises:
+    TypeError: another dtype, or two.
+    ValueError: shapes or modes do not fit.
+"""
+
+
+@_with(_SAMPLE, _MODES, _NAMES, **_IMAGE)
 def grid_sampler_2d(
     input: Any,
     grid: Any,
@@ -261,27 +233,12 @@ def grid_sampler_2d(
 
     A grid point that is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for
     "nearest"). Only the gradients that are asked for are computed.
-
-    Args:
-        input: (N, C, H, W), H and W at least 1; float16, bfloat16, float32, float64.
-        grid: (N, OH, OW, 2), x first; -1..1 spans the image; dtype of ``input``.
-        interpolation: "bilinear", "nearest" or "bicubic".
-        padding: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centres of the border pixels, not their outer edges.
-        mode: another name of ``interpolation``, PyTorch's.
-        padding_mode: another name of ``padding``, PyTorch's.
-        data_format: where the image's and the result's channels are: "channels_first" or
-            "channels_last" ("NCHW", "NHWC", ...).
-
-    Raises:
-        TypeError: another dtype, or two.
-        ValueError: shapes or modes do not fit.
-
     """
     modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode)
     return _sample(input, grid, modes, data_format)
 
 
+@_with(_SAMPLE, _MODES, _NAMES, **_VOLUME)
 def grid_sampler_3d(
     input: Any,
     grid: Any,
@@ -293,24 +250,7 @@ def grid_sampler_3d(
     padding_mode: Padding | None = None,
     data_format: str = "channels_first",
 ) -> jax.Array:
-    """Sample a volume at the points of a grid; differentiable like ``grid_sampler_2d``.
-
-    Args:
-        input: (N, C, D, H, W), D, H and W at least 1; float16, bfloat16, float32, float64.
-        grid: (N, OD, OH, OW, 3): x, y, z along W, H, D; -1..1 spans the volume; dtype of ``input``.
-        interpolation: "bilinear" (trilinear), "nearest" or "bicubic" (tricubic).
-        padding: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centres of the border voxels, not their outer edges.
-        mode: another name of ``interpolation``, PyTorch's.
-        padding_mode: another name of ``padding``, PyTorch's.
-        data_format: where the volume's and the result's channels are: "channels_first" or
-            "channels_last" ("NCHW", "NHWC", ...).
-
-    Raises:
-        TypeError: another dtype, or two.
-        ValueError: shapes or modes do not fit.
-
-    """
+    """Sample a volume at the points of a grid; differentiable like ``grid_sampler_2d``."""
     modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode)
     return _sample(input, grid, modes, data_format)
 

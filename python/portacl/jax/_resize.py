@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 
 from .._numbers import flag, resize_flags
-from .._operators import Scales
+from .._operators import Scales, _with
 from ._functional import _apply, _array, _extents, _resize, _resize_backward
 
-_SIZES = """
-    Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
-        output_size: spatial extents of the result; None: ``floor(extent * scale)``.
-        scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
-            sizes decide.
-        data_format: "channels_first" ("NCHW", ...) or "channels_last" ("NHWC", ...).{modes}
-
-    Raises:
-        TypeError: another dtype.
-        ValueError: shapes, sizes or scales do not fit.
+_RESIZE = """\
+Args:
+    input: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32, float64.
+    output_size: spatial extents of the result; None: ``floor(extent * scale)``.
+    scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
+        sizes decide.
 """
-_MODES = """
-        align_corners: whether the middles of the border elements fall together, not their edges.
-        antialias: whether an axis that shrinks averages over all elements that an output covers."""
+_ALIGN = """\
+    align_corners: whether the middles of the border elements fall together, not their edges.
+    antialias: whether an axis that shrinks averages over all elements that an output covers.
+"""
+_GRADIENT = """\
+Args:
+    grad_output: (N, C, L), (N, C, H, W) or (N, C, D, H, W); float16, bfloat16, float32,
+        float64.
+    input_size: the whole shape of the forward function's input.
+    scales: as given to the forward function.
+"""
+_GIVEN = """\
+    align_corners: as given to the forward function.
+    antialias: as given to the forward function.
+"""
+_FORMAT = """\
+    data_format: where the channels are: "channels_first" ("NCHW", ...) or "channels_last"
+        ("NHWC", ...), for the array, the sizes and the result.
+
+Raises:
+    TypeError: another dtype.
+    ValueError: shapes, sizes or scales do not fit.
+"""
 
 
-def _finish(function: Callable[..., Any], name: str, text: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "portacl.jax"
-    function.__doc__ = text
-    return function
+def _finish(
+    name: str, what: str, resize: Any, backward: Any, align: str = "", given: str = ""
+) -> tuple[Any, Any]:
+    """Give the pair its names and its docstrings."""
+    resize.__doc__ = f"Resize by {what}; differentiable any number of times, in both modes."
+    backward.__doc__ = f"Gradient of ``{name}``: its exact transpose."
+    _with(_RESIZE, align, _FORMAT)(resize)
+    _with(_GRADIENT, given, _FORMAT)(backward)
+    for function, end in ((resize, ""), (backward, "_backward")):
+        function.__name__ = function.__qualname__ = name + end
+        function.__module__ = "portacl.jax"
+    return resize, backward
 
 
 def _nearest(name: str, what: str) -> tuple[Any, Any]:
@@ -54,11 +76,7 @@ def _nearest(name: str, what: str) -> tuple[Any, Any]:
     ) -> jax.Array:
         return _resize_backward(name, grad_output, input_size, scales, data_format)
 
-    text = f"Resize by {what}; differentiable any number of times, in both modes.\n"
-    return (
-        _finish(resize, name, text + _SIZES.format(modes="")),
-        _finish(backward, f"{name}_backward", f"Gradient of ``{name}``: its exact transpose."),
-    )
+    return _finish(name, what, resize, backward)
 
 
 def _modes(align_corners: Any, antialias: Any) -> dict[str, bool]:
@@ -90,13 +108,12 @@ def _weighted(name: str, what: str) -> tuple[Any, Any]:
         modes = _modes(align_corners, antialias)
         return _resize_backward(name, grad_output, input_size, scales, data_format, **modes)
 
-    text = f"Resize by {what}; differentiable any number of times, in both modes.\n"
-    return (
-        _finish(resize, name, text + _SIZES.format(modes=_MODES)),
-        _finish(backward, f"{name}_backward", f"Gradient of ``{name}``: its exact transpose."),
-    )
+    return _finish(name, what, resize, backward, _ALIGN, _GIVEN)
 
 
+upsample_nearest_exact, upsample_nearest_exact_backward = _nearest(
+    "upsample_nearest_exact", "nearest-exact interpolation"
+)
 upsample_nearest, upsample_nearest_backward = _nearest(
     "upsample_nearest", 'the element in which an output begins (PyTorch\'s "nearest")'
 )

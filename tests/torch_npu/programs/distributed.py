@@ -86,9 +86,9 @@ def model_of(kind: str, device: torch.device) -> nn.Module:
     ids = [device.index] if device.type == "npu" else None
     if kind == "ddp":
         model = nn.Sequential(
-            *(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()),
-            *(nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(128, 4)),
-        )
+            nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(),
+            nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(128, 4),
+        )  # fmt: skip
         return nn.parallel.DistributedDataParallel(model.to(device), device_ids=ids)
     model = nn.Sequential(nn.Linear(64, 16), nn.BatchNorm1d(16), nn.GELU(), nn.Linear(16, 4))
     if kind == "syncbn":

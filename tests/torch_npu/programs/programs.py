@@ -25,17 +25,17 @@ class SpatialTransformer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.look = nn.Sequential(
-            *(nn.Conv2d(1, 8, 7), nn.MaxPool2d(2), nn.ReLU(True)),
-            *(nn.Conv2d(8, 10, 5), nn.MaxPool2d(2), nn.ReLU(True), nn.Flatten()),
-            *(nn.Linear(90, 32), nn.ReLU(True), nn.Linear(32, 6)),
-        )
+            nn.Conv2d(1, 8, 7), nn.MaxPool2d(2), nn.ReLU(True),
+            nn.Conv2d(8, 10, 5), nn.MaxPool2d(2), nn.ReLU(True), nn.Flatten(),
+            nn.Linear(90, 32), nn.ReLU(True), nn.Linear(32, 6),
+        )  # fmt: skip
         self.look[-1].weight.data.zero_()
         self.look[-1].bias.data.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
         self.classify = nn.Sequential(
-            *(nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
-            *(nn.Conv2d(10, 20, 5), nn.Dropout2d(), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten()),
-            *(nn.Linear(320, 50), nn.ReLU(), nn.Dropout(), nn.Linear(50, 10)),
-        )
+            nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(),
+            nn.Conv2d(10, 20, 5), nn.Dropout2d(), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+            nn.Linear(320, 50), nn.ReLU(), nn.Dropout(), nn.Linear(50, 10),
+        )  # fmt: skip
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         grid = F.affine_grid(self.look(x).view(-1, 2, 3), list(x.shape), align_corners=False)
@@ -162,9 +162,9 @@ class Block(nn.Module):
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(width, heads, fused)
         self.mlp = nn.Sequential(
-            *(nn.Linear(width, 2 * width), nn.GELU()),
-            *(nn.Dropout(0.1), nn.Linear(2 * width, width)),
-        )
+            nn.Linear(width, 2 * width), nn.GELU(),
+            nn.Dropout(0.1), nn.Linear(2 * width, width),
+        )  # fmt: skip
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.attention(self.first(x))
@@ -210,10 +210,10 @@ def mixed_precision(device: str, dtype: str, steps: int = 6) -> list[float]:
     torch.manual_seed(0)
     half = getattr(torch, dtype)
     model = nn.Sequential(
-        *(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(8, 16, 3, padding=1), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()),
-        *(nn.LayerNorm(16), nn.Linear(16, 10)),
-    ).to(device)
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, padding=1), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.LayerNorm(16), nn.Linear(16, 10),
+    ).to(device)  # fmt: skip
     x, y = torch.randn(16, 3, 16, 16).to(device), (torch.arange(16) % 10).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     settings = {"enabled": half == torch.float16, "init_scale": 1024.0}

@@ -22,12 +22,12 @@ ALIKE = ["collectives", "ddp", "fsdp1", "fsdp2", "mesh"]
 def torchrun(device, what):
     off = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if device == "cpu" else {}
     return run_python(
-        *("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", PROGRAM),
-        *(device, what),
+        "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", PROGRAM,
+        device, what,
         PORTACL_DEVICES="2",
         OMP_NUM_THREADS="1",
         **off,
-    )
+    )  # fmt: skip
 
 
 def numbers(device):

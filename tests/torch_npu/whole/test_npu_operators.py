@@ -64,7 +64,7 @@ def test_rotary_positions(mode):
         return x * cos + torch.stack((-second, first), axis).flatten(-2) * sin
 
     _check(lambda x, c, s: torch_npu.npu_rotary_mul(x, c, s, mode), stock,
-           *(_leaf(2, 3, 5, 8), torch.randn(1, 1, 5, 8), torch.randn(1, 1, 5, 8)))
+           _leaf(2, 3, 5, 8), torch.randn(1, 1, 5, 8), torch.randn(1, 1, 5, 8))  # fmt: skip
 
 
 def _attention(query, key, value, **more):
@@ -87,8 +87,8 @@ def test_attention_in_each_layout(layout, heads):
         lambda q, k, v: torch_npu.npu_fusion_attention(
             *map(arranged, (q, k, v)), 4, layout, scale=scale)[0],
         lambda q, k, v: arranged(_attention(q, k, v, enable_gqa=True)),
-        *(_leaf(2, 4, 5, 8), _leaf(2, heads, 6, 8), _leaf(2, heads, 6, 8)),
-    )
+        _leaf(2, 4, 5, 8), _leaf(2, heads, 6, 8), _leaf(2, heads, 6, 8),
+    )  # fmt: skip
 
 
 def test_attention_with_masks():

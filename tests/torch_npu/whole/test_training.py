@@ -130,9 +130,9 @@ def test_half_models_also_where_the_cpu_has_no_kernel(dtype):
     def run(device, dtype):
         torch.manual_seed(0)
         model = nn.Sequential(
-            *(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.AdaptiveAvgPool2d(2)),
-            *(nn.Flatten(), nn.Linear(16, 3)),
-        ).to(device, dtype)
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.AdaptiveAvgPool2d(2),
+            nn.Flatten(), nn.Linear(16, 3),
+        ).to(device, dtype)  # fmt: skip
         x = torch.randn(2, 1, 8, 8).to(device, dtype)
         loss = F.cross_entropy(model(x), torch.tensor([0, 1], device=device))
         loss.backward()
@@ -167,8 +167,8 @@ def test_functorch():
 
     same(
         lambda w, x: torch.func.vmap(torch.func.grad(loss), (None, 0))(w, x),
-        *(torch.randn(4, 3), torch.randn(5, 4)),
-    )
+        torch.randn(4, 3), torch.randn(5, 4),
+    )  # fmt: skip
     same(lambda w: torch.func.jacrev(torch.sin)(w), torch.randn(3))
     same(lambda w: torch.func.hessian(lambda a: (a**3).sum())(w), torch.randn(3))
 
