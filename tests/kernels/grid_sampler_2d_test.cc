@@ -14,6 +14,7 @@
 #include "ref/grid_sampler.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
+#include "support/end_of_memory.h"
 #include "support/grid_kernels.h"
 
 namespace portacl_test {
@@ -250,6 +251,27 @@ TEST_F(GridSamplerKernels, RowsMayLieGigabytesApart) {
                         std::array<int64_t, 4>{2 * kRow, 2 * kRow, kRow, 1}, {"direct"});
   }
   munmap(memory, kBytes);
+}
+
+// Points around the corner where the input ends, which is where the memory ends.
+TEST_F(GridSamplerKernels, ReadNothingBehindTheInput) {
+  Random random(43);
+  for (const Element element : kElements) {
+    for (const int64_t width : {2, 9, 33}) {
+      GridCase c(element, 3, 2, 5, width, 3, 13);
+      c.Fill(GridKind::kRandom, random);
+      c.grid.FillUniform(random, 0.2, 1.4);
+      const EndOfMemory input(c.input);
+      std::array<int64_t, 4> stride;
+      SetStrides(c.input, &stride);
+      for (const GridMode& mode : AllGridModes()) {
+        ExpectSameSamplesOf(GridSampler2DKernels(), kGridSampler2D, c, mode, input.begin(), stride,
+                            kServing);
+        if (HasFailure()) return;
+      }
+    }
+  }
+  ExpectRan({"direct", "slab"}, 40);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include "cpu/resize/resample.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +15,7 @@
 #include "ops/resample_axis.h"
 #include "ref/resample.h"
 #include "support/api/thread_counts.h"
+#include "support/end_of_memory.h"
 #include "support/kernel_test.h"
 #include "support/run_kernel.h"
 
@@ -107,29 +106,6 @@ class Tables {
     return strides;
   }
   ResampleTable d_, h_, w_;
-};
-
-// Bytes that end where the process may not read, at the same place in a line as the tensor's.
-class EndOfMemory {
- public:
-  explicit EndOfMemory(const Tensor& tensor) : bytes_(tensor.storage_bytes()) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    inner_ = (bytes_ + page - 1) / page * page;
-    map_ = static_cast<std::byte*>(
-        mmap(nullptr, inner_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    EXPECT_EQ(mprotect(map_ + inner_, page, PROT_NONE), 0);
-    std::memcpy(begin(), tensor.data(), bytes_);
-  }
-  ~EndOfMemory() { munmap(map_, inner_ + static_cast<size_t>(sysconf(_SC_PAGESIZE))); }
-  EndOfMemory(const EndOfMemory&) = delete;
-  EndOfMemory& operator=(const EndOfMemory&) = delete;
-  std::byte* begin() const { return map_ + inner_ - bytes_; }
-  size_t size() const { return bytes_; }
-
- private:
-  size_t bytes_;
-  size_t inner_ = 0;
-  std::byte* map_ = nullptr;
 };
 
 void FillSpecial(Random& random, Tensor* tensor) {

@@ -2,11 +2,15 @@
 #include "runtime/team.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <fstream>
 #include <latch>
 #include <limits>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -216,18 +220,33 @@ TEST(Team, RangesAreFairForAnyNumberOfThreads) {
   }
 }
 
-// Long enough for helpers to fall asleep, before the first loop, between two, and at the end.
+// Waits until the thread sleeps.
+void AwaitSleepOf(const std::atomic<pid_t>& thread) {
+  char state = 0;  // of /proc/PID/task/TID/stat: its number, its name, its state
+  while (state != 'S') {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (thread == 0) continue;
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string number, name;
+    ASSERT_TRUE(file >> number >> name >> state);
+  }
+}
+
+// Before the first loop, between two, and at the end.
 TEST(Team, SleepingHelpersWake) {
-  const auto pass_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
   Team team(2, false);
-  std::thread helper([&] { team.Help(1); });
+  std::atomic<pid_t> id = 0;
+  std::thread helper([&] {
+    id = gettid();
+    team.Help(1);
+  });
   Lead(team, 0, [&] {
     for (int loop = 0; loop < 3; ++loop) {
-      pass_time();
+      AwaitSleepOf(id);
       std::latch both(2);
       Loop(2, 1, [&](int64_t, int64_t) { both.arrive_and_wait(); });
     }
-    pass_time();
+    AwaitSleepOf(id);
   });
   helper.join();
 }
