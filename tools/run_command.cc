@@ -93,6 +93,14 @@ std::optional<ValueRange> ParseRange(const std::string& text) {
   return range;
 }
 
+// What is black and white unless an option says: of a picture that was sampled or resized the
+// picture's own, so that its brightness stays.
+std::optional<ValueRange> RangeOf(const Shown& result, const RunOptions& options, DataType dtype) {
+  if (result.name != "output" || dtype == kUInt8) return std::nullopt;
+  if (!IsPictureExtension(Extension(options.Source("input")))) return std::nullopt;
+  return ValueRange{0, 1};
+}
+
 std::string ModeWord(const golden::Call& call, size_t i) {
   const std::vector<std::string> words = golden::ModeWords(call.op->parameters[i]);
   return words.at(static_cast<size_t>(call.arguments[i].integers.at(0)));
@@ -271,7 +279,8 @@ int Run(RunOptions options) {
     if (result.file.empty()) continue;
     result.note =
         SaveTensor(result.file, golden::HostCopy(task.call.arguments[result.index].tensor),
-                   result.flow ? PictureStyle::kFlow : PictureStyle::kValues, range);
+                   result.flow ? PictureStyle::kFlow : PictureStyle::kValues,
+                   range ? range : RangeOf(result, options, task.call.source.dtype));
   }
   const RunFacts facts{options, task, report, inputs, results};
   Print(options.json ? JsonText(ReportJson(facts)) : Report(facts));

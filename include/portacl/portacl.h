@@ -612,6 +612,73 @@ inline Status grid_sampler_3d(const Tensor& input, const Tensor& grid, const Ten
   return status.ok() ? plan.run() : status;
 }
 
+/// Resizes by linear interpolation along every spatial axis; see portaclPlanUpsampleLinear.
+inline Status upsample_linear(const Tensor& input, const Tensor& output, bool align_corners = false,
+                              bool antialias = false, const double* scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_linear(input, output, align_corners, antialias, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of upsample_linear: its exact transpose.
+inline Status upsample_linear_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                       bool align_corners = false, bool antialias = false,
+                                       const double* scales = nullptr) {
+  Plan plan;
+  Status status =
+      plan.upsample_linear_backward(grad_output, grad_input, align_corners, antialias, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Resizes by cubic convolution; see portaclPlanUpsampleCubic.
+inline Status upsample_cubic(const Tensor& input, const Tensor& output, bool align_corners = false,
+                             bool antialias = false, const double* scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_cubic(input, output, align_corners, antialias, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of upsample_cubic: its exact transpose.
+inline Status upsample_cubic_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                      bool align_corners = false, bool antialias = false,
+                                      const double* scales = nullptr) {
+  Plan plan;
+  Status status =
+      plan.upsample_cubic_backward(grad_output, grad_input, align_corners, antialias, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Resizes by the element that an output begins in; see portaclPlanUpsampleNearest.
+inline Status upsample_nearest(const Tensor& input, const Tensor& output,
+                               const double* scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_nearest(input, output, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of upsample_nearest.
+inline Status upsample_nearest_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                        const double* scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_nearest_backward(grad_output, grad_input, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// The grid of points that affine maps give; see portaclPlanAffineGrid.
+inline Status affine_grid(const Tensor& theta, const Tensor& grid, bool align_corners = false) {
+  Plan plan;
+  Status status = plan.affine_grid(theta, grid, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of affine_grid with respect to theta.
+inline Status affine_grid_backward(const Tensor& grid_grad, const Tensor& theta_grad,
+                                   bool align_corners = false) {
+  Plan plan;
+  Status status = plan.affine_grid_backward(grid_grad, theta_grad, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
 }  // namespace portacl
 #endif /* __cplusplus */
 

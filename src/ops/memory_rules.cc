@@ -1,8 +1,6 @@
 // The rules on memory: null addresses, views inside their storage, allocations, overlap.
 #include "ops/memory_rules.h"
 
-#include <fmt/format.h>
-
 #include "base/checked.h"
 #include "ops/plan.h"
 #include "runtime/memory.h"
@@ -122,15 +120,15 @@ bool AreApart(const TensorSlot& a, const void* a_storage, const TensorSlot& b,
 
 Status CheckOwnPlaces(const Refusals& refusals, const char* name, const base::TensorDesc& output) {
   if (!base::OverlapsItself(output)) return {};
-  return refusals.Refuse(Rule::kOther,
-                         "the output {} with shape {} and strides {} overlaps itself, but each of "
-                         "its elements needs a place of its own",
-                         name, output.shape.ToString(), output.strides.ToString());
+  return refusals.Refuse(
+      Rule::kOther,
+      "{} with shape {} and strides {} overlaps itself, but each of its elements "
+      "needs a place of its own",
+      name, output.shape.ToString(), output.strides.ToString());
 }
 
 Status OverlapError(const Refusals& refusals, const char* name, const std::string& other) {
-  return refusals.Refuse(Rule::kOther, "the output {} overlaps {} in memory, but must not", name,
-                         other);
+  return refusals.Refuse(Rule::kOther, "{} overlaps {} in memory, but must not", name, other);
 }
 
 // Calls check(i) for every tensor with elements, until one of them refuses.
@@ -177,9 +175,7 @@ Status Plan::CheckOverlap(const Storages& storages) const {
         continue;
       }
       if (base::MayOverlap(tensor(i).desc, storage(i), tensor(k).desc, storage(k))) {
-        return OverlapError(
-            refusals_, tensor(i).name,
-            fmt::format("the {} {}", tensor(k).output ? "output" : "input", tensor(k).name));
+        return OverlapError(refusals_, tensor(i).name, tensor(k).name);
       }
     }
     return {};

@@ -255,6 +255,55 @@ TEST_F(NativeApi, StridesOfAnUnreadInputDoNotMatter) {
   EXPECT_THAT(got, testing::ElementsAre(4, 0, 0, 0, 0, 0, 0, 0));
 }
 
+// <f(x), g> = <x, gradient(g)> of each pair of C++ functions.
+TEST_F(NativeApi, EveryResizingFunctionHasItsTranspose) {
+  using In = const portacl::Tensor&;
+  const double scales[] = {1.5, 0.75};
+  struct Pair {
+    std::function<portacl::Status(In, In)> forward, backward;
+  };
+  std::vector<Pair> pairs = {
+      {[](In x, In y) { return portacl::upsample_nearest(x, y); },
+       [](In g, In x) { return portacl::upsample_nearest_backward(g, x); }},
+      {[](In x, In y) { return portacl::affine_grid(x, y, true); },
+       [](In g, In x) { return portacl::affine_grid_backward(g, x, true); }}};
+  for (const bool corners : {false, true}) {
+    for (const bool antialias : {false, true}) {
+      pairs.push_back(
+          {[=](In x, In y) { return portacl::upsample_linear(x, y, corners, antialias, scales); },
+           [=](In g, In x) {
+             return portacl::upsample_linear_backward(g, x, corners, antialias, scales);
+           }});
+      pairs.push_back(
+          {[=](In x, In y) { return portacl::upsample_cubic(x, y, corners, antialias, scales); },
+           [=](In g, In x) {
+             return portacl::upsample_cubic_backward(g, x, corners, antialias, scales);
+           }});
+    }
+  }
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const bool affine = i == 1;
+    const Shape from = affine ? Shape{2, 2, 3} : Shape{2, 3, 4, 8};
+    const Shape to = affine ? Shape{2, 4, 5, 2} : Shape{2, 3, 6, 6};
+    Tensor x(Element::kDouble, from), gradient(Element::kDouble, from);
+    Tensor y(Element::kDouble, to), g(Element::kDouble, to);
+    for (int64_t k = 0; k < x.size(); ++k) x.Set(k, std::sin(k + 1.0));
+    for (int64_t k = 0; k < g.size(); ++k) g.Set(k, std::cos(2.0 * k));
+    ASSERT_TRUE(Succeeds(pairs[i].forward(View(x), View(y)))) << i;
+    ASSERT_TRUE(Succeeds(pairs[i].backward(View(g), View(gradient)))) << i;
+    double forward = 0, backward = 0;
+    for (int64_t k = 0; k < g.size(); ++k) forward += y.Get(k) * g.Get(k);
+    for (int64_t k = 0; k < x.size(); ++k) backward += x.Get(k) * gradient.Get(k);
+    EXPECT_NEAR(forward, backward, 1e-12) << i;
+    EXPECT_GT(std::fabs(forward), 1e-3) << i;
+    ExpectStatus(pairs[i].forward(portacl::Tensor(), View(y)), PORTACL_ERROR_NULL,
+                 {affine ? "theta is null" : "input is null"});
+  }
+  Tensor image(Element::kFloat, {1, 1, 4, 4});
+  ExpectStatus(portacl::upsample_linear(View(image), View(image)), PORTACL_ERROR_INVALID,
+               {"portacl::upsample_linear: output overlaps input in memory, but must not"});
+}
+
 TEST_F(NativeApi, TheForwardFunctionsSpeakOfTheirOwnParameters) {
   Tensor small(Element::kFloat, {1, 2, 4, 5});
   Tensor large(Element::kFloat, {1, 2, 8, 10});

@@ -443,6 +443,7 @@ TEST_F(GoldenTest, EveryStandardPassesGoldenItself) {
            {"--ulp", "0"},
            {"--rtol", "0"},
            {"--standard", "stat"},
+           {"--standard", "mixed"},
            {"--standard", "dual", "--second", "want", "--factor", "1"}}) {
     std::vector<std::string> arguments = {"compare", "want", "want"};
     arguments.insert(arguments.end(), standard.begin(), standard.end());
@@ -460,6 +461,35 @@ TEST_F(GoldenTest, FilesCanBeJudgedByTheOtherStandardsToo) {
   EXPECT_EQ(Run({"compare", "a.npy", "b.npy", "--rtol", "1e-6"}).exit_code, 0);
   ExpectBadInput(Run({"compare", "a.npy", "b.npy", "--standard", "bound"}),
                  "two files have no error bound");
+}
+
+// As the mixed tolerance wants it: the reference computed in higher precision.
+TEST_F(GoldenTest, AReferenceMayBeOfAHigherPrecision) {
+  std::vector<float> actual(200, 1.0f);
+  const std::vector<double> golden(200, 1.0 + 1e-9);
+  Write("g.npy", NpyFile("<f8", "(200,)", Bytes(golden)));
+  const auto verdict = [&](const std::vector<std::string>& standard) {
+    Write("a.npy", NpyFile("<f4", "(200,)", Bytes(actual)));
+    std::vector<std::string> arguments = {"compare", "a.npy", "g.npy"};
+    arguments.insert(arguments.end(), standard.begin(), standard.end());
+    return Run(arguments);
+  };
+  for (const std::vector<std::string>& standard : std::vector<std::vector<std::string>>{
+           {"--standard", "mixed"}, {"--standard", "stat"}, {"--ulp", "0"}, {"--rtol", "1e-6"}}) {
+    const Outcome outcome = verdict(standard);
+    EXPECT_EQ(outcome.exit_code, 0) << standard[0] << outcome.out << outcome.err;
+  }
+  ExpectBadInput(verdict({"--binary"}), "a.npy holds float32, but g.npy holds float64");
+  actual[0] = actual[1] = 1.005f;  // 1 % of the elements, by less than the floor of 0.01
+  EXPECT_EQ(verdict({"--standard", "mixed"}).exit_code, 0);
+  actual[2] = 1.005f;
+  EXPECT_EQ(verdict({"--standard", "mixed"}).exit_code, 1);
+  actual[1] = actual[2] = 1.0f;
+  actual[0] = 1.02f;
+  EXPECT_EQ(verdict({"--standard", "mixed"}).exit_code, 1) << "beyond the floor";
+  Write("bytes.npy", NpyFile("|u1", "(200,)", std::string(200, '\1')));
+  ExpectBadInput(Run({"compare", "bytes.npy", "g.npy", "--standard", "mixed"}),
+                 "bytes.npy holds uint8, but g.npy holds float64");
 }
 
 TEST_F(GoldenTest, FilesOfBytesAreJudgedToo) {

@@ -315,5 +315,22 @@ TEST_F(PictureTest, TheRangeOfAPictureIsSaid) {
   EXPECT_THAT(text("random:1"), testing::HasSubstr("mid-grey 0"));
 }
 
+// Cubic interpolation makes values below 0 and above 1.
+TEST_F(PictureTest, AResizedPictureKeepsItsBrightness) {
+  for (const char* const op : {"upsample_cubic", "upsample_linear"}) {
+    const Outcome outcome =
+        Run({"run", op, "--input", photo_, "--scale", "1.5", "--output", "large.png"});
+    EXPECT_THAT(outcome.out, testing::HasSubstr("black 0, white 1)")) << op;
+  }
+  EXPECT_THAT(Run({"run", "upsample_linear", "--input", photo_, "--scale", "2", "--range", "0,2",
+                   "--output", "dark.png"})
+                  .out,
+              testing::HasSubstr("black 0, white 2)"));
+  EXPECT_THAT(Run({"run", "upsample_cubic", "--input", "random:1", "--shape", "1,1,4,4", "--scale",
+                   "2", "--output", "noise.png"})
+                  .out,
+              testing::HasSubstr("mid-grey 0"));
+}
+
 }  // namespace
 }  // namespace portacl::cli_test

@@ -88,6 +88,14 @@ TEST_F(VerifyTest, BytesAreJudgedToTheLastOne) {
   EXPECT_THAT(wrong.out, HasSubstr("\"actual\": 254.0"));
 }
 
+TEST_F(VerifyTest, AnOperatorThatTheAclnnApiLacksSaysSo) {
+  Write("cases.txt", "affine_grid_backward name=a dtype=float32 gridGrad=1x2x3x2 seed=1\n");
+  const Outcome outcome = Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("affine_grid_backward is not in the aclnn API\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("its outputs are not judged"));
+}
+
 TEST_F(VerifyTest, CorrectKernelsPassWhateverTheirOrderAndArithmetic) {
   MakeCases();
   for (const char* const style : {"plain", "reverse", "float64", "fused"}) {

@@ -336,6 +336,10 @@ AclnnOutcome AclnnCaller::Run(Call& call, Timing* timing) {
   const auto* const operation = std::find_if(
       std::begin(kOperations), std::end(kOperations),
       [&](const Operation& o) { return std::strcmp(o.function, call.op->function) == 0; });
+  if (operation == std::end(kOperations)) {
+    return {-1, "",
+            fmt::format("{} is not in the aclnn API", call.op->name)};  // nothing was called
+  }
   // Only portacl has profiles.
   using SetProfile = int32_t(const char*);
   if (void* const set = find_("portaclSetProfile")) {
