@@ -72,7 +72,7 @@ def enable() -> bool:
     for space, names in chosen.refused.items():
         _kernels.take(library, space, names, "refuse")
     _kernels.follow_generators(library)
-    _collectives.use_gloo()
+    _collectives.use_gloo(library)
     _library, _chosen = library, chosen
     return True
 
