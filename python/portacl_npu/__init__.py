@@ -77,10 +77,19 @@ def enable() -> bool:
     return True
 
 
+def first_use() -> None:
+    """Autoload, as libportacl.so asks for it from ``aclInit``."""
+    autoload()
+    if enabled():
+        from . import _timers
+
+        _timers.coarsen()
+
+
 def autoload() -> None:
     """Enable the package where the environment wants it; what goes wrong is a warning.
 
-    PyTorch calls it as an entry point of ``torch.backends``, libportacl.so from ``aclInit``.
+    PyTorch calls it as an entry point of ``torch.backends``.
     """
     global _failed
     if enabled() or _failed or os.environ.get("PORTACL_NPU", "1") == "0":

@@ -1,7 +1,7 @@
 """Runs a test suite that others wrote, each file in a process of its own, and counts.
 
     suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... [--disabled FILE]
-             [--longest SECONDS] FILE...
+             [--longest SECONDS] [--quick-starts] FILE...
 
 Prints each test that fails, with the line that says why, and the counts of files and of tests.
 ``--disabled`` names the suite's own list of tests that are not run on hardware, in the form of
@@ -20,6 +20,7 @@ import gc
 import hashlib
 import importlib
 import json
+import multiprocessing
 import os
 import pathlib
 import signal
@@ -93,6 +94,16 @@ def reason(report) -> str:
     lines = str(report.longrepr).strip().splitlines()
     found = [line[2:].strip() for line in lines if line.startswith("E  ")]
     return (found or lines[-1:] or ["?"])[0][:300]
+
+
+def start_quickly() -> None:
+    """Have processes that tests spawn come from a server that has imported torch_npu.
+
+    They see the environment as it is when the first of a file starts.
+    """
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["torch.testing._internal.common_distributed", "torch_npu", "pytest"])
+    multiprocessing.context._concrete_contexts["spawn"] = server  # what get_context("spawn") gives
 
 
 def run_here(file: str, notes: str, deselected: list[str], done: set[str]) -> int:
@@ -256,11 +267,15 @@ def main() -> int:
     parser.add_argument("--deselect", action="append", default=[], help="a part of tests' names")
     parser.add_argument("--longest", type=int, default=600,
                         help="seconds that a file's process may take for one test, waiting included")
+    parser.add_argument("--quick-starts", action="store_true",
+                        help="start processes of tests from one that has imported torch_npu")
     parser.add_argument("--disabled", help="the suite's list of tests that hardware does not run")
     arguments = parser.parse_args()
     prepare()
     key = key_of_build()
     known = earlier(arguments.results, key)
+    if arguments.quick_starts:
+        start_quickly()
     results = []
     for file in sorted(arguments.files)[:: arguments.every]:
         if file not in known:
