@@ -53,7 +53,7 @@ def enable() -> bool:
         return True
     if not runs_on_portacl():
         return False
-    from . import _build, _collectives, _compositions, _kernels, _operators
+    from . import _build, _collectives, _compilers, _compositions, _kernels, _operators
 
     library = ctypes.CDLL(str(_build.library()))
     _kernels.declare(library)
@@ -73,6 +73,7 @@ def enable() -> bool:
         _kernels.take(library, space, names, "refuse")
     _kernels.follow_generators(library)
     _collectives.use_gloo(library)
+    _compilers.refuse()
     _library, _chosen = library, chosen
     return True
 
