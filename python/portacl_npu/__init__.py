@@ -53,7 +53,7 @@ def enable() -> bool:
         return True
     if not runs_on_portacl():
         return False
-    from . import _build, _collectives, _compositions, _kernels, _operators
+    from . import _build, _collectives, _compilers, _compositions, _kernels, _operators
 
     library = ctypes.CDLL(str(_build.library()))
     _kernels.declare(library)
@@ -72,15 +72,25 @@ def enable() -> bool:
     for space, names in chosen.refused.items():
         _kernels.take(library, space, names, "refuse")
     _kernels.follow_generators(library)
-    _collectives.use_gloo()
+    _collectives.use_gloo(library)
+    _compilers.refuse()
     _library, _chosen = library, chosen
     return True
+
+
+def first_use() -> None:
+    """Autoload, as libportacl.so asks for it from ``aclInit``."""
+    autoload()
+    if enabled():
+        from . import _timers
+
+        _timers.coarsen()
 
 
 def autoload() -> None:
     """Enable the package where the environment wants it; what goes wrong is a warning.
 
-    PyTorch calls it as an entry point of ``torch.backends``, libportacl.so from ``aclInit``.
+    PyTorch calls it as an entry point of ``torch.backends``.
     """
     global _failed
     if enabled() or _failed or os.environ.get("PORTACL_NPU", "1") == "0":

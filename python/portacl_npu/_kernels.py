@@ -12,6 +12,8 @@ def declare(library: ctypes.CDLL) -> None:
     library.portacl_npu_take.restype = ctypes.c_char_p
     library.portacl_npu_set_generator.argtypes = [ctypes.c_int, ctypes.c_void_p]
     library.portacl_npu_set_generator.restype = None
+    library.portacl_npu_coalesce.argtypes = [ctypes.c_int]
+    library.portacl_npu_coalesce.restype = None
 
 
 def take(library: ctypes.CDLL, space: str, names: Iterable[str], kind: str) -> None:

@@ -68,7 +68,7 @@ except ModuleNotFoundError as error:
     if error.name != "portacl_npu":
         raise
 else:
-    portacl_npu.autoload()
+    portacl_npu.first_use()
 finally:
     if folder in sys.path:
         sys.path.remove(folder)

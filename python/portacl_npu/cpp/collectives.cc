@@ -1,9 +1,13 @@
-// A collective's call, and its work, which promises tensors of the device.
+// A collective's call, and its work, which promises tensors of the device; what Gloo lacks is made
+// of its messages between two processes.
 #include "collectives.h"
 
 #include <c10/core/DeviceGuard.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,10 +18,11 @@ namespace portacl_npu {
 namespace {
 
 using c10::IValue;
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 class NpuWork final : public c10d::Work {
  public:
-  NpuWork(c10::intrusive_ptr<c10d::Work> inner, std::vector<at::Tensor> outputs, c10::Device device)
+  NpuWork(WorkPointer inner, std::vector<at::Tensor> outputs, c10::Device device)
       : inner_(std::move(inner)), outputs_(std::move(outputs)), device_(device) {}
 
   bool isCompleted() override { return inner_->isCompleted(); }
@@ -37,12 +42,110 @@ class NpuWork final : public c10d::Work {
   }
 
  private:
-  const c10::intrusive_ptr<c10d::Work> inner_;
+  const WorkPointer inner_;
   const std::vector<at::Tensor> outputs_;
   const c10::Device device_;
 };
 
+// Several works that are one for the program.
+class Works final : public c10d::Work {
+ public:
+  explicit Works(std::vector<WorkPointer> parts) : parts_(std::move(parts)) {}
+
+  bool isCompleted() override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](auto& each) { return each->isCompleted(); });
+  }
+  bool isSuccess() const override { return FirstFailed() == nullptr; }
+  std::exception_ptr exception() const override {
+    const WorkPointer failed = FirstFailed();
+    return failed ? failed->exception() : nullptr;
+  }
+  void synchronize() override {
+    for (const WorkPointer& each : parts_) each->synchronize();
+  }
+  bool wait(std::chrono::milliseconds timeout) override {
+    bool done = true;
+    for (const WorkPointer& each : parts_) done = each->wait(timeout) && done;
+    return done;
+  }
+  void abort() override {
+    for (const WorkPointer& each : parts_) each->abort();
+  }
+
+ private:
+  WorkPointer FirstFailed() const {
+    for (const WorkPointer& each : parts_) {
+      if (!each->isSuccess()) return each;
+    }
+    return nullptr;
+  }
+
+  const std::vector<WorkPointer> parts_;
+};
+
+// Works since BeginCoalescing() of this thread; after EndCoalescing() they are `ended`.
+thread_local std::optional<std::vector<WorkPointer>> coalesced, ended;
+
+// Sends inputs[i] to each rank i, and receives outputs[i] from it.
+WorkPointer Exchange(c10d::ProcessGroup& group, const std::vector<at::Tensor>& outputs,
+                     const std::vector<at::Tensor>& inputs) {
+  constexpr int kTag = 0x70617274;  // no program's
+  const int own = group.getRank(), size = group.getSize();
+  TORCH_CHECK(static_cast<int>(outputs.size()) == size && static_cast<int>(inputs.size()) == size,
+              "Tensor list must have one tensor for each rank of the group");
+  for (int i = 0; i < size; ++i) {
+    TORCH_CHECK(outputs[i].is_contiguous() && inputs[i].is_contiguous(),
+                "Tensors must be contiguous");
+    TORCH_CHECK(outputs[i].scalar_type() == inputs[i].scalar_type(),
+                "Tensors must have identical type");
+  }
+  TORCH_CHECK(outputs[own].numel() == inputs[own].numel(),
+              "A rank's own output must have as many elements as its input");
+  const auto gloo = group.getBackend(c10::kCPU);
+  std::vector<WorkPointer> parts;
+  for (int step = 1; step < size; ++step) {
+    const int from = (own + size - step) % size, to = (own + step) % size;
+    std::vector<at::Tensor> received{outputs[from]}, sent{inputs[to]};
+    parts.push_back(gloo->recv(received, from, kTag));
+    parts.push_back(gloo->send(sent, to, kTag));
+  }
+  outputs[own].view(-1).copy_(inputs[own].view(-1));
+  return c10::make_intrusive<Works>(std::move(parts));
+}
+
+bool SameSizes(const std::vector<at::Tensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](const at::Tensor& each) {
+    return each.sizes() == tensors.front().sizes();
+  });
+}
+
+// What Gloo refuses and HCCL has, of arguments that are CPU tensors already; null for the rest.
+WorkPointer ByMessages(const std::string& name, const IValue* arguments) {
+  const auto group = [&] { return arguments[2].toCustomClass<c10d::ProcessGroup>(); };
+  if (name == "c10d::alltoall_") {
+    return Exchange(*group(), arguments[0].toTensorVector(), arguments[1].toTensorVector());
+  }
+  if (name != "c10d::allgather_" || arguments[0].toListRef().size() != 1) return nullptr;
+  const std::vector<at::Tensor> outputs = arguments[0].toListRef()[0].toTensorVector();
+  if (outputs.empty() || SameSizes(outputs)) return nullptr;
+  const std::vector<at::Tensor> inputs(outputs.size(), arguments[1].toTensorVector().at(0));
+  return Exchange(*group(), outputs, inputs);
+}
+
+// The works of coalesced calls as one, in the place of a barrier's, which Python asks for.
+WorkPointer TakeEnded(const std::string& name) {
+  if (name != "c10d::barrier" || !ended) return nullptr;
+  auto work = c10::make_intrusive<Works>(std::move(*ended));
+  ended.reset();
+  return work;
+}
+
 }  // namespace
+
+void BeginCoalescing() { coalesced.emplace(); }
+
+void EndCoalescing() { ended = std::exchange(coalesced, std::nullopt); }
 
 void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
                             torch::jit::Stack* stack) {
@@ -55,7 +158,20 @@ void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   const c10::Device device = borrowed.ChooseDevice();
   const c10::DeviceGuard on(device);
   borrowed.Synchronize();
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  IValue* const arguments = stack->data() + first;
+  WorkPointer made = TakeEnded(name);
+  if (!made) made = ByMessages(name, arguments);
+  if (made) {  // the written tensors, if the operator returns them, and the work
+    if (op.schema().returns().size() == 1) {
+      arguments[0] = IValue(std::move(made));
+      torch::jit::drop(*stack, stack->size() - first - 1);
+    } else {
+      arguments[1] = IValue(std::move(made));
+      torch::jit::drop(*stack, stack->size() - first - 2);
+    }
+  } else {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
   for (size_t i = first; i < stack->size(); ++i) {
     IValue& value = (*stack)[i];
     if (!value.isCustomClass()) {
@@ -64,8 +180,10 @@ void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     }
     std::vector<at::Tensor> outputs;
     for (const auto& pair : borrowed.pairs()) outputs.push_back(pair.own);
-    value = c10::static_intrusive_pointer_cast<c10d::Work>(c10::make_intrusive<NpuWork>(
-        value.toCustomClass<c10d::Work>(), std::move(outputs), device));
+    WorkPointer work =
+        c10::make_intrusive<NpuWork>(value.toCustomClass<c10d::Work>(), std::move(outputs), device);
+    if (coalesced) coalesced->push_back(work);
+    value = std::move(work);
   }
 }
 

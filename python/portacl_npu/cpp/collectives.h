@@ -14,4 +14,8 @@ class Collective final : public c10::OperatorKernel {
                   torch::jit::Stack* stack);
 };
 
+// Collectives of this thread between the two make one work, which the barrier after the second has.
+void BeginCoalescing();
+void EndCoalescing();
+
 }  // namespace portacl_npu

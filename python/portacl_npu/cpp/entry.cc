@@ -97,3 +97,9 @@ PORTACL_NPU_API const char* portacl_npu_take(const char* space, const char* name
 PORTACL_NPU_API void portacl_npu_set_generator(int device, void* generator) {
   portacl_npu::SetDefaultGenerator(device, static_cast<c10::GeneratorImpl*>(generator));
 }
+
+// Calls of collectives after begin != 0 and before begin == 0 make one work, that of the next
+// barrier.
+PORTACL_NPU_API void portacl_npu_coalesce(int begin) {
+  begin != 0 ? portacl_npu::BeginCoalescing() : portacl_npu::EndCoalescing();
+}

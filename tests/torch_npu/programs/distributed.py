@@ -80,6 +80,56 @@ def collectives(device: torch.device) -> list[float]:
     return result
 
 
+def beyond_gloo(device: torch.device) -> list[float]:
+    """What HCCL has and Gloo alone refuses, in two processes."""
+    from torch_npu import distributed as plugins
+
+    rank, other = dist.get_rank(), 1 - dist.get_rank()
+    own = torch.arange(4.0, device=device) + 10 * rank
+    result = []
+
+    swapped = [torch.empty(rank + 1, i + 1, device=device) for i in range(2)]
+    dist.all_to_all(swapped, [torch.full((i + 1, rank + 1), float(rank), device=device) for i in range(2)])
+    result += torch.cat([each.flatten() for each in swapped]).tolist()
+    parts = [torch.empty(i + 1, 2, device=device) for i in range(2)]
+    dist.all_gather(parts, torch.full((rank + 1, 2), float(rank), device=device), async_op=True).wait()
+    result += torch.cat(parts).flatten().tolist()
+
+    # Coalesced: collectives, and messages, of which the last must have come as well.
+    summed, joined = [own.clone(), own * 2], [torch.empty(8, device=device) for _ in range(2)]
+    with dist._coalescing_manager(device=device):
+        for each in summed:
+            dist.all_reduce(each)
+    with dist._coalescing_manager(device=device, async_ops=True) as coalesced:
+        for each in joined:
+            dist.all_gather_into_tensor(each, own)
+    coalesced.wait()
+    result += torch.cat(summed + joined).tolist()
+    large = [torch.full((300_000,), float(rank + i), device=device) for i in range(2)]
+    received = [torch.empty(300_000, device=device) for _ in range(2)]
+    messages = [dist.P2POp(dist.isend, each, other) for each in large]
+    messages += [dist.P2POp(dist.irecv, each, other) for each in received]
+    for work in dist.batch_isend_irecv(messages):
+        work.wait()
+    result += [each.unique().item() for each in received]
+    with dist._coalescing_manager(device=device, async_ops=True) as coalesced:
+        dist.isend(large[1], other)
+        dist.irecv(received[0], other)
+    coalesced.wait()
+    result.append(received[0].unique().item())
+
+    counts = [[1, 2], [3, 1]]
+    received = torch.empty(sum(row[rank] for row in counts), device=device)
+    plugins.all_to_all_vc(received, own[: sum(counts[rank])], counts)
+    result += received.tolist()
+    joined = torch.empty(3, device=device)
+    plugins.all_gather_into_tensor_uneven(joined, own[: rank + 1], [1, 2])
+    result += joined.tolist()
+    piece = torch.empty(rank + 1, device=device)
+    plugins.reduce_scatter_tensor_uneven(piece, own[:3], [1, 2])
+    return result + piece.tolist()
+
+
 def model_of(kind: str, device: torch.device) -> nn.Module:
     """Wrap a small model as its name says."""
     torch.manual_seed(0)
@@ -148,11 +198,11 @@ if __name__ == "__main__":
         dist.all_reduce(torch.ones(4, device=device))
         print("not reached")
     else:  # one start for everything asked for
-        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn"
+        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn,beyond_gloo"
         for each in (everything if what == "all" else what).split(","):
-            if each == "syncbn" and device.type == "cpu":
-                continue  # PyTorch has it for devices alone
-            work = {"collectives": collectives, "mesh": mesh}.get(each)
+            if each in ("syncbn", "beyond_gloo") and device.type == "cpu":
+                continue  # for devices alone
+            work = {"collectives": collectives, "mesh": mesh, "beyond_gloo": beyond_gloo}.get(each)
             try:
                 numbers = work(device) if work else train(each, device)
             except Exception as error:

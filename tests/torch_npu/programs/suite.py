@@ -1,6 +1,7 @@
 """Runs a test suite that others wrote, each file in a process of its own, and counts.
 
-    suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... [--disabled FILE] FILE...
+    suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... [--disabled FILE]
+             [--longest SECONDS] [--quick-starts] FILE...
 
 Prints each test that fails, with the line that says why, and the counts of files and of tests.
 ``--disabled`` names the suite's own list of tests that are not run on hardware, in the form of
@@ -19,6 +20,7 @@ import gc
 import hashlib
 import importlib
 import json
+import multiprocessing
 import os
 import pathlib
 import signal
@@ -29,7 +31,6 @@ import time
 import pytest
 
 FOR_A_TEST = 120  # seconds of CPU time
-WITHOUT_A_RESULT = 600  # seconds that a file's process may take for one test, waiting included
 MOST_RESTARTS = 20  # of a file, behind tests that ended its process
 MOST_PROCESSES = 12  # that a file may have at a time: some start themselves again and again
 MOST_MEMORY = 10 << 30  # bytes, of all of them
@@ -95,6 +96,16 @@ def reason(report) -> str:
     return (found or lines[-1:] or ["?"])[0][:300]
 
 
+def start_quickly() -> None:
+    """Have processes that tests spawn come from a server that has imported torch_npu.
+
+    They see the environment as it is when the first of a file starts.
+    """
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["torch.testing._internal.common_distributed", "torch_npu", "pytest"])
+    multiprocessing.context._concrete_contexts["spawn"] = server  # what get_context("spawn") gives
+
+
 def run_here(file: str, notes: str, deselected: list[str], done: set[str]) -> int:
     """In the copy: run one file in this folder, where its suite expects to be.
 
@@ -110,11 +121,11 @@ def run_here(file: str, notes: str, deselected: list[str], done: set[str]) -> in
     )  # fmt: skip
 
 
-def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
+def run_file(file: str, deselected: list[str], longest: int) -> dict[str, tuple[str, str]]:
     """Return outcomes and reasons by test."""
     found: dict[str, tuple[str, str]] = {}
     for _ in range(MOST_RESTARTS):
-        ended_for, in_test = run_process(file, deselected, found)
+        ended_for, in_test = run_process(file, deselected, longest, found)
         if not ended_for:
             return found
         if in_test is None:
@@ -125,7 +136,7 @@ def run_file(file: str, deselected: list[str]) -> dict[str, tuple[str, str]]:
 
 
 def run_process(
-    file: str, deselected: list[str], found: dict[str, tuple[str, str]]
+    file: str, deselected: list[str], longest: int, found: dict[str, tuple[str, str]]
 ) -> tuple[str, str | None]:
     """Run the tests that are not in ``found`` and add them.
 
@@ -142,7 +153,7 @@ def run_process(
                     os.dup2(silent, stream)
                 code = run_here(file, notes.name, deselected, set(found))
             os._exit(code)
-        ended_for = wait_for(child, notes.name)
+        ended_for = wait_for(child, notes.name, longest)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what its tests started as well
         lines = [json.loads(line) for line in notes.read().splitlines()]
@@ -150,17 +161,17 @@ def run_process(
     return ended_for, lines[-1][0] if lines and lines[-1][2] == STARTED else None
 
 
-def wait_for(child: int, notes: str) -> str:
+def wait_for(child: int, notes: str, longest: int) -> str:
     """Wait until the process ends, or end it; return why it is a failure, if it is one."""
-    end = time.monotonic() + WITHOUT_A_RESULT
+    end = time.monotonic() + longest
     look, size = 0.0, 0
     while not (done := os.waitpid(child, os.WNOHANG))[0]:
-        why = f"more than {WITHOUT_A_RESULT} s" if time.monotonic() > end else ""
+        why = f"more than {longest} s" if time.monotonic() > end else ""
         if time.monotonic() > look:
             why = why or too_much(child)
             look = time.monotonic() + 0.5
             if os.path.getsize(notes) != size:
-                size, end = os.path.getsize(notes), time.monotonic() + WITHOUT_A_RESULT
+                size, end = os.path.getsize(notes), time.monotonic() + longest
         if why:
             os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -254,16 +265,22 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=0, help="share of tests that must pass")
     parser.add_argument("--results", help="file that keeps results")
     parser.add_argument("--deselect", action="append", default=[], help="a part of tests' names")
+    parser.add_argument("--longest", type=int, default=600,
+                        help="seconds that a file's process may take for one test, waiting included")
+    parser.add_argument("--quick-starts", action="store_true",
+                        help="start processes of tests from one that has imported torch_npu")
     parser.add_argument("--disabled", help="the suite's list of tests that hardware does not run")
     arguments = parser.parse_args()
     prepare()
     key = key_of_build()
     known = earlier(arguments.results, key)
+    if arguments.quick_starts:
+        start_quickly()
     results = []
     for file in sorted(arguments.files)[:: arguments.every]:
         if file not in known:
             begin = time.monotonic()
-            tests = run_file(file, arguments.deselect)
+            tests = run_file(file, arguments.deselect, arguments.longest)
             known[file] = {"key": key, "file": file, "tests": tests,
                            "seconds": round(time.monotonic() - begin, 1)}  # fmt: skip
             if arguments.results:

@@ -54,6 +54,18 @@ def test_hccl_gives_what_gloo_gives(both, what):
     assert ours == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
+def test_what_gloo_alone_refuses(both):
+    own = [0.0, 1, 2, 3], [10.0, 11, 12, 13]
+    both_ = [a + b for a, b in zip(*own)]
+    expected = [0, 1, 1]  # all_to_all: one row, one column
+    expected += [0, 0, 1, 1, 1, 1]  # all_gather of one row and two
+    expected += [*both_, *(2 * each for each in both_), *own[0], *own[1], *own[0], *own[1]]
+    expected += [1, 2, 2]  # messages
+    expected += [0, 10, 11, 12]  # rank 0 gets one of its own and three of rank 1's
+    expected += [0, 10, 11, 10]  # gathered, and the one element summed
+    assert both[0]["beyond_gloo"] == expected
+
+
 def test_batch_norm_over_processes_is_that_of_the_whole_batch(both):
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(64, 16), torch.nn.BatchNorm1d(16),

@@ -53,6 +53,24 @@ print("not reached")
     assert "portacl guard: host read of device memory" in done.stderr
 
 
+def test_a_program_that_waits_leaves_the_cpu_alone():
+    """The plugin's release thread, which sleeps a microsecond at a time, took a sixth of one."""
+    program = """
+import ctypes, time
+import torch, torch_npu
+own = ctypes.CDLL(None).prctl(30)  # PR_GET_TIMERSLACK
+x = torch.ones(2).npu()
+torch.npu.synchronize()
+begin, cpu = time.monotonic(), time.process_time()
+while time.monotonic() < begin + 2:
+    time.sleep(0.5)
+print(time.process_time() - cpu, ctypes.CDLL(None).prctl(30) == own)
+"""
+    cpu, same = output_of("-c", program).split()[-2:]
+    assert float(cpu) < 0.1
+    assert same == "True"  # the program's own timers are as they were
+
+
 def test_an_operator_that_cannot_run_is_named_in_its_line_and_the_program_goes_on():
     x = torch.ones(4, 4).npu()
     with pytest.raises(NotImplementedError, match="npu::npu_mhc_sinkhorn"):

@@ -273,6 +273,16 @@ def test_compile_without_a_code_generator(backend):
     close(run("npu", True), run("cpu", False))
 
 
+@pytest.mark.parametrize("backend", ["inductor", "npu"])
+def test_compilers_for_the_device_are_refused_in_plain_words(backend):
+    torch._dynamo.reset()
+    x = torch.ones(3, device="npu")
+    with pytest.raises(Exception, match="portacl runs no code that is compiled for an NPU"):
+        torch.compile(torch.sin, backend=backend)(x)
+    torch._dynamo.reset()
+    assert x.sin().cpu()[0].item() == pytest.approx(0.841471)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_convolutions_and_losses_in_half_precision_round_once(dtype):
     x, weight = torch.randn(2, 3, 9, 9).to(dtype), torch.randn(4, 3, 3, 3).to(dtype)
