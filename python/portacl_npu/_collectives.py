@@ -138,6 +138,7 @@ def use_gloo(library: ctypes.CDLL) -> None:
     _restore_stock()
     _coalesce(library)
     _define_plugins_own()
-    for group, (name, store) in dist.distributed_c10d._world.pg_map.items():
-        if name == _NAME:
+    world = dist.distributed_c10d._world
+    for group, (_, store) in world.pg_map.items():
+        if _NAME in str(world.pg_backend_config.get(group)):
             _give_gloo(group, store)

@@ -133,6 +133,15 @@ WorkPointer ByMessages(const std::string& name, const IValue* arguments) {
   return Exchange(*group(), outputs, inputs);
 }
 
+// A group that was made without a name of a backend has one for the device alone, which is Gloo
+// too.
+void LetItServeTheCpu(c10d::ProcessGroup& group) {
+  const std::vector<c10::Device> devices = group.getDeviceTypes();
+  const auto is_cpu = [](const c10::Device& each) { return each.is_cpu(); };
+  if (std::any_of(devices.begin(), devices.end(), is_cpu)) return;
+  group.setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, group.getBackend(kNpu));
+}
+
 // The works of coalesced calls as one, in the place of a barrier's, which Python asks for.
 WorkPointer TakeEnded(const std::string& name) {
   if (name != "c10d::barrier" || !ended) return nullptr;
@@ -154,7 +163,13 @@ void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   const bool flat = name == "c10d::_allgather_base_" || name == "c10d::_reduce_scatter_base_";
   const size_t first = stack->size() - op.schema().arguments().size();
   Borrowed borrowed(name.c_str(), flat, /*versions=*/true);
-  for (size_t i = first; i < stack->size(); ++i) borrowed.ToCpu(&(*stack)[i]);
+  for (size_t i = first; i < stack->size(); ++i) {
+    IValue& value = (*stack)[i];
+    borrowed.ToCpu(&value);
+    if (op.schema().arguments()[i - first].name() == "process_group") {
+      LetItServeTheCpu(*value.toCustomClass<c10d::ProcessGroup>());
+    }
+  }
   const c10::Device device = borrowed.ChooseDevice();
   const c10::DeviceGuard on(device);
   borrowed.Synchronize();

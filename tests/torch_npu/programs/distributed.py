@@ -1,6 +1,8 @@
 """Programs of several processes, for torchrun; rank 0 prints numbers.
 
     distributed.py DEVICE all|death|NAME,...
+
+``mesh`` alone leaves the choice of the backend to PyTorch.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ def start() -> torch.device:
     if device_type == "cpu":
         dist.init_process_group("gloo")
         return torch.device("cpu")
-    dist.init_process_group("hccl")
+    # Without a name each device gets its own.
+    dist.init_process_group(None if what == "mesh" else "hccl")
     torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
     return torch.device("npu", torch.npu.current_device())
 

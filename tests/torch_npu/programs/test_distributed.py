@@ -54,6 +54,13 @@ def test_hccl_gives_what_gloo_gives(both, what):
     assert ours == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
+def test_a_group_without_a_name_of_a_backend(both):
+    done = torchrun("npu", "mesh")
+    assert done.returncode == 0, done.stderr
+    (line,) = [each for each in done.stdout.splitlines() if each.startswith("NUMBERS mesh ")]
+    assert json.loads(line.split(" ", 2)[2]) == pytest.approx(both[1]["mesh"], rel=1e-5)
+
+
 def test_what_gloo_alone_refuses(both):
     own = [0.0, 1, 2, 3], [10.0, 11, 12, 13]
     both_ = [a + b for a, b in zip(*own)]
