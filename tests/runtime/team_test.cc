@@ -232,7 +232,7 @@ void AwaitSleepOf(const std::atomic<pid_t>& thread) {
   }
 }
 
-// Before the first loop, between two, and at the end.
+// Before a loop, and at the end.
 TEST(Team, SleepingHelpersWake) {
   Team team(2, false);
   std::atomic<pid_t> id = 0;
@@ -241,11 +241,9 @@ TEST(Team, SleepingHelpersWake) {
     team.Help(1);
   });
   Lead(team, 0, [&] {
-    for (int loop = 0; loop < 3; ++loop) {
-      AwaitSleepOf(id);
-      std::latch both(2);
-      Loop(2, 1, [&](int64_t, int64_t) { both.arrive_and_wait(); });
-    }
+    AwaitSleepOf(id);
+    std::latch both(2);
+    Loop(2, 1, [&](int64_t, int64_t) { both.arrive_and_wait(); });
     AwaitSleepOf(id);
   });
   helper.join();
