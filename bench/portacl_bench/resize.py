@@ -1,12 +1,14 @@
 """Suite `resize`: F.interpolate's operators and gradients, with and without portacl's kernels.
 
-Shapes of networks that resize: decoders, segmentation heads, feature pyramids, position tables of
-vision transformers, super-resolution, diffusion, brains, audio; odd sizes beside powers of two.
+Shapes of networks that resize, `resizing` in shapes.json: decoders, segmentation heads, feature
+pyramids, position tables of vision transformers, super-resolution, diffusion, brains, audio; odd
+sizes beside powers of two.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import torch
 
 from . import in_torch
+from .cases import SHAPES_FILE
 from .in_torch import Call
 from .timing import Protocol
 
@@ -51,72 +54,16 @@ class Case:
         return fields | {"dtype": str(self.dtype).removeprefix("torch.")}
 
 
+DTYPES = {"FLOAT": torch.float32, "FLOAT16": torch.float16, "BF16": torch.bfloat16}
+
+
 def _cases() -> list[Case]:
-    bf16, f16 = torch.bfloat16, torch.float16
-    unet, half = (1, 64, 128, 128), (256, 256)
-    picture, photo = (4, 3, 256, 256), (4, 3, 1024, 1024)
-    cases = [
-        Case("unet", "linear", unet, half),
-        Case("unet_corners", "linear", unet, half, align_corners=True),
-        Case("unet_deep", "linear", (4, 512, 13, 15), (26, 30)),
-        Case("unet_odd", "linear", (2, 48, 75, 67), (150, 134)),
-        Case("segmentation_21_x4", "linear", (2, 21, 128, 128), (512, 512)),
-        Case("segmentation_150_x4", "linear", (1, 150, 64, 64), (256, 256)),
-        Case("segmentation_150_x8", "linear", (1, 150, 32, 32), half),
-        Case("segmentation_21_x8_odd", "linear", (2, 21, 41, 55), (328, 440)),
-        Case("pyramid", "linear", (4, 256, 25, 25), (50, 50)),
-        Case("pyramid_general", "linear", (2, 256, 25, 34), (50, 67)),
-        Case("odd", "linear", (2, 33, 37, 53), (101, 149)),
-        Case("general", "linear", (1, 64, 100, 134), (223, 300)),
-        Case("general_down", "linear", (1, 64, 300, 400), (111, 150)),
-        Case("photo_quarter", "linear", photo, (256, 256)),
-        Case("photo_down", "linear", (4, 3, 500, 375), (256, 192)),
-        Case("small", "linear", (1, 16, 20, 20), (40, 40)),
-        Case("diffusion_linear", "linear", (1, 320, 32, 32), (64, 64)),
-        Case("brain", "linear", (1, 16, 48, 56, 48), (96, 112, 96)),
-        Case("brain_odd", "linear", (1, 4, 45, 54, 45), (91, 109, 91)),
-        Case("volume", "linear", (1, 3, 80, 96, 112), (160, 192, 224)),
-        Case("audio", "linear", (8, 64, 8192), (16384,)),
-        Case("audio_resampled", "linear", (1, 2, 160_000), (441_000,)),
-        Case("unet_cubic", "cubic", unet, half),
-        Case("positions_14_24", "cubic", (1, 768, 14, 14), (24, 24)),
-        Case("positions_14_32", "cubic", (1, 768, 14, 14), (32, 32)),
-        Case("positions_16_37", "cubic", (1, 1024, 16, 16), (37, 37)),
-        Case("positions_24_64", "cubic", (1, 1280, 24, 24), (64, 64)),
-        Case("positions_27_down", "cubic", (1, 1152, 27, 27), (16, 16)),
-        Case("super_resolution", "cubic", picture, (512, 512)),
-        Case("super_resolution_x4", "cubic", (8, 3, 48, 48), (192, 192)),
-        Case("general_cubic", "cubic", (1, 64, 100, 134), (223, 300)),
-        Case("down_cubic", "cubic", (4, 3, 500, 375), (256, 192)),
-        Case("aa_quarter", "linear", photo, (256, 256), antialias=True),
-        Case("aa_quarter_cubic", "cubic", photo, (256, 256), antialias=True),
-        Case("aa_half_cubic", "cubic", (4, 3, 512, 512), (256, 256), antialias=True),
-        Case("aa_general", "linear", (4, 3, 500, 375), (256, 192), antialias=True),
-        Case("aa_general_cubic", "cubic", (4, 3, 500, 375), (256, 192), antialias=True),
-        Case("aa_photo_224", "linear", (1, 3, 1080, 1920), (224, 398), antialias=True),
-        Case("aa_positions", "cubic", (1, 768, 37, 37), (16, 16), antialias=True),
-        Case("unet_nhwc", "linear", unet, half, channels_last=True),
-        Case("unet_odd_nhwc", "linear", (2, 48, 75, 67), (150, 134), channels_last=True),
-        Case("odd_nhwc", "linear", (2, 33, 37, 53), (101, 149), channels_last=True),
-        Case("pyramid_nhwc", "linear", (4, 256, 25, 25), (50, 50), channels_last=True),
-        Case("photo_nhwc", "linear", picture, (512, 512), channels_last=True),
-        Case("cubic_nhwc", "cubic", (1, 64, 100, 134), (223, 300), channels_last=True),
-        Case("nearest_nhwc", "nearest", unet, half, channels_last=True),
-        Case("diffusion", "nearest", (1, 320, 32, 32), (64, 64)),
-        Case("diffusion_decoder", "nearest", (1, 256, 128, 128), (256, 256)),
-        Case("nearest_odd", "nearest", (2, 33, 37, 53), (101, 149)),
-        Case("nearest_down", "nearest", (1, 64, 300, 400), (111, 150)),
-        Case("nearest_labels", "nearest", (2, 1, 128, 128), (512, 512)),
-        Case("nearest_brain", "nearest", (1, 16, 48, 56, 48), (96, 112, 96)),
-        Case("nearest_audio", "nearest", (8, 64, 8192), (16384,)),
-        Case("exact_unet", "nearest-exact", unet, half),
-        Case("exact_odd", "nearest-exact", (2, 33, 37, 53), (101, 149)),
-        Case("unet_bf16", "linear", unet, half, bf16),
-        Case("unet_f16", "linear", unet, half, f16),
-        Case("general_bf16", "linear", (1, 64, 100, 134), (223, 300), bf16),
-        Case("cubic_bf16", "cubic", (1, 768, 14, 14), (32, 32), bf16),
-        Case("nearest_bf16", "nearest", (1, 320, 32, 32), (64, 64), bf16),
-    ]
+    cases = []
+    for row in json.loads(SHAPES_FILE.read_text())["resizing"]:
+        fields = row | {key: tuple(row[key]) for key in ("input", "output")}
+        fields["dtype"] = DTYPES[row["dtype"]]
+        fields["channels_last"] = fields.pop("memory_format") == "channels_last"
+        cases.append(Case(**fields))
     assert len({case.name for case in cases}) == len(cases)
     return cases
 

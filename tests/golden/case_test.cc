@@ -175,6 +175,41 @@ TEST(Cases, ModelsHaveTheModesOfTheirShapes) {
   EXPECT_GT(found, 30u);
 }
 
+TEST(Cases, ModelsResizeInBothDirections) {
+  GenerateOptions options;
+  const auto line = [&options](const std::string& name) -> std::string {
+    for (const Case& c : GenerateCases("models", options)) {
+      if (c.name == name) return ToString(c);
+    }
+    return "none";
+  };
+  EXPECT_EQ(line("unet_forward"),
+            "upsample_bilinear2d name=unet_forward dtype=float32 self=1x64x128x128 alignCorners=0 "
+            "out=1x64x256x256 seed=1");
+  options.small = true;
+  EXPECT_EQ(line("unet_corners_backward"),
+            "upsample_bilinear2d_backward name=unet_corners_backward dtype=float32 "
+            "gradOut=1x3x256x256 alignCorners=1 out=1x3x128x128 seed=1");
+  EXPECT_EQ(line("audio_forward"),
+            "upsample_linear1d name=audio_forward dtype=float32 self=1x3x8192 alignCorners=0 "
+            "out=1x3x16384 seed=1");
+  EXPECT_EQ(line("brain_backward"),
+            "upsample_trilinear3d_backward name=brain_backward dtype=float32 gradOut=1x3x96x112x96 "
+            "alignCorners=0 gradInput=1x3x48x56x48 seed=1");
+  EXPECT_EQ(line("aa_positions_forward"),
+            "upsample_bicubic2d_aa name=aa_positions_forward dtype=float32 x=1x3x37x37 "
+            "alignCorners=0 out=1x3x16x16 seed=1");
+  EXPECT_EQ(line("nearest_nhwc_forward"),
+            "upsample_nearest2d name=nearest_nhwc_forward dtype=float32 self=1x3x128x128 "
+            "self.layout=channels_last out=1x3x256x256 out.layout=channels_last seed=1");
+  EXPECT_EQ(line("exact_odd_backward"),
+            "upsample_nearest_exact2d_backward name=exact_odd_backward dtype=float32 "
+            "gradOutput=1x3x101x149 out=1x3x37x53 seed=1");
+  EXPECT_EQ(line("unet_bf16_forward"),
+            "upsample_bilinear2d name=unet_bf16_forward dtype=bfloat16 self=1x3x128x128 "
+            "alignCorners=0 out=1x3x256x256 seed=1");
+}
+
 TEST(Cases, WrongFieldsAreRefusedByName) {
   const std::string sampler = "grid_sampler_2d_backward input=1x1x4x4 grid=1x2x2x2 ";
   EXPECT_THAT(Refusal(sampler + "input=1x1x4x4"), HasSubstr("field input: is given twice"));

@@ -154,14 +154,20 @@ std::vector<std::string> WordsOf(const OperatorRow& op, const char* parameter) {
   return ModeWords(op.parameters[*op.Find(parameter)]);
 }
 
-Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
-               const GenerateOptions& options) {
+// A case of the row's name and dtype.
+Case ModelCaseOf(const json& row, const OperatorRow& op, const GenerateOptions& options) {
   Case c = EmptyCase(op, options);
   c.name = row.at("name");
   c.seed = 1;
   c.dtype = std::vector{DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16,
                         DataType::kFloat64}[static_cast<size_t>(
       WordAt(row, "dtype", {"FLOAT", "FLOAT16", "BF16", "DOUBLE"}))];
+  return c;
+}
+
+Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
+               const GenerateOptions& options) {
+  Case c = ModelCaseOf(row, op, options);
   const bool channels_last = row.at("memory_format") == "channels_last";
   if (op.sampler()) {
     const Shape image = shapes.at("input"), extents = shapes.at("points");
@@ -195,6 +201,38 @@ Case ModelCase(const json& row, const json& shapes, const OperatorRow& op,
   return c;
 }
 
+// The function of a row of `resizing`; its gradient's name has "_backward" behind it.
+std::string ResizingOf(const json& row) {
+  const std::string mode = row.at("mode");
+  const size_t axes = row.at("output").size();
+  const char* const antialias = row.at("antialias").get<bool>() ? "_aa" : "";
+  static constexpr const char* kLinear[] = {"linear1d", "bilinear2d", "trilinear3d"};
+  if (mode == "linear") return fmt::format("upsample_{}{}", kLinear[axes - 1], antialias);
+  if (mode == "cubic") return fmt::format("upsample_bicubic2d{}", antialias);
+  return fmt::format("upsample_{}{}d", mode == "nearest" ? "nearest" : "nearest_exact", axes);
+}
+
+// The small form has the extents, on which the kernel depends, of one image and three channels.
+Case ResizingCase(const json& row, const OperatorRow& op, const GenerateOptions& options) {
+  Case c = ModelCaseOf(row, op, options);
+  c.name += op.backward() ? "_backward" : "_forward";
+  Shape small = row.at("input");
+  if (options.small) {
+    small[0] = 1;
+    small[1] = std::min<int64_t>(small[1], 3);
+  }
+  Shape large = {small[0], small[1]};
+  for (const int64_t extent : row.at("output")) large.push_back(extent);
+  SetSizes(c, small, large);
+  if (const auto flag = op.Find("alignCorners")) {
+    c.arguments[*flag].integers = {row.at("align_corners").get<bool>() ? 1 : 0};
+  }
+  if (row.at("memory_format") == "channels_last") {
+    InputOf(c).layout = OutputOf(c).layout = "channels_last";
+  }
+  return c;
+}
+
 std::vector<Case> Models(const GenerateOptions& options) {
   std::vector<Case> cases;
   const std::vector<const OperatorRow*> rows = RowsFor(options);
@@ -208,6 +246,16 @@ std::vector<Case> Models(const GenerateOptions& options) {
     const OperatorRow* const op = FindOperator(name);
     if (std::find(rows.begin(), rows.end(), op) == rows.end()) continue;
     cases.push_back(ModelCase(row, shapes, *op, options));
+  }
+  for (const json& row : list.at("resizing")) {
+    for (const char* const direction : {"", "_backward"}) {
+      const OperatorRow* const op = FindOperator(ResizingOf(row) + direction);
+      if (std::find(rows.begin(), rows.end(), op) == rows.end()) continue;
+      Case c = ResizingCase(row, *op, options);
+      const std::vector<DataType> dtypes = TypesFor(*op, options);
+      if (std::find(dtypes.begin(), dtypes.end(), c.dtype) == dtypes.end()) continue;
+      cases.push_back(std::move(c));
+    }
   }
   return cases;
 }
