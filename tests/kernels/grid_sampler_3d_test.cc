@@ -211,7 +211,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
   const auto modes = AllGridModes();
-  for (int64_t round = 0; round < ByRunLength(24, 5); ++round) {
+  for (int64_t round = 0; round < ByRunLength(24, 12); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const std::array<int64_t, 3> extents = {random.Integer(1, 12), random.Integer(1, 12),
                                             random.Integer(1, 40)};
