@@ -348,7 +348,7 @@ std::optional<Plan> PlanJoined(const Params& p, bool forced) {
 }
 
 // Up to so many owners look at all points themselves, which costs a quarter of adding one.
-constexpr int64_t kMostOnPoints = 2;
+constexpr int64_t kMostOnPoints = 3;
 // Beyond so many, looking at the codes costs more than a slab's lists.
 constexpr int64_t kMostStrips = 8;
 
