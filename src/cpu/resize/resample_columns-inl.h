@@ -59,9 +59,8 @@ HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64
     const int64_t x = std::max<int64_t>(0, std::min(x0, n - N));
     TransposeRows(
         d,
-        [&](size_t i) PORTACL_INLINE_LAMBDA {
-          return hn::Load(d, from + (x + static_cast<int64_t>(i)) * N);
-        },
+        [&](size_t i)
+            PORTACL_INLINE_LAMBDA { return hn::Load(d, from + (x + static_cast<int64_t>(i)) * N); },
         [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
           if (static_cast<int64_t>(j) >= planes) return;
           if (n >= N) {

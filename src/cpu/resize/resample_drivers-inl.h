@@ -304,9 +304,10 @@ class Resampler {
     if (plan_.pairs) {
       for (int64_t o = h0_; o < h1_; ++o) {
         const int64_t k = h.start[o];
-        AddPixelRows<F>(plan_.w, columns_->w0, columns_->w1, h.weight + k,
-                        {input + h.source[k] * plan_.input_h, input + h.source[k + 1] * plan_.input_h},
-                        output + o * output_h, plan_.inner, plan_.init);
+        AddPixelRows<F>(
+            plan_.w, columns_->w0, columns_->w1, h.weight + k,
+            {input + h.source[k] * plan_.input_h, input + h.source[k + 1] * plan_.input_h},
+            output + o * output_h, plan_.inner, plan_.init);
       }
       return;
     }
@@ -431,15 +432,10 @@ class Resampler {
     const ResampleTaps<F>& h = plan_.h;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
-      AddShortRows<F>({.taps = h,
-                       .row = h.source,
-                       .h0 = h0_,
-                       .h1 = h1_,
-                       .init = plan_.init,
-                       .stream = false},
-                      input + columns_->from, input_h,
-                      Sources(plan_.converted, 0) + columns_->from, plan_.row,
-                      columns_->from_width);
+      AddShortRows<F>(
+          {.taps = h, .row = h.source, .h0 = h0_, .h1 = h1_, .init = plan_.init, .stream = false},
+          input + columns_->from, input_h, Sources(plan_.converted, 0) + columns_->from, plan_.row,
+          columns_->from_width);
     }
 #endif
     for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {

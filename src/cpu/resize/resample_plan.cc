@@ -98,6 +98,15 @@ void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   plan->inner = plan->input_w = plan->output_w = 1;
 }
 
+// Whether each destination is the sum of two.
+template <class F>
+bool HasPairs(const ResampleTaps<F>& taps) {
+  for (int64_t o = 0; o < taps.to; ++o) {
+    if (taps.identity || taps.Count(o) != 2) return false;
+  }
+  return true;
+}
+
 template <class F>
 void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   const auto& from = p.input_stride;
@@ -117,8 +126,8 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
     plan->pack_output = true;
     plan->planar = p.c, plan->planar_c = to[1], plan->planar_w = to[4];
   }
-  const bool copy = p.d.identity && p.h.identity && p.w.identity && !plan->pack_input &&
-                    !plan->pack_output;
+  const bool copy =
+      p.d.identity && p.h.identity && p.w.identity && !plan->pack_input && !plan->pack_output;
   if (copy) AddOuter({p.w.to * plan->inner, 1, 1}, &plan->outer);
   if (p.d.identity) {
     if (p.h.identity) AddOuter({p.h.to, from[3], to[3]}, &plan->outer);
@@ -134,7 +143,11 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
-  if (plan->inner > 1 && p.c < 2 * plan->lanes) Flatten(p.c, plan);
+  // Of reductions a vector of elements needs more sources than a lookup has.
+  const bool pairs = !p.backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(plan->w) &&
+                     2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from &&
+                     base::DTypeSize(p.dtype) == sizeof(F);
+  if (plan->inner > 1 && p.c < 2 * plan->lanes && !pairs) Flatten(p.c, plan);
 }
 
 // Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
@@ -318,14 +331,16 @@ const char* NameOf(Path path) {
   return "";
 }
 
-// Elements of a plane that is transposed in registers, before, between and behind the axes, at most.
+// Elements of a plane that is transposed in registers, before, between and behind the axes, at
+// most.
 constexpr double kMostPlane = 2048;
 
 // Whether planes are runs of memory and small, so that a block of them can be done at once.
 template <class F>
 bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const ResampleTaps<F>&d = plan->d, &h = plan->h, &w = plan->w;
-  const auto is_run = [](int64_t slices, int64_t rows, int64_t columns, int64_t by_d, int64_t by_h) {
+  const auto is_run = [](int64_t slices, int64_t rows, int64_t columns, int64_t by_d,
+                         int64_t by_h) {
     return (rows == 1 || by_h == columns) && (slices == 1 || by_d == rows * columns);
   };
   if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output ||
@@ -336,10 +351,10 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const auto elements = [](int64_t a, int64_t b, int64_t c) {
     return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
   };
-  const double most = std::max(
-      {elements(d.from, h.from, w.from), elements(d.to, h.to, w.to),
-       plan->backward ? elements(d.to, h.from, w.from) : elements(d.from, h.from, w.to),
-       plan->backward ? elements(d.to, h.to, w.from) : elements(d.from, h.to, w.to)});
+  const double most =
+      std::max({elements(d.from, h.from, w.from), elements(d.to, h.to, w.to),
+                plan->backward ? elements(d.to, h.from, w.from) : elements(d.from, h.from, w.to),
+                plan->backward ? elements(d.to, h.to, w.from) : elements(d.from, h.to, w.to)});
   if (most > kMostPlane) return false;
   plan->path = Path::kPlanes;
   plan->batch = target.block;
@@ -351,15 +366,6 @@ template <class F>
 bool AreFinite(const ResampleTaps<F>& taps) {
   return taps.identity || std::all_of(taps.weight, taps.weight + taps.start[taps.to],
                                       [](F weight) { return std::isfinite(weight); });
-}
-
-// Whether each destination is the sum of two.
-template <class F>
-bool HasPairs(const ResampleTaps<F>& taps) {
-  for (int64_t o = 0; o < taps.to; ++o) {
-    if (taps.identity || taps.Count(o) != 2) return false;
-  }
-  return true;
 }
 
 // Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
@@ -500,9 +506,9 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
   const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
   const int64_t rows =
       plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
-  plan->short_rows = target.fixed && plan->path != Path::kPlanes && plan->inner == 1 && !plan->pack_input && !plan->pack_output &&
-                     !plan->h.identity && !plan->w.identity &&
-                     (plan->backward ? plan->w.from : plan->w.to) <= most &&
+  plan->short_rows = target.fixed && plan->path != Path::kPlanes && plan->inner == 1 &&
+                     !plan->pack_input && !plan->pack_output && !plan->h.identity &&
+                     !plan->w.identity && (plan->backward ? plan->w.from : plan->w.to) <= most &&
                      rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
   if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
@@ -578,8 +584,7 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   mine->w = ResampleTaps<F>(p.w);
   SetLayout(p, mine);
   if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
-  mine->clears =
-      p.backward && !mine->pack_output && AreFinite(mine->h) && AreFinite(mine->w);
+  mine->clears = p.backward && !mine->pack_output && AreFinite(mine->h) && AreFinite(mine->w);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {

@@ -182,10 +182,10 @@ struct ResampleKernelPlan {
   int64_t dense_bytes = 0;
 
   // One thread's scratch, in elements of F from its start, every part at a line.
-  int64_t row = 0;        // between rows of scratch
-  int64_t slice = 0;      // between strips of slices
-  int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
-  int64_t results = 0;    // `batch` rows of destinations on their way
+  int64_t row = 0;         // between rows of scratch
+  int64_t slice = 0;       // between strips of slices
+  int64_t converted = 0;   // `batch` rows: sources as F, or sums on their way into W
+  int64_t results = 0;     // `batch` rows of destinations on their way
   int64_t transposed = 0;  // a ring of columns; of kPlanes two parts, each `stage` elements
   int64_t stage = 0;
   int64_t ring = 0;

@@ -242,29 +242,33 @@ struct ShortRows {
   int64_t times = 1;
 };
 
-// Rows of kVectors vectors, the last one overlapping, in one loop. Row i of the sources is at from +
-// i * from_row, destination h at to + (h - h0) * to_row.
+// Rows of kVectors vectors, the last one overlapping, in one loop. Row i of the sources is at from
+// + i * from_row, destination h at to + (h - h0) * to_row.
 template <size_t kVectors, class F, class Ti, class To>
 HWY_NOINLINE void AddShortRowsOf(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
                                  int64_t to_row, int64_t n) {
   const ComputeTag<F> d;
   const int64_t lanes = Length(d);
-  const bool partial = n < lanes;
-  const ResampleTaps<F>& h = rows.taps;
+  const bool partial = n < lanes, stream = rows.stream;
+  const int64_t* const starts = rows.taps.start;
+  const int64_t* const row = rows.row;
+  const F* const weights = rows.taps.weight;
+  const F init = rows.init;
+  const int64_t h0 = rows.h0, h1 = rows.h1, from_step = rows.taps.from * from_row;
   int64_t x[kVectors];
   for (size_t v = 0; v < kVectors; ++v) {
     x[v] = std::max<int64_t>(0, std::min(static_cast<int64_t>(v) * lanes, n - lanes));
   }
-  for (int64_t i = 0; i < rows.times; ++i, from += h.from * from_row) {
-    int64_t k = h.start[rows.h0];
-    for (int64_t o = rows.h0; o < rows.h1; ++o, to += to_row) {
-      const int64_t end = h.start[o + 1];
-      const auto start = hn::Set(d, k < end ? rows.init : F{0});
+  for (int64_t times = rows.times; times > 0; --times, from += from_step) {
+    int64_t k = starts[h0];
+    for (int64_t o = h0; o < h1; ++o, to += to_row) {
+      const int64_t end = starts[o + 1];
+      const auto start = hn::Set(d, k < end ? init : F{0});
       hn::Vec<decltype(d)> acc[kVectors];
       Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA { acc[v] = start; });
       for (; k < end; ++k) {
-        const auto w = hn::Set(d, h.weight[k]);
-        const Ti* const s = from + rows.row[k] * from_row;
+        const auto w = hn::Set(d, weights[k]);
+        const Ti* const s = from + row[k] * from_row;
         Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
           if (kVectors == 1 && partial) {
             acc[v] = hn::MulAdd(w, LoadWideFirst(d, s, static_cast<size_t>(n)), acc[v]);
@@ -279,7 +283,7 @@ HWY_NOINLINE void AddShortRowsOf(const ShortRows<F>& rows, const Ti* from, int64
           return;
         }
         if constexpr (std::is_same_v<To, F>) {
-          if (rows.stream) return hn::Stream(acc[v], d, to + x[v]);
+          if (stream) return hn::Stream(acc[v], d, to + x[v]);
         }
         StoreNarrow(acc[v], d, to + x[v]);
       });

@@ -312,8 +312,7 @@ HWY_NOINLINE void ExpandTile(const NearestForwardKernelPlan& plan, const Nearest
                              const RowBlocks& blocks, const T* in, T* out) {
   const RowBlocks own = blocks;
   const int64_t to_row = plan.to_stride[2];
-  const bool pairs =
-      plan.pairs && plan.row * static_cast<int64_t>(sizeof(T)) <= kMostShortRowBytes;
+  const bool pairs = plan.pairs && plan.row * static_cast<int64_t>(sizeof(T)) <= kMostShortRowBytes;
   ForRows(plan, box, pairs ? 2 : 1,
           [&](int64_t from_offset, int64_t to_offset, int64_t count) PORTACL_INLINE_LAMBDA {
             if (count == 2) {

@@ -39,7 +39,7 @@ struct NearestForwardKernelPlan {
   bool joined = false;
   // Rows of all planes are numbered through: row r is row r % rows of plane r / rows.
   int64_t rows = 1;
-  bool pairs = false;  // neighbouring rows have one source
+  bool pairs = false;      // neighbouring rows have one source
   int64_t from_depth = 0;  // strides of planes
   int64_t to_depth = 0;
   std::vector<int64_t> source_plane;   // of each destination plane
