@@ -443,6 +443,7 @@ class Resampler {
       while (full < h1_ && IsEmpty(h, full)) ++full;
       ClearRows(output, h0, full);
       h0 = full;
+      if (h0 == h1_) break;
       const int64_t rows = std::min(plan_.batch, h1_ - h0);
       std::array<const F*, kMostResampleRows> sums;
       std::array<T*, kMostResampleRows> places, to;
