@@ -75,11 +75,14 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
-  const auto are_runs = [](const NearestSide& side, int64_t elements) {
+  const auto are_runs = [](const NearestSide& side, int64_t depth, int64_t by_depth,
+                           int64_t elements) {
     return side.n == 1 && side.stride[3] == 1 && side.stride[2] == side.w &&
-           side.stride[1] == elements && side.h * side.w == elements;
+           side.stride[1] == elements && (depth == 1 || by_depth * depth == elements);
   };
-  if (p.w.out >= 2 * lanes || out > 64 * lanes || !are_runs(*from, in) || !are_runs(*to, out)) {
+  if (p.w.out >= 2 * lanes || out > 64 * lanes ||
+      !are_runs(*from, p.d.in, p.input_depth_stride, in) ||
+      !are_runs(*to, p.d.out, p.output_depth_stride, out)) {
     return false;
   }
   const int64_t planes = to->c;
@@ -130,15 +133,16 @@ bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestS
   const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
   const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
   const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
+  if (columns && !pixels && may(Path::kPermute) && JoinPlanes(p, lanes, from_side, to_side, plan)) {
+    plan.path = Path::kPermute;
+    return true;
+  }
   if (dense && may(Path::kPermute) && from.c < lanes && (p.w.ratio != 1 || !asked.empty()) &&
       MakePermutation(PixelTable(p.w, from.c), p.w.in * from.c, from.c == 1 ? p.w.ratio : 0, lanes,
                       plan)) {
     plan.path = Path::kPermute;
   } else if (pixels && may(Path::kPixels)) {
     plan.path = Path::kPixels;
-  } else if (columns && !pixels && may(Path::kPermute) &&
-             JoinPlanes(p, lanes, from_side, to_side, plan)) {
-    plan.path = Path::kPermute;
   } else if (columns && p.w.ratio == 1 && may(Path::kCopy)) {
     plan.path = Path::kCopy;
   } else if (columns && !pixels && may(Path::kPermute) &&
