@@ -91,15 +91,29 @@ TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
   EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "slab");
 }
 
-TEST_F(GridSamplerPaths, DirectNeedsDenseRowsAndOffsetsOf32Bits) {
-  const auto params = BackwardParams(ShapeOf(1, 3, 90, 100, 90, 100), kGridGrad);
-  auto spread = params;
-  spread.input_stride[3] = 2;
-  EXPECT_EQ(BackwardPath(spread), "slab");
-  auto upwards = params;
-  upwards.input_stride[2] = -100;
-  EXPECT_EQ(BackwardPath(upwards), "slab");
-  auto far = params;
+TEST_F(GridSamplerPaths, DirectGathersFewChannelsOfStridedImages) {
+  for (const int64_t column : {2, -1, 90}) {
+    const auto path = [&](int64_t channels, Mask mask, DType dtype = DType::kFloat) {
+      auto p = BackwardParams(ShapeOf(1, channels, 90, 100, 90, 100), mask);
+      p.shape.dtype = dtype;
+      p.input_stride = {18000 * channels, 18000, column == 90 ? 1 : 200, column};
+      return BackwardPath(p);
+    };
+    EXPECT_EQ(path(3, kGridGrad), "direct");
+    EXPECT_EQ(path(4, kGridGrad, DType::kDouble), "direct");
+    EXPECT_EQ(path(5, kGridGrad), "slab");
+    EXPECT_EQ(path(3, kGridGrad, DType::kBFloat16), "slab");
+    EXPECT_EQ(path(1, kGridGrad), "direct");
+    EXPECT_EQ(path(1, kBoth), "owned");  // which gathers for gridGrad
+    portacl::runtime::SetNumThreads(1);  // which takes whole images
+    EXPECT_EQ(path(1, kGridGrad), "padded");
+    EXPECT_EQ(path(1, kBoth), "padded");
+    portacl::runtime::SetNumThreads(2);
+  }
+}
+
+TEST_F(GridSamplerPaths, DirectNeedsOffsetsOf32Bits) {
+  auto far = BackwardParams(ShapeOf(1, 3, 90, 100, 90, 100), kGridGrad);
   far.input_stride[2] = int64_t{1} << 24;
   EXPECT_EQ(BackwardPath(far), "direct");
   far.shape.dtype = DType::kBFloat16;
@@ -148,6 +162,26 @@ TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
 }
 
+// The more threads would share an image's stages, the fewer turns may be left over.
+TEST_F(GridSamplerPaths, ThreadsTakeWholeImagesWhereFewTurnsAreLeftOver) {
+  const auto by_image = [](int64_t images, int threads, int64_t rows = 256) {
+    return portacl::cpu::ByImage(ShapeOf(images, 16, rows, 256, rows, 256), threads);
+  };
+  EXPECT_TRUE(by_image(1, 1));
+  EXPECT_TRUE(by_image(4, 2));
+  EXPECT_FALSE(by_image(13, 2));
+  EXPECT_TRUE(by_image(15, 2));
+  EXPECT_FALSE(by_image(6, 4));
+  EXPECT_TRUE(by_image(7, 4));
+  EXPECT_FALSE(by_image(11, 8));
+  EXPECT_TRUE(by_image(12, 8));
+  EXPECT_FALSE(by_image(40, 32));
+  EXPECT_TRUE(by_image(48, 32));
+  EXPECT_FALSE(by_image(31, 32));
+  EXPECT_TRUE(by_image(11, 8, 8));  // small ones
+  EXPECT_FALSE(by_image(7, 8, 8));
+}
+
 // Owners of many strips find their points by a byte for each.
 TEST_F(GridSamplerPaths, ManyOwnersHaveCodesOfThePoints) {
   const GridSampler2DShape three = ShapeOf(3, 1, 256, 320, 30, 33);
@@ -183,7 +217,8 @@ TEST_F(GridSamplerPaths, StripsOfOwnersAreAllRowsOnce) {
   }
 }
 
-// Five images of two blocks and 96 rows: one alone has 12 pieces of at least 16 rows.
+// Five images of two blocks and 96 rows: one alone has 12 pieces of at least 16 rows, which are two
+// for each thread of up to six, and eight for each of one.
 TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
   const auto plan_for = [](int threads) {
     portacl::runtime::SetNumThreads(threads);
@@ -194,9 +229,8 @@ TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
     return std::get<portacl::cpu::SlabGeometry>(plan.way).images;
   };
   EXPECT_EQ(images(plan_for(2)), 1);
-  EXPECT_EQ(images(plan_for(3)), 1);
-  EXPECT_EQ(images(plan_for(6)), 1);
-  EXPECT_EQ(images(plan_for(7)), 5);
+  EXPECT_EQ(images(plan_for(3)), 3);
+  EXPECT_EQ(images(plan_for(6)), 5);
   EXPECT_EQ(images(plan_for(100)), 5);
   const auto g = std::get<portacl::cpu::SlabGeometry>(plan_for(100).way);
   EXPECT_EQ(plan_for(100).workspace_size,

@@ -146,7 +146,8 @@ class Arena {
 // One image at a time, unless the pieces of several are needed to occupy the threads.
 int64_t ImagesAtATime(const ops::GridSampler2DShape& s, const SlabGeometry& g, int threads) {
   const int64_t pieces = g.blocks.count * std::max<int64_t>(1, s.h / kFewStripRows);
-  return g.by_image || pieces >= int64_t{2} * threads ? 1 : std::min<int64_t>(s.n, threads);
+  const int64_t enough = int64_t{threads > 2 ? 8 : 2} * threads;
+  return g.by_image || pieces >= enough ? 1 : std::min<int64_t>(s.n, threads);
 }
 
 int64_t ImagesInScratch(const SlabGeometry& g) { return g.by_image ? g.slots : g.images; }
@@ -242,33 +243,21 @@ void ChooseTraffic(const Params& p, PlanarGeometry* g) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-PointGathers GatheredGridGrad2D(const Params& p) {
+// Whether gridGrad's points can gather their taps; of strided images one by one, which pays where
+// channels are few.
+bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
-  const bool joined = JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
-                      HasJoinedPairs(s, p.grid_grad_stride) && HasJoinedImages(s, p.input_stride);
-  PointGathers gathers = {PointChunksOf(joined ? JoinedShape(s) : s), true, joined};
-  // Few points of many images share no lines: they take twice as long.
-  if (joined) gathers.chunks.grain = std::max<int64_t>(1, gathers.chunks.grain / 2);
-  return gathers;
+  if (ServesPairs(s, p.input_stride)) return true;
+  return s.w > 1 && s.c <= kDirectAnywhere && base::DTypeSize(s.dtype) >= 4 &&
+         s.interpolation == ops::Interpolation::kBilinear && HasShortOffsets(s, p.input_stride);
 }
 
-// Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
-// same for every channel; channels in the lanes share the lines, but want slabs and lists first.
-std::optional<Plan> PlanDirect(const Params& p, bool forced) {
+PointGathers GatheredGridGrad2D(const Params& p) {
   const auto& s = p.shape;
-  const PointGathers gathers = GatheredGridGrad2D(p);
-  if (p.want_input_grad || s.interpolation == ops::Interpolation::kNearest ||
-      !ServesPairs(s, p.input_stride)) {
-    return std::nullopt;
-  }
-  if (!forced && s.interpolation == ops::Interpolation::kBicubic) {
-    if (s.c > kDirectAnywhere && !(gathers.joined && IsSparse(s))) return std::nullopt;
-  } else if (!forced && !IsSparse(s)) {
-    const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
-    if (s.c > kMaxDirectChannels) return std::nullopt;
-    if (s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
-  }
-  return Plan{{.way = gathers}};
+  const bool pairs = ServesPairs(s, p.input_stride);
+  const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
+                      HasJoinedPairs(s, p.grid_grad_stride) && HasJoinedImages(s, p.input_stride);
+  return {joined ? JoinedChunksOf(s) : PointChunksOf(s), pairs, joined};
 }
 
 // Points, and pixels that count an eighth, in all channels.
@@ -278,6 +267,43 @@ int64_t WorkOf(const ops::GridSampler2DShape& s) {
 
 // Whether a call is too small to be shared: waking a thread takes some 10 us.
 bool IsBelowGrain(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
+
+// IsBelowGrain() where every thread looks at all points of an image and gathers apart for gridGrad,
+// while one thread alone reads its taps once.
+bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
+  constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
+  return IsBelowGrain(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
+}
+
+bool ServesPlanes(const Params& p) {
+  return p.shape.dtype == base::DType::kFloat && p.shape.c <= kMaxPlanarChannels &&
+         p.shape.interpolation == ops::Interpolation::kBilinear;
+}
+
+// Whether threads that take whole images gain from planes.
+bool TakesPlanes(const Params& p) {
+  const int threads = runtime::NumThreads();
+  return p.shape.n >= threads || IsBelowGrainOfOwners(p.shape, threads);
+}
+
+// Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
+// same for every channel; channels in the lanes share the lines, but want slabs and lists first.
+std::optional<Plan> PlanDirect(const Params& p, bool forced) {
+  const auto& s = p.shape;
+  const PointGathers gathers = GatheredGridGrad2D(p);
+  if (p.want_input_grad || s.interpolation == ops::Interpolation::kNearest || !GathersGridGrad(p)) {
+    return std::nullopt;
+  }
+  if (!forced && !gathers.pairs && ServesPlanes(p) && TakesPlanes(p)) return std::nullopt;
+  if (!forced && s.interpolation == ops::Interpolation::kBicubic) {
+    if (s.c > kDirectAnywhere && !(gathers.joined && IsSparse(s))) return std::nullopt;
+  } else if (!forced && !IsSparse(s)) {
+    const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
+    if (s.c > kMaxDirectChannels) return std::nullopt;
+    if (s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
+  }
+  return Plan{{.way = gathers}};
+}
 
 // Up to so many points an image is not worth planes of its own; nor, of more channels and if it is
 // large, a slab or packed cells. 16-bit types have no planes, few channels of theirs a slab alone.
@@ -317,20 +343,8 @@ std::optional<Plan> PlanJoined(const Params& p, bool forced) {
   const bool shares =
       !narrow || s.n >= runtime::NumThreads() || s.c <= kMaxPlanarChannels || IsBelowGrain(s);
   if (!forced && !(shares && HasFewPoints(s))) return std::nullopt;
-  const int64_t grain = std::max<int64_t>(1, 8192 * s.n / std::max<int64_t>(1, WorkOf(s)));
+  const int64_t grain = std::max<int64_t>(1, 4096 * s.n / std::max<int64_t>(1, WorkOf(s)));
   return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p), grain}}};
-}
-
-// IsBelowGrain() where every thread looks at all points of an image and gathers apart for gridGrad,
-// while one thread alone reads its taps once.
-bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
-  constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
-  return IsBelowGrain(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
-}
-
-bool ServesPlanes(const Params& p) {
-  return p.shape.dtype == base::DType::kFloat && p.shape.c <= kMaxPlanarChannels &&
-         p.shape.interpolation == ops::Interpolation::kBilinear;
 }
 
 // Up to so many owners look at all points themselves, which costs a quarter of adding one.
@@ -353,7 +367,7 @@ std::optional<Plan> PlanOwned(const Params& p, bool forced) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
-      (p.want_grid_grad && !ServesPairs(s, p.input_stride))) {
+      (p.want_grid_grad && !GathersGridGrad(p))) {
     return std::nullopt;
   }
   if (!forced &&
@@ -384,12 +398,6 @@ std::optional<Plan> PlanScatter(const Params& p, bool forced) {
   const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
                .way = ScatterGeometry{strips, grain}}};
-}
-
-// Whether threads that take whole images gain from planes.
-bool TakesPlanes(const Params& p) {
-  const int threads = runtime::NumThreads();
-  return p.shape.n >= threads || IsBelowGrainOfOwners(p.shape, threads);
 }
 
 Plan PlanesPlan(const PlanarGeometry& g) {

@@ -235,8 +235,11 @@ void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gath
     using T = typename decltype(tag)::type;
     if (gathers.joined) {
       RunImages<T, true>(p, gathers.chunks);
-    } else {
+    } else if (gathers.pairs) {
       RunImages<T, false>(p, gathers.chunks);
+    } else {
+      RunOverChunks<LinearGridGrad<ops::GridSampler2DBackwardParams, T, 0, false>>(p,
+                                                                                   gathers.chunks);
     }
   });
 }

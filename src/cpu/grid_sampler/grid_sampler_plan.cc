@@ -40,7 +40,7 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p, b
   }
   const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
                       HasJoinedImages(s, p.input_stride);
-  const PointChunks chunks = PointChunksOf(joined ? JoinedShape(s) : s);
+  const PointChunks chunks = joined ? JoinedChunksOf(s) : PointChunksOf(s);
   return GridSampler2DPlan{{.way = PointGathers{chunks, pairs, joined}}};
 }
 
