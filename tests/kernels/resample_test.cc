@@ -219,7 +219,7 @@ TEST_F(ResampleTest, EqualsTheReferenceOnRandomCases) {
   }
   ExpectRan(ResampleKernels(), {"rows", "channels_last", "columns", "phases"}, 5);
 #if !defined(__aarch64__)  // SVE lacks these: the length of its vectors is not known
-  ExpectRan(ResampleKernels(), {"lookup", "expand"}, 5);
+  ExpectRan(ResampleKernels(), {"lookup", "expand", "planes"}, 5);
 #endif
 }
 
@@ -293,6 +293,7 @@ const std::vector<PathCase>& PathCases() {
        "channels_last"},
       {{.in = {8, 20, 30}, .out = {16, 40, 60}, .c = 70, .from = kPixels, .to = kPixels},
        "channels_last"},
+      {{.in = {60, 80}, .out = {21, 30}, .c = 19, .from = kPixels, .to = kPixels}, "channels_last"},
       // Pixels to planes.
       {{.mode = kCubic,
         .in = {40, 51},
@@ -313,6 +314,14 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {20, 30, 200}, .out = {40, 30, 400}, .c = 1}, "expand"},
       {{.in = {20, 30, 200}, .out = {40, 30, 400}, .c = 1, .backward = true}, "phases"},
       {{.in = {300, 20}, .out = {600, 25}, .c = 20}, "lookup"},  // short rows
+      {{.in = {4, 4}, .out = {3, 3}, .n = 3, .c = 100}, "planes"},
+      {{.mode = kCubic, .in = {4, 4}, .out = {1, 2}, .c = 100, .backward = true}, "planes"},
+      {{.mode = kAALinear, .in = {200, 3}, .out = {100, 1}, .c = 30}, "planes"},
+      {{.in = {7, 4, 3}, .out = {2, 1, 1}, .c = 100, .backward = true}, "planes"},
+      {{.in = {7, 4, 3}, .out = {9, 4, 3}, .c = 100}, "planes"},
+      // Rows without a source.
+      {{.in = {300, 40}, .out = {4, 3}, .c = 3, .backward = true}, ""},
+      {{.in = {30, 30, 40}, .out = {4, 3, 3}, .c = 3, .backward = true}, ""},
       {{.in = {300, 64}, .out = {600, 128}, .c = 3, .from = Layout::kStep3, .to = Layout::kStep3},
        "expand"},
       {{.in = {300, 64},

@@ -43,6 +43,35 @@ HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end,
   }
 }
 
+// N planes of n elements to as many columns, whole blocks of them.
+template <class F, class Ti>
+HWY_NOINLINE void PlanesToColumns(const Ti* const* from, int64_t n, F* to) {
+  constexpr int64_t N = kTransposed<F>;
+  for (int64_t x = 0; x < n; x += N) RowsToColumns<F>(from, x, n, to + x * N);
+}
+
+// The reverse, for `planes` <= N of them. Stores round once.
+template <class F, class To>
+HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64_t planes) {
+  const BlockTag<F, 16> d;
+  constexpr int64_t N = kTransposed<F>;
+  for (int64_t x0 = 0; x0 < n; x0 += N) {  // the last block overlaps the one before
+    const int64_t x = std::max<int64_t>(0, std::min(x0, n - N));
+    TransposeRows(
+        d,
+        [&](size_t i)
+            PORTACL_INLINE_LAMBDA { return hn::Load(d, from + (x + static_cast<int64_t>(i)) * N); },
+        [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+          if (static_cast<int64_t>(j) >= planes) return;
+          if (n >= N) {
+            StoreNarrow(v, d, to[j] + x);
+          } else {
+            StoreNarrowFirst(v, d, to[j], static_cast<size_t>(n));
+          }
+        });
+  }
+}
+
 // Destinations [w0, w1) of `rows` <= N rows; `from` has N pointers to whole rows. w0 is a multiple
 // of N. `ahead`: as many rows that are wanted soon, or null.
 template <class F, class Ti, class To, int64_t N = kTransposed<F>>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -171,7 +172,43 @@ class Resampler {
       case ResamplePath::kLookup:
       case ResamplePath::kExpand:
         return WOfVectors(from, to, edges, rows, in_scratch);
+      case ResamplePath::kPlanes:
+        return AddPlanes(from, to, rows);
     }
+  }
+
+  // All axes of a block of planes, a vector for each of their elements.
+  template <class Ti, class To>
+  void AddPlanes([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
+                 [[maybe_unused]] int64_t planes) const {
+#if !HWY_HAVE_SCALABLE
+    constexpr int64_t N = kTransposed<F>;
+    std::array<const ResampleTaps<F>*, 3> axes = {&plan_.d, &plan_.h, &plan_.w};
+    std::array<int64_t, 3> extents = {plan_.d.from, plan_.h.from, plan_.w.from};
+    std::array<const Ti*, kMostResampleRows> all;
+    for (int64_t r = 0; r < N; ++r) all[static_cast<size_t>(r)] = from[std::min(r, planes - 1)];
+    F* made = scratch_ + plan_.transposed;
+    F* next = made + plan_.stage;
+    PlanesToColumns<F>(all.data(), extents[0] * extents[1] * extents[2], made);
+    for (size_t i = 0; i < 3; ++i) {
+      const size_t axis = plan_.backward ? i : 2 - i;
+      const ResampleTaps<F>& taps = *axes[axis];
+      if (taps.identity) continue;
+      const int64_t step = N * (axis < 1 ? extents[1] : 1) * (axis < 2 ? extents[2] : 1);
+      const int64_t times = (axis > 0 ? extents[0] : 1) * (axis > 1 ? extents[1] : 1);
+      AddShortRows<F>({.taps = taps,
+                       .row = taps.source,
+                       .h0 = 0,
+                       .h1 = taps.to,
+                       .init = plan_.init,
+                       .stream = false,
+                       .times = times},
+                      made, step, next, step, step);
+      extents[axis] = taps.to;
+      std::swap(made, next);
+    }
+    ColumnsToPlanes<F>(made, extents[0] * extents[1] * extents[2], to, planes);
+#endif
   }
 
   // Of rows of F; whole vectors of a row may be read.
@@ -264,6 +301,16 @@ class Resampler {
   void ForwardRows(const T* input, To* output, int64_t output_h) const {
     const ResampleTaps<F>& h = plan_.h;
     if (h.identity) return ForwardRowsOfW<To, kToUser>(input, output, output_h);
+    if (plan_.pairs) {
+      for (int64_t o = h0_; o < h1_; ++o) {
+        const int64_t k = h.start[o];
+        AddPixelRows<F>(
+            plan_.w, columns_->w0, columns_->w1, h.weight + k,
+            {input + h.source[k] * plan_.input_h, input + h.source[k + 1] * plan_.input_h},
+            output + o * output_h, plan_.inner, plan_.init);
+      }
+      return;
+    }
     const bool straight = plan_.w.identity && !plan_.pack_input;
     int64_t ready = 0, end = static_cast<int64_t>(plan_.h_ring.used.size());  // what is needed
     if (h0_ > 0 || h1_ < h.to) {
@@ -278,9 +325,14 @@ class Resampler {
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
       while (ready < end) ready += FillRing(input, ready, end);
-      return AddShortRows<F>(h, plan_.h_ring.place.data(), Destinations(plan_.ring, 0), plan_.row,
-                             output + h0_ * output_h, output_h, h0_, h1_, columns_->width,
-                             plan_.init, kToUser && StreamsAll(output, output_h));
+      return AddShortRows<F>({.taps = h,
+                              .row = plan_.h_ring.place.data(),
+                              .h0 = h0_,
+                              .h1 = h1_,
+                              .init = plan_.init,
+                              .stream = kToUser && StreamsAll(output, output_h)},
+                             Destinations(plan_.ring, 0), plan_.row, output + h0_ * output_h,
+                             output_h, columns_->width);
     }
 #endif
     for (int64_t o = h0_; o < h1_; ++o) {
@@ -380,12 +432,18 @@ class Resampler {
     const ResampleTaps<F>& h = plan_.h;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {
-      AddShortRows<F>(h, h.source, input + columns_->from, input_h,
-                      Sources(plan_.converted, 0) + columns_->from, plan_.row, h0_, h1_,
-                      columns_->from_width, plan_.init, false);
+      AddShortRows<F>(
+          {.taps = h, .row = h.source, .h0 = h0_, .h1 = h1_, .init = plan_.init, .stream = false},
+          input + columns_->from, input_h, Sources(plan_.converted, 0) + columns_->from, plan_.row,
+          columns_->from_width);
     }
 #endif
     for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {
+      int64_t full = h0;
+      while (full < h1_ && IsEmpty(h, full)) ++full;
+      ClearRows(output, h0, full);
+      h0 = full;
+      if (h0 == h1_) break;
       const int64_t rows = std::min(plan_.batch, h1_ - h0);
       std::array<const F*, kMostResampleRows> sums;
       std::array<T*, kMostResampleRows> places, to;
@@ -415,6 +473,19 @@ class Resampler {
       for (int64_t r = 0; r < rows; ++r) {
         Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
       }
+    }
+  }
+
+  // Whether destination o of an axis is +0, and so are its sums along the axes behind.
+  bool IsEmpty(const ResampleTaps<F>& taps, int64_t o) const {
+    return plan_.clears && !taps.identity && taps.Count(o) == 0;
+  }
+  void ClearRows(T* output, int64_t h0, int64_t h1) const {
+    const int64_t at = columns_->w0 * plan_.inner;
+    const int64_t together = plan_.output_h == columns_->width ? h1 - h0 : 1;
+    for (; h0 < h1; h0 += together) {
+      std::memset(static_cast<void*>(output + h0 * plan_.output_h + at), 0,
+                  static_cast<size_t>(together * columns_->width) * sizeof(T));
     }
   }
 
@@ -491,6 +562,10 @@ class Resampler {
     for (int64_t o = 0; o < d.to; ++o) {
       const int64_t start = d.start[o];
       const int64_t count = d.start[o + 1] - start;
+      if (IsEmpty(d, o)) {
+        ClearRows(output + o * plan_.output_d, h0_, h1_);
+        continue;
+      }
       const T** const taps = Pointers<T>(true);
       for (int64_t k = 0; k < count; ++k) {
         taps[k] = input + d.source[start + k] * plan_.input_d + first * plan_.input_h +

@@ -2,6 +2,7 @@
 #include "cpu/resize/resample_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -97,6 +98,15 @@ void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   plan->inner = plan->input_w = plan->output_w = 1;
 }
 
+// Whether each destination is the sum of two.
+template <class F>
+bool HasPairs(const ResampleTaps<F>& taps) {
+  for (int64_t o = 0; o < taps.to; ++o) {
+    if (taps.identity || taps.Count(o) != 2) return false;
+  }
+  return true;
+}
+
 template <class F>
 void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   const auto& from = p.input_stride;
@@ -116,16 +126,36 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
     plan->pack_output = true;
     plan->planar = p.c, plan->planar_c = to[1], plan->planar_w = to[4];
   }
+  const bool copy =
+      p.d.identity && p.h.identity && p.w.identity && !plan->pack_input && !plan->pack_output;
+  if (copy) AddOuter({p.w.to * plan->inner, 1, 1}, &plan->outer);
   if (p.d.identity) {
     if (p.h.identity) AddOuter({p.h.to, from[3], to[3]}, &plan->outer);
     AddOuter({p.d.to, from[2], to[2]}, &plan->outer);
   }
   if (!pixels) AddOuter({p.c, from[1], to[1]}, &plan->outer);
   AddOuter({p.n, from[0], to[0]}, &plan->outer);
+  if (copy && !plan->outer.empty() && plan->outer[0].input == 1 && plan->outer[0].output == 1) {
+    plan->w.from = plan->w.to = plan->outer[0].extent;  // rows that follow each other are one
+    plan->inner = plan->input_w = plan->output_w = 1;
+    plan->outer.erase(plan->outer.begin());
+  }
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
-  if (pixels && p.c < 2 * plan->lanes) Flatten(p.c, plan);
+  // Of reductions a vector of elements needs more sources than a lookup has.
+  const bool pairs = !p.backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(plan->w) &&
+                     2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from &&
+                     base::DTypeSize(p.dtype) == sizeof(F);
+  if (plan->inner > 1 && p.c < 2 * plan->lanes && !pairs) Flatten(p.c, plan);
+}
+
+// Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
+// apart would share a set of the cache.
+template <class F>
+int64_t RowStride(int64_t elements) {
+  constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
+  return (DivideUp(elements, kLine) | 1) * kLine;
 }
 
 // ---- paths of W ---------------------------------------------------------------------------------
@@ -295,20 +325,82 @@ const char* NameOf(Path path) {
       return "phases";
     case Path::kExpand:
       return "expand";
+    case Path::kPlanes:
+      return "planes";
   }
   return "";
 }
 
+// Elements of a plane that is transposed in registers, before, between and behind the axes, at
+// most.
+constexpr double kMostPlane = 2048;
+
+// Whether planes are runs of memory and small, so that a block of them can be done at once.
+template <class F>
+bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
+  const ResampleTaps<F>&d = plan->d, &h = plan->h, &w = plan->w;
+  const auto is_run = [](int64_t slices, int64_t rows, int64_t columns, int64_t by_d,
+                         int64_t by_h) {
+    return (rows == 1 || by_h == columns) && (slices == 1 || by_d == rows * columns);
+  };
+  if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output ||
+      !is_run(d.from, h.from, w.from, plan->input_d, plan->input_h) ||
+      !is_run(d.to, h.to, w.to, plan->output_d, plan->output_h)) {
+    return false;
+  }
+  const auto elements = [](int64_t a, int64_t b, int64_t c) {
+    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+  };
+  const double most =
+      std::max({elements(d.from, h.from, w.from), elements(d.to, h.to, w.to),
+                plan->backward ? elements(d.to, h.from, w.from) : elements(d.from, h.from, w.to),
+                plan->backward ? elements(d.to, h.to, w.from) : elements(d.from, h.to, w.to)});
+  if (most > kMostPlane) return false;
+  plan->path = Path::kPlanes;
+  plan->batch = target.block;
+  plan->stage = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
+  return true;
+}
+
+template <class F>
+bool AreFinite(const ResampleTaps<F>& taps) {
+  return taps.identity || std::all_of(taps.weight, taps.weight + taps.start[taps.to],
+                                      [](F weight) { return std::isfinite(weight); });
+}
+
+// Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
+template <class F>
+bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan) {
+  const int64_t N = target.block;
+  const auto [least, most] = std::minmax(plan.w.from, plan.w.to);
+  if (2 * plan.planes < DivideUp(plan.planes, N) * N || most > 2 * N) return false;
+  if (plan.w.identity) return !plan.d.identity || !plan.h.identity;
+  // The other paths read no rows of which nothing is used.
+  const int64_t used = plan.backward || plan.h.identity
+                           ? plan.h.from
+                           : static_cast<int64_t>(RingOf(plan.h).used.size());
+  if (most <= N) return 6 * used >= plan.h.from;
+  return 2 * least <= N && (plan.backward || (least == plan.w.to && 2 * used >= plan.h.from));
+}
+
 // The fastest path, or `path` if it is not "" and serves the table.
 template <class F>
-bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKernelPlan<F>* plan) {
+bool ChoosePath(const ResampleTarget& target, int64_t element_size, std::string_view path,
+                ResampleKernelPlan<F>* plan) {
   const auto may_be = [path](Path which) { return path.empty() || path == NameOf(which); };
   const ResampleTaps<F>& w = plan->w;
   plan->batch = 4;
+  if (may_be(Path::kPlanes) && (!path.empty() || AreRowsTiny(target, *plan)) &&
+      MakePlanes(target, plan)) {
+    return true;
+  }
   if (w.identity) return may_be(Path::kCopy);
   if (plan->inner > 1) {
     plan->path = Path::kPixels;
     plan->batch = 1;
+    // Where rows are used more than once, 16 bits are widened once for all.
+    plan->pairs = !plan->backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(w) &&
+                  (element_size == sizeof(F) || plan->h.to <= plan->h.from);
     return may_be(Path::kPixels);
   }
   if (may_be(Path::kPhases) && FindPhases(plan)) {
@@ -366,8 +458,9 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   const ResampleTaps<F>& w = plan->w;
   plan->strip_rows = plan->h.to;
   constexpr auto kSize = static_cast<int64_t>(sizeof(F));
-  const int64_t row_bytes = plan->backward
-                                ? kPixelRowBytes
+  const int64_t row_bytes = plan->backward ? kPixelRowBytes
+                            : plan->pairs
+                                ? kPixelRingBytes
                                 : kPixelRingBytes / PowerOfTwo(plan->h_ring.flight + plan->batch);
   const int64_t pixels = std::max<int64_t>(4, row_bytes / (plan->inner * kSize));
   const int64_t columns = plan->inner > 1 ? std::min(w.to, pixels) : w.to;
@@ -376,7 +469,8 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
     plan->strip_rows = std::max(plan->batch, DivideUp(plan->planes, 4 * wanted));
     plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
     const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
-    if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0) {
+    if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0 &&
+        plan->path != Path::kPlanes) {
       constexpr int64_t kStep = 1024;  // whole lines, and whole vectors of groups
       CutColumns(std::min(w.to, DivideUp(w.to, tiles * kStep) * kStep), plan);
     }
@@ -404,14 +498,6 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   plan->strip_rows = std::min(plan->strip_rows, std::max(least, DivideUp(h.to, strips)));
 }
 
-// Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
-// apart would share a set of the cache.
-template <class F>
-int64_t RowStride(int64_t elements) {
-  constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
-  return (DivideUp(elements, kLine) | 1) * kLine;
-}
-
 // Rows of few vectors: what is left to do for each is little beside a call. Wider sources are read
 // better a row at a time, fetched ahead.
 template <class F>
@@ -420,9 +506,9 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
   const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
   const int64_t rows =
       plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
-  plan->short_rows = target.fixed && plan->inner == 1 && !plan->pack_input && !plan->pack_output &&
-                     !plan->h.identity && !plan->w.identity &&
-                     (plan->backward ? plan->w.from : plan->w.to) <= most &&
+  plan->short_rows = target.fixed && plan->path != Path::kPlanes && plan->inner == 1 &&
+                     !plan->pack_input && !plan->pack_output && !plan->h.identity &&
+                     !plan->w.identity && (plan->backward ? plan->w.from : plan->w.to) <= most &&
                      rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
   if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
@@ -441,19 +527,20 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   };
   ChooseShortRows(target, plan);
   book(2 * target.lanes);  // windows may begin before a row
+  if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->stage);
   if (plan->path == Path::kColumns) plan->transposed = book(plan->columns * target.block);
   if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
   plan->converted =
       book((plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch) * plan->row);
   if (plan->pack_output || plan->staged || plan->lines)
     plan->results = book(plan->batch * plan->row);
-  if (!plan->backward && !plan->h.identity) {
+  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
     plan->h_slots = PowerOfTwo(kept + plan->batch);
     plan->ring = book(plan->h_slots * plan->row);
   }
-  if (!plan->d.identity) {
+  if (!plan->RowsOnly() && !plan->d.identity) {
     int64_t rows = plan->strip_rows;
     if (plan->backward) {
       for (int64_t h0 = 0; h0 < plan->h.to; h0 += plan->strip_rows) {
@@ -496,7 +583,8 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   mine->h = ResampleTaps<F>(p.h);
   mine->w = ResampleTaps<F>(p.w);
   SetLayout(p, mine);
-  if (!ChoosePath(target, path, mine)) return std::nullopt;
+  if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
+  mine->clears = p.backward && !mine->pack_output && AreFinite(mine->h) && AreFinite(mine->w);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
@@ -506,7 +594,8 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   const double read = bytes(p.d.from, p.h.from, p.w.from);
   const double written = bytes(p.d.to, p.h.to, p.w.to);
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
-  if (mine->stream && (p.backward || mine->RowsOnly()) && mine->path != Path::kCopy) {
+  if (mine->stream && (p.backward || mine->RowsOnly()) && mine->path != Path::kCopy &&
+      mine->path != Path::kPlanes) {
     mine->lines = mine->path == Path::kExpand || mine->path == Path::kPhases ||
                   (mine->path == Path::kLookup && element_size == sizeof(F));
     mine->staged = !mine->lines;

@@ -28,6 +28,7 @@ enum class ResamplePath : int32_t {
   kLookup,   // a vector of destinations is looked up in registers
   kPhases,   // an equal number of sources for each destination, with the same weights
   kExpand,   // the reverse
+  kPlanes,   // small planes are transposed in registers, so that all axes are outer ones
 };
 
 // The phases of so many destinations are split at a time, and so many more phases on both sides.
@@ -126,7 +127,7 @@ struct ResampleTile {
 };
 
 // A part of the destination that one thread computes: of a plane rows [h0, h1) of some columns.
-// Where there is nothing but W, planes are rows, and h0 and h1 number these.
+// Where planes are rows, h0 and h1 number these.
 struct ResampleBox {
   int64_t plane, h0, h1;
   const ResampleTile* columns;
@@ -154,7 +155,7 @@ struct ResampleKernelPlan {
   // strides. Rows of pixels are made in scratch and taken apart. Otherwise planar is 0.
   int64_t planar = 0, planar_c = 0, planar_w = 0;
 
-  // Boxes: planes x strips x tiles.
+  // Boxes: planes x strips x tiles. Where planes are rows, strips are of these.
   int64_t strip_rows = 1;
   std::vector<ResampleTile> tiles;
   int64_t slots = 1;  // threads
@@ -170,6 +171,8 @@ struct ResampleKernelPlan {
   bool borders = false;  // kExpand: `lookups` serve the first and the last destinations of a row
   std::vector<F> period_weight;
   std::vector<int64_t> period_at;  // kPhases: where among the split phases each tap is
+  bool pairs = false;              // kPixels, forward: sums of two along H and W, done at once
+  bool clears = false;             // backward: rows without a source are +0, whatever W does
   bool short_rows = false;         // rows of few vectors: H of all of them in one loop
   bool stream = false;             // results past the caches
   // How rows of results that W makes get past the caches: as lines, of which those at the edges are
@@ -179,19 +182,20 @@ struct ResampleKernelPlan {
   int64_t dense_bytes = 0;
 
   // One thread's scratch, in elements of F from its start, every part at a line.
-  int64_t row = 0;        // between rows of scratch
-  int64_t slice = 0;      // between strips of slices
-  int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
-  int64_t results = 0;    // `batch` rows of destinations on their way
-  int64_t transposed = 0;
+  int64_t row = 0;         // between rows of scratch
+  int64_t slice = 0;       // between strips of slices
+  int64_t converted = 0;   // `batch` rows: sources as F, or sums on their way into W
+  int64_t results = 0;     // `batch` rows of destinations on their way
+  int64_t transposed = 0;  // a ring of columns; of kPlanes two parts, each `stage` elements
+  int64_t stage = 0;
   int64_t ring = 0;
   int64_t slices = 0;
   int64_t split = 0;     // phases
   int64_t pointers = 0;  // as many as an outer axis has taps
   int64_t size = 0;
 
-  // Only W is to be done.
-  bool RowsOnly() const { return d.identity && h.identity; }
+  // Planes are rows: only W is to be done, or all axes at once.
+  bool RowsOnly() const { return path == ResamplePath::kPlanes || (d.identity && h.identity); }
   int64_t Strips() const { return DivideUp(RowsOnly() ? planes : h.to, strip_rows); }
   int64_t Boxes() const {
     return (RowsOnly() ? 1 : planes) * Strips() * static_cast<int64_t>(tiles.size());
@@ -223,8 +227,8 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 
 // To be moved, not copied: the taps of W may point into it.
 struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>> {
-  static constexpr std::array kPaths = {"rows",   "channels_last", "columns",
-                                        "lookup", "phases",        "expand"};
+  static constexpr std::array kPaths = {"rows",   "channels_last", "columns", "lookup",
+                                        "phases", "expand",        "planes"};
 };
 
 // None where sizes overflow, or where `path` is one that does not serve the call. F: the compute

@@ -131,6 +131,38 @@ HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, 
       });
 }
 
+// Destination pixels [w0, w1) of n channels of the row whose sources are `rows`: W of both, then H.
+template <class F, class Ti, class To>
+HWY_NOINLINE void AddPixelRows(const ResampleTaps<F>& w, int64_t w0, int64_t w1, const F* weight,
+                               const Ti* const (&rows)[2], To* to, int64_t n, F init) {
+  const ComputeTag<F> d;
+  const auto first = hn::Set(d, init);
+  const auto h0 = hn::Set(d, weight[0]);
+  const auto h1 = hn::Set(d, weight[1]);
+  for (int64_t o = w0; o < w1; ++o) {
+    const int64_t k = w.start[o];
+    const auto v0 = hn::Set(d, w.weight[k]);
+    const auto v1 = hn::Set(d, w.weight[k + 1]);
+    const int64_t left = w.source[k] * n, right = w.source[k + 1] * n;
+    const auto sum = [&](const auto& load) PORTACL_INLINE_LAMBDA {
+      const auto row = [&](const Ti* s) PORTACL_INLINE_LAMBDA {
+        return hn::MulAdd(v1, load(s + right), hn::MulAdd(v0, load(s + left), first));
+      };
+      return hn::MulAdd(h1, row(rows[1]), hn::MulAdd(h0, row(rows[0]), first));
+    };
+    StoreRow(
+        d, to + o * n, n, false,
+        [&](int64_t x) PORTACL_INLINE_LAMBDA {
+          return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA { return LoadWide(d, s + x); });
+        },
+        [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
+          return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA {
+            return LoadWideFirst(d, s + x, static_cast<size_t>(count));
+          });
+        });
+  }
+}
+
 // Any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
@@ -199,64 +231,80 @@ HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To
 
 #if !HWY_HAVE_SCALABLE
 
-// Rows of kVectors vectors, the last one overlapping: destinations [h0, h1) in one loop. Tap k
-// reads the row at from + row[k] * from_row; destination h is written to to + (h - h0) * to_row.
+// Sums of rows that are so many times the same: destinations [h0, h1) of all.
+template <class F>
+struct ShortRows {
+  const ResampleTaps<F>& taps;
+  const int64_t* row;  // tap k reads row[k]
+  int64_t h0, h1;
+  F init;
+  bool stream;  // past the caches: rows are whole lines then
+  int64_t times = 1;
+};
+
+// Rows of kVectors vectors, the last one overlapping, in one loop. Row i of the sources is at from
+// + i * from_row, destination h at to + (h - h0) * to_row.
 template <size_t kVectors, class F, class Ti, class To>
-HWY_NOINLINE void AddShortRowsOf(const ResampleTaps<F>& h, const int64_t* row, const Ti* from,
-                                 int64_t from_row, To* to, int64_t to_row, int64_t h0, int64_t h1,
-                                 int64_t n, F init, bool stream) {
+HWY_NOINLINE void AddShortRowsOf(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
+                                 int64_t to_row, int64_t n) {
   const ComputeTag<F> d;
   const int64_t lanes = Length(d);
-  const bool partial = n < lanes;
+  const bool partial = n < lanes, stream = rows.stream;
+  const int64_t* const starts = rows.taps.start;
+  const int64_t* const row = rows.row;
+  const F* const weights = rows.taps.weight;
+  const F init = rows.init;
+  const int64_t h0 = rows.h0, h1 = rows.h1, from_step = rows.taps.from * from_row;
   int64_t x[kVectors];
   for (size_t v = 0; v < kVectors; ++v) {
     x[v] = std::max<int64_t>(0, std::min(static_cast<int64_t>(v) * lanes, n - lanes));
   }
-  int64_t k = h.start[h0];
-  for (int64_t o = h0; o < h1; ++o, to += to_row) {
-    const int64_t end = h.start[o + 1];
-    const auto start = hn::Set(d, k < end ? init : F{0});
-    hn::Vec<decltype(d)> acc[kVectors];
-    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA { acc[v] = start; });
-    for (; k < end; ++k) {
-      const auto w = hn::Set(d, h.weight[k]);
-      const Ti* const s = from + row[k] * from_row;
+  for (int64_t times = rows.times; times > 0; --times, from += from_step) {
+    int64_t k = starts[h0];
+    for (int64_t o = h0; o < h1; ++o, to += to_row) {
+      const int64_t end = starts[o + 1];
+      const auto start = hn::Set(d, k < end ? init : F{0});
+      hn::Vec<decltype(d)> acc[kVectors];
+      Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA { acc[v] = start; });
+      for (; k < end; ++k) {
+        const auto w = hn::Set(d, weights[k]);
+        const Ti* const s = from + row[k] * from_row;
+        Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
+          if (kVectors == 1 && partial) {
+            acc[v] = hn::MulAdd(w, LoadWideFirst(d, s, static_cast<size_t>(n)), acc[v]);
+          } else {
+            acc[v] = hn::MulAdd(w, LoadWide(d, s + x[v]), acc[v]);
+          }
+        });
+      }
       Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
         if (kVectors == 1 && partial) {
-          acc[v] = hn::MulAdd(w, LoadWideFirst(d, s, static_cast<size_t>(n)), acc[v]);
-        } else {
-          acc[v] = hn::MulAdd(w, LoadWide(d, s + x[v]), acc[v]);
+          StoreNarrowFirst(acc[v], d, to, static_cast<size_t>(n));
+          return;
         }
+        if constexpr (std::is_same_v<To, F>) {
+          if (stream) return hn::Stream(acc[v], d, to + x[v]);
+        }
+        StoreNarrow(acc[v], d, to + x[v]);
       });
     }
-    Unroll<kVectors>([&](auto v) PORTACL_INLINE_LAMBDA {
-      if (kVectors == 1 && partial) {
-        StoreNarrowFirst(acc[v], d, to, static_cast<size_t>(n));
-        return;
-      }
-      if constexpr (std::is_same_v<To, F>) {
-        if (stream) return hn::Stream(acc[v], d, to + x[v]);
-      }
-      StoreNarrow(acc[v], d, to + x[v]);
-    });
   }
 }
 
-// Rows of any number of vectors, a few columns of all of them at a time. `stream`: past the caches,
-// where rows are whole lines.
+// Rows of any number of vectors, a few columns of all of them at a time.
 template <class F, class Ti, class To>
-void AddShortRows(const ResampleTaps<F>& h, const int64_t* row, const Ti* from, int64_t from_row,
-                  To* to, int64_t to_row, int64_t h0, int64_t h1, int64_t n, F init, bool stream) {
+void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
+                  int64_t to_row, int64_t n) {
   constexpr int64_t kMost = 6;
   const int64_t lanes = Length(ComputeTag<F>());
   const int64_t vectors = DivideUp(n, lanes);
-  const int64_t parts = DivideUp(vectors, kMost);
+  const int64_t parts = vectors <= kMost ? 1 : DivideUp(vectors, kMost);
   for (int64_t x = 0, part = 0; part < parts; ++part) {
     // Parts begin at lines.
-    const int64_t end = std::min(n, DivideUp(vectors * (part + 1) / parts, 2) * 2 * lanes);
+    const int64_t end =
+        parts == 1 ? n : std::min(n, DivideUp(vectors * (part + 1) / parts, 2) * 2 * lanes);
     const auto run = [&](auto count) {
-      AddShortRowsOf<count, F>(h, row, from + x, from_row, to + x, to_row, h0, h1, end - x, init,
-                               stream);
+      AddShortRowsOf<count, F>(rows, from + x, from_row, to + x, to_row, end - x);
     };
     switch (DivideUp(end - x, lanes)) {
       case 1:

@@ -265,13 +265,13 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
 // Calls row(offset of the source, their own, count) for the rows of a tile, as many as `most` at a
 // time where they follow each other in a plane and have one source.
 template <class Row>
-HWY_INLINE void ForRows(const Params& p, const NearestForwardKernelPlan& plan,
-                        const NearestTile& box, int64_t most, const Row& row) {
+HWY_INLINE void ForRows(const NearestForwardKernelPlan& plan, const NearestTile& box, int64_t most,
+                        const Row& row) {
   const int64_t* const sources = plan.source_row.data();
-  int64_t depth = box.i0 / p.h.out;
-  int64_t i = box.i0 % p.h.out;
+  int64_t depth = box.i0 / plan.rows;
+  int64_t i = box.i0 % plan.rows;
   for (int64_t rows = box.i1 - box.i0; rows > 0;) {
-    const int64_t end = std::min(i + std::min(rows, most), p.h.out);
+    const int64_t end = std::min(i + std::min(rows, most), plan.rows);
     int64_t next = i + 1;
     while (next < end && sources[next] == sources[i]) ++next;
     row(plan.source_plane[static_cast<size_t>(depth)] * plan.from_depth +
@@ -279,7 +279,7 @@ HWY_INLINE void ForRows(const Params& p, const NearestForwardKernelPlan& plan,
         depth * plan.to_depth + i * plan.to_stride[2], next - i);
     rows -= next - i;
     i = next;
-    if (i == p.h.out) {
+    if (i == plan.rows) {
       i = 0;
       ++depth;
     }
@@ -295,7 +295,7 @@ HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPla
     const T* in = static_cast<const T*>(p.input) + box.n * from[0] + c * from[1];
     T* out = static_cast<T*>(p.output) + box.n * to[0] + c * to[1];
     LineWriter<T> lines(out + box.i0 * to[2]);
-    ForRows(p, plan, box, 1, [&](int64_t from_row, int64_t, int64_t) PORTACL_INLINE_LAMBDA {
+    ForRows(plan, box, 1, [&](int64_t from_row, int64_t, int64_t) PORTACL_INLINE_LAMBDA {
       WriteRow(plan, box, blocks, in + from_row, lines.Row(to[2]), false);
     });
     lines.Finish();
@@ -308,13 +308,12 @@ inline constexpr int64_t kMostShortRowBytes = 256;
 
 // Through the caches, where a source row's vectors are permuted once for two short rows.
 template <class T>
-HWY_NOINLINE void ExpandTile(const Params& p, const NearestForwardKernelPlan& plan,
-                             const NearestTile& box, const RowBlocks& blocks, const T* in, T* out) {
+HWY_NOINLINE void ExpandTile(const NearestForwardKernelPlan& plan, const NearestTile& box,
+                             const RowBlocks& blocks, const T* in, T* out) {
   const RowBlocks own = blocks;
   const int64_t to_row = plan.to_stride[2];
-  const bool pairs =
-      p.h.ratio > 1 && plan.row * static_cast<int64_t>(sizeof(T)) <= kMostShortRowBytes;
-  ForRows(p, plan, box, pairs ? 2 : 1,
+  const bool pairs = plan.pairs && plan.row * static_cast<int64_t>(sizeof(T)) <= kMostShortRowBytes;
+  ForRows(plan, box, pairs ? 2 : 1,
           [&](int64_t from_offset, int64_t to_offset, int64_t count) PORTACL_INLINE_LAMBDA {
             if (count == 2) {
               ExpandRow<2>(own, in + from_offset, out + to_offset, to_row, false);
@@ -346,10 +345,10 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
     const bool stream =
         plan.stream && !fresh && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
     if (permuted && !plan.partial && !stream) {
-      ExpandTile(p, plan, box, blocks, in, out);
+      ExpandTile(plan, box, blocks, in, out);
       continue;
     }
-    ForRows(p, plan, box, 1, [&](int64_t from_row, int64_t to_row, int64_t) PORTACL_INLINE_LAMBDA {
+    ForRows(plan, box, 1, [&](int64_t from_row, int64_t to_row, int64_t) PORTACL_INLINE_LAMBDA {
       WriteRow(plan, box, blocks, in + from_row, out + to_row, stream);
     });
   }

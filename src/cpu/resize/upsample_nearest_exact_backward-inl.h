@@ -12,6 +12,7 @@
 //                                                        blocks transposed in registers
 //   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
 //                                                        pixel by pixel
+//   scatter        few destinations have a source        _scatter-inl.h: zeros, then each source
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
@@ -37,6 +38,7 @@
 #include "cpu/resize/upsample_nearest_exact_backward_pixels-inl.h"
 #include "cpu/resize/upsample_nearest_exact_backward_plan.h"
 #include "cpu/resize/upsample_nearest_exact_backward_ratio-inl.h"
+#include "cpu/resize/upsample_nearest_exact_backward_scatter-inl.h"
 #include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
 #include "cpu/resize/upsample_nearest_exact_backward_wide-inl.h"
 #include "cpu/vector/highway.h"
@@ -168,22 +170,11 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
   }
 }
 
-// A tile in a plane that no plane of sources belongs to.
-template <class T>
-void ClearTile(const Tile<T>& t, const std::array<int64_t, 4>& stride) {
-  const NearestTile& box = t.box;
-  for (int64_t c = 0; c < box.c1 - box.c0; ++c) {
-    for (int64_t i = 0; i < box.i1 - box.i0; ++i) {
-      T* const row = t.to + c * stride[1] + i * stride[2];
-      for (int64_t j = 0; j < box.j1 - box.j0; ++j) row[j * stride[3]] = T{};
-    }
-  }
-}
-
 // ---- the kernel ---------------------------------------------------------------------------------
 
 template <class T>
 void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
+  if (plan.joined > 0) return ScatterPlanes<T>(p, plan);
   const bool fresh = ArePagesMissing(p.grad_input, plan.dense_bytes);
   runtime::ParallelFor(plan.tiling.Boxes() * p.d.in, plan.tiling.grain,
                        [&](int64_t first, int64_t last) HWY_ATTR {
@@ -194,7 +185,9 @@ void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
                              tile.stream = false;
                            }
                            if (tile.depth == 0) {
-                             ClearTile(tile, plan.to_stride);
+                             ClearTile(tile);
+                           } else if (!plan.place.empty()) {
+                             ScatterTile(p, plan.place.data(), tile);
                            } else if (plan.pack_from || plan.pack_to) {
                              SumPackedTile(p, plan, tile);
                            } else {

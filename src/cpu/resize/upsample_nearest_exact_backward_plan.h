@@ -54,6 +54,11 @@ struct NearestBackwardKernelPlan {
   int64_t dense_bytes = 0;
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous; kPixels: its channels are not
+  // Not empty: few destinations have a source, none has two. The destination column of each source
+  // column.
+  std::vector<int64_t> place;
+  // ... or the place of each source of so many planes, which follow each other on both sides.
+  int64_t joined = 0;
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};  // gradOutput
   std::array<int64_t, 4> to_stride{};    // gradInput
@@ -89,7 +94,7 @@ struct NearestBackwardKernelPlan {
 // "packed" are all others but "wide", from or to rows on the stack.
 struct NearestBackwardPlan : base::PathPlan<NearestBackwardKernelPlan> {
   static constexpr std::array kPaths = {
-      "x1", "x2", "x3", "x4", "permute", "wide", "channels_last", "packed"};
+      "x1", "x2", "x3", "x4", "permute", "wide", "channels_last", "packed", "scatter"};
 };
 
 // Chooses the path, makes the tables and cuts the tiles of a plane of destinations. None where

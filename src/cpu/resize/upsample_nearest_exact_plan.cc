@@ -1,6 +1,7 @@
 // Choice of path, index tables and tiles of nearest-exact forward.
 #include "cpu/resize/upsample_nearest_exact_plan.h"
 
+#include <numeric>
 #include <utility>
 
 #include "cpu/machine/caches.h"
@@ -20,32 +21,31 @@ std::vector<int64_t> SourceTable(const ops::NearestAxis& axis) {
   return source;
 }
 
-// Prepares the permute path for rows of w.out pixels of `channels` elements; false where a block's
-// sources do not fit one vector.
-bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
-                     NearestForwardKernelPlan& plan) {
-  plan.row = w.out * channels;
+// Prepares the permute path for rows of elements: `source` has each one's in a row of `elements`.
+// `ratio`: of equal ratios, else 0. False where a block's sources do not fit one vector.
+bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64_t ratio,
+                     int64_t lanes, NearestForwardKernelPlan& plan) {
+  plan.row = static_cast<int64_t>(source.size());
   plan.lanes = lanes;
-  plan.source_elements = w.in * channels;
-  plan.partial = plan.row < lanes || plan.source_elements < lanes;
+  plan.source_elements = elements;
+  plan.partial = plan.row < lanes || elements < lanes;
   plan.blocks = (plan.row + lanes - 1) / lanes;
+  plan.period = plan.repeated = 0;
+  plan.window.clear();
+  plan.index.clear();
   // Equal ratios: every `ratio` blocks read one vector of sources, as long as whole ones are left.
-  if (w.ratio > 0 && channels == 1 && w.ratio < plan.blocks) {
-    plan.period = w.ratio;
-    plan.repeated = w.in / lanes * w.ratio;
+  if (ratio > 0 && ratio < plan.blocks) {
+    plan.period = ratio;
+    plan.repeated = elements / lanes * ratio;
   }
 
-  const std::vector<int64_t> source = SourceTable(w);
-  const auto element = [&](int64_t at) {
-    return source[static_cast<size_t>(at / channels)] * channels + at % channels;
-  };
   const auto add = [&](int64_t start, int64_t last_window) {
     const int64_t end = std::min(start + lanes, plan.row);  // lanes behind the row are not stored
-    int64_t window = last_window;
-    for (int64_t at = start; at < end; ++at) window = std::min(window, element(at));
+    const auto first = source.begin() + start;
+    const int64_t window = std::min(last_window, *std::min_element(first, source.begin() + end));
     plan.window.push_back(window);
-    for (int64_t at = start; at < start + lanes; ++at) {
-      const int64_t place = at < end ? element(at) - window : 0;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t place = start + lane < end ? first[lane] - window : 0;
       if (place >= lanes) return false;
       plan.index.push_back(static_cast<int8_t>(place));
     }
@@ -54,10 +54,60 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   for (int64_t b = 0; b < std::min(plan.period, plan.repeated); ++b) {
     if (!add(b * lanes, 0)) return false;
   }
-  const int64_t last_window = std::max<int64_t>(plan.source_elements - lanes, 0);
+  const int64_t last_window = std::max<int64_t>(elements - lanes, 0);
   for (int64_t b = plan.repeated; b < plan.blocks; ++b) {
     if (!add(plan.BlockStart(b), last_window)) return false;
   }
+  return true;
+}
+
+// Rows of pixels of so many elements.
+std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
+  std::vector<int64_t> source;
+  for (const int64_t at : SourceTable(w)) {
+    for (int64_t c = 0; c < channels; ++c) source.push_back(at * channels + c);
+  }
+  return source;
+}
+
+// Small planes that follow each other on both sides as rows, as many in one as have a vector of
+// sources. Where that serves, `from` and `to` become tensors of such rows.
+bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
+                NearestForwardKernelPlan& plan) {
+  const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
+  const auto are_runs = [](const NearestSide& side, int64_t depth, int64_t by_depth,
+                           int64_t elements) {
+    return side.n == 1 && side.stride[3] == 1 && side.stride[2] == side.w &&
+           side.stride[1] == elements && (depth == 1 || by_depth * depth == elements);
+  };
+  if (p.w.out >= 2 * lanes || out > 64 * lanes ||
+      !are_runs(*from, p.d.in, p.input_depth_stride, in) ||
+      !are_runs(*to, p.d.out, p.output_depth_stride, out)) {
+    return false;
+  }
+  const int64_t planes = to->c;
+  int64_t joined = std::clamp<int64_t>(lanes / in, 1, planes);
+  while (planes % joined != 0) --joined;
+  const std::vector<int64_t> depths = SourceTable(p.d), rows = SourceTable(p.h),
+                             columns = SourceTable(p.w);
+  std::vector<int64_t> source;
+  for (int64_t plane = 0; plane < joined; ++plane) {
+    for (const int64_t d : depths) {
+      for (const int64_t h : rows) {
+        for (const int64_t w : columns) {
+          source.push_back(((plane * p.d.in + d) * p.h.in + h) * p.w.in + w);
+        }
+      }
+    }
+  }
+  if (!MakePermutation(source, joined * in, 0, lanes, plan)) return false;
+  for (NearestSide* side : {from, to}) {
+    side->h = planes / joined;
+    side->w = side == from ? joined * in : joined * out;
+    side->stride = {planes / joined * side->w, planes / joined * side->w, side->w, 1};
+    side->c = 1;
+  }
+  plan.joined = true;
   return true;
 }
 
@@ -76,20 +126,27 @@ const char* PathName(Path path) {
 }
 
 // False where `asked`, a path or "", does not serve.
-bool ChoosePath(const Params& p, const NearestSide& from, const NearestSide& to, int64_t lanes,
-                std::string_view asked, NearestForwardKernelPlan& plan) {
+bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestSide* from_side,
+                NearestSide* to_side, NearestForwardKernelPlan& plan) {
+  const NearestSide &from = *from_side, &to = *to_side;
   const auto may = [&](Path path) { return asked.empty() || asked == PathName(path); };
   const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
   const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
   const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
+  if (columns && !pixels && may(Path::kPermute) && JoinPlanes(p, lanes, from_side, to_side, plan)) {
+    plan.path = Path::kPermute;
+    return true;
+  }
   if (dense && may(Path::kPermute) && from.c < lanes && (p.w.ratio != 1 || !asked.empty()) &&
-      MakePermutation(p.w, from.c, lanes, plan)) {
+      MakePermutation(PixelTable(p.w, from.c), p.w.in * from.c, from.c == 1 ? p.w.ratio : 0, lanes,
+                      plan)) {
     plan.path = Path::kPermute;
   } else if (pixels && may(Path::kPixels)) {
     plan.path = Path::kPixels;
   } else if (columns && p.w.ratio == 1 && may(Path::kCopy)) {
     plan.path = Path::kCopy;
-  } else if (columns && !pixels && may(Path::kPermute) && MakePermutation(p.w, 1, lanes, plan)) {
+  } else if (columns && !pixels && may(Path::kPermute) &&
+             MakePermutation(SourceTable(p.w), p.w.in, p.w.ratio, lanes, plan)) {
     plan.path = Path::kPermute;
   } else {
     plan.path = Path::kElements;
@@ -114,7 +171,7 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
 
   NearestForwardPlan plan;
   auto* const mine = &std::get<NearestForwardKernelPlan>(plan.way);
-  if (!ChoosePath(p, from, to, lanes, path, *mine)) return std::nullopt;
+  if (!ChoosePath(p, lanes, path, &from, &to, *mine)) return std::nullopt;
   plan.path = PathName(mine->path);
   const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
   const bool flat = last && mine->path == Path::kPermute;
@@ -130,8 +187,17 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   mine->to_stride = to.stride;
   mine->from_depth = p.input_depth_stride;
   mine->to_depth = p.output_depth_stride;
+  mine->rows = p.h.out;
+  mine->pairs = p.h.ratio > 1;
   mine->source_plane = SourceTable(p.d);
   mine->source_row = SourceTable(p.h);
+  if (mine->joined) {
+    mine->rows = to.h;
+    mine->pairs = false;
+    mine->source_plane = {0};
+    mine->source_row.resize(static_cast<size_t>(to.h));
+    std::iota(mine->source_row.begin(), mine->source_row.end(), int64_t{0});
+  }
   if (mine->path == Path::kPixels || mine->path == Path::kElements) {
     mine->source_column = SourceTable(p.w);
   }

@@ -35,7 +35,11 @@ struct NearestForwardKernelPlan {
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};
   std::array<int64_t, 4> to_stride{};
-  // Rows of all planes are numbered through: row r is row r % h.out of plane r / h.out.
+  // Small planes that follow each other are rows of a single plane: the permute path has them.
+  bool joined = false;
+  // Rows of all planes are numbered through: row r is row r % rows of plane r / rows.
+  int64_t rows = 1;
+  bool pairs = false;      // neighbouring rows have one source
   int64_t from_depth = 0;  // strides of planes
   int64_t to_depth = 0;
   std::vector<int64_t> source_plane;   // of each destination plane
