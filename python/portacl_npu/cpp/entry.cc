@@ -75,6 +75,19 @@ void Take(const char* space, const char* names, const std::string& kind) {
   }
 }
 
+// Null, or what went wrong.
+template <class Action>
+const char* Told(const Action& action) {
+  try {
+    action();
+    return nullptr;
+  } catch (const std::exception& error) {
+    thread_local std::string text;
+    text = error.what();
+    return text.c_str();
+  }
+}
+
 }  // namespace
 }  // namespace portacl_npu
 
@@ -83,14 +96,12 @@ void Take(const char* space, const char* names, const std::string& kind) {
 // `names`: operators of namespace `space`, each with a newline behind it. Null, or what went wrong.
 PORTACL_NPU_API const char* portacl_npu_take(const char* space, const char* names,
                                              const char* kind) {
-  try {
-    portacl_npu::Take(space, names, kind);
-    return nullptr;
-  } catch (const std::exception& error) {
-    thread_local std::string text;
-    text = error.what();
-    return text.c_str();
-  }
+  return portacl_npu::Told([&] { portacl_npu::Take(space, names, kind); });
+}
+
+// Null, or what went wrong in a collective.
+PORTACL_NPU_API const char* portacl_npu_wait_for_collectives() {
+  return portacl_npu::Told(portacl_npu::WaitForCollectives);
 }
 
 // `generator`: the address of torch.npu.default_generators[device].

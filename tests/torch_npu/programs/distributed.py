@@ -121,6 +121,17 @@ def beyond_gloo(device: torch.device) -> list[float]:
     coalesced.wait()
     result.append(received[0].unique().item())
 
+    # A group's calls are done in order, and a synchronised device has done all of them.
+    twice, large = torch.ones(1 << 20, device=device), torch.ones(1 << 22, device=device)
+    dist.all_reduce(large, async_op=True)
+    dist.all_reduce(twice, async_op=True)
+    dist.all_reduce(twice, async_op=True).wait()
+    result += twice.unique().tolist()
+    dist.all_reduce(twice, async_op=True)
+    dist.all_reduce(large, async_op=True)
+    torch.npu.synchronize()
+    result += large.unique().tolist()
+
     counts = [[1, 2], [3, 1]]
     received = torch.empty(sum(row[rank] for row in counts), device=device)
     plugins.all_to_all_vc(received, own[: sum(counts[rank])], counts)
