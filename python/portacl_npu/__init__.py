@@ -74,6 +74,7 @@ def enable() -> bool:
     _kernels.follow_generators(library)
     _collectives.use_gloo(library)
     _compilers.refuse()
+    library.portacl_npu_calm_release_threads()
     _library, _chosen = library, chosen
     return True
 
@@ -81,10 +82,6 @@ def enable() -> bool:
 def first_use() -> None:
     """Autoload, as libportacl.so asks for it from ``aclInit``."""
     autoload()
-    if enabled():
-        from . import _timers
-
-        _timers.coarsen()
 
 
 def autoload() -> None:

@@ -12,6 +12,7 @@
 #include "collectives.h"
 #include "memory.h"
 #include "random.h"
+#include "release.h"
 #include "route.h"
 
 namespace portacl_npu {
@@ -114,3 +115,5 @@ PORTACL_NPU_API void portacl_npu_set_generator(int device, void* generator) {
 PORTACL_NPU_API void portacl_npu_coalesce(int begin) {
   begin != 0 ? portacl_npu::BeginCoalescing() : portacl_npu::EndCoalescing();
 }
+
+PORTACL_NPU_API void portacl_npu_calm_release_threads() { portacl_npu::CalmReleaseThreads(); }
