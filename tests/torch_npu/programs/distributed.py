@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -144,6 +145,18 @@ def beyond_gloo(device: torch.device) -> list[float]:
     return result + piece.tolist()
 
 
+def addresses(device: torch.device) -> str:
+    """Where each rank waits for the others."""
+    import psutil
+
+    dist.barrier()
+    sockets = psutil.Process().net_connections("tcp")
+    own = {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN}
+    every: list = [None] * dist.get_world_size()
+    dist.all_gather_object(every, sorted(own))
+    return json.dumps(every)
+
+
 def model_of(kind: str, device: torch.device) -> nn.Module:
     """Wrap a small model as its name says."""
     torch.manual_seed(0)
@@ -216,7 +229,10 @@ if __name__ == "__main__":
         for each in (everything if what == "all" else what).split(","):
             if each in ("syncbn", "beyond_gloo") and device.type == "cpu":
                 continue  # for devices alone
-            work = {"collectives": collectives, "mesh": mesh, "beyond_gloo": beyond_gloo}.get(each)
+            work = {
+                "addresses": addresses, "beyond_gloo": beyond_gloo, "collectives": collectives,
+                "mesh": mesh,
+            }.get(each)  # fmt: skip
             try:
                 numbers = work(device) if work else train(each, device)
             except Exception as error:

@@ -114,7 +114,7 @@ def run_here(file: str, notes: str, deselected: list[str], done: set[str]) -> in
     path = pathlib.Path(file).resolve()
     sys.path.insert(0, str(path.parent))
     return pytest.main(
-        ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
+        ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
          "-p", "no:warnings", "-p", "no:faulthandler",
          "-p", "no:unraisableexception", f"--rootdir={path.parent}", str(path)],
         plugins=[Outcomes(notes, deselected, done)],
