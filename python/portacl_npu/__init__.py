@@ -74,7 +74,7 @@ def enable() -> bool:
     _kernels.follow_generators(library)
     _collectives.use_gloo(library)
     _compilers.refuse()
-    library.portacl_npu_calm_release_threads()
+    library.portacl_npu_install()
     _library, _chosen = library, chosen
     return True
 

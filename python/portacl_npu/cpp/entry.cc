@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention.h"
 #include "collectives.h"
 #include "memory.h"
 #include "random.h"
@@ -116,4 +117,8 @@ PORTACL_NPU_API void portacl_npu_coalesce(int begin) {
   begin != 0 ? portacl_npu::BeginCoalescing() : portacl_npu::EndCoalescing();
 }
 
-PORTACL_NPU_API void portacl_npu_calm_release_threads() { portacl_npu::CalmReleaseThreads(); }
+// What is no kernel of an operator.
+PORTACL_NPU_API void portacl_npu_install() {
+  portacl_npu::ChooseAttentionAsOnCpu();
+  portacl_npu::CalmReleaseThreads();
+}
