@@ -68,7 +68,7 @@ def enable() -> bool:
     for kind, names in chosen.preferred().items():
         _kernels.take(library, "aten", names, kind)
     _kernels.take(library, "c10d", chosen.collectives, "collective")
-    _compositions.register()
+    _compositions.register(library)
     for space, names in chosen.refused.items():
         _kernels.take(library, space, names, "refuse")
     _kernels.follow_generators(library)

@@ -28,16 +28,22 @@ torch::CppFunction Boxed(Args... args) {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(std::move(args)...));
 }
 
-// Null where the plugin's kernel stays as it is.
-std::optional<torch::CppFunction> PreferredKernel(const char* space, const std::string& name,
-                                                  bool with_double) {
+c10::OperatorHandle OperatorOf(const char* space, const std::string& name) {
   const size_t dot = name.find('.');
   const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
-  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+  return c10::Dispatcher::singleton().findSchemaOrThrow(
       (std::string(space) + "::" + name.substr(0, dot)).c_str(), overload.c_str());
-  BoxedKernel plugins = KernelOfPlugin(op);
+}
+
+// Null where the plugin's kernel stays as it is.
+std::optional<torch::CppFunction> KernelBeside(const std::string& kind,
+                                               const c10::OperatorHandle& op) {
+  if (kind == "by parts") {
+    return Boxed<ByParts>(KernelOfPlugin(op, c10::DispatchKey::AutogradPrivateUse1));
+  }
+  BoxedKernel plugins = KernelOfPlugin(op, c10::DispatchKey::PrivateUse1);
   if (!plugins) return std::nullopt;
-  return Boxed<Preferred>(std::move(plugins), with_double);
+  return Boxed<Preferred>(std::move(plugins), /*with_double=*/kind != "prefer");
 }
 
 torch::CppFunction KernelOf(const std::string& kind) {
@@ -58,7 +64,7 @@ void Take(const char* space, const char* names, const std::string& kind) {
   Silence silence;  // PyTorch warns of each kernel that takes the place of another
   const c10::WarningUtils::WarningHandlerGuard quiet(&silence);
   static auto& libraries = *new std::vector<torch::Library>;  // until the process ends
-  const bool autograd = kind == "autograd" || kind == "no autograd";
+  const bool autograd = kind == "autograd" || kind == "no autograd" || kind == "by parts";
   libraries.emplace_back(torch::Library::IMPL, space,
                          std::make_optional(autograd ? c10::DispatchKey::AutogradPrivateUse1
                                                      : c10::DispatchKey::PrivateUse1),
@@ -67,8 +73,8 @@ void Take(const char* space, const char* names, const std::string& kind) {
     const char* const end = std::strchr(name, '\n');
     const std::string each(name, end);
     name = end + 1;
-    if (kind == "prefer" || kind == "prefer with double") {
-      if (auto kernel = PreferredKernel(space, each, kind != "prefer")) {
+    if (kind == "prefer" || kind == "prefer with double" || kind == "by parts") {
+      if (auto kernel = KernelBeside(kind, OperatorOf(space, each))) {
         libraries.back().impl(each.c_str(), std::move(*kernel));
       }
       continue;

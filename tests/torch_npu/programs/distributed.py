@@ -217,6 +217,22 @@ def mesh(device: torch.device) -> list[float]:
     return (left @ right).full_tensor().flatten().tolist()
 
 
+def sharded_attention(device: torch.device) -> list[float]:
+    """By how much the plugin's attention of sharded heads, and its gradients, differ from the whole's."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    heads = init_device_mesh(device.type, (dist.get_world_size(),))
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 4, 8, 8).to(device).requires_grad_() for _ in range(3)]
+    parts = [distribute_tensor(each.detach(), heads, [Shard(1)]).requires_grad_() for each in whole]
+    outs = [torch_npu.npu_fusion_attention(*each, 4, "BNSD", scale=0.3)[0] for each in (whole, parts)]
+    for out in outs:
+        out.square().sum().backward()
+    pairs = [outs, *((one.grad, other.grad) for one, other in zip(whole, parts))]
+    return [(one - other.full_tensor()).abs().max().item() for one, other in pairs]
+
+
 if __name__ == "__main__":
     device = start()
     if what == "death":
@@ -225,13 +241,13 @@ if __name__ == "__main__":
         dist.all_reduce(torch.ones(4, device=device))
         print("not reached")
     else:  # one start for everything asked for
-        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn,beyond_gloo"
+        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn,beyond_gloo,sharded_attention"
         for each in (everything if what == "all" else what).split(","):
-            if each in ("syncbn", "beyond_gloo") and device.type == "cpu":
+            if each in ("syncbn", "beyond_gloo", "sharded_attention") and device.type == "cpu":
                 continue  # for devices alone
             work = {
                 "addresses": addresses, "beyond_gloo": beyond_gloo, "collectives": collectives,
-                "mesh": mesh,
+                "mesh": mesh, "sharded_attention": sharded_attention,
             }.get(each)  # fmt: skip
             try:
                 numbers = work(device) if work else train(each, device)

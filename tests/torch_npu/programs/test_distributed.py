@@ -74,6 +74,10 @@ def test_what_gloo_alone_refuses(both):
     assert both[0]["beyond_gloo"] == expected
 
 
+def test_the_plugins_attention_of_sharded_heads_is_that_of_the_whole(both):
+    assert both[0]["sharded_attention"] == pytest.approx([0] * 4, abs=1e-6)
+
+
 def test_batch_norm_over_processes_is_that_of_the_whole_batch(both):
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(64, 16), torch.nn.BatchNorm1d(16),
