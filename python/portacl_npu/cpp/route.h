@@ -49,8 +49,8 @@ class Preferred final : public c10::OperatorKernel {
   const bool with_double_;
 };
 
-// For autograd, an operator of the plugin's that is made of others: it follows these, but for tensors
-// of Python classes (DTensor), which have rules for the operator: the plugin's formula, if known.
+// For autograd, an operator of the plugin's that is made of others: it follows these. Tensors of
+// Python classes (DTensor) have rules for the operator itself: the plugin's formula, if known.
 class ByParts final : public c10::OperatorKernel {
  public:
   explicit ByParts(BoxedKernel plugins) : plugins_(std::move(plugins)) {}
