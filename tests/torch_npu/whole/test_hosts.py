@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from child import PATIENCE, run_python
+from child import PATIENCE, output_of, run_python
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "distributed.py"
 ADDRESSES = "127.0.0.1", "127.0.0.2"
@@ -63,6 +63,20 @@ def test_collectives_and_a_step_between_hosts_are_those_of_one(hosts):
 
 def test_each_host_has_the_address_that_hccls_variable_names(hosts):
     assert told(hosts[0])["addresses"] == [[each] for each in ADDRESSES]
+
+
+def test_a_group_from_before_the_device_waits_as_long_as_its_program_says():
+    program = """
+import datetime
+import torch, torch_npu
+import torch.distributed as dist
+dist.init_process_group("hccl", timeout=datetime.timedelta(seconds=77))
+torch.ones(1, device="npu")
+backend = dist.distributed_c10d._get_default_group()._get_backend(torch.device("npu"))
+print(backend.options._timeout)
+"""
+    world = {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": str(free_port()), "RANK": "0", "WORLD_SIZE": "1"}
+    assert output_of("-c", program, **world).splitlines()[-1] == "0:01:17"
 
 
 @pytest.mark.parametrize(
