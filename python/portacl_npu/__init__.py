@@ -68,12 +68,13 @@ def enable() -> bool:
     for kind, names in chosen.preferred().items():
         _kernels.take(library, "aten", names, kind)
     _kernels.take(library, "c10d", chosen.collectives, "collective")
-    _compositions.register()
+    _compositions.register(library)
     for space, names in chosen.refused.items():
         _kernels.take(library, space, names, "refuse")
     _kernels.follow_generators(library)
     _collectives.use_gloo(library)
     _compilers.refuse()
+    library.portacl_npu_install()
     _library, _chosen = library, chosen
     return True
 
@@ -81,10 +82,6 @@ def enable() -> bool:
 def first_use() -> None:
     """Autoload, as libportacl.so asks for it from ``aclInit``."""
     autoload()
-    if enabled():
-        from . import _timers
-
-        _timers.coarsen()
 
 
 def autoload() -> None:

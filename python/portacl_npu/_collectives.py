@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import ctypes
+import os
+import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +16,63 @@ _NAME = "hccl"
 _STOCK = ("gather", "gather_object", "batch_isend_irecv")
 
 
-def _make_gloo(options: Any, *_: Any) -> Any:
+def _interfaces(wanted: str) -> list[str]:
+    """Return this host's interfaces that a value of HCCL_SOCKET_IFNAME means.
+
+    ``eth,enp``: those that begin so; ``=eth0,enp3``: these; ``^eth`` and ``^=eth0``: all others.
+    """
+    others, whole, names = re.fullmatch(r"(\^?)(=?)(.*)", wanted).groups()  # type: ignore[union-attr]
+    meant = tuple(names.split(","))
+    return [
+        name
+        for name in sorted(name for _, name in socket.if_nameindex())
+        if (name in meant if whole else name.startswith(meant)) != bool(others)
+    ]
+
+
+def _address_towards(host: str) -> str | None:
+    """Return this host's address in the network by which it reaches another; nothing is sent."""
+    with contextlib.suppress(OSError):
+        family, kind, _, _, address = socket.getaddrinfo(host, 1, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.connect(address)
+            return probe.getsockname()[0]
+    return None
+
+
+def _network() -> list[Any]:
+    """Return the networks that HCCL would use, as Gloo has them.
+
+    Gloo's own choice is the address of the host's name, which may be one that no other host reaches.
+    """
     import torch.distributed as dist
 
-    return dist.ProcessGroupGloo(
-        options.store, options.group_rank, options.group_size, options.timeout
-    )
+    make = dist.ProcessGroupGloo.create_device
+    names = os.environ.get("GLOO_SOCKET_IFNAME")
+    if names:
+        return [make(interface=name) for name in names.split(",")]
+    address = os.environ.get("HCCL_IF_IP")
+    wanted = os.environ.get("HCCL_SOCKET_IFNAME")
+    if wanted and not address:
+        for name in _interfaces(wanted):
+            with contextlib.suppress(RuntimeError):  # one without an address
+                return [make(interface=name)]
+        raise RuntimeError(f"HCCL_SOCKET_IFNAME={wanted} means no interface with an address here")
+    address = address or _address_towards(os.environ.get("MASTER_ADDR", ""))
+    return [make(hostname=address) if address else dist.ProcessGroupGloo.create_default_device()]
+
+
+def _gloo(store: Any, rank: int, size: int, timeout: Any) -> Any:
+    import torch.distributed as dist
+
+    options = dist.ProcessGroupGloo._Options()
+    options._devices, options._timeout = _network(), timeout
+    options._threads = 1  # so that a group's calls are done in order, as HCCL's are
+    return dist.ProcessGroupGloo(store, rank, size, options)
+
+
+def _make_gloo(options: Any, *_: Any) -> Any:
+    return _gloo(options.store, options.group_rank, options.group_size, options.timeout)
 
 
 def _give_gloo(group: Any, store: Any) -> None:
@@ -27,8 +82,8 @@ def _give_gloo(group: Any, store: Any) -> None:
 
     name = group.group_name  # the group's is that of its first backend
     own = dist.PrefixStore("portacl_npu", store)
-    timeout = dist.distributed_c10d.default_pg_timeout
-    gloo = dist.ProcessGroupGloo(own, group.rank(), group.size(), timeout)
+    timeout = group._get_backend(torch.device("npu")).options._timeout
+    gloo = _gloo(own, group.rank(), group.size(), timeout)
     for device in ("cpu", "npu"):
         group._register_backend(torch.device(device), dist.ProcessGroup.BackendType.GLOO, gloo)
     group._set_group_name(name)
@@ -66,6 +121,21 @@ def _coalesce(library: ctypes.CDLL) -> None:
     kind = dist.ProcessGroup
     stock_start, stock_end = kind._start_coalescing, kind._end_coalescing
     kind._start_coalescing, kind._end_coalescing = start, end
+
+
+def _wait_with_the_device(library: ctypes.CDLL) -> None:
+    """Let a program that synchronises the device have waited for its collectives."""
+    import torch_npu
+
+    stock = torch_npu._C._npu_synchronize
+
+    def synchronize() -> None:
+        error = library.portacl_npu_wait_for_collectives()
+        if error is not None:
+            raise RuntimeError(error.decode(errors="replace"))
+        stock()
+
+    torch_npu._C._npu_synchronize = synchronize
 
 
 def _all_to_all_vc(
@@ -137,6 +207,7 @@ def use_gloo(library: ctypes.CDLL) -> None:
     backend.register_backend(_NAME, _make_gloo, extended_api=True, devices=["cpu", "npu"])
     _restore_stock()
     _coalesce(library)
+    _wait_with_the_device(library)
     _define_plugins_own()
     world = dist.distributed_c10d._world
     for group, (_, store) in world.pg_map.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 from typing import Any
 
@@ -11,6 +12,7 @@ from . import (
     _cells,
     _experts,
     _gradients,
+    _kernels,
     _layers,
     _optimizers,
     _products,
@@ -79,7 +81,7 @@ def names() -> list[str]:
     return [f"{space}::{name}" for space, name, _, _ in _operators()]
 
 
-def register() -> None:
+def register(library: ctypes.CDLL) -> None:
     """Register them for the device."""
     import torch
 
@@ -87,7 +89,9 @@ def register() -> None:
     _libraries.extend(libraries.values())
     override = "allow_override" in inspect.signature(libraries["npu"].impl).parameters
     more = {"allow_override": True} if override else {}
-    for space, name, function, differentiable in _operators():
+    operators = _operators()
+    for space, name, function, _ in operators:
         libraries[space].impl(name, function, "PrivateUse1", **more)
-        if differentiable:
-            libraries[space].impl(name, function, "AutogradPrivateUse1", **more)
+    for space in libraries:
+        followed = [name for of, name, _, differentiable in operators if differentiable and of == space]
+        _kernels.take(library, space, followed, "by parts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _layers
+from . import _attention, _layers
 
 
 def _gradients(function: Any, grads: Any, *inputs: Any) -> Any:
@@ -134,7 +134,25 @@ def _geglu(
     return _gradients(lambda t: _layers._geglu(t, dim, approximate, activate_left)[0], grad, x)
 
 
+def _fusion_attention(
+    query: Any, key: Any, value: Any, dy: Any, *layout: Any, **settings: Any
+) -> Any:
+    """Calculate it anew: what the forward operator left does not matter then."""
+    if settings.get("pse") is not None or settings.get("keep_prob", 1) != 1:
+        raise NotImplementedError("npu::npu_fusion_attention_grad: portacl_npu has it without pse and dropout")
+    left = ("softmax_max", "softmax_sum", "softmax_in", "attention_in", "seed", "offset", "numels")
+    settings = {name: given for name, given in settings.items() if name not in left}
+    settings["scale"] = settings.pop("scale_value", 1.0)
+
+    def attend(*inputs: Any) -> Any:
+        return _attention._fusion_attention(*inputs, *layout, **settings)[0]
+
+    return *_gradients(attend, dy, query, key, value), None, query.new_empty(0)  # of pse and sink
+
+
 OPERATORS = {
+    "npu_fusion_attention_grad": _fusion_attention,
+    "npu_fusion_attention_grad_v3": _fusion_attention,
     "npu_rotary_mul_backward": _rotary_mul,
     "npu_swiglu_backward": _swiglu,
     "npu_rms_norm_backward": _rms_norm,

@@ -14,6 +14,10 @@ def declare(library: ctypes.CDLL) -> None:
     library.portacl_npu_set_generator.restype = None
     library.portacl_npu_coalesce.argtypes = [ctypes.c_int]
     library.portacl_npu_coalesce.restype = None
+    library.portacl_npu_install.argtypes = []
+    library.portacl_npu_install.restype = None
+    library.portacl_npu_wait_for_collectives.argtypes = []
+    library.portacl_npu_wait_for_collectives.restype = ctypes.c_char_p
 
 
 def take(library: ctypes.CDLL, space: str, names: Iterable[str], kind: str) -> None:

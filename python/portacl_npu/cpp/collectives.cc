@@ -7,6 +7,8 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,23 +22,48 @@ namespace {
 using c10::IValue;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
+class NpuWork;
+
+// Works that nobody has waited for: a program that synchronises the device has waited for all.
+class Unfinished {
+ public:
+  void Add(c10::intrusive_ptr<NpuWork> work);
+  void Remove(const NpuWork* work);
+  void Wait();
+
+ private:
+  std::mutex mutex_;
+  std::vector<c10::intrusive_ptr<NpuWork>> works_;
+};
+
+Unfinished& TheUnfinished() {
+  static auto& works = *new Unfinished;  // until the process ends
+  return works;
+}
+
 class NpuWork final : public c10d::Work {
  public:
   NpuWork(WorkPointer inner, std::vector<at::Tensor> outputs, c10::Device device)
       : inner_(std::move(inner)), outputs_(std::move(outputs)), device_(device) {}
 
-  bool isCompleted() override { return inner_->isCompleted(); }
+  bool isCompleted() override { return done_ || inner_->isCompleted(); }
   bool isSuccess() const override { return inner_->isSuccess(); }
   std::exception_ptr exception() const override { return inner_->exception(); }
   int sourceRank() const override { return inner_->sourceRank(); }
   std::vector<at::Tensor> result() override { return outputs_; }
   void synchronize() override { inner_->synchronize(); }
-  bool wait(std::chrono::milliseconds timeout) override { return inner_->wait(timeout); }
+  bool wait(std::chrono::milliseconds timeout) override {
+    const std::lock_guard<std::mutex> once(waiting_);  // a message cannot be waited for again
+    if (done_) return true;
+    TheUnfinished().Remove(this);
+    done_ = inner_->wait(timeout);
+    return done_;
+  }
   void abort() override { inner_->abort(); }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors(),
                                                            std::vector<c10::Device>{device_});
-    inner_->wait();  // no communication while the program computes
+    wait(kNoTimeout);  // no communication while the program computes
     future->markCompleted(IValue(outputs_));
     return future;
   }
@@ -45,7 +72,29 @@ class NpuWork final : public c10d::Work {
   const WorkPointer inner_;
   const std::vector<at::Tensor> outputs_;
   const c10::Device device_;
+  std::mutex waiting_;
+  std::atomic<bool> done_ = false;
 };
+
+void Unfinished::Add(c10::intrusive_ptr<NpuWork> work) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(works_, [](const auto& each) { return each->isCompleted(); });
+  works_.push_back(std::move(work));
+}
+
+void Unfinished::Remove(const NpuWork* work) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(works_, [&](const auto& each) { return each.get() == work; });
+}
+
+void Unfinished::Wait() {
+  std::vector<c10::intrusive_ptr<NpuWork>> works;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    works.swap(works_);
+  }
+  for (const auto& each : works) each->wait(kNoTimeout);
+}
 
 // Several works that are one for the program.
 class Works final : public c10d::Work {
@@ -142,6 +191,11 @@ void LetItServeTheCpu(c10d::ProcessGroup& group) {
   group.setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, group.getBackend(kNpu));
 }
 
+// One whose work a program has to wait for anyway, and whose memory is the program's until then.
+bool IsMessage(const std::string& name) {
+  return name == "c10d::send" || name == "c10d::recv_" || name == "c10d::recv_any_source_";
+}
+
 // The works of coalesced calls as one, in the place of a barrier's, which Python asks for.
 WorkPointer TakeEnded(const std::string& name) {
   if (name != "c10d::barrier" || !ended) return nullptr;
@@ -153,6 +207,8 @@ WorkPointer TakeEnded(const std::string& name) {
 }  // namespace
 
 void BeginCoalescing() { coalesced.emplace(); }
+
+void WaitForCollectives() { TheUnfinished().Wait(); }
 
 void EndCoalescing() { ended = std::exchange(coalesced, std::nullopt); }
 
@@ -195,10 +251,11 @@ void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     }
     std::vector<at::Tensor> outputs;
     for (const auto& pair : borrowed.pairs()) outputs.push_back(pair.own);
-    WorkPointer work =
+    auto work =
         c10::make_intrusive<NpuWork>(value.toCustomClass<c10d::Work>(), std::move(outputs), device);
     if (coalesced) coalesced->push_back(work);
-    value = std::move(work);
+    if (!IsMessage(name)) TheUnfinished().Add(work);
+    value = WorkPointer(std::move(work));
   }
 }
 

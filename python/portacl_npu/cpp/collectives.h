@@ -18,4 +18,7 @@ class Collective final : public c10::OperatorKernel {
 void BeginCoalescing();
 void EndCoalescing();
 
+// Waits for every collective of this process that was begun.
+void WaitForCollectives();
+
 }  // namespace portacl_npu

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "attention.h"
 #include "collectives.h"
 #include "memory.h"
 #include "random.h"
+#include "release.h"
 #include "route.h"
 
 namespace portacl_npu {
@@ -26,16 +28,22 @@ torch::CppFunction Boxed(Args... args) {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(std::move(args)...));
 }
 
-// Null where the plugin's kernel stays as it is.
-std::optional<torch::CppFunction> PreferredKernel(const char* space, const std::string& name,
-                                                  bool with_double) {
+c10::OperatorHandle OperatorOf(const char* space, const std::string& name) {
   const size_t dot = name.find('.');
   const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
-  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+  return c10::Dispatcher::singleton().findSchemaOrThrow(
       (std::string(space) + "::" + name.substr(0, dot)).c_str(), overload.c_str());
-  BoxedKernel plugins = KernelOfPlugin(op);
+}
+
+// Null where the plugin's kernel stays as it is.
+std::optional<torch::CppFunction> KernelBeside(const std::string& kind,
+                                               const c10::OperatorHandle& op) {
+  if (kind == "by parts") {
+    return Boxed<ByParts>(KernelOfPlugin(op, c10::DispatchKey::AutogradPrivateUse1));
+  }
+  BoxedKernel plugins = KernelOfPlugin(op, c10::DispatchKey::PrivateUse1);
   if (!plugins) return std::nullopt;
-  return Boxed<Preferred>(std::move(plugins), with_double);
+  return Boxed<Preferred>(std::move(plugins), /*with_double=*/kind != "prefer");
 }
 
 torch::CppFunction KernelOf(const std::string& kind) {
@@ -56,7 +64,7 @@ void Take(const char* space, const char* names, const std::string& kind) {
   Silence silence;  // PyTorch warns of each kernel that takes the place of another
   const c10::WarningUtils::WarningHandlerGuard quiet(&silence);
   static auto& libraries = *new std::vector<torch::Library>;  // until the process ends
-  const bool autograd = kind == "autograd" || kind == "no autograd";
+  const bool autograd = kind == "autograd" || kind == "no autograd" || kind == "by parts";
   libraries.emplace_back(torch::Library::IMPL, space,
                          std::make_optional(autograd ? c10::DispatchKey::AutogradPrivateUse1
                                                      : c10::DispatchKey::PrivateUse1),
@@ -65,13 +73,26 @@ void Take(const char* space, const char* names, const std::string& kind) {
     const char* const end = std::strchr(name, '\n');
     const std::string each(name, end);
     name = end + 1;
-    if (kind == "prefer" || kind == "prefer with double") {
-      if (auto kernel = PreferredKernel(space, each, kind != "prefer")) {
+    if (kind == "prefer" || kind == "prefer with double" || kind == "by parts") {
+      if (auto kernel = KernelBeside(kind, OperatorOf(space, each))) {
         libraries.back().impl(each.c_str(), std::move(*kernel));
       }
       continue;
     }
     libraries.back().impl(each.c_str(), KernelOf(kind));
+  }
+}
+
+// Null, or what went wrong.
+template <class Action>
+const char* Told(const Action& action) {
+  try {
+    action();
+    return nullptr;
+  } catch (const std::exception& error) {
+    thread_local std::string text;
+    text = error.what();
+    return text.c_str();
   }
 }
 
@@ -83,14 +104,12 @@ void Take(const char* space, const char* names, const std::string& kind) {
 // `names`: operators of namespace `space`, each with a newline behind it. Null, or what went wrong.
 PORTACL_NPU_API const char* portacl_npu_take(const char* space, const char* names,
                                              const char* kind) {
-  try {
-    portacl_npu::Take(space, names, kind);
-    return nullptr;
-  } catch (const std::exception& error) {
-    thread_local std::string text;
-    text = error.what();
-    return text.c_str();
-  }
+  return portacl_npu::Told([&] { portacl_npu::Take(space, names, kind); });
+}
+
+// Null, or what went wrong in a collective.
+PORTACL_NPU_API const char* portacl_npu_wait_for_collectives() {
+  return portacl_npu::Told(portacl_npu::WaitForCollectives);
 }
 
 // `generator`: the address of torch.npu.default_generators[device].
@@ -102,4 +121,10 @@ PORTACL_NPU_API void portacl_npu_set_generator(int device, void* generator) {
 // barrier.
 PORTACL_NPU_API void portacl_npu_coalesce(int begin) {
   begin != 0 ? portacl_npu::BeginCoalescing() : portacl_npu::EndCoalescing();
+}
+
+// What is no kernel of an operator.
+PORTACL_NPU_API void portacl_npu_install() {
+  portacl_npu::ChooseAttentionAsOnCpu();
+  portacl_npu::CalmReleaseThreads();
 }

@@ -4,6 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
@@ -93,9 +94,9 @@ bool Float64Wanted() {
 }
 
 template <class Handle>
-BoxedKernel RegisteredKernel(const Handle& op) {
-  if constexpr (requires { op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1); }) {
-    return [kernel = op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1)](
+BoxedKernel RegisteredKernel(const Handle& op, c10::DispatchKey key) {
+  if constexpr (requires { op.getComputedKernelForDispatchKey(key); }) {
+    return [kernel = op.getComputedKernelForDispatchKey(key)](
                const c10::OperatorHandle& called, c10::DispatchKeySet keys, Stack* stack) {
       kernel.callBoxed(called, keys, stack);
     };
@@ -160,7 +161,9 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
 }
 
-BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op) { return RegisteredKernel(op); }
+BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op, c10::DispatchKey key) {
+  return RegisteredKernel(op, key);
+}
 
 void Preferred::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   const at::Tensor& first = stack->at(stack->size() - op.schema().arguments().size()).toTensor();
@@ -170,6 +173,18 @@ void Preferred::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet ke
     plugins_(op, keys, stack);
   } else {
     Routed()(op, keys, stack);
+  }
+}
+
+void ByParts::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const size_t first = stack->size() - op.schema().arguments().size();
+  const bool python = std::any_of(stack->begin() + first, stack->end(), [](const IValue& each) {
+    return each.isTensor() && each.toTensor().key_set().has(c10::DispatchKey::Python);
+  });
+  if (python && plugins_) {
+    plugins_(op, keys, stack);
+  } else {
+    op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
   }
 }
 

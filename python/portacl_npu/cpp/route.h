@@ -33,7 +33,7 @@ using BoxedKernel =
 
 // The kernel that the plugin registered for an operator; empty where PyTorch (before 2.9) does not
 // give it out.
-BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op);
+BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op, c10::DispatchKey key);
 
 // An operator that portacl has: the plugin's kernel, which calls it, for the types that portacl
 // takes, and the CPU's for all others (pictures of uint8, float64).
@@ -47,6 +47,18 @@ class Preferred final : public c10::OperatorKernel {
  private:
   const BoxedKernel plugins_;
   const bool with_double_;
+};
+
+// For autograd, an operator of the plugin's that is made of others: it follows these. Tensors of
+// Python classes (DTensor) have rules for the operator itself: the plugin's formula, if known.
+class ByParts final : public c10::OperatorKernel {
+ public:
+  explicit ByParts(BoxedKernel plugins) : plugins_(std::move(plugins)) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack);
+
+ private:
+  const BoxedKernel plugins_;
 };
 
 // PyTorch's formula for autograd, where the plugin has one for its own backward operators.

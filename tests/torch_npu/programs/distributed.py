@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -121,6 +122,17 @@ def beyond_gloo(device: torch.device) -> list[float]:
     coalesced.wait()
     result.append(received[0].unique().item())
 
+    # A group's calls are done in order, and a synchronised device has done all of them.
+    twice, large = torch.ones(1 << 20, device=device), torch.ones(1 << 22, device=device)
+    dist.all_reduce(large, async_op=True)
+    dist.all_reduce(twice, async_op=True)
+    dist.all_reduce(twice, async_op=True).wait()
+    result += twice.unique().tolist()
+    dist.all_reduce(twice, async_op=True)
+    dist.all_reduce(large, async_op=True)
+    torch.npu.synchronize()
+    result += large.unique().tolist()
+
     counts = [[1, 2], [3, 1]]
     received = torch.empty(sum(row[rank] for row in counts), device=device)
     plugins.all_to_all_vc(received, own[: sum(counts[rank])], counts)
@@ -131,6 +143,18 @@ def beyond_gloo(device: torch.device) -> list[float]:
     piece = torch.empty(rank + 1, device=device)
     plugins.reduce_scatter_tensor_uneven(piece, own[:3], [1, 2])
     return result + piece.tolist()
+
+
+def addresses(device: torch.device) -> str:
+    """Where each rank waits for the others."""
+    import psutil
+
+    dist.barrier()
+    sockets = psutil.Process().net_connections("tcp")
+    own = {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN}
+    every: list = [None] * dist.get_world_size()
+    dist.all_gather_object(every, sorted(own))
+    return json.dumps(every)
 
 
 def model_of(kind: str, device: torch.device) -> nn.Module:
@@ -193,6 +217,22 @@ def mesh(device: torch.device) -> list[float]:
     return (left @ right).full_tensor().flatten().tolist()
 
 
+def sharded_attention(device: torch.device) -> list[float]:
+    """By how much the plugin's attention of sharded heads, and its gradients, differ from the whole's."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    heads = init_device_mesh(device.type, (dist.get_world_size(),))
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 4, 8, 8).to(device).requires_grad_() for _ in range(3)]
+    parts = [distribute_tensor(each.detach(), heads, [Shard(1)]).requires_grad_() for each in whole]
+    outs = [torch_npu.npu_fusion_attention(*each, 4, "BNSD", scale=0.3)[0] for each in (whole, parts)]
+    for out in outs:
+        out.square().sum().backward()
+    pairs = [outs, *((one.grad, other.grad) for one, other in zip(whole, parts))]
+    return [(one - other.full_tensor()).abs().max().item() for one, other in pairs]
+
+
 if __name__ == "__main__":
     device = start()
     if what == "death":
@@ -201,11 +241,14 @@ if __name__ == "__main__":
         dist.all_reduce(torch.ones(4, device=device))
         print("not reached")
     else:  # one start for everything asked for
-        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn,beyond_gloo"
+        everything = "collectives,ddp,fsdp1,fsdp2,mesh,syncbn,beyond_gloo,sharded_attention"
         for each in (everything if what == "all" else what).split(","):
-            if each in ("syncbn", "beyond_gloo") and device.type == "cpu":
+            if each in ("syncbn", "beyond_gloo", "sharded_attention") and device.type == "cpu":
                 continue  # for devices alone
-            work = {"collectives": collectives, "mesh": mesh, "beyond_gloo": beyond_gloo}.get(each)
+            work = {
+                "addresses": addresses, "beyond_gloo": beyond_gloo, "collectives": collectives,
+                "mesh": mesh, "sharded_attention": sharded_attention,
+            }.get(each)  # fmt: skip
             try:
                 numbers = work(device) if work else train(each, device)
             except Exception as error:

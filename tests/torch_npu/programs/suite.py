@@ -1,7 +1,7 @@
 """Runs a test suite that others wrote, each file in a process of its own, and counts.
 
     suite.py [--every N] [--least SHARE] [--results FILE] [--deselect TEXT]... [--disabled FILE]
-             [--longest SECONDS] [--quick-starts] FILE...
+             [--longest SECONDS] [--quick-starts] [--logs FOLDER] FILE...
 
 Prints each test that fails, with the line that says why, and the counts of files and of tests.
 ``--disabled`` names the suite's own list of tests that are not run on hardware, in the form of
@@ -114,18 +114,20 @@ def run_here(file: str, notes: str, deselected: list[str], done: set[str]) -> in
     path = pathlib.Path(file).resolve()
     sys.path.insert(0, str(path.parent))
     return pytest.main(
-        ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
+        ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--no-summary",
          "-p", "no:warnings", "-p", "no:faulthandler",
          "-p", "no:unraisableexception", f"--rootdir={path.parent}", str(path)],
         plugins=[Outcomes(notes, deselected, done)],
     )  # fmt: skip
 
 
-def run_file(file: str, deselected: list[str], longest: int) -> dict[str, tuple[str, str]]:
+def run_file(
+    file: str, deselected: list[str], longest: int, log: str
+) -> dict[str, tuple[str, str]]:
     """Return outcomes and reasons by test."""
     found: dict[str, tuple[str, str]] = {}
     for _ in range(MOST_RESTARTS):
-        ended_for, in_test = run_process(file, deselected, longest, found)
+        ended_for, in_test = run_process(file, deselected, longest, found, log)
         if not ended_for:
             return found
         if in_test is None:
@@ -136,7 +138,7 @@ def run_file(file: str, deselected: list[str], longest: int) -> dict[str, tuple[
 
 
 def run_process(
-    file: str, deselected: list[str], longest: int, found: dict[str, tuple[str, str]]
+    file: str, deselected: list[str], longest: int, found: dict[str, tuple[str, str]], log: str
 ) -> tuple[str, str | None]:
     """Run the tests that are not in ``found`` and add them.
 
@@ -148,9 +150,10 @@ def run_process(
             code = 70
             with contextlib.suppress(BaseException):
                 os.setpgrp()
-                silent = os.open(os.devnull, os.O_RDWR)
-                for stream in (0, 1, 2):
-                    os.dup2(silent, stream)
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+                for stream in (1, 2):
+                    os.dup2(output, stream)
                 code = run_here(file, notes.name, deselected, set(found))
             os._exit(code)
         ended_for = wait_for(child, notes.name, longest)
@@ -269,6 +272,7 @@ def main() -> int:
                         help="seconds that a file's process may take for one test, waiting included")
     parser.add_argument("--quick-starts", action="store_true",
                         help="start processes of tests from one that has imported torch_npu")
+    parser.add_argument("--logs", help="folder for what each file and its processes print")
     parser.add_argument("--disabled", help="the suite's list of tests that hardware does not run")
     arguments = parser.parse_args()
     prepare()
@@ -280,7 +284,11 @@ def main() -> int:
     for file in sorted(arguments.files)[:: arguments.every]:
         if file not in known:
             begin = time.monotonic()
-            tests = run_file(file, arguments.deselect, arguments.longest)
+            log = os.devnull
+            if arguments.logs:
+                os.makedirs(arguments.logs, exist_ok=True)
+                log = os.path.join(os.path.abspath(arguments.logs), file.replace("/", ".") + ".txt")
+            tests = run_file(file, arguments.deselect, arguments.longest, log)
             known[file] = {"key": key, "file": file, "tests": tests,
                            "seconds": round(time.monotonic() - begin, 1)}  # fmt: skip
             if arguments.results:

@@ -68,9 +68,14 @@ def test_what_gloo_alone_refuses(both):
     expected += [0, 0, 1, 1, 1, 1]  # all_gather of one row and two
     expected += [*both_, *(2 * each for each in both_), *own[0], *own[1], *own[0], *own[1]]
     expected += [1, 2, 2]  # messages
+    expected += [4, 4]  # asynchronous sums of sums
     expected += [0, 10, 11, 12]  # rank 0 gets one of its own and three of rank 1's
     expected += [0, 10, 11, 10]  # gathered, and the one element summed
     assert both[0]["beyond_gloo"] == expected
+
+
+def test_the_plugins_attention_of_sharded_heads_is_that_of_the_whole(both):
+    assert both[0]["sharded_attention"] == pytest.approx([0] * 4, abs=1e-6)
 
 
 def test_batch_norm_over_processes_is_that_of_the_whole_batch(both):

@@ -479,3 +479,16 @@ def test_statistics_of_half_precision_are_of_float(layer, affine):
     found = run("npu", torch.float16)
     assert all(t.dtype == torch.float16 for t in found)
     close(found, [t.half() for t in run("cpu", torch.float32)], 4e-3)
+
+
+def test_attention_is_one_operator_in_training_too():
+    def attended(device):
+        torch.manual_seed(0)
+        query, key, value = (torch.randn(2, 4, 17, 8).to(device).requires_grad_() for _ in range(3))
+        out = F.scaled_dot_product_attention(query, key, value)
+        out.square().sum().backward()
+        return out.grad_fn.name(), [out, query.grad, key.grad, value.grad]
+
+    (name, ours), (expected_name, expected) = attended("npu"), attended("cpu")
+    assert name == expected_name
+    close(ours, expected)
