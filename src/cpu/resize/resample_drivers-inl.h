@@ -296,6 +296,18 @@ class Resampler {
 
   // ---- one plane, forward -----------------------------------------------------------------------
 
+  // The rows of W's results, by their numbers in the ring, that the strip at hand needs.
+  std::pair<int64_t, int64_t> RingRows() const {
+    auto end = static_cast<int64_t>(plan_.h_ring.used.size());
+    if (h0_ == 0 && h1_ == plan_.h.to) return {0, end};
+    int64_t first = std::exchange(end, 0);
+    for (auto i = static_cast<size_t>(h0_); i < static_cast<size_t>(h1_); ++i) {
+      if (plan_.h_ring.last[i] >= 0) first = std::min(first, plan_.h_ring.first[i]);
+      end = std::max(end, plan_.h_ring.last[i] + 1);
+    }
+    return {first, end};
+  }
+
   // Rows of a slice, W first, to rows of results (To is T) or of a slice in scratch.
   template <class To, bool kToUser = true>
   void ForwardRows(const T* input, To* output, int64_t output_h) const {
@@ -312,15 +324,7 @@ class Resampler {
       return;
     }
     const bool straight = plan_.w.identity && !plan_.pack_input;
-    int64_t ready = 0, end = static_cast<int64_t>(plan_.h_ring.used.size());  // what is needed
-    if (h0_ > 0 || h1_ < h.to) {
-      ready = std::exchange(end, 0);
-      for (int64_t o = h0_; o < h1_; ++o) {
-        const auto i = static_cast<size_t>(o);
-        if (plan_.h_ring.last[i] >= 0) ready = std::min(ready, plan_.h_ring.first[i]);
-        end = std::max(end, plan_.h_ring.last[i] + 1);
-      }
-    }
+    auto [ready, end] = RingRows();
     const int64_t at = columns_->w0 * plan_.inner;
 #if !HWY_HAVE_SCALABLE
     if (plan_.short_rows) {

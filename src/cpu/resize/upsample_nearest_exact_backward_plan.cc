@@ -160,6 +160,14 @@ void CutTurnedTiles(const Params& p, int64_t element_size, int64_t row_bytes,
   t.grain = 1 + kNearestGrainBytes / (1 + row_bytes * t.rows / t.BoxesW());
 }
 
+std::vector<int64_t> ColumnsWithSources(const Params& p) {
+  std::vector<int64_t> columns;
+  for (int64_t j = 0; j < p.w.in; ++j) {
+    if (p.w.begin[j] < p.w.begin[j + 1]) columns.push_back(j);
+  }
+  return columns;
+}
+
 // Whether few destinations have a source, none has two, and rows or pixels are contiguous. What
 // the other paths do for a vector of destinations costs about as much as one source here.
 bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t channels,
@@ -282,9 +290,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t 
                  (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
   if (scatter && !pixels) JoinPlanes(p, from, to, *mine);
   if (scatter && mine->joined == 0 && MayScatter(p, *mine, to.c, target.lanes)) {
-    for (int64_t j = 0; j < p.w.in; ++j) {
-      if (p.w.begin[j] < p.w.begin[j + 1]) mine->place.push_back(j);
-    }
+    mine->place = ColumnsWithSources(p);
   }
   if (merged) {
     mine->dense_bytes =

@@ -154,6 +154,23 @@ bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestS
   return may(plan.path);
 }
 
+// Where the rows of results, and in them the columns, have their sources. `rows`: of joined planes.
+void FindSources(const Params& p, int64_t rows, NearestForwardKernelPlan& plan) {
+  plan.rows = plan.joined ? rows : p.h.out;
+  if (plan.joined) {
+    plan.source_plane = {0};
+    plan.source_row.resize(static_cast<size_t>(rows));
+    std::iota(plan.source_row.begin(), plan.source_row.end(), int64_t{0});
+    return;
+  }
+  plan.pairs = p.h.ratio > 1;
+  plan.source_plane = SourceTable(p.d);
+  plan.source_row = SourceTable(p.h);
+  if (plan.path == Path::kPixels || plan.path == Path::kElements) {
+    plan.source_column = SourceTable(p.w);
+  }
+}
+
 }  // namespace
 
 std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t element_size,
@@ -187,20 +204,7 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   mine->to_stride = to.stride;
   mine->from_depth = p.input_depth_stride;
   mine->to_depth = p.output_depth_stride;
-  mine->rows = p.h.out;
-  mine->pairs = p.h.ratio > 1;
-  mine->source_plane = SourceTable(p.d);
-  mine->source_row = SourceTable(p.h);
-  if (mine->joined) {
-    mine->rows = to.h;
-    mine->pairs = false;
-    mine->source_plane = {0};
-    mine->source_row.resize(static_cast<size_t>(to.h));
-    std::iota(mine->source_row.begin(), mine->source_row.end(), int64_t{0});
-  }
-  if (mine->path == Path::kPixels || mine->path == Path::kElements) {
-    mine->source_column = SourceTable(p.w);
-  }
+  FindSources(p, to.h, *mine);
 
   const int64_t channels = pixels ? to.c : 1;  // inside a row
   const int64_t row_bytes = (to.w + from.w * from.h / to.h) * channels * element_size;
