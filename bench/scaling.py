@@ -218,10 +218,10 @@ def measure(simulator: Simulator, row: Row, options: argparse.Namespace) -> dict
     return record
 
 
-def efficiency(record: dict[str, Any], count: int, time: str = "seconds") -> float:
+def efficiency(record: dict[str, Any], count: int, key: str = "seconds") -> float:
     rows = record["threads"]
     first = min(rows)
-    return float(rows[first][time] * first / count / rows[count][time])
+    return float(rows[first][key] * first / count / rows[count][key])
 
 
 def is_long(record: dict[str, Any]) -> bool:

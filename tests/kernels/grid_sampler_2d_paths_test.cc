@@ -108,6 +108,9 @@ TEST_F(GridSamplerPaths, DirectGathersFewChannelsOfStridedImages) {
     portacl::runtime::SetNumThreads(1);  // which takes whole images
     EXPECT_EQ(path(1, kGridGrad), "padded");
     EXPECT_EQ(path(1, kBoth), "padded");
+    auto sparse = BackwardParams(ShapeOf(1, 1, 2000, 3000, 9, 10), kGridGrad);
+    sparse.input_stride[3] = column;
+    EXPECT_EQ(BackwardPath(sparse), "direct");  // no copy of the image
     portacl::runtime::SetNumThreads(2);
   }
 }

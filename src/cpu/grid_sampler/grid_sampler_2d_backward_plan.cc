@@ -204,12 +204,13 @@ bool HasDensePlanes(const Params& p) {
          (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
 }
 
-// Whether copies of the planes pay: they fit the L2 cache, or the planes themselves serve no pairs,
-// and enough points use them.
+// Whether points are enough for a copy of the planes that they use.
+bool HasPointsForCopies(const ops::GridSampler2DShape& s) { return s.oh * s.ow * 32 >= s.h * s.w; }
+
+// Whether copies of the planes pay: they fit the L2 cache, or the planes themselves serve no pairs.
 bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
-  const auto& s = p.shape;
   const bool fits = g.image * int64_t{sizeof(float)} <= PlanesBytes();
-  return (fits || !HasDensePlanes(p)) && s.oh * s.ow * 32 >= s.h * s.w;
+  return (fits || !HasDensePlanes(p)) && HasPointsForCopies(p.shape);
 }
 
 PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
@@ -294,7 +295,8 @@ std::optional<Plan> PlanDirect(const Params& p, bool forced) {
   if (p.want_input_grad || s.interpolation == ops::Interpolation::kNearest || !GathersGridGrad(p)) {
     return std::nullopt;
   }
-  if (!forced && !gathers.pairs && ServesPlanes(p) && TakesPlanes(p)) return std::nullopt;
+  const bool copies = ServesPlanes(p) && TakesPlanes(p) && HasPointsForCopies(s);
+  if (!forced && !gathers.pairs && copies) return std::nullopt;
   if (!forced && s.interpolation == ops::Interpolation::kBicubic) {
     if (s.c > kDirectAnywhere && !(gathers.joined && IsSparse(s))) return std::nullopt;
   } else if (!forced && !IsSparse(s)) {
@@ -446,7 +448,7 @@ std::optional<Plan> PlanPacked(const Params& p, bool forced) {
   const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
   // Few points are not worth a copy of the image.
   const bool pays = s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() &&
-                    s.oh * s.ow * 32 >= s.h * s.w;
+                    HasPointsForCopies(s);
   if (!forced && !pays) return std::nullopt;
   g.image = WholeLines(bytes / int64_t{sizeof(float)});
   return Plan{

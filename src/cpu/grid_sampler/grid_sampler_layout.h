@@ -343,7 +343,7 @@ inline PointChunks JoinedChunksOf(const ops::GridSampler2DShape& s) {
 // stages, the longer they wait for each other: eight for a quarter of the time.
 inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
   if (s.n < threads) return false;
-  const int64_t turns = (s.n + threads - 1) / threads * threads;  // of which some thread has none
+  const int64_t turns = (s.n + threads - 1) / threads * threads;  // images that there is room for
   if ((turns - s.n) * 32 <= std::min(threads, 8) * turns) return true;
   return (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
 }
