@@ -375,6 +375,27 @@ TEST_F(ResampleTest, EqualsTheReferencePastTheCaches) {
   }
 }
 
+// Of an identity all of the tensor may be one row: none of it is in scratch.
+TEST_F(ResampleTest, ADenseIdentityNeedsHardlyAWorkspace) {
+  for (const int threads : ThreadCounts({1, 7})) {
+    ASSERT_TRUE(portacl::runtime::SetNumThreads(threads));
+    for (const Element element : kElements) {
+      for (const bool backward : {false, true}) {
+        const ResampleCase c{
+            .in = {300, 200}, .out = {300, 200}, .c = 3, .backward = backward, .element = element};
+        const Tables tables(c);
+        const Tensor from(element, ShapeOf(c, c.in)), to(element, ShapeOf(c, c.in));
+        for (const Kernel& kernel : ResampleKernels()) {
+          if (!kernel.available()) continue;
+          const auto plan = kernel.plan(tables.Params(c, from, to), "");
+          ASSERT_NE(plan, nullptr) << kernel.name;
+          EXPECT_LE(plan->workspace_size(), static_cast<uint64_t>(threads) * 4096) << kernel.name;
+        }
+      }
+    }
+  }
+}
+
 // Backward is the transpose of forward: for every size, sums of one-hot inputs are its columns.
 TEST_F(ResampleTest, BackwardIsTheTransposeOfForward) {
   for (const ResampleMode mode : kModes) {

@@ -530,11 +530,15 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->stage);
   if (plan->path == Path::kColumns) plan->transposed = book(plan->columns * target.block);
   if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
-  plan->converted =
-      book((plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch) * plan->row);
+  // Rows of W that are neither summed nor packed stay in the input: they may be the whole tensor.
+  const bool straight = plan->w.identity && !plan->pack_input;
+  if (!straight) {
+    const int64_t rows = plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch;
+    plan->converted = book(rows * plan->row);
+  }
   if (plan->pack_output || plan->staged || plan->lines)
     plan->results = book(plan->batch * plan->row);
-  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity) {
+  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity && !straight) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
     plan->h_slots = PowerOfTwo(kept + plan->batch);
