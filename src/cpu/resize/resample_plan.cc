@@ -2,7 +2,6 @@
 #include "cpu/resize/resample_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -362,12 +361,6 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   return true;
 }
 
-template <class F>
-bool AreFinite(const ResampleTaps<F>& taps) {
-  return taps.identity || std::all_of(taps.weight, taps.weight + taps.start[taps.to],
-                                      [](F weight) { return std::isfinite(weight); });
-}
-
 // Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
 template <class F>
 bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan) {
@@ -588,7 +581,7 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   mine->w = ResampleTaps<F>(p.w);
   SetLayout(p, mine);
   if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
-  mine->clears = p.backward && !mine->pack_output && AreFinite(mine->h) && AreFinite(mine->w);
+  mine->clears = p.backward && !mine->pack_output;
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
