@@ -371,7 +371,7 @@ bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan
   // The other paths read no rows of which nothing is used.
   const int64_t used = plan.backward || plan.h.identity
                            ? plan.h.from
-                           : static_cast<int64_t>(RingOf(plan.h).used.size());
+                           : static_cast<int64_t>(plan.h_ring.used.size());
   if (most <= N) return 6 * used >= plan.h.from;
   return 2 * least <= N && (plan.backward || (least == plan.w.to && 2 * used >= plan.h.from));
 }
@@ -580,10 +580,10 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   mine->h = ResampleTaps<F>(p.h);
   mine->w = ResampleTaps<F>(p.w);
   SetLayout(p, mine);
-  if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
-  mine->clears = p.backward && !mine->pack_output;
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
+  if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
+  mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
            static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(element_size);
