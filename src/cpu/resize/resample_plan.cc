@@ -95,6 +95,7 @@ void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   w.from *= channels;
   w.to *= channels;
   plan->inner = plan->input_w = plan->output_w = 1;
+  plan->pairs = false;
 }
 
 // Whether each destination is the sum of two.
@@ -142,11 +143,13 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
+  // Where rows are used more than once, 16 bits are widened once for all.
+  const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
+  plan->pairs = plan->inner > 1 && !p.backward && !plan->pack_output &&
+                (wide || p.h.to <= p.h.from) && HasPairs(plan->h) && HasPairs(plan->w);
   // Of reductions a vector of elements needs more sources than a lookup has.
-  const bool pairs = !p.backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(plan->w) &&
-                     2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from &&
-                     base::DTypeSize(p.dtype) == sizeof(F);
-  if (plan->inner > 1 && p.c < 2 * plan->lanes && !pairs) Flatten(p.c, plan);
+  const bool keep = plan->pairs && wide && 2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from;
+  if (plan->inner > 1 && p.c < 2 * plan->lanes && !keep) Flatten(p.c, plan);
 }
 
 // Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
@@ -378,8 +381,7 @@ bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan
 
 // The fastest path, or `path` if it is not "" and serves the table.
 template <class F>
-bool ChoosePath(const ResampleTarget& target, int64_t element_size, std::string_view path,
-                ResampleKernelPlan<F>* plan) {
+bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKernelPlan<F>* plan) {
   const auto may_be = [path](Path which) { return path.empty() || path == NameOf(which); };
   const ResampleTaps<F>& w = plan->w;
   plan->batch = 4;
@@ -391,9 +393,6 @@ bool ChoosePath(const ResampleTarget& target, int64_t element_size, std::string_
   if (plan->inner > 1) {
     plan->path = Path::kPixels;
     plan->batch = 1;
-    // Where rows are used more than once, 16 bits are widened once for all.
-    plan->pairs = !plan->backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(w) &&
-                  (element_size == sizeof(F) || plan->h.to <= plan->h.from);
     return may_be(Path::kPixels);
   }
   if (may_be(Path::kPhases) && FindPhases(plan)) {
@@ -531,7 +530,7 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   }
   if (plan->pack_output || plan->staged || plan->lines)
     plan->results = book(plan->batch * plan->row);
-  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity && !straight) {
+  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity && !straight && !plan->pairs) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
     plan->h_slots = PowerOfTwo(kept + plan->batch);
@@ -582,7 +581,7 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   SetLayout(p, mine);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
-  if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
+  if (!ChoosePath(target, path, mine)) return std::nullopt;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
