@@ -168,12 +168,6 @@ std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
   return destinations;
 }
 
-// Whether no destination has two sources.
-bool HasSingleSources(const Params& p) {
-  const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
-  return single(p.d) && single(p.h) && single(p.w);
-}
-
 // Of single sources, whether few destinations have one, and rows or pixels are contiguous. What
 // the other paths do for a vector of destinations costs about as much as one source here.
 bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t channels,
@@ -217,6 +211,16 @@ void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
   }
 }
 
+void ChooseScatter(const Params& p, const NearestSide& from, const NearestSide& to,
+                   int64_t element_size, int64_t lanes, NearestBackwardKernelPlan& plan) {
+  const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
+  if (!single(p.d) || !single(p.h) || !single(p.w)) return;
+  if (plan.path != Path::kPixels) JoinPlanes(p, from, to, element_size, plan);
+  if (plan.joined == 0 && MayScatter(p, plan, to.c, lanes)) {
+    plan.place = DestinationsWithSources(p.w);
+  }
+}
+
 const char* PathName(const NearestBackwardKernelPlan& plan) {
   if (!plan.place.empty()) return "scatter";
   if (plan.pack_from || plan.pack_to) return "packed";
@@ -256,8 +260,8 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t 
   auto* const mine = &std::get<NearestBackwardKernelPlan>(plan.way);
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
-  const bool may_scatter = path.empty() || path == "scatter";
-  ChoosePath(p, target, may_scatter ? "" : path, *mine);
+  const bool scatter = path.empty() || path == "scatter";
+  ChoosePath(p, target, scatter ? "" : path, *mine);
 
   // Bytes that one destination row moves: itself and its sources.
   const bool pixels = mine->path == Path::kPixels;
@@ -289,11 +293,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t 
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size) &&
                  (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
-  const bool scatter = may_scatter && HasSingleSources(p);
-  if (scatter && !pixels) JoinPlanes(p, from, to, element_size, *mine);
-  if (scatter && mine->joined == 0 && MayScatter(p, *mine, to.c, target.lanes)) {
-    mine->place = DestinationsWithSources(p.w);
-  }
+  if (scatter) ChooseScatter(p, from, to, element_size, target.lanes, *mine);
   if (merged) {
     mine->dense_bytes =
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
