@@ -294,6 +294,7 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {8, 20, 30}, .out = {16, 40, 60}, .c = 70, .from = kPixels, .to = kPixels},
        "channels_last"},
       {{.in = {60, 80}, .out = {21, 30}, .c = 19, .from = kPixels, .to = kPixels}, "channels_last"},
+      {{.in = {60, 80}, .out = {21, 30}, .c = 11, .from = kPixels, .to = kPixels}, "channels_last"},
       // Pixels to planes.
       {{.mode = kCubic,
         .in = {40, 51},
