@@ -360,7 +360,7 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (most > kMostPlane) return false;
   plan->path = Path::kPlanes;
   plan->batch = target.block;
-  plan->stage = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
+  plan->half = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
   return true;
 }
 
@@ -519,7 +519,7 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   };
   ChooseShortRows(target, plan);
   book(2 * target.lanes);  // windows may begin before a row
-  if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->stage);
+  if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->half);
   if (plan->path == Path::kColumns) plan->transposed = book(plan->columns * target.block);
   if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
   // Rows of W that are neither summed nor packed stay in the input: they may be the whole tensor.
