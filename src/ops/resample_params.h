@@ -13,6 +13,7 @@ namespace portacl::ops {
 // The sums of one axis: destination o is the sum of weight[k] * element source[k], start[o] <= k <
 // start[o + 1]. The sources of a destination never decrease; a source may stand there twice, a
 // weight may be zero (of either sign), and a destination may have no tap at all: then it is +0.
+// Weights are finite.
 struct ResampleAxis {
   int64_t from = 1;      // sources: the extent of what is read
   int64_t to = 1;        // destinations: the extent of what is written

@@ -115,6 +115,27 @@ void CheckNewMemory(const Kernels& kernels, const char* path, const Params& para
   last_level_cache_bytes_for_tests = 0;
 }
 
+TEST(Pages, JoinedPlanesInNewMemoryAreTheSame) {
+  constexpr int64_t kPlanes = 4096;  // of 16x16 floats: kBytes
+  const test::NearestTable axis(16, 2, 0);
+  const test::NearestTable plane(1, 1, 0);
+  std::vector<float> sources(size_t{kPlanes} * 4);
+  for (size_t i = 0; i < sources.size(); ++i) sources[i] = static_cast<float>(i % 251) - 125;
+  const ops::UpsampleNearestExactBackwardParams params = {
+      .dtype = base::DType::kFloat,
+      .n = 1,
+      .c = kPlanes,
+      .d = plane.axis(),
+      .h = axis.axis(),
+      .w = axis.axis(),
+      .grad_output = sources.data(),
+      .grad_input = nullptr,
+      .grad_output_stride = {4 * kPlanes, 4, 2, 1},
+      .grad_input_stride = {256 * kPlanes, 256, 16, 1}};
+  CheckNewMemory(UpsampleNearestExactBackwardKernels(), "scatter", params,
+                 &ops::UpsampleNearestExactBackwardParams::grad_input);
+}
+
 TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
   // Results of kBytes: gradients of 64 planes of 128x128, values of 16 planes of 256x256.
   constexpr int64_t kSmall = 128;

@@ -294,6 +294,7 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {8, 20, 30}, .out = {16, 40, 60}, .c = 70, .from = kPixels, .to = kPixels},
        "channels_last"},
       {{.in = {60, 80}, .out = {21, 30}, .c = 19, .from = kPixels, .to = kPixels}, "channels_last"},
+      {{.in = {60, 80}, .out = {21, 30}, .c = 11, .from = kPixels, .to = kPixels}, "channels_last"},
       // Pixels to planes.
       {{.mode = kCubic,
         .in = {40, 51},
@@ -372,6 +373,27 @@ TEST_F(ResampleTest, EqualsTheReferencePastTheCaches) {
   }
   for (int64_t i = 0; i < ByRunLength(200, 30) && !HasFailure(); ++i) {
     ExpectSameBytes(RandomCase(random), random);
+  }
+}
+
+// Of an identity all of the tensor may be one row: none of it is in scratch.
+TEST_F(ResampleTest, ADenseIdentityNeedsHardlyAWorkspace) {
+  for (const int threads : ThreadCounts({1, 7})) {
+    ASSERT_TRUE(portacl::runtime::SetNumThreads(threads));
+    for (const Element element : kElements) {
+      for (const bool backward : {false, true}) {
+        const ResampleCase c{
+            .in = {300, 200}, .out = {300, 200}, .c = 3, .backward = backward, .element = element};
+        const Tables tables(c);
+        const Tensor from(element, ShapeOf(c, c.in)), to(element, ShapeOf(c, c.in));
+        for (const Kernel& kernel : ResampleKernels()) {
+          if (!kernel.available()) continue;
+          const auto plan = kernel.plan(tables.Params(c, from, to), "");
+          ASSERT_NE(plan, nullptr) << kernel.name;
+          EXPECT_LE(plan->workspace_size(), static_cast<uint64_t>(threads) * 4096) << kernel.name;
+        }
+      }
+    }
   }
 }
 

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <variant>
 #include <vector>
 
+#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
 #include "ref/upsample_nearest_exact_backward.h"
 #include "support/nearest_kernels.h"
 
@@ -64,6 +66,11 @@ const NearestPathCase kLarge[] = {
     {{.c = 500, .h_in = 16, .h_out = 12, .w_in = 16, .w_out = 12}, "permute"},
     {{.c = 500, .h_in = 16, .h_out = 6, .w_in = 16, .w_out = 6}, "scatter"},
     {{.n = 2, .c = 30, .h_in = 90, .h_out = 15, .w_in = 100, .w_out = 13}, "scatter"},
+    {{.c = 3, .h_in = 130, .h_out = 5, .w_in = 400, .w_out = 130}, "scatter"},
+    {{.c = 2, .h_in = 130, .h_out = 1, .w_in = 140, .w_out = 1}, "scatter"},
+    // Planes that are joined; the last group of 601 is shorter.
+    {{.c = 600, .h_in = 7, .h_out = 2, .w_in = 7, .w_out = 2}, "scatter"},
+    {{.c = 601, .h_in = 7, .h_out = 2, .w_in = 7, .w_out = 2}, "scatter"},
     {{.n = 3,
       .c = 21,
       .h_in = 90,
@@ -191,6 +198,38 @@ TEST(UpsampleNearestExactBackwardKernels, EqualReferenceBeyondTheCaches) {
 
 TEST(UpsampleNearestExactBackwardKernels, TakeTheExpectedPath) {
   CheckNearestPaths<Backward>(kLarge);
+}
+
+// Planes are joined up to 64 sources and up to a tile's bytes. Large ones are cut instead: what
+// their plan costs does not grow with their size.
+TEST(UpsampleNearestExactBackwardKernels, JoinSmallPlanesOnly) {
+  const auto joined = [](int64_t c, int64_t in, int64_t out, int64_t gap = 0) {
+    const NearestTable axis(in, out), one(1, 1);
+    const ops::UpsampleNearestExactBackwardParams p = {
+        .n = 1,
+        .c = c,
+        .d = one.axis(),
+        .h = axis.axis(),
+        .w = axis.axis(),
+        .grad_output_stride = {c * out * out, out * out, out, 1},
+        .grad_input_stride = {c * (in * in + gap), in * in + gap, in, 1}};
+    const auto plan = cpu::PlanNearestBackward(p, 4, {8, 8, true}, "");
+    EXPECT_TRUE(plan && std::string(plan->path) == "scatter") << c << " " << in << " " << out;
+    const auto& mine = std::get<cpu::NearestBackwardKernelPlan>(plan->way);
+    EXPECT_EQ(static_cast<int64_t>(mine.place.size()),
+              mine.joined == 0 ? out : mine.joined * out * out);
+    return mine.joined;
+  };
+  EXPECT_EQ(joined(600, 7, 2), 16);
+  EXPECT_EQ(joined(601, 7, 2), 16);
+  EXPECT_EQ(joined(100, 4, 1), 64);
+  EXPECT_EQ(joined(3, 4, 1), 3);
+  EXPECT_EQ(joined(601, 7, 2, 1), 0);
+  EXPECT_EQ(joined(64, 64, 1), 4);
+  EXPECT_EQ(joined(64, 128, 1), 1);
+  EXPECT_EQ(joined(64, 129, 1), 0);
+  EXPECT_EQ(joined(64, 800, 1), 0);
+  EXPECT_EQ(joined(1, 4000, 8), 0);
 }
 
 // A sum that cancels, or has only negative zeros, is +0.

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <variant>
+
+#include "cpu/resize/upsample_nearest_exact_plan.h"
 #include "ref/upsample_nearest_exact.h"
 #include "support/nearest_kernels.h"
 
@@ -73,6 +76,27 @@ const NearestPathCase kLarge[] = {
 TEST(UpsampleNearestExactKernels, DoNotDependOnThreads) { CheckNearestOnThreads<Forward>(kLarge); }
 
 TEST(UpsampleNearestExactKernels, TakeTheExpectedPath) { CheckNearestPaths<Forward>(kLarge); }
+
+// Small planes that follow each other on both sides are rows.
+TEST(UpsampleNearestExactKernels, JoinSmallPlanes) {
+  const NearestTable axis(3, 5), one(1, 1);
+  for (const int64_t gap : {0, 1}) {
+    const ops::UpsampleNearestExactParams p = {.n = 1,
+                                               .c = 40,
+                                               .d = one.axis(),
+                                               .h = axis.axis(),
+                                               .w = axis.axis(),
+                                               .input_stride = {360, 9, 3, 1},
+                                               .output_stride = {40 * (25 + gap), 25 + gap, 5, 1}};
+    for (const int64_t lanes : {16, 32}) {
+      const auto plan = cpu::PlanNearestForward(p, 4, lanes, true, "");
+      ASSERT_TRUE(plan);
+      const auto& mine = std::get<cpu::NearestForwardKernelPlan>(plan->way);
+      EXPECT_EQ(mine.row, gap > 0 ? 5 : 25 * (lanes / 16)) << gap << " " << lanes;
+      EXPECT_EQ(mine.rows, gap > 0 ? 5 : 40 / (lanes / 16)) << gap << " " << lanes;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace portacl::test

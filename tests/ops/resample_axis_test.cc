@@ -208,7 +208,7 @@ TEST(ResampleAxis, EqualExtentsAreAnIdentityButInCubic) {
 }
 
 // Scales that no image needs, which checks of some functions let through.
-TEST(ResampleAxis, StaysInsideTheImageForAnyScale) {
+TEST(ResampleAxis, StaysInsideTheImageAndFiniteForAnyScale) {
   constexpr double kLeast = std::numeric_limits<double>::denorm_min();
   for (const auto& [name, mode] : kModes) {
     for (const bool in_double : {false, true}) {
@@ -218,6 +218,7 @@ TEST(ResampleAxis, StaysInsideTheImageForAnyScale) {
         for (const Tap& tap : TapsOf(table.axis(), in_double)) {
           ASSERT_GE(tap.source, 0) << name << " " << scale;
           ASSERT_LT(tap.source, 50) << name << " " << scale;
+          ASSERT_TRUE(std::isfinite(tap.weight)) << name << " " << scale;
         }
         EXPECT_LE(table.axis().most, 50) << name << " " << scale;
       }

@@ -188,7 +188,7 @@ class Resampler {
     std::array<const Ti*, kMostResampleRows> all;
     for (int64_t r = 0; r < N; ++r) all[static_cast<size_t>(r)] = from[std::min(r, planes - 1)];
     F* made = scratch_ + plan_.transposed;
-    F* next = made + plan_.stage;
+    F* next = made + plan_.half;
     PlanesToColumns<F>(all.data(), extents[0] * extents[1] * extents[2], made);
     for (size_t i = 0; i < 3; ++i) {
       const size_t axis = plan_.backward ? i : 2 - i;

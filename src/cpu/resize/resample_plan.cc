@@ -2,7 +2,6 @@
 #include "cpu/resize/resample_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -96,6 +95,7 @@ void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   w.from *= channels;
   w.to *= channels;
   plan->inner = plan->input_w = plan->output_w = 1;
+  plan->pairs = false;
 }
 
 // Whether each destination is the sum of two.
@@ -143,11 +143,13 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
+  // Where rows are used more than once, 16 bits are widened once for all.
+  const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
+  plan->pairs = plan->inner > 1 && !p.backward && !plan->pack_output &&
+                (wide || p.h.to <= p.h.from) && HasPairs(plan->h) && HasPairs(plan->w);
   // Of reductions a vector of elements needs more sources than a lookup has.
-  const bool pairs = !p.backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(plan->w) &&
-                     2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from &&
-                     base::DTypeSize(p.dtype) == sizeof(F);
-  if (plan->inner > 1 && p.c < 2 * plan->lanes && !pairs) Flatten(p.c, plan);
+  const bool keep = plan->pairs && wide && 2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from;
+  if (plan->inner > 1 && p.c < 2 * plan->lanes && !keep) Flatten(p.c, plan);
 }
 
 // Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
@@ -358,14 +360,8 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (most > kMostPlane) return false;
   plan->path = Path::kPlanes;
   plan->batch = target.block;
-  plan->stage = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
+  plan->half = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
   return true;
-}
-
-template <class F>
-bool AreFinite(const ResampleTaps<F>& taps) {
-  return taps.identity || std::all_of(taps.weight, taps.weight + taps.start[taps.to],
-                                      [](F weight) { return std::isfinite(weight); });
 }
 
 // Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
@@ -378,15 +374,14 @@ bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan
   // The other paths read no rows of which nothing is used.
   const int64_t used = plan.backward || plan.h.identity
                            ? plan.h.from
-                           : static_cast<int64_t>(RingOf(plan.h).used.size());
+                           : static_cast<int64_t>(plan.h_ring.used.size());
   if (most <= N) return 6 * used >= plan.h.from;
   return 2 * least <= N && (plan.backward || (least == plan.w.to && 2 * used >= plan.h.from));
 }
 
 // The fastest path, or `path` if it is not "" and serves the table.
 template <class F>
-bool ChoosePath(const ResampleTarget& target, int64_t element_size, std::string_view path,
-                ResampleKernelPlan<F>* plan) {
+bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKernelPlan<F>* plan) {
   const auto may_be = [path](Path which) { return path.empty() || path == NameOf(which); };
   const ResampleTaps<F>& w = plan->w;
   plan->batch = 4;
@@ -398,9 +393,6 @@ bool ChoosePath(const ResampleTarget& target, int64_t element_size, std::string_
   if (plan->inner > 1) {
     plan->path = Path::kPixels;
     plan->batch = 1;
-    // Where rows are used more than once, 16 bits are widened once for all.
-    plan->pairs = !plan->backward && !plan->pack_output && HasPairs(plan->h) && HasPairs(w) &&
-                  (element_size == sizeof(F) || plan->h.to <= plan->h.from);
     return may_be(Path::kPixels);
   }
   if (may_be(Path::kPhases) && FindPhases(plan)) {
@@ -527,14 +519,18 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   };
   ChooseShortRows(target, plan);
   book(2 * target.lanes);  // windows may begin before a row
-  if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->stage);
+  if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->half);
   if (plan->path == Path::kColumns) plan->transposed = book(plan->columns * target.block);
   if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
-  plan->converted =
-      book((plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch) * plan->row);
+  // Rows of W that are neither summed nor packed stay in the input: they may be the whole tensor.
+  const bool straight = plan->w.identity && !plan->pack_input;
+  if (!straight) {
+    const int64_t rows = plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch;
+    plan->converted = book(rows * plan->row);
+  }
   if (plan->pack_output || plan->staged || plan->lines)
     plan->results = book(plan->batch * plan->row);
-  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity) {
+  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity && !straight && !plan->pairs) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
     plan->h_slots = PowerOfTwo(kept + plan->batch);
@@ -583,10 +579,10 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   mine->h = ResampleTaps<F>(p.h);
   mine->w = ResampleTaps<F>(p.w);
   SetLayout(p, mine);
-  if (!ChoosePath(target, element_size, path, mine)) return std::nullopt;
-  mine->clears = p.backward && !mine->pack_output && AreFinite(mine->h) && AreFinite(mine->w);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
+  if (!ChoosePath(target, path, mine)) return std::nullopt;
+  mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
            static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(element_size);

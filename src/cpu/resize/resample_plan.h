@@ -2,9 +2,9 @@
 // target is described by its vector lengths.
 //
 // An outer axis (D, H) adds up whole rows, each with one weight. W is done by one of the paths
-// below. Forward makes rows by W in a ring and adds them up along H; backward adds up rows of
-// gradOutput along H and takes the sums through W; volumes do the same with strips of rows of a
-// slice, along D.
+// below; kPlanes does all axes. Forward makes rows by W in a ring and adds them up along H;
+// backward adds up rows of gradOutput along H and takes the sums through W; volumes do the same
+// with strips of rows of a slice, along D.
 #ifndef PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
 #define PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
 
@@ -186,8 +186,8 @@ struct ResampleKernelPlan {
   int64_t slice = 0;       // between strips of slices
   int64_t converted = 0;   // `batch` rows: sources as F, or sums on their way into W
   int64_t results = 0;     // `batch` rows of destinations on their way
-  int64_t transposed = 0;  // a ring of columns; of kPlanes two parts, each `stage` elements
-  int64_t stage = 0;
+  int64_t transposed = 0;  // a ring of columns; of kPlanes two halves of `half` elements
+  int64_t half = 0;
   int64_t ring = 0;
   int64_t slices = 0;
   int64_t split = 0;     // phases

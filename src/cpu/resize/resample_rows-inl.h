@@ -231,7 +231,8 @@ HWY_INLINE void AddRows(const F* weight, const Ti* const* from, int64_t taps, To
 
 #if !HWY_HAVE_SCALABLE
 
-// Sums of rows that are so many times the same: destinations [h0, h1) of all.
+// The same sums for `times` blocks of rows that follow each other: destinations [h0, h1) of each
+// block.
 template <class F>
 struct ShortRows {
   const ResampleTaps<F>& taps;

@@ -267,15 +267,17 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
 template <class Row>
 HWY_INLINE void ForRows(const NearestForwardKernelPlan& plan, const NearestTile& box, int64_t most,
                         const Row& row) {
-  const int64_t* const sources = plan.source_row.data();
+  const int64_t* const sources = plan.source_row.empty() ? nullptr : plan.source_row.data();
+  const auto source = [sources](int64_t i)
+                          PORTACL_INLINE_LAMBDA { return sources == nullptr ? i : sources[i]; };
   int64_t depth = box.i0 / plan.rows;
   int64_t i = box.i0 % plan.rows;
   for (int64_t rows = box.i1 - box.i0; rows > 0;) {
     const int64_t end = std::min(i + std::min(rows, most), plan.rows);
     int64_t next = i + 1;
-    while (next < end && sources[next] == sources[i]) ++next;
+    while (next < end && source(next) == source(i)) ++next;
     row(plan.source_plane[static_cast<size_t>(depth)] * plan.from_depth +
-            sources[i] * plan.from_stride[2],
+            source(i) * plan.from_stride[2],
         depth * plan.to_depth + i * plan.to_stride[2], next - i);
     rows -= next - i;
     i = next;

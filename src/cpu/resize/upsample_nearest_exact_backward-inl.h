@@ -174,8 +174,8 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
 
 template <class T>
 void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
-  if (plan.joined > 0) return ScatterPlanes<T>(p, plan);
   const bool fresh = ArePagesMissing(p.grad_input, plan.dense_bytes);
+  if (plan.joined > 0) return ScatterPlanes<T>(p, plan, fresh);
   runtime::ParallelFor(plan.tiling.Boxes() * p.d.in, plan.tiling.grain,
                        [&](int64_t first, int64_t last) HWY_ATTR {
                          for (int64_t index = first; index < last; ++index) {

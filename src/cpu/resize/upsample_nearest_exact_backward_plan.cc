@@ -160,60 +160,65 @@ void CutTurnedTiles(const Params& p, int64_t element_size, int64_t row_bytes,
   t.grain = 1 + kNearestGrainBytes / (1 + row_bytes * t.rows / t.BoxesW());
 }
 
-std::vector<int64_t> ColumnsWithSources(const Params& p) {
-  std::vector<int64_t> columns;
-  for (int64_t j = 0; j < p.w.in; ++j) {
-    if (p.w.begin[j] < p.w.begin[j + 1]) columns.push_back(j);
+std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
+  std::vector<int64_t> destinations;
+  for (int64_t i = 0; i < axis.in; ++i) {
+    if (axis.begin[i] < axis.begin[i + 1]) destinations.push_back(i);
   }
-  return columns;
+  return destinations;
 }
 
-// Whether few destinations have a source, none has two, and rows or pixels are contiguous. What
+// Of single sources, whether few destinations have one, and rows or pixels are contiguous. What
 // the other paths do for a vector of destinations costs about as much as one source here.
 bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t channels,
                 int64_t lanes) {
-  const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
   const auto elements = [](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(d) * static_cast<double>(h) * static_cast<double>(w);
   };
   const bool contiguous = plan.path == Path::kPixels
                               ? plan.tiling.channels == channels && plan.to_stride[3] == channels
-                              : plan.from_stride[3] == 1;
-  return single(p.d) && single(p.h) && single(p.w) && contiguous && !plan.pack_from &&
-         !plan.pack_to && 2 * p.w.out <= p.w.in * (plan.path == Path::kPixels ? 2 : 1) &&
+                              : plan.from_stride[3] == 1 && plan.to_stride[3] == 1;
+  return contiguous && !plan.pack_from && !plan.pack_to &&
+         2 * p.w.out <= p.w.in * (plan.path == Path::kPixels ? 2 : 1) &&
          static_cast<double>(plan.path == Path::kPixels ? 2 : lanes) *
                  elements(p.d.out, p.h.out, p.w.out) <=
              elements(p.d.in, p.h.in, p.w.in);
 }
 
-// Small planes that follow each other on both sides, some of them as a row.
+// Of single sources: small planes that follow each other on both sides, some of them as a row of a
+// tile's size at most.
 void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
-                NearestBackwardKernelPlan& plan) {
+                int64_t element_size, NearestBackwardKernelPlan& plan) {
   constexpr int64_t kMost = 64;  // sources
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
-  const auto are_runs = [](const NearestSide& side, int64_t depth, int64_t by_depth,
-                           int64_t elements) {
-    return side.n == 1 && side.stride[3] == 1 && (side.h == 1 || side.stride[2] == side.w) &&
-           (depth == 1 || by_depth == side.h * side.w) && side.stride[1] == elements;
-  };
-  const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
-  if (2 * out > in || out > kMost || !single(p.d) || !single(p.h) || !single(p.w) ||
-      !are_runs(from, p.d.out, p.grad_output_depth_stride, out) ||
-      !are_runs(to, p.d.in, p.grad_input_depth_stride, in)) {
+  if (2 * out > in || !FollowEachOther(from, p.d.out, p.grad_output_depth_stride, out) ||
+      !FollowEachOther(to, p.d.in, p.grad_input_depth_stride, in)) {
     return;
   }
-  int64_t joined = std::min(kMost / out, to.c);
-  while (to.c % joined != 0) --joined;
-  const auto used = [](const ops::NearestAxis& axis, int64_t i) {
-    return axis.begin[i] < axis.begin[i + 1];
-  };
-  for (int64_t at = 0; at < joined * in; ++at) {
-    const int64_t row = at / p.w.in;
-    if (used(p.w, at % p.w.in) && used(p.h, row % p.h.in) && used(p.d, row / p.h.in % p.d.in)) {
-      plan.place.push_back(at);
+  plan.joined = std::min({kMost / out, kNearestTileBytes / (in * element_size), to.c});
+  if (plan.joined == 0) return;
+  const std::vector<int64_t> depths = DestinationsWithSources(p.d),
+                             rows = DestinationsWithSources(p.h),
+                             columns = DestinationsWithSources(p.w);
+  for (int64_t plane = 0; plane < plan.joined; ++plane) {
+    for (const int64_t d : depths) {
+      for (const int64_t h : rows) {
+        for (const int64_t w : columns) {
+          plan.place.push_back(((plane * p.d.in + d) * p.h.in + h) * p.w.in + w);
+        }
+      }
     }
   }
-  plan.joined = joined;
+}
+
+void ChooseScatter(const Params& p, const NearestSide& from, const NearestSide& to,
+                   int64_t element_size, int64_t lanes, NearestBackwardKernelPlan& plan) {
+  const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
+  if (!single(p.d) || !single(p.h) || !single(p.w)) return;
+  if (plan.path != Path::kPixels) JoinPlanes(p, from, to, element_size, plan);
+  if (plan.joined == 0 && MayScatter(p, plan, to.c, lanes)) {
+    plan.place = DestinationsWithSources(p.w);
+  }
 }
 
 const char* PathName(const NearestBackwardKernelPlan& plan) {
@@ -288,10 +293,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t 
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size) &&
                  (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
-  if (scatter && !pixels) JoinPlanes(p, from, to, *mine);
-  if (scatter && mine->joined == 0 && MayScatter(p, *mine, to.c, target.lanes)) {
-    mine->place = ColumnsWithSources(p);
-  }
+  if (scatter) ChooseScatter(p, from, to, element_size, target.lanes, *mine);
   if (merged) {
     mine->dense_bytes =
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);

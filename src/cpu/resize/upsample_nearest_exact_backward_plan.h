@@ -55,10 +55,9 @@ struct NearestBackwardKernelPlan {
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous; kPixels: its channels are not
   // Not empty: few destinations have a source, none has two. The destination column of each source
-  // column.
+  // column; where joined > 0, the destination of each source in a row of `joined` planes.
   std::vector<int64_t> place;
-  // ... or the place of each source of so many planes, which follow each other on both sides.
-  int64_t joined = 0;
+  int64_t joined = 0;  // planes that follow each other on both sides are taken so many at a time
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};  // gradOutput
   std::array<int64_t, 4> to_stride{};    // gradInput

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/machine/pages.h"
 #include "cpu/resize/upsample_nearest_exact_backward_plan.h"
 #include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
 #include "cpu/vector/highway.h"
@@ -60,13 +61,23 @@ HWY_INLINE void CopySums(const T* from, T* to, int64_t n) {
   StoreNarrowFirst(hn::Add(hn::Zero(d), LoadWideFirst(d, from + c, rest)), d, to + c, rest);
 }
 
+// n sources that follow each other, each to its place.
+template <class T>
+HWY_INLINE void ScatterRow(const T* from, const int64_t* place, int64_t n, T* to) {
+  constexpr int64_t kBlock = 64;
+  HWY_ALIGN BitsOf<T> bits[kBlock];
+  T* const sums = reinterpret_cast<T*>(bits);
+  for (int64_t x = 0; x < n; x += kBlock) {
+    const int64_t count = std::min(kBlock, n - x);
+    CopySums(from + x, sums, count);
+    for (int64_t i = 0; i < count; ++i) to[place[x + i]] = sums[i];
+  }
+}
+
 // `place`: the destination column of each source column. Rows, or pixels, are contiguous on both
 // sides.
 template <class T>
 HWY_NOINLINE void ScatterTile(const Params& p, const int64_t* place, const Tile<T>& t) {
-  constexpr int64_t kBlock = 64;
-  HWY_ALIGN BitsOf<T> bits[kBlock];
-  T* const sums = reinterpret_cast<T*>(bits);
   const int64_t channels = t.planes == 1 ? t.box.c1 - t.box.c0 : 1;
   const int64_t first = p.w.begin[t.box.j0], end = p.w.begin[t.box.j1];
   ClearTile(t);
@@ -74,36 +85,33 @@ HWY_NOINLINE void ScatterTile(const Params& p, const int64_t* place, const Tile<
     if (rows == 0) return;
     from -= t.first_column * t.from_column;
     to -= t.box.j0 * t.to_column;
-    if (channels > 1) {
-      for (int64_t x = first; x < end; ++x) {
-        CopySums(from + x * t.from_column, to + place[x] * t.to_column, channels);
-      }
-      return;
-    }
-    for (int64_t x = first; x < end; x += kBlock) {
-      const int64_t n = std::min(kBlock, end - x);
-      CopySums(from + x, sums, n);
-      for (int64_t i = 0; i < n; ++i) to[place[x + i]] = sums[i];
+    if (channels == 1) return ScatterRow(from + first, place + first, end - first, to);
+    for (int64_t x = first; x < end; ++x) {
+      CopySums(from + x * t.from_column, to + place[x] * t.to_column, channels);
     }
   });
 }
 
-// The same for small planes that follow each other, plan.joined of them at a time.
+// The same for small planes that follow each other, plan.joined of them at a time. `fresh`: pages
+// of gradInput are missing.
 template <class T>
-void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan) {
-  const auto sources = static_cast<int64_t>(plan.place.size());
-  const int64_t row = plan.joined * p.d.in * p.h.in * p.w.in;
+void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool fresh) {
+  const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
+  const int64_t planes = p.n * p.c, joined = plan.joined;
   const auto* const input = static_cast<const T*>(p.grad_output);
   auto* const output = static_cast<T*>(p.grad_input);
-  const int64_t grain = 1 + kNearestGrainBytes / (row * static_cast<int64_t>(sizeof(T)));
-  runtime::ParallelFor(p.n * p.c / plan.joined, grain, [&](int64_t first, int64_t last) HWY_ATTR {
-    HWY_ALIGN BitsOf<T> bits[64];
-    T* const sums = reinterpret_cast<T*>(bits);
+  const int64_t row_bytes = joined * in * static_cast<int64_t>(sizeof(T));
+  const int64_t provided = kNearestTileBytes / row_bytes;  // rows, at least one
+  const int64_t rows = (planes + joined - 1) / joined, grain = 1 + kNearestGrainBytes / row_bytes;
+  runtime::ParallelFor(rows, grain, [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t i = first; i < last; ++i) {
-      T* const to = output + i * row;
-      ClearElements(to, row);
-      CopySums(input + i * sources, sums, sources);
-      for (int64_t k = 0; k < sources; ++k) to[plan.place[static_cast<size_t>(k)]] = sums[k];
+      const int64_t plane = i * joined, n = std::min(joined, planes - plane);
+      T* const to = output + plane * in;
+      if (fresh && (i - first) % provided == 0) {
+        ProvidePages(to, output + std::min((i + provided) * joined, planes) * in);
+      }
+      ClearElements(to, n * in);
+      ScatterRow(input + plane * out, plan.place.data(), n * out, to);
     }
   });
 }

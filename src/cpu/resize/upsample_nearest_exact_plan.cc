@@ -1,7 +1,6 @@
 // Choice of path, index tables and tiles of nearest-exact forward.
 #include "cpu/resize/upsample_nearest_exact_plan.h"
 
-#include <numeric>
 #include <utility>
 
 #include "cpu/machine/caches.h"
@@ -75,14 +74,9 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
-  const auto are_runs = [](const NearestSide& side, int64_t depth, int64_t by_depth,
-                           int64_t elements) {
-    return side.n == 1 && side.stride[3] == 1 && side.stride[2] == side.w &&
-           side.stride[1] == elements && (depth == 1 || by_depth * depth == elements);
-  };
   if (p.w.out >= 2 * lanes || out > 64 * lanes ||
-      !are_runs(*from, p.d.in, p.input_depth_stride, in) ||
-      !are_runs(*to, p.d.out, p.output_depth_stride, out)) {
+      !FollowEachOther(*from, p.d.in, p.input_depth_stride, in) ||
+      !FollowEachOther(*to, p.d.out, p.output_depth_stride, out)) {
     return false;
   }
   const int64_t planes = to->c;
@@ -107,7 +101,10 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
     side->stride = {planes / joined * side->w, planes / joined * side->w, side->w, 1};
     side->c = 1;
   }
-  plan.joined = true;
+  plan.rows = planes / joined;
+  plan.pairs = false;
+  plan.source_plane = {0};
+  plan.source_row.clear();
   return true;
 }
 
@@ -154,23 +151,6 @@ bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestS
   return may(plan.path);
 }
 
-// Where the rows of results, and in them the columns, have their sources. `rows`: of joined planes.
-void FindSources(const Params& p, int64_t rows, NearestForwardKernelPlan& plan) {
-  plan.rows = plan.joined ? rows : p.h.out;
-  if (plan.joined) {
-    plan.source_plane = {0};
-    plan.source_row.resize(static_cast<size_t>(rows));
-    std::iota(plan.source_row.begin(), plan.source_row.end(), int64_t{0});
-    return;
-  }
-  plan.pairs = p.h.ratio > 1;
-  plan.source_plane = SourceTable(p.d);
-  plan.source_row = SourceTable(p.h);
-  if (plan.path == Path::kPixels || plan.path == Path::kElements) {
-    plan.source_column = SourceTable(p.w);
-  }
-}
-
 }  // namespace
 
 std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t element_size,
@@ -188,8 +168,15 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
 
   NearestForwardPlan plan;
   auto* const mine = &std::get<NearestForwardKernelPlan>(plan.way);
+  mine->rows = p.h.out;
+  mine->pairs = p.h.ratio > 1;
+  mine->source_plane = SourceTable(p.d);
+  mine->source_row = SourceTable(p.h);
   if (!ChoosePath(p, lanes, path, &from, &to, *mine)) return std::nullopt;
   plan.path = PathName(mine->path);
+  if (mine->path == Path::kPixels || mine->path == Path::kElements) {
+    mine->source_column = SourceTable(p.w);
+  }
   const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
   const bool flat = last && mine->path == Path::kPermute;
   const bool pixels = flat || mine->path == Path::kPixels;
@@ -204,7 +191,6 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   mine->to_stride = to.stride;
   mine->from_depth = p.input_depth_stride;
   mine->to_depth = p.output_depth_stride;
-  FindSources(p, to.h, *mine);
 
   const int64_t channels = pixels ? to.c : 1;  // inside a row
   const int64_t row_bytes = (to.w + from.w * from.h / to.h) * channels * element_size;

@@ -35,15 +35,14 @@ struct NearestForwardKernelPlan {
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};
   std::array<int64_t, 4> to_stride{};
-  // Small planes that follow each other are rows of a single plane: the permute path has them.
-  bool joined = false;
-  // Rows of all planes are numbered through: row r is row r % rows of plane r / rows.
+  // Rows of all planes are numbered through: row r is row r % rows of plane r / rows. Small planes
+  // that follow each other are rows of a single plane: the permute path has them.
   int64_t rows = 1;
   bool pairs = false;      // neighbouring rows have one source
   int64_t from_depth = 0;  // strides of planes
   int64_t to_depth = 0;
   std::vector<int64_t> source_plane;   // of each destination plane
-  std::vector<int64_t> source_row;     // of each destination row of a plane
+  std::vector<int64_t> source_row;     // ... row of a plane; empty: the row of the same number
   std::vector<int64_t> source_column;  // of each destination column; kPixels, kElements
 
   // The permute path works on rows of elements: columns, or columns times channels where pixels are

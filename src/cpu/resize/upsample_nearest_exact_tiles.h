@@ -51,6 +51,14 @@ inline void MergeImages(NearestSide& a, NearestSide& b) {
   }
 }
 
+// Whether a side's planes, of so many elements each, are runs of memory behind each other; of
+// volumes, `depth` slices `by_depth` apart.
+inline bool FollowEachOther(const NearestSide& side, int64_t depth, int64_t by_depth,
+                            int64_t elements) {
+  return side.n == 1 && side.stride[3] == 1 && side.stride[2] == side.w &&
+         side.stride[1] == elements && (depth == 1 || by_depth * depth == elements);
+}
+
 // ---- tiles --------------------------------------------------------------------------------------
 
 // A box of destination elements that one thread computes: channels [c0, c1) of image n, rows
