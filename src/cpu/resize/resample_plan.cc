@@ -596,6 +596,11 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                   (mine->path == Path::kLookup && element_size == sizeof(F));
     mine->staged = !mine->lines;
   }
+  // Rows of the ring go past the caches where pixels are whole lines, and are made once.
+  if (mine->stream && mine->d.identity && mine->h.to > mine->h.from &&
+      mine->inner * element_size % kLineBytes == 0) {
+    mine->pairs = false;
+  }
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
   // H and D as one axis, where they are.
   if (p.d.to == 1 || p.output_stride[2] == p.h.to * p.output_stride[3]) {
