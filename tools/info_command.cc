@@ -76,7 +76,7 @@ constexpr InfoLine kSettings[] = {
     {"impl", "PORTACL_IMPL", "kernels that are forced"},
     {"profile", "PORTACL_PROFILE", "what the aclnn API accepts"},
     {"edition", "PORTACL_EDITION", "whose pages the aclnn API follows"},
-    {"strict", "PORTACL_STRICT", "refuses what gets a warning else"}};
+    {"strict", "PORTACL_STRICT", "refuses what otherwise gets a warning"}};
 
 template <size_t kSize>
 std::string LinesOf(const Json& info, const InfoLine (&lines)[kSize]) {
@@ -127,8 +127,8 @@ std::string InfoText(const Json& info) {
   std::string text = LinesOf(info, kMachine) + "\n" + LinesOf(info, kSettings);
   if (!info.contains("operators")) return text;
   return text +
-         "\nOperators by the names that `portacl run` takes. Of the kernels above a list the\n"
-         "first that can do a call does it (in brackets: not on this CPU).\n" +
+         "\nOperators by the names that `portacl run` takes. Above each list are its\n"
+         "kernels: a call takes the first that can do it (in brackets: not on this CPU).\n" +
          OperatorsText(info["operators"]) + "\n" + AnyRankText() + "\n";
 }
 

@@ -53,7 +53,9 @@ def _output_extents(
     sizes = [output_size] * axes if is_number(output_size) else output_size
     spatial = extents("output_size", sizes, wanted)  # type: ignore[arg-type]
     if len(spatial) != axes:
-        raise ValueError(f"output_size is {list(spatial)}, but {axes} extents are needed")
+        raise ValueError(
+            f"output_size is {list(spatial)}, but the shape {list(shape)} has {axes} spatial axes"
+        )
     return spatial
 
 

@@ -95,7 +95,7 @@ class Report:
             return f"{line}; about {abs(self.saved):.2g} s of {self.seconds:.3g} s {word}"
         spent = sum(row.seconds for row in self.rows.values() if not row.reason)
         line += f"; they ran {spent:.2g} s of {self.seconds:.3g} s"
-        return line if self.sample else f"{line} (sample=10, --profile=10: PyTorch's as well)"
+        return line if self.sample else f"{line} (--profile=10, sample=10: times PyTorch's kernels too)"
 
     def table(self) -> str:
         """All rows, those that took longest first, and the closing line."""

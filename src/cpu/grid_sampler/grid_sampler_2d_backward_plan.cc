@@ -447,8 +447,8 @@ std::optional<Plan> PlanPacked(const Params& p, bool forced) {
   if (bytes >= kMostBytes) return std::nullopt;
   const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
   // Few points are not worth a copy of the image.
-  const bool pays = s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() &&
-                    HasPointsForCopies(s);
+  const bool pays =
+      s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() && HasPointsForCopies(s);
   if (!forced && !pays) return std::nullopt;
   g.image = WholeLines(bytes / int64_t{sizeof(float)});
   return Plan{
