@@ -277,20 +277,15 @@ def reality(records: list[dict[str, Any]], count: int) -> Iterator[str]:
         return
     rows = {r["name"]: r["threads"][count] for r in known}
     ratios = sorted(row["simulated"] / row["real"] for row in rows.values())
+    mean = statistics.geometric_mean(ratios)
     yield (
-        f"- predicted / real on {count} threads: geometric mean {statistics.geometric_mean(ratios):.2f}, "
-        f"nine tenths from {ratios[len(ratios) // 20]:.2f} to {ratios[-1 - len(ratios) // 20]:.2f}"
+        f"- predicted / real on {count} threads: geometric mean {mean:.2f}, nine tenths "
+        f"from {ratios[len(ratios) // 20]:.2f} to {ratios[-1 - len(ratios) // 20]:.2f}"
     )
-    ratios = sorted(row["real_torch"] / row["real"] for row in rows.values())
-    slower = [
-        f"{name} {row['real_torch'] / row['real']:.2f}"
-        for name, row in rows.items()
-        if row["real_torch"] < row["real"]
-    ]
-    yield (
-        f"  PyTorch / real: geometric mean {statistics.geometric_mean(ratios):.2f}; "
-        f"slower: {', '.join(slower) or 'none'}"
-    )
+    speeds = {name: row["real_torch"] / row["real"] for name, row in rows.items()}
+    mean = statistics.geometric_mean(speeds.values())
+    slower = [f"{name} {speed:.2f}" for name, speed in speeds.items() if speed < 1]
+    yield f"  PyTorch / real: geometric mean {mean:.2f}; slower: {', '.join(slower) or 'none'}"
     if long := [r for r in known if is_long(r)]:
         values = {r["name"]: efficiency(r, count, "real") for r in long}
         wanted = WANTED.get(count, 0)
