@@ -202,7 +202,7 @@ def test_refusals_say_what_is_wrong_while_tracing():
         (lambda: pj.grid_sampler_3d(image, grid), ValueError, "N, OD, OH, OW, 3"),
         (lambda: pj.grid_sampler_2d(image, grid, padding="wrap"), ValueError, "padding is 'wrap'"),
         (lambda: pj.upsample_nearest_exact(image), ValueError, "one of them is needed"),
-        (lambda: pj.upsample_nearest_exact(image, (4, 4, 4)), ValueError, "2 extents"),
+        (lambda: pj.upsample_nearest_exact(image, (4, 4, 4)), ValueError, "has 2 spatial axes"),
         (lambda: pj.upsample_nearest(image, (0, 8)), ValueError, "output has .* at least 1"),
         (lambda: pj.upsample_linear(image, scales=0.01), ValueError, "output has .* at least 1"),
         (lambda: pj.upsample_cubic_backward(image[:, :, :0], image.shape), ValueError, "grad_out"),

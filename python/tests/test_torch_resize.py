@@ -167,7 +167,7 @@ def test_errors_are_runtime_errors(way):
         aten.upsample_bilinear2d_backward(x, [5, 5], [1, 2, 8, 8], False)
     with pytest.raises(RuntimeError, match="output"):
         aten.upsample_bilinear2d(x, [0, 5], False)
-    with pytest.raises(RuntimeError, match="rank|2 extents|spatial"):
+    with pytest.raises(RuntimeError, match="rank|spatial"):
         aten.upsample_bilinear2d(torch.randn(1, 2, 4), [5, 5], False)
 
 
