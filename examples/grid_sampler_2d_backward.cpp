@@ -35,8 +35,13 @@ int main() {
   ACL_EXAMPLE_CHECK(
       aclnnGridSampler2DBackward(workspace.data(), workspace_size, executor, device.stream()));
   device.Synchronize();
-  example::Print("inputGrad", input_grad_data.Read(), 3);
-  example::Print("gridGrad (x, y of each point)", grid_grad_data.Read(), 2);
+  example::Print("input, 2 x 3", input_data.Read(), 3);
+  example::Print("grid (x, y of each point): the centre, between four pixels, outside",
+                 grid_data.Read(), 2);
+  example::Print("inputGrad: what each pixel receives from the points near it",
+                 input_grad_data.Read(), 3);
+  example::Print("gridGrad: how moving a point along x, y changes its sample",
+                 grid_grad_data.Read(), 2);
 
   aclDestroyBoolArray(output_mask);
   for (const aclTensor* tensor : {grad_output, input, grid, input_grad, grid_grad}) {

@@ -1,12 +1,15 @@
-"""Shows that portacl's gradients have the same bits for every number of threads.
+"""Shows in which ways of computing gradients PyTorch's and portacl's bits differ.
 
     python examples/reproducible_gradients.py
 
-A photograph is resampled by a swirl; the gradients are computed with 1, 2 and 3 threads by portacl
-and by PyTorch, in float32 and bfloat16, and compared with float64.
+A photograph is resampled by a swirl; the gradients of picture and points are computed on 1 and on
+3 threads, of a picture in another memory format, and with the instructions that every CPU has, in
+float32 and bfloat16. Printed are checksums of their bits, and their distances to float64.
 """
 
 import hashlib
+import multiprocessing
+import os
 
 import numpy as np
 import skimage.data
@@ -15,6 +18,17 @@ import torch.nn.functional as F  # noqa: N812
 
 import portacl
 import portacl.torch
+
+LIBRARIES = ("PyTorch", "portacl")
+DTYPES = ("float32", "bfloat16")
+# Number of threads, memory format.
+WAYS = {
+    "1 thread": (1, torch.contiguous_format),
+    "3 threads": (3, torch.contiguous_format),
+    "channels_last": (1, torch.channels_last),
+}
+# What makes both libraries do without AVX, NEON and SVE, in a process of its own.
+ANY_CPU = {"ATEN_CPU_CAPABILITY": "default", "PORTACL_IMPL": "ref"}
 
 
 def swirl(size):
@@ -36,29 +50,50 @@ def gradients(photograph, grid, dtype):
 
 def digest(tensors):
     data = b"".join(t.contiguous().view(torch.uint8).numpy().tobytes() for t in tensors)
-    return hashlib.sha256(data).hexdigest()[:12]
+    return hashlib.sha256(data).hexdigest()[:8]
 
 
-def main():
+def compute(ways):
+    """For each library and type: the checksum of every way, and the distances of the first."""
     photograph = torch.from_numpy(skimage.data.astronaut()).permute(2, 0, 1)[None].double() / 255
     # Small: in half precision PyTorch 2.15 writes outside its memory for images above 2^15 pixels.
     photograph = F.interpolate(photograph, (160, 160), mode="area")
-    for dtype in (torch.float32, torch.bfloat16):
+    results = {}
+    for name in DTYPES:
+        dtype = getattr(torch, name)
         grid = swirl(256).to(dtype).double()  # float64 starts from the same numbers
         image = photograph.to(dtype).double()
+        portacl.torch.disable()
         exact = gradients(image, grid, torch.float64)
-        for name, enabled in (("PyTorch", False), ("portacl", True)):
-            (portacl.torch.enable if enabled else portacl.torch.disable)()
-            digests = []
-            for threads in (1, 2, 3):
+        for library in LIBRARIES:
+            (portacl.torch.enable if library == "portacl" else portacl.torch.disable)()
+            found = []
+            for threads, memory_format in ways:
                 torch.set_num_threads(threads)
                 portacl.set_num_threads(threads)
-                found = gradients(image, grid, dtype)
-                digests.append(digest(found))
-            errors = [((a - b).norm() / b.norm()).item() for a, b in zip(found, exact)]
-            same = "same bits" if len(set(digests)) == 1 else "bits differ"
-            print(f"{name} {str(dtype)[6:]:9s} {' '.join(digests)}  {same}; ", end="")
-            print(f"error of input's gradient {errors[0]:.1e}, of grid's {errors[1]:.1e}")
+                found.append(gradients(image.contiguous(memory_format=memory_format), grid, dtype))
+            errors = [((a - b).norm() / b.norm()).item() for a, b in zip(found[0], exact)]
+            results[name, library] = [digest(tensors) for tensors in found], errors
+    return results
+
+
+def compute_on_any_cpu():
+    os.environ.update(ANY_CPU)  # a process that is spawned reads it before it loads the libraries
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(compute, ([WAYS["1 thread"]],))
+
+
+def main():
+    here = compute(WAYS.values())
+    elsewhere = compute_on_any_cpu()
+    print("checksums       ", *(f"{way:13s}" for way in WAYS), "no AVX, NEON")
+    for key, (digests, _) in here.items():
+        digests = digests + elsewhere[key][0]
+        words = "the same bits" if len(set(digests)) == 1 else f"{len(set(digests))} results"
+        print("{0:8s} {1}".format(*key), *(f"{text:13s}" for text in digests), words)
+    print("\ndistance to float64   picture's gradient   points' gradient")
+    for key, (_, errors) in here.items():
+        print("{0:8s} {1}      {2:<20.1e} {3:.1e}".format(*key, *errors))
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ std::string OperatorsText(const Json& operators) {
       table = tables.insert(table, {kernels, Table({kLeft, kLeft})});
       table->second.AddHeading({"kernels: " + kernels, "the vendor's name"});
     }
-    table->second.AddRow({name.name == name.alias ? "" : name.name, name.alias});
+    table->second.AddRow({name.name, name.alias});
   }
   std::string text;
   for (const auto& [kernels, table] : tables) text += "\n" + table.Text();

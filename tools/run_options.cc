@@ -414,10 +414,9 @@ RunTask BuildRun(const RunOptions& options) {
   std::vector<RunChoice> choices = FindRunChoices(options.op, false);
   if (choices.empty()) {
     const char* const operators = StandsFor(options.op);
-    throw BadInput(
-        operators == nullptr
-            ? golden::UnknownOperator(options.op, RunWords())
-            : fmt::format("{}: wanted the operator that it stands for, {}", options.op, operators));
+    throw BadInput(operators == nullptr ? golden::UnknownOperator(options.op, RunWords())
+                                        : fmt::format("{} stands for several operators: name {}",
+                                                      options.op, operators));
   }
   RefuseUnused(options, choices.front());
   const auto antialias = options.flags.find("antialias");

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <regex>
 
 #include "tools/cli_error.h"
 #include "tools/parse.h"
@@ -56,6 +57,20 @@ std::string UnexpectedText(const CLI::App& app) {
   return fmt::format("unknown option '{}'", word) + OptionSuggestion(*command, word) + help;
 }
 
+// CLI11's words about an option that has no value, or that stands twice, in this program's words.
+std::string Reworded(const std::string& message) {
+  static const std::regex kTwice("(.*): At Most 1 required but received ([0-9]+)");
+  static const std::regex kNoValue("(.*): 1 required (.*) missing");
+  std::smatch match;
+  if (std::regex_match(message, match, kTwice)) {
+    return fmt::format("{}: wanted once, but it stands {} times", match.str(1), match.str(2));
+  }
+  if (std::regex_match(message, match, kNoValue)) {
+    return fmt::format("{}: wanted {}, but nothing follows", match.str(1), match.str(2));
+  }
+  return message;
+}
+
 }  // namespace
 
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
@@ -70,7 +85,8 @@ void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments
   throw BadInput(fmt::format("{}; there are {}help", problem, names));
 }
 
-std::string ParseErrorText(const CLI::App& app, const std::string& message) {
+std::string ParseErrorText(const CLI::App& app, const std::string& cli11_message) {
+  const std::string message = Reworded(cli11_message);
   std::string unexpected = UnexpectedText(app);
   if (!unexpected.empty()) return unexpected;
   if (app.get_subcommands().empty()) return message + " (portacl help lists what there is)";

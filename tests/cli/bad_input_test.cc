@@ -45,8 +45,9 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run", "nearest"}, {}, "; did you mean UpsampleNearest, upsample_nearest or ");
   Expect({"run", "gridsampler2dgrad"}, {}, "; did you mean GridSampler2DGrad?");
   Expect({"run", "GridSample"}, {},
-         "GridSample: wanted the operator that it stands for, GridSampler2D or GridSampler3D");
-  Expect({"run", "aclnnResize"}, {}, "stands for, upsample_linear or upsample_nearest");
+         "GridSample stands for several operators: name GridSampler2D or GridSampler3D");
+  Expect({"run", "aclnnResize"}, {},
+         "stands for several operators: name upsample_linear or upsample_nearest");
   Expect({"info", "--frobnicate"}, {}, "unknown option '--frobnicate' (portacl help info");
   Expect({"--verison"}, {}, "unknown option '--verison'; did you mean --version?");
   Expect({"--verison", "info"}, {}, "unknown option '--verison'; did you mean --version?");
@@ -61,7 +62,10 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"cases", "generate", "smoke", "--count", "0"}, {}, "cases: --count: Value 0 not in");
   Expect({"cases", "generate", "models", "--operator", "affine_grid"}, {},
          "cases generate models: there is none of --operator affine_grid");
-  ExpectUpsample({"--grad-output"}, "--grad-output");
+  ExpectUpsample({"--grad-output"},
+                 "--grad-output: wanted FILE|ones|random:SEED, but nothing follows");
+  ExpectUpsample({"--size", "1,1", "--size", "2,2"},
+                 "--size: wanted once, but it stands 2 times (portacl help run");
 }
 
 TEST_F(BadInputTest, FilesThatCannotBeRead) {
