@@ -98,7 +98,7 @@ def draw(path, left, right, result, losses, found, truth):
     def difference(a, b):
         return (a - b).abs().mean(1)[0].numpy()
 
-    figure, axes = plt.subplots(2, 4, figsize=(17, 6.6), layout="constrained")
+    figure, axes = plt.subplots(2, 4, figsize=(17, 6.3), layout="constrained")
     gray = dict(cmap="gray_r", vmin=0, vmax=0.35)
     colours = dict(cmap="viridis", vmin=0, vmax=float(np.nanpercentile(truth, 99)))
     before, after = difference(left, right), difference(left, result)
@@ -109,13 +109,17 @@ def draw(path, left, right, result, losses, found, truth):
     show(axes[1, 3], after, f"difference after: mean {after.mean():.3f}", **gray)
     show(axes[1, 1], truth, "true disparity (white: unknown), pixels", **colours)
     show(axes[1, 2], found, "disparity found, pixels", **colours)
-    figure.colorbar(axes[1, 2].images[0], ax=axes[1, 2], shrink=0.8)
-    axes[1, 0].plot(losses, color="tab:blue", linewidth=1.2)
-    for end in np.cumsum(STEPS)[:-1]:
-        axes[1, 0].axvline(end, color="0.8", linewidth=0.8)
-    axes[1, 0].set(xlabel="step (lines: next finer level)", ylim=(0, None))
-    axes[1, 0].set_title("mean difference of the level", fontsize=11, loc="left")
-    axes[1, 0].spines[["top", "right"]].set_visible(False)
+    bar = axes[1, 2].inset_axes([1.02, 0, 0.03, 1])  # beside the picture, which keeps its size
+    figure.colorbar(axes[1, 2].images[0], cax=bar)
+    curve = axes[1, 0]
+    ends = np.cumsum(STEPS)
+    for factor, start, end in zip(LEVELS, ends - STEPS, ends):
+        curve.plot(range(start, end), losses[start:end], color="tab:blue", linewidth=1.2)
+        curve.text((start + end) / 2, 0.002, f"1/{factor}", ha="center", color="0.4")
+    curve.set(xlabel="step (1/32 to 1/2: size of the level)", ylim=(0, None), xlim=(0, ends[-1]))
+    curve.set_title("mean difference of the level", fontsize=11, loc="left")
+    curve.set_box_aspect(truth.shape[0] / truth.shape[1])
+    curve.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=90)
 
 
