@@ -1,8 +1,9 @@
-"""Suite `resize`: F.interpolate's operators and gradients, with and without portacl's kernels.
+"""Suite `resize`: F.interpolate's and F.affine_grid's operators, with and without portacl's kernels.
 
 Shapes of networks that resize, `resizing` in shapes.json: decoders, segmentation heads, feature
 pyramids, position tables of vision transformers, super-resolution, diffusion, brains, audio; odd
-sizes beside powers of two.
+sizes beside powers of two. Affine grids: spatial transformers, augmentation, warps of pictures,
+registration.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Case:
     """One shape: (N, C, extents...) -> extents."""
 
     name: str
-    mode: str  # as F.interpolate's: linear stands for bilinear and trilinear too
+    mode: str  # as F.interpolate's: linear stands for bilinear and trilinear too; or affine_grid
     input: tuple[int, ...]
     output: tuple[int, ...]
     dtype: torch.dtype = torch.float32
@@ -41,6 +42,8 @@ class Case:
     @property
     def group(self) -> str:
         """The line of the summary."""
+        if self.mode == "affine_grid":
+            return "affine grid"
         if self.channels_last:
             return "channels_last"
         if self.dtype != torch.float32:
@@ -57,8 +60,19 @@ class Case:
 DTYPES = {"FLOAT": torch.float32, "FLOAT16": torch.float16, "BF16": torch.bfloat16}
 
 
+# Affine maps (N, 2, 3) or (N, 3, 4) -> extents of their grids.
+AFFINE = [
+    Case("transformer_digits", "affine_grid", (1024, 2, 3), (28, 28)),
+    Case("augmentation", "affine_grid", (64, 2, 3), (224, 224)),
+    Case("augmentation_bf16", "affine_grid", (64, 2, 3), (224, 224), torch.bfloat16),
+    Case("photograph", "affine_grid", (1, 2, 3), (1080, 1920), align_corners=True),
+    Case("odd_affine", "affine_grid", (5, 2, 3), (97, 131)),
+    Case("brain_affine", "affine_grid", (2, 3, 4), (96, 112, 96)),
+]
+
+
 def _cases() -> list[Case]:
-    cases = []
+    cases = list(AFFINE)
     for row in json.loads(SHAPES_FILE.read_text())["resizing"]:
         fields = row | {key: tuple(row[key]) for key in ("input", "output")}
         fields["dtype"] = DTYPES[row["dtype"]]
@@ -80,6 +94,15 @@ def load(pattern: str | None) -> list[Case]:
 def calls(case: Case) -> dict[str, Call]:
     """PyTorch's operators of both directions, as F.interpolate and autograd call them."""
     generator = torch.Generator().manual_seed(0)
+    if case.mode == "affine_grid":
+        maps, axes = case.input[0], case.input[1]
+        theta = torch.rand(case.input, generator=generator).to(case.dtype)
+        grid_grad = torch.rand((maps, *case.output, axes), generator=generator).to(case.dtype)
+        of_grid = ((maps, 1, *case.output), case.align_corners)
+        return {
+            "forward": lambda: aten.affine_grid_generator(theta, *of_grid),
+            "backward": lambda: aten.affine_grid_generator_backward(grid_grad, *of_grid),
+        }
 
     def tensor(extents: tuple[int, ...]) -> torch.Tensor:
         made = torch.rand((*case.input[:2], *extents), generator=generator).to(case.dtype)

@@ -252,6 +252,46 @@ def test_derivatives_of_affine_grid():
             assert torch.autograd.gradgradcheck(stock, theta)
 
 
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("size", [(2, 3, 5, 37), (2, 3, 3, 4, 19)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradient_of_affine_grid_is_portacls(way, dtype, size, forward):
+    axes = len(size) - 2
+    theta = torch.randn(size[0], axes, axes + 1).to(dtype).requires_grad_()
+    weights = torch.randn(size[0], *size[2:], axes).to(dtype)
+
+    def gradient(make):
+        return torch.autograd.grad(make(theta, size, align_corners=False), theta, weights)[0]
+
+    want = gradient(pt.affine_grid)
+    stock = gradient(F.affine_grid)
+    assert dtype == torch.float64 or not torch.equal(stock, want)  # else nothing is seen below
+    with pt.accelerated(forward=forward):
+        assert torch.equal(gradient(F.affine_grid), want)
+    assert torch.equal(gradient(F.affine_grid), stock)
+
+
+def test_higher_derivatives_of_affine_grid_with_its_gradient_replaced(way):
+    size = (2, 3, 5, 7)
+    theta = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
+    loss = lambda t: F.affine_grid(t, size, align_corners=False).sin().sum()  # noqa: E731
+    want = (
+        torch.func.grad(loss)(theta),
+        torch.func.hessian(loss)(theta),
+        torch.func.vmap(torch.func.grad(loss))(torch.stack([theta, 2 * theta])),
+    )
+    with pt.accelerated():
+        assert torch.autograd.gradgradcheck(loss, theta)
+        got = (
+            torch.func.grad(loss)(theta),
+            torch.func.hessian(loss)(theta),
+            torch.func.vmap(torch.func.grad(loss))(torch.stack([theta, 2 * theta])),
+        )
+        with torch.inference_mode():  # autograd, before which it is replaced, is not there
+            aten.affine_grid_generator_backward(torch.ones(2, 5, 7, 2), size, False)
+    torch.testing.assert_close(got, want)
+
+
 def test_affine_grid_refusals():
     with pytest.raises(ValueError, match="must be"):
         pt.affine_grid(torch.ones(1, 2, 4), (1, 1, 4, 4))

@@ -9,6 +9,7 @@
 #include "base/fork.h"
 #include "cuda/kernels.h"
 #if !defined(PORTACL_SCALAR_ONLY)
+#include "cpu/affine_grid/affine_grid.h"
 #include "cpu/grid_sampler/grid_sampler.h"
 #include "cpu/resize/resample.h"
 #include "cpu/resize/upsample_nearest_exact.h"
@@ -73,12 +74,20 @@ PORTACL_KERNEL_LIST(Resample)
 PORTACL_KERNEL_LIST(UpsampleNearestExact)
 PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
 
-// Of the reference alone, by the list.
-#define PORTACL_REFERENCE(Params)                                                                  \
-  template <>                                                                                      \
-  const KernelList<Params>& KernelsFor<Params>() {                                                 \
-    static constinit base::Immortal<const KernelList<Params>> list;                                \
-    return list.Get([] { return List(std::span<const base::Kernel<Params>>(), ref::k##Params); }); \
+// Those of the list's PORTACL_REFERENCE: before ref::kParams come Vectorised<Params>().
+template <class Params>
+std::span<const base::Kernel<Params>> Vectorised() {
+  return {};
+}
+template <>
+std::span<const base::Kernel<AffineGridParams>> Vectorised<AffineGridParams>() {
+  return PORTACL_VECTORISED(AffineGrid);
+}
+#define PORTACL_REFERENCE(Params)                                               \
+  template <>                                                                   \
+  const KernelList<Params>& KernelsFor<Params>() {                              \
+    static constinit base::Immortal<const KernelList<Params>> list;             \
+    return list.Get([] { return List(Vectorised<Params>(), ref::k##Params); }); \
   }
 #include "ops/operator_list.inc"
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 import torch
+from torch._C._functorch import peek_interpreter_stack
 
 from .. import _core
 from .._numbers import flag
@@ -89,7 +90,8 @@ class _Replacement:
                     names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
                     native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
-                    library.impl(name, _raises_as_pytorch(self.kernels[name]), key)
+                    place = f"Autograd{key}" if name in TAKEN_APART else key
+                    library.impl(name, _raises_as_pytorch(self.kernels[name]), place)
         except BaseException:
             library._destroy()
             raise
@@ -204,6 +206,20 @@ def _affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) 
     return _kernels.affine_grid(theta, size, align_corners)
 
 
+TAKEN_APART = {"affine_grid_generator_backward"}
+"""Operators that PyTorch has no kernel of: it computes them by others, which autograd sees."""
+
+
+def _affine_grid_backward(
+    grad: torch.Tensor, size: Sequence[int], align_corners: bool
+) -> torch.Tensor:
+    transformed = peek_interpreter_stack() is not None  # torch.func takes derivatives of its own
+    if transformed or not (_backward.in_place and grad.is_floating_point()):
+        stock = torch.ops.aten.affine_grid_generator_backward.default
+        return stock.decompose(grad, size, align_corners)
+    return torch.ops.portacl.affine_grid_backward(grad, size, align_corners)
+
+
 _backward.kernels = {
     **{
         f"grid_sampler_{axes}d_backward": functools.partial(_grid_sampler_backward, axes)
@@ -213,6 +229,7 @@ _backward.kernels = {
         f"{name}_backward": functools.partial(_resize_backward, how)
         for name, how in _RESIZES.items()
     },
+    "affine_grid_generator_backward": _affine_grid_backward,
 }
 _forward.kernels = {
     **{f"grid_sampler_{axes}d": _kernels.GRID_SAMPLERS[axes] for axes in (2, 3)},
@@ -230,9 +247,9 @@ def _cudnn_forward(input: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
     return _kernels.GRID_SAMPLERS[2](input, grid, 0, 0, True)
 
 
-_REPLACEMENTS["cuda"][0].kernels = _backward.kernels | {
-    "cudnn_grid_sampler_backward": _cudnn_backward
-}
+_REPLACEMENTS["cuda"][0].kernels = {
+    name: kernel for name, kernel in _backward.kernels.items() if name not in TAKEN_APART
+} | {"cudnn_grid_sampler_backward": _cudnn_backward}
 _REPLACEMENTS["cuda"][1].kernels = _forward.kernels | {"cudnn_grid_sampler": _cudnn_forward}
 
 
@@ -290,8 +307,8 @@ def _check_gpu(device: str) -> None:
 def enable(forward: bool = False, device: str = "cpu") -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
-    Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample`` and of
-    every mode of ``interpolate`` (nearest, nearest-exact, linear, bilinear, trilinear, bicubic,
+    Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
+    ``affine_grid`` (on the CPU) and every mode of ``interpolate`` (nearest, nearest-exact, linear, bilinear, trilinear, bicubic,
     with and without ``antialias``). Results have the same shapes, dtypes and memory formats; those
     of nearest and nearest-exact have the same bits. Antialiased gradients in float16 and bfloat16,
     which PyTorch lacks, are there. On the CPU they run on PyTorch's threads (``threads()``).

@@ -229,6 +229,8 @@ def _watch() -> None:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Warning only once for all operators")
             for name, is_forward in _override.replaced_names():
+                if name in _override.TAKEN_APART:  # portacl's own operator is watched below
+                    continue
                 for device in ("CPU", *(key for key, is_there in _DEVICES.items() if is_there())):
                     try:
                         kernel = torch.library.get_kernel(f"aten::{name}", device)

@@ -14,6 +14,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -33,24 +34,21 @@ namespace {
 template <size_t kRows, class F, class Ti, class To>
 HWY_INLINE void AddElementsOf(const ResampleKernelPlan<F>& plan, const Ti* const* from,
                               To* const* to, int64_t first, int64_t end) {
-  const hn::CappedTag<F, 1> d;
   const ResampleTaps<F>& w = plan.w;
   const Ti* s[kRows];
   for (size_t r = 0; r < kRows; ++r) s[r] = from[r];
   for (int64_t o = first; o < end; ++o) {
     const int64_t start = w.start[o], last = w.start[o + 1];
-    const auto zero = hn::Set(d, start < last ? plan.init : F{0});
-    hn::Vec<decltype(d)> acc[kRows];
-    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = zero; });
+    F acc[kRows];
+    for (F& sum : acc) sum = start < last ? plan.init : F{0};
     for (int64_t k = start; k < last; ++k) {
-      const auto weight = hn::Set(d, w.weight[k]);
+      const F weight = w.weight[k];
       const int64_t source = w.source[k];
-      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
-        acc[r] = hn::MulAdd(weight, hn::Set(d, base::Widen(s[r][source])), acc[r]);
+      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {  // an instruction here, not a call
+        acc[r] = std::fma(weight, base::Widen(s[r][source]), acc[r]);
       });
     }
-    Unroll<kRows>([&](auto r)
-                      PORTACL_INLINE_LAMBDA { to[r][o] = base::Narrow<To>(hn::GetLane(acc[r])); });
+    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { to[r][o] = base::Narrow<To>(acc[r]); });
   }
 }
 

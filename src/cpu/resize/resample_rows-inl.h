@@ -87,26 +87,25 @@ HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int
   const ComputeTag<F> d;
   const Ahead ahead = {.from = wanted.from, .stride = wanted.stride, .rows = wanted.rows};
   const auto first = hn::Set(d, init);
-  hn::Vec<decltype(d)> w[kTaps];
+  F w[kTaps];  // not vectors: there are no arrays of scalable ones
   const Ti* s[kTaps];
-  Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA {
-    w[k] = hn::Set(d, weight[k]);
-    s[k] = from[k];
-  });
+  std::copy_n(weight, kTaps, w);
+  std::copy_n(from, kTaps, s);
   const auto sum = [&](const auto& load) PORTACL_INLINE_LAMBDA {
     auto acc = first;
-    Unroll<kTaps>([&](auto k) PORTACL_INLINE_LAMBDA { acc = hn::MulAdd(w[k], load(s[k]), acc); });
+    Unroll<kTaps>(
+        [&](auto k) PORTACL_INLINE_LAMBDA { acc = hn::MulAdd(hn::Set(d, w[k]), load(s[k]), acc); });
     return acc;
   };
   StoreRow(
       d, to, n, stream,
       [&](int64_t x) PORTACL_INLINE_LAMBDA {
         ahead.Fetch(x * static_cast<int64_t>(sizeof(Ti)));
-        return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA { return LoadWide(d, s + x); });
+        return sum([&](const Ti* row) PORTACL_INLINE_LAMBDA { return LoadWide(d, row + x); });
       },
       [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
-        return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA {
-          return LoadWideFirst(d, s + x, static_cast<size_t>(count));
+        return sum([&](const Ti* row) PORTACL_INLINE_LAMBDA {
+          return LoadWideFirst(d, row + x, static_cast<size_t>(count));
         });
       },
       kTaps == 2 && sizeof(To) == sizeof(F));
@@ -153,7 +152,7 @@ HWY_NOINLINE void AddPixelRows(const ResampleTaps<F>& w, int64_t w0, int64_t w1,
     StoreRow(
         d, to + o * n, n, false,
         [&](int64_t x) PORTACL_INLINE_LAMBDA {
-          return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA { return LoadWide(d, s + x); });
+          return sum([&](const Ti* row) PORTACL_INLINE_LAMBDA { return LoadWide(d, row + x); });
         },
         [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
           return sum([&](const Ti* s) PORTACL_INLINE_LAMBDA {

@@ -391,7 +391,7 @@ HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
 // memset: at -O2 the compiler writes a fill of floats one by one.
 template <class F>
 void Clear(F* from, int64_t count) {
-  std::memset(from, 0, static_cast<size_t>(count) * sizeof(F));
+  std::memset(static_cast<void*>(from), 0, static_cast<size_t>(count) * sizeof(F));
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

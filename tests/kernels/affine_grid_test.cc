@@ -1,43 +1,69 @@
-// The reference kernels of the affine grid and of its gradient, through plans of the native checks.
+// The affine grid and its gradient: the reference against the definition, and the SIMD kernels
+// against the reference, byte for byte, on every instruction set of this machine. Through plans.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "ops/call.h"
 #include "ops/plan.h"
+#include "ops/select_kernel.h"
+#include "ops/settings.h"
 #include "support/api/compare.h"
+#include "support/end_of_memory.h"
+#include "support/kernel_test.h"
 #include "support/run_kernel.h"
 
 namespace portacl_test {
 namespace {
 
-portacl::base::TensorDesc DescOf(const Tensor& tensor) {
+portacl::base::TensorDesc DescOf(const Tensor& tensor, const void* first) {
   portacl::base::TensorDesc desc;
   desc.dtype = ToDType(tensor.element());
   const auto rank = static_cast<int>(tensor.shape().size());
   desc.shape = portacl::base::Dims(tensor.shape().data(), rank);
   desc.strides = portacl::base::Dims(tensor.strides().data(), rank);
   desc.has_storage = false;
-  desc.data = const_cast<void*>(tensor.first());
+  desc.data = const_cast<void*>(first);
   return desc;
 }
 
-void RunAffine(bool backward, bool align_corners, const Tensor& theta, const Tensor& grid) {
-  const auto theta_desc = DescOf(theta);
-  const auto grid_desc = DescOf(grid);
+std::shared_ptr<const portacl::ops::Plan> PlanAffine(const std::string& impl, bool backward,
+                                                     bool align_corners,
+                                                     const portacl::base::TensorDesc& theta,
+                                                     const portacl::base::TensorDesc& grid) {
   namespace signatures = portacl::ops::signatures;
   portacl::ops::Call call(
       backward ? signatures::portaclPlanAffineGridBackward : signatures::portaclPlanAffineGrid,
       portacl::ops::Surface::kNative, "test");
-  call.Add(backward ? &grid_desc : &theta_desc);
-  call.Add(backward ? &theta_desc : &grid_desc);
+  call.Add(backward ? &grid : &theta);
+  call.Add(backward ? &theta : &grid);
   call.Add(int64_t{align_corners});
   std::shared_ptr<const portacl::ops::Plan> plan;
+  portacl::ops::SetForcedImpl(impl);
   const auto status = portacl::ops::MakePlan(call, &plan);
-  ASSERT_TRUE(status.ok()) << status.message();
-  plan->Run(plan->ElementsAt(plan->PlannedStorages()), nullptr);
+  portacl::ops::SetForcedImpl("");
+  EXPECT_TRUE(status.ok()) << status.message();
+  return plan;
+}
+
+// In a workspace that ends where the process may not read.
+void RunPlan(const portacl::ops::Plan& plan) {
+  const Tensor bytes(Element::kDouble, {static_cast<int64_t>(plan.workspace_size() + 7) / 8});
+  const EndOfMemory workspace(bytes);
+  plan.Run(plan.ElementsAt(plan.PlannedStorages()),
+           workspace.begin() + workspace.size() - plan.workspace_size());
+}
+
+void RunAffine(bool backward, bool align_corners, const Tensor& theta, const Tensor& grid) {
+  const auto plan = PlanAffine("ref", backward, align_corners, DescOf(theta, theta.first()),
+                               DescOf(grid, grid.first()));
+  ASSERT_NE(plan, nullptr);
+  RunPlan(*plan);
 }
 
 // Where point i of n lies, by the definition in plain words.
@@ -175,6 +201,105 @@ TEST(RefAffineGridBits, RowsAreSummedInSixteenLanesThenInOrder) {
     }
     EXPECT_EQ(theta_grad.Get(3 * j + 2), static_cast<double>(sum));
   }
+}
+
+// ---- SIMD kernels ------------------------------------------------------------------------------
+
+// Uniform, and some of the values that arithmetic treats in its own way.
+void FillWithSome(Random& random, bool finite, Tensor* tensor) {
+  tensor->FillUniform(random, -1, 1);
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    if (random.Integer(0, 9) > 0) continue;
+    const double odd[] = {0.0, -0.0, 1e-40, -6e-8, INFINITY, -INFINITY, NAN};
+    tensor->Set(i, odd[random.Integer(0, finite ? 3 : 6)]);
+  }
+}
+
+struct AffineCase {
+  bool backward, align_corners;
+  Tensor theta, grid;
+};
+
+AffineCase RandomAffineCase(Random& random) {
+  const auto element = kElements[static_cast<size_t>(
+      random.Integer(0, static_cast<int64_t>(std::size(kElements)) - 1))];
+  const int64_t width = random.Integer(0, 3) > 0 ? random.Integer(1, 70) : random.Integer(70, 700);
+  Shape shape = {random.Integer(1, 3), random.Integer(1, 5), width, 2};
+  if (random.Coin()) shape = {random.Integer(1, 2), random.Integer(1, 4), shape[1], width, 3};
+  const bool backward = random.Coin();
+  const auto layout = [&](const auto& layouts) {
+    const auto last = static_cast<int64_t>(layouts.size()) - 1;
+    return random.Coin() ? Layout::kContiguous
+                         : layouts[static_cast<size_t>(random.Integer(0, last))];
+  };
+  const auto read = layout(kInputLayouts);
+  const auto written = layout(kOutputLayouts);
+  const bool finite = random.Coin();
+  AffineCase made{backward, random.Coin(),
+                  Tensor(element, ThetaOf(shape), backward ? written : read),
+                  Tensor(element, shape, backward ? read : written)};
+  FillWithSome(random, finite, backward ? &made.grid : &made.theta);
+  return made;
+}
+
+TEST(AffineGridKernels, EqualTheReferenceOnRandomCases) {
+  const uint64_t seed = FreshSeed();
+  Random random(seed);
+  SCOPED_TRACE(testing::Message() << "PORTACL_TEST_SEED=" << seed);
+  std::map<std::string, int> runs;
+  const int64_t count = ByRunLength(1500, 200);
+  for (int64_t i = 0; i < count; ++i) {
+    const AffineCase c = RandomAffineCase(random);
+    SCOPED_TRACE(testing::Message() << i << " " << ToString(c.grid.shape())
+                                    << NameOf(c.grid.element()) << (c.backward ? " gradient" : ""));
+    Tensor want = c.backward ? c.theta : c.grid;
+    RunAffine(c.backward, c.align_corners, c.backward ? want : c.theta, c.backward ? c.grid : want);
+    for (const std::string& impl : portacl::ops::AvailableImpls()) {
+      portacl::runtime::SetNumThreads(static_cast<int>(random.Integer(1, 3)));
+      Tensor got = c.backward ? c.theta : c.grid;
+      const Tensor& source = c.backward ? c.grid : c.theta;
+      const EndOfMemory from(source), to(got);
+      const auto first = [](const EndOfMemory& memory, const Tensor& tensor) {
+        return memory.begin() + tensor.offset() * static_cast<int64_t>(SizeOf(tensor.element()));
+      };
+      const auto read = DescOf(source, first(from, source));
+      const auto written = DescOf(got, first(to, got));
+      const auto plan = PlanAffine(impl, c.backward, c.align_corners, c.backward ? written : read,
+                                   c.backward ? read : written);
+      ASSERT_NE(plan, nullptr);
+      ++runs[plan->kernel()];
+      RunPlan(*plan);
+      std::memcpy(got.data(), to.begin(), to.size());
+      ASSERT_TRUE(SameAs(want, got)) << plan->kernel();
+    }
+  }
+  portacl::runtime::SetNumThreads(0);
+  for (const std::string& impl : portacl::ops::AvailableImpls()) {
+    EXPECT_GT(runs[impl], count / 2) << impl << " was tested too seldom";
+  }
+}
+
+// A gradient of few points and one of many, shared out or not.
+TEST(AffineGridKernels, DoNotDependOnThreads) {
+  Random random(44);
+  for (const Shape& shape :
+       {Shape{1, 300, 600, 2}, Shape{40, 30, 28, 2}, Shape{2, 20, 40, 60, 3}}) {
+    for (const bool backward : {false, true}) {
+      Tensor want_theta(Element::kFloat, ThetaOf(shape)), want_grid(Element::kFloat, shape);
+      (backward ? want_grid : want_theta).FillUniform(random, -1, 1);
+      for (const int threads : {1, 2, 3, 7}) {
+        portacl::runtime::SetNumThreads(threads);
+        Tensor theta = want_theta, grid = want_grid;
+        const auto plan = PlanAffine(threads == 1 ? "ref" : "", backward, false,
+                                     DescOf(theta, theta.first()), DescOf(grid, grid.first()));
+        ASSERT_NE(plan, nullptr);
+        RunPlan(*plan);
+        if (threads == 1) (backward ? want_theta : want_grid) = backward ? theta : grid;
+        EXPECT_TRUE(SameAs(backward ? want_theta : want_grid, backward ? theta : grid)) << threads;
+      }
+    }
+  }
+  portacl::runtime::SetNumThreads(0);
 }
 
 }  // namespace
