@@ -72,24 +72,24 @@ HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64
   }
 }
 
-// Destinations [w0, w1) of `rows` <= N rows; `from` has N pointers to whole rows. w0 is a multiple
-// of N. `ahead`: as many rows that are wanted soon, or null.
+// A tile's destinations of `rows` <= N rows; `from` has N pointers to whole rows. The tile begins
+// at a multiple of N. `ahead`: as many rows that are wanted soon, or null.
 template <class F, class Ti, class To, int64_t N = kTransposed<F>>
 HWY_NOINLINE void AddColumns(const ResampleKernelPlan<F>& plan, const Ti* const* from,
-                             To* const* to, int64_t rows, int64_t w0, int64_t w1,
+                             To* const* to, int64_t rows, const ResampleTile& tile,
                              const Ti* const* ahead, F* ring) {
   const BlockTag<F, 16> d;
   const ResampleTaps<F>& w = plan.w;
   const int32_t* const at = plan.columns_at.data();
-  int64_t have = plan.Sources(w, w0, std::min(w0 + N, w1))[0] / N * N;
-  for (int64_t o0 = w0; o0 < w1; o0 += N) {
+  int64_t have = tile.from / N * N;
+  for (int64_t o0 = tile.w0; o0 < tile.w1; o0 += N) {
     for (; have < plan.columns_end[static_cast<size_t>(o0 / N)]; have += N) {
       for (int64_t r = 0; ahead != nullptr && r < rows; ++r) {
         __builtin_prefetch(ahead[r] + have, 0, 2);
       }
       RowsToColumns<F>(from, have, w.from, ring + (have & (plan.columns - 1)) * N);
     }
-    const int64_t lanes = std::min(N, w1 - o0);
+    const int64_t lanes = std::min(N, tile.w1 - o0);
     const auto sum = [&](int64_t o) PORTACL_INLINE_LAMBDA {
       const int64_t end = w.start[o + 1];
       int64_t k = w.start[o];

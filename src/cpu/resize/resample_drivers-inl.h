@@ -163,7 +163,7 @@ class Resampler {
         for (int64_t r = 0; r < kTransposed<F>; ++r) {
           all[static_cast<size_t>(r)] = from[std::min(r, rows - 1)];
         }
-        return AddColumns<F>(plan_, all.data(), to, rows, columns_->w0, columns_->w1, ahead,
+        return AddColumns<F>(plan_, all.data(), to, rows, *columns_, ahead,
                              scratch_ + plan_.transposed);
       }
       case ResamplePath::kPhases:

@@ -165,11 +165,15 @@ int64_t RowStride(int64_t elements) {
 template <class F>
 bool MakeColumns(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const ResampleTaps<F>& w = plan->w;
-  int64_t span = 0;
+  // A block of a pixel's last channels has sources behind those of the next block: the ring still
+  // has these then.
+  int64_t span = 0, loaded = 0;
   for (int64_t o = 0; o < w.to; o += target.block) {
     const auto [first, end] = plan->Sources(w, o, std::min(o + target.block, w.to));
     plan->columns_end.push_back(end);
-    span = std::max(span, end - first);
+    if (first == end) continue;
+    loaded = std::max(loaded, end);
+    span = std::max(span, loaded - first);
   }
   if (span > kMostSpan) return false;
   plan->columns = PowerOfTwo(std::max(4 * target.block, span + 2 * target.block));
