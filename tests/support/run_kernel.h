@@ -3,6 +3,8 @@
 #define PORTACL_TESTS_SUPPORT_RUN_KERNEL_H_
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +41,42 @@ inline int64_t DepthOf(const Shape& values, int64_t missing) {
   return values.size() == 5 ? values[2] : missing;
 }
 
+// Memory of a call, aligned to 64 bytes, between pages that fault: one call's begins behind such a
+// page, the next one's ends before one. What is left of its pages must stay as it is.
+class GuardedWorkspace {
+ public:
+  explicit GuardedWorkspace(size_t size) : size_(size) {
+    static bool at_end = false;
+    at_end = !at_end;
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    inner_ = (size + page - 1) / page * page;
+    map_bytes_ = inner_ + 2 * page;
+    map_ = static_cast<std::byte*>(
+        mmap(nullptr, map_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pages_ = map_ + page;
+    EXPECT_EQ(mprotect(pages_, inner_, PROT_READ | PROT_WRITE), 0);
+    begin_ = pages_ + (at_end ? (inner_ - size) / 64 * 64 : 0);
+    std::memset(pages_, kGuard, inner_);
+  }
+  ~GuardedWorkspace() { munmap(map_, map_bytes_); }
+  GuardedWorkspace(const GuardedWorkspace&) = delete;
+  GuardedWorkspace& operator=(const GuardedWorkspace&) = delete;
+  std::byte* begin() const { return begin_; }
+  bool GuardsIntact() const {
+    const auto untouched = [](const std::byte* from, const std::byte* to) {
+      return std::all_of(from, to, [](std::byte value) { return value == std::byte{kGuard}; });
+    };
+    return untouched(pages_, begin_) && untouched(begin_ + size_, pages_ + inner_);
+  }
+
+ private:
+  static constexpr unsigned char kGuard = 0xA7;
+  size_t size_, inner_ = 0, map_bytes_ = 0;
+  std::byte* map_ = nullptr;
+  std::byte* pages_ = nullptr;
+  std::byte* begin_ = nullptr;
+};
+
 // By the path, or the kernel's own choice if it is "". False where that does not serve the
 // parameters.
 template <class Params>
@@ -46,18 +84,9 @@ template <class Params>
                              std::string_view path = "") {
   const auto plan = PlanPath(kernel, params, path);
   if (plan == nullptr) return false;
-  constexpr size_t kAlign = 64;
-  constexpr std::byte kGuard{0xA7};
-  const auto size = static_cast<size_t>(plan->workspace_size());
-  std::vector<std::byte> memory(size + 3 * kAlign, kGuard);
-  const auto start = reinterpret_cast<uintptr_t>(memory.data());
-  std::byte* workspace = memory.data() + (kAlign - start % kAlign) + kAlign;
-  plan->Run(params, workspace);
-  const auto untouched = [&](const std::byte* from, const std::byte* to) {
-    return std::all_of(from, to, [&](std::byte value) { return value == kGuard; });
-  };
-  EXPECT_TRUE(untouched(memory.data(), workspace) &&
-              untouched(workspace + size, memory.data() + memory.size()))
+  const GuardedWorkspace workspace(static_cast<size_t>(plan->workspace_size()));
+  plan->Run(params, workspace.begin());
+  EXPECT_TRUE(workspace.GuardsIntact())
       << kernel.name << ":" << plan->path() << " wrote outside its workspace";
   return true;
 }

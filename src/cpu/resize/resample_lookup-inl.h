@@ -44,6 +44,10 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   const auto start = hn::Set(d, init);
   const ResampleGroup& group = lookups.groups[static_cast<size_t>(g)];
+  if (group.most == 0) {  // it has no window: a tile need not have any source
+    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = hn::Zero(d); });
+    return;
+  }
   const F* weight = lookups.weight.data() + group.weight;
   const Index* index = lookups.index.data() + group.index;
   hn::Vec<D> window[kRows][kVectors];
