@@ -94,8 +94,9 @@ class ListedCall final : public GraphCall {
 
   template <class Element>
   void AddList(std::optional<std::vector<Element>> values, std::deque<std::vector<Element>>* kept) {
-    if (values) kept->push_back(*std::move(values));
-    call_.Add(values ? &kept->back() : static_cast<const std::vector<Element>*>(nullptr));
+    const std::vector<Element>* list = nullptr;
+    if (values) list = &kept->emplace_back(*std::move(values));
+    call_.Add(list);
   }
 
   // The position of a word among the parameter's.

@@ -122,7 +122,7 @@ extern "C" {
 #define PORTACL_READ(Kind, name, ...) reader.Add(name);
 
 #define PORTACL_NATIVE(function, Name, traits, ...)                                               \
-  static_assert(sizeof(&function) > 0);                                                           \
+  static_assert(std::is_function_v<decltype(function)>);                                          \
   int32_t function(PORTACL_FOR_EACH(PORTACL_DECLARE, __VA_ARGS__) portaclPlan** plan) {           \
     return MakeNativePlan(portacl::ops::signatures::function, plan, [&](ArgumentReader& reader) { \
       PORTACL_FOR_EACH(PORTACL_READ, __VA_ARGS__)                                                 \

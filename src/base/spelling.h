@@ -15,7 +15,7 @@ constexpr size_t kLongestWord = 63;
 // kLongestWord at most. Allocates nothing: a read of the environment may happen where memory is
 // short.
 inline size_t EditDistance(std::string_view from, std::string_view to) {
-  size_t rows[3][kLongestWord + 1];
+  size_t rows[3][kLongestWord + 1] = {};
   for (size_t j = 0; j <= to.size(); ++j) rows[0][j] = j;
   for (size_t i = 0; i < from.size(); ++i) {
     const size_t *before = rows[(i + 2) % 3], *above = rows[i % 3];

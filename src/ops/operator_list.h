@@ -107,12 +107,7 @@ class Words {
   constexpr size_t size() const { return size_; }
   constexpr const int32_t* begin() const { return values_.data(); }
   constexpr const int32_t* end() const { return values_.data() + size_; }
-  constexpr bool Has(int32_t value) const {
-    for (const int32_t listed : *this) {
-      if (listed == value) return true;
-    }
-    return false;
-  }
+  constexpr bool Has(int32_t value) const { return std::find(begin(), end(), value) != end(); }
 
  private:
   static constexpr int32_t ValueOf(std::string_view word) {

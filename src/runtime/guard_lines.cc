@@ -72,7 +72,7 @@ std::string Demangled(const char* name) {
   if (std::string_view(name).substr(0, 2) != "_Z") return name;
   int status = 0;
   char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  const std::string demangled = text != nullptr ? text : name;
+  std::string demangled = text != nullptr ? text : name;
   std::free(text);
   return demangled;
 }
@@ -125,7 +125,7 @@ void FindLineReader() {
   if (the_library.load() != nullptr) return;
   std::unique_ptr<const Library> loaded = Load();  // several threads may be here
   const Library* none = nullptr;
-  if (the_library.compare_exchange_strong(none, loaded.get())) loaded.release();
+  if (the_library.compare_exchange_strong(none, loaded.get())) static_cast<void>(loaded.release());
 }
 
 std::string DescribeLines(const GuardStack& stack) {

@@ -93,6 +93,7 @@ std::string DescribeLiveAllocations() {
     place.bytes += region.size;
   }
   std::vector<const Place*> largest_first;
+  largest_first.reserve(places.size());
   for (const auto& [calls, place] : places) largest_first.push_back(&place);
   std::stable_sort(largest_first.begin(), largest_first.end(),
                    [](const Place* a, const Place* b) { return a->bytes > b->bytes; });

@@ -75,7 +75,7 @@ Samples Upright(Samples samples, int orientation) {
   const bool flip_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   Samples seen = samples;
   if (swap) std::swap(seen.width, seen.height);
-  const auto size = static_cast<size_t>(samples.channels * (samples.deep ? 2 : 1));
+  const auto size = static_cast<size_t>(samples.channels) * (samples.deep ? 2 : 1);
   for (int y = 0; y < seen.height; ++y) {
     for (int x = 0; x < seen.width; ++x) {
       int column = swap ? y : x, row = swap ? x : y;

@@ -70,7 +70,7 @@ class AffineGrid {
           index /= extent;
           extent = grid_[axes_ - axis];
         }
-        const Wide place = k == axes_ ? Wide(1) : PlaceOf<Wide>(index % extent, extent, aligned_);
+        const Wide place = k == axes_ ? Wide{1} : PlaceOf<Wide>(index % extent, extent, aligned_);
         for (size_t j = 0; j < axes_; ++j) {
           const size_t row = static_cast<size_t>(p / points_) * axes_ + j;
           visit(static_cast<size_t>(p) * axes_ + j, row * (axes_ + 1) + k, place,
