@@ -59,11 +59,10 @@ void Borrowed::SynchronizeStreamOf(c10::Device device) {
   guard->synchronizeStream(guard->getStream(device));
 }
 
-c10::Device Borrowed::ChooseDevice() {
-  if (!device_) {
-    device_ = wanted_ && wanted_->has_index() ? *wanted_
-                                              : c10::impl::getDeviceGuardImpl(kNpu)->getDevice();
-  }
+c10::Device Borrowed::EnterDevice() {
+  const c10::Device current = c10::impl::getDeviceGuardImpl(kNpu)->getDevice();
+  if (!device_) device_ = wanted_ && wanted_->has_index() ? *wanted_ : current;
+  if (*device_ != current) on_.reset_device(*device_);
   return *device_;
 }
 
@@ -163,19 +162,7 @@ at::Tensor Borrowed::OnNpu(Storage storage, const at::Tensor& like) const {
   return result;
 }
 
-at::Tensor Borrowed::CopyOnNpu(const at::Tensor& t) const {
-  at::Tensor result = at::empty_strided(t.sizes(), t.strides(), t.options().device(*device_));
-  Synchronize();
-  const size_t bytes = BytesOf(t, 0);
-  if (bytes > 0) {
-    std::memcpy(HostAddress(result.mutable_data_ptr(), bytes), t.const_data_ptr(), bytes);
-  }
-  if (t.is_conj()) result._set_conj(true);
-  if (t.is_neg()) result._set_neg(true);
-  return result;
-}
-
-// The storage of the device for one that a CPU kernel made in lent memory.
+// The storage of the device for one that a CPU kernel made.
 Storage Borrowed::NpuStorage(const at::Tensor& t) {
   auto* const impl = t.storage().unsafeGetStorageImpl();
   auto& data = impl->_mutable_data_ptr_no_checks();
@@ -183,6 +170,9 @@ Storage Borrowed::NpuStorage(const at::Tensor& t) {
   c10::DataPtr ours;
   if (data.get() == nullptr) {
     ours = c10::GetAllocator(kNpu)->allocate(0);
+  } else if (!IsLent(data)) {
+    ours = c10::GetAllocator(kNpu)->allocate(bytes);
+    std::memcpy(HostAddress(ours.get(), bytes), data.get(), bytes);
   } else if (t.storage().use_count() == 1) {
     ours = TakeLent(data);
   } else {  // somebody else holds the storage as well: it lives on behind the new one
@@ -207,8 +197,6 @@ at::Tensor Borrowed::ToNpu(const at::Tensor& t) {
       return OnNpu(Storage(c10::intrusive_ptr<StorageImpl>::reclaim_copy(each.own)), t);
     }
   }
-  const auto& data = impl->_mutable_data_ptr_no_checks();
-  if (data.get() != nullptr && !IsLent(data)) return CopyOnNpu(t);
   Storage storage = NpuStorage(t);
   storages_.push_back({storage.unsafeGetStorageImpl(), t.storage()});
   return OnNpu(std::move(storage), t);

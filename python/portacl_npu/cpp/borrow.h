@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <optional>
 #include <utility>
@@ -23,13 +24,16 @@ class Borrowed {
 
   // Arguments: tensors of the device, alone or in lists, become CPU tensors; so does a device.
   void ToCpu(c10::IValue* value);
+  at::Tensor ToCpu(const at::Tensor& t);
   // Results: CPU tensors become tensors of the device, those that were arguments the very tensors.
   void ToNpu(c10::IValue* value);
+  at::Tensor ToNpu(const at::Tensor& t);
   // What the call did to arguments beyond their elements (out= and resizing).
   void FollowSizes();
 
-  // The device of the call: that of its tensors, else the one asked for, else the current one.
-  c10::Device ChooseDevice();
+  // Makes the device of the call the current one, until its end: that of its tensors, else the one
+  // asked for, else the current one.
+  c10::Device EnterDevice();
   // All work on the device's current stream is done.
   void Synchronize() const { SynchronizeStreamOf(*device_); }
 
@@ -52,13 +56,10 @@ class Borrowed {
   };
 
   static void SynchronizeStreamOf(c10::Device device);
-  at::Tensor ToCpu(const at::Tensor& t);
-  at::Tensor ToNpu(const at::Tensor& t);
   const c10::Storage& CpuStorage(const c10::Storage& own);
   void Reserve(size_t more);
   c10::Storage NpuStorage(const at::Tensor& t);
   at::Tensor OnNpu(c10::Storage storage, const at::Tensor& like) const;
-  at::Tensor CopyOnNpu(const at::Tensor& t) const;
 
   const char* name_;
   const bool flat_;
@@ -70,6 +71,7 @@ class Borrowed {
   std::vector<LentStorage> storages_;
   std::vector<Pair> pairs_;
   std::vector<c10::TensorImpl*> hosts_;  // arguments that were on the CPU
+  c10::OptionalDeviceGuard on_;
 };
 
 }  // namespace portacl_npu

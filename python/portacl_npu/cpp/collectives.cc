@@ -2,7 +2,6 @@
 // of its messages between two processes.
 #include "collectives.h"
 
-#include <c10/core/DeviceGuard.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
@@ -226,8 +225,7 @@ void Collective::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
       LetItServeTheCpu(*value.toCustomClass<c10d::ProcessGroup>());
     }
   }
-  const c10::Device device = borrowed.ChooseDevice();
-  const c10::DeviceGuard on(device);
+  const c10::Device device = borrowed.EnterDevice();
   borrowed.Synchronize();
   IValue* const arguments = stack->data() + first;
   WorkPointer made = TakeEnded(name);

@@ -11,6 +11,7 @@
 
 #include "attention.h"
 #include "collectives.h"
+#include "direct.h"
 #include "memory.h"
 #include "random.h"
 #include "release.h"
@@ -79,7 +80,8 @@ void Take(const char* space, const char* names, const std::string& kind) {
       }
       continue;
     }
-    libraries.back().impl(each.c_str(), KernelOf(kind));
+    auto direct = kind == "route" ? DirectKernelOf(each) : std::nullopt;
+    libraries.back().impl(each.c_str(), direct ? std::move(*direct) : KernelOf(kind));
   }
 }
 

@@ -4,6 +4,9 @@
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 
+#include <atomic>
+#include <bit>
+#include <cstdint>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -12,7 +15,7 @@ namespace portacl_npu {
 namespace {
 
 c10::Allocator* host_allocator = nullptr;
-thread_local int lending = 0;
+thread_local Lending::Kind lending = Lending::kNone;
 
 int32_t (*watched)() = nullptr;
 void (*report_call)(const char*, const char*, double) = nullptr;
@@ -40,14 +43,44 @@ struct LentBlocks {
   }
 };
 
+// Small blocks of the host, taken and given back without a lock: one bit each.
+class SmallBlocks {
+ public:
+  static constexpr size_t kBytes = 8192;
+  // Null if none is left.
+  void* Take() {
+    uint64_t free = free_.load(std::memory_order_relaxed);
+    while (free != 0 && !free_.compare_exchange_weak(free, free & (free - 1))) {
+    }
+    return free == 0 ? nullptr : memory_ + kStride * static_cast<size_t>(std::countr_zero(free));
+  }
+  // Whether the block is of these.
+  bool Give(void* address) {
+    const auto at = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(memory_);
+    if (at >= sizeof(memory_)) return false;
+    free_.fetch_or(uint64_t{1} << (at / kStride));
+    return true;
+  }
+
+ private:
+  static constexpr size_t kStride = kBytes + 192;  // blocks in the same cache sets would collide
+  std::atomic<uint64_t> free_{~uint64_t{0}};
+  alignas(64) char memory_[64 * kStride];
+};
+
+SmallBlocks small_blocks;
+
 LentBlocks& Lent() {  // outlives every tensor of the program
   static auto& lent = *new LentBlocks;
   return lent;
 }
 
 void DropBlock(void* address) {
+  if (small_blocks.Give(address)) return;
   if (!Lent().Take(address)) host_allocator->raw_deallocate(address);
 }
+
+void DropSmall(void* address) { small_blocks.Give(address); }
 
 using StoragePointer = c10::intrusive_ptr<c10::StorageImpl>;
 
@@ -57,7 +90,11 @@ void DropStorage(void* storage) {
 
 struct Lender final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
-    if (lending == 0 || bytes == 0) return host_allocator->allocate(bytes);
+    if (lending == Lending::kNone || bytes == 0) return host_allocator->allocate(bytes);
+    if (lending == Lending::kLarge && bytes <= SmallBlocks::kBytes) {
+      void* const small = small_blocks.Take();
+      if (small != nullptr) return {small, small, &DropSmall, c10::Device(c10::kCPU)};
+    }
     c10::DataPtr block = c10::GetAllocator(kNpu)->allocate(bytes);
     void* const address = HostAddress(block.get(), bytes);
     Lent().Add(address, std::move(block));
@@ -102,8 +139,8 @@ void* HostAddress(void* device_address, size_t bytes) {
   return address;
 }
 
-Lending::Lending() { ++lending; }
-Lending::~Lending() { --lending; }
+Lending::Lending(Kind kind) : outer_(lending) { lending = kind; }
+Lending::~Lending() { lending = outer_; }
 
 bool IsLent(const c10::DataPtr& data) { return data.get_deleter() == &DropBlock; }
 

@@ -15,13 +15,18 @@ void InstallMemory();
 // The address by which host code reaches device memory: the same, but for guard mode.
 void* HostAddress(void* device_address, size_t bytes);
 
-// While one lives, what CPU kernels of this thread allocate is device memory.
+// While one lives, what CPU kernels of this thread allocate is device memory. `kLarge`: but for
+// small blocks, which are the host's; most hold no result, and one that does is soon copied.
 class Lending {
  public:
-  Lending();
+  enum Kind { kNone, kLarge, kAll };
+  explicit Lending(Kind kind);
   ~Lending();
   Lending(const Lending&) = delete;
   Lending& operator=(const Lending&) = delete;
+
+ private:
+  const Kind outer_;
 };
 
 // Memory of a CPU storage that `Lending` gave: the device's own handle of it.

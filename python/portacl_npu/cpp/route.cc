@@ -2,7 +2,6 @@
 #include "route.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
-#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 #include <chrono>
@@ -50,24 +49,15 @@ bool SetGenerator(const c10::OperatorHandle& op, c10::Device device, IValue* arg
   return takes_one;
 }
 
-void RunSeeded(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
-  if (SetGenerator(op, device, stack->data() + first)) {
-    const Lending now;
-    RunCpuKernel(op, stack);
-    return;
-  }
-  const BorrowedDefaultGenerator numbers(device);
-  const Lending now;
-  RunCpuKernel(op, stack);
-}
-
-void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Stack* stack) {
+void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Lending::Kind lent,
+         Stack* stack) {
   const at::AutoDispatchBelowADInplaceOrView on_tensors_of_this_call_alone;
-  if (C10_UNLIKELY(op.hasTag(at::Tag::nondeterministic_seeded))) {
-    RunSeeded(op, device, first, stack);
-    return;
+  std::optional<BorrowedDefaultGenerator> numbers;
+  if (C10_UNLIKELY(op.hasTag(at::Tag::nondeterministic_seeded)) &&
+      !SetGenerator(op, device, stack->data() + first)) {
+    numbers.emplace(device);
   }
-  const Lending now;
+  const Lending now(lent);
   RunCpuKernel(op, stack);
 }
 
@@ -149,14 +139,14 @@ void Routed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stac
     CountVersions(op, op.schema().arguments()[i - first], value);
     borrowed.ToCpu(&value);
   }
-  const c10::Device device = borrowed.ChooseDevice();
+  const c10::Device device = borrowed.EnterDevice();
   TORCH_CHECK(with_hosts_ || !borrowed.has_host_tensors(),
               "Expected all tensors to be on the same device, but found at least two devices, ",
               device, " and cpu! (", name, ")");
-  const c10::DeviceGuard on(device);
   // Deterministic algorithms include that new memory is filled.
-  if (!allocates_ || at::globalContext().deterministicAlgorithms()) borrowed.Synchronize();
-  Run(op, device, first, stack);
+  const bool touches = !allocates_ || at::globalContext().deterministicAlgorithms();
+  if (touches) borrowed.Synchronize();
+  Run(op, device, first, touches ? Lending::kLarge : Lending::kAll, stack);
   borrowed.FollowSizes();
   for (size_t i = first; i < stack->size(); ++i) borrowed.ToNpu(&(*stack)[i]);
 }

@@ -46,6 +46,20 @@ def test_in_place_keeps_the_object_and_counts_versions():
     assert x.stride() == (1, 4)
 
 
+def test_small_results_lie_in_device_memory():
+    kept = []
+    for elements in (1, 2047, 2048, 2049, 4096) * 20:  # more than there are small blocks
+        x = torch.full((elements,), 2.0).npu()
+        before = torch.npu.memory_allocated()
+        y = x.exp()
+        assert torch.npu.memory_allocated() - before >= 4 * elements
+        parts = torch.frexp(x)
+        kept.append((x, y, *parts))
+    for x, y, mantissa, exponent in kept:
+        close((y, mantissa), (x.cpu().exp(), torch.frexp(x.cpu())[0]))
+        assert (exponent.cpu() == 2).all()
+
+
 def test_out_variants_fill_and_resize():
     x = torch.randn(4, 4).npu()
     grown = torch.empty(0, device="npu")

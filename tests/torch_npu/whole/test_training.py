@@ -87,6 +87,27 @@ def test_layers(name, train):
     same(lambda x: use(x)[0], torch.randn(*shape, requires_grad=True), tolerance=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.complex64])
+@pytest.mark.parametrize("biased", [True, False])
+def test_convolutions_of_every_type(dtype, biased):
+    x, weight = torch.randn(2, 4, 9, 9, dtype=dtype), torch.randn(6, 4, 3, 3, dtype=dtype)
+    bias = torch.randn(6, dtype=dtype) if biased else None
+    tolerance = 0.1 if dtype == torch.bfloat16 else 1e-4
+    if dtype.is_complex:
+        same(F.conv2d, x, weight, bias, tolerance=tolerance)
+        return
+    leaves = [t if t is None else t.requires_grad_() for t in (x, weight, bias)]
+    same(F.conv2d, *leaves, (2, 1), tolerance=tolerance)
+
+
+def test_a_convolution_names_what_does_not_fit():
+    x, weight = torch.randn(1, 1, 5, 5).npu(), torch.randn(1, 1, 3, 3)
+    with pytest.raises(RuntimeError, match=r"same device.*npu:0 and cpu! \(aten::convolution\)"):
+        F.conv2d(x, weight)
+    with pytest.raises(RuntimeError, match="expected input"):
+        F.conv2d(x, torch.randn(1, 2, 3, 3).npu())
+
+
 @pytest.mark.parametrize("cell", [nn.LSTMCell, nn.GRUCell, nn.RNNCell])
 def test_cells(cell):
     def use(x):
