@@ -189,7 +189,24 @@ class Resampler {
     for (int64_t r = 0; r < N; ++r) all[static_cast<size_t>(r)] = from[std::min(r, planes - 1)];
     F* made = scratch_ + plan_.transposed;
     F* next = made + plan_.half;
-    PlanesToColumns<F>(all.data(), extents[0] * extents[1] * extents[2], made);
+    F* columns = made;
+    const BlockTag<F, 16> d;
+    if (plan_.from_runs.at.size() > 1 && plan_.outer.size() == 1) {
+      const int64_t ahead = N * plan_.outer[0].input * static_cast<int64_t>(sizeof(Ti));
+      for (const int64_t at : plan_.from_runs.at) {
+        for (int64_t r = 0; r < planes; ++r) {
+          __builtin_prefetch(reinterpret_cast<const char*>(from[r] + at) + ahead, 0, 3);
+        }
+      }
+    }
+    for (const int64_t at : plan_.from_runs.at) {
+      if (plan_.from_vectors && planes == N) {
+        hn::Store(LoadWide(d, from[0] + at), d, columns);
+      } else {
+        PlanesToColumns<F>(all.data(), at, plan_.from_runs.length, columns);
+      }
+      columns += plan_.from_runs.length * N;
+    }
     for (size_t i = 0; i < 3; ++i) {
       const size_t axis = plan_.backward ? i : 2 - i;
       const ResampleTaps<F>& taps = *axes[axis];
@@ -207,7 +224,20 @@ class Resampler {
       extents[axis] = taps.to;
       std::swap(made, next);
     }
-    ColumnsToPlanes<F>(made, extents[0] * extents[1] * extents[2], to, planes);
+    for (const int64_t at : plan_.clear_runs.at) {
+      for (int64_t r = 0; r < planes; ++r) {
+        std::memset(static_cast<void*>(to[r] + at), 0,
+                    static_cast<size_t>(plan_.clear_runs.length) * sizeof(To));
+      }
+    }
+    for (const int64_t at : plan_.to_runs.at) {
+      if (plan_.to_vectors && planes == N) {
+        StoreNarrow(hn::Load(d, made), d, to[0] + at);
+      } else {
+        ColumnsToPlanes<F>(made, plan_.to_runs.length, to, at, planes);
+      }
+      made += plan_.to_runs.length * N;
+    }
 #endif
   }
 
@@ -276,16 +306,27 @@ class Resampler {
   }
 
   void RunRows(const T* input, T* output) const {
+    const bool straight = !plan_.pack_output && !plan_.staged;
+    const bool even = plan_.outer.size() == 1;  // rows are equally far apart
     for (int64_t r0 = h0_; r0 < h1_; r0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, h1_ - r0);
       std::array<const T*, kMostResampleRows> from;
       std::array<T*, kMostResampleRows> places, to;
+      const Offsets first = OffsetsOf(r0);
       for (int64_t r = 0; r < rows; ++r) {
         const auto i = static_cast<size_t>(r);
-        const Offsets offsets = OffsetsOf(r0 + r);
+        const Offsets offsets = even ? Offsets{.input = first.input + r * plan_.outer[0].input,
+                                               .output = first.output + r * plan_.outer[0].output}
+                                     : OffsetsOf(r0 + r);
         from[i] = input + offsets.input;
         places[i] = output + offsets.output;
-        to[i] = Result(places[i], r);
+      }
+      if (straight) {
+        WOfInput(from.data(), places.data(), rows, true);
+        continue;
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        to[static_cast<size_t>(r)] = Result(places[static_cast<size_t>(r)], r);
       }
       WOfInput(from.data(), to.data(), rows, true);
       for (int64_t r = 0; r < rows; ++r) {
