@@ -483,37 +483,23 @@ class Resampler {
           columns_->from_width);
     }
 #endif
-    for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {
-      int64_t full = h0;
-      while (full < h1_ && IsEmpty(h, full)) ++full;
-      ClearRows(output, h0, full);
-      h0 = full;
-      if (h0 == h1_) break;
-      const int64_t rows = std::min(plan_.batch, h1_ - h0);
+    for (int64_t o = h0_; o < h1_;) {
+      int64_t rows = 0;
       std::array<const F*, kMostResampleRows> sums;
       std::array<T*, kMostResampleRows> places, to;
-      for (int64_t r = 0; r < rows; ++r) {
-        const auto i = static_cast<size_t>(r);
-        places[i] = output + (h0 + r) * plan_.output_h;
-        to[i] = Result(places[i], r);
-        if (plan_.short_rows) {
-          sums[i] = Sources(plan_.converted, h0 + r - h0_);
+      for (; rows < plan_.batch && o < h1_; ++o) {
+        if (IsEmpty(h, o)) {
+          const int64_t first = o;
+          while (o + 1 < h1_ && IsEmpty(h, o + 1)) ++o;
+          ClearRows(output, first, o + 1);
           continue;
         }
-        if constexpr (!kFromUser) {
-          if (h.identity) {
-            sums[i] = input + (h0 + r) * input_h;
-            continue;
-          }
-        }
-        if (plan_.w.identity) {
-          AddH<kFromUser>(input, input_h, h0 + r, to[i]);
-        } else {
-          F* const sum = Sources(plan_.converted, r);
-          AddH<kFromUser>(input, input_h, h0 + r, sum);
-          sums[i] = sum;
-        }
+        const auto i = static_cast<size_t>(rows);
+        places[i] = output + o * plan_.output_h;
+        to[i] = Result(places[i], rows);
+        sums[i] = SumOfH<kFromUser>(input, input_h, o, rows++, to[i]);
       }
+      if (rows == 0) break;
       if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows, true, true);
       for (int64_t r = 0; r < rows; ++r) {
         Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
@@ -521,16 +507,41 @@ class Resampler {
     }
   }
 
+  // Destination row o of H: where it is, or made in row r of a batch; the result if W is an
+  // identity.
+  template <bool kFromUser, class Ti>
+  HWY_INLINE const F* SumOfH(const Ti* input, int64_t input_h, int64_t o, int64_t r, T* to) const {
+    if (plan_.short_rows) return Sources(plan_.converted, o - h0_);
+    if constexpr (!kFromUser) {
+      if (plan_.h.identity) return input + o * input_h;
+    }
+    if (plan_.w.identity) {
+      AddH<kFromUser>(input, input_h, o, to);
+      return nullptr;
+    }
+    F* const sum = Sources(plan_.converted, r);
+    AddH<kFromUser>(input, input_h, o, sum);
+    return sum;
+  }
+
   // Whether destination o of an axis is +0, and so are its sums along the axes behind.
   bool IsEmpty(const ResampleTaps<F>& taps, int64_t o) const {
     return plan_.clears && !taps.identity && taps.Count(o) == 0;
   }
-  void ClearRows(T* output, int64_t h0, int64_t h1) const {
+  // Past the caches as the rows beside them, which would wait for lines of both kinds.
+  HWY_NOINLINE void ClearRows(T* output, int64_t h0, int64_t h1) const {
+    const ComputeTag<F> d;
     const int64_t at = columns_->w0 * plan_.inner;
     const int64_t together = plan_.output_h == columns_->width ? h1 - h0 : 1;
     for (; h0 < h1; h0 += together) {
-      std::memset(static_cast<void*>(output + h0 * plan_.output_h + at), 0,
-                  static_cast<size_t>(together * columns_->width) * sizeof(T));
+      T* const to = output + h0 * plan_.output_h + at;
+      const int64_t n = together * columns_->width;
+      const auto zero = [d](int64_t, int64_t = 0) PORTACL_INLINE_LAMBDA { return hn::Zero(d); };
+      if (StreamsLines(to, columns_->width)) {
+        StoreRow(d, to, n, true, zero, zero);
+      } else {
+        std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
+      }
     }
   }
 

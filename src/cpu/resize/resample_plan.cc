@@ -426,9 +426,12 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const auto blocks = [&](const ResampleRuns& runs) {
     return static_cast<int64_t>(runs.at.size()) * DivideUp(runs.length, target.block);
   };
+  const auto cost = [&](const ResampleRuns& runs) {
+    return static_cast<int64_t>(runs.at.size()) * runs.length + blocks(runs) * target.block;
+  };
   const UsedPlane<F> whole(*plan, false, false), least(*plan, true, plan->backward);
   const bool from = 2 * blocks(least.from_runs) <= blocks(whole.from_runs);
-  const bool to = plan->backward && 4 * blocks(least.to_runs) <= blocks(whole.to_runs);
+  const bool to = plan->backward && 9 * cost(least.to_runs) <= 4 * cost(whole.to_runs);
   UsedPlane<F> used(*plan, from, to);
   const auto elements = [&](bool d_from, bool h_from, bool w_from) {
     const auto extent = [&](size_t axis, bool sources) {
@@ -584,12 +587,15 @@ template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   constexpr int64_t kBytes = 128 << 10;
   const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
-  const int64_t rows =
-      plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
+  const int64_t row_bytes = plan->row * static_cast<int64_t>(sizeof(F));
+  int64_t rows = plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
+  const bool cut = plan->backward && plan->d.identity && row_bytes * kMostResampleRows <= kBytes;
+  if (cut) rows = std::min(rows, kBytes / row_bytes);  // strips do nothing twice
   plan->short_rows = target.fixed && plan->path != Path::kPlanes && plan->inner == 1 &&
                      !plan->pack_input && !plan->pack_output && !plan->h.identity &&
                      !plan->w.identity && (plan->backward ? plan->w.from : plan->w.to) <= most &&
-                     rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
+                     rows * row_bytes <= kBytes;
+  if (plan->short_rows && plan->backward) plan->strip_rows = rows;
   if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
 

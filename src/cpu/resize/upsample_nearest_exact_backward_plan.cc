@@ -318,7 +318,8 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
   mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, to.w, row_bytes, step);
   if (pixels) {
     mine->tiling.c = to.c;
-    mine->tiling.channels = std::min(to.c, kNearestMaxPixel);
+    mine->tiling.channels =
+        std::min(to.c, p.w.in > 1 ? kNearestMaxPixel : kNearestTileBytes / (2 * element_size));
     const int64_t tile_bytes = row_bytes / to.c * mine->tiling.channels * mine->tiling.rows;
     mine->tiling.grain = 1 + kNearestGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
     if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
