@@ -28,7 +28,7 @@ enum class ResamplePath : int32_t {
   kLookup,   // a vector of destinations is looked up in registers
   kPhases,   // an equal number of sources for each destination, with the same weights
   kExpand,   // the reverse
-  kPlanes,   // small planes are transposed in registers, so that all axes are outer ones
+  kPlanes,   // planes of which little is used are transposed in registers: all axes are outer ones
 };
 
 // The phases of so many destinations are split at a time, and so many more phases on both sides.
