@@ -11,8 +11,8 @@
 //                  or C contiguous and small
 //   wide           more columns per destination          _wide-inl.h: a lane per destination;
 //                                                        blocks transposed in registers
-//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel, pixel
-//                                                        by pixel; a row that keeps its width is one
+//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
+//                                                        pixel by pixel, or by whole rows
 //   scatter        few destinations have a source        _scatter-inl.h: zeros, then each source
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
