@@ -321,7 +321,7 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {7, 4, 3}, .out = {2, 1, 1}, .c = 100, .backward = true}, "planes"},
       {{.in = {7, 4, 3}, .out = {9, 4, 3}, .c = 100}, "planes"},
       // Little of a plane is used, or written to; elements of planes that follow each other.
-      {{.mode = kCubic, .in = {50, 50}, .out = {1, 2}, .n = 2, .c = 50}, "planes"},
+      {{.mode = kCubic, .in = {50, 50}, .out = {2, 1}, .n = 2, .c = 50}, "planes"},
       {{.mode = kCubic, .in = {50, 70}, .out = {2, 1}, .n = 2, .c = 50, .backward = true},
        "planes"},
       {{.in = {8, 28, 70}, .out = {1, 2, 1}, .c = 40}, "planes"},
