@@ -43,16 +43,17 @@ HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end,
   }
 }
 
-// N planes of n elements to as many columns, whole blocks of them.
+// n elements from `at` on of N planes to as many columns, whole blocks of them.
 template <class F, class Ti>
-HWY_NOINLINE void PlanesToColumns(const Ti* const* from, int64_t n, F* to) {
+HWY_NOINLINE void PlanesToColumns(const Ti* const* from, int64_t at, int64_t n, F* to) {
   constexpr int64_t N = kTransposed<F>;
-  for (int64_t x = 0; x < n; x += N) RowsToColumns<F>(from, x, n, to + x * N);
+  for (int64_t x = 0; x < n; x += N) RowsToColumns<F>(from, at + x, at + n, to + x * N);
 }
 
 // The reverse, for `planes` <= N of them. Stores round once.
 template <class F, class To>
-HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64_t planes) {
+HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64_t at,
+                                  int64_t planes) {
   const BlockTag<F, 16> d;
   constexpr int64_t N = kTransposed<F>;
   for (int64_t x0 = 0; x0 < n; x0 += N) {  // the last block overlaps the one before
@@ -64,9 +65,9 @@ HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64
         [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
           if (static_cast<int64_t>(j) >= planes) return;
           if (n >= N) {
-            StoreNarrow(v, d, to[j] + x);
+            StoreNarrow(v, d, to[j] + at + x);
           } else {
-            StoreNarrowFirst(v, d, to[j], static_cast<size_t>(n));
+            StoreNarrowFirst(v, d, to[j] + at, static_cast<size_t>(n));
           }
         });
   }

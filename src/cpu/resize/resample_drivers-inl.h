@@ -189,7 +189,24 @@ class Resampler {
     for (int64_t r = 0; r < N; ++r) all[static_cast<size_t>(r)] = from[std::min(r, planes - 1)];
     F* made = scratch_ + plan_.transposed;
     F* next = made + plan_.half;
-    PlanesToColumns<F>(all.data(), extents[0] * extents[1] * extents[2], made);
+    F* columns = made;
+    const BlockTag<F, 16> d;
+    if (plan_.from_runs.at.size() > 1 && plan_.outer.size() == 1) {
+      const int64_t ahead = N * plan_.outer[0].input * static_cast<int64_t>(sizeof(Ti));
+      for (const int64_t at : plan_.from_runs.at) {
+        for (int64_t r = 0; r < planes; ++r) {
+          __builtin_prefetch(reinterpret_cast<const char*>(from[r] + at) + ahead, 0, 3);
+        }
+      }
+    }
+    for (const int64_t at : plan_.from_runs.at) {
+      if (plan_.from_vectors && planes == N) {
+        hn::Store(LoadWide(d, from[0] + at), d, columns);
+      } else {
+        PlanesToColumns<F>(all.data(), at, plan_.from_runs.length, columns);
+      }
+      columns += plan_.from_runs.length * N;
+    }
     for (size_t i = 0; i < 3; ++i) {
       const size_t axis = plan_.backward ? i : 2 - i;
       const ResampleTaps<F>& taps = *axes[axis];
@@ -207,7 +224,20 @@ class Resampler {
       extents[axis] = taps.to;
       std::swap(made, next);
     }
-    ColumnsToPlanes<F>(made, extents[0] * extents[1] * extents[2], to, planes);
+    for (const int64_t at : plan_.clear_runs.at) {
+      for (int64_t r = 0; r < planes; ++r) {
+        std::memset(static_cast<void*>(to[r] + at), 0,
+                    static_cast<size_t>(plan_.clear_runs.length) * sizeof(To));
+      }
+    }
+    for (const int64_t at : plan_.to_runs.at) {
+      if (plan_.to_vectors && planes == N) {
+        StoreNarrow(hn::Load(d, made), d, to[0] + at);
+      } else {
+        ColumnsToPlanes<F>(made, plan_.to_runs.length, to, at, planes);
+      }
+      made += plan_.to_runs.length * N;
+    }
 #endif
   }
 
@@ -276,16 +306,27 @@ class Resampler {
   }
 
   void RunRows(const T* input, T* output) const {
+    const bool straight = !plan_.pack_output && !plan_.staged;
+    const bool even = plan_.outer.size() == 1;  // rows are equally far apart
     for (int64_t r0 = h0_; r0 < h1_; r0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, h1_ - r0);
       std::array<const T*, kMostResampleRows> from;
       std::array<T*, kMostResampleRows> places, to;
+      const Offsets first = OffsetsOf(r0);
       for (int64_t r = 0; r < rows; ++r) {
         const auto i = static_cast<size_t>(r);
-        const Offsets offsets = OffsetsOf(r0 + r);
+        const Offsets offsets = even ? Offsets{.input = first.input + r * plan_.outer[0].input,
+                                               .output = first.output + r * plan_.outer[0].output}
+                                     : OffsetsOf(r0 + r);
         from[i] = input + offsets.input;
         places[i] = output + offsets.output;
-        to[i] = Result(places[i], r);
+      }
+      if (straight) {
+        WOfInput(from.data(), places.data(), rows, true);
+        continue;
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        to[static_cast<size_t>(r)] = Result(places[static_cast<size_t>(r)], r);
       }
       WOfInput(from.data(), to.data(), rows, true);
       for (int64_t r = 0; r < rows; ++r) {
@@ -442,37 +483,23 @@ class Resampler {
           columns_->from_width);
     }
 #endif
-    for (int64_t h0 = h0_; h0 < h1_; h0 += plan_.batch) {
-      int64_t full = h0;
-      while (full < h1_ && IsEmpty(h, full)) ++full;
-      ClearRows(output, h0, full);
-      h0 = full;
-      if (h0 == h1_) break;
-      const int64_t rows = std::min(plan_.batch, h1_ - h0);
+    for (int64_t o = h0_; o < h1_;) {
+      int64_t rows = 0;
       std::array<const F*, kMostResampleRows> sums;
       std::array<T*, kMostResampleRows> places, to;
-      for (int64_t r = 0; r < rows; ++r) {
-        const auto i = static_cast<size_t>(r);
-        places[i] = output + (h0 + r) * plan_.output_h;
-        to[i] = Result(places[i], r);
-        if (plan_.short_rows) {
-          sums[i] = Sources(plan_.converted, h0 + r - h0_);
+      for (; rows < plan_.batch && o < h1_; ++o) {
+        if (IsEmpty(h, o)) {
+          const int64_t first = o;
+          while (o + 1 < h1_ && IsEmpty(h, o + 1)) ++o;
+          ClearRows(output, first, o + 1);
           continue;
         }
-        if constexpr (!kFromUser) {
-          if (h.identity) {
-            sums[i] = input + (h0 + r) * input_h;
-            continue;
-          }
-        }
-        if (plan_.w.identity) {
-          AddH<kFromUser>(input, input_h, h0 + r, to[i]);
-        } else {
-          F* const sum = Sources(plan_.converted, r);
-          AddH<kFromUser>(input, input_h, h0 + r, sum);
-          sums[i] = sum;
-        }
+        const auto i = static_cast<size_t>(rows);
+        places[i] = output + o * plan_.output_h;
+        to[i] = Result(places[i], rows);
+        sums[i] = SumOfH<kFromUser>(input, input_h, o, rows++, to[i]);
       }
+      if (rows == 0) break;
       if (!plan_.w.identity || h.identity) W(sums.data(), to.data(), rows, true, true);
       for (int64_t r = 0; r < rows; ++r) {
         Deliver(to[static_cast<size_t>(r)], places[static_cast<size_t>(r)]);
@@ -480,16 +507,41 @@ class Resampler {
     }
   }
 
+  // Destination row o of H: where it is, or made in row r of a batch; the result if W is an
+  // identity.
+  template <bool kFromUser, class Ti>
+  HWY_INLINE const F* SumOfH(const Ti* input, int64_t input_h, int64_t o, int64_t r, T* to) const {
+    if (plan_.short_rows) return Sources(plan_.converted, o - h0_);
+    if constexpr (!kFromUser) {
+      if (plan_.h.identity) return input + o * input_h;
+    }
+    if (plan_.w.identity) {
+      AddH<kFromUser>(input, input_h, o, to);
+      return nullptr;
+    }
+    F* const sum = Sources(plan_.converted, r);
+    AddH<kFromUser>(input, input_h, o, sum);
+    return sum;
+  }
+
   // Whether destination o of an axis is +0, and so are its sums along the axes behind.
   bool IsEmpty(const ResampleTaps<F>& taps, int64_t o) const {
     return plan_.clears && !taps.identity && taps.Count(o) == 0;
   }
-  void ClearRows(T* output, int64_t h0, int64_t h1) const {
+  // Past the caches as the rows beside them, which would wait for lines of both kinds.
+  HWY_NOINLINE void ClearRows(T* output, int64_t h0, int64_t h1) const {
+    const ComputeTag<F> d;
     const int64_t at = columns_->w0 * plan_.inner;
     const int64_t together = plan_.output_h == columns_->width ? h1 - h0 : 1;
     for (; h0 < h1; h0 += together) {
-      std::memset(static_cast<void*>(output + h0 * plan_.output_h + at), 0,
-                  static_cast<size_t>(together * columns_->width) * sizeof(T));
+      T* const to = output + h0 * plan_.output_h + at;
+      const int64_t n = together * columns_->width;
+      const auto zero = [d](int64_t, int64_t = 0) PORTACL_INLINE_LAMBDA { return hn::Zero(d); };
+      if (StreamsLines(to, columns_->width)) {
+        StoreRow(d, to, n, true, zero, zero);
+      } else {
+        std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
+      }
     }
   }
 

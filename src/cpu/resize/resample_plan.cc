@@ -341,27 +341,121 @@ const char* NameOf(Path path) {
 // most.
 constexpr double kMostPlane = 2048;
 
-// Whether planes are runs of memory and small, so that a block of them can be done at once.
+// The sources [first, end) that destinations need, and the destinations that have any.
+template <class F>
+std::array<std::array<int64_t, 2>, 2> UsedRanges(const ResampleTaps<F>& taps, bool backward) {
+  std::array<int64_t, 2> to = {0, taps.to};
+  while (backward && !taps.identity && to[0] < to[1] && taps.Count(to[0]) == 0) ++to[0];
+  while (backward && !taps.identity && to[0] < to[1] && taps.Count(to[1] - 1) == 0) --to[1];
+  return {ResampleKernelPlan<F>::Sources(taps, to[0], to[1]), to};
+}
+
+// Makes `taps` a table without the sources that no destination needs (`from`), and without the
+// destinations that have none (`to`). Of columns it keeps what is between these too, as a run.
+template <class F>
+void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, ResamplePart* part) {
+  const auto [sources, destinations] = UsedRanges(*taps, to);
+  for (int64_t o = destinations[0]; o < destinations[1]; ++o) {
+    if (to && !columns && !taps->identity && taps->Count(o) == 0) continue;
+    part->to.push_back(o);
+    if (!taps->identity) part->start.push_back(taps->start[o]);
+  }
+  if (taps->identity) {
+    part->from = part->to;
+    return;
+  }
+  part->start.push_back(taps->start[destinations[1]]);
+  if (from && !columns) {
+    ResampleRing ring = RingOf(*taps);
+    part->from = std::move(ring.used);
+    part->source = std::move(ring.place);
+  } else {
+    const int64_t first = from ? sources[0] : 0;
+    for (int64_t i = first; i < (from ? sources[1] : taps->from); ++i) part->from.push_back(i);
+    for (int64_t k = 0; k < taps->start[taps->to]; ++k) {
+      part->source.push_back(taps->source[k] - first);
+    }
+  }
+  taps->from = static_cast<int64_t>(part->from.size());
+  taps->to = static_cast<int64_t>(part->to.size());
+  taps->start = part->start.data();
+  taps->source = part->source.data();
+}
+
+// Where in a plane the columns from `column` on of such slices and rows are: one run where they
+// follow each other.
+ResampleRuns RunsOf(const std::vector<int64_t>& slices, int64_t by_slice,
+                    const std::vector<int64_t>& rows, int64_t by_row, int64_t column,
+                    int64_t columns) {
+  ResampleRuns runs = {.at = {}, .length = columns};
+  bool one = true;
+  for (const int64_t slice : slices) {
+    for (const int64_t row : rows) {
+      const int64_t at = slice * by_slice + row * by_row + column;
+      one = one && (runs.at.empty() || at == runs.at.back() + columns);
+      runs.at.push_back(at);
+    }
+  }
+  if (one && !runs.at.empty()) {
+    runs.length *= static_cast<int64_t>(runs.at.size());
+    runs.at.resize(1);
+  }
+  return runs;
+}
+
+// The tables and runs of a plane as far as it is used on both sides, or on one.
+template <class F>
+struct UsedPlane {
+  UsedPlane(const ResampleKernelPlan<F>& plan, bool from, bool to) : taps{plan.d, plan.h, plan.w} {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      LeaveOutUnused(axis == 2, from, to, &taps[axis], &parts[axis]);
+    }
+    const auto& [d, h, w] = parts;
+    if (d.from.empty() || h.from.empty() || w.from.empty()) return;
+    from_runs = RunsOf(d.from, plan.input_d, h.from, plan.input_h, w.from[0],
+                       static_cast<int64_t>(w.from.size()));
+    to_runs = RunsOf(d.to, plan.output_d, h.to, plan.output_h, w.to[0],
+                     static_cast<int64_t>(w.to.size()));
+  }
+  std::array<ResampleTaps<F>, 3> taps;
+  std::array<ResamplePart, 3> parts;
+  ResampleRuns from_runs, to_runs;
+};
+
+// Whether planes are small as far as they are used, so that a block of them can be done at once.
 template <class F>
 bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  const ResampleTaps<F>&d = plan->d, &h = plan->h, &w = plan->w;
-  const auto is_run = [](int64_t slices, int64_t rows, int64_t columns, int64_t by_d,
-                         int64_t by_h) {
-    return (rows == 1 || by_h == columns) && (slices == 1 || by_d == rows * columns);
+  if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output) return false;
+  // What is left out must be worth runs that are short, and zeros.
+  const auto blocks = [&](const ResampleRuns& runs) {
+    return static_cast<int64_t>(runs.at.size()) * DivideUp(runs.length, target.block);
   };
-  if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output ||
-      !is_run(d.from, h.from, w.from, plan->input_d, plan->input_h) ||
-      !is_run(d.to, h.to, w.to, plan->output_d, plan->output_h)) {
-    return false;
-  }
-  const auto elements = [](int64_t a, int64_t b, int64_t c) {
-    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+  const auto cost = [&](const ResampleRuns& runs) {
+    return static_cast<int64_t>(runs.at.size()) * runs.length + blocks(runs) * target.block;
   };
-  const double most =
-      std::max({elements(d.from, h.from, w.from), elements(d.to, h.to, w.to),
-                plan->backward ? elements(d.to, h.from, w.from) : elements(d.from, h.from, w.to),
-                plan->backward ? elements(d.to, h.to, w.from) : elements(d.from, h.to, w.to)});
-  if (most > kMostPlane) return false;
+  const UsedPlane<F> whole(*plan, false, false), least(*plan, true, plan->backward);
+  const bool from = 2 * blocks(least.from_runs) <= blocks(whole.from_runs);
+  const bool to = plan->backward && 9 * cost(least.to_runs) <= 4 * cost(whole.to_runs);
+  UsedPlane<F> used(*plan, from, to);
+  const auto elements = [&](bool d_from, bool h_from, bool w_from) {
+    const auto extent = [&](size_t axis, bool sources) {
+      const ResamplePart& part = used.parts[axis];
+      return static_cast<double>((sources ? part.from : part.to).size());
+    };
+    return extent(0, d_from) * extent(1, h_from) * extent(2, w_from);
+  };
+  const bool back = plan->backward;
+  const double most = std::max({elements(true, true, true), elements(false, false, false),
+                                elements(!back, true, back), elements(!back, false, back)});
+  if (most > kMostPlane || used.from_runs.at.empty()) return false;
+  plan->d = used.taps[0], plan->h = used.taps[1], plan->w = used.taps[2];
+  plan->parts = std::move(used.parts);
+  plan->from_runs = std::move(used.from_runs);
+  plan->to_runs = std::move(used.to_runs);
+  if (to) plan->clear_runs = whole.to_runs;
+  const bool one = plan->outer.size() == 1;
+  plan->from_vectors = plan->from_runs.length == 1 && one && plan->outer[0].input == 1;
+  plan->to_vectors = plan->to_runs.length == 1 && one && plan->outer[0].output == 1;
   plan->path = Path::kPlanes;
   plan->batch = target.block;
   plan->half = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
@@ -372,15 +466,12 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
 template <class F>
 bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan) {
   const int64_t N = target.block;
-  const auto [least, most] = std::minmax(plan.w.from, plan.w.to);
-  if (2 * plan.planes < DivideUp(plan.planes, N) * N || most > 2 * N) return false;
+  if (2 * plan.planes < DivideUp(plan.planes, N) * N) return false;
+  const auto [from, to] = UsedRanges(plan.w, plan.backward);
+  const auto [least, most] = std::minmax({from[1] - from[0], to[1] - to[0]});
+  if (most > 2 * N) return false;
   if (plan.w.identity) return !plan.d.identity || !plan.h.identity;
-  // The other paths read no rows of which nothing is used.
-  const int64_t used = plan.backward || plan.h.identity
-                           ? plan.h.from
-                           : static_cast<int64_t>(plan.h_ring.used.size());
-  if (most <= N) return 6 * used >= plan.h.from;
-  return 2 * least <= N && (plan.backward || (least == plan.w.to && 2 * used >= plan.h.from));
+  return most <= N || (2 * least <= N && (plan.backward || least == to[1] - to[0]));
 }
 
 // The fastest path, or `path` if it is not "" and serves the table.
@@ -500,12 +591,15 @@ template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   constexpr int64_t kBytes = 128 << 10;
   const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
-  const int64_t rows =
-      plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
+  const int64_t row_bytes = plan->row * static_cast<int64_t>(sizeof(F));
+  int64_t rows = plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
+  const bool cut = plan->backward && plan->d.identity && row_bytes * kMostResampleRows <= kBytes;
+  if (cut) rows = std::min(rows, kBytes / row_bytes);  // strips do nothing twice
   plan->short_rows = target.fixed && plan->path != Path::kPlanes && plan->inner == 1 &&
                      !plan->pack_input && !plan->pack_output && !plan->h.identity &&
                      !plan->w.identity && (plan->backward ? plan->w.from : plan->w.to) <= most &&
-                     rows * plan->row * static_cast<int64_t>(sizeof(F)) <= kBytes;
+                     rows * row_bytes <= kBytes;
+  if (plan->short_rows && plan->backward) plan->strip_rows = rows;
   if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
 

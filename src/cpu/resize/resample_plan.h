@@ -28,7 +28,7 @@ enum class ResamplePath : int32_t {
   kLookup,   // a vector of destinations is looked up in registers
   kPhases,   // an equal number of sources for each destination, with the same weights
   kExpand,   // the reverse
-  kPlanes,   // small planes are transposed in registers, so that all axes are outer ones
+  kPlanes,   // planes of which little is used are transposed in registers: all axes are outer ones
 };
 
 // The phases of so many destinations are split at a time, and so many more phases on both sides.
@@ -113,6 +113,16 @@ struct ResamplePeriod {
   int64_t end = 0;
 };
 
+// kPlanes: the sources and destinations of an axis that are used, and the table of these.
+struct ResamplePart {
+  std::vector<int64_t> from, to, start, source;
+};
+// Where parts of a plane are, of so many elements each.
+struct ResampleRuns {
+  std::vector<int64_t> at;
+  int64_t length = 0;
+};
+
 // An axis that only says where planes start.
 struct ResampleOuter {
   int64_t extent;
@@ -172,9 +182,13 @@ struct ResampleKernelPlan {
   std::vector<F> period_weight;
   std::vector<int64_t> period_at;  // kPhases: where among the split phases each tap is
   bool pairs = false;              // kPixels, forward: sums of two along H and W, done at once
-  bool clears = false;             // backward: rows without a source are +0, whatever W does
-  bool short_rows = false;         // rows of few vectors: H of all of them in one loop
-  bool stream = false;             // results past the caches
+  // kPlanes: what d, h and w are tables of, and what of gradInput is more than their destinations.
+  std::array<ResamplePart, 3> parts;
+  ResampleRuns from_runs, to_runs, clear_runs;
+  bool from_vectors = false, to_vectors = false;  // planes of single elements follow each other
+  bool clears = false;      // backward: rows without a source are +0, whatever W does
+  bool short_rows = false;  // rows of few vectors: H of all of them in one loop
+  bool stream = false;      // results past the caches
   // How rows of results that W makes get past the caches: as lines, of which those at the edges are
   // put together in scratch; or whole, copied from scratch.
   bool lines = false, staged = false;

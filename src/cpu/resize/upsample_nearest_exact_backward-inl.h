@@ -7,11 +7,12 @@
 //
 //   path           when                                  how
 //   x1 ... x4      equal ratio, W contiguous             _ratio-inl.h: de-interleaving loads, adds
-//   permute        at most 4 columns per destination     _permute-inl.h: permutation by index table
+//   permute        at most 4 columns per destination,    _permute-inl.h: permutation by index table
+//                  or C contiguous and small
 //   wide           more columns per destination          _wide-inl.h: a lane per destination;
 //                                                        blocks transposed in registers
 //   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
-//                                                        pixel by pixel
+//                                                        pixel by pixel, or by whole rows
 //   scatter        few destinations have a source        _scatter-inl.h: zeros, then each source
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide

@@ -221,7 +221,8 @@ HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
 template <bool kFetch, class T>
 void SumTileByPixel(const Params& p, const Tile<T>& t) {
   const int64_t lanes = Length(ComputeTag<T>());
-  if (t.box.c1 - t.box.c0 > 4 * lanes && std::abs(t.from_column) <= kHalfPage<T>) {
+  if (t.box.c1 - t.box.c0 > 4 * lanes && t.box.j1 - t.box.j0 > 1 &&
+      std::abs(t.from_column) <= kHalfPage<T>) {
     SumPixels<ForwardPixelCell<T, kFetch>>(p, t);
   } else {
     SumPixels<RegisterPixelCell<T, kFetch>>(p, t);

@@ -28,39 +28,51 @@ std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
   return {fewest, most};
 }
 
-// Prepares the permute path; false where a block would need too large a window.
-bool MakePermutation(const ops::NearestAxis& w, int64_t lanes, NearestBackwardKernelPlan& plan) {
+// Prepares the permute path for rows of columns, or of columns of so many channels; false where a
+// block would need too large a window.
+bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
+                     NearestBackwardKernelPlan& plan) {
   const auto [fewest, most] = CountRange(w);
-  plan.columns = w.in;
+  plan.columns = w.in * channels;
+  plan.sources = w.out * channels;
   plan.lanes = lanes;
-  const int64_t blocks = (w.in + lanes - 1) / lanes;
+  const auto blocks = static_cast<size_t>((plan.columns + lanes - 1) / lanes);
+  // Calls use(lane, phase, source) for the sources of a block.
+  const auto for_sources = [&](size_t b, const auto& use) {
+    const int64_t first = plan.BlockColumn(static_cast<int64_t>(b));
+    for (int64_t j = first; j < std::min(first + lanes, plan.columns); ++j) {
+      const int64_t begin = w.begin[j / channels], end = w.begin[j / channels + 1];
+      for (int64_t i = begin; i < end; ++i) use(j - first, i - begin, i * channels + j % channels);
+    }
+  };
   int64_t span = 1;
-  for (int64_t b = 0; b < blocks; ++b) {
-    const int64_t j = plan.BlockColumn(b);
-    span = std::max(span, w.begin[std::min(j + lanes, w.in)] - w.begin[j]);
+  plan.window.resize(blocks);
+  for (size_t b = 0; b < blocks; ++b) {
+    int64_t first = plan.sources, end = 0;
+    for_sources(b, [&](int64_t, int64_t, int64_t source) {
+      first = std::min(first, source);
+      end = std::max(end, source + 1);
+    });
+    // Windows ascend, those without a source too.
+    if (end == 0) first = w.begin[plan.BlockColumn(static_cast<int64_t>(b)) / channels] * channels;
+    plan.window[b] = first;
+    span = std::max(span, end - first);
   }
   const int64_t vectors = std::max((span + lanes - 1) / lanes, most);
   if (vectors > kMaxVectors || vectors * lanes > kMaxWindow) return false;
 
   plan.vectors = vectors;
-  plan.partial = w.in < lanes || w.out < vectors * lanes;
+  plan.partial = plan.columns < lanes || plan.sources < vectors * lanes;
   plan.full = !plan.partial && fewest >= vectors - 1;
-  plan.window.resize(static_cast<size_t>(blocks));
-  plan.index.assign(static_cast<size_t>(blocks * vectors * lanes), int8_t{-1});
-  for (int64_t b = 0; b < blocks; ++b) {
-    const int64_t first = plan.BlockColumn(b);
+  plan.index.assign(blocks * static_cast<size_t>(vectors * lanes), int8_t{-1});
+  for (size_t b = 0; b < blocks; ++b) {
     // Where rows allow, a window near the end of a row is moved back so that it stays inside.
-    const int64_t window =
-        plan.partial ? w.begin[first] : std::min(w.begin[first], w.out - vectors * lanes);
-    plan.window[static_cast<size_t>(b)] = window;
-    for (int64_t lane = 0; lane < std::min(lanes, w.in); ++lane) {
-      const int64_t j = first + lane;
-      for (int64_t source = w.begin[j]; source < w.begin[j + 1]; ++source) {
-        const int64_t phase = source - w.begin[j];
-        plan.index[static_cast<size_t>((b * vectors + phase) * lanes + lane)] =
-            static_cast<int8_t>(source - window);
-      }
-    }
+    int64_t& window = plan.window[b];
+    if (!plan.partial) window = std::min(window, plan.sources - vectors * lanes);
+    for_sources(b, [&](int64_t lane, int64_t phase, int64_t source) {
+      const int64_t at = (static_cast<int64_t>(b) * vectors + phase) * lanes + lane;
+      plan.index[static_cast<size_t>(at)] = static_cast<int8_t>(source - window);
+    });
   }
   plan.path = static_cast<Path>(static_cast<int64_t>(Path::kPermute1) + vectors - 1);
   return true;
@@ -84,6 +96,12 @@ void ChoosePath(const Params& p, const NearestBackwardTarget& target, std::strin
   const bool channels_last = pixels && plan.to_stride[1] == 1;
   // A volume has far more sources than destinations: the sums are turned, not the sources.
   const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
+  const bool dense = channels_last && plan.from_stride[3] == p.c && plan.to_stride[3] == p.c;
+  if (dense && p.c < target.lanes && 2 * p.d.out * p.h.out * p.w.out > p.d.in * p.h.in * p.w.in &&
+      (asked.empty() || asked == "permute") && MakePermutation(p.w, p.c, target.lanes, plan)) {
+    plan.flat = true;
+    return;
+  }
   if ((channels_last || turned) && may("channels_last")) {
     plan.path = Path::kPixels;
     plan.pack_to = !channels_last;
@@ -96,7 +114,7 @@ void ChoosePath(const Params& p, const NearestBackwardTarget& target, std::strin
     plan.path = static_cast<Path>(static_cast<int64_t>(Path::kX1) + p.w.ratio - 1);
     return;
   }
-  if (!MakePermutation(p.w, target.lanes, plan)) UseWide(plan);
+  if (!MakePermutation(p.w, 1, target.lanes, plan)) UseWide(plan);
 }
 
 // The most elements that a tile of `columns` destination columns reads of one source row.
@@ -243,11 +261,30 @@ const char* PathName(const NearestBackwardKernelPlan& plan) {
   }
 }
 
+// Dense pixels of a row that keeps its width are one pixel, and rows of an image that keeps its
+// height.
+Params JoinIdentities(Params p) {
+  const auto join = [&p](size_t stride, ops::NearestAxis* axis) {
+    const auto& from = p.grad_output_stride;
+    const auto& to = p.grad_input_stride;
+    if (axis->in == 1) return axis->out == 1;
+    if (axis->ratio != 1 || from[stride] != p.c || to[stride] != p.c) return false;
+    p.c *= axis->in;
+    axis->in = axis->out = 1;  // the first one's sources are the same
+    return true;
+  };
+  if (p.c > 1 && p.grad_output_stride[1] == 1 && p.grad_input_stride[1] == 1 && join(3, &p.w)) {
+    join(2, &p.h);
+  }
+  return p;
+}
+
 }  // namespace
 
-std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t element_size,
+std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int64_t element_size,
                                                        const NearestBackwardTarget& target,
                                                        std::string_view path) {
+  const Params p = path.empty() || path == "channels_last" ? JoinIdentities(params) : params;
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
   NearestSide volume = to;
@@ -262,17 +299,29 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t 
   mine->to_stride = to.stride;
   const bool scatter = path.empty() || path == "scatter";
   ChoosePath(p, target, scatter ? "" : path, *mine);
+  if (mine->flat) {  // small pixels: rows of elements, one channel
+    for (NearestSide* side : {&from, &to}) {
+      side->w *= side->c;
+      side->c = 1;
+      side->stride[3] = 1;
+    }
+    mine->from_stride = from.stride;
+    mine->to_stride = to.stride;
+  }
 
   // Bytes that one destination row moves: itself and its sources.
   const bool pixels = mine->path == Path::kPixels;
   const int64_t channels = pixels ? to.c : 1;
-  const int64_t source_row = p.w.out * p.h.out / p.h.in * p.d.out / p.d.in;
-  const int64_t row_bytes = (p.w.in + source_row) * channels * element_size;
+  const int64_t source_row = from.w * p.h.out / p.h.in * p.d.out / p.d.in;
+  const int64_t row_bytes = (to.w + source_row) * channels * element_size;
   const int64_t step = pixels ? 1 : 4 * target.lanes;
-  mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, p.w.in, row_bytes, step);
+  mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, to.w, row_bytes, step);
   if (pixels) {
     mine->tiling.c = to.c;
-    mine->tiling.channels = std::min(to.c, kNearestMaxPixel);
+    mine->tiling.channels =
+        std::min(to.c, p.w.in > 1 ? kNearestMaxPixel : kNearestTileBytes / (2 * element_size));
+    const int64_t tile_bytes = row_bytes / to.c * mine->tiling.channels * mine->tiling.rows;
+    mine->tiling.grain = 1 + kNearestGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
     if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
   } else if (p.d.in > 1) {
     mine->tiling.channels = 1;  // a volume's planes come after each other
@@ -293,7 +342,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& p, int64_t 
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size) &&
                  (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
-  if (scatter) ChooseScatter(p, from, to, element_size, target.lanes, *mine);
+  if (scatter && !mine->flat) ChooseScatter(p, from, to, element_size, target.lanes, *mine);
   if (merged) {
     mine->dense_bytes =
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);

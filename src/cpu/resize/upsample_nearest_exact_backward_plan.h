@@ -62,12 +62,15 @@ struct NearestBackwardKernelPlan {
   std::array<int64_t, 4> from_stride{};  // gradOutput
   std::array<int64_t, 4> to_stride{};    // gradInput
 
-  // The permute paths. Block b holds the `lanes` destination columns from BlockColumn(b) on; its
+  // The permute paths, on rows of columns, or of columns times channels where pixels are small and
+  // dense (flat). Block b holds the `lanes` destination columns from BlockColumn(b) on; its
   // sources stand in a window of `vectors` vectors from source column window[b] on.
   //
   //   index[(b * vectors + phase) * lanes + lane] = place in the window of the phase-th source of
   //                                                 column BlockColumn(b) + lane, or -1
+  bool flat = false;
   int64_t columns = 0;  // of gradInput
+  int64_t sources = 0;  // of a row of gradOutput
   int64_t lanes = 0;
   int64_t vectors = 0;
   bool partial = false;  // a row is shorter than a block or a window
@@ -86,7 +89,7 @@ struct NearestBackwardKernelPlan {
     if (vectors == 0) return {w.begin[j0], w.begin[j1]};
     const auto first = static_cast<size_t>(j0 / lanes);
     const auto last = static_cast<size_t>((j1 - 1) / lanes);
-    return {window[first], std::min(w.out, window[last] + vectors * lanes)};
+    return {window[first], std::min(sources, window[last] + vectors * lanes)};
   }
 };
 

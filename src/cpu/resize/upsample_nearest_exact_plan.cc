@@ -138,6 +138,8 @@ bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestS
       MakePermutation(PixelTable(p.w, from.c), p.w.in * from.c, from.c == 1 ? p.w.ratio : 0, lanes,
                       plan)) {
     plan.path = Path::kPermute;
+  } else if (dense && p.w.ratio == 1 && may(Path::kCopy)) {
+    plan.path = Path::kCopy;
   } else if (pixels && may(Path::kPixels)) {
     plan.path = Path::kPixels;
   } else if (columns && p.w.ratio == 1 && may(Path::kCopy)) {
@@ -178,9 +180,9 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
     mine->source_column = SourceTable(p.w);
   }
   const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
-  const bool flat = last && mine->path == Path::kPermute;
+  const bool flat = last && (mine->path == Path::kPermute || mine->path == Path::kCopy);
   const bool pixels = flat || mine->path == Path::kPixels;
-  if (flat) {  // small pixels: rows of elements, one channel
+  if (flat) {  // dense pixels: rows of elements, one channel
     for (NearestSide* side : {&from, &to}) {
       side->w *= side->c;
       side->c = 1;

@@ -18,7 +18,7 @@
 namespace portacl::cpu {
 
 enum class NearestForwardPath {
-  kCopy,      // columns are copied one to one
+  kCopy,      // columns, or dense pixels, are copied one to one
   kPermute,   // a vector of destinations is a permutation of one vector of sources
   kPixels,    // C contiguous: whole pixels are copied
   kElements,  // any strides, element by element
