@@ -189,24 +189,7 @@ class Resampler {
     for (int64_t r = 0; r < N; ++r) all[static_cast<size_t>(r)] = from[std::min(r, planes - 1)];
     F* made = scratch_ + plan_.transposed;
     F* next = made + plan_.half;
-    F* columns = made;
-    const BlockTag<F, 16> d;
-    if (plan_.from_runs.at.size() > 1 && plan_.outer.size() == 1) {
-      const int64_t ahead = N * plan_.outer[0].input * static_cast<int64_t>(sizeof(Ti));
-      for (const int64_t at : plan_.from_runs.at) {
-        for (int64_t r = 0; r < planes; ++r) {
-          __builtin_prefetch(reinterpret_cast<const char*>(from[r] + at) + ahead, 0, 3);
-        }
-      }
-    }
-    for (const int64_t at : plan_.from_runs.at) {
-      if (plan_.from_vectors && planes == N) {
-        hn::Store(LoadWide(d, from[0] + at), d, columns);
-      } else {
-        PlanesToColumns<F>(all.data(), at, plan_.from_runs.length, columns);
-      }
-      columns += plan_.from_runs.length * N;
-    }
+    LoadPlanes(all.data(), planes, made);
     for (size_t i = 0; i < 3; ++i) {
       const size_t axis = plan_.backward ? i : 2 - i;
       const ResampleTaps<F>& taps = *axes[axis];
@@ -224,6 +207,39 @@ class Resampler {
       extents[axis] = taps.to;
       std::swap(made, next);
     }
+    StorePlanes(made, to, planes);
+#endif
+  }
+
+#if !HWY_HAVE_SCALABLE
+  // What is used of a block of planes, to columns.
+  template <class Ti>
+  void LoadPlanes(const Ti* const* from, int64_t planes, F* columns) const {
+    constexpr int64_t N = kTransposed<F>;
+    const BlockTag<F, 16> d;
+    if (plan_.from_runs.at.size() > 1 && plan_.outer.size() == 1) {
+      const int64_t ahead = N * plan_.outer[0].input * static_cast<int64_t>(sizeof(Ti));
+      for (const int64_t at : plan_.from_runs.at) {
+        for (int64_t r = 0; r < planes; ++r) {
+          __builtin_prefetch(reinterpret_cast<const char*>(from[r] + at) + ahead, 0, 3);
+        }
+      }
+    }
+    for (const int64_t at : plan_.from_runs.at) {
+      if (plan_.from_vectors && planes == N) {
+        hn::Store(LoadWide(d, from[0] + at), d, columns);
+      } else {
+        PlanesToColumns<F>(from, at, plan_.from_runs.length, columns);
+      }
+      columns += plan_.from_runs.length * N;
+    }
+  }
+
+  // Columns to their places in a block of planes, and zeros to the others.
+  template <class To>
+  void StorePlanes(const F* columns, To* const* to, int64_t planes) const {
+    constexpr int64_t N = kTransposed<F>;
+    const BlockTag<F, 16> d;
     for (const int64_t at : plan_.clear_runs.at) {
       for (int64_t r = 0; r < planes; ++r) {
         std::memset(static_cast<void*>(to[r] + at), 0,
@@ -232,14 +248,14 @@ class Resampler {
     }
     for (const int64_t at : plan_.to_runs.at) {
       if (plan_.to_vectors && planes == N) {
-        StoreNarrow(hn::Load(d, made), d, to[0] + at);
+        StoreNarrow(hn::Load(d, columns), d, to[0] + at);
       } else {
-        ColumnsToPlanes<F>(made, plan_.to_runs.length, to, at, planes);
+        ColumnsToPlanes<F>(columns, plan_.to_runs.length, to, at, planes);
       }
-      made += plan_.to_runs.length * N;
+      columns += plan_.to_runs.length * N;
     }
-#endif
   }
+#endif
 
   // Of rows of F; whole vectors of a row may be read.
   template <class Ti, class To>

@@ -41,6 +41,16 @@ inline constexpr int64_t kMostResampleRows = 16;
 
 inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+inline constexpr int64_t kLineBytes = 64;
+
+// Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
+// apart would share a set of the cache.
+template <class F>
+int64_t RowStride(int64_t elements) {
+  constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
+  return (DivideUp(elements, kLine) | 1) * kLine;
+}
+
 struct ResampleTarget {
   int64_t lanes;    // of a vector of the compute type
   int64_t block;    // rows and columns that are transposed at a time
@@ -80,6 +90,28 @@ struct ResampleRing {
   std::vector<int64_t> last;
   int64_t flight = 1;  // places that one destination's taps span at most
 };
+
+template <class F>
+ResampleRing RingOf(const ResampleTaps<F>& taps) {
+  ResampleRing ring;
+  const auto count = static_cast<size_t>(taps.start[taps.to]);
+  std::vector<int64_t> at(static_cast<size_t>(taps.from), -1);
+  for (size_t k = 0; k < count; ++k) at[static_cast<size_t>(taps.source[k])] = 0;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (at[i] < 0) continue;
+    at[i] = static_cast<int64_t>(ring.used.size());
+    ring.used.push_back(static_cast<int64_t>(i));
+  }
+  ring.place.resize(count);
+  for (size_t k = 0; k < count; ++k) ring.place[k] = at[static_cast<size_t>(taps.source[k])];
+  for (int64_t o = 0; o < taps.to; ++o) {
+    const bool any = taps.Count(o) > 0;
+    ring.first.push_back(any ? ring.place[static_cast<size_t>(taps.start[o])] : 0);
+    ring.last.push_back(any ? ring.place[static_cast<size_t>(taps.start[o + 1] - 1)] : -1);
+    ring.flight = std::max(ring.flight, ring.last.back() - ring.first.back() + 1);
+  }
+  return ring;
+}
 
 // A vector of destinations that are looked up: `all` taps that each of them has and up to `most`
 // that some have, of sources in a window from source `from` on.

@@ -279,6 +279,37 @@ Params JoinIdentities(Params p) {
   return p;
 }
 
+// Tiles of a thread. Returns the bytes that one destination row moves: itself and its sources.
+int64_t CutTiles(const Params& p, const NearestBackwardTarget& target, const NearestSide& from,
+                 const NearestSide& to, int64_t element_size, NearestBackwardKernelPlan* mine) {
+  const bool pixels = mine->path == Path::kPixels;
+  const int64_t channels = pixels ? to.c : 1;
+  const int64_t source_row = from.w * p.h.out / p.h.in * p.d.out / p.d.in;
+  const int64_t row_bytes = (to.w + source_row) * channels * element_size;
+  const int64_t step = pixels ? 1 : 4 * target.lanes;
+  mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, to.w, row_bytes, step);
+  if (pixels) {
+    mine->tiling.c = to.c;
+    mine->tiling.channels =
+        std::min(to.c, p.w.in > 1 ? kNearestMaxPixel : kNearestTileBytes / (2 * element_size));
+    const int64_t tile_bytes = row_bytes / to.c * mine->tiling.channels * mine->tiling.rows;
+    mine->tiling.grain = 1 + kNearestGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
+    if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
+  } else if (p.d.in > 1) {
+    mine->tiling.channels = 1;  // a volume's planes come after each other
+    const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
+    mine->tiling.grain = 1 + kNearestGrainBytes / (tile_bytes + 1);
+  }
+  if (!pixels && (mine->pack_from || mine->pack_to)) {
+    const NearestTiling uncut = mine->tiling;
+    if (!CutPackedTiles(p, target, element_size, *mine)) {
+      UseWide(*mine);
+      mine->tiling = uncut;
+    }
+  }
+  return row_bytes;
+}
+
 }  // namespace
 
 std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int64_t element_size,
@@ -309,33 +340,9 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
     mine->to_stride = to.stride;
   }
 
-  // Bytes that one destination row moves: itself and its sources.
+  const int64_t row_bytes = CutTiles(p, target, from, to, element_size, mine);
   const bool pixels = mine->path == Path::kPixels;
-  const int64_t channels = pixels ? to.c : 1;
-  const int64_t source_row = from.w * p.h.out / p.h.in * p.d.out / p.d.in;
-  const int64_t row_bytes = (to.w + source_row) * channels * element_size;
-  const int64_t step = pixels ? 1 : 4 * target.lanes;
-  mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, to.w, row_bytes, step);
-  if (pixels) {
-    mine->tiling.c = to.c;
-    mine->tiling.channels =
-        std::min(to.c, p.w.in > 1 ? kNearestMaxPixel : kNearestTileBytes / (2 * element_size));
-    const int64_t tile_bytes = row_bytes / to.c * mine->tiling.channels * mine->tiling.rows;
-    mine->tiling.grain = 1 + kNearestGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
-    if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
-  } else if (p.d.in > 1) {
-    mine->tiling.channels = 1;  // a volume's planes come after each other
-    const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
-    mine->tiling.grain = 1 + kNearestGrainBytes / (tile_bytes + 1);
-  }
-  if (!pixels && (mine->pack_from || mine->pack_to)) {
-    const NearestTiling uncut = mine->tiling;
-    if (!CutPackedTiles(p, target, element_size, *mine)) {
-      UseWide(*mine);
-      mine->tiling = uncut;
-    }
-  }
-  const int64_t groups = to.n * to.c / channels;
+  const int64_t groups = pixels ? to.n : to.n * to.c;
   const double bytes = static_cast<double>(row_bytes) * static_cast<double>(groups) *
                        static_cast<double>(p.h.in * p.d.in);
   mine->by_row = bytes > kByRowBytes;
