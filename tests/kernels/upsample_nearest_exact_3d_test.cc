@@ -147,6 +147,19 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceWhereVolumesShrink) {
   ExpectRan({}, {"scatter"});
 }
 
+// The sums of a pixel's channels have a place of a fixed size, whatever its tile.
+TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceForOneColumnOfManyChannels) {
+  Random random(65);
+  for (const Element element : kElements) {
+    for (const Layout to : {Layout::kContiguous, Layout::kChannelsLast}) {
+      VolumeCase c{.element = element, .c = 5000, .from = Layout::kChannelsLast, .to = to};
+      c.small = {2, 2, 1};
+      c.large = {4, 4, 2};
+      ExpectSameBytes(c, random);
+    }
+  }
+}
+
 // Large enough for several tiles and threads; past the caches, where results are streamed.
 TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
   Random random(63);

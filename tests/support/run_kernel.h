@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -53,6 +54,7 @@ class GuardedWorkspace {
     map_bytes_ = inner_ + 2 * page;
     map_ = static_cast<std::byte*>(
         mmap(nullptr, map_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (map_ == MAP_FAILED) throw std::bad_alloc();
     pages_ = map_ + page;
     EXPECT_EQ(mprotect(pages_, inner_, PROT_READ | PROT_WRITE), 0);
     begin_ = pages_ + (at_end ? (inner_ - size) / 64 * 64 : 0);

@@ -217,7 +217,8 @@ def _affine_grid_backward(
     if transformed or not (_backward.in_place and grad.is_floating_point()):
         stock = torch.ops.aten.affine_grid_generator_backward.default
         return stock.decompose(grad, size, align_corners)
-    return torch.ops.portacl.affine_grid_backward(grad, size, align_corners)
+    # Only gradients that are as PyTorch makes grids have a fast kernel.
+    return torch.ops.portacl.affine_grid_backward(grad.contiguous(), size, align_corners)
 
 
 _backward.kernels = {

@@ -54,28 +54,35 @@ void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, Res
   taps->source = part->source.data();
 }
 
-// Where in a plane the columns from `column` on of such slices and rows are: one run where they
-// follow each other.
-ResampleRuns RunsOf(const std::vector<int64_t>& slices, int64_t by_slice,
-                    const std::vector<int64_t>& rows, int64_t by_row, int64_t column,
-                    int64_t columns) {
-  ResampleRuns runs = {.at = {}, .length = columns};
-  bool one = true;
+// How many runs of how many elements the columns of such slices and rows are: one where they follow
+// each other.
+struct RunCount {
+  int64_t runs, length;
+};
+RunCount CountRuns(const std::vector<int64_t>& slices, int64_t by_slice,
+                   const std::vector<int64_t>& rows, int64_t by_row, int64_t columns) {
+  const auto count = [](const auto& list) { return static_cast<int64_t>(list.size()); };
+  const auto is_run = [&](const std::vector<int64_t>& list, int64_t by, int64_t length) {
+    return count(list) == 1 || (list.back() - list.front() + 1 == count(list) && by == length);
+  };
+  const int64_t all = count(slices) * count(rows);
+  const bool one = is_run(rows, by_row, columns) && is_run(slices, by_slice, count(rows) * columns);
+  return one ? RunCount{1, all * columns} : RunCount{all, columns};
+}
+
+ResampleRuns RunsOf(const RunCount& count, const std::vector<int64_t>& slices, int64_t by_slice,
+                    const std::vector<int64_t>& rows, int64_t by_row, int64_t column) {
+  ResampleRuns runs = {.at = {}, .length = count.length};
   for (const int64_t slice : slices) {
     for (const int64_t row : rows) {
-      const int64_t at = slice * by_slice + row * by_row + column;
-      one = one && (runs.at.empty() || at == runs.at.back() + columns);
-      runs.at.push_back(at);
+      runs.at.push_back(slice * by_slice + row * by_row + column);
+      if (count.runs == 1) return runs;
     }
-  }
-  if (one && !runs.at.empty()) {
-    runs.length *= static_cast<int64_t>(runs.at.size());
-    runs.at.resize(1);
   }
   return runs;
 }
 
-// The tables and runs of a plane as far as it is used on both sides, or on one.
+// The tables of a plane as far as it is used on both sides, or on one, and where that is.
 template <class F>
 struct UsedPlane {
   UsedPlane(const ResampleKernelPlan<F>& plan, bool from, bool to) : taps{plan.d, plan.h, plan.w} {
@@ -83,15 +90,26 @@ struct UsedPlane {
       LeaveOutUnused(axis == 2, from, to, &taps[axis], &parts[axis]);
     }
     const auto& [d, h, w] = parts;
-    if (d.from.empty() || h.from.empty() || w.from.empty()) return;
-    from_runs = RunsOf(d.from, plan.input_d, h.from, plan.input_h, w.from[0],
-                       static_cast<int64_t>(w.from.size()));
-    to_runs = RunsOf(d.to, plan.output_d, h.to, plan.output_h, w.to[0],
-                     static_cast<int64_t>(w.to.size()));
+    if (IsEmpty()) return;
+    from_count =
+        CountRuns(d.from, plan.input_d, h.from, plan.input_h, static_cast<int64_t>(w.from.size()));
+    to_count =
+        CountRuns(d.to, plan.output_d, h.to, plan.output_h, static_cast<int64_t>(w.to.size()));
+  }
+  bool IsEmpty() const {
+    return parts[0].from.empty() || parts[1].from.empty() || parts[2].from.empty();
+  }
+  ResampleRuns FromRuns(const ResampleKernelPlan<F>& plan) const {
+    const auto& [d, h, w] = parts;
+    return RunsOf(from_count, d.from, plan.input_d, h.from, plan.input_h, w.from[0]);
+  }
+  ResampleRuns ToRuns(const ResampleKernelPlan<F>& plan) const {
+    const auto& [d, h, w] = parts;
+    return RunsOf(to_count, d.to, plan.output_d, h.to, plan.output_h, w.to[0]);
   }
   std::array<ResampleTaps<F>, 3> taps;
   std::array<ResamplePart, 3> parts;
-  ResampleRuns from_runs, to_runs;
+  RunCount from_count = {0, 0}, to_count = {0, 0};
 };
 
 }  // namespace
@@ -99,16 +117,22 @@ struct UsedPlane {
 template <class F>
 bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output) return false;
-  // What is left out must be worth runs that are short, and zeros.
-  const auto blocks = [&](const ResampleRuns& runs) {
-    return static_cast<int64_t>(runs.at.size()) * DivideUp(runs.length, target.block);
+  const auto needed = [](const ResampleTaps<F>& taps, const ResampleRing& ring) {
+    return taps.identity ? static_cast<double>(taps.from) : static_cast<double>(ring.used.size());
   };
-  const auto cost = [&](const ResampleRuns& runs) {
-    return static_cast<int64_t>(runs.at.size()) * runs.length + blocks(runs) * target.block;
+  if (needed(plan->d, plan->d_ring) * needed(plan->h, plan->h_ring) > kMostPlane) return false;
+  // What is left out must be worth runs that are short, and zeros; and few runs of these.
+  constexpr int64_t kMostCleared = 4096;
+  const auto blocks = [&](const RunCount& count) {
+    return count.runs * DivideUp(count.length, target.block);
+  };
+  const auto cost = [&](const RunCount& count) {
+    return count.runs * count.length + blocks(count) * target.block;
   };
   const UsedPlane<F> whole(*plan, false, false), least(*plan, true, plan->backward);
-  const bool from = 2 * blocks(least.from_runs) <= blocks(whole.from_runs);
-  const bool to = plan->backward && 9 * cost(least.to_runs) <= 4 * cost(whole.to_runs);
+  const bool from = 2 * blocks(least.from_count) <= blocks(whole.from_count);
+  const bool to = plan->backward && whole.to_count.runs <= kMostCleared &&
+                  9 * cost(least.to_count) <= 4 * cost(whole.to_count);
   UsedPlane<F> used(*plan, from, to);
   const auto elements = [&](bool d_from, bool h_from, bool w_from) {
     const auto extent = [&](size_t axis, bool sources) {
@@ -120,12 +144,12 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const bool back = plan->backward;
   const double most = std::max({elements(true, true, true), elements(false, false, false),
                                 elements(!back, true, back), elements(!back, false, back)});
-  if (most > kMostPlane || used.from_runs.at.empty()) return false;
+  if (most > kMostPlane || used.IsEmpty()) return false;
+  plan->from_runs = used.FromRuns(*plan);
+  plan->to_runs = used.ToRuns(*plan);
+  if (to) plan->clear_runs = whole.ToRuns(*plan);
   plan->d = used.taps[0], plan->h = used.taps[1], plan->w = used.taps[2];
   plan->parts = std::move(used.parts);
-  plan->from_runs = std::move(used.from_runs);
-  plan->to_runs = std::move(used.to_runs);
-  if (to) plan->clear_runs = whole.to_runs;
   const bool one = plan->outer.size() == 1;
   plan->from_vectors = plan->from_runs.length == 1 && one && plan->outer[0].input == 1;
   plan->to_vectors = plan->to_runs.length == 1 && one && plan->outer[0].output == 1;

@@ -291,7 +291,8 @@ int64_t CutTiles(const Params& p, const NearestBackwardTarget& target, const Nea
   if (pixels) {
     mine->tiling.c = to.c;
     mine->tiling.channels =
-        std::min(to.c, p.w.in > 1 ? kNearestMaxPixel : kNearestTileBytes / (2 * element_size));
+        std::min(to.c, p.w.in > 1 || mine->pack_to ? kNearestMaxPixel
+                                                   : kNearestTileBytes / (2 * element_size));
     const int64_t tile_bytes = row_bytes / to.c * mine->tiling.channels * mine->tiling.rows;
     mine->tiling.grain = 1 + kNearestGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
     if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
