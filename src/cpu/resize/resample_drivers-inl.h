@@ -242,8 +242,7 @@ class Resampler {
     const BlockTag<F, 16> d;
     for (const int64_t at : plan_.clear_runs.at) {
       for (int64_t r = 0; r < planes; ++r) {
-        std::memset(static_cast<void*>(to[r] + at), 0,
-                    static_cast<size_t>(plan_.clear_runs.length) * sizeof(To));
+        Clear(to[r] + at, plan_.clear_runs.length);
       }
     }
     for (const int64_t at : plan_.to_runs.at) {
@@ -556,7 +555,7 @@ class Resampler {
       if (StreamsLines(to, columns_->width)) {
         StoreRow(d, to, n, true, zero, zero);
       } else {
-        std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
+        Clear(to, n);
       }
     }
   }
