@@ -11,9 +11,9 @@
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/affine_grid/affine_grid.h"
 #include "cpu/grid_sampler/grid_sampler.h"
+#include "cpu/resize/nearest.h"
+#include "cpu/resize/nearest_backward.h"
 #include "cpu/resize/resample.h"
-#include "cpu/resize/upsample_nearest_exact.h"
-#include "cpu/resize/upsample_nearest_exact_backward.h"
 #endif
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"

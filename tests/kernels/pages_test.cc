@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cpu/machine/caches.h"
-#include "cpu/resize/upsample_nearest_exact.h"
-#include "cpu/resize/upsample_nearest_exact_backward.h"
+#include "cpu/resize/nearest.h"
+#include "cpu/resize/nearest_backward.h"
 #include "support/nearest_case.h"
 
 namespace portacl::cpu {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cpu/machine/caches.h"
-#include "cpu/resize/upsample_nearest_exact.h"
-#include "cpu/resize/upsample_nearest_exact_backward.h"
+#include "cpu/resize/nearest.h"
+#include "cpu/resize/nearest_backward.h"
 #include "ref/upsample_nearest_exact.h"
 #include "ref/upsample_nearest_exact_backward.h"
 #include "runtime/parallel.h"

@@ -1,13 +1,13 @@
 // The SIMD kernels of nearest-exact backward against the reference, bit for bit, on every
 // instruction set of this machine.
-#include "cpu/resize/upsample_nearest_exact_backward.h"
+#include "cpu/resize/nearest_backward.h"
 
 #include <gtest/gtest.h>
 
 #include <variant>
 #include <vector>
 
-#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
+#include "cpu/resize/nearest_backward_plan.h"
 #include "ref/upsample_nearest_exact_backward.h"
 #include "support/nearest_kernels.h"
 

@@ -1,12 +1,12 @@
 // The SIMD kernels of nearest-exact forward against the reference, byte for byte, on every
 // instruction set of this machine.
-#include "cpu/resize/upsample_nearest_exact.h"
+#include "cpu/resize/nearest.h"
 
 #include <gtest/gtest.h>
 
 #include <variant>
 
-#include "cpu/resize/upsample_nearest_exact_plan.h"
+#include "cpu/resize/nearest_plan.h"
 #include "ref/upsample_nearest_exact.h"
 #include "support/nearest_kernels.h"
 

@@ -1,10 +1,10 @@
-// Nearest-exact backward: a tile of destinations, and its sums source row by source row. Per
+// Nearest backward: a tile of destinations, and its sums source row by source row. Per
 // target.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_TILE_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_TILE_INL_H_
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_TILE_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_
 #endif
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 #include "base/half.h"
 #include "cpu/machine/fetch.h"
-#include "cpu/resize/upsample_nearest_exact_tiles.h"
+#include "cpu/resize/nearest_tiles.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "ops/upsample_nearest_exact_backward_params.h"

@@ -1,4 +1,4 @@
-// The nearest-exact backward kernel of one instruction set: plan, run and choice of the code path.
+// The nearest backward kernel of one instruction set: plan, run and choice of the code path.
 //
 // Every path computes, per destination, the sum over its rows of sources and in each row over its
 // columns, in that order, from +0 in the compute type, rounded once. A sum that starts from +0 is
@@ -18,11 +18,11 @@
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
 // path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
 // sums of a tile are turned on the stack.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_INL_H_
 #endif
 
 #include <hwy/cache_control.h>
@@ -35,13 +35,13 @@
 
 #include "base/dispatch.h"
 #include "cpu/machine/pages.h"
-#include "cpu/resize/upsample_nearest_exact_backward_permute-inl.h"
-#include "cpu/resize/upsample_nearest_exact_backward_pixels-inl.h"
-#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
-#include "cpu/resize/upsample_nearest_exact_backward_ratio-inl.h"
-#include "cpu/resize/upsample_nearest_exact_backward_scatter-inl.h"
-#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
-#include "cpu/resize/upsample_nearest_exact_backward_wide-inl.h"
+#include "cpu/resize/nearest_backward_permute-inl.h"
+#include "cpu/resize/nearest_backward_pixels-inl.h"
+#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_backward_ratio-inl.h"
+#include "cpu/resize/nearest_backward_scatter-inl.h"
+#include "cpu/resize/nearest_backward_tile-inl.h"
+#include "cpu/resize/nearest_backward_wide-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "runtime/parallel.h"

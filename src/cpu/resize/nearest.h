@@ -1,6 +1,6 @@
-// SIMD kernels of nearest-exact forward, one per instruction set.
-#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_H_
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_H_
+// SIMD kernels of nearest and nearest-exact, one per instruction set.
+#ifndef PORTACL_CPU_RESIZE_NEAREST_H_
+#define PORTACL_CPU_RESIZE_NEAREST_H_
 
 #include <span>
 
@@ -14,4 +14,4 @@ std::span<const base::Kernel<ops::UpsampleNearestExactParams>> UpsampleNearestEx
 
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_H_
+#endif  // PORTACL_CPU_RESIZE_NEAREST_H_

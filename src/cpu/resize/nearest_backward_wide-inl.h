@@ -1,10 +1,10 @@
-// Nearest-exact backward, many columns per destination: a lane per destination, blocks transposed
+// Nearest backward, many columns per destination: a lane per destination, blocks transposed
 // in registers. Per target.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_WIDE_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_
 #endif
 
 #include <hwy/cache_control.h>
@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
+#include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 

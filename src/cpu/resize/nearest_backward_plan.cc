@@ -1,5 +1,5 @@
-// Choice of path, index tables and tiles of nearest-exact backward.
-#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
+// Choice of path, index tables and tiles of the gradients of nearest and nearest-exact.
+#include "cpu/resize/nearest_backward_plan.h"
 
 #include "cpu/machine/caches.h"
 #include "cpu/machine/pages.h"

@@ -1,19 +1,18 @@
-// Nearest-exact backward, at most 4 columns per destination: in-register permutation by the plan's
+// Nearest backward, at most 4 columns per destination: in-register permutation by the plan's
 // index tables. Per target.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PERMUTE_INL_H_) == \
-    defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PERMUTE_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PERMUTE_INL_H_
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PERMUTE_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_
 #endif
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
-#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
+#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 

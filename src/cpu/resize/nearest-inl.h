@@ -1,11 +1,11 @@
-// The nearest-exact forward kernel of one instruction set. It copies bits: the elements are
+// The nearest forward kernel of one instruction set. It copies bits: the elements are
 // unsigned integers of their size. Destination rows are written one after the other, strictly
 // forward; a source row that feeds several of them is read again from the cache.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_INL_H_
+#if defined(PORTACL_CPU_RESIZE_NEAREST_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_INL_H_
 #endif
 
 #include <hwy/cache_control.h>
@@ -16,7 +16,7 @@
 #include <cstring>
 
 #include "cpu/machine/pages.h"
-#include "cpu/resize/upsample_nearest_exact_plan.h"
+#include "cpu/resize/nearest_plan.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "runtime/parallel.h"

@@ -1,11 +1,10 @@
-// Nearest-exact backward where few destinations have a source and none has two: zeros everywhere,
+// Nearest backward where few destinations have a source and none has two: zeros everywhere,
 // then each source in its place. Per target.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_SCATTER_INL_H_) == \
-    defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_SCATTER_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_SCATTER_INL_H_
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_SCATTER_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_
 #endif
 
 #include <algorithm>
@@ -13,8 +12,8 @@
 #include <utility>
 
 #include "cpu/machine/pages.h"
-#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
-#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
+#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "runtime/parallel.h"

@@ -1,11 +1,11 @@
-// Compiles the nearest-exact forward kernel for every instruction set, and lists them.
-#include "cpu/resize/upsample_nearest_exact.h"
+// Compiles the nearest forward kernel for every instruction set, and lists them.
+#include "cpu/resize/nearest.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/resize/upsample_nearest_exact.cc"
+#define HWY_TARGET_INCLUDE "cpu/resize/nearest.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
-#include "cpu/resize/upsample_nearest_exact-inl.h"
+#include "cpu/resize/nearest-inl.h"
 
 #if HWY_ONCE
 namespace portacl::cpu {

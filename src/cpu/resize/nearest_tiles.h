@@ -1,7 +1,7 @@
-// How the nearest-exact kernels, forward and backward, cut their destination into tiles for the
+// How the nearest kernels, forward and backward, cut their destination into tiles for the
 // threads, and how they read a call's layout. Plain C++, the same for every instruction set.
-#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
+#ifndef PORTACL_CPU_RESIZE_NEAREST_TILES_H_
+#define PORTACL_CPU_RESIZE_NEAREST_TILES_H_
 
 #include <algorithm>
 #include <array>
@@ -154,4 +154,4 @@ inline bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t elem
 
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_TILES_H_
+#endif  // PORTACL_CPU_RESIZE_NEAREST_TILES_H_

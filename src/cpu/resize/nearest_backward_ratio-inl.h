@@ -1,9 +1,9 @@
-// Nearest-exact backward, equal ratios x1 ... x4: de-interleaving loads, then adds. Per target.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_RATIO_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_RATIO_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_RATIO_INL_H_
+// Nearest backward, equal ratios x1 ... x4: de-interleaving loads, then adds. Per target.
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_RATIO_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_
 #endif
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "base/half.h"
-#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
+#include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 

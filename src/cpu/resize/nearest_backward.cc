@@ -1,11 +1,11 @@
-// Compiles the nearest-exact backward kernel for every instruction set, and lists them.
-#include "cpu/resize/upsample_nearest_exact_backward.h"
+// Compiles the nearest backward kernel for every instruction set, and lists them.
+#include "cpu/resize/nearest_backward.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/resize/upsample_nearest_exact_backward.cc"
+#define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
-#include "cpu/resize/upsample_nearest_exact_backward-inl.h"
+#include "cpu/resize/nearest_backward-inl.h"
 
 #if HWY_ONCE
 namespace portacl::cpu {

@@ -1,6 +1,6 @@
-// SIMD kernels of nearest-exact backward, one per instruction set.
-#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
+// SIMD kernels of the gradients of nearest and nearest-exact, one per instruction set.
+#ifndef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_H_
 
 #include <span>
 
@@ -17,4 +17,4 @@ UpsampleNearestExactBackwardKernels();
 
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_H_
+#endif  // PORTACL_CPU_RESIZE_NEAREST_BACKWARD_H_

@@ -1,9 +1,9 @@
-// Nearest-exact backward on channels_last tensors: a lane per channel. Per target.
-#if defined(PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_
-#undef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_
+// Nearest backward on channels_last tensors: a lane per channel. Per target.
+#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_
+#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_
 #else
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PIXELS_INL_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_
 #endif
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cpu/resize/upsample_nearest_exact_backward_plan.h"
-#include "cpu/resize/upsample_nearest_exact_backward_tile-inl.h"
+#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 

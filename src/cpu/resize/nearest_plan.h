@@ -1,7 +1,7 @@
-// What a nearest-exact forward kernel decides in its plan. Plain C++, the same for every
+// What a nearest forward kernel decides in its plan. Plain C++, the same for every
 // instruction set: a target is described by its vector length.
-#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_PLAN_H_
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_PLAN_H_
+#ifndef PORTACL_CPU_RESIZE_NEAREST_PLAN_H_
+#define PORTACL_CPU_RESIZE_NEAREST_PLAN_H_
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/kernel.h"
-#include "cpu/resize/upsample_nearest_exact_tiles.h"
+#include "cpu/resize/nearest_tiles.h"
 #include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::cpu {
@@ -84,4 +84,4 @@ std::optional<NearestForwardPlan> PlanNearestForward(const ops::UpsampleNearestE
 
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_PLAN_H_
+#endif  // PORTACL_CPU_RESIZE_NEAREST_PLAN_H_

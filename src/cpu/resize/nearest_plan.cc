@@ -1,5 +1,5 @@
-// Choice of path, index tables and tiles of nearest-exact forward.
-#include "cpu/resize/upsample_nearest_exact_plan.h"
+// Choice of path, index tables and tiles of nearest and nearest-exact.
+#include "cpu/resize/nearest_plan.h"
 
 #include <utility>
 

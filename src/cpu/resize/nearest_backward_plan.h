@@ -1,7 +1,7 @@
-// What a nearest-exact backward kernel decides in its plan. Plain C++, the same for every
+// What a nearest backward kernel decides in its plan. Plain C++, the same for every
 // instruction set: a target is described by its vector lengths.
-#ifndef PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PLAN_H_
-#define PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PLAN_H_
+#ifndef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PLAN_H_
+#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PLAN_H_
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/kernel.h"
-#include "cpu/resize/upsample_nearest_exact_tiles.h"
+#include "cpu/resize/nearest_tiles.h"
 #include "ops/upsample_nearest_exact_backward_params.h"
 
 namespace portacl::cpu {
@@ -107,4 +107,4 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(
 
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_UPSAMPLE_NEAREST_EXACT_BACKWARD_PLAN_H_
+#endif  // PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PLAN_H_
