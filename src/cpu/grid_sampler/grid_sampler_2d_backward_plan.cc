@@ -8,8 +8,10 @@
 #include <array>
 #include <bit>
 
+#include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/machine/caches.h"
+#include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
@@ -114,7 +116,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
   if (!g->by_image) {  // at least two pieces of work for each thread
     const int64_t blocks = g->blocks.count * g->images;
-    const int64_t wanted = (int64_t{2} * threads + blocks - 1) / blocks;
+    const int64_t wanted = DivideUp(int64_t{2} * threads, blocks);
     rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
   }
   if (rows >= s.h) {
@@ -124,7 +126,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry
   } else {
     g->shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(rows))) - 1;
     rows = int64_t{1} << g->shift;
-    g->strips = (s.h + rows - 1) / rows;
+    g->strips = DivideUp(s.h, rows);
   }
   g->slab_rows = rows + 2 + Halo(s);
 }
@@ -260,14 +262,6 @@ PointGathers GatheredGridGrad2D(const Params& p) {
                       HasJoinedPairs(s, p.grid_grad_stride) && HasJoinedImages(s, p.input_stride);
   return {joined ? JoinedChunksOf(s) : PointChunksOf(s), pairs, joined};
 }
-
-// Points, and pixels that count an eighth, in all channels.
-int64_t WorkOf(const ops::GridSampler2DShape& s) {
-  return s.n * s.c * (s.oh * s.ow + s.h * s.w / 8);
-}
-
-// Whether a call is too small to be shared: waking a thread takes some 10 us.
-bool IsBelowGrain(const ops::GridSampler2DShape& s) { return WorkOf(s) < 8192; }
 
 // IsBelowGrain() where every thread looks at all points of an image and gathers apart for gridGrad,
 // while one thread alone reads its taps once.

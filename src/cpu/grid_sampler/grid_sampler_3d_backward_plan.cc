@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/machine/caches.h"
+#include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -19,13 +21,6 @@ constexpr int64_t kMostSlabs = 16;
 
 // Sums of 16-bit types: at most this for an owner, or a channel's plane.
 constexpr int64_t kSumsBytes = int64_t{64} << 20;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Whether a call is too small to be shared: waking a thread takes some 10 us.
-bool IsBelowGrain(const ops::GridSampler3DShape& s) {
-  return s.n * s.c * (s.od * s.oh * s.ow + s.d * s.h * s.w / 8) < 8192;
-}
 
 int ThreadsOf(const ops::GridSampler3DShape& s) {
   return IsBelowGrain(s) ? 1 : runtime::NumThreads();
@@ -46,7 +41,7 @@ OwnedSlabs CutInputGrad(const Params& p) {
   const int threads = ThreadsOf(s);
   OwnedSlabs cut = {};
   cut.group_channels = GroupChannels(s, s.d * plane_bytes);
-  cut.groups = CeilDiv(s.c, cut.group_channels);
+  cut.groups = DivideUp(s.c, cut.group_channels);
   // Slabs where volumes and groups do not share the work evenly.
   const int64_t owners = s.n * cut.groups;
   const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
@@ -56,8 +51,8 @@ OwnedSlabs CutInputGrad(const Params& p) {
   if (staged) {
     cut.group_channels = 1;
     cut.groups = s.c;
-    cut.slabs = std::min(s.d, std::max(cut.slabs, CeilDiv(s.d * plane_bytes, kSumsBytes)));
-    cut.slot_elements = CeilDiv(s.d, cut.slabs) * s.h * s.w;
+    cut.slabs = std::min(s.d, std::max(cut.slabs, DivideUp(s.d * plane_bytes, kSumsBytes)));
+    cut.slot_elements = DivideUp(s.d, cut.slabs) * s.h * s.w;
   }
   cut.slots = static_cast<int>(std::min<int64_t>(threads, s.n * cut.groups * cut.slabs));
   return cut;
@@ -86,7 +81,7 @@ std::optional<Plan> PlanBlocks(const Params& p, bool forced) {
   blocks.slots = BlockSlots(s, blocks.chunks, threads);
   const bool whole = blocks.slots > 1 || IsEachVolumeSmall(s);
   blocks.slabs = whole ? 1 : std::min({int64_t{threads}, kMostSlabs, s.d});
-  const int64_t points = CeilDiv(s.od * s.oh * s.ow, int64_t{kGroup}) * int64_t{kGroup};
+  const int64_t points = DivideUp(PointsOf(s), int64_t{kGroup}) * int64_t{kGroup};
   const int64_t totals = p.want_grid_grad ? 4 * points : 0;
   const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
   blocks.slot_elements = BlockBytes(s, SummedBlocks::VoxelElements(p)) / element + totals;

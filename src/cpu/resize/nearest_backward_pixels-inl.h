@@ -189,7 +189,7 @@ struct ForwardPixelCell {
     // The last block overlaps its neighbour.
     const auto first = [&](int64_t b) { return std::min(b * lanes, channels - lanes); };
     AddToBlocks<kFirst, kLast>(
-        d, rest, (channels + lanes - 1) / lanes, sums + rest * lanes,
+        d, rest, DivideUp(channels, lanes), sums + rest * lanes,
         [&](int64_t b, V sum)
             PORTACL_INLINE_LAMBDA { return hn::Add(sum, LoadWide(d, from + first(b))); },
         [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA { StoreNarrow(sum, d, to + first(b)); });

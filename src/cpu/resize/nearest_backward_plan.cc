@@ -36,7 +36,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   plan.columns = w.in * channels;
   plan.sources = w.out * channels;
   plan.lanes = lanes;
-  const auto blocks = static_cast<size_t>((plan.columns + lanes - 1) / lanes);
+  const auto blocks = static_cast<size_t>(DivideUp(plan.columns, lanes));
   // Calls use(lane, phase, source) for the sources of a block.
   const auto for_sources = [&](size_t b, const auto& use) {
     const int64_t first = plan.BlockColumn(static_cast<int64_t>(b));
@@ -58,7 +58,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
     plan.window[b] = first;
     span = std::max(span, end - first);
   }
-  const int64_t vectors = std::max((span + lanes - 1) / lanes, most);
+  const int64_t vectors = std::max(DivideUp(span, lanes), most);
   if (vectors > kMaxVectors || vectors * lanes > kMaxWindow) return false;
 
   plan.vectors = vectors;
@@ -158,7 +158,7 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
     for (t.rows = std::min<int64_t>(32, p.h.in);; t.rows /= 2) {
       if (fits()) {
         const int64_t bytes = t.columns * t.rows * element_size * 4;
-        t.grain = 1 + kNearestGrainBytes / bytes;
+        t.grain = 1 + kGrainBytes / bytes;
         return true;
       }
       if (t.rows == 1) break;
@@ -175,7 +175,7 @@ void CutTurnedTiles(const Params& p, int64_t element_size, int64_t row_bytes,
   // The last tile of a row may be nearly twice as wide as the others.
   t.columns = std::clamp<int64_t>(pixels / 2, 1, p.w.in);
   t.rows = std::clamp<int64_t>(pixels / (2 * t.columns), 1, p.h.in);
-  t.grain = 1 + kNearestGrainBytes / (1 + row_bytes * t.rows / t.BoxesW());
+  t.grain = 1 + kGrainBytes / (1 + row_bytes * t.rows / t.BoxesW());
 }
 
 std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
@@ -294,12 +294,12 @@ int64_t CutTiles(const Params& p, const NearestBackwardTarget& target, const Nea
         std::min(to.c, p.w.in > 1 || mine->pack_to ? kNearestMaxPixel
                                                    : kNearestTileBytes / (2 * element_size));
     const int64_t tile_bytes = row_bytes / to.c * mine->tiling.channels * mine->tiling.rows;
-    mine->tiling.grain = 1 + kNearestGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
+    mine->tiling.grain = 1 + kGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
     if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
   } else if (p.d.in > 1) {
     mine->tiling.channels = 1;  // a volume's planes come after each other
     const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
-    mine->tiling.grain = 1 + kNearestGrainBytes / (tile_bytes + 1);
+    mine->tiling.grain = 1 + kGrainBytes / (tile_bytes + 1);
   }
   if (!pixels && (mine->pack_from || mine->pack_to)) {
     const NearestTiling uncut = mine->tiling;

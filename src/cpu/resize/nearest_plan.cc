@@ -28,7 +28,7 @@ bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64
   plan.lanes = lanes;
   plan.source_elements = elements;
   plan.partial = plan.row < lanes || elements < lanes;
-  plan.blocks = (plan.row + lanes - 1) / lanes;
+  plan.blocks = DivideUp(plan.row, lanes);
   plan.period = plan.repeated = 0;
   plan.window.clear();
   plan.index.clear();

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cpu/machine/grain.h"
 #include "cpu/machine/pages.h"
 #include "ops/upsample_nearest_exact_params.h"
 
@@ -76,8 +77,8 @@ struct NearestTiling {
   int64_t grain = 1;                            // boxes worth a thread
   bool channels_first = false;  // neighbouring boxes differ in the channel: it is the dense axis
 
-  int64_t BoxesC() const { return (c + channels - 1) / channels; }
-  int64_t BoxesH() const { return (h + rows - 1) / rows; }
+  int64_t BoxesC() const { return DivideUp(c, channels); }
+  int64_t BoxesH() const { return DivideUp(h, rows); }
   int64_t BoxesW() const { return std::max<int64_t>(1, w / columns); }
   int64_t Boxes() const { return n * BoxesC() * BoxesH() * BoxesW(); }
 
@@ -117,8 +118,6 @@ void ProvideTile(T* first, const NearestTile& box, const std::array<int64_t, 4>&
 // Bytes read and written by one tile: small enough to spread work over threads, large enough that
 // neither the loop around it nor its cut rows cost.
 inline constexpr int64_t kNearestTileBytes = int64_t{64} << 10;
-// A call of fewer bytes runs on the calling thread: waking another costs as much as 256 KiB.
-inline constexpr int64_t kNearestGrainBytes = int64_t{256} << 10;
 
 // Cuts (n, c, h, w) so that a tile moves about kNearestTileBytes; `row_bytes` is what one
 // destination row moves. Columns are cut at multiples of `step` only.
@@ -136,7 +135,7 @@ inline NearestTiling CutNearest(int64_t n, int64_t c, int64_t h, int64_t w, int6
   }
   const int64_t boxes = std::max<int64_t>(t.Boxes(), 1);
   const double bytes = static_cast<double>(row_bytes) * static_cast<double>(n * c * h);
-  t.grain = 1 + static_cast<int64_t>(static_cast<double>(kNearestGrainBytes) /
+  t.grain = 1 + static_cast<int64_t>(static_cast<double>(kGrainBytes) /
                                      (bytes / static_cast<double>(boxes) + 1));
   return t;
 }

@@ -127,7 +127,7 @@ template <class F, class To>
 void LookUpRows(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
                 int64_t rows, int64_t w0, int64_t w1, bool stream) {
   const int64_t g0 = w0 / plan.lanes;
-  const int64_t g1 = (w1 + plan.lanes - 1) / plan.lanes;
+  const int64_t g1 = DivideUp(w1, plan.lanes);
   const auto run = [&](auto vectors) {
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4) AddLookups<vectors, 4>(plan, from + r, to + r, g0, g1, stream);

@@ -18,8 +18,6 @@ namespace {
 using Params = ops::ResampleParams;
 using Path = ResamplePath;
 
-// A call that moves fewer bytes runs on the calling thread.
-constexpr double kGrainBytes = 256 << 10;
 // The rows of a tile of pixels that are in flight, and one of them backward, where each needs
 // sources beside the tile's.
 constexpr int64_t kPixelRingBytes = 64 << 10;
@@ -373,7 +371,7 @@ void CutColumns(int64_t columns, ResampleKernelPlan<F>* plan) {
 
 template <class F>
 void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
-  plan->slots = bytes < kGrainBytes ? 1 : runtime::NumThreads();
+  plan->slots = bytes < static_cast<double>(kGrainBytes) ? 1 : runtime::NumThreads();
   const int64_t wanted = plan->slots == 1 ? 1 : 4 * plan->slots;  // boxes
   const ResampleTaps<F>& w = plan->w;
   plan->strip_rows = plan->h.to;

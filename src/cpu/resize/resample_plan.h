@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/kernel.h"
+#include "cpu/machine/grain.h"
 #include "ops/resample_params.h"
 
 namespace portacl::cpu {
@@ -38,8 +39,6 @@ inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMa
 
 // Rows that W takes at a time at most.
 inline constexpr int64_t kMostResampleRows = 16;
-
-inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 inline constexpr int64_t kLineBytes = 64;
 
