@@ -57,6 +57,10 @@ endforeach()
 if(PORTACL_SIMULATION)
   target_compile_definitions(portacl_runtime_objects PRIVATE PORTACL_SIMULATION=1)
 endif()
+if(PORTACL_TEST_MACHINES)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/cpu/machine/machine.cc" PROPERTIES
+    COMPILE_DEFINITIONS PORTACL_TEST_MACHINES=1)
+endif()
 target_include_directories(portacl_api_objects PRIVATE "${PORTACL_GENERATED_PRIVATE}")
 
 # Plain loops, for the compiler to vectorise.

@@ -5,6 +5,7 @@ option(PORTACL_TESTS "Build the tests (GoogleTest, RapidCheck)" ${PROJECT_IS_TOP
 option(PORTACL_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_BENCH "Build the benchmarks where Google Benchmark is installed" ${PROJECT_IS_TOP_LEVEL})
 option(PORTACL_SIMULATION "Simulate threads that are not there, for bench/scaling.py" OFF)
+option(PORTACL_TEST_MACHINES "Plan for the machine that PORTACL_TEST_MACHINE names: tests alone" OFF)
 option(PORTACL_CUDA "Build libportacl_cuda.so, for NVIDIA GPUs (the CUDA toolkit)" OFF)
 set(PORTACL_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that it has code for")
 option(PORTACL_PYTHON "Build the Python extension (nanobind); pyproject.toml sets it" OFF)

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cpu/grid_sampler/grid_sampler.h"
-#include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "ref/grid_sampler_backward.h"
 #include "support/api/grid_case.h"
@@ -18,6 +17,7 @@ namespace portacl_test {
 namespace {
 
 using portacl::cpu::GridSampler2DBackwardKernels;
+using portacl::cpu::Vendor;
 using portacl::ref::kGridSampler2DBackward;
 
 struct Dims {
@@ -38,13 +38,10 @@ class GridSamplerBackwardKernels : public KernelTest {
                         layout, threads, paths);
     // Short calls with few channels take other vectors, by the CPU's vendor.
     if (c.grad_output.size() >= 1024) return;
-    const auto before = portacl::cpu::vendor_for_tests;
-    portacl::cpu::vendor_for_tests = portacl::cpu::CpuVendor() == portacl::cpu::Vendor::kAmd
-                                         ? portacl::cpu::Vendor::kOther
-                                         : portacl::cpu::Vendor::kAmd;
+    OtherMachine machine;
+    machine->vendor = machine->vendor == Vendor::kAmd ? Vendor::kOther : Vendor::kAmd;
     ExpectSameGradients(GridSampler2DBackwardKernels(), kGridSampler2DBackward, c, mode, mask,
                         layout, {threads.front()}, paths);
-    portacl::cpu::vendor_for_tests = before;
   }
 
   static void ExpectRan(const Paths& paths, int times = 1) {
@@ -248,8 +245,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStripsOfOwners) {
     mode.padding = static_cast<int>(random.Integer(0, 2));
     mode.align_corners = random.Coin();
     // Owners begin with fewer points where gathers are fast.
-    portacl::cpu::vendor_for_tests =
-        random.Coin() ? portacl::cpu::Vendor::kAmd : portacl::cpu::Vendor::kOther;
+    machine_->vendor = random.Coin() ? Vendor::kAmd : Vendor::kOther;
     const bool nearest = mode.interpolation == 1;
     const Element element = nearest && random.Coin() ? Element::kDouble : Element::kFloat;
     const Dims d = {random.Integer(1, nearest ? 3 : 2),
@@ -416,7 +412,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGri
 // Results of tensors that are larger than the caches are written past them, whole lines at a time,
 // and few channels' sums may be staged in the workspace.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceBeyondTheCaches) {
-  portacl::cpu::last_level_cache_bytes_for_tests = 1;
+  machine_->last_level_cache = 1;
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
@@ -459,9 +455,9 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnRandomCalls) {
     GridCase c(element, d.n, d.c, d.h, d.w, d.oh, d.ow, layout);
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
     const int64_t mask = random.Integer(1, 3);
-    portacl::cpu::vendor_for_tests =
-        random.Coin() ? portacl::cpu::Vendor::kAmd : portacl::cpu::Vendor::kOther;
-    portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
+    OtherMachine machine;
+    machine->vendor = random.Coin() ? Vendor::kAmd : Vendor::kOther;
+    if (random.Coin()) machine->l2_cache = 4096;
     ExpectSameBits(
         kServing, c,
         modes[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(modes.size()) - 1))],

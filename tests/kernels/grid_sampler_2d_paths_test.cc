@@ -1,7 +1,9 @@
-// Which path the grid sampler's plans choose: by mask, channels, sizes and strides.
+// Which path the grid sampler's plans choose on a machine: by mask, channels, sizes and strides.
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,15 +12,25 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
-#include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
+#include "cpu/machine/named_machines.h"
 #include "runtime/parallel.h"
 #include "support/grid_kernels.h"
+#include "support/other_machine.h"
 
 namespace portacl_test {
 namespace {
 
 using portacl::base::DType;
+using portacl::cpu::kEmeraldRapids;
+using portacl::cpu::kGraniteRapids;
+using portacl::cpu::kLargeMachine;
+using portacl::cpu::kNamedMachines;
+using portacl::cpu::kNeon;
+using portacl::cpu::kSmallMachine;
+using portacl::cpu::kZen3;
+using portacl::cpu::kZen4;
+using portacl::cpu::Machine;
 using portacl::ops::GridSampler2DShape;
 using portacl::ops::Interpolation;
 
@@ -48,31 +60,39 @@ portacl::ops::GridSampler2DBackwardParams BackwardParams(const GridSampler2DShap
   return p;
 }
 
-std::string BackwardPath(const portacl::ops::GridSampler2DBackwardParams& p) {
+std::string PathOf(const portacl::ops::GridSampler2DBackwardParams& p) {
   const auto plan = portacl::cpu::PlanGridSampler2DBackward(p, "");
   return plan ? plan->path : "none";
 }
 
-std::string BackwardPath(const GridSampler2DShape& s, Mask mask) {
-  return BackwardPath(BackwardParams(s, mask));
-}
-
+// Each test names the machine that its choices are of, before it asks for one.
 class GridSamplerPaths : public testing::Test {
  protected:
-  GridSamplerPaths() { portacl::runtime::SetNumThreads(2); }
-  ~GridSamplerPaths() override {
-    portacl::runtime::SetNumThreads(0);
-    portacl::cpu::l2_cache_bytes_for_tests = 0;
-    portacl::cpu::last_level_cache_bytes_for_tests = 0;
-    portacl::cpu::vendor_for_tests.reset();
+  ~GridSamplerPaths() override { portacl::runtime::SetNumThreads(0); }
+
+  // Plans are made for the machine, with two threads or as many as it is said.
+  void On(const Machine& machine, int threads = 2) {
+    machine_.reset();  // before the next one begins
+    machine_.emplace(machine);
+    portacl::runtime::SetNumThreads(threads);
   }
+
+  std::string BackwardPath(const portacl::ops::GridSampler2DBackwardParams& p) {
+    EXPECT_TRUE(machine_.has_value()) << "of which machine?";
+    return PathOf(p);
+  }
+  std::string BackwardPath(const GridSampler2DShape& s, Mask mask) {
+    return BackwardPath(BackwardParams(s, mask));
+  }
+
+  std::optional<OtherMachine> machine_;
 };
 
 TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
+  On(kZen4);
   for (const int64_t channels : {1, 2, 3, 4}) {
     EXPECT_EQ(BackwardPath(ShapeOf(1, channels, 2000, 3000, 90, 100), kGridGrad), "direct");
   }
-  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 90, 100, 90, 100), kGridGrad), "direct");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 8, 900, 1000, 250, 250), kGridGrad), "slab");
   EXPECT_EQ(BackwardPath(ShapeOf(1, 9, 90, 100, 90, 100), kGridGrad), "slab");
@@ -99,23 +119,34 @@ TEST_F(GridSamplerPaths, DirectGathersFewChannelsOfStridedImages) {
       p.input_stride = {18000 * channels, 18000, column == 90 ? 1 : 200, column};
       return BackwardPath(p);
     };
-    EXPECT_EQ(path(3, kGridGrad), "direct");
-    EXPECT_EQ(path(4, kGridGrad, DType::kDouble), "direct");
-    EXPECT_EQ(path(5, kGridGrad), "slab");
-    EXPECT_EQ(path(3, kGridGrad, DType::kBFloat16), "slab");
+    for (const Machine& machine : {kGraniteRapids, kZen4}) {
+      On(machine);
+      EXPECT_EQ(path(3, kGridGrad), "direct");
+      EXPECT_EQ(path(4, kGridGrad, DType::kDouble), "direct");
+      EXPECT_EQ(path(5, kGridGrad), "slab");
+      EXPECT_EQ(path(3, kGridGrad, DType::kBFloat16), "slab");
+      auto sparse = BackwardParams(ShapeOf(1, 1, 2000, 3000, 9, 10), kGridGrad);
+      sparse.input_stride[3] = column;
+      EXPECT_EQ(BackwardPath(sparse), "direct");  // no copy of the image
+      On(machine, 1);                             // which takes whole images
+      EXPECT_EQ(path(1, kGridGrad), "padded");
+      EXPECT_EQ(path(1, kBoth), "padded");
+      EXPECT_EQ(BackwardPath(sparse), "direct");
+    }
+    On(kGraniteRapids);
     EXPECT_EQ(path(1, kGridGrad), "direct");
     EXPECT_EQ(path(1, kBoth), "owned");  // which gathers for gridGrad
-    portacl::runtime::SetNumThreads(1);  // which takes whole images
+    On(kZen4);                           // slow gathers: too small to share
     EXPECT_EQ(path(1, kGridGrad), "padded");
     EXPECT_EQ(path(1, kBoth), "padded");
-    auto sparse = BackwardParams(ShapeOf(1, 1, 2000, 3000, 9, 10), kGridGrad);
-    sparse.input_stride[3] = column;
-    EXPECT_EQ(BackwardPath(sparse), "direct");  // no copy of the image
-    portacl::runtime::SetNumThreads(2);
+    On(kZen4, 10);
+    EXPECT_EQ(path(1, kGridGrad), "direct");
+    EXPECT_EQ(path(1, kBoth), "slab");  // too many owners
   }
 }
 
 TEST_F(GridSamplerPaths, DirectNeedsOffsetsOf32Bits) {
+  On(kZen4);
   auto far = BackwardParams(ShapeOf(1, 3, 90, 100, 90, 100), kGridGrad);
   far.input_stride[2] = int64_t{1} << 24;
   EXPECT_EQ(BackwardPath(far), "direct");
@@ -128,6 +159,7 @@ TEST_F(GridSamplerPaths, DirectNeedsOffsetsOf32Bits) {
 }
 
 TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
+  On(kGraniteRapids);
   for (const int64_t points : {1, 16, 17, 5000, 1 << 20}) {
     const auto params = BackwardParams(ShapeOf(3, 2, 50, 60, 1, points), kGridGrad);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
@@ -141,28 +173,27 @@ TEST_F(GridSamplerPaths, DirectTakesNoWorkspaceAndChunksCoverThePoints) {
 }
 
 TEST_F(GridSamplerPaths, ThreadsShareFewImagesOfOneOrTwoChannelsByOwner) {
-  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
   const GridSampler2DShape one = ShapeOf(1, 1, 256, 320, 300, 300);
-  EXPECT_EQ(BackwardPath(one, kBoth), "owned");
-  EXPECT_EQ(BackwardPath(one, kInputGrad), "owned");
-  EXPECT_EQ(BackwardPath(ShapeOf(1, 2, 256, 320, 300, 300), kBoth), "owned");
-  EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 256, 320, 300, 300), kBoth), "slab");
-  EXPECT_EQ(BackwardPath(ShapeOf(2, 1, 256, 320, 300, 300), kBoth), "padded");
-  EXPECT_EQ(BackwardPath(ShapeOf(1, 1, 20, 20, 20, 20), kBoth), "padded");  // too small to share
   const GridSampler2DShape small = ShapeOf(1, 2, 150, 210, 150, 210);
-  for (const bool amd : {false, true}) {  // where gathers are slow
-    portacl::cpu::vendor_for_tests =
-        amd ? portacl::cpu::Vendor::kAmd : portacl::cpu::Vendor::kOther;
+  for (const Machine& machine : {kGraniteRapids, kZen4}) {
+    On(machine);
     EXPECT_EQ(BackwardPath(one, kBoth), "owned");
-    EXPECT_EQ(BackwardPath(small, kBoth), amd ? "padded" : "owned");
-    portacl::runtime::SetNumThreads(4);
+    EXPECT_EQ(BackwardPath(one, kInputGrad), "owned");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 2, 256, 320, 300, 300), kBoth), "owned");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 256, 320, 300, 300), kBoth), "slab");
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 1, 256, 320, 300, 300), kBoth), "padded");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 1, 20, 20, 20, 20), kBoth), "padded");  // too small to share
+    On(machine, 4);
     EXPECT_EQ(BackwardPath(small, kBoth), "owned");
-    portacl::runtime::SetNumThreads(2);
+    On(machine, 8);
+    EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+    On(machine, 9);
+    EXPECT_EQ(BackwardPath(one, kBoth), "slab");
   }
-  portacl::runtime::SetNumThreads(9);
-  EXPECT_EQ(BackwardPath(one, kBoth), "slab");
-  portacl::runtime::SetNumThreads(8);
-  EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+  On(kGraniteRapids);
+  EXPECT_EQ(BackwardPath(small, kBoth), "owned");
+  On(kZen4);  // slow gathers
+  EXPECT_EQ(BackwardPath(small, kBoth), "padded");
 }
 
 // The more threads would share an image's stages, the fewer turns may be left over.
@@ -189,7 +220,7 @@ TEST_F(GridSamplerPaths, ThreadsTakeWholeImagesWhereFewTurnsAreLeftOver) {
 TEST_F(GridSamplerPaths, ManyOwnersHaveCodesOfThePoints) {
   const GridSampler2DShape three = ShapeOf(3, 1, 256, 320, 30, 33);
   const auto plan_for = [&](int threads) {
-    portacl::runtime::SetNumThreads(threads);
+    On(kZen4, threads);
     return portacl::cpu::PlanGridSampler2DBackward(BackwardParams(three, kBoth), "owned");
   };
   EXPECT_EQ(plan_for(9)->workspace_size, 0u);          // three strips an image
@@ -223,8 +254,8 @@ TEST_F(GridSamplerPaths, StripsOfOwnersAreAllRowsOnce) {
 // Five images of two blocks and 96 rows: one alone has 12 pieces of at least 16 rows, which are two
 // for each thread of up to six, and eight for each of one.
 TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
-  const auto plan_for = [](int threads) {
-    portacl::runtime::SetNumThreads(threads);
+  const auto plan_for = [&](int threads) {
+    On(kZen4, threads);
     const auto params = BackwardParams(ShapeOf(5, 32, 96, 200, 90, 100), kBoth);
     return *portacl::cpu::PlanGridSampler2DBackward(params, "slab");
   };
@@ -241,7 +272,7 @@ TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
 }
 
 TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
-  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
+  On(kZen4);                                                             // L2: 1 MiB
   const GridSampler2DShape pictures = ShapeOf(2, 3, 100, 120, 90, 100);  // 2 x 402 kB of cells
   for (const Mask mask : {kBoth, kInputGrad}) {
     EXPECT_EQ(BackwardPath(pictures, mask), "packed");
@@ -275,8 +306,8 @@ TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
 }
 
 TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
-  const auto strips = [](const GridSampler2DShape& shape, int threads) -> int64_t {
-    portacl::runtime::SetNumThreads(threads);
+  const auto strips = [&](const GridSampler2DShape& shape, int threads) -> int64_t {
+    On(kZen4, threads);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(shape, kBoth), "");
     if (std::string(plan->path) != "scatter") return 0;
     const int64_t found = std::get<portacl::cpu::ScatterGeometry>(plan->way).strips.strips;
@@ -304,7 +335,7 @@ TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
   EXPECT_EQ(strips(half, 2), 0);
   half.dtype = DType::kDouble;
   EXPECT_EQ(strips(half, 2), 2);
-  portacl::runtime::SetNumThreads(2);
+  On(kZen4);
   auto spread = BackwardParams(one, kBoth);
   spread.input_grad_stride[3] = 2;
   EXPECT_EQ(BackwardPath(spread), "slab");
@@ -314,16 +345,17 @@ TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
 TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
   const GridSampler2DShape planes = ShapeOf(2, 1, 300, 300, 300, 300);  // 2 x 366 kB padded
   const GridSampler2DShape eight = ShapeOf(1, 8, 150, 150, 90, 100);    // 720 kB
-  portacl::cpu::l2_cache_bytes_for_tests = int64_t{1} << 20;
+  On(kZen4);                                                            // 1 MiB
   EXPECT_EQ(BackwardPath(planes, kBoth), "padded");
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "direct");
-  portacl::cpu::l2_cache_bytes_for_tests = int64_t{512} << 10;
+  On(kZen3);  // 512 KiB
   EXPECT_EQ(BackwardPath(planes, kBoth), "planar");
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "slab");
 }
 
 // Images whose columns do not follow each other are copied to padded planes of any size.
 TEST_F(GridSamplerPaths, EverySecondColumnIsPadded) {
+  On(kGraniteRapids);
   auto p = BackwardParams(ShapeOf(2, 1, 900, 900, 900, 900), kBoth);
   EXPECT_EQ(BackwardPath(p), "planar");
   p.input_stride = {2 * 810000, 2 * 810000, 1800, 2};
@@ -331,29 +363,46 @@ TEST_F(GridSamplerPaths, EverySecondColumnIsPadded) {
 }
 
 TEST_F(GridSamplerPaths, WritePastTheCachesBeyondTheLastLevel) {
-  const auto streams = [](int64_t last_level_bytes) {
-    portacl::cpu::last_level_cache_bytes_for_tests = last_level_bytes;
-    const auto params = BackwardParams(ShapeOf(2, 16, 64, 64, 64, 64), kBoth);
+  const auto streams = [&](const Machine& machine, int64_t rows) {
+    On(machine);
+    const auto params = BackwardParams(ShapeOf(2, 16, rows, 64, rows, 64), kBoth);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
     return std::get<portacl::cpu::SlabGeometry>(plan->way).stream;
   };
-  EXPECT_TRUE(streams(int64_t{1} << 20));
-  EXPECT_FALSE(streams(int64_t{64} << 20));
+  EXPECT_TRUE(streams(kSmallMachine, 64));  // 1.6 MB
+  EXPECT_FALSE(streams(kZen4, 64));
+  EXPECT_TRUE(streams(kZen4, 2048));           // 52 MB
+  EXPECT_TRUE(streams(kGraniteRapids, 2048));  // two CPUs' share of its cache
+  EXPECT_FALSE(streams(kEmeraldRapids, 2048));
+}
+
+TEST_F(GridSamplerPaths, PlanesAreWrittenPastTheCachesOnX86Only) {
+  const auto streams = [&](const Machine& machine) {
+    On(machine);
+    const auto params = BackwardParams(ShapeOf(4, 1, 2048, 2048, 2048, 2048), kBoth);
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "planar");
+    return std::get<portacl::cpu::PlanarGeometry>(plan->way).stream;
+  };
+  EXPECT_TRUE(streams(kZen3));
+  EXPECT_TRUE(streams(kGraniteRapids));
+  EXPECT_FALSE(streams(kNeon));
 }
 
 TEST_F(GridSamplerPaths, LinesLeaveTheCachesOnAmdOnly) {
-  const auto evicts = [](portacl::cpu::Vendor vendor, int64_t images) {
-    portacl::cpu::vendor_for_tests = vendor;
+  const auto evicts = [&](const Machine& machine, int64_t images) {
+    On(machine);
     const auto params = BackwardParams(ShapeOf(images, 64, 128, 128, 128, 128), kBoth);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
     return std::get<portacl::cpu::SlabGeometry>(plan->way).evict;
   };
-  EXPECT_TRUE(evicts(portacl::cpu::Vendor::kAmd, 1));
-  EXPECT_FALSE(evicts(portacl::cpu::Vendor::kOther, 1));
-  EXPECT_FALSE(evicts(portacl::cpu::Vendor::kAmd, 2));  // an image for each thread
+  EXPECT_TRUE(evicts(kZen3, 1));
+  EXPECT_TRUE(evicts(kZen4, 1));
+  EXPECT_FALSE(evicts(kGraniteRapids, 1));
+  EXPECT_FALSE(evicts(kZen4, 2));  // an image for each thread
 }
 
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
+  On(kZen4);
   const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride,
                        DType dtype = DType::kFloat) {
     portacl::ops::GridSampler2DParams p;
@@ -380,6 +429,7 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
 }
 
 TEST_F(GridSamplerPaths, ManyImagesOfFewPointsShareVectors) {
+  On(kZen4);
   const auto params = [](int64_t n, int64_t points) {
     portacl::ops::GridSampler2DParams p;
     p.shape = ShapeOf(n, 1, 9, 8, 1, points);
@@ -410,8 +460,9 @@ TEST_F(GridSamplerPaths, ManyImagesOfFewPointsShareVectors) {
 }
 
 TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
-  const auto path = [](int64_t channels, int64_t points, Interpolation interpolation,
-                       DType dtype = DType::kFloat) {
+  On(kZen4);
+  const auto path = [&](int64_t channels, int64_t points, Interpolation interpolation,
+                        DType dtype = DType::kFloat) {
     GridSampler2DShape s = ShapeOf(400, channels, 16, 32, 1, points);
     s.interpolation = interpolation;
     s.dtype = dtype;
@@ -439,7 +490,7 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(path(1, 65, Interpolation::kNearest, DType::kBFloat16), "slab");
 
   // Images of few pixels: slabs, where channels fill their vectors.
-  const auto dense = [](int64_t channels, int64_t points, DType dtype) {
+  const auto dense = [&](int64_t channels, int64_t points, DType dtype) {
     GridSampler2DShape s = ShapeOf(400, channels, 8, 8, 1, points);
     s.dtype = dtype;
     return BackwardPath(s, kBoth);
@@ -461,7 +512,8 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
 
 // Sums of 16-bit types are of whole images, of 8192 pixels at most.
 TEST_F(GridSamplerPaths, NarrowGradientsAreJoinedWhereImagesOccupyTheThreads) {
-  const auto path = [](int64_t n, int64_t channels, int64_t h, int64_t w) {
+  On(kZen4);
+  const auto path = [&](int64_t n, int64_t channels, int64_t h, int64_t w) {
     GridSampler2DShape s = ShapeOf(n, channels, h, w, 1, 9);
     s.dtype = DType::kBFloat16;
     return BackwardPath(s, kBoth);
@@ -471,7 +523,7 @@ TEST_F(GridSamplerPaths, NarrowGradientsAreJoinedWhereImagesOccupyTheThreads) {
   EXPECT_EQ(path(8, 1, 64, 128), "joined");
   EXPECT_EQ(path(7, 1, 64, 128), "slab");
   EXPECT_EQ(path(8, 512, 64, 64), "joined");
-  portacl::runtime::SetNumThreads(32);
+  On(kZen4, 32);
   EXPECT_EQ(path(32, 512, 64, 64), "joined");
   EXPECT_EQ(path(31, 512, 64, 64), "slab");
   EXPECT_EQ(path(8, 512, 64, 64), "slab");
@@ -481,6 +533,7 @@ TEST_F(GridSamplerPaths, NarrowGradientsAreJoinedWhereImagesOccupyTheThreads) {
 }
 
 TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
+  On(kZen4);
   const auto path = [](int64_t channels) {
     portacl::ops::GridSampler2DParams p;
     p.shape = ShapeOf(1, channels, 8, 8, 8, 8);
@@ -493,8 +546,46 @@ TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
   EXPECT_EQ(path(128), "slab");
 }
 
+// What each machine chooses with all its CPUs for calls of each kind, side by side.
+TEST_F(GridSamplerPaths, EveryMachineHasItsChoices) {
+  GridSampler2DShape nearest = ShapeOf(4, 3, 112, 254, 112, 254);
+  nearest.interpolation = Interpolation::kNearest;
+  struct Row {
+    GridSampler2DShape shape;
+    Mask mask;
+  };
+  const std::vector<Row> rows = {
+      {ShapeOf(1, 2, 150, 210, 150, 210), kBoth},    {ShapeOf(16, 1, 300, 300, 300, 300), kBoth},
+      {ShapeOf(8, 3, 160, 160, 90, 90), kBoth},      {ShapeOf(1, 3, 100, 120, 90, 100), kBoth},
+      {ShapeOf(1, 8, 150, 150, 90, 100), kGridGrad}, {nearest, kBoth}};
+  const auto choices = [&](const Machine& machine) {
+    On(machine, machine.cpus);
+    std::string paths;
+    for (const Row& row : rows) {
+      paths += (paths.empty() ? "" : " ") + BackwardPath(row.shape, row.mask);
+    }
+    return paths;
+  };
+  const std::map<std::string, std::string> want = {
+      {"granite_rapids", "owned padded packed slab direct scatter"},
+      {"emerald_rapids", "slab padded slab slab direct scatter"},
+      {"zen3", "planar planar slab slab slab scatter"},
+      {"zen4", "padded padded packed slab direct scatter"},
+      {"neon", "owned padded packed slab direct scatter"},
+      {"small", "planar planar slab slab slab scatter"},
+      {"large", "slab owned slab slab direct slab"},
+  };
+  for (const auto& named : kNamedMachines) {
+    SCOPED_TRACE(named.name);
+    const auto found = want.find(named.name);
+    ASSERT_NE(found, want.end()) << "a machine without choices";
+    EXPECT_EQ(choices(named.machine), found->second);
+  }
+}
+
 // What a path needs, whatever it would cost: asked for by name it serves exactly these calls.
 TEST_F(GridSamplerPaths, AreTakenWhereTheyAreAskedForAndServe) {
+  On(kZen4);
   const auto serving = [](const portacl::ops::GridSampler2DBackwardParams& p) {
     std::string names;
     for (const char* const path : portacl::cpu::GridSampler2DBackwardPlan::kPaths) {

@@ -30,7 +30,8 @@ class GridSamplerKernels : public KernelTest {
                              Layout layout = Layout::kContiguous,
                              const std::vector<int>& threads = {1, 2}) {
     const auto expect_same = [&](Vendor vendor, const std::vector<int>& counts) {
-      portacl::cpu::vendor_for_tests = vendor;
+      OtherMachine machine;
+      machine->vendor = vendor;
       ExpectSameSamples(GridSampler2DKernels(), kGridSampler2D, c, mode, layout, counts, paths);
     };
     expect_same(Vendor::kAmd, threads);

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "cpu/machine/caches.h"
 #include "cpu/machine/machine.h"
 #include "ref/grid_sampler.h"
 #include "ref/grid_sampler_backward.h"
@@ -170,7 +169,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForPointsCloseTogether) {
   Random random(60);
   const std::vector<double> strange = StrangeCoordinates(Element::kFloat);
   for (const Vendor vendor : {Vendor::kAmd, Vendor::kOther}) {
-    portacl::cpu::vendor_for_tests = vendor;
+    machine_->vendor = vendor;
     for (const GridMode& mode : AllGridModes()) {
       for (const int64_t channels : {1, 2, 3, 5}) {
         for (const double steepest : {0.05, 0.15, 0.5}) {
@@ -220,7 +219,8 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
                {random.Integer(1, 5), random.Integer(1, 10), random.Integer(100, 200)},
                PickOf(random, kInputLayouts));
     c.Fill(static_cast<GridKind>(random.Integer(0, 2)), random);
-    portacl::cpu::l2_cache_bytes_for_tests = random.Coin() ? 0 : 4096;
+    OtherMachine machine;
+    if (random.Coin()) machine->l2_cache = 4096;
     const int64_t mask = random.Integer(1, 3);
     ExpectSameGradients(c, PickOf(random, modes), {(mask & 1) != 0, (mask & 2) != 0},
                         PickOf(random, kOutputLayouts),

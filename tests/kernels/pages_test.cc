@@ -11,10 +11,11 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/machine/caches.h"
+#include "cpu/machine/named_machines.h"
 #include "cpu/resize/nearest.h"
 #include "cpu/resize/nearest_backward.h"
 #include "support/nearest_case.h"
+#include "support/other_machine.h"
 
 namespace portacl::cpu {
 namespace {
@@ -97,8 +98,9 @@ void CheckNewMemory(const Kernels& kernels, const char* path, const Params& para
                     void* Params::*result) {
   for (const auto& kernel : kernels) {
     if (!kernel.available()) continue;
-    for (const int64_t last_level_cache : {0, 1 << 16}) {  // through the caches, past them
-      last_level_cache_bytes_for_tests = last_level_cache;
+    for (const bool past_the_caches : {false, true}) {
+      portacl_test::OtherMachine machine(kZen4);
+      if (past_the_caches) machine->last_level_cache = 1 << 16;
       const FreshMemory fresh(kBytes);
       const FreshMemory touched(kBytes);
       std::memset(touched.data(), 0x5A, kBytes);
@@ -112,7 +114,6 @@ void CheckNewMemory(const Kernels& kernels, const char* path, const Params& para
       EXPECT_EQ(std::memcmp(fresh.data(), touched.data(), kBytes), 0) << kernel.name;
     }
   }
-  last_level_cache_bytes_for_tests = 0;
 }
 
 TEST(Pages, JoinedPlanesInNewMemoryAreTheSame) {

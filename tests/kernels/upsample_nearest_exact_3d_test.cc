@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cpu/machine/caches.h"
 #include "cpu/resize/nearest.h"
 #include "cpu/resize/nearest_backward.h"
 #include "ref/upsample_nearest_exact.h"
@@ -185,8 +184,9 @@ TEST_F(UpsampleNearestExact3DKernels, DoNotDependOnThreads) {
   for (const VolumeCase& c : cases) {
     for (const int threads : ThreadCounts({1, 3})) {
       portacl::runtime::SetNumThreads(threads);
-      for (const int64_t cache : {0, 1}) {
-        portacl::cpu::last_level_cache_bytes_for_tests = cache;
+      for (const bool past_the_caches : {false, true}) {
+        OtherMachine machine;
+        if (past_the_caches) machine->last_level_cache = 1;
         ExpectSameBytes(c, random);
         if (HasFailure()) return;
       }
@@ -210,7 +210,8 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceOnRandomCalls) {
     if (random.Coin()) {
       for (int axis = 0; axis < 3; ++axis) c.scales.push_back(random.Uniform(0.3, 4));
     }
-    portacl::cpu::last_level_cache_bytes_for_tests = random.Coin() ? 0 : 1;
+    OtherMachine machine;
+    if (random.Coin()) machine->last_level_cache = 1;
     portacl::runtime::SetNumThreads(static_cast<int>(random.Integer(1, 5)));
     ExpectSameBytes(c, random);
     if (HasFailure()) return;

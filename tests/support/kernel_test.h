@@ -1,5 +1,5 @@
-// What the tests of kernels share: the comparison of whole storages, random picks, and settings
-// that are put back.
+// What the tests of kernels share: the comparison of whole storages, random picks, and a machine
+// and a number of threads that are put back.
 #ifndef PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
 #define PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
 
@@ -7,14 +7,13 @@
 
 #include <cstdint>
 
-#include "cpu/machine/caches.h"
-#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 #include "support/api/compare.h"
 #include "support/api/pick.h"
 #include "support/api/random.h"
 #include "support/api/tensor.h"
 #include "support/kernel_paths.h"
+#include "support/other_machine.h"
 
 namespace portacl_test {
 
@@ -29,12 +28,9 @@ inline testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
 class KernelTest : public testing::Test {
  protected:
   KernelTest() { paths_run.clear(); }
-  ~KernelTest() override {
-    portacl::runtime::SetNumThreads(0);
-    portacl::cpu::last_level_cache_bytes_for_tests = 0;
-    portacl::cpu::l2_cache_bytes_for_tests = 0;
-    portacl::cpu::vendor_for_tests.reset();
-  }
+  ~KernelTest() override { portacl::runtime::SetNumThreads(0); }
+
+  OtherMachine machine_;  // this one, until a test changes its facts
 };
 
 }  // namespace portacl_test

@@ -2,15 +2,12 @@
 // Longer than other files: eight paths, whose conditions are read side by side.
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 
-#include <hwy/base.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
-#include "cpu/machine/caches.h"
 #include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
@@ -404,7 +401,7 @@ std::optional<Plan> PlanPadded(const Params& p, bool forced) {
   if (!ServesPlanes(p)) return std::nullopt;
   PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
   if (!forced && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
-  g.stream = HWY_ARCH_X86 && ExceedsCaches(p);
+  g.stream = HasStreamingStores() && ExceedsCaches(p);
   return PlanesPlan(g);
 }
 
@@ -412,7 +409,7 @@ std::optional<Plan> PlanPlanar(const Params& p, bool forced) {
   if (!ServesPlanes(p) || !HasDensePlanes(p) || (!forced && !TakesPlanes(p))) return std::nullopt;
   PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
   const bool in_memory = ExceedsCaches(p);
-  g.stream = HWY_ARCH_X86 && in_memory;
+  g.stream = HasStreamingStores() && in_memory;
   g.plane = g.image = 0;
   if (in_memory) ChooseTraffic(p, &g);
   return PlanesPlan(g);

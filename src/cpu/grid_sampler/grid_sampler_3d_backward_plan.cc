@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "cpu/grid_sampler/grid_sampler_grain.h"
-#include "cpu/machine/caches.h"
 #include "cpu/machine/grain.h"
+#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {

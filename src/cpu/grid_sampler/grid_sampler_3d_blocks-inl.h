@@ -13,8 +13,8 @@
 
 #include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
 #include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
-#include "cpu/machine/caches.h"
 #include "cpu/machine/fetch.h"
+#include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"

@@ -12,8 +12,8 @@
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_channel_tree-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
-#include "cpu/machine/caches.h"
 #include "cpu/machine/fetch.h"
+#include "cpu/machine/machine.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

@@ -1,6 +1,7 @@
-// Asks the CPU and sysfs what the plans want to know of the machine.
+// Asks the CPU and sysfs what plans look at.
 #include "cpu/machine/machine.h"
 
+#include <hwy/targets.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,10 +9,15 @@
 #include <cstring>
 
 #include "base/once.h"
-#include "cpu/machine/caches.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
+#endif
+#ifdef PORTACL_TEST_MACHINES
+#include <cstdlib>
+
+#include "base/settings.h"
+#include "cpu/machine/named_machines.h"
 #endif
 
 namespace portacl::cpu {
@@ -29,30 +35,19 @@ int64_t CacheNumber(int index, const char* name) {
   return found ? number : 0;
 }
 
-struct Caches {
-  int64_t l2 = int64_t{1} << 20;
-  int64_t last = int64_t{32} << 20;
-};
-
 // From sysfs: sysconf() adds up the caches of a whole socket, also of the parts of it that a
 // virtual machine or a process has no access to.
-const Caches& ThisMachinesCaches() {
-  static constinit base::Once<Caches> caches;
-  return caches.Get([] {
-    Caches found;
-    int64_t largest = 0;
-    for (int index = 0; index < 8; ++index) {
-      const int64_t bytes = CacheNumber(index, "size") << 10;
-      largest = std::max(largest, bytes);
-      if (bytes > 0 && CacheNumber(index, "level") == 2) found.l2 = bytes;
-    }
-    const auto cpus = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
-    if (largest > 0) found.last = std::min(largest, cpus * kMostCacheBytesPerCpu);
-    return found;
-  });
+void AskForCaches(Machine* machine) {
+  int64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    const int64_t bytes = CacheNumber(index, "size") << 10;
+    largest = std::max(largest, bytes);
+    if (bytes > 0 && CacheNumber(index, "level") == 2) machine->l2_cache = bytes;
+  }
+  if (largest > 0) machine->last_level_cache = largest;
 }
 
-Vendor AskCpu() {
+Vendor AskForVendor() {
 #if defined(__x86_64__) || defined(__i386__)
   unsigned highest = 0;
   unsigned name[3] = {};
@@ -64,28 +59,72 @@ Vendor AskCpu() {
 #endif
 }
 
+// The machine itself, whatever tests plan for.
+const Machine& RealMachine() {
+  // Highway asks the CPU on every call, which costs tens of microseconds in a virtual machine.
+  static constinit base::Once<Machine> machine;
+  return machine.Get([] {
+    Machine asked;
+    asked.vendor = AskForVendor();
+    asked.targets = hwy::SupportedTargets();
+    asked.cpus = static_cast<int>(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)));
+    AskForCaches(&asked);
+    return asked;
+  });
+}
+
+#ifdef PORTACL_TEST_MACHINES
+// Null where the variable is not set. A name that is not there ends the process: a test that went
+// on would say nothing about the machine that it was to be for.
+const Machine* MachineOfEnvironment() {
+  const char* const wanted = base::settings::ReadText("PORTACL_TEST_MACHINE");
+  if (*wanted == '\0') return nullptr;
+  for (const NamedMachine& named : kNamedMachines) {
+    if (std::strcmp(named.name, wanted) == 0) return &named.machine;
+  }
+  std::fprintf(stderr, "portacl: PORTACL_TEST_MACHINE is '%s', but must be one of:", wanted);
+  for (const NamedMachine& named : kNamedMachines) std::fprintf(stderr, " %s", named.name);
+  std::fprintf(stderr, "\n");
+  std::abort();
+}
+
+const Machine* ForcedMachine() {
+  static constinit base::Once<const Machine*> machine;
+  return machine.Get([] { return MachineOfEnvironment(); });
+}
+#else
+const Machine* ForcedMachine() { return nullptr; }
+#endif
+
 }  // namespace
 
+const Machine& ThisMachine() {
+  if (machine_for_tests != nullptr) return *machine_for_tests;
+  const Machine* const forced = ForcedMachine();
+  return forced != nullptr ? *forced : RealMachine();
+}
+
 int64_t LastLevelCacheBytes() {
-  if (last_level_cache_bytes_for_tests != 0) return last_level_cache_bytes_for_tests;
-  return ThisMachinesCaches().last;
+  const Machine& machine = ThisMachine();
+  return std::min(machine.last_level_cache, machine.cpus * kMostCacheBytesPerCpu);
 }
 
-int64_t L2CacheBytes() {
-  if (l2_cache_bytes_for_tests != 0) return l2_cache_bytes_for_tests;
-  return ThisMachinesCaches().l2;
-}
+int64_t L2CacheBytes() { return ThisMachine().l2_cache; }
 
-Vendor CpuVendor() {
-  if (vendor_for_tests) return *vendor_for_tests;
-  static constinit base::Once<Vendor> vendor;
-  return vendor.Get([] { return AskCpu(); });
-}
+bool HasStreamingStores() { return (ThisMachine().targets & (HWY_AVX2 | HWY_AVX3)) != 0; }
+
+Vendor CpuVendor() { return ThisMachine().vendor; }
 
 bool GathersAreSlow() { return CpuVendor() == Vendor::kAmd; }
 
 bool IsOverBeforeWideVectorsAreFast(int64_t work) {
   return work < 1024 && CpuVendor() != Vendor::kAmd;
+}
+
+bool HasTargets(int64_t targets) {
+  const int64_t real = RealMachine().targets;
+  const int64_t common = real & ThisMachine().targets;
+  return ((common != 0 ? common : real) & targets) != 0;
 }
 
 }  // namespace portacl::cpu

@@ -1,7 +1,7 @@
 // Choice of path, index tables and tiles of the gradients of nearest and nearest-exact.
 #include "cpu/resize/nearest_backward_plan.h"
 
-#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
 
 namespace portacl::cpu {

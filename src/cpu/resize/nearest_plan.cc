@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
 
 namespace portacl::cpu {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "cpu/machine/caches.h"
+#include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
 #include "cpu/resize/resample_planes_plan.h"
 #include "runtime/parallel.h"

@@ -67,7 +67,7 @@
 // Behind the parameters of a lambda that must become part of the function around it.
 #define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
 
-#include "cpu/machine/targets.h"
+#include "cpu/machine/machine.h"
 
 // Includes HWY_TARGET_INCLUDE, and thereby this file, once for every target but the static one.
 #include <hwy/foreach_target.h>
