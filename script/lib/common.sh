@@ -140,3 +140,35 @@ stage() {
   return $status
 }
 stage_times=()
+
+# build_python BUILD FOLDER PYTHON: the Python package of build/BUILD for that interpreter, importable from FOLDER.
+build_python() {
+  local log=build/$1-python.log
+  cmake -B "build/$1" -DPORTACL_PYTHON=ON -DPython_EXECUTABLE="$3" >"$log" 2>&1 &&
+    cmake --build "build/$1" --parallel "$jobs" --target portacl portacl_python_stub portacl_cli &&
+    rm -rf "$2" &&  # files that the tree no longer has
+    cmake --install "build/$1" --prefix "$2" --component python >>"$log" || {
+    cat "$log" >&2
+    return 1
+  }
+}
+
+# run_pytest PYTHON FOLDER [OPTION...]: all tests of the package in FOLDER. A file's tests stay in one process, in
+# the order of conftest.py: JAX, whose threads a fork cannot take along, last.
+run_pytest() {
+  local python=$1 folder=$2
+  shift 2
+  PYTHONPATH=$folder:$(script/setup --print-volumes) "$python" -m pytest -q --numprocesses "$jobs" --dist loadfile \
+    --no-loadscope-reorder --durations=20 --durations-min=2 "$@" python/tests
+}
+
+# try NAME COMMAND...: a stage after which the script goes on if it fails. end_of_tries ends the script: with status 1
+# and the names of the stages that failed, if there are any.
+try() { stage "$@" || failed+=("$1"); }
+end_of_tries() {
+  local name
+  [ ${#failed[@]} -gt 0 ] || return 0
+  for name in "${failed[@]}"; do say "failed: $name"; done
+  exit 1
+}
+failed=()
