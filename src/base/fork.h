@@ -23,6 +23,7 @@ enum class LockRank {
   kPool,
   kSettings,
   kTrace,
+  kPendingHost,
   kLog,
 };
 

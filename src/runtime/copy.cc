@@ -202,7 +202,8 @@ std::vector<MemoryAccess> AccessesOf(const CopyJob& job) {
   if (job.width == 0 || job.height == 0) return {};
   const auto access = [&](const char* name, const void* address, size_t pitch, bool write) {
     return MemoryAccess{name, reinterpret_cast<uintptr_t>(address),
-                        (job.height - 1) * pitch + job.width, write, job.height == 1};
+                        (job.height - 1) * pitch + job.width, write,
+                        job.height == 1 || pitch == job.width};
   };
   return {access("src", job.src, job.src_pitch, false),
           access("dst", job.dst, job.dst_pitch, true)};

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/guard_pending.h"
 #include "runtime/guard_stack.h"
 #include "runtime/guard_table.h"
 #include "runtime/running_work.h"
@@ -121,6 +122,22 @@ class OnePrinter {
 };
 constinit std::atomic_flag OnePrinter::printing;
 
+// An access of the host to what a stream may still be working on.
+void TellPending(const PendingAtAddress& pending, uintptr_t address, int signal, void* context) {
+  const OnePrinter alone(Ends(signal));
+  PrintLine(
+      "portacl guard: host {} of host memory at {:#x}: byte {} of {} bytes that {} on stream {} {} "
+      "as {}",
+      AccessName(context), address, static_cast<int64_t>(address - pending.access.begin),
+      pending.access.bytes, pending.work, pending.stream, pending.access.write ? "writes" : "reads",
+      pending.access.name);
+  PrintLine(
+      "  It may not be over: synchronise with its stream, with an event behind it or with the "
+      "device first.");
+  PrintStack("accessed at", CaptureInterruptedStack(context));
+  PrintStack("launched at", pending.launched);
+}
+
 void Tell(const GuardRegion& region, bool in_kernel_range, uintptr_t address, int signal,
           void* context) {
   const OnePrinter alone(Ends(signal));
@@ -136,7 +153,10 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   GuardRegion region;
   bool in_kernel_range = false;
-  if (FindRegionInHandler(address, &region, &in_kernel_range)) {
+  const PendingAtAddress pending = FindPendingHostMemory(address);
+  if (pending.work != nullptr) {
+    TellPending(pending, address, signal, context);
+  } else if (FindRegionInHandler(address, &region, &in_kernel_range)) {
     Tell(region, in_kernel_range, address, signal, context);
   }
   const struct sigaction& previous = PreviousOf(signal);
@@ -155,6 +175,7 @@ void OnFault(int signal, siginfo_t* info, void* context) {
 
 void InstallFaultHandler() {
   static_cast<void>(TheGuardTable());
+  static_cast<void>(FindPendingHostMemory(0));
   struct sigaction action {};
   action.sa_sigaction = OnFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;

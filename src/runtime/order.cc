@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "base/settings.h"
 #include "runtime/guard.h"
 #include "runtime/guard_lines.h"
+#include "runtime/guard_pending.h"
 #include "runtime/guard_stack.h"
 #include "runtime/lazy.h"
 
@@ -45,6 +47,7 @@ struct Origin {
 struct Use {
   MemoryAccess access;
   std::shared_ptr<const Origin> launch;
+  std::unique_ptr<PendingHostMemory> pending;  // null where nothing is kept from the host
 };
 
 struct Table {
@@ -149,15 +152,19 @@ void Report(const std::vector<Finding>& findings) {
 // Enters what a launch uses, in place of what later calls meet through it anyway: older uses that
 // are over before it and that it writes over, and its stream's older reads of the same.
 void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
-           const std::vector<MemoryAccess>& accesses) {
-  for (const MemoryAccess& access : accesses) {
+           const std::vector<MemoryAccess>& accesses,
+           std::vector<std::unique_ptr<PendingHostMemory>> pending) {
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    const MemoryAccess& access = accesses[i];
     std::erase_if(table.uses, [&](const Use& use) {
       if (use.launch == launch || !Covers(access, use.access)) return false;
       const bool before = use.launch->stream == launch->stream || Knows(clock, *use.launch);
       return before &&
              (access.write || (!use.access.write && use.launch->stream == launch->stream));
     });
-    table.uses.push_back({access, launch});
+    PendingHostMemory* const host = pending[i].get();
+    table.uses.push_back({access, launch, std::move(pending[i])});
+    if (host != nullptr) host->Hold();
   }
 }
 
@@ -208,6 +215,7 @@ void NoteLaunch(Stream& stream, const Work& work) {
   const std::shared_ptr<Origin> launch = MakeOrigin(work.name);
   launch->stream = stream.number();
   launch->stream_id = stream.id();
+  auto pending = PendingHostMemoryOf(work, stream.id());
   std::vector<Finding> findings;
   {
     Table& table = TheTable();
@@ -218,7 +226,7 @@ void NoteLaunch(Stream& stream, const Work& work) {
     launch->unseen = WaitsForUnseen(table, stream.number());
     if (!launch->unseen) Check(table, launch, clock, work.accesses, findings);
     Poison(table, work.accesses);
-    Enter(table, launch, clock, work.accesses);
+    Enter(table, launch, clock, work.accesses, std::move(pending));
   }
   Report(findings);
 }
@@ -289,6 +297,7 @@ void NoteHostAccess(const char* what, const std::vector<MemoryAccess>& accesses)
     Check(table, launch, table.host, accesses, findings);
   }
   Report(findings);
+  LetGoForHost(accesses);
 }
 
 void NoteFree(const void* begin, size_t bytes) {

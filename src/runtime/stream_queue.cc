@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "runtime/error.h"
 #include "runtime/fp_env.h"
+#include "runtime/guard_pending.h"
 #include "runtime/lazy.h"
 #include "runtime/order.h"
 #include "runtime/parallel.h"
@@ -242,8 +243,12 @@ bool Stream::IsIdle() {
 
 base::Status Stream::Abort() {
   PORTACL_RETURN_IF_ERROR(RefuseFromOwnTask());
-  Lock lock(mutex_);
-  DropQueue(lock);
+  const SharedClock order = LazyEnabled() ? ClockOf(*this) : nullptr;
+  {
+    Lock lock(mutex_);
+    DropQueue(lock);
+  }
+  if (order != nullptr) NoteSynchronized(order);
   return {};
 }
 
@@ -334,7 +339,10 @@ base::Status Stream::Run(Task& task) const {
   const RunningOn running(this);
   const FpEnvironment environment;
   std::optional<RunningWork> known;
-  if (!task.work.accesses.empty()) known.emplace(task.work, id_);
+  if (!task.work.accesses.empty()) {
+    known.emplace(task.work, id_);
+    LetGoForWork(task.work);
+  }
   if (!TraceEnabled()) return CallGuarded(task.work);
   const TraceTime begin = std::chrono::steady_clock::now();
   AddTraceArrow(task.enqueued, {device_, id_}, begin);

@@ -1,0 +1,71 @@
+// Host memory that work on streams has not finished with, in guard and lazy mode together. The host
+// cannot touch what the work writes, nor write what the work reads, until it knows that the work is
+// over: an early access stops the program with a message.
+//
+// Access rights belong to pages, so whole pages alone are held: of memory of aclrtMallocHost pages
+// where the work uses all of the allocation's bytes, of other host memory, which the work writes,
+// pages inside the range.
+#ifndef PORTACL_RUNTIME_GUARD_PENDING_H_
+#define PORTACL_RUNTIME_GUARD_PENDING_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/guard_stack.h"
+#include "runtime/stream.h"
+
+namespace portacl::runtime {
+
+// What one access of work keeps from the host, from Hold() until this is destroyed or let go.
+class PendingHostMemory {
+ public:
+  PendingHostMemory(uintptr_t begin, uintptr_t end, const MemoryAccess& access, const Work& work,
+                    int32_t stream)
+      : begin_(begin),
+        end_(end),
+        access_(access),
+        work_(work.name),
+        stream_(stream),
+        launched_(work.launched) {}
+  ~PendingHostMemory();
+  PendingHostMemory(const PendingHostMemory&) = delete;
+  PendingHostMemory& operator=(const PendingHostMemory&) = delete;
+
+  void Hold();
+
+ private:
+  friend struct PendingHostTable;
+
+  const uintptr_t begin_;  // of the pages
+  const uintptr_t end_;
+  const MemoryAccess access_;
+  const char* const work_;
+  const int32_t stream_;
+  const std::shared_ptr<const GuardStack> launched_;
+  bool held_ = false;
+  PendingHostMemory* next_ = nullptr;  // of those that are held
+};
+
+// For each access of a copy or fill its host memory, not held yet; null where there is no whole
+// page, and for other work.
+std::vector<std::unique_ptr<PendingHostMemory>> PendingHostMemoryOf(const Work& work,
+                                                                    int32_t stream);
+
+// The work begins, or a call of the host touches memory: both use the host's addresses. Lets go
+// what is in their way, for good.
+void LetGoForWork(const Work& work);
+void LetGoForHost(const std::vector<MemoryAccess>& accesses);
+
+// Why the host may not touch an address. For signal handlers: allocates nothing.
+struct PendingAtAddress {
+  const char* work = nullptr;  // null: nothing holds the address
+  int32_t stream = 0;
+  MemoryAccess access;
+  GuardStack launched;
+};
+PendingAtAddress FindPendingHostMemory(uintptr_t address);
+
+}  // namespace portacl::runtime
+
+#endif  // PORTACL_RUNTIME_GUARD_PENDING_H_
