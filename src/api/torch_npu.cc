@@ -97,7 +97,8 @@ PORTACL_API int32_t portaclNpuGuarded(void) {
 PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   void* host = nullptr;
   const int32_t code = portacl::api::GuardedNative(__func__, [&] {
-    return rt::ResolveAddress(address, bytes, "a tensor of a routed operator", &host);
+    return rt::ResolveAddress(address, bytes, "a tensor of a routed operator", /*strict=*/false,
+                              &host);
   });
   return code == 0 ? host : nullptr;
 }

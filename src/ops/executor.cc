@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/call_timer.h"
+#include "ops/settings.h"
 #include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
 #include "runtime/memory.h"
@@ -27,7 +28,7 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
     char* const lowest = static_cast<char*>((*elements)[at]) + reach.lowest * size;
     void* resolved = nullptr;
     PORTACL_RETURN_IF_ERROR(plan.refusals().FromRuntime(runtime::ResolveAddress(
-        lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name,
+        lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name, Strict(),
         &resolved)));
     (*elements)[at] = static_cast<char*>(resolved) - reach.lowest * size;
   }
@@ -136,8 +137,8 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, vo
   PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, &elements));
   void* scratch = workspace;
   if (plan->workspace_size() > 0 && keep_alive == nullptr) {
-    PORTACL_RETURN_IF_ERROR(refusals.FromRuntime(
-        runtime::ResolveAddress(workspace, plan->workspace_size(), "workspace", &scratch)));
+    PORTACL_RETURN_IF_ERROR(refusals.FromRuntime(runtime::ResolveAddress(
+        workspace, plan->workspace_size(), "workspace", Strict(), &scratch)));
   }
   runtime::Work work;
   work.name = plan->op();

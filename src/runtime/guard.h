@@ -13,6 +13,7 @@
 #define PORTACL_RUNTIME_GUARD_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace portacl::runtime {
@@ -23,6 +24,12 @@ bool GuardEnabled();
 // PORTACL_GUARD=exit: a process in which something was reported ends with this status.
 inline constexpr int kGuardExitStatus = 23;
 bool GuardWantsExit();
+
+// A refused call, on stderr with its stack, each place once. Where the call was refused for an
+// address of the table (NoteRefusedAddress, on the same thread), also where that was allocated and
+// freed. Only in guard mode.
+void NoteRefusedAddress(const void* address);
+void ReportRefusal(const char* function, int32_t code);
 
 // Something was reported that does not stop the program.
 void NoteMisuse();

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "runtime/guard.h"
 
 namespace portacl::runtime {
 namespace {
@@ -32,7 +33,8 @@ constinit std::atomic<HostCall::Shown> HostCall::shown_{Shown::kUnknown};
 void HostCall::Begin(const char* function, const char* phase) noexcept {
   try {
     log_ = base::LogEnabled(base::LogLevel::kTrace);
-    const bool somewhere = log_ || *base::settings::Trace() != '\0';
+    guard_ = GuardEnabled();
+    const bool somewhere = log_ || guard_ || *base::settings::Trace() != '\0';
     shown_.store(somewhere ? Shown::kSomewhere : Shown::kNowhere, std::memory_order_relaxed);
   } catch (...) {  // no memory for the log: the next call finds out
     return;
@@ -48,6 +50,7 @@ void HostCall::Show(int32_t code) const noexcept {
   try {
     const std::string failure = code != 0 ? fmt::format("returned {}", code) : std::string();
     if (trace_) AddTraceSpan({}, {"host", function_, failure, begin_, end});
+    if (guard_ && code != 0) ReportRefusal(function_, code);
     if (!log_) return;
     const std::chrono::duration<double, std::micro> time = end - begin_;
     base::Log(base::LogLevel::kTrace,

@@ -1,4 +1,5 @@
-// Calls of the C API, as the timeline's rows of host threads and PORTACL_LOG=trace have them.
+// Calls of the C API, as the timeline's rows of host threads and PORTACL_LOG=trace have them, and
+// as guard mode names the refused ones.
 #ifndef PORTACL_RUNTIME_HOST_CALL_H_
 #define PORTACL_RUNTIME_HOST_CALL_H_
 
@@ -18,7 +19,7 @@ class HostCall {
   }
   // The call returns `code`.
   void End(int32_t code) const noexcept {
-    if (log_ || trace_) Show(code);
+    if (log_ || trace_ || (guard_ && code != 0)) Show(code);
   }
 
  private:
@@ -33,6 +34,7 @@ class HostCall {
   const char* phase_ = nullptr;
   bool log_ = false;
   bool trace_ = false;
+  bool guard_ = false;
   TraceTime begin_;
 };
 

@@ -146,6 +146,7 @@ std::map<uintptr_t, Allocation>::iterator Around(Registry& registry, uintptr_t a
 base::Status BadFree(Registry& registry, void* address, bool host) {
   const auto around = Around(registry, reinterpret_cast<uintptr_t>(address));
   if (around == registry.live.end()) {
+    NoteRefusedAddress(address);
     return Error(ACL_ERROR_RT_MEMORY_FREE,
                  "{} is no live allocation: already freed, or never allocated here", address);
   }
@@ -287,23 +288,28 @@ bool FindAllocation(const void* address, AllocationInfo* info) {
   return FindRegistered(address, info) || FindMapped(address, info);
 }
 
-base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
+base::Status ResolveAddress(const void* address, size_t bytes, const char* what, bool strict,
                             void** kernel_address) {
-  if (!GuardEnabled() || address == nullptr) {
+  if (address == nullptr || (!strict && !GuardEnabled())) {
     *kernel_address = const_cast<void*>(address);
     return {};
   }
+  const char* const setting = GuardEnabled() ? "PORTACL_GUARD" : "PORTACL_STRICT";
   AllocationInfo info;
   if (!FindAllocation(address, &info) || info.host) {
+    NoteRefusedAddress(address);
     return InvalidParam(
-        "PORTACL_GUARD: {} is {}, which is {}; wanted device memory of aclrtMalloc "
+        "{}: {} is {}, which is {}; wanted device memory of aclrtMalloc "
         "(copy host data there with aclrtMemcpy)",
-        what, address, info.host ? "host memory of aclrtMallocHost" : DescribeForeign(address));
+        setting, what, address,
+        info.host        ? "host memory of aclrtMallocHost"
+        : GuardEnabled() ? DescribeForeign(address)
+                         : "host memory or freed memory");
   }
   const size_t offset =
       static_cast<size_t>(static_cast<const char*>(address) - static_cast<const char*>(info.base));
   if (bytes > info.size - offset) {
-    return InvalidParam("PORTACL_GUARD: {} needs {} bytes at {}, but the allocation ends after {}",
+    return InvalidParam("{}: {} needs {} bytes at {}, but the allocation ends after {}", setting,
                         what, bytes, address, info.size - offset);
   }
   *kernel_address = static_cast<char*>(info.kernel_base) + offset;

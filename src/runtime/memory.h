@@ -24,9 +24,10 @@ struct AllocationInfo {
 bool FindAllocation(const void* address, AllocationInfo* info);
 
 // The address through which kernels reach device memory: `address` itself, but for guard mode,
-// where the caller's address faults. In guard mode an address that is not device memory is refused;
-// `what` names it in the message. Null gives null.
-base::Status ResolveAddress(const void* address, size_t bytes, const char* what,
+// where the caller's address faults. In guard mode, and where `strict` asks for it, `bytes` from an
+// address that are not live device memory are refused; `what` names it in the message. Null gives
+// null.
+base::Status ResolveAddress(const void* address, size_t bytes, const char* what, bool strict,
                             void** kernel_address);
 
 // Memory of the current context's device. `policy`: an aclrtMemMallocPolicy number, its bits or-ed.

@@ -1,7 +1,11 @@
 // The rules on memory that every operator shares, in their order: null data, views that leave their
 // storage, allocations that are too small, and every kind of overlap.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "portacl/portacl.h"
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
@@ -285,6 +289,31 @@ TEST_F(AclnnGridMemory, NullDataOfEachTensorIsRefused) {
     (call.*tensor).data = nullptr;
     ExpectRefused(call, ACLNN_ERR_PARAM_NULLPTR, {name, "null"});
   }
+}
+
+// What would be device memory on a device is refused in strict mode where it is none.
+TEST_F(AclnnMemory, StrictModeRefusesWhatIsNoDeviceMemory) {
+  std::vector<float> plain(48);
+  void* pinned = nullptr;
+  ASSERT_EQ(aclrtMallocHost(&pinned, 48 * 4), ACL_SUCCESS);
+  void* freed = nullptr;
+  ASSERT_EQ(aclrtMalloc(&freed, 48 * 4, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  ASSERT_EQ(aclrtFree(freed), ACL_SUCCESS);
+  const auto run = [&](void* data) {
+    NearestCall call = Good();
+    call.grad_output.data = data;
+    return Execute(call, stream_);
+  };
+  EXPECT_EQ(run(plain.data()), ACLNN_SUCCESS) << TakeMessage();
+  portaclSetStrict(1);
+  for (void* const data : {static_cast<void*>(plain.data()), pinned, freed}) {
+    EXPECT_NE(run(data), ACLNN_SUCCESS);
+    EXPECT_THAT(TakeMessage(), testing::AllOf(testing::HasSubstr("PORTACL_STRICT: gradOutput is"),
+                                              testing::HasSubstr("wanted device memory")));
+  }
+  EXPECT_EQ(run(from_.get()), ACLNN_SUCCESS) << TakeMessage();
+  portaclSetStrict(0);
+  EXPECT_EQ(aclrtFreeHost(pinned), ACL_SUCCESS);
 }
 
 }  // namespace
