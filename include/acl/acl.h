@@ -18,6 +18,10 @@
 #include "acl/acl_rt.h"
 #include "portacl/export.h"
 
+/* Not here: offline models (aclmdlLoadFromFile, aclmdlExecute, data sets, AIPP), tensor channels
+ * (acl/acl_tdt.h), the media functions of acl/ops/acl_dvpp.h and the matrix products of
+ * acl/ops/acl_cblas.h. A program that calls one of these functions does not compile. */
+
 #ifdef __cplusplus
 extern "C" {
 #endif

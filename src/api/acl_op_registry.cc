@@ -1,10 +1,13 @@
 // The rows of the operators by graph name and the reading of their attributes.
 #include "api/acl_op_registry.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "acl/acl_base.h"
 #include "api/acl_op_companion.h"
 #include "api/acl_op_resize.h"
+#include "base/fork.h"
 #include "base/spelling.h"
 #include "ops/call.h"
 #include "ops/operator_list.h"
@@ -290,6 +294,25 @@ std::string Meant(std::string_view word) {
   return nearest == std::end(kRows) ? "" : fmt::format(" (did you mean {}?)", nearest->type);
 }
 
+// Most programs look at no code, and would print "success": on stderr, once a name.
+void SayThatItIsNotHere(const std::string& type) {
+  constexpr size_t kMostNames = 100;
+  struct Said {
+    base::ForkSafe<std::mutex> mutex{base::LockRank::kSettings};
+    std::set<std::string> names;
+  };
+  static constinit base::Immortal<Said> said;
+  {
+    Said& all = said.Get();
+    const std::lock_guard lock(all.mutex);
+    if (all.names.size() == kMostNames || !all.names.insert(type).second) return;
+  }
+  const std::string line =
+      fmt::format("portacl: operator {} is not here{}\n", type,
+                  IsCompanion(type.c_str()) ? " by name, but as aclnn" + type : Meant(type));
+  std::fputs(line.c_str(), stderr);
+}
+
 }  // namespace
 
 Status FindGraphOperator(const char* type, const GraphRow** row) {
@@ -300,6 +323,7 @@ Status FindGraphOperator(const char* type, const GraphRow** row) {
       return {};
     }
   }
+  SayThatItIsNotHere(type);
   return {ACL_ERROR_OP_NOT_FOUND,
           IsCompanion(type)
               ? fmt::format("{0}: portacl has this operator in the aclnn API only: aclnn{0}", type)

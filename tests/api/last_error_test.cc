@@ -200,5 +200,23 @@ TEST_F(LastErrorTest, WordsThatClientsLookFor) {
       "Conv2D: this operator is not part of portacl; docs/ops/index.md lists those that are");
 }
 
+// A program that looks at no code would print "success".
+TEST(UnknownOperatorDeathTest, IsNamedOnceOnStderr) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto run = [](const char* name) {
+    aclopExecuteV2(name, 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, nullptr);
+  };
+  EXPECT_EXIT(
+      {
+        for (const char* name : {"Conv2D", "Conv2D", "MseLoss", "GridSampler2DGradd"}) run(name);
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0),
+      testing::Eq("portacl: operator Conv2D is not here\n"
+                  "portacl: operator MseLoss is not here by name, but as aclnnMseLoss\n"
+                  "portacl: operator GridSampler2DGradd is not here (did you mean "
+                  "GridSampler2DGrad?)\n"));
+}
+
 }  // namespace
 }  // namespace portacl_test
