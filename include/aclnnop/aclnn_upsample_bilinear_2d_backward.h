@@ -22,7 +22,8 @@ extern "C" {
  *
  * @param gradOut (N, C, H, W), FLOAT or FLOAT16, format NCHW or NHWC. Any strides.
  * @param outputSize gradient's spatial extents: 2, each at least 1.
- * @param inputSize the shape of out.
+ * @param inputSize the shape of out, in the order (N, C, H, W) for each format. For channels-last
+ * tensors (N, H, W, C) is taken too if out has that shape, with a warning.
  * @param alignCorners whether the middles of the border elements fall together, not their outer
  * edges; scales do not count then.
  * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the

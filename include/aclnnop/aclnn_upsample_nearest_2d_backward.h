@@ -21,7 +21,8 @@ extern "C" {
  *
  * @param gradOut (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW or NHWC. Any strides.
  * @param outputSize gradient's spatial extents: 2, each at least 1.
- * @param inputSize the shape of gradInput.
+ * @param inputSize the shape of gradInput: (N, C, H, W), for format NHWC (N, H, W, C). For NHWC
+ * (N, C, H, W) is taken too if gradInput tells that it is meant, with a warning.
  * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
  * extents.
  * @param scalesW the same of W.

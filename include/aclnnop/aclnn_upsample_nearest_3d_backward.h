@@ -22,7 +22,8 @@ extern "C" {
  * @param gradOut (N, C, D, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCDHW or NDHWC. Any
  * strides.
  * @param outputSize gradient's spatial extents: 3, each at least 1.
- * @param inputSize the shape of gradInput.
+ * @param inputSize the shape of gradInput, in the order (N, C, D, H, W) for each format. For
+ * channels-last tensors (N, D, H, W, C) is taken too if gradInput has that shape, with a warning.
  * @param scalesD output extent / input extent as the ratio of coordinates; 0 or less: from the
  * extents.
  * @param scalesH the same of H.

@@ -23,7 +23,8 @@ extern "C" {
  * @param gradOut (N, C, D, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCDHW, NDHWC or ND. Any
  * strides.
  * @param outputSize gradient's spatial extents: 3, each at least 1.
- * @param inputSize the shape of gradInput.
+ * @param inputSize the shape of gradInput, in the order (N, C, D, H, W) for each format. For
+ * channels-last tensors (N, D, H, W, C) is taken too if gradInput has that shape, with a warning.
  * @param alignCorners whether the middles of the border elements fall together, not their outer
  * edges; scales do not count then.
  * @param scalesD output extent / input extent as the ratio of coordinates; 0 or less: from the

@@ -123,7 +123,8 @@ class Checker {
     const auto spatial = static_cast<size_t>(call_.axes());
     if (input_size.size() > spatial) PORTACL_RETURN_IF_ERROR(Batch(input_size));
     if (backward_ && output_size != nullptr) {
-      PORTACL_RETURN_IF_ERROR(Fits(*output_size, 0, sides_.out, from_name(), from(), Rule::kInput));
+      PORTACL_RETURN_IF_ERROR(
+          Fits(*output_size, call_.ints_name(0), sides_.out, from_name(), from(), Rule::kInput));
     }
     const Dims& read = backward_ ? sides_.out : sides_.in;
     const Dims& written = backward_ ? sides_.in : sides_.out;
@@ -139,10 +140,10 @@ class Checker {
     if (!input_size.empty()) {
       const std::vector<int64_t> extents(input_size.end() - static_cast<int64_t>(spatial),
                                          input_size.end());
-      return Fits(extents, 1, sides_.in, to_name(), to(), Rule::kOutput);
+      return Fits(extents, InputSizeName(), sides_.in, to_name(), to(), Rule::kOutput);
     }
     if (backward_ || output_size == nullptr) return {};
-    return Fits(*output_size, 0, sides_.out, to_name(), to(), Rule::kOutput);
+    return Fits(*output_size, call_.ints_name(0), sides_.out, to_name(), to(), Rule::kOutput);
   }
 
   // What a gradient by its image's shape writes.
@@ -156,19 +157,47 @@ class Checker {
   std::vector<int64_t> InputSize() const {
     if (!sized() || call_.ints(1) == nullptr) return {};
     std::vector<int64_t> size = *call_.ints(1);
-    if (rules_.input_size_channels_last && IsChannelsLast()) {
+    if (InputSizeIsChannelsLast()) {
       size.insert(size.begin() + 1, size.back());
       size.pop_back();
     }
     return size;
   }
 
+  // Pages differ in the order of inputSize for tensors with C last. The page's order counts, unless
+  // the result has exactly the other order's extents.
+  bool InputSizeIsChannelsLast() const {
+    return rules_.input_size_channels_last != InputSizeHasTheOtherOrder() && IsChannelsLast();
+  }
+
+  bool InputSizeHasTheOtherOrder() const {
+    if (!IsChannelsLast() || !backward_ || call_.ints(1) == nullptr) return false;
+    const std::vector<int64_t>& size = *call_.ints(1);
+    const auto is_like = [&](const Dims& shape) {
+      return size == std::vector<int64_t>(shape.data(), shape.data() + shape.rank());
+    };
+    const bool first = is_like(sides_.in);
+    const bool last = is_like(to().shape);
+    return first != last && last != rules_.input_size_channels_last;
+  }
+
+  // "inputSize", for tensors with C last with the order in which it is read.
+  std::string InputSizeName() const {
+    if (!IsChannelsLast() || !backward_) return call_.ints_name(1);
+    return fmt::format("{} {}", call_.ints_name(1), OrderName(InputSizeIsChannelsLast()));
+  }
+
+  const char* OrderName(bool channels_last) const {
+    if (call_.axes() == 3) return channels_last ? "(N, D, H, W, C)" : "(N, C, D, H, W)";
+    return channels_last ? "(N, H, W, C)" : "(N, C, H, W)";
+  }
+
   Status Batch(const std::vector<int64_t>& input_size) const {
     for (size_t axis = 0; axis < 2; ++axis) {
       if (input_size[axis] == sides_.out[static_cast<int>(axis)]) continue;
       return refusals_.Refuse(Rule::kAttribute, "{} says {} = {}, but {} has shape {}",
-                              call_.ints_name(1), axis == 0 ? "N" : "C", input_size[axis],
-                              from_name(), from().shape.ToString());
+                              InputSizeName(), axis == 0 ? "N" : "C", input_size[axis], from_name(),
+                              from().shape.ToString());
     }
     return {};
   }
@@ -177,15 +206,14 @@ class Checker {
     return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
   }
 
-  // The spatial extents of `shape`, of `tensor`, are what list number `index` says.
-  Status Fits(const std::vector<int64_t>& extents, size_t index, const Dims& shape,
+  // The spatial extents of `shape`, of `tensor`, are what a list says.
+  Status Fits(const std::vector<int64_t>& extents, const std::string& list, const Dims& shape,
               const char* name, const TensorDesc& tensor, Rule rule) const {
     for (int axis = 0; axis < call_.axes(); ++axis) {
       const int64_t wanted = extents[static_cast<size_t>(axis)];
       if (shape[axis + 2] == wanted) continue;
       return refusals_.Refuse(rule, "{} has shape {}, but {} asks for {} = {}", name,
-                              tensor.shape.ToString(), call_.ints_name(index), AxisName(axis),
-                              wanted);
+                              tensor.shape.ToString(), list, AxisName(axis), wanted);
     }
     return {};
   }
@@ -217,6 +245,13 @@ class Checker {
 
   Status Warnings() const {
     if (!sized()) return {};
+    if (InputSizeHasTheOtherOrder()) {
+      PORTACL_RETURN_IF_ERROR(refusals_.Warn(
+          Rule::kAttribute,
+          fmt::format("{} is {}, but this function's page has {}", call_.ints_name(1),
+                      OrderName(!rules_.input_size_channels_last),
+                      OrderName(rules_.input_size_channels_last))));
+    }
     for (int axis = 0; axis < call_.axes(); ++axis) {
       const double scale = scales_[static_cast<size_t>(axis)];
       const auto wanted = std::floor(static_cast<double>(sides_.in[axis + 2]) * scale);

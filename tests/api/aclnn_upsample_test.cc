@@ -8,6 +8,7 @@
 #include <set>
 
 #include "aclnnop/aclnn_affine_grid.h"
+#include "portacl/portacl.h"
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
 #include "support/api/native.h"
@@ -149,6 +150,41 @@ TEST_F(Upsample, ChannelsLastFormatsAreTheSameNumbers) {
     ASSERT_EQ(Execute(call, stream_), ACLNN_SUCCESS) << TakeMessage();
     written.Download();
     EXPECT_TRUE(BitIdentical(to, NativeResult(f, from, to.shape(), false, nullptr)));
+  }
+}
+
+// Pages differ in the order of inputSize for tensors with C last. Where the result tells which
+// order is meant, the other one is taken too, with a warning; refusals name the order.
+TEST_F(Upsample, InputSizeOfChannelsLastFormatsMayHaveEitherOrder) {
+  const Shape first = {2, 3, 4, 5};
+  const Shape last = {2, 4, 5, 3};
+  for (const char* name : {"aclnnUpsampleBilinear2dBackward", "aclnnUpsampleBilinear2dBackwardV2",
+                           "aclnnUpsampleNearest2dBackward"}) {
+    SCOPED_TRACE(name);
+    const bool nearest = std::string(name) == "aclnnUpsampleNearest2dBackward";
+    const ResizeFunction& f = ResizeFunctionOf(name);
+    const auto plan = [&](const Shape& input_size, const Shape& out) {
+      DeviceMemory read(2 * 8 * 10 * 3 * sizeof(float));
+      DeviceMemory written(1024);
+      ResizeCall call = ResizeCall::For(f, {{2, 3, 8, 10}, ACL_FLOAT, ACL_FORMAT_NCHW, read.get()},
+                                        {{2, 3, 4, 5}, ACL_FLOAT, ACL_FORMAT_NCHW, written.get()});
+      call.from = {{2, 8, 10, 3}, ACL_FLOAT, ACL_FORMAT_NHWC, read.get()};
+      call.to = {out, ACL_FLOAT, ACL_FORMAT_NHWC, written.get()};
+      call.input_size = input_size;
+      TakeMessage();
+      return call.Plan().status;
+    };
+    const std::string orders[] = {"(N, C, H, W)", "(N, H, W, C)"};
+    EXPECT_EQ(plan(nearest ? last : first, last), ACLNN_SUCCESS);
+    EXPECT_EQ(TakeMessage(), "");
+    EXPECT_EQ(plan(nearest ? first : last, last), ACLNN_SUCCESS);
+    EXPECT_THAT(TakeMessage(), HasSubstr("inputSize is " + orders[nearest ? 0 : 1] +
+                                         ", but this function's page has " + orders[nearest]));
+    portaclSetStrict(1);
+    EXPECT_EQ(plan(nearest ? first : last, last), ACLNN_ERR_PARAM_INVALID);
+    portaclSetStrict(0);
+    EXPECT_EQ(plan({2, 6, 6, 6}, last), ACLNN_ERR_PARAM_INVALID);
+    EXPECT_THAT(TakeMessage(), HasSubstr("inputSize " + orders[nearest] + " says C = 6"));
   }
 }
 
