@@ -1,5 +1,5 @@
 // gridGrad of an image from the totals of its channel blocks: added up in the blocks' order, times
-// the slope of the coordinate. How a block's total is made: grid_sampler_channel_tree-inl.h. Per
+// the slope of the coordinate. How a block's total is made: cpu/vector/channel_tree-inl.h. Per
 // target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_BLOCK_TOTALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_BLOCK_TOTALS_INL_H_

@@ -13,7 +13,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
-#include "cpu/grid_sampler/grid_sampler_channel_tree-inl.h"
+#include "cpu/vector/channel_tree-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"

@@ -1,11 +1,11 @@
-// The tree: the order in which the channels of a block are added up for gridGrad
-// (docs/ops/grid_sampler_2d_backward.md; SumLanes() of ref/grid_sampler_backward.cc). Between the
+// The tree: the order in which 16 channels are added up, for the gradient of a sampling point
+// (SumLanes() of ref/grid_sampler_backward.cc, Joined() of ref/ms_deform_attn.cc). Between the
 // vectors of a block it is SumTree(), inside a vector StoreTreeSums(). Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_CHANNEL_TREE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_CHANNEL_TREE_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_CHANNEL_TREE_INL_H_
+#if defined(PORTACL_CPU_CHANNEL_TREE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_CHANNEL_TREE_INL_H_
+#undef PORTACL_CPU_CHANNEL_TREE_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_CHANNEL_TREE_INL_H_
+#define PORTACL_CPU_CHANNEL_TREE_INL_H_
 #endif
 
 #include "cpu/vector/highway.h"
