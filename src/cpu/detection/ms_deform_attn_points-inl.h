@@ -1,0 +1,256 @@
+// Tiles of sampling points: locations and weights read from tensors of any strides, then located
+// among the keys a vector of points at a time. Per target.
+#if defined(PORTACL_CPU_DETECTION_MS_DEFORM_ATTN_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_DETECTION_MS_DEFORM_ATTN_POINTS_INL_H_
+#undef PORTACL_CPU_DETECTION_MS_DEFORM_ATTN_POINTS_INL_H_
+#else
+#define PORTACL_CPU_DETECTION_MS_DEFORM_ATTN_POINTS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "base/dispatch.h"
+#include "cpu/detection/ms_deform_attn_plan.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+template <class F>
+using PointVector = hn::CappedTag<F, MsDeformAttnGeometry::kLanesMost>;
+template <class F>
+using PointIndex = hn::TFromD<hn::RebindToSigned<PointVector<F>>>;
+
+// The level of each point of a row, and of kLanesMost points behind it: a vector of points may
+// begin anywhere in a row. A level that does not fit among the keys has NaN for extents.
+template <class F>
+struct PointLevels {
+  PointLevels(const ops::MsDeformAttnShape& s, int64_t row_points, void* memory)
+      : count(row_points),
+        width(static_cast<F*>(memory)),
+        height(width + count + MsDeformAttnGeometry::kLanesMost),
+        start(height + count + MsDeformAttnGeometry::kLanesMost) {
+    if (count == 0) return;
+    for (int64_t i = 0; i < count + MsDeformAttnGeometry::kLanesMost; ++i) {
+      const ops::MsDeformAttnLevel& level = s.level[i % count / s.points];
+      constexpr F kNone = std::numeric_limits<F>::quiet_NaN();
+      width[i] = level.height == 0 ? kNone : static_cast<F>(level.width);
+      height[i] = level.height == 0 ? kNone : static_cast<F>(level.height);
+      start[i] = static_cast<F>(level.start);
+    }
+  }
+
+  int64_t count;
+  F* width;
+  F* height;
+  F* start;
+};
+
+// The arrays of a tile. What is written by whom: see the functions below.
+template <class F>
+struct PointTile {
+  using Index = PointIndex<F>;
+
+  PointTile(int64_t points, void* memory) : room(points), xy(static_cast<F*>(memory)) {
+    attention = xy + 2 * room;
+    for (F** const array : {&tx, &ty, &ux, &uy}) *array = Next();
+    for (F*& array : weight) array = Next();
+    dot = Next();
+    taken_ += 3;  // a dot has four values
+    for (Index*& array : key) array = reinterpret_cast<Index*>(Next());
+    state = reinterpret_cast<Index*>(Next());
+  }
+
+  int64_t room;
+  F* xy;         // locations, then the gradients of locations
+  F* attention;  // the points' weights, then their gradients
+  F *tx, *ty, *ux, *uy;
+  F* weight[4];   // attention times the tap's weight; -0 outside, so that it adds nothing to a sum
+  F* dot;         // of the gradient and each tap, four for a point
+  Index* key[4];  // -1 outside
+  Index* state;   // 0: contributes nothing, 1: located, 2: NaN
+
+ private:
+  F* Next() { return xy + room * taken_++; }
+  int64_t taken_ = 3;
+};
+
+// The rows of a tile: row r is (batch, query, head) number `first + r * step`, heads fastest.
+struct TileRows {
+  int64_t first;
+  int64_t step;
+  int64_t count;
+};
+
+// Where the points of a row begin, in a tensor with the strides of locations or of weights.
+template <size_t kRank>
+int64_t RowOffset(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank>& stride,
+                  int64_t row) {
+  const int64_t query = row / s.heads;
+  return query / s.queries * stride[0] + query % s.queries * stride[1] + row % s.heads * stride[2];
+}
+
+// Whether the elements of a row stand side by side, `last` for each point.
+template <size_t kRank>
+bool IsRowDense(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank>& stride) {
+  constexpr int64_t kOfPoint = kRank == 6 ? 2 : 1;
+  return (kRank < 6 || stride[kRank - 1] == 1) && (s.points == 1 || stride[4] == kOfPoint) &&
+         (s.levels == 1 || stride[3] == kOfPoint * s.points);
+}
+
+// Calls use(element of the tensor, element of the row) for a row's elements.
+template <size_t kRank, class Use>
+void ForRowElements(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank>& stride,
+                    const Use& use) {
+  int64_t at = 0;
+  for (int64_t l = 0; l < s.levels; ++l) {
+    for (int64_t p = 0; p < s.points; ++p) {
+      const int64_t from = l * stride[3] + p * stride[4];
+      use(from, at++);
+      if constexpr (kRank == 6) use(from + stride[5], at++);
+    }
+  }
+}
+
+// Copies the rows of locations (kRank 6) or of weights (5) to `to`, widened.
+template <class T, size_t kRank, class F = base::ComputeType<T>>
+void ReadRows(const ops::MsDeformAttnShape& s, const void* tensor,
+              const std::array<int64_t, kRank>& stride, TileRows rows, F* to) {
+  const hn::ScalableTag<F> d;
+  const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
+  const bool dense = IsRowDense(s, stride);
+  for (int64_t r = 0; r < rows.count; ++r, to += count) {
+    const T* const from =
+        static_cast<const T*>(tensor) + RowOffset(s, stride, rows.first + r * rows.step);
+    if (!dense) {
+      ForRowElements(s, stride,
+                     [&](int64_t element, int64_t at) { to[at] = base::Widen(from[element]); });
+      continue;
+    }
+    int64_t i = 0;
+    for (; i + Length(d) <= count; i += Length(d)) hn::StoreU(LoadWide(d, from + i), d, to + i);
+    for (; i < count; ++i) to[i] = base::Widen(from[i]);
+  }
+}
+
+// The reverse: rounds each once.
+template <class T, size_t kRank, class F = base::ComputeType<T>>
+void WriteRows(const ops::MsDeformAttnShape& s, const F* from, TileRows rows, void* tensor,
+               const std::array<int64_t, kRank>& stride) {
+  const hn::ScalableTag<F> d;
+  const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
+  const bool dense = IsRowDense(s, stride);
+  for (int64_t r = 0; r < rows.count; ++r, from += count) {
+    T* const to = static_cast<T*>(tensor) + RowOffset(s, stride, rows.first + r * rows.step);
+    if (!dense) {
+      ForRowElements(s, stride,
+                     [&](int64_t element, int64_t at) { to[element] = base::Narrow<T>(from[at]); });
+      continue;
+    }
+    int64_t i = 0;
+    for (; i + Length(d) <= count; i += Length(d)) StoreNarrow(hn::LoadU(d, from + i), d, to + i);
+    for (; i < count; ++i) to[i] = base::Narrow<T>(from[i]);
+  }
+}
+
+// Locates one vector of points: number i of the tile, number `at` of a row.
+template <class F>
+HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& tile, int64_t i,
+                             int64_t at) {
+  const PointVector<F> d;
+  const hn::RebindToSigned<PointVector<F>> di;
+  using V = hn::Vec<PointVector<F>>;
+  const V one = hn::Set(d, F{1});
+  V x, y;
+  hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
+  const V width = hn::LoadU(d, levels.width + at);
+  const V height = hn::LoadU(d, levels.height + at);
+  x = hn::Sub(hn::Mul(x, width), hn::Set(d, F{0.5}));
+  y = hn::Sub(hn::Mul(y, height), hn::Set(d, F{0.5}));
+  const auto is_number = hn::And(hn::Eq(x, x), hn::Eq(y, y));
+  const auto is_nan = hn::AndNot(is_number, hn::Eq(width, width));
+  const auto usable = hn::And(hn::And(hn::Ge(x, hn::Neg(one)), hn::Lt(x, width)),
+                              hn::And(hn::Ge(y, hn::Neg(one)), hn::Lt(y, height)));
+  x = hn::IfThenElseZero(usable, x);
+  y = hn::IfThenElseZero(usable, y);
+  const V left = hn::Floor(x), top = hn::Floor(y);
+  const V right = hn::Add(left, one), bottom = hn::Add(top, one);
+  const V tx = hn::Sub(x, left), ty = hn::Sub(y, top);
+  const V ux = hn::Sub(right, x), uy = hn::Sub(bottom, y);
+  hn::StoreU(tx, d, tile.tx + i);
+  hn::StoreU(ty, d, tile.ty + i);
+  hn::StoreU(ux, d, tile.ux + i);
+  hn::StoreU(uy, d, tile.uy + i);
+
+  const V attention = hn::LoadU(d, tile.attention + i);
+  const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+  const V first = hn::Add(hn::LoadU(d, levels.start + at), hn::Add(hn::Mul(top, width), left));
+  const auto store = [&](size_t tap, auto inside, V key, V weight) PORTACL_INLINE_LAMBDA {
+    const V outside = hn::IfThenElse(is_nan, nan, hn::Set(d, F{-0.0}));
+    hn::StoreU(hn::IfThenElse(inside, hn::Mul(attention, weight), outside), d,
+               tile.weight[tap] + i);
+    hn::StoreU(hn::ConvertTo(di, hn::IfThenElse(inside, key, hn::Neg(one))), di, tile.key[tap] + i);
+  };
+  const V zero = hn::Zero(d);
+  const auto in_left = hn::And(usable, hn::Ge(left, zero));
+  const auto in_right = hn::And(usable, hn::Lt(right, width));
+  const auto in_top = hn::Ge(top, zero);
+  const auto in_bottom = hn::Lt(bottom, height);
+  const V below = hn::Add(first, width);
+  store(0, hn::And(in_left, in_top), first, hn::Mul(ux, uy));
+  store(1, hn::And(in_right, in_top), hn::Add(first, one), hn::Mul(tx, uy));
+  store(2, hn::And(in_left, in_bottom), below, hn::Mul(ux, ty));
+  store(3, hn::And(in_right, in_bottom), hn::Add(below, one), hn::Mul(tx, ty));
+  const V state = hn::IfThenElse(is_nan, hn::Set(d, F{2}), hn::IfThenElseZero(usable, one));
+  hn::StoreU(hn::ConvertTo(di, state), di, tile.state + i);
+}
+
+// Reads the rows and locates their points: attention, tx to uy, weight, key and state.
+template <class F>
+void LocateRows(const ops::MsDeformAttnShape& s, const PointLevels<F>& levels, TileRows rows,
+                const PointTile<F>& tile) {
+  const int64_t points = rows.count * levels.count;
+  if (points == 0) return;
+  const auto read = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    ReadRows<T>(s, s.location, s.location_stride, rows, tile.xy);
+    ReadRows<T>(s, s.weight, s.weight_stride, rows, tile.attention);
+  };
+  if constexpr (sizeof(F) == 8) {
+    read(base::TypeTag<double>());
+  } else if (s.point_dtype == base::DType::kFloat16) {
+    read(base::TypeTag<base::Float16>());
+  } else if (s.point_dtype == base::DType::kBFloat16) {
+    read(base::TypeTag<base::BFloat16>());
+  } else {
+    read(base::TypeTag<float>());
+  }
+  const int64_t lanes = Length(PointVector<F>());
+  for (int64_t i = 0; i < points; i += lanes) LocateVector(levels, tile, i, i % levels.count);
+}
+
+// Channels of a vector in memory, `stride` apart for each head: (batch, key or query, head,
+// channel).
+template <class T, class Pointer>
+T* HeadAt(Pointer* first, const std::array<int64_t, 4>& stride, int64_t b, int64_t i, int64_t h) {
+  return static_cast<T*>(first) + b * stride[0] + i * stride[1] + h * stride[2];
+}
+
+// The same for row number `row`.
+template <class T, class Pointer>
+T* RowAt(const ops::MsDeformAttnShape& s, Pointer* first, const std::array<int64_t, 4>& stride,
+         int64_t row) {
+  const int64_t query = row / s.heads;
+  return HeadAt<T>(first, stride, query / s.queries, query % s.queries, row % s.heads);
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target
