@@ -18,9 +18,12 @@ arch=$(uname -m)-linux
 for line in "ASCEND_HOME_PATH=$home" "ASCEND_TOOLKIT_HOME=$home" "ASCEND_OPP_PATH=$home/opp" \
   "ASCEND_HOME=$home" "ASCEND_INSTALL_PATH=$home" "ASCEND_DIR=$home" "ASCEND_CUSTOM_PATH=$home" \
   "ASCEND_AICPU_PATH=$home" "TOOLCHAIN_HOME=$home/toolkit" "DDK_PATH=$home" \
-  "NPU_HOST_LIB=$home/$arch/devlib" "LD_LIBRARY_PATH=$home/lib64"; do
+  "NPU_HOST_LIB=$home/$arch/devlib" "INSTALL_DIR=$home" "CPU_ARCH=$(uname -m)" \
+  "THIRDPART_PATH=$home/thirdpart" "LD_LIBRARY_PATH=$home/lib64"; do
   grep -qxF "$line" "$folder/env" || { echo "set_env.sh does not set $line"; exit 1; }
 done
+env INSTALL_DIR=/elsewhere bash -c '. "$0/set_env.sh" && [ "$INSTALL_DIR" = /elsewhere ]' "$home" ||
+  { echo "set_env.sh takes the place of the program's own INSTALL_DIR"; exit 1; }
 bash -c '. "$0/bin/setenv.bash" && [ "$ASCEND_HOME_PATH" = "$0" ]' "$home" ||
   { echo "bin/setenv.bash does not do what set_env.sh does"; exit 1; }
 for path in opp toolkit devlib/libascendcl.so lib64/stub/libascendcl.so runtime/lib64/stub/libascendcl.so \
