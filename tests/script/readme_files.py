@@ -1,6 +1,7 @@
 """The README of each folder of src, of tools, bench and tests names what is there, nothing else.
 
-What is there: every family of source files, and every folder that has source files.
+What is there: every family of source files, and every folder that has source files. What the first
+cell of a table's row names is beside the page; the rest of a page may name files elsewhere.
 """
 
 import itertools
@@ -11,24 +12,44 @@ import sys
 SUFFIXES = (".cc", ".h")
 
 
+def operators():
+    """How files begin that are an operator's: "grid_sampler_2d", "grid_sampler"."""
+    lists = pathlib.Path("src/ops").glob("operator_list*.inc")
+    found = {
+        re.sub(r"(_[23]d)?(_backward)?$", end, name)
+        for file in lists
+        for name in re.findall(r'PORTACL_OPERATOR\(\w+, "(\w+)"', file.read_text())
+        for end in ("", r"\1", r"\2", r"\1\2")
+    }
+    return sorted(found)
+
+
 def alternatives(pattern):
-    """`a_{b,c}.h` as a_b.h and a_c.h; `<op>` is any name."""
+    """`a_{b,c}.h` as a_b.h and a_c.h; `<op>` is any operator, any other word in brackets any."""
+    if "<op>" in pattern:
+        return [pattern.replace("<op>", name) for name in operators()]
     parts = re.split(r"[{}]", re.sub(r"<\w+>", "*", pattern))
     choices = [part.split(",") if i % 2 else [part] for i, part in enumerate(parts)]
     return ["".join(choice) for choice in itertools.product(*choices)]
 
 
 def patterns(text):
-    """What stands in backticks and reads as a file, a family of files or a folder."""
+    """What stands in backticks and reads as a file, a family of files or a folder.
+
+    Each as (word, the patterns that it stands for, whether all of these must be there).
+    """
     beginning = ""
     for word in re.findall(r"`([^`\s*][^`\s]*)`", text):  # `*-inl.h` tells of a kind, it names none
         if not word.startswith(("_", "-")):
             beginning = re.split(r"[{.]", word)[0].rstrip("_").rpartition("_")[0]
+        found = []
         for pattern in alternatives(word):
             if pattern.startswith(("_", "-")):  # the end of a name whose beginning stands before it
                 pattern = f"{beginning}*{pattern}" if "." in pattern else f"{beginning}*{pattern}.*"
             if pattern.endswith((*SUFFIXES, ".*", "/")):
-                yield pattern
+                found.append(pattern.rstrip("/"))
+        if found:
+            yield word, found, "<op>" not in word
 
 
 def sources(folder):
@@ -43,16 +64,27 @@ def names(file, folder):
     return [pathlib.PurePath(file.stem + suffix) for suffix in SUFFIXES]
 
 
+def missing(text, there):
+    """The patterns of a text without a file in `there`."""
+    for word, found, all_of_them in patterns(text):
+        gone = [p for p in found if not any(path.match(p) for path in there)]
+        if all_of_them:
+            yield from gone
+        elif len(gone) == len(found):
+            yield word
+
+
 def problems(folder, everything):
     page = folder / "README.md"
-    named = list(patterns(page.read_text()))
-    here = [pattern.rstrip("/") for pattern in named]
+    text = page.read_text()
+    here = [pattern for _, found, _ in patterns(text) for pattern in found]
     for file in sources(folder):
         if not any(name.match(pattern) for name in names(file, folder) for pattern in here):
             yield f"{page} does not name {file.name}"
-    for pattern in named:
-        if not any(path.match(pattern.rstrip("/")) for path in everything):
-            yield f"{page} names {pattern}, which is not there"
+    first_cells = "\n".join(re.findall(r"^\| ([^|]*`[^|]*) \|", text, re.MULTILINE))
+    gone = dict.fromkeys([*missing(text, everything), *missing(first_cells, below(folder))])
+    for pattern in gone:
+        yield f"{page} names {pattern}, which is not there"
 
 
 def below(*tops):
