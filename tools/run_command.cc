@@ -313,7 +313,7 @@ TensorHelp HelpOf(const ops::Parameter& parameter) {
   for (const TensorHelp& known : kTensorHelp) {
     if (std::string_view(known.native) == parameter.name) return known;
   }
-  return parameter.kind == ops::Kind::kOutput
+  return ops::IsWritten(parameter.kind)
              ? TensorHelp{parameter.name, "FILE", "write this result"}
              : TensorHelp{parameter.name, "FILE|ones|random:SEED", "this input"};
 }
@@ -331,7 +331,7 @@ void ForEachNativeParameter(Visit visit) {
 
 void AddTensorOptions(CLI::App& run, RunOptions& options, bool results, const std::string& group) {
   ForEachNativeParameter([&](const ops::Parameter& parameter) {
-    if (!ops::IsTensor(parameter.kind) || (parameter.kind == ops::Kind::kOutput) != results) return;
+    if (!ops::IsTensor(parameter.kind) || ops::IsWritten(parameter.kind) != results) return;
     const TensorHelp help = HelpOf(parameter);
     run.add_option(OptionName(parameter.name), options.tensors[parameter.name], help.help)
         ->type_name(help.type)
@@ -371,7 +371,7 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
       ->type_name("S|SH,SW|SD,SH,SW")
       ->group(group);
   ForEachNativeParameter([&](const ops::Parameter& parameter) {
-    if (parameter.kind == ops::Kind::kMode) {
+    if (ops::FormOf(parameter.kind) == ops::Form::kChoice) {
       run.add_option(OptionName(parameter.name), options.modes[parameter.name],
                      fmt::format("default: {}", ops::PartOf(parameter, 0)))
           ->type_name(parameter.symbols)
@@ -379,6 +379,11 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
     } else if (parameter.kind == ops::Kind::kFlag) {
       run.add_flag(OptionName(parameter.name), options.flags[parameter.name],
                    FlagHelp(parameter.name))
+          ->group(group);
+    } else if (const ops::Form form = ops::FormOf(parameter.kind);
+               form == ops::Form::kReal || form == ops::Form::kInteger) {
+      run.add_option(OptionName(parameter.name), options.numbers[parameter.name], "")
+          ->type_name(form == ops::Form::kReal ? "NUMBER" : "N")
           ->group(group);
     }
   });

@@ -67,8 +67,9 @@ bool TakesScales(const RunChoice& choice) {
   const auto& parameters = choice.signature().parameters;
   return choice.row->resizes() &&
          std::any_of(parameters.begin(), parameters.end(), [](const ops::Parameter& p) {
-           return p.kind == ops::Kind::kDouble || p.kind == ops::Kind::kFloat ||
-                  p.kind == ops::Kind::kFloats || p.kind == ops::Kind::kScales;
+           const ops::Form form = ops::FormOf(p.kind);
+           return form == ops::Form::kReal || form == ops::Form::kReals ||
+                  form == ops::Form::kFloats;
          });
 }
 
@@ -86,6 +87,9 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   };
   check("--scale", !options.scale.empty(), TakesScales(choice));
   check("--size", !options.size.empty(), HasGrid(row) || !SizeSymbols(row).empty());
+  for (const auto& [native, text] : options.numbers) {
+    check(OptionName(native), !text.empty(), has(native));
+  }
   check("--mask", !options.mask.empty(),
         choice.graph == nullptr && !With(row, Role::kMask).empty());
   for (const auto& [native, text] : options.tensors) {
@@ -350,6 +354,11 @@ class TaskBuilder {
     return found != options_.flags.end() && found->second;
   }
 
+  std::string NumberText(const std::string& native) const {
+    const auto found = options_.numbers.find(native);
+    return found == options_.numbers.end() ? "" : found->second;
+  }
+
   // What the inputs leave open of the results' extents.
   void BindSize(const std::vector<double>& scales) {
     const std::vector<std::string> symbols = SizeSymbols(row());
@@ -386,8 +395,12 @@ class TaskBuilder {
       if (parameter.role == Role::kOutput) {
         argument.shape = ShapeOf(parameter);
         CountBytes(*argument.shape, ElementSize(dtype_), WithSeparator(parameter.native, '_'));
-      } else if (parameter.role == Role::kReal && axis < scales.size()) {
-        argument.real = scales[axis++];
+      } else if (parameter.role == Role::kReal && row().resizes()) {
+        if (axis < scales.size()) argument.real = scales[axis++];
+      } else if (const std::string text = NumberText(parameter.native); !text.empty()) {
+        const std::string option = OptionName(parameter.native);
+        if (parameter.role == Role::kReal) argument.real = ParseFinite(text, option);
+        if (parameter.role == Role::kInteger) argument.integers = {ParseInteger(text, option)};
       } else if (parameter.role == Role::kMode) {
         argument.integers = {ParseMode(options_, parameter)};
       } else if (parameter.role == Role::kFlag) {

@@ -10,14 +10,15 @@
 
 namespace portacl::cli {
 
-// Texts as given; empty where the option is absent. Tensors, modes and flags are by their names in
-// portacl's own API: "gradOutput" for --grad-output.
+// Texts as given; empty where the option is absent. Tensors, modes, flags and numbers are by their
+// names in portacl's own API: "gradOutput" for --grad-output.
 struct RunOptions {
   std::string op;
 
   std::map<std::string, std::string> tensors;  // a source, or the file for a result
   std::map<std::string, std::string> modes;
   std::map<std::string, bool> flags;
+  std::map<std::string, std::string> numbers;  // reals and whole numbers but for scales
   std::string dtype, shape, size, scale, mask;
 
   std::string range;

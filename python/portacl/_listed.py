@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import _core, _operators, _upsample
 from ._arrays import check_out, describe, kind_of
-from ._numbers import choose, extents, factors
+from ._numbers import choose, extents, factors, number
 
 Shape = tuple[int, ...]
 
@@ -21,15 +21,17 @@ class Parameter(NamedTuple):
     name: str
     """In this package's spelling."""
     kind: str
-    """``Input``, ``Grid``, ``Output``, ``Mode``, ``Flag`` or ``Scales``."""
+    """A kind of ``src/ops/kinds.h``."""
     parts: tuple[str, ...]
     """Extents by symbol, where ``*`` is any number of axes and O stands before extents of the
     resized side; the words of a mode."""
 
     @property
     def default(self) -> Any:
-        """What a caller who does not name it gets."""
-        return {"Mode": self.parts[:1], "Flag": (False,), "Scales": (None,)}[self.kind][0]
+        """What a caller who does not name it gets; a number must be given."""
+        if self.kind in ("Mode", "Word"):
+            return self.parts[0]
+        return {"Flag": False, "Scales": None}.get(self.kind, inspect.Parameter.empty)
 
 
 class Operator(NamedTuple):
@@ -55,7 +57,7 @@ class Operator(NamedTuple):
     @property
     def options(self) -> tuple[Parameter, ...]:
         """All others."""
-        return self.of("Mode", "Flag", "Scales")
+        return tuple(p for p in self.parameters if p not in (*self.inputs, *self.outputs))
 
     def bind(self, shapes: Sequence[Shape], size: Sequence[int] = ()) -> dict[str, Shape]:
         """The extents behind each symbol, of the inputs and then of ``size``.
@@ -125,11 +127,13 @@ class Operator(NamedTuple):
         values: dict[str, Any] = {}
         for option in self.options:
             value = given[option.name]
-            if option.kind == "Mode":
+            if option.kind in ("Mode", "Word"):
                 words = {word: i for i, word in enumerate(option.parts)}
                 values[option.name] = choose(words, option.name, value)
             elif option.kind == "Flag":
                 values[option.name] = bool(value)
+            elif option.kind != "Scales":
+                values[option.name] = number(option.name, value, option.kind.startswith("Int"))
             else:
                 values[option.name] = (*factors(option.name, value, axes), 0.0, 0.0)[:3]
         return values

@@ -44,6 +44,21 @@ def is_number(value: Any) -> bool:
     return hasattr(value, "__float__") and not hasattr(value, "__len__")
 
 
+def number(name: str, value: Any, whole: bool) -> float:
+    """One number of any library, a whole one where ``whole`` says so.
+
+    Raises:
+        TypeError: anything else.
+
+    """
+    try:
+        if is_number(value):
+            return index(value) if whole else float(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} is {shown(value)}, but must be a {'whole ' if whole else ''}number")
+
+
 def flag(name: str, value: Any) -> bool:
     """A bool of any library, or a number for one; None is False.
 

@@ -28,6 +28,7 @@ namespace nb = nanobind;
 namespace portacl_python {
 namespace {
 
+using portacl::ops::Form;
 using portacl::ops::Parameter;
 using portacl::ops::Signature;
 
@@ -97,16 +98,46 @@ void Run(const Call& call, int32_t threads) {
   Check(code);
 }
 
+// What Python gives for a parameter of a form.
+template <Form kForm>
+struct PythonTypeOf {
+  using Type = nb::handle;  // an array
+};
+template <>
+struct PythonTypeOf<Form::kReal> {
+  using Type = double;
+};
+template <>
+struct PythonTypeOf<Form::kReals> {
+  using Type = std::array<double, 3>;
+};
+template <>
+struct PythonTypeOf<Form::kInteger> {
+  using Type = int64_t;
+};
+template <>
+struct PythonTypeOf<Form::kChoice> {
+  using Type = int32_t;
+};
+template <>
+struct PythonTypeOf<Form::kFlag> {
+  using Type = bool;
+};
+template <Form kForm>
+using PythonType = typename PythonTypeOf<kForm>::Type;
+
 // The parameters of a function one behind the other, for nanobind.
 class ArgumentNames {
  public:
   explicit ArgumentNames(const Function& function) : function_(function) {}
-  auto Input() { return Next(); }
-  auto Grid() { return Next(); }
-  auto Output() { return Next().none(); }
-  auto Mode() { return Next(); }
-  auto Flag() { return Next(); }
-  auto Scales() { return Next(); }
+  template <Form kForm>
+  auto Of() {
+    if constexpr (kForm == Form::kWritten) {
+      return Next().none();
+    } else {
+      return Next();
+    }
+  }
 
  private:
   nb::arg Next() { return nb::arg(function_.names[at_++].c_str()); }
@@ -121,41 +152,40 @@ class CallReader {
   explicit CallReader(const Function& function)
       : function_(function), call_{function.signature.op} {}
 
-  void Input(nb::handle array) {
-    Add(array, function_.names[at_].c_str(), ArrayView::Access::kRead);
-  }
-  void Grid(nb::handle array) { Input(array); }
-  void Output(nb::handle array) {
-    Add(array, function_.name_of_result(at_), ArrayView::Access::kWrite);
-  }
-  void Mode(int32_t value) {
-    (mode_++ == 0 ? call_.interpolation : call_.padding) = value;
-    ++at_;
-  }
-  void Flag(bool value) {
-    (flag_++ == 0 ? call_.align_corners : call_.antialias) = value;
-    ++at_;
-  }
-  void Scales(const std::array<double, 3>& scales) {
-    call_.scales = scales;
+  template <Form kForm>
+  void Add(const PythonType<kForm>& value) {
+    if constexpr (kForm == Form::kRead) {
+      AddArray(value, function_.names[at_].c_str(), ArrayView::Access::kRead);
+    } else if constexpr (kForm == Form::kWritten) {
+      AddArray(value, function_.name_of_result(at_), ArrayView::Access::kWrite);
+    } else if constexpr (kForm == Form::kReals) {
+      call_.reals = value;
+    } else if constexpr (kForm == Form::kReal) {
+      call_.reals.at(real_++) = value;
+    } else if constexpr (kForm == Form::kInteger) {
+      call_.integers.at(integer_++) = value;
+    } else if constexpr (kForm == Form::kChoice) {
+      call_.choices.at(choice_++) = value;
+    } else {
+      call_.flags.at(flag_++) = value;
+    }
     ++at_;
   }
   void Run(int32_t threads) const { portacl_python::Run(call_, threads); }
 
  private:
-  void Add(nb::handle array, const char* name, ArrayView::Access access) {
+  void AddArray(nb::handle array, const char* name, ArrayView::Access access) {
     if (!array.is_none() || function_.signature.parameters[at_].unset == nullptr) {
       views_[tensor_].emplace(array, name, access);
       call_.tensors[tensor_] = &views_[tensor_]->tensor();
     }
     ++tensor_;
-    ++at_;
   }
 
   const Function& function_;
   Call call_;
   std::array<std::optional<ArrayView>, kMaxTensors> views_;
-  size_t at_ = 0, tensor_ = 0, mode_ = 0, flag_ = 0;
+  size_t at_ = 0, tensor_ = 0, real_ = 0, integer_ = 0, choice_ = 0, flag_ = 0;
 };
 
 nb::tuple Describe(nb::handle array, const char* name) {
@@ -208,14 +238,6 @@ void SetImpl(const std::string& name) {
   Check(portaclSetImpl(name.c_str()));
   ClearPlans();
 }
-
-// A parameter's type by its kind.
-using Input = nb::handle;
-using Grid = nb::handle;
-using Output = nb::handle;
-using Mode = int32_t;
-using Flag = bool;
-using Scales = std::array<double, 3>;
 
 template <class Call, class... Arguments>
 void Define(nb::module_& m, const Function& function, const Call& call,
@@ -276,9 +298,10 @@ nb::dict NativeSignatures() {
 // One function for each planning function of portacl.h, with its parameters and the threads of this
 // call (0: what the process has).
 void DefineOperators(nb::module_& m) {
-#define PORTACL_DECLARE(Kind, name, ...) Kind name,
-#define PORTACL_READ(Kind, name, ...) reader.Kind(name);
-#define PORTACL_ARGUMENT(Kind, name, ...) names.Kind(),
+#define PORTACL_FORM(kind) FormOf(portacl::ops::Kind::k##kind)
+#define PORTACL_DECLARE(kind, name, ...) PythonType<PORTACL_FORM(kind)> name,
+#define PORTACL_READ(kind, name, ...) reader.Add<PORTACL_FORM(kind)>(name);
+#define PORTACL_ARGUMENT(kind, name, ...) names.Of<PORTACL_FORM(kind)>(),
 // The elements of a braced list are evaluated from the left to the right.
 #define PORTACL_NATIVE(native, Name, traits, ...)                                            \
   {                                                                                          \
@@ -297,6 +320,7 @@ void DefineOperators(nb::module_& m) {
 #undef PORTACL_DECLARE
 #undef PORTACL_READ
 #undef PORTACL_ARGUMENT
+#undef PORTACL_FORM
   m.def("case_signatures", &CaseSignatures,
         nb::sig("def case_signatures() -> dict[str, list[tuple[str, str, str]]]"),
         "Name, kind and symbols of the parameters of every operator that cases know.");

@@ -29,9 +29,10 @@ class Key {
   explicit Key(const Call& call) {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
     Add(Pack(CurrentStream().device, 0));
-    Add(Pack(call.interpolation, call.padding));
-    Add(Pack(call.align_corners ? 1 : 0, call.antialias ? 1 : 0));
-    for (const double scale : call.scales) Add(std::bit_cast<uint64_t>(scale));
+    Add(Pack(call.choices[0], call.choices[1]));
+    Add(Pack(call.flags[0] ? 1 : 0, call.flags[1] ? 1 : 0));
+    for (const double real : call.reals) Add(std::bit_cast<uint64_t>(real));
+    for (const int64_t integer : call.integers) Add(static_cast<uint64_t>(integer));
     for (const portaclTensor* tensor : call.tensors) {
       if (tensor == nullptr) {
         Add(Pack(-1, -1));
@@ -75,7 +76,7 @@ class Key {
 
   uint64_t hash_ = 0;
   size_t size_ = 0;
-  std::array<uint64_t, 7 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
+  std::array<uint64_t, 10 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
 };
 
 class PlanCache {
@@ -147,24 +148,35 @@ class PlanCache {
 class Arguments {
  public:
   explicit Arguments(const Call& call) : call_(call) {}
-  const portaclTensor* Input() { return call_.tensors[tensor_++]; }
-  const portaclTensor* Grid() { return Input(); }
-  const portaclTensor* Output() { return Input(); }
-  int32_t Mode() { return mode_++ == 0 ? call_.interpolation : call_.padding; }
-  int32_t Flag() { return (flag_++ == 0 ? call_.align_corners : call_.antialias) ? 1 : 0; }
-  const double* Scales() const { return call_.scales.data(); }
+
+  template <portacl::ops::Form kForm>
+  auto Next() {
+    using portacl::ops::Form;
+    if constexpr (kForm == Form::kRead || kForm == Form::kWritten) {
+      return call_.tensors[tensor_++];
+    } else if constexpr (kForm == Form::kReals) {
+      return call_.reals.data();
+    } else if constexpr (kForm == Form::kReal) {
+      return call_.reals[real_++];
+    } else if constexpr (kForm == Form::kInteger) {
+      return call_.integers[integer_++];
+    } else if constexpr (kForm == Form::kChoice) {
+      return call_.choices[choice_++];
+    } else {
+      static_assert(kForm == Form::kFlag);
+      return int32_t{call_.flags[flag_++] ? 1 : 0};
+    }
+  }
 
  private:
   const Call& call_;
-  size_t tensor_ = 0;
-  size_t mode_ = 0;
-  size_t flag_ = 0;
+  size_t tensor_ = 0, real_ = 0, integer_ = 0, choice_ = 0, flag_ = 0;
 };
 
 int32_t MakePlan(const Call& call, portaclPlan** plan) {
   Arguments from(call);
   switch (call.op) {
-#define PORTACL_TAKE(Kind, ...) from.Kind(),
+#define PORTACL_TAKE(kind, ...) from.Next<portacl::ops::FormOf(portacl::ops::Kind::k##kind)>(),
 // The elements of a braced list are evaluated from the left to the right.
 #define PORTACL_NATIVE(function, Name, traits, ...) \
   case Op::k##Name:                                 \

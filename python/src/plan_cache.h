@@ -15,19 +15,19 @@
 
 namespace portacl_python {
 
-inline constexpr int kMaxTensors = 5;
+inline constexpr int kMaxTensors = 9;
 
 using portacl::ops::Op;
 
-// One call of the native API: its tensors in the order of the planning function's parameters.
+// One call of the native API: what it holds by form, in the order of the planning function's
+// parameters.
 struct Call {
   Op op;
   std::array<const portaclTensor*, kMaxTensors> tensors{};  // null: an output that is not wanted
-  std::array<double, 3> scales{};                           // of the axes that there are
-  int32_t interpolation = PORTACL_BILINEAR;
-  int32_t padding = PORTACL_ZEROS;
-  bool align_corners = false;
-  bool antialias = false;
+  std::array<double, 3> reals{};  // numbers, or the scales of the axes that there are
+  std::array<int64_t, 3> integers{};
+  std::array<int32_t, 2> choices{};  // interpolation and padding of the grid sampler
+  std::array<bool, 2> flags{};       // align_corners, antialias
 };
 
 // Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then

@@ -33,9 +33,9 @@ int32_t ToInt32(Value value, const char* name) {
 }
 
 void SetModes(const Value* stack, Call* call) {
-  call->interpolation = ToInt32(stack[0], "interpolation_mode");
-  call->padding = ToInt32(stack[1], "padding_mode");
-  call->align_corners = ToBool(stack[2]);
+  call->choices[0] = ToInt32(stack[0], "interpolation_mode");
+  call->choices[1] = ToInt32(stack[1], "padding_mode");
+  call->flags[0] = ToBool(stack[2]);
 }
 
 // (Tensor input, Tensor grid, int interpolation, int padding, bool align_corners) -> Tensor

@@ -55,7 +55,7 @@ void CheckSizes(const Extents& grad_output, const Extents& input, const Extents&
 void TakeScales(const Row& row, const Value* stack, portacl_python::Call* call) {
   for (int axis = 0; axis < row.axes; ++axis) {
     const double scale = TakeScale(stack[axis]);
-    call->scales.at(static_cast<size_t>(axis)) = scale > 0 ? scale : 0;
+    call->reals.at(static_cast<size_t>(axis)) = scale > 0 ? scale : 0;
   }
 }
 
@@ -65,12 +65,12 @@ bool Serves(const Value* stack) { return torch_abi::HasKnownDType(stack[0]); }
 
 void Call(const Row& row, Value* stack) {
   portacl_python::Call call{row.op};
-  call.antialias = row.antialias;
+  call.flags[1] = row.antialias;
   const Value* next = stack;
   Tensor from(*next++);
   const Extents output_size = TakeList(*next++);
   const Extents input_size = row.backward ? TakeList(*next++) : Extents();
-  if (row.has_align_corners) call.align_corners = ToBool(*next++);
+  if (row.has_align_corners) call.flags[0] = ToBool(*next++);
   TakeScales(row, next, &call);
   CheckLength(output_size, 0);
   CheckLength(input_size, 0);
@@ -96,7 +96,7 @@ void AffineGrid(Value* stack) {
   shape.Append(static_cast<int64_t>(size.size()) - 2);
   Tensor grid = Tensor::Empty(shape, theta.view().dtype, false);
   portacl_python::Call call{Op::kAffineGrid};
-  call.align_corners = ToBool(stack[2]);
+  call.flags[0] = ToBool(stack[2]);
   call.tensors = {&theta.view(), &grid.view()};
   torch_abi::Run(call);
   stack[0] = grid.Release();

@@ -52,7 +52,7 @@ class ListedCall final : public GraphCall {
       if (parameter.kind == Kind::kSizes) {
         AddList(lists[input++], &ints_);
       } else if (ops::IsTensor(parameter.kind)) {
-        call_.Add(&tensors[parameter.kind == Kind::kOutput ? output++ : input++]);
+        call_.Add(&tensors[ops::IsWritten(parameter.kind) ? output++ : input++]);
       } else {
         PORTACL_RETURN_IF_ERROR(ReadAttribute(op.attributes, parameter));
       }
@@ -127,6 +127,12 @@ class ListedCall final : public GraphCall {
         return ReadList(attributes, parameter, "integers", &ints_);
       case Kind::kFloats:
         return ReadList(attributes, parameter, "floats", &floats_);
+      case Kind::kInt: {
+        std::optional<int64_t> value;
+        PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, "integer", &value));
+        call_.Add(value ? *value : int64_t{std::strtoll(parameter.unset, nullptr, 10)});
+        return {};
+      }
       case Kind::kFloat: {
         std::optional<float> value;
         PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, "float", &value));
@@ -139,7 +145,8 @@ class ListedCall final : public GraphCall {
         call_.Add(int64_t{value.value_or(std::string_view(parameter.unset) == "true") ? 1 : 0});
         return {};
       }
-      case Kind::kMode: {
+      case Kind::kMode:
+      case Kind::kWord: {
         size_t position = 0;
         PORTACL_RETURN_IF_ERROR(ReadWord(attributes, parameter, &position));
         call_.Add(static_cast<int64_t>(position));
@@ -232,7 +239,7 @@ constexpr GraphRow RowOf(const Signature& signature) {
   for (const Parameter& parameter : signature.parameters) {
     if (ops::IsInput(parameter.kind)) {
       row.lists[input++] = parameter.kind == Kind::kSizes ? parameter.name : nullptr;
-    } else if (parameter.kind != Kind::kOutput && *parameter.name != '\0') {
+    } else if (!ops::IsWritten(parameter.kind) && *parameter.name != '\0') {
       row.attributes[count++] = parameter.name;
     }
   }

@@ -59,6 +59,7 @@ class ArgumentReader {
   void Add(double value) { call_.Add(value); }
   void Add(float value) { call_.Add(double{value}); }
   void Add(int64_t value) { call_.Add(value); }
+  void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
 
   base::Status Plan(bool has_workspace_size, bool has_executor,

@@ -7,17 +7,8 @@
 namespace {
 
 // A parameter's type by its kind.
-using Input = const aclTensor*;
-using Grid = const aclTensor*;
-using Output = aclTensor*;
-using Ints = const aclIntArray*;
-using Floats = const aclFloatArray*;
-using Bools = const aclBoolArray*;
-using Double = double;
-using Float = float;
-using Mode = int64_t;
-using Flag = bool;
-using Word = const char*;
+#define PORTACL_KIND(Kind, form, aclnn, native) using Kind = aclnn;
+PORTACL_KINDS(PORTACL_KIND)
 
 }  // namespace
 

@@ -31,6 +31,8 @@ class ArgumentReader {
     call_.Add(tensor == nullptr ? nullptr : Read(name, *tensor));
   }
   void Add(int32_t value) { call_.Add(int64_t{value}); }
+  void Add(int64_t value) { call_.Add(value); }
+  void Add(double value) { call_.Add(value); }
   // One value for each spatial axis, zeros for null.
   void Add(const double* scales) {
     std::array<double, 3> read{};
@@ -107,12 +109,8 @@ int32_t MakeNativePlan(const Signature& signature, portaclPlan** plan, const Rea
 }
 
 // A parameter's type by its kind.
-using Input = const portaclTensor*;
-using Grid = const portaclTensor*;
-using Output = const portaclTensor*;
-using Mode = int32_t;
-using Flag = int32_t;
-using Scales = const double*;
+#define PORTACL_KIND(Kind, form, aclnn, native) using Kind = native;
+PORTACL_KINDS(PORTACL_KIND)
 
 }  // namespace
 

@@ -24,14 +24,6 @@ constexpr Code kCode[] = {
 #include "ops/operator_list.inc"
 };
 
-template <Kind kKind>
-bool Is(Kind kind) {
-  return kind == kKind;
-}
-bool IsRead(Kind kind) { return kind == Kind::kInput || kind == Kind::kGrid; }
-bool IsInts(Kind kind) { return kind == Kind::kInts || kind == Kind::kSizes; }
-bool IsScale(Kind kind) { return kind == Kind::kDouble || kind == Kind::kFloat; }
-
 // Zeros where there are fewer, or null.
 std::array<double, 3> FirstOf(const std::vector<float>* values) {
   std::array<double, 3> first{};
@@ -44,24 +36,10 @@ const Code& CodeOf(const Call& call) { return kCode[static_cast<size_t>(call.sig
 
 }  // namespace
 
-template <class Wanted>
-size_t Call::PositionOf(size_t index, Wanted wanted) const {
-  for (size_t at = 0; at < size_; ++at) {
-    if (wanted(parameter(at).kind) && index-- == 0) return at;
-  }
-  return size_;
-}
-
-template <class T, class Wanted>
-T Call::Find(size_t index, Wanted wanted) const {
-  const size_t at = PositionOf(index, wanted);
+template <class T>
+T Call::Find(Form form, size_t index) const {
+  const size_t at = PositionOf(form, index);
   return at == size_ ? T{} : std::get<T>(arguments_[at]);
-}
-
-template <class Wanted>
-const char* Call::NameOf(size_t index, Wanted wanted) const {
-  const size_t at = PositionOf(index, wanted);
-  return at == size_ ? "" : parameter(at).name;
 }
 
 int Call::axes() const {
@@ -72,51 +50,57 @@ int Call::axes() const {
 }
 
 const base::TensorDesc* Call::input(size_t index) const {
-  return Find<const base::TensorDesc*>(index, IsRead);
+  return Find<const base::TensorDesc*>(Form::kRead, index);
 }
 const base::TensorDesc* Call::output(size_t index) const {
-  return Find<const base::TensorDesc*>(index, Is<Kind::kOutput>);
+  return Find<const base::TensorDesc*>(Form::kWritten, index);
 }
 const std::vector<int64_t>* Call::ints(size_t index) const {
-  return Find<const std::vector<int64_t>*>(index, IsInts);
+  return Find<const std::vector<int64_t>*>(Form::kInts, index);
 }
 const std::vector<float>* Call::floats(size_t index) const {
-  return Find<const std::vector<float>*>(index, Is<Kind::kFloats>);
+  return Find<const std::vector<float>*>(Form::kFloats, index);
 }
 const std::vector<bool>* Call::bools(size_t index) const {
-  return Find<const std::vector<bool>*>(index, Is<Kind::kBools>);
+  return Find<const std::vector<bool>*>(Form::kBools, index);
 }
-const char* Call::word(size_t index) const { return Find<const char*>(index, Is<Kind::kWord>); }
-int64_t Call::mode(size_t index) const { return Find<int64_t>(index, Is<Kind::kMode>); }
-bool Call::flag(size_t index) const { return Find<int64_t>(index, Is<Kind::kFlag>) != 0; }
+double Call::real(size_t index) const { return Find<double>(Form::kReal, index); }
+int64_t Call::integer(size_t index) const { return Find<int64_t>(Form::kInteger, index); }
+bool Call::flag(size_t index) const { return Find<int64_t>(Form::kFlag, index) != 0; }
 
-const char* Call::input_name(size_t index) const { return NameOf(index, IsRead); }
-const char* Call::output_name(size_t index) const { return NameOf(index, Is<Kind::kOutput>); }
-const char* Call::ints_name(size_t index) const { return NameOf(index, IsInts); }
-const char* Call::mode_name(size_t index) const { return NameOf(index, Is<Kind::kMode>); }
-const char* Call::flag_name(size_t index) const { return NameOf(index, Is<Kind::kFlag>); }
+const char* Call::word(size_t index) const {
+  const size_t at = PositionOf(Form::kChoice, index);
+  const char* const* const word = at == size_ ? nullptr : std::get_if<const char*>(&arguments_[at]);
+  return word == nullptr ? nullptr : *word;
+}
+
+int64_t Call::mode(size_t index) const {
+  const size_t at = PositionOf(Form::kChoice, index);
+  if (at == size_) return 0;
+  if (const auto* const position = std::get_if<int64_t>(&arguments_[at])) return *position;
+  const char* const word = std::get<const char*>(arguments_[at]);
+  for (size_t i = 0; word != nullptr && i < PartsOf(parameter(at)); ++i) {
+    if (PartOf(parameter(at), i) == word) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
 
 std::string_view Call::mode_word(size_t index, size_t value) const {
-  return PartOf(parameter(PositionOf(index, Is<Kind::kMode>)), value);
+  return PartOf(parameter(PositionOf(Form::kChoice, index)), value);
 }
 
 std::string Call::scale_name(size_t axis) const {
-  const size_t list =
-      PositionOf(0, [](Kind kind) { return kind == Kind::kScales || kind == Kind::kFloats; });
-  if (list != size_) return fmt::format("{}[{}]", parameter(list).name, axis);
-  return NameOf(axis, IsScale);
+  for (const Form form : {Form::kReals, Form::kFloats}) {
+    if (PositionOf(form, 0) != size_) return fmt::format("{}[{}]", NameOf(form, 0), axis);
+  }
+  return NameOf(Form::kReal, axis);
 }
 
 std::array<double, 3> Call::scales() const {
-  std::array<double, 3> scales{};
-  size_t axis = 0;
-  for (size_t at = 0; at < size_; ++at) {
-    const Kind kind = parameter(at).kind;
-    if (kind == Kind::kScales) return std::get<std::array<double, 3>>(arguments_[at]);
-    if (kind == Kind::kFloats) return FirstOf(std::get<const std::vector<float>*>(arguments_[at]));
-    if (IsScale(kind)) scales[axis++] = std::get<double>(arguments_[at]);
-  }
-  return scales;
+  const size_t list = PositionOf(Form::kReals, 0);
+  if (list != size_) return std::get<std::array<double, 3>>(arguments_[list]);
+  if (PositionOf(Form::kFloats, 0) != size_) return FirstOf(floats(0));
+  return {real(0), real(1), real(2)};
 }
 
 base::Status Check(const Call& call) { return CodeOf(call).check(call); }

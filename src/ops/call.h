@@ -21,8 +21,8 @@ namespace portacl::ops {
 
 class Plan;
 
-// Pointers are null where the caller gave null. Numbers: kDouble and kFloat are double, kMode and
-// kFlag int64_t.
+// Pointers are null where the caller gave null. Numbers: reals are double; whole numbers, flags and
+// positions of words are int64_t.
 using Argument =
     std::variant<const base::TensorDesc*, const std::vector<int64_t>*, const std::vector<float>*,
                  const std::vector<bool>*, double, int64_t, const char*, std::array<double, 3>>;
@@ -44,27 +44,33 @@ class Call {
   // no (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const;
 
-  // The argument number `index` among the arguments of its kind, from 0. Null if the signature
-  // has none of that kind, as where the caller gave null.
-  const base::TensorDesc* input(size_t index) const;  // kInput and kGrid
+  // The argument number `index` among the arguments of its form, from 0. Null or 0 if the signature
+  // has none of that form, as where the caller gave null.
+  const base::TensorDesc* input(size_t index) const;
   const base::TensorDesc* output(size_t index) const;
-  const std::vector<int64_t>* ints(size_t index) const;  // kInts and kSizes
+  const std::vector<int64_t>* ints(size_t index) const;
   const std::vector<float>* floats(size_t index) const;
   const std::vector<bool>* bools(size_t index) const;
+  double real(size_t index) const;
+  int64_t integer(size_t index) const;
+  // A choice: the word that the caller gave, null where the API takes its position; and its
+  // position, -1 of an unknown word.
   const char* word(size_t index) const;
-  int64_t mode(size_t index) const;  // 0 where there is none
+  int64_t mode(size_t index) const;
   bool flag(size_t index) const;
   bool has_flag(size_t index) const { return *flag_name(index) != '\0'; }
   bool antialias() const { return signature_->traits.antialias || flag(1); }
-  // kDouble and kFloat in order, or kFloats, or kScales; 0 where there are fewer.
+  // Reals in order, or a list of them; 0 where there are fewer.
   std::array<double, 3> scales() const;
 
   // The names of these in the caller's API, "" where the signature has fewer.
-  const char* input_name(size_t index) const;
-  const char* output_name(size_t index) const;
-  const char* ints_name(size_t index) const;
-  const char* mode_name(size_t index) const;
-  const char* flag_name(size_t index) const;
+  const char* input_name(size_t index) const { return NameOf(Form::kRead, index); }
+  const char* output_name(size_t index) const { return NameOf(Form::kWritten, index); }
+  const char* ints_name(size_t index) const { return NameOf(Form::kInts, index); }
+  const char* real_name(size_t index) const { return NameOf(Form::kReal, index); }
+  const char* integer_name(size_t index) const { return NameOf(Form::kInteger, index); }
+  const char* mode_name(size_t index) const { return NameOf(Form::kChoice, index); }
+  const char* flag_name(size_t index) const { return NameOf(Form::kFlag, index); }
   std::string_view mode_word(size_t index, size_t value) const;
   std::string scale_name(size_t axis) const;  // "scalesH", "scales[0]"
 
@@ -78,21 +84,20 @@ class Call {
   bool has_executor = true;
 
  private:
-  // The position of a parameter; size() where there are fewer.
-  template <class Wanted>
-  size_t PositionOf(size_t index, Wanted wanted) const;
-  template <class T, class Wanted>
-  T Find(size_t index, Wanted wanted) const;
-  template <class Wanted>
-  const char* NameOf(size_t index, Wanted wanted) const;
-
-  static constexpr size_t kMaxParameters = 12;
+  // size() where there are fewer.
+  size_t PositionOf(Form form, size_t index) const { return signature_->PositionOf(form, index); }
+  template <class T>
+  T Find(Form form, size_t index) const;
+  const char* NameOf(Form form, size_t index) const {
+    const size_t at = PositionOf(form, index);
+    return at == size_ ? "" : parameter(at).name;
+  }
 
   const Signature* signature_;
   Surface surface_;
   const char* op_;
   size_t size_ = 0;
-  std::array<Argument, kMaxParameters> arguments_;
+  std::array<Argument, Signature::kMaxParameters> arguments_;
 };
 
 // The checks of a call but for those on memory, in the order of the documents.

@@ -19,6 +19,10 @@ constexpr const char* kHead = "portacl_call,v1";
 
 std::string Name(base::DType dtype) {
   switch (dtype) {
+    case base::DType::kInt32:
+      return "int32";
+    case base::DType::kInt64:
+      return "int64";
     case base::DType::kFloat:
       return "float32";
     case base::DType::kFloat16:
@@ -67,31 +71,37 @@ std::string MaskWord(const Plan& plan) {
   return word;
 }
 
-// The value of the parameter that is number `index` of its kind; empty for what the log has none
-// of.
+// The value of the parameter that is number `index` of its form. Empty for lists of extents, which
+// are the tensors' own, and for tensors.
 std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index) {
   const LoggedNumbers& numbers = plan.logged_numbers();
-  switch (parameter.kind) {
-    case Kind::kDouble:
-    case Kind::kFloat:
-      return fmt::format("{}", numbers.scales[index]);
-    case Kind::kMode:
-      return std::string(PartOf(parameter, static_cast<size_t>(numbers.modes[index])));
-    case Kind::kFlag:
-      return numbers.flag ? "1" : "0";
-    case Kind::kBools:
+  switch (FormOf(parameter.kind)) {
+    case Form::kReal:
+      return fmt::format("{}", numbers.reals.at(index));
+    case Form::kInteger:
+      return fmt::format("{}", numbers.integers.at(index));
+    case Form::kChoice:
+      return std::string(PartOf(parameter, static_cast<size_t>(numbers.choices.at(index))));
+    case Form::kFlag:
+      return numbers.flags.at(index) ? "1" : "0";
+    case Form::kBools:
       return MaskWord(plan);
-    default:
-      return "";
+    case Form::kReals:
+    case Form::kInts:
+    case Form::kFloats:
+    case Form::kRead:
+    case Form::kWritten:
+      break;
   }
+  return "";
 }
 
 // "scalesH:0 scalesW:2".
 std::string ArgumentWords(const Plan& plan) {
   std::string words;
-  std::array<size_t, 16> seen{};
+  std::array<size_t, kForms> seen{};
   for (const Parameter& parameter : plan.logged()->parameters) {
-    const size_t index = seen[static_cast<size_t>(parameter.kind)]++;
+    const size_t index = seen[static_cast<size_t>(FormOf(parameter.kind))]++;
     const std::string value = ValueWord(plan, parameter, index);
     if (value.empty()) continue;
     words += fmt::format("{}{}:{}", words.empty() ? "" : " ", parameter.name, value);
@@ -105,7 +115,7 @@ std::string TensorWords(const Plan& plan) {
   int at = 0;
   for (const bool outputs : {false, true}) {
     for (const Parameter& parameter : plan.logged()->parameters) {
-      if (!IsTensor(parameter.kind) || (parameter.kind == Kind::kOutput) != outputs) continue;
+      if (!IsTensor(parameter.kind) || IsWritten(parameter.kind) != outputs) continue;
       const base::TensorDesc& desc = plan.tensor(at++).desc;
       if (desc.shape.rank() == 0) continue;  // an output that the caller left out
       words += words.empty() ? "" : " ";

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "for_each.h"
+#include "kinds.h"
 
 namespace portacl::ops {
 
@@ -21,68 +22,50 @@ enum class Op {
 #include "operator_list.inc"
 };
 
-// What a parameter is. In brackets: its type in the aclnn API, as an attribute of a graph operator,
-// in the native API.
+// What a parameter is: a row of kinds.h.
 enum class Kind {
-  kInput,   // a tensor that is read
-  kGrid,    // the same, of sampling points: its axes are no image's
-  kOutput,  // a tensor that is written
-  kInts,    // [aclIntArray, list of integers, -] extents or sizes
-  kSizes,   // [-, tensor of INT32 or INT64 in host memory, -] kInts, not known while compiled
-  kFloats,  // [aclFloatArray, list of floats, -]
-  kBools,   // [aclBoolArray, -, -] which outputs are wanted
-  kDouble,  // [double, -, -]
-  kFloat,   // [float, float, -]
-  kMode,    // [int64_t, string, int32_t] one of the words that `symbols` lists, from 0
-  kFlag,    // [bool, bool, int32_t]
-  kWord,    // [const char*, string, -] one of the words that `symbols` lists
-  kScales,  // [-, -, const double*] one value for each spatial axis, or null for zeros
+#define PORTACL_KIND(Name, ...) k##Name,
+  PORTACL_KINDS(PORTACL_KIND)
+#undef PORTACL_KIND
 };
 
-constexpr bool IsTensor(Kind kind) {
-  return kind == Kind::kInput || kind == Kind::kGrid || kind == Kind::kOutput;
+// What a parameter holds, in whatever type an API gives it.
+enum class Form {
+  kRead,     // a tensor
+  kWritten,  // a tensor
+  kInts,
+  kFloats,
+  kBools,
+  kReal,     // a number
+  kInteger,  // a whole number
+  kChoice,   // one of the words that `symbols` lists
+  kFlag,
+  kReals,  // a number for each spatial axis
+};
+inline constexpr size_t kForms = 10;
+
+constexpr Form FormOf(Kind kind) {
+  constexpr Form kFormOf[] = {
+#define PORTACL_KIND(Name, form, ...) Form::k##form,
+      PORTACL_KINDS(PORTACL_KIND)
+#undef PORTACL_KIND
+  };
+  return kFormOf[static_cast<size_t>(kind)];
 }
 
+constexpr bool IsRead(Kind kind) { return FormOf(kind) == Form::kRead; }
+constexpr bool IsWritten(Kind kind) { return FormOf(kind) == Form::kWritten; }
+constexpr bool IsTensor(Kind kind) { return IsRead(kind) || IsWritten(kind); }
 // Of the graph API: handed over as an input tensor.
-constexpr bool IsInput(Kind kind) {
-  return kind == Kind::kInput || kind == Kind::kGrid || kind == Kind::kSizes;
-}
-
-struct Parameter {
-  Kind kind;
-  const char* name;  // "" where this function lacks what others of the operator have: it is null
-  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW"; the same symbol is the same
-  // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
-  // the outputs. kMode, kWord: the words, "zeros|border".
-  const char* symbols = "";
-  // What an attribute that is not set is, or a pointer that is null; null where there must be one.
-  const char* unset = nullptr;
-};
-
-// The parts of `symbols`: "OH" and "OW" of "OH,OW", "zeros" of "zeros|border". Empty behind the
-// last.
-constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
-  std::string_view rest = parameter.symbols;
-  while (true) {
-    const size_t end = std::min(rest.find_first_of(",|"), rest.size());
-    if (index-- == 0) return rest.substr(0, end);
-    if (end == rest.size()) return {};
-    rest.remove_prefix(end + 1);
-  }
-}
-constexpr size_t PartsOf(const Parameter& parameter) {
-  size_t count = 0;
-  while (!PartOf(parameter, count).empty()) ++count;
-  return count;
-}
+constexpr bool IsInput(Kind kind) { return IsRead(kind) || kind == Kind::kSizes; }
 
 struct Named {
   std::string_view name;
   int32_t value;
 };
 // The values are aclDataType's and aclFormat's.
-inline constexpr Named kDTypeNames[] = {{"FLOAT", 0},   {"FLOAT16", 1}, {"BF16", 27},
-                                        {"DOUBLE", 11}, {"UINT8", 4},   {"INT32", 3}};
+inline constexpr Named kDTypeNames[] = {{"FLOAT", 0}, {"FLOAT16", 1}, {"BF16", 27}, {"DOUBLE", 11},
+                                        {"UINT8", 4}, {"INT32", 3},   {"INT64", 9}};
 inline constexpr Named kFormatNames[] = {{"ND", 2},   {"NCHW", 0},   {"NHWC", 1},
                                          {"NCL", 47}, {"NCDHW", 30}, {"NDHWC", 27}};
 
@@ -132,6 +115,55 @@ struct DTypesOfProfiles {
   DTypeWords open = {};
 };
 
+// A limit of the list that is passed: not constant, so that it does not compile.
+inline void LimitIsPassed() {}
+
+struct Parameter {
+  // Constant tables alone are made of parameters, so their symbols are parsed while compiling.
+  constexpr Parameter(Kind kind_of, const char* name_of, const char* symbols_of = "",
+                      const char* unset_as = nullptr, const DTypesOfProfiles* own_dtypes = nullptr)
+      : kind(kind_of), name(name_of), symbols(symbols_of), unset(unset_as), dtypes(own_dtypes) {
+    const std::string_view text = symbols;
+    for (size_t at = 0; !text.empty() && at <= text.size(); ++at) {
+      if (at < text.size() && text[at] != ',' && text[at] != '|') continue;
+      if (parts == kMaxParts) LimitIsPassed();
+      ends[parts++] = static_cast<uint8_t>(at);
+    }
+    any_axes = text.ends_with('*');
+    resized = text.find(",O") != std::string_view::npos;
+  }
+
+  static constexpr size_t kMaxParts = 8;
+
+  Kind kind;
+  const char* name;  // "" where this function lacks what others of the operator have: it is null
+  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW"; the same symbol is the same
+  // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
+  // the outputs. kMode, kWord: the words, "zeros|border".
+  const char* symbols;
+  // What an attribute that is not set is, or a pointer that is null; null where there must be one.
+  const char* unset;
+  // Of a tensor that need not have the dtype of the others, as indices; null: the function's.
+  const DTypesOfProfiles* dtypes;
+
+  bool any_axes = false;  // the last symbol stands for all spatial axes
+  bool resized = false;   // has extents of the resized side
+  uint8_t parts = 0;
+  std::array<uint8_t, kMaxParts> ends{};  // of the parts in `symbols`
+};
+
+// Behind the last argument of a parameter that must be given and has dtypes of its own.
+inline constexpr const char* kNeeded = nullptr;
+
+// The parts of `symbols`: "OH" and "OW" of "OH,OW", "zeros" of "zeros|border". Empty behind the
+// last.
+constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
+  if (index >= parameter.parts) return {};
+  const size_t begin = index == 0 ? 0 : parameter.ends[index - 1] + size_t{1};
+  return {parameter.symbols + begin, parameter.ends[index] - begin};
+}
+constexpr size_t PartsOf(const Parameter& parameter) { return parameter.parts; }
+
 // Of all functions whose pages have the same.
 inline constexpr DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                              .atlas_training = "FLOAT FLOAT16",
@@ -152,6 +184,11 @@ inline constexpr DTypesOfProfiles kVolumeSamplerFloats = {.atlas_a2 = "FLOAT FLO
                                                           .atlas_training = "FLOAT FLOAT16 DOUBLE",
                                                           .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 inline constexpr DTypesOfProfiles kNativeFloats = {.open = "FLOAT FLOAT16 BF16 DOUBLE"};
+// Of tensors that hold indices.
+inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
+                                              .atlas_training = "INT32 INT64",
+                                              .ascend_950 = "INT32 INT64",
+                                              .open = "INT32 INT64"};
 
 struct Traits {
   int axes = 0;  // spatial ones; 0: as many as the first tensor has
@@ -174,21 +211,41 @@ struct OperatorRow {
 
 // A function of one API, or a name of the graph API.
 struct Signature {
+  constexpr Signature(const char* name_of, Op calls, const Traits& traits_of,
+                      std::span<const Parameter> all, const char* name_in_cases = "")
+      : name(name_of), op(calls), traits(traits_of), parameters(all), case_name(name_in_cases) {
+    if (all.size() > kMaxParameters) LimitIsPassed();
+    for (size_t at = 0; at < all.size(); ++at) {
+      const auto form = static_cast<size_t>(FormOf(all[at].kind));
+      if (counts[form] == kMaxOfForm) LimitIsPassed();
+      positions[form][counts[form]++] = static_cast<uint8_t>(at);
+    }
+  }
+
+  static constexpr size_t kMaxParameters = 16;
+  static constexpr size_t kMaxOfForm = 8;
+
   const char* name;
   Op op;
   Traits traits;
   std::span<const Parameter> parameters;
-  const char* case_name = "";  // of functions of the aclnn API
+  const char* case_name;  // of functions of the aclnn API
 
-  constexpr size_t Count(bool (*of)(Kind)) const {
+  // The position of parameter number `index` of a form; parameters.size() where there are fewer.
+  constexpr size_t PositionOf(Form form, size_t index) const {
+    const auto row = static_cast<size_t>(form);
+    return index < counts[row] ? positions[row][index] : parameters.size();
+  }
+  constexpr size_t CountOf(Form form) const { return counts[static_cast<size_t>(form)]; }
+  constexpr size_t inputs() const {
     size_t count = 0;
-    for (const Parameter& parameter : parameters) count += of(parameter.kind) ? 1 : 0;
+    for (const Parameter& parameter : parameters) count += IsInput(parameter.kind) ? 1 : 0;
     return count;
   }
-  constexpr size_t inputs() const { return Count(IsInput); }
-  constexpr size_t outputs() const {
-    return Count([](Kind kind) { return kind == Kind::kOutput; });
-  }
+  constexpr size_t outputs() const { return CountOf(Form::kWritten); }
+
+  std::array<uint8_t, kForms> counts{};
+  std::array<std::array<uint8_t, kMaxOfForm>, kForms> positions{};
 };
 
 // ---- the tables --------------------------------------------------------------------------------
@@ -201,11 +258,11 @@ inline constexpr OperatorRow kOperators[] = {
 // Every function by its name: signatures::aclnnGridSampler2D.
 namespace signatures {
 #define PORTACL_PARAMETER(kind, name, ...) {Kind::k##kind, #name __VA_OPT__(, ) __VA_ARGS__},
-#define PORTACL_SIGNATURE(function, Name, case_name, traits, ...) \
-  inline constexpr Parameter function##Parameters[] = {           \
-      PORTACL_FOR_EACH(PORTACL_PARAMETER, __VA_ARGS__)};          \
-  inline constexpr Signature function = {                         \
-      #function, Op::k##Name, {PORTACL_BARE traits}, function##Parameters, case_name};
+#define PORTACL_SIGNATURE(function, Name, case_name, traits, ...)                             \
+  inline constexpr Parameter function##Parameters[] = {                                       \
+      PORTACL_FOR_EACH(PORTACL_PARAMETER, __VA_ARGS__)};                                      \
+  inline constexpr Signature function = {#function, Op::k##Name, Traits{PORTACL_BARE traits}, \
+                                         function##Parameters, case_name};
 #define PORTACL_ACLNN PORTACL_SIGNATURE
 #define PORTACL_GRAPH(type, Name, ...) PORTACL_SIGNATURE(type, Name, "", __VA_ARGS__)
 #define PORTACL_NATIVE(function, Name, ...) PORTACL_SIGNATURE(function, Name, "", __VA_ARGS__)

@@ -36,11 +36,17 @@ const Signature* LoggedFunction(const Call& call) {
 
 }  // namespace
 
+LoggedNumbers::LoggedNumbers(const Call& call)
+    : reals(call.scales()),
+      integers{call.integer(0), call.integer(1), call.integer(2)},
+      choices{call.mode(0), call.mode(1)},
+      flags{call.flag(0), call.flag(1)} {}
+
 Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()),
       device_(DeviceOf(call.surface())),
       logged_(LoggedFunction(call)),
-      logged_numbers_{call.scales(), {call.mode(0), call.mode(1)}, call.flag(0)} {}
+      logged_numbers_(call) {}
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
   const bool nonempty = active && desc.NumElements() != 0;

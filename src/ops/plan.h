@@ -18,7 +18,7 @@
 
 namespace portacl::ops {
 
-inline constexpr int kMaxTensors = 5;
+inline constexpr int kMaxTensors = 9;
 
 // Addresses of a call's tensors, inputs first, each once: of the storages, which callers
 // give and checks see, and of element (0, 0, ...), which kernels compute from and into.
@@ -44,11 +44,16 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
-// What a call was asked for beside tensors, for the log of calls.
+// What a call was asked for beside tensors and lists, for the log of calls: by form, in the order
+// of the signature.
 struct LoggedNumbers {
-  std::array<double, 3> scales{};
-  std::array<int64_t, 2> modes{};
-  bool flag = false;
+  explicit LoggedNumbers(const Call& call);
+  LoggedNumbers() = default;
+
+  std::array<double, 3> reals{};
+  std::array<int64_t, 3> integers{};
+  std::array<int64_t, 2> choices{};  // positions of words
+  std::array<bool, 2> flags{};
 };
 
 class Plan {

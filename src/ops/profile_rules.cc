@@ -55,6 +55,11 @@ const DTypeWords& DTypesOf(const Signature& signature, Surface surface) {
   return DTypesIn(signature, surface == Surface::kNative ? Profile::kOpen : CurrentProfile());
 }
 
+const DTypeWords& DTypesOf(const Signature& signature, const Parameter& tensor, Surface surface) {
+  if (tensor.dtypes == nullptr) return DTypesOf(signature, surface);
+  return Of(*tensor.dtypes, surface == Surface::kNative ? Profile::kOpen : CurrentProfile());
+}
+
 base::Status CheckAvailable(const Refusals& refusals, const Signature& signature, Surface surface) {
   if (!DTypesOf(signature, surface).empty()) return {};
   return refusals.Refuse(Rule::kUnknownOperator,
@@ -62,9 +67,8 @@ base::Status CheckAvailable(const Refusals& refusals, const Signature& signature
                          ProfileName(CurrentProfile()), ProfilesWith(signature));
 }
 
-base::Status CheckDType(const Refusals& refusals, const Signature& signature, Surface surface,
+base::Status CheckDType(const Refusals& refusals, const DTypeWords& dtypes, Surface surface,
                         const char* tensor, base::DType dtype) {
-  const DTypeWords& dtypes = DTypesOf(signature, surface);
   if (dtypes.Has(static_cast<int32_t>(dtype))) return {};
   return refusals.Refuse(Rule::kDType, "{} has dtype {}, but must be {}{}", tensor,
                          base::DTypeName(dtype), Choices(dtypes),

@@ -23,17 +23,12 @@ bool IsNull(const Argument& argument) {
       argument);
 }
 
-// Extents of the resized side: "OH" of "N,C,OH,OW".
-bool IsResized(const Parameter& tensor) {
-  return std::string_view(tensor.symbols).find(",O") != std::string_view::npos;
-}
-
 bool IsNumber(std::string_view symbol) { return symbol[0] >= '0' && symbol[0] <= '9'; }
 
 // The extents of a tensor's rank: a "*" stands for as many as the call has spatial axes.
 int RankOf(const Parameter& tensor, int axes) {
   const auto parts = static_cast<int>(PartsOf(tensor));
-  return std::string_view(tensor.symbols).ends_with('*') ? parts - 1 + axes : parts;
+  return tensor.any_axes ? parts - 1 + axes : parts;
 }
 
 // "(N, C, D, H, W)": of an image, whatever its size.
@@ -68,15 +63,15 @@ Status SharedChecks::ForTensors(Visit visit) const {
 }
 
 // The tensor whose dtype and format the others must have: the first of the side that is not
-// resized.
+// resized and has no dtypes of its own.
 SharedChecks::NamedTensor SharedChecks::Reference() const {
-  NamedTensor reference{};
-  static_cast<void>(ForTensors([&](const NamedTensor& tensor) -> Status {
-    const bool fits = !IsResized(*tensor.parameter);
-    if (reference.desc == nullptr && fits) reference = tensor;
-    return {};
-  }));
-  return reference;
+  for (size_t at = 0; at < call_.size(); ++at) {
+    const Parameter& parameter = call_.parameter(at);
+    if (!IsTensor(parameter.kind) || parameter.resized || parameter.dtypes != nullptr) continue;
+    const auto* const desc = std::get<const TensorDesc*>(call_.argument(at));
+    if (desc != nullptr) return {&parameter, desc};
+  }
+  return {};
 }
 
 Status SharedChecks::Nulls() const {
@@ -92,12 +87,18 @@ Status SharedChecks::Nulls() const {
 }
 
 Status SharedChecks::DTypes() const {
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](const NamedTensor& tensor) {
-    return CheckDType(refusals_, call_.signature(), call_.surface(), tensor.name(),
-                      tensor.desc->dtype);
+  const DTypeWords& common = DTypesOf(call_.signature(), call_.surface());
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](const NamedTensor& tensor) -> Status {
+    const DTypeWords& dtypes =
+        tensor.parameter->dtypes == nullptr
+            ? common
+            : DTypesOf(call_.signature(), *tensor.parameter, call_.surface());
+    if (dtypes.Has(static_cast<int32_t>(tensor.desc->dtype))) return {};
+    return CheckDType(refusals_, dtypes, call_.surface(), tensor.name(), tensor.desc->dtype);
   }));
   const NamedTensor reference = Reference();
   return ForTensors([&](const NamedTensor& tensor) -> Status {
+    if (tensor.parameter->dtypes != nullptr) return {};
     if (tensor.desc->dtype == reference.desc->dtype) return {};
     return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
                             tensor.name(), base::DTypeName(tensor.desc->dtype), reference.name(),

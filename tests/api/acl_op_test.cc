@@ -438,7 +438,7 @@ class GraphCalls {
       if (parameter.kind == listed::Kind::kSizes) {
         call.inputs.push_back(SizesAt(extents));
       } else if (listed::IsTensor(parameter.kind)) {
-        const bool output = parameter.kind == listed::Kind::kOutput;
+        const bool output = portacl::ops::IsWritten(parameter.kind);
         (output ? call.outputs : call.inputs).push_back(At(extents));
       } else if (parameter.unset == nullptr) {
         EXPECT_EQ(parameter.kind, listed::Kind::kInts) << type.name << " " << parameter.name;

@@ -186,7 +186,7 @@ std::vector<std::string> OptionsFor(const std::string& op, size_t axes) {
     }
     for (const std::string& symbol : symbols) {
       const bool open =
-          p.kind == ops::Kind::kOutput && std::find(told.begin(), told.end(), symbol) == told.end();
+          ops::IsWritten(p.kind) && std::find(told.begin(), told.end(), symbol) == told.end();
       if (open) size.push_back(symbol);
     }
   }

@@ -1,5 +1,6 @@
 // Rows for every function of the list of operators: both phases in the aclnn API, and the planning
 // functions of the native one.
+#include <type_traits>
 #include <utility>
 
 #include "faults/calls.h"
@@ -76,12 +77,17 @@ class Arguments {
  public:
   Arguments(World& w, const Signature& function) : function_(function), next_(w.host) {}
 
-  const portaclTensor* Input() { return &views_[count_++]; }
-  const portaclTensor* Grid() { return Input(); }
-  const portaclTensor* Output() { return Input(); }
-  int32_t Mode() const { return 0; }
-  int32_t Flag() const { return 0; }
-  const double* Scales() const { return nullptr; }
+  template <class T>
+  T Next() {
+    const listed::Parameter& parameter = function_.parameters[at_++];
+    if constexpr (std::is_same_v<T, const portaclTensor*>) {
+      return &views_[count_++];
+    } else if constexpr (std::is_pointer_v<T>) {
+      return nullptr;
+    } else {
+      return static_cast<T>(listed::NumberOf(parameter, listed::ExtentsOf(parameter, Large())));
+    }
+  }
 
   // Before the first of them is asked for.
   void MakeViews() {
@@ -89,6 +95,7 @@ class Arguments {
       if (listed::IsTensor(parameter.kind)) views_[count_++] = View(parameter);
     }
     count_ = 0;
+    at_ = 0;
   }
 
  private:
@@ -96,7 +103,8 @@ class Arguments {
     const std::vector<int64_t> shape = listed::ExtentsOf(parameter, Large());
     portaclTensor view{};
     view.data = next_;
-    view.dtype = PORTACL_FLOAT32;
+    view.dtype =
+        parameter.dtypes == nullptr ? int32_t{PORTACL_FLOAT32} : *parameter.dtypes->open.begin();
     view.rank = static_cast<int32_t>(shape.size());
     int64_t stride = 1;
     for (size_t i = shape.size(); i-- > 0;) {
@@ -104,14 +112,15 @@ class Arguments {
       view.strides[i] = stride;
       stride *= shape[i];
     }
-    next_ += stride * int64_t{sizeof(float)};
+    next_ += stride * int64_t{sizeof(double)};
     return view;
   }
 
   const Signature& function_;
   char* next_;
-  std::array<portaclTensor, 5> views_{};
+  std::array<portaclTensor, Signature::kMaxParameters> views_{};
   size_t count_ = 0;
+  size_t at_ = 0;
 };
 
 // A planning function's arguments, made once for a row's process.
@@ -125,10 +134,17 @@ Arguments& NativeArguments(World& w) {
   return *arguments;
 }
 
+// A parameter's type by its kind.
+namespace native {
+#define PORTACL_KIND(Kind, form, aclnn, native) using Kind = native;
+PORTACL_KINDS(PORTACL_KIND)
+#undef PORTACL_KIND
+}  // namespace native
+
 using PlanNative = int32_t (*)(Arguments from, portaclPlan** plan);
 // The elements of a braced list are evaluated from the left to the right.
 constexpr PlanNative kPlanNative[] = {
-#define PORTACL_TAKE(Kind, ...) from.Kind(),
+#define PORTACL_TAKE(Kind, ...) from.Next<native::Kind>(),
 #define PORTACL_NATIVE(function, Name, traits, ...)                                            \
   [](Arguments from, portaclPlan** plan) {                                                     \
     return std::apply(function, std::tuple{PORTACL_FOR_EACH(PORTACL_TAKE, __VA_ARGS__) plan}); \

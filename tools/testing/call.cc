@@ -18,6 +18,11 @@ using cli::BadInput;
 
 bool IsNumber(const std::string& symbol) { return symbol[0] >= '0' && symbol[0] <= '9'; }
 
+// A list of extents, or a number that is one.
+bool IsExtents(const Parameter& row) {
+  return row.role == Role::kInts || (row.role == Role::kInteger && row.pattern[0] != '\0');
+}
+
 // Of parameter i, in the order of its format.
 std::vector<std::string> SymbolsOf(const Case& c, size_t i) {
   const Parameter& row = c.op->parameters[i];
@@ -38,7 +43,7 @@ class Extents {
       for (size_t i = 0; i < c.arguments.size(); ++i) {
         const Parameter& row = c.op->parameters[i];
         const auto& given = tensors ? c.arguments[i].shape : c.arguments[i].integers;
-        const bool has_symbols = tensors ? IsTensor(row.role) : row.role == Role::kInts;
+        const bool has_symbols = tensors ? IsTensor(row.role) : IsExtents(row);
         if (given && has_symbols) Bind(i, *given);
       }
     }
@@ -169,12 +174,31 @@ ArgumentOutline TensorOutline(const Case& c, size_t i, const Shape& shape) {
     }
   }
   ArgumentOutline outline;
-  outline.dtype = argument.dtype.value_or(static_cast<int32_t>(c.dtype));
+  outline.dtype =
+      argument.dtype.value_or(c.op->parameters[i].dtype.value_or(static_cast<int32_t>(c.dtype)));
   outline.shape = shape;
   outline.strides = view.strides;
   outline.offset = argument.offset.value_or(view.offset);
   outline.format = argument.format.value_or("ND");
   return outline;
+}
+
+// Elements of the types of tools/tensor/element.h, and whole numbers of 32 and 64 bits.
+constexpr int32_t kInt32 = 3, kInt64 = 9;
+double LoadNumber(int32_t dtype, const std::byte* at) {
+  const auto load = [at](auto number) {
+    std::memcpy(&number, at, sizeof number);
+    return static_cast<double>(number);
+  };
+  if (dtype == kInt32) return load(int32_t{});
+  if (dtype == kInt64) return load(int64_t{});
+  return cli::LoadElement(static_cast<DataType>(dtype), at);
+}
+void StoreNumber(int32_t dtype, double value, std::byte* at) {
+  const auto store = [at](auto number) { std::memcpy(at, &number, sizeof number); };
+  if (dtype == kInt32) return store(static_cast<int32_t>(value));
+  if (dtype == kInt64) return store(static_cast<int64_t>(value));
+  cli::StoreElement(static_cast<DataType>(dtype), value, at);
 }
 
 // What the grid points at: the input's spatial extents, 1 where a refusal makes no sense of them.
@@ -193,12 +217,14 @@ GridFrame FrameOf(const Call& call, const Shape& grid) {
 void FillInput(Call& call, size_t i) {
   const Parameter& row = call.op->parameters[i];
   ViewTensor& tensor = call.arguments[i].tensor;
-  if (!cli::ParseDataType(AclDataTypeName(tensor.dtype())))
-    return;  // int32 and the like, in a refusal, stay 0
+  const bool number = cli::ParseDataType(AclDataTypeName(tensor.dtype())).has_value();
+  const std::optional<std::string>& values = call.source.arguments[i].values;
+  // Indices are 0 unless the case says otherwise, as are int16 and the like in a refusal.
+  if (!number && !(row.dtype && values)) return;
   const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
   const char* const made = call.source.dtype == cli::kUInt8 ? "integers:0:255" : "uniform";
-  tensor.Fill(MakeValues(call.source.arguments[i].values.value_or(made), Draw(call.source.seed, i),
-                         tensor.count(), row.is_grid ? &frame : nullptr));
+  tensor.Fill(MakeValues(values.value_or(made), Draw(call.source.seed, i), tensor.count(),
+                         row.is_grid ? &frame : nullptr));
 }
 
 void ApplyMask(Call& call) {
@@ -212,8 +238,9 @@ void ApplyMask(Call& call) {
 }
 
 // What a case says by leaving a number out.
-std::vector<int64_t> DefaultIntegers(const OperatorRow& op, Role role) {
-  if (role != Role::kMask) return {0};
+std::vector<int64_t> DefaultIntegers(const OperatorRow& op, const Parameter& row) {
+  if (row.role == Role::kInteger) return {static_cast<int64_t>(row.unset)};
+  if (row.role != Role::kMask) return {0};
   const auto is_output = [](const Parameter& p) { return p.role == Role::kOutput; };
   const auto outputs = std::count_if(op.parameters.begin(), op.parameters.end(), is_output);
   return std::vector<int64_t>(static_cast<size_t>(outputs), 1);
@@ -291,16 +318,14 @@ void ViewTensor::SetDense(const std::vector<std::byte>& elements) {
 std::vector<double> ViewTensor::Values() const {
   std::vector<double> values(static_cast<size_t>(count_));
   ForEachPosition([&](int64_t i, size_t at) {
-    values[static_cast<size_t>(i)] =
-        cli::LoadElement(static_cast<DataType>(dtype_), bytes_.data() + at);
+    values[static_cast<size_t>(i)] = LoadNumber(dtype_, bytes_.data() + at);
   });
   return values;
 }
 
 void ViewTensor::Fill(const std::vector<double>& values) {
   ForEachPosition([&](int64_t i, size_t at) {
-    cli::StoreElement(static_cast<DataType>(dtype_), values[static_cast<size_t>(i)],
-                      bytes_.data() + at);
+    StoreNumber(dtype_, values[static_cast<size_t>(i)], bytes_.data() + at);
   });
 }
 
@@ -370,12 +395,12 @@ std::vector<ArgumentOutline> OutlineOf(const Case& c) {
     ArgumentOutline outline;
     if (IsTensor(row.role)) {
       outline = TensorOutline(c, i, extents.Of(i, given.shape));
-    } else if (row.role == Role::kInts) {
+    } else if (IsExtents(row)) {
       outline.integers = extents.Of(i, given.integers);
     } else {
-      outline.integers = given.integers.value_or(DefaultIntegers(*c.op, row.role));
+      outline.integers = given.integers.value_or(DefaultIntegers(*c.op, row));
     }
-    outline.real = given.real.value_or(0);
+    outline.real = given.real.value_or(row.role == Role::kReal ? row.unset : 0);
     outline.null = given.null;
     outlines.push_back(std::move(outline));
   }

@@ -72,7 +72,7 @@ bool IsChannelsLast(const Case& c, size_t i);
 
 struct CallArgument {
   ViewTensor tensor;
-  std::vector<int64_t> integers;  // kInts, kMask; one for kMode and kFlag
+  std::vector<int64_t> integers;  // kInts, kMask; one for kInteger, kMode and kFlag
   double real = 0;
   bool null = false;
   bool wanted = true;  // outputs: not left out by the mask

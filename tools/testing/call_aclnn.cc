@@ -26,6 +26,7 @@ struct Handle {
   aclBoolArray* bools = nullptr;
   double real = 0;
   int64_t integer = 0;
+  std::string word;
 };
 
 struct Phase1Results {
@@ -37,13 +38,15 @@ template <class T>
 T ArgumentAs(const Handle& handle) {
   if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
     return static_cast<T>(handle.real);
-  } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) {
+  } else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(handle.integer);
   } else if constexpr (std::is_same_v<T, const aclIntArray*>) {
     return handle.ints;
   } else if constexpr (std::is_same_v<T, const aclBoolArray*>) {
     return handle.bools;
-  } else if constexpr (std::is_same_v<T, const aclFloatArray*> || std::is_same_v<T, const char*>) {
+  } else if constexpr (std::is_same_v<T, const char*>) {
+    return handle.word.c_str();
+  } else if constexpr (std::is_same_v<T, const aclFloatArray*>) {
     return nullptr;  // of functions that no case calls
   } else {
     static_assert(std::is_same_v<T, const aclTensor*> || std::is_same_v<T, aclTensor*>);
@@ -128,6 +131,13 @@ constexpr const char* kNeeded[] = {
 struct Failed {
   AclnnOutcome outcome;
 };
+
+// Of functions that take a mode as text; an unknown one for a position that no word has.
+std::string WordAt(const Parameter& mode, int64_t position) {
+  const std::vector<std::string> words = ModeWords(mode);
+  const bool known = position >= 0 && static_cast<size_t>(position) < words.size();
+  return known ? words[static_cast<size_t>(position)] : "unknown";
+}
 
 // The handles and the device memory of one call.
 class Execution {
@@ -259,6 +269,7 @@ class Execution {
       handle.bools = PORTACL_FIND(aclCreateBoolArray)(values.get(), argument.integers.size());
     } else if (role != Role::kReal) {
       handle.integer = argument.integers.at(0);
+      if (role == Role::kMode) handle.word = WordAt(call_.op->parameters[i], handle.integer);
     }
   }
 

@@ -113,11 +113,11 @@ class GraphArguments {
   }
 
   void Fill(Side& inputs, Side& outputs, aclopAttr* attributes) const {
-    std::map<ops::Kind, size_t> counts;
+    std::map<ops::Form, size_t> counts;
     for (const ops::Parameter& p : type_.parameters) {
-      const size_t index = counts[p.kind == ops::Kind::kGrid ? ops::Kind::kInput : p.kind]++;
+      const size_t index = counts[ops::FormOf(p.kind)]++;
       if (*p.name == '\0') continue;
-      if (p.kind == ops::Kind::kOutput) {
+      if (ops::IsWritten(p.kind)) {
         AddTensor(Role::kOutput, index, p, outputs);
       } else if (p.kind == ops::Kind::kSizes) {
         inputs.AddSizes(ListOf(p));
@@ -133,11 +133,11 @@ class GraphArguments {
   // A tensor that the call lacks has only a shape that counts.
   void AddTensor(Role role, size_t index, const ops::Parameter& p, Side& side) const {
     const std::vector<size_t> tensors = call_.With(role);
-    const int32_t dtype = call_.input().dtype();
     if (index < tensors.size()) {
       const ViewTensor& tensor = call_.arguments[tensors[index]].tensor;
-      return side.Add(dtype, tensor.shape(), tensor.Dense());
+      return side.Add(tensor.dtype(), tensor.shape(), tensor.Dense());
     }
+    const int32_t dtype = call_.input().dtype();
     const Shape shape = ListOf(p);
     side.Add(dtype, shape,
              std::vector<std::byte>(cli::CountBytes(shape, AclElementSize(dtype), p.name)));
@@ -181,7 +181,17 @@ class GraphArguments {
             aclopSetAttrListInt(attributes, p.name, static_cast<int>(list.size()), list.data()),
             "aclopSetAttrListInt");
       }
+      case ops::Kind::kInt: {
+        const size_t i = call_.With(Role::kInteger).at(index);
+        return Check(aclopSetAttrInt(attributes, p.name, call_.arguments[i].integers.at(0)),
+                     "aclopSetAttrInt");
+      }
       case ops::Kind::kFloat:
+        if (!call_.op->resizes()) {
+          const double real = call_.arguments[call_.With(Role::kReal).at(index)].real;
+          return Check(aclopSetAttrFloat(attributes, p.name, static_cast<float>(real)),
+                       "aclopSetAttrFloat");
+        }
         if (index >= scales.size()) return;
         return Check(aclopSetAttrFloat(attributes, p.name, scales[index]), "aclopSetAttrFloat");
       case ops::Kind::kFloats:
@@ -189,6 +199,7 @@ class GraphArguments {
         return Check(aclopSetAttrListFloat(attributes, p.name, static_cast<int>(scales.size()),
                                            scales.data()),
                      "aclopSetAttrListFloat");
+      case ops::Kind::kWord:
       case ops::Kind::kMode: {
         const int64_t mode = call_.arguments[call_.With(Role::kMode).at(index)].integers.at(0);
         const std::string word(ops::PartOf(p, static_cast<size_t>(mode)));

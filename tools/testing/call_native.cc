@@ -9,30 +9,42 @@
 #include <deque>
 #include <iterator>
 #include <tuple>
+#include <type_traits>
 
 #include "tools/cli_error.h"
 
 namespace portacl::golden {
 namespace {
 
+// A parameter's type by its kind.
+namespace native {
+#define PORTACL_KIND(Kind, form, aclnn, native) using Kind = native;
+PORTACL_KINDS(PORTACL_KIND)
+#undef PORTACL_KIND
+}  // namespace native
+
 // Gives the arguments one behind the other: what means the same stands in the same order in both
-// APIs, kind by kind.
+// APIs, form by form.
 class Arguments {
  public:
   explicit Arguments(const Call& call) : call_(call), scales_(call.scales()) {}
 
-  const portaclTensor* Input() { return View(Next(Role::kInput)); }
-  const portaclTensor* Grid() { return Input(); }
-  const portaclTensor* Output() { return View(Next(Role::kOutput)); }
-  int32_t Mode() { return static_cast<int32_t>(Argument(Next(Role::kMode)).integers.at(0)); }
-  // antialias is a flag of this API and a function of its own in the other.
-  int32_t Flag() {
-    if (used_.at(static_cast<size_t>(Role::kFlag)) == call_.With(Role::kFlag).size()) {
-      return call_.op->traits->antialias ? 1 : 0;
+  template <class T>
+  T Next(ops::Kind kind) {
+    const Role role = RoleOf(kind);
+    if constexpr (std::is_same_v<T, const portaclTensor*>) {
+      return View(Next(role));
+    } else if constexpr (std::is_same_v<T, const double*>) {
+      return scales_.data();
+    } else if constexpr (std::is_same_v<T, double>) {
+      return Argument(Next(role)).real;
+    } else {
+      // antialias is a flag of this API and a function of its own in the other.
+      const bool lacks = used_.at(static_cast<size_t>(role)) == call_.With(role).size();
+      if (lacks && role == Role::kFlag) return call_.op->traits->antialias ? 1 : 0;
+      return static_cast<T>(Argument(Next(role)).integers.at(0));
     }
-    return static_cast<int32_t>(Argument(Next(Role::kFlag)).integers.at(0));
   }
-  const double* Scales() const { return scales_.data(); }
 
  private:
   size_t Next(Role role) { return call_.With(role).at(used_.at(static_cast<size_t>(role))++); }
@@ -57,7 +69,7 @@ class Arguments {
 
   const Call& call_;
   const std::vector<double> scales_;
-  std::array<size_t, 8> used_{};  // by role
+  std::array<size_t, 9> used_{};  // by role
   std::deque<Tensor> views_;
 };
 
@@ -66,7 +78,7 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
   using Make = int32_t (*)(Arguments&, portaclPlan**);
   // The elements of a braced list are evaluated from the left to the right.
   static constexpr Make kMake[] = {
-#define PORTACL_TAKE(Kind, ...) from.Kind(),
+#define PORTACL_TAKE(kind, ...) from.Next<native::kind>(ops::Kind::k##kind),
 #define PORTACL_NATIVE(function, Name, traits, ...)                                            \
   [](Arguments& from, portaclPlan** made) {                                                    \
     return std::apply(function, std::tuple{PORTACL_FOR_EACH(PORTACL_TAKE, __VA_ARGS__) made}); \

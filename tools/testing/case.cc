@@ -202,6 +202,9 @@ class Reader {
       case Role::kReal:
         argument.real = Real(field);
         break;
+      case Role::kInteger:
+        argument.integers = {Parsed(field, cli::ParseInteger)};
+        break;
       case Role::kMode:
         argument.integers = {Mode(field, row)};
         break;
@@ -284,8 +287,9 @@ class Reader {
       if (argument.layout && argument.strides) {
         Fail(fmt::format("fields {0}.layout and {0}.strides exclude each other", name));
       }
-      const bool only_refused =
-          argument.null || (argument.dtype && *argument.dtype != static_cast<int32_t>(case_.dtype));
+      const int32_t dtype =
+          case_.op->parameters[i].dtype.value_or(static_cast<int32_t>(case_.dtype));
+      const bool only_refused = argument.null || (argument.dtype && *argument.dtype != dtype);
       if (case_.expect == 0 && only_refused) {
         Fail(fmt::format("{} of another dtype or null is refused: field expect is missing", name));
       }
@@ -424,7 +428,13 @@ std::vector<FieldHelp> FieldsOfOperator(const OperatorRow& op) {
         fields.push_back({p.name, fmt::format("integers ({})", pattern)});
         break;
       case Role::kReal:
-        fields.push_back({p.name, "number; 0 where it is left out"});
+        fields.push_back({p.name, fmt::format("number; {} where it is left out", p.unset)});
+        break;
+      case Role::kInteger:
+        fields.push_back(
+            {p.name, pattern.empty()
+                         ? fmt::format("whole number; {} where it is left out", p.unset)
+                         : fmt::format("whole number; {} where it is left out", pattern)});
         break;
       case Role::kMode:
         fields.push_back({p.name, pattern});

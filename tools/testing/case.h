@@ -30,7 +30,7 @@ struct ArgumentCase {
   std::optional<int32_t> dtype;       // tensors: an aclDataType, where it is not the case's
   std::optional<std::string> format;  // tensors: an aclFormat by its name
   std::optional<std::string> values;  // inputs: "uniform:-1:1", "ones", "kinks", ...
-  std::optional<std::vector<int64_t>> integers;  // kInts, kMask; one for kMode and kFlag
+  std::optional<std::vector<int64_t>> integers;  // kInts, kMask; one for kInteger, kMode, kFlag
   std::optional<double> real;                    // kReal
   bool null = false;                             // the parameter is a null pointer
 

@@ -80,6 +80,8 @@ std::vector<std::string> TraitsOf(const Case& c) {
       traits.push_back(fmt::format("{} {}", parameter.name, integer != 0 ? 1 : 0));
     } else if (parameter.role == Role::kMask && argument.integers) {
       traits.push_back(fmt::format("{} {}", parameter.name, fmt::join(*argument.integers, ",")));
+    } else if (parameter.role == Role::kInteger && argument.integers) {
+      traits.push_back(fmt::format("{} {}", parameter.name, integer));
     } else if (parameter.role == Role::kReal && argument.real.value_or(0) > 0) {
       scales = true;
     }

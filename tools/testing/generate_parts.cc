@@ -100,7 +100,11 @@ void SetPlainShapes(Case& c) {
   static const std::map<std::string, int64_t> kExtents = {{"N", 2},  {"C", 3}, {"D", 5},  {"H", 6},
                                                           {"W", 4},  {"L", 5}, {"OD", 4}, {"OH", 5},
                                                           {"OW", 7}, {"OL", 8}};
-  SetShapes(c, [](const std::string& symbol) { return kExtents.at(symbol); });
+  constexpr int64_t kOther = 3;  // symbols of an operator's own
+  SetShapes(c, [](const std::string& symbol) {
+    const auto found = kExtents.find(symbol);
+    return found == kExtents.end() ? kOther : found->second;
+  });
 }
 
 void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of) {

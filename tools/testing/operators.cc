@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tools/parse.h"
 #include "tools/tensor/element.h"
@@ -38,26 +39,6 @@ Family FamilyOf(ops::Op op) {
   }
 }
 
-Role RoleOf(ops::Kind kind) {
-  switch (kind) {
-    case ops::Kind::kInput:
-    case ops::Kind::kGrid:
-      return Role::kInput;
-    case ops::Kind::kOutput:
-      return Role::kOutput;
-    case ops::Kind::kInts:
-      return Role::kInts;
-    case ops::Kind::kBools:
-      return Role::kMask;
-    case ops::Kind::kMode:
-      return Role::kMode;
-    case ops::Kind::kFlag:
-      return Role::kFlag;
-    default:
-      return Role::kReal;
-  }
-}
-
 // Of an affine grid, whose rank the list leaves open. The C of its size is used nowhere.
 const char* AffinePattern(std::string_view parameter, size_t axes) {
   if (parameter.starts_with("theta")) return axes == 2 ? "N,2,3" : "N,3,4";
@@ -66,17 +47,14 @@ const char* AffinePattern(std::string_view parameter, size_t axes) {
 }
 
 // What the native API calls parameter `p` of `function`: what means the same stands in the same
-// order, kind by kind.
+// order, form by form.
 const char* NativeName(const ops::Signature& function, const ops::Parameter& p) {
-  const auto kind_of = [](const ops::Parameter& parameter) {
-    return parameter.kind == ops::Kind::kGrid ? ops::Kind::kInput : parameter.kind;
-  };
-  const auto same = [&](const ops::Parameter& other) { return kind_of(other) == kind_of(p); };
-  auto index = std::count_if(function.parameters.data(), &p, same);
-  for (const ops::Parameter& native : NativeOf(function.op).parameters) {
-    if (same(native) && index-- == 0) return native.name;
-  }
-  return "";
+  const ops::Form form = ops::FormOf(p.kind);
+  const auto same = [form](const ops::Parameter& other) { return ops::FormOf(other.kind) == form; };
+  const auto index = std::count_if(function.parameters.data(), &p, same);
+  const ops::Signature& native = NativeOf(function.op);
+  const size_t at = native.PositionOf(form, static_cast<size_t>(index));
+  return at == native.parameters.size() ? "" : native.parameters[at].name;
 }
 
 OperatorRow RowOf(const ops::Signature& function, size_t axes) {
@@ -91,9 +69,15 @@ OperatorRow RowOf(const ops::Signature& function, size_t axes) {
   for (const ops::Parameter& p : function.parameters) {
     const Role role = RoleOf(p.kind);
     const bool open_rank = row.family == Family::kAffineGrid && role != Role::kFlag;
-    row.parameters.push_back({p.name, role, open_rank ? AffinePattern(p.name, axes) : p.symbols,
-                              p.kind == ops::Kind::kGrid, p.kind == ops::Kind::kFloat,
-                              NativeName(function, p)});
+    row.parameters.push_back({p.name,
+                              role,
+                              open_rank ? AffinePattern(p.name, axes) : p.symbols,
+                              p.kind == ops::Kind::kGrid,
+                              p.kind == ops::Kind::kFloat,
+                              NativeName(function, p),
+                              p.unset == nullptr ? 0 : std::strtod(p.unset, nullptr),
+                              {}});
+    if (p.dtypes != nullptr) row.parameters.back().dtype = *p.dtypes->open.begin();
   }
   return row;
 }
@@ -109,6 +93,30 @@ void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
 }
 
 }  // namespace
+
+Role RoleOf(ops::Kind kind) {
+  switch (ops::FormOf(kind)) {
+    case ops::Form::kRead:
+      return Role::kInput;
+    case ops::Form::kWritten:
+      return Role::kOutput;
+    case ops::Form::kInts:
+      return Role::kInts;
+    case ops::Form::kBools:
+      return Role::kMask;
+    case ops::Form::kInteger:
+      return Role::kInteger;
+    case ops::Form::kChoice:
+      return Role::kMode;
+    case ops::Form::kFlag:
+      return Role::kFlag;
+    case ops::Form::kReal:
+    case ops::Form::kReals:
+    case ops::Form::kFloats:
+      break;
+  }
+  return Role::kReal;
+}
 
 const ops::Signature& NativeOf(ops::Op op) {
   return **std::find_if(std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),

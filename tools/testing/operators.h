@@ -14,25 +14,31 @@
 namespace portacl::golden {
 
 enum class Role {
-  kInput,   // tensor that is read
-  kOutput,  // tensor that is written
-  kInts,    // aclIntArray
-  kReal,    // double
-  kMode,    // int64_t, one of the pattern's words
-  kFlag,    // bool
-  kMask,    // aclBoolArray: which outputs are wanted, in the order of the outputs
+  kInput,    // tensor that is read
+  kOutput,   // tensor that is written
+  kInts,     // aclIntArray
+  kReal,     // double
+  kInteger,  // int64_t
+  kMode,     // int64_t, one of the pattern's words
+  kFlag,     // bool
+  kMask,     // aclBoolArray: which outputs are wanted, in the order of the outputs
 };
 
 struct Parameter {
   const char* name;  // as in the aclnn signature
   Role role;
   // Tensors and kInts: the extents by symbol, "N,C,OH,OW": an argument that a case leaves out is
-  // made from those that it gives. kMode: the words for 0, 1, ..., "bilinear|nearest".
+  // made from those that it gives. kInteger: one such extent, or "". kMode: the words for 0, 1,
+  // ..., "bilinear|nearest".
   const char* pattern = "";
   bool is_grid = false;  // a tensor of sampling points
   bool narrow = false;   // kReal: the function takes a float
   // What portacl's own API calls the same tensor, mode or flag; "" for what that API lacks.
   const char* native = "";
+  // kReal, kInteger: what a case says by leaving the number out.
+  double unset = 0;
+  // A tensor that has not the dtype of the others: its aclDataType.
+  std::optional<int32_t> dtype = {};
 };
 
 // What an operator computes, for any number of spatial axes. kOther: maths of its own, of which its
@@ -76,6 +82,8 @@ struct PageFacts {
 PageFacts PageFactsOf(const OperatorRow& op);
 
 const std::vector<OperatorRow>& Operators();
+
+Role RoleOf(ops::Kind kind);
 
 // The function of portacl's own API that plans an operator's calls.
 const ops::Signature& NativeOf(ops::Op op);

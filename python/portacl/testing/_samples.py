@@ -160,7 +160,9 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
     for name, role, symbols in row:
         if role in ("Double", "Float"):
             arguments[name] = float(fields.get(name, 0))
-        elif role == "Mode":
+        elif role in ("Int", "Int32"):
+            arguments[name] = int(fields.get(name, shapes.get(symbols, (0,))[0]))
+        elif role in ("Mode", "Word"):
             arguments[name] = fields.get(name, symbols.split("|")[0])
         elif role == "Flag":
             arguments[name] = fields.get(name, "0") in ("1", "true")

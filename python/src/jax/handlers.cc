@@ -90,9 +90,9 @@ Op GridSamplerBackwardOp(int32_t rank) {
 
 Call GridCall(Op op, int32_t interpolation, int32_t padding, bool align_corners) {
   Call call{op};
-  call.interpolation = interpolation;
-  call.padding = padding;
-  call.align_corners = align_corners;
+  call.choices[0] = interpolation;
+  call.choices[1] = padding;
+  call.flags[0] = align_corners;
   return call;
 }
 
@@ -101,12 +101,12 @@ template <Op kOp>
 ffi::Error Linear(ffi::AnyBuffer from, Result to, int32_t rank, int32_t result_rank,
                   ffi::Span<const double> scales, bool align_corners, bool antialias) {
   Call call{kOp};
-  call.align_corners = align_corners;
-  call.antialias = antialias;
-  if (scales.size() != call.scales.size()) {
+  call.flags[0] = align_corners;
+  call.flags[1] = antialias;
+  if (scales.size() != call.reals.size()) {
     return ffi::Error::InvalidArgument("portacl: scales must have three values");
   }
-  std::copy(scales.begin(), scales.end(), call.scales.begin());
+  std::copy(scales.begin(), scales.end(), call.reals.begin());
   return Run(call, {{&from, rank}, {&*to, result_rank}});
 }
 

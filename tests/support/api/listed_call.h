@@ -22,6 +22,8 @@ namespace portacl_test {
 
 namespace listed {
 
+using portacl::ops::Form;
+using portacl::ops::FormOf;
 using portacl::ops::IsTensor;
 using portacl::ops::Kind;
 using portacl::ops::Parameter;
@@ -60,10 +62,19 @@ inline std::vector<int64_t> ExtentsOf(const Parameter& parameter, const Extents&
     } else if (const auto found = extents.find(symbol); found != extents.end()) {
       shape.push_back(found->second);
     } else {
-      shape.push_back(std::atoll(std::string(symbol).c_str()));
+      const bool number = symbol[0] >= '0' && symbol[0] <= '9';
+      shape.push_back(number ? std::atoll(std::string(symbol).c_str()) : 2);
     }
   }
   return shape;
+}
+
+// An extent by its symbol, or what a number is that nobody sets.
+inline double NumberOf(const Parameter& parameter, const std::vector<int64_t>& extents) {
+  const Form form = FormOf(parameter.kind);
+  if (form == Form::kInteger && !extents.empty()) return static_cast<double>(extents[0]);
+  const bool number = form == Form::kInteger || form == Form::kReal;
+  return number && parameter.unset != nullptr ? std::atof(parameter.unset) : 0;
 }
 
 // Arguments of a good call. Tensors have the first dtype and format that atlas-a2 lists and lie one
@@ -81,9 +92,11 @@ inline std::vector<Argument> GoodArguments(const Signature& function, const Exte
     }
     argument.bools.assign(PartsOf(parameter), true);
     argument.word = PartOf(parameter, 0);
+    argument.number = NumberOf(parameter, argument.ints);
     if (!IsTensor(parameter.kind)) continue;
     argument.tensor.shape = argument.ints;
-    argument.tensor.dtype = static_cast<aclDataType>(*function.traits.dtypes.atlas_a2.begin());
+    const auto& dtypes = parameter.dtypes == nullptr ? function.traits.dtypes : *parameter.dtypes;
+    argument.tensor.dtype = static_cast<aclDataType>(*dtypes.atlas_a2.begin());
     argument.tensor.format = static_cast<aclFormat>(*function.traits.formats.begin());
     argument.tensor.data = next;
     size_t bytes = aclDataTypeSize(argument.tensor.dtype);

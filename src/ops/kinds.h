@@ -1,0 +1,44 @@
+// The kinds of parameters in the list of operators, one row each:
+//
+//   X(Kind, Form, type in the aclnn API, type in the native API)
+//
+// An API that cannot say a kind has `void`, so a function with such a parameter does not compile.
+// Forms are in operator_list.h: parameters of one form mean the same in every API, in order. The
+// file needs nothing. To give the kinds the types of an API:
+//
+//   #define PORTACL_KIND(Kind, form, aclnn, native) using Kind = native;
+//   PORTACL_KINDS(PORTACL_KIND)
+#ifndef PORTACL_OPS_KINDS_H_
+#define PORTACL_OPS_KINDS_H_
+
+// Input:  a tensor that is read.
+// Grid:   a tensor that is read: sampling points, not in image layout.
+// Output: a tensor that is written.
+// Ints:   extents or sizes; a list of integers of a graph operator.
+// Sizes:  Ints that a graph operator gets as a tensor of INT32 or INT64 in host memory.
+// Floats: a list of floats, also of a graph operator.
+// Bools:  which outputs are wanted.
+// Double, Float: a number; Float is a graph operator's too.
+// Int, Int32: a whole number; Int is a graph operator's too.
+// Mode:   one of the words that `symbols` lists, as its position; a string of a graph operator.
+// Word:   one of the words that `symbols` lists, as text; a string of a graph operator.
+// Flag:   a bool, also of a graph operator.
+// Scales: one value for each spatial axis, or null for zeros.
+#define PORTACL_KINDS(X)                                 \
+  X(Input, Read, const aclTensor*, const portaclTensor*) \
+  X(Grid, Read, const aclTensor*, const portaclTensor*)  \
+  X(Output, Written, aclTensor*, const portaclTensor*)   \
+  X(Ints, Ints, const aclIntArray*, void)                \
+  X(Sizes, Ints, void, void)                             \
+  X(Floats, Floats, const aclFloatArray*, void)          \
+  X(Bools, Bools, const aclBoolArray*, void)             \
+  X(Double, Real, double, double)                        \
+  X(Float, Real, float, double)                          \
+  X(Int, Integer, int64_t, int64_t)                      \
+  X(Int32, Integer, int32_t, int64_t)                    \
+  X(Mode, Choice, int64_t, int32_t)                      \
+  X(Word, Choice, const char*, int32_t)                  \
+  X(Flag, Flag, bool, int32_t)                           \
+  X(Scales, Reals, void, const double*)
+
+#endif  // PORTACL_OPS_KINDS_H_
