@@ -1,8 +1,8 @@
 // All settings that come from the environment: the one list of them, and how each is read.
 //
 // A setting is one line of PORTACL_SETTINGS. The line makes its function here, keeps its name from
-// being taken for a misspelled one, and must have its row in README's table of settings or in a
-// page of docs (tests/script/settings_test.sh).
+// being taken for a misspelled one, and must have its row in docs/settings.md
+// (tests/script/settings_test.sh).
 #ifndef PORTACL_BASE_SETTINGS_H_
 #define PORTACL_BASE_SETTINGS_H_
 
@@ -20,7 +20,7 @@ namespace portacl::base::settings {
 //   BYTES(F, ...)    size_t F(size_t fallback)    a number; a suffix K, M or G is a power of 1024
 //   PYTHON(F, ...)   none: the Python package reads it, whose processes load the library as well
 //
-// What is no such value is named on stderr and ignored.
+// Invalid values are reported on stderr and ignored.
 #define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
   TEXT(Profile, "PORTACL_PROFILE", "what the aclnn API accepts")                                 \
   TEXT(Edition, "PORTACL_EDITION", "which published pages the aclnn API follows: 8.x, 9.x")      \

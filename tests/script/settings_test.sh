@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every setting of src/base/settings.h is read nowhere else, and stands in README or a page of docs; what
-# these and the manual name is a setting.
+# Every setting of src/base/settings.h is read nowhere else, and has its row in docs/settings.md; what that page
+# and the manual name is a setting.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 check() {
@@ -11,12 +11,10 @@ import sys
 
 table = pathlib.Path("src/base/settings.h").read_text()
 listed = set(re.findall(r'^  [A-Z]+\(\w+, "(PORTACL_\w+)"', table, re.M))
-pages = [pathlib.Path("README.md"), *pathlib.Path("docs").glob("*.md"), *pathlib.Path("docs/api").glob("*.md")]
-text = "\n".join(page.read_text() for page in pages)
 manual = set(re.findall(r'\{"(PORTACL_\w+)"', pathlib.Path("tools/manual/man_page.cc").read_text()))
-found = [f"{name} is in no page" for name in sorted(listed) if f"`{name}" not in text]
-rows = set(re.findall(r"^\| `(PORTACL_\w+)", pathlib.Path("README.md").read_text(), re.M))
-found += [f"README has a row for {name}, which is no setting" for name in sorted(rows - listed)]
+rows = set(re.findall(r"^\| `(PORTACL_\w+)", pathlib.Path("docs/settings.md").read_text(), re.M))
+found = [f"{name} is not in docs/settings.md" for name in sorted(listed - rows)]
+found += [f"docs/settings.md has a row for {name}, which is no setting" for name in sorted(rows - listed)]
 found += [f"the manual names {name}, which is no setting" for name in sorted(manual - listed)]
 for source in pathlib.Path("src").rglob("*.cc"):
     if "getenv(" in source.read_text() and source.name != "settings.cc":
@@ -30,11 +28,11 @@ check
 # A setting without a row, and a reader of its own, are noticed.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -r README.md docs src tools "$copy"
+cp -r docs src tools "$copy"
 cd "$copy"
 sed -i 's/^  FLAG(Strict,.*$/&\n  FLAG(Haste, "PORTACL_HASTE", "no row") \\/' src/base/settings.h
 echo 'const char* hidden = getenv("PORTACL_HIDDEN");' >src/ops/hidden.cc
 check >found && { echo "nothing was noticed"; exit 1; }
-for problem in "PORTACL_HASTE is in no page" "src/ops/hidden.cc reads the environment"; do
+for problem in "PORTACL_HASTE is not in docs/settings.md" "src/ops/hidden.cc reads the environment"; do
   grep -qxF "$problem" found || { echo "not noticed: $problem"; cat found; exit 1; }
 done
