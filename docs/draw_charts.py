@@ -1,11 +1,11 @@
-"""Draws the charts of performance_rows.md and python.md as telephones show them: NAME-narrow.png.
+"""Draws the charts of performance.md; for telephones those of performance_rows.md and python.md.
 
     python docs/draw_charts.py [DIR]
 
-From the tables on those pages, so the numbers are the published ones. The wide charts are drawn by
-bench/compare.py and bench/torch_calls.py, from all samples. Here a bar has its shape above it, not
-beside it, and panels stand below each other. Needs matplotlib and Pillow
-(script/requirements/base.txt).
+From the tables on those pages, so the numbers are the published ones. The other pages' wide charts
+are drawn by bench/compare.py and bench/torch_calls.py, from all samples. Here a bar has its shape
+above it, not beside it, and panels stand below each other: NAME-narrow.png. Needs matplotlib and
+Pillow (script/requirements/base.txt).
 """
 
 import re
@@ -25,6 +25,12 @@ BLUE, ORANGE, GREEN, GREY = "#0072b2", "#e69f00", "#009e73", "#777777"
 THREADS = ((BLUE, "1 thread"), (ORANGE, "2 threads"))
 WIDTH, DPI = 4.2, 200  # inches; a telephone shows it 370 pixels wide, two of the screen's for one
 NEAREST, GRID = "upsample_nearest_exact_backward (T1 / T2)", "grid_sampler_2d_backward (T1 / T2)"
+MACHINES = (
+    ("perf-granite-rapids", "Intel, Granite Rapids class"),
+    ("perf-emerald-rapids", "Intel, Emerald Rapids class"),
+    ("perf-zen3", "AMD EPYC, Zen 3"),
+    ("perf-zen4", "AMD EPYC, Zen 4"),
+)
 plt.rcParams.update({
     "font.size": 10.5, "axes.spines.top": False, "axes.spines.right": False,
     "axes.edgecolor": "#555555", "figure.facecolor": "white",
@@ -57,7 +63,7 @@ def pair(text):
     return [number(part) for part in text.split("/")]
 
 
-def save(figure, folder, name, title, note=""):
+def save(figure, folder, name, title, note="", suffix="-narrow"):
     lines = [*textwrap.wrap(title, 44)]
     inches = figure.get_figheight()
     figure.text(0.02, 1 - 0.1 / inches, "\n".join(lines), va="top", fontsize=12, fontweight="bold")
@@ -72,7 +78,7 @@ def save(figure, folder, name, title, note=""):
     )  # fmt: skip
     top += 0.22 * -(-len(legend_of(figure)[0]) // 2) + 0.1
     figure.tight_layout(rect=(0, 0, 1, 1 - top / inches))
-    path = folder / f"{name}-narrow.png"
+    path = folder / f"{name}{suffix}.png"
     figure.savefig(path, dpi=DPI)
     plt.close(figure)
     Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
@@ -91,12 +97,12 @@ def name_row(axes, place, text):
     )  # fmt: skip
 
 
-def bars(rows, values, text, **how):
-    """Horizontal bars, the best row on top; `values` gives a row's numbers for both threads."""
+def bars(rows, values, text, threads=THREADS, **how):
+    """Horizontal bars, the best row on top; `values` gives a row's numbers, one a thread count."""
     rows = [row for row in rows if all(values(row))]
     rows.sort(key=lambda row: max(values(row)))
     figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.47 * len(rows)))
-    for index, (colour, label) in enumerate(THREADS):
+    for index, (colour, label) in enumerate(threads):
         numbers = [values(row)[index] for row in rows]
         places = [place - 0.12 - 0.26 * index for place in range(len(rows))]
         drawn = axes.barh(places, numbers, 0.24, color=colour, label=label)
@@ -121,6 +127,26 @@ def ratios(folder, name, title, section):
     means = [statistics.geometric_mean(t) for t in zip(*(pair(r[column]) for r in rows))]
     note = "geometric means: {:.1f}x with 1 thread, {:.1f}x with 2".format(*means)
     save(figure, folder, name, title, note)
+
+
+def machine(folder, name, section):
+    """The classes of a machine on performance.md, with one and with the most threads measured."""
+    head, rows = cells("performance.md", f"### {section}\n")
+    most = head[-1].split(", ")[1]
+    shown = []
+    for row in rows:
+        for way in ("function", "gradient"):
+            columns = [head.index(f"{way}, {count}") for count in ("1 thread", most)]
+            numbers = [number(row[column]) for column in columns]
+            shown.append({"shape": f"{row[0]}, {way}s", "numbers": numbers})
+    how = {"xscale": "log", "xlabel": "times as fast as PyTorch (geometric means)"}
+    threads = ((BLUE, "1 thread"), (ORANGE, most))
+    figure, axes = bars(shown, lambda row: row["numbers"], "{:g}x", threads, **how)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_xlim(left=0.8)
+    axes.set_xticks([1, 2, 5, 10, 20, 50], ["1x", "2x", "5x", "10x", "20x", "50x"])
+    axes.minorticks_off()
+    save(figure, folder, name, section, suffix="")
 
 
 def copy_share(folder):
@@ -224,6 +250,8 @@ def torch_calls(folder):
 
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "images"
+    for name, section in MACHINES:
+        machine(folder, name, section)
     ratios(folder, "perf-ratio-grid", "grid sampler 2D backward: portacl against PyTorch", GRID)
     ratios(folder, "perf-ratio-nearest", "nearest-exact backward: portacl against PyTorch", NEAREST)
     copy_share(folder)
