@@ -112,7 +112,9 @@ PORTACL_API int32_t portaclGetStrict(void);
  *  A family may be followed by one of its paths ("avx2:slab", as portaclPlanGetKernel has them),
  *  to measure or test that path alone. Each plan is then made by this path or refused: with
  *  PORTACL_ERROR_INVALID and the list of paths if the operator has no such path, with
- *  PORTACL_ERROR_NO_KERNEL if the path does not serve the call. */
+ *  PORTACL_ERROR_NO_KERNEL if the path does not serve the call. "avx2:-slab-packed" leaves paths
+ *  out: each plan is made by the best of the others, or refused with PORTACL_ERROR_NO_KERNEL if
+ *  there is none. A name that no operator's kernel has is refused with PORTACL_ERROR_INVALID. */
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 

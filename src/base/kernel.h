@@ -41,22 +41,51 @@ class KernelPlan {
   uint64_t workspace_size_;
 };
 
+// Which of its paths a kernel may take: "" each one that pays; "slab" this one, whatever it costs;
+// "-planar-evict" each one that pays but "planar", and of the others no variant "evict".
+class PathChoice {
+ public:
+  constexpr PathChoice(std::string_view text) : text_(text) {}  // NOLINT(*-explicit-*): a text
+  constexpr bool ByName() const { return !text_.empty() && text_.front() != '-'; }
+  // Whether a path or variant is named behind a '-'.
+  constexpr bool LeavesOut(std::string_view name) const {
+    if (ByName()) return false;
+    for (std::string_view rest = text_; !rest.empty();) {
+      rest.remove_prefix(1);  // '-'
+      const size_t end = std::min(rest.find('-'), rest.size());
+      if (rest.substr(0, end) == name) return true;
+      rest.remove_prefix(end);
+    }
+    return false;
+  }
+  // Whether a path may be taken.
+  constexpr bool Allows(std::string_view path) const {
+    return ByName() ? path == text_ : !LeavesOut(path);
+  }
+
+ private:
+  std::string_view text_;
+};
+
 template <class Params>
 struct Kernel {
   const char* name;     // what PORTACL_IMPL and `portacl info` call it: "avx512", "avx2", "ref"
   bool (*available)();  // this CPU can run it
   std::span<const char* const> paths;  // ways to compute that may be asked for by name
   // Null where the kernel does not serve the parameters (the next in the list is asked), or where
-  // `path`, if it is not "", does not. Sees shapes, strides and dtypes; never dereferences the
-  // tensors' addresses.
+  // no path does that `path` allows, a text of PathChoice. Sees shapes, strides and dtypes; never
+  // dereferences the tensors' addresses.
   std::unique_ptr<const KernelPlan<Params>> (*plan)(const Params& params, std::string_view path);
+  // Ways to do a part of a path's work that may be left out by name.
+  std::span<const char* const> variants = {};
 };
 
 // The plan of a kernel as its author writes it: the path, and what that one has found out, which is
-// one of Ways. A kernel with paths derives its own and hides kPaths by their names.
+// one of Ways. A kernel with paths derives its own and hides kPaths by their names, and kVariants.
 template <class... Ways>
 struct PathPlan {
   static constexpr std::array<const char*, 0> kPaths{};
+  static constexpr std::array<const char*, 0> kVariants{};
   const char* path = "";
   uint64_t workspace_size = 0;
   std::variant<Ways...> way{};
@@ -75,7 +104,7 @@ template <auto kMakePlan, auto kRunPlan, class Plan, class Params>
 class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::string_view)> {
  public:
   static constexpr Kernel<Params> Make(const char* name, bool (*available)()) {
-    return {name, available, Plan::kPaths, MakePlan};
+    return {name, available, Plan::kPaths, MakePlan, Plan::kVariants};
   }
 
  private:
@@ -94,7 +123,8 @@ class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::
   static std::unique_ptr<const KernelPlan<Params>> MakePlan(const Params& params,
                                                             std::string_view path) {
     const auto& paths = Plan::kPaths;
-    if (!path.empty() && std::find(paths.begin(), paths.end(), path) == paths.end()) return nullptr;
+    const bool known = std::find(paths.begin(), paths.end(), path) != paths.end();
+    if (PathChoice(path).ByName() && !known) return nullptr;
     std::optional<Plan> plan = kMakePlan(params, path);
     if (!plan) return nullptr;
     return std::make_unique<const Made>(*std::move(plan));
@@ -117,20 +147,20 @@ class ReferenceOf {
 };
 
 // A path of a kernel: its plan, if the path serves the parameters and, unless it was asked for by
-// name (`forced`), is worth taking.
+// name, is worth taking. `choice` may leave variants out.
 template <class Params, class Plan>
 struct PathRow {
   const char* path;
-  std::optional<Plan> (*plan)(const Params& params, bool forced);
+  std::optional<Plan> (*plan)(const Params& params, const PathChoice& choice);
 };
 
-// The plan of the first path that has one, or of the path that was asked for.
+// The plan of the first path that may be taken and has one.
 template <class Params, class Plan, size_t kCount>
 std::optional<Plan> FirstPath(const std::array<PathRow<Params, Plan>, kCount>& rows,
-                              const Params& params, std::string_view path) {
+                              const Params& params, const PathChoice& choice) {
   for (const auto& row : rows) {
-    if (!path.empty() && path != row.path) continue;
-    if (std::optional<Plan> plan = row.plan(params, !path.empty())) {
+    if (!choice.Allows(row.path)) continue;
+    if (std::optional<Plan> plan = row.plan(params, choice)) {
       plan->path = row.path;
       return plan;
     }

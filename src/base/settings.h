@@ -25,7 +25,8 @@ namespace portacl::base::settings {
   TEXT(Profile, "PORTACL_PROFILE", "what the aclnn API accepts")                                 \
   TEXT(Edition, "PORTACL_EDITION", "which published pages the aclnn API follows: 8.x, 9.x")      \
   FLAG(Strict, "PORTACL_STRICT", "refuses what is otherwise accepted with a warning")            \
-  TEXT(Impl, "PORTACL_IMPL", "forces a kernel (avx2) or one of its paths (avx2:slab)")           \
+  TEXT(Impl, "PORTACL_IMPL",                                                                     \
+       "forces a kernel (avx2), or a path or all but it (avx2:slab, :-slab)")                    \
   INTEGER(NumThreads, "PORTACL_NUM_THREADS", 1, 1024, "threads of the kernels")                  \
   INTEGER(AdaptThreads, "PORTACL_ADAPT_THREADS", 0, 1, "0: always all of them, however busy")    \
   INTEGER(Devices, "PORTACL_DEVICES", 1, 64, "devices, with memory and streams of their own")    \

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <span>
+#include <sstream>
+#include <string>
 
 #include "base/fork.h"
 #include "cuda/kernels.h"
@@ -45,7 +48,8 @@ template <class Params>
 std::vector<KernelState> StatesOf() {
   std::vector<KernelState> states;
   for (const auto* kernel : KernelsFor<Params>()) {
-    if (!IsOnGpu(*kernel)) states.push_back({kernel->name, kernel->available()});
+    if (IsOnGpu(*kernel)) continue;
+    states.push_back({kernel->name, kernel->available(), kernel->paths, kernel->variants});
   }
   return states;
 }
@@ -98,6 +102,25 @@ std::vector<KernelState> KernelsOf(Op op) {
 #include "ops/operator_list.inc"
   };
   return kStates[static_cast<size_t>(op)]();
+}
+
+LeftOutNames CheckLeftOut(const std::string& kernel, const std::string& path) {
+  std::set<std::string> known;
+  for (const OperatorRow& op : kOperators) {
+    for (const KernelState& state : KernelsOf(op.op)) {
+      if (state.name != kernel) continue;
+      known.insert(state.paths.begin(), state.paths.end());
+      known.insert(state.variants.begin(), state.variants.end());
+    }
+  }
+  LeftOutNames names;
+  std::istringstream words(path.substr(1));  // behind the first '-'
+  for (std::string word; std::getline(words, word, '-');) {
+    if (!known.contains(word)) names.unknown.push_back(word);
+  }
+  if (path.ends_with('-')) names.unknown.emplace_back();
+  names.known.assign(known.begin(), known.end());
+  return names;
 }
 
 std::vector<std::string> AvailableImpls() {

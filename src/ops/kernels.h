@@ -3,6 +3,7 @@
 #ifndef PORTACL_OPS_KERNELS_H_
 #define PORTACL_OPS_KERNELS_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ const KernelList<Params>& KernelsFor();
 struct KernelState {
   std::string name;
   bool available;  // this CPU can run it
+  std::span<const char* const> paths;
+  std::span<const char* const> variants;
 };
 
 // An operator's kernels for CPUs, best first.

@@ -33,10 +33,21 @@ using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "re
 // The names of the kernels that this CPU can run, of any operator. In kernels.cc.
 std::vector<std::string> AvailableImpls();
 
-// What PORTACL_IMPL or portaclSetImpl asks for: "avx2" or "avx2:slab"; empty where they do not.
+// The names behind a '-' in a path of PORTACL_IMPL that no operator's kernel called `kernel` has,
+// as a path or as a variant; and all names that there are. In kernels.cc.
+struct LeftOutNames {
+  std::vector<std::string> unknown;
+  std::vector<std::string> known;
+};
+LeftOutNames CheckLeftOut(const std::string& kernel, const std::string& path);
+
+// What PORTACL_IMPL or portaclSetImpl asks for: "avx2", "avx2:slab" or "avx2:-slab-evict"; empty
+// where they do not.
 struct ForcedKernel {
   std::string name;
-  std::string path;
+  std::string path;  // a text of base::PathChoice
+  bool ByName() const { return base::PathChoice(path).ByName(); }
+  bool LeavesOut() const { return !path.empty() && !ByName(); }
 };
 inline ForcedKernel SplitForced(const std::string& text) {
   const size_t colon = text.find(':');
@@ -61,6 +72,17 @@ base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                          "this operator's paths of \"{}\" are: {}",
                          forced.name, forced.path, forced.name,
                          paths.empty() ? "none" : fmt::format("{}", fmt::join(paths, ", ")));
+}
+
+// Why a call is refused where `forced` leaves paths out: a name is wrong. Ok where none is.
+inline base::Status CheckLeftOut(const Refusals& refusals, const ForcedKernel& forced) {
+  const LeftOutNames names = CheckLeftOut(forced.name, forced.path);
+  if (names.unknown.empty()) return {};
+  return refusals.Refuse(
+      Rule::kOther,
+      "\"{}:{}\" was asked for (PORTACL_IMPL or portaclSetImpl), but no operator's "
+      "\"{}\" has a \"{}\" to leave out; there are: {}",
+      forced.name, forced.path, forced.name, names.unknown.front(), fmt::join(names.known, ", "));
 }
 
 // Whether the kernel serves plans for a GPU, which no other kernel does.
@@ -95,8 +117,9 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
                          "no kernel of the GPU serves this dtype, or an image of this size");
 }
 
-// The plan of the kernel chosen, and what it is called. A forced kernel alone falls to "ref" for
-// parameters that it does not serve, and for operators that it lacks; a forced path does not.
+// The plan of the kernel chosen, and what it is called. A forced kernel falls to "ref" for
+// parameters that it does not serve, and for operators that it lacks. A forced path does not, nor
+// does a kernel without the paths that are left out, where one of these serves.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                           const Params& params,
@@ -114,21 +137,29 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
                              "portaclSetImpl), but this machine has: {}",
                              forced.name, fmt::join(names, ", "));
     }
+    if (forced.LeavesOut()) PORTACL_RETURN_IF_ERROR(CheckLeftOut(refusals, forced));
   }
   const base::Kernel<Params>* named = nullptr;
   for (const auto* kernel : kernels) {
     const bool is_named = forced.name == kernel->name;
     if (is_named) named = kernel;
-    const bool wanted = forced.path.empty() ? forced.name.empty() || is_named ||
-                                                  std::strcmp(kernel->name, "ref") == 0
-                                            : is_named;
+    const bool wanted =
+        forced.ByName() ? is_named
+                        : forced.name.empty() || is_named || std::strcmp(kernel->name, "ref") == 0;
     if (!wanted || IsOnGpu(*kernel) || !kernel->available()) continue;
     *plan = kernel->plan(params, forced.path);
+    if (*plan == nullptr && forced.LeavesOut() && kernel->plan(params, {}) != nullptr) {
+      return refusals.Refuse(
+          Rule::kNoKernel,
+          "\"{}:{}\" (PORTACL_IMPL or portaclSetImpl) leaves out every path that "
+          "serves this call",
+          forced.name, forced.path);
+    }
     if (*plan == nullptr) continue;
     *label = LabelOf(*kernel, **plan);
     return {};
   }
-  if (!forced.path.empty()) return RefusePath(refusals, forced, named);
+  if (forced.ByName()) return RefusePath(refusals, forced, named);
   return refusals.Refuse(Rule::kNoKernel,
                          "no kernel here can do this shape; the workspace would exceed 64 bits");
 }

@@ -557,6 +557,35 @@ TEST_F(NativeSettings, APathIsForcedOrTheCallIsRefusedWithTheChoices) {
                PORTACL_ERROR_INVALID, {"\"sse\"", "ref"});
 }
 
+TEST_F(NativeSettings, PathsAreLeftOutOrTheCallIsRefusedWithTheNames) {
+  Tensor small(Element::kFloat, {1, 32, 64, 64});
+  Tensor large = Tensor(Element::kFloat, {1, 32, 128, 128}).Fill(1.0);
+  for (const std::string& impl : AvailableImpls()) {
+    const auto plan_by = [&](const std::string& name, portacl::Plan* plan) {
+      EXPECT_EQ(portaclSetImpl(name.c_str()), PORTACL_OK);
+      return plan->upsample_nearest_exact_backward(View(large), View(small));
+    };
+    portacl::Plan plan;
+    if (impl == "ref") {
+      ExpectStatus(plan_by("ref:-x2", &plan), PORTACL_ERROR_INVALID, {"ref:-x2", "x2"});
+      continue;
+    }
+    const std::vector<std::pair<const char*, const char*>> rows = {
+        {":-slab-evict", ":x2"}, {":-x2", ":permute"}, {":-x2-permute", ":wide"}};
+    for (const auto& [without, path] : rows) {
+      ASSERT_TRUE(Succeeds(plan_by(impl + without, &plan)));
+      EXPECT_EQ(plan.kernel(), impl + path);
+      EXPECT_TRUE(Succeeds(plan.run()));
+    }
+    ExpectStatus(plan_by(impl + ":-x2-permute-wide", &plan), PORTACL_ERROR_NO_KERNEL,
+                 {impl + ":-x2-permute-wide", "leaves out every path"});
+    for (const char* wrong : {":-x5", ":-x2-", ":-", ":-x2-X3"}) {
+      ExpectStatus(plan_by(impl + wrong, &plan), PORTACL_ERROR_INVALID,
+                   {impl + wrong, "evict", "permute", "slab"});
+    }
+  }
+}
+
 TEST_F(NativeSettings, InfoDescribesTheLibraryAsItRuns) {
   portaclSetProfile("open");
   portaclSetStrict(1);

@@ -546,6 +546,49 @@ TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
   EXPECT_EQ(path(128), "slab");
 }
 
+TEST_F(GridSamplerPaths, AnyPathAndVariantCanBeLeftOut) {
+  On(kZen4);
+  const auto plan = [](const GridSampler2DShape& s, const char* choice) {
+    return portacl::cpu::PlanGridSampler2DBackward(BackwardParams(s, kBoth), choice);
+  };
+  const GridSampler2DShape one = ShapeOf(2, 1, 300, 300, 300, 300);
+  EXPECT_STREQ(plan(one, "")->path, "padded");
+  EXPECT_STREQ(plan(one, "-padded")->path, "planar");
+  EXPECT_STREQ(plan(one, "-padded-planar")->path, "slab");
+  EXPECT_STREQ(plan(one, "-planar")->path, "padded");
+  EXPECT_FALSE(plan(one, "-padded-planar-slab"));
+
+  const GridSampler2DShape sixteen = ShapeOf(1, 64, 512, 512, 512, 512);
+  const auto slab = [&](const char* choice) {
+    return std::get<portacl::cpu::SlabGeometry>(plan(sixteen, choice)->way);
+  };
+  EXPECT_TRUE(slab("").evict && slab("").in_lists && slab("").group_blocks > 0);
+  EXPECT_FALSE(slab("-evict").evict);
+  EXPECT_TRUE(slab("-evict").in_lists);
+  EXPECT_FALSE(slab("-planar-in_lists").in_lists);
+  EXPECT_EQ(slab("-gathered").group_blocks, 0);
+
+  const GridSampler2DShape large = ShapeOf(700, 1, 128, 128, 40, 40);
+  const auto planes = [&](const char* choice) {
+    return std::get<portacl::cpu::PlanarGeometry>(
+        plan(large, (std::string("-padded") + choice).c_str())->way);
+  };
+  EXPECT_TRUE(planes("").stage_sums && planes("").fetch_input);
+  EXPECT_FALSE(planes("-stage_sums").stage_sums);
+  EXPECT_FALSE(planes("-fetch_input").fetch_input);
+
+  const GridSampler2DShape few = ShapeOf(400, 1, 16, 32, 1, 15);
+  EXPECT_STREQ(plan(few, "")->path, "joined");
+  EXPECT_STREQ(plan(few, "-joined")->path, "planar");
+  const auto direct = [&](const char* choice) {
+    const auto params = BackwardParams(few, kGridGrad);
+    return std::get<portacl::cpu::PointGathers>(
+        portacl::cpu::PlanGridSampler2DBackward(params, choice)->way);
+  };
+  EXPECT_TRUE(direct("").joined);
+  EXPECT_FALSE(direct("-joined").joined);
+}
+
 // What each machine chooses with all its CPUs for calls of each kind, side by side.
 TEST_F(GridSamplerPaths, EveryMachineHasItsChoices) {
   GridSampler2DShape nearest = ShapeOf(4, 3, 112, 254, 112, 254);

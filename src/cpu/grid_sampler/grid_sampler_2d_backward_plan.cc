@@ -16,6 +16,7 @@ namespace portacl::cpu {
 namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
+using Choice = base::PathChoice;
 
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
@@ -164,7 +165,7 @@ int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
   return static_cast<int64_t>(std::clamp(blocks, 0.0, static_cast<double>(useful)));
 }
 
-void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
+void BookWorkspace(const Params& p, const Sizes& sizes, const Choice& choice, SlabGeometry* g) {
   g->slab_bytes = static_cast<uint64_t>(g->slab_rows * g->pitch * sizes.cell + 63) / 64 * 64;
   const int64_t margin = kFetchAhead + int64_t{kGroup};
   // A point near the edge of a strip is in two lists.
@@ -174,7 +175,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
   // few channels the memory would weigh too much.
   const bool totals = WantsSlopes(p);  // gridGrad is made from them
   g->in_lists = lists && totals && g->blocks.MostLanes() == kBlockChannels &&
-                g->points * 2 * sizes.compute > kTotalsBytes;
+                g->points * 2 * sizes.compute > kTotalsBytes && !choice.LeavesOut("in_lists");
   // Whole cache lines.
   g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
   if (g->in_lists) g->partial_points = std::max(g->partial_points, WholeGroups(2 * g->points));
@@ -189,7 +190,7 @@ void BookWorkspace(const Params& p, const Sizes& sizes, SlabGeometry* g) {
   const int64_t images = ImagesInScratch(*g);
   const uint64_t slabs = g->slab_bytes * static_cast<uint64_t>(g->slots);
   const auto others = static_cast<int64_t>(slabs + image.size() * static_cast<uint64_t>(images));
-  g->group_blocks = GroupBlocks(p, sizes, *g, others);
+  g->group_blocks = choice.LeavesOut("gathered") ? 0 : GroupBlocks(p, sizes, *g, others);
   g->gathered_offset =
       image.Take(g->group_blocks * g->points * g->blocks.MostLanes() * sizes.compute);
   g->image_bytes = image.size();
@@ -228,7 +229,7 @@ PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
 // Planes that are not worth a padded copy may still have most of their lines touched, with a point
 // for every two to four lines: a thread does not wait for each, it reads the next image's input
 // ahead, and adds in the caches what it then writes past them.
-void ChooseTraffic(const Params& p, PlanarGeometry* g) {
+void ChooseTraffic(const Params& p, const Choice& choice, PlanarGeometry* g) {
   const auto& s = p.shape;
   const int64_t elements = s.c * s.h * s.w;
   const bool most_lines = s.oh * s.ow * 64 >= s.h * s.w;
@@ -236,8 +237,9 @@ void ChooseTraffic(const Params& p, PlanarGeometry* g) {
   const auto is_dense = [&](const std::array<int64_t, 4>& stride) {
     return stride[2] == s.w && (s.c == 1 || stride[1] == s.h * s.w);
   };
-  g->fetch_input = p.want_grid_grad && is_dense(p.input_stride);
-  g->stage_sums = g->stream && p.want_input_grad && is_dense(p.input_grad_stride);
+  g->fetch_input = p.want_grid_grad && is_dense(p.input_stride) && !choice.LeavesOut("fetch_input");
+  g->stage_sums = g->stream && p.want_input_grad && is_dense(p.input_grad_stride) &&
+                  !choice.LeavesOut("stage_sums");
   if (g->stage_sums) g->image = (elements / kLineElements + 2) * kLineElements;
 }
 
@@ -252,11 +254,12 @@ bool GathersGridGrad(const Params& p) {
          s.interpolation == ops::Interpolation::kBilinear && HasShortOffsets(s, p.input_stride);
 }
 
-PointGathers GatheredGridGrad2D(const Params& p) {
+PointGathers GatheredGridGrad2D(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const bool pairs = ServesPairs(s, p.input_stride);
   const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
-                      HasJoinedPairs(s, p.grid_grad_stride) && HasJoinedImages(s, p.input_stride);
+                      HasJoinedPairs(s, p.grid_grad_stride) && HasJoinedImages(s, p.input_stride) &&
+                      !choice.LeavesOut("joined");
   return {joined ? JoinedChunksOf(s) : PointChunksOf(s), pairs, joined};
 }
 
@@ -280,17 +283,17 @@ bool TakesPlanes(const Params& p) {
 
 // Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
 // same for every channel; channels in the lanes share the lines, but want slabs and lists first.
-std::optional<Plan> PlanDirect(const Params& p, bool forced) {
+std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
-  const PointGathers gathers = GatheredGridGrad2D(p);
+  const PointGathers gathers = GatheredGridGrad2D(p, choice);
   if (p.want_input_grad || s.interpolation == ops::Interpolation::kNearest || !GathersGridGrad(p)) {
     return std::nullopt;
   }
   const bool copies = ServesPlanes(p) && TakesPlanes(p) && HasPointsForCopies(s);
-  if (!forced && !gathers.pairs && copies) return std::nullopt;
-  if (!forced && s.interpolation == ops::Interpolation::kBicubic) {
+  if (!choice.ByName() && !gathers.pairs && copies) return std::nullopt;
+  if (!choice.ByName() && s.interpolation == ops::Interpolation::kBicubic) {
     if (s.c > kDirectAnywhere && !(gathers.joined && IsSparse(s))) return std::nullopt;
-  } else if (!forced && !IsSparse(s)) {
+  } else if (!choice.ByName() && !IsSparse(s)) {
     const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
     if (s.c > kMaxDirectChannels) return std::nullopt;
     if (s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
@@ -318,7 +321,7 @@ bool HasFewPoints(const ops::GridSampler2DShape& s) {
   return points <= (narrow ? kMostBesideSlabs : kMost);
 }
 
-std::optional<Plan> PlanJoined(const Params& p, bool forced) {
+std::optional<Plan> PlanJoined(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
   constexpr int64_t kLeastNarrow = 8;  // images; beside this, 16-bit types have only slabs
@@ -335,9 +338,9 @@ std::optional<Plan> PlanJoined(const Params& p, bool forced) {
   // Several threads share an image's slabs, but one alone makes 16-bit sums of whole images.
   const bool shares =
       !narrow || s.n >= runtime::NumThreads() || s.c <= kMaxPlanarChannels || IsBelowGrain(s);
-  if (!forced && !(shares && HasFewPoints(s))) return std::nullopt;
+  if (!choice.ByName() && !(shares && HasFewPoints(s))) return std::nullopt;
   const int64_t grain = std::max<int64_t>(1, 4096 * s.n / std::max<int64_t>(1, WorkOf(s)));
-  return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p), grain}}};
+  return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p, choice), grain}}};
 }
 
 // Up to so many owners look at all points themselves, which costs a quarter of adding one.
@@ -356,26 +359,26 @@ OwnedStrips CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
   return g;
 }
 
-std::optional<Plan> PlanOwned(const Params& p, bool forced) {
+std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
       (p.want_grid_grad && !GathersGridGrad(p))) {
     return std::nullopt;
   }
-  if (!forced &&
+  if (!choice.ByName() &&
       (s.n >= threads || threads > kMostStrips * s.n || IsBelowGrainOfOwners(s, threads))) {
     return std::nullopt;
   }
   const OwnedStrips strips = CutRows(s, (threads + s.n - 1) / s.n);
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
-               .way = OwnedGeometry{GatheredGridGrad2D(p), strips}}};
+               .way = OwnedGeometry{GatheredGridGrad2D(p, choice), strips}}};
 }
 
 // Beyond, pixels in pixel-major order are added to faster, all channels at once.
 constexpr int64_t kMaxScatterChannels = 4;
 
-std::optional<Plan> PlanScatter(const Params& p, bool forced) {
+std::optional<Plan> PlanScatter(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   if (s.interpolation != ops::Interpolation::kNearest || !p.want_input_grad ||
@@ -386,7 +389,8 @@ std::optional<Plan> PlanScatter(const Params& p, bool forced) {
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
   const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
-  if (!forced && (s.c > kMaxScatterChannels || strips.strips > kMostStrips)) return std::nullopt;
+  if (!choice.ByName() && (s.c > kMaxScatterChannels || strips.strips > kMostStrips))
+    return std::nullopt;
   const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips.strips;
   const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
@@ -397,21 +401,22 @@ Plan PlanesPlan(const PlanarGeometry& g) {
   return {{.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
 
-std::optional<Plan> PlanPadded(const Params& p, bool forced) {
+std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
   if (!ServesPlanes(p)) return std::nullopt;
   PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
-  if (!forced && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
+  if (!choice.ByName() && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
   g.stream = HasStreamingStores() && ExceedsCaches(p);
   return PlanesPlan(g);
 }
 
-std::optional<Plan> PlanPlanar(const Params& p, bool forced) {
-  if (!ServesPlanes(p) || !HasDensePlanes(p) || (!forced && !TakesPlanes(p))) return std::nullopt;
+std::optional<Plan> PlanPlanar(const Params& p, const Choice& choice) {
+  if (!ServesPlanes(p) || !HasDensePlanes(p) || (!choice.ByName() && !TakesPlanes(p)))
+    return std::nullopt;
   PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
   const bool in_memory = ExceedsCaches(p);
   g.stream = HasStreamingStores() && in_memory;
   g.plane = g.image = 0;
-  if (in_memory) ChooseTraffic(p, &g);
+  if (in_memory) ChooseTraffic(p, choice, &g);
   return PlanesPlan(g);
 }
 
@@ -419,7 +424,7 @@ std::optional<Plan> PlanPlanar(const Params& p, bool forced) {
 // several have shared them out as strips.
 constexpr int64_t kMostUnsharedPoints = 6 << 10;
 
-std::optional<Plan> PlanPacked(const Params& p, bool forced) {
+std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   const Sizes sizes = SizesOf(p, int{kMaxPackedChannels});
@@ -440,13 +445,13 @@ std::optional<Plan> PlanPacked(const Params& p, bool forced) {
   // Few points are not worth a copy of the image.
   const bool pays =
       s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() && HasPointsForCopies(s);
-  if (!forced && !pays) return std::nullopt;
+  if (!choice.ByName() && !pays) return std::nullopt;
   g.image = WholeLines(bytes / int64_t{sizeof(float)});
   return Plan{
       {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
 
-std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
+std::optional<Plan> PlanSlab(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   SlabGeometry g = {};
@@ -462,8 +467,9 @@ std::optional<Plan> PlanSlab(const Params& p, bool /*forced*/) {
     ChooseStrips(p, sizes, threads, &g);
     const int64_t tasks = g.by_image ? s.n : g.images * g.blocks.count * g.strips;
     g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
-    g.evict = !g.by_image && g.slots > 1 && CpuVendor() == Vendor::kAmd;
-    BookWorkspace(p, sizes, &g);
+    g.evict =
+        !g.by_image && g.slots > 1 && CpuVendor() == Vendor::kAmd && !choice.LeavesOut("evict");
+    BookWorkspace(p, sizes, choice, &g);
   } else {  // nearest without inputGrad: zeros, no scratch
     g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   }

@@ -154,10 +154,14 @@ struct GridSampler2DBackwardPlan
                      ScatterGeometry, JoinedGeometry> {
   static constexpr std::array kPaths = {"direct", "joined", "scatter", "owned",
                                         "padded", "planar", "packed",  "slab"};
+  // Of slabs: `evict`, `in_lists` and gradOutput by points; of planes: `fetch_input`, `stage_sums`;
+  // without "joined" gathered points of an image have vectors of their own, too.
+  static constexpr std::array kVariants = {"evict", "in_lists", "gathered", "fetch_input",
+                                           "stage_sums"};
 };
 
 // The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and
-// planes or point counts above 2^30. `path`: one of the paths, or "" for the best.
+// planes or point counts above 2^30. `path`: the text of a base::PathChoice.
 std::optional<GridSampler2DBackwardPlan> PlanGridSampler2DBackward(
     const ops::GridSampler2DBackwardParams& params, std::string_view path);
 

@@ -72,9 +72,9 @@ bool UseBlocks(const Params& p) {
   return !p.want_input_grad || 3 * s.d >= threads || BlockSlots(s, BlockChunksOf(s), threads) > 1;
 }
 
-std::optional<Plan> PlanBlocks(const Params& p, bool forced) {
+std::optional<Plan> PlanBlocks(const Params& p, const base::PathChoice& choice) {
   const auto& s = p.shape;
-  if (!ServesBlocks(s) || (!forced && !UseBlocks(p))) return std::nullopt;
+  if (!ServesBlocks(s) || (!choice.ByName() && !UseBlocks(p))) return std::nullopt;
   const int threads = ThreadsOf(s);
   SummedBlocks blocks = {};
   blocks.chunks = BlockChunksOf(s);
@@ -98,13 +98,13 @@ std::optional<GatheredGridGrad> GridGradOf(const Params& p) {
                           reads_input && ServesVolumePairs(s, p.input_stride)};
 }
 
-std::optional<Plan> PlanDirect(const Params& p, bool /*forced*/) {
+std::optional<Plan> PlanDirect(const Params& p, const base::PathChoice& /*choice*/) {
   const auto grid_grad = GridGradOf(p);
   if (p.want_input_grad || !grid_grad) return std::nullopt;
   return Plan{{.way = *grid_grad}};
 }
 
-std::optional<Plan> PlanOwned(const Params& p, bool /*forced*/) {
+std::optional<Plan> PlanOwned(const Params& p, const base::PathChoice& /*choice*/) {
   const auto grid_grad = GridGradOf(p);
   if (!p.want_input_grad || !grid_grad || !HasShortOffsets(p.shape, p.input_grad_stride)) {
     return std::nullopt;

@@ -28,23 +28,25 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation) {
 // Elements of input and output below which the slab's stages alone cost more than either.
 constexpr int64_t kTinyElements = 16384;
 
-std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p, bool forced) {
+std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
+                                            const base::PathChoice& choice) {
   const auto& s = p.shape;
   const bool pairs = ServesPairs(s, p.input_stride);
   if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
-  if (!forced && !tiny) {
+  if (!choice.ByName() && !tiny) {
     if (s.c > MaxDirectChannels(s.interpolation) && !(pairs && IsSparse(s))) return std::nullopt;
     // Strided elements of 16 bits are read one by one.
     if (!pairs && (s.c > 4 || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
   }
   const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
-                      HasJoinedImages(s, p.input_stride);
+                      HasJoinedImages(s, p.input_stride) && !choice.LeavesOut("joined");
   const PointChunks chunks = joined ? JoinedChunksOf(s) : PointChunksOf(s);
   return GridSampler2DPlan{{.way = PointGathers{chunks, pairs, joined}}};
 }
 
-std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p, bool /*forced*/) {
+std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p,
+                                          const base::PathChoice& /*choice*/) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   SamplingGeometry g = {};
@@ -69,9 +71,10 @@ constexpr std::array<base::PathRow<ops::GridSampler2DParams, GridSampler2DPlan>,
         {"slab", PlanSlab},
     }};
 
-std::optional<GridSampler3DPlan> PlanBlocks(const ops::GridSampler3DParams& p, bool forced) {
+std::optional<GridSampler3DPlan> PlanBlocks(const ops::GridSampler3DParams& p,
+                                            const base::PathChoice& choice) {
   const auto& s = p.shape;
-  if (!ServesBlocks(s) || (!forced && !BlocksPay(s))) return std::nullopt;
+  if (!ServesBlocks(s) || (!choice.ByName() && !BlocksPay(s))) return std::nullopt;
   SampledBlocks blocks = {.chunks = BlockChunksOf(s), .slots = 1, .slot_bytes = 0};
   const bool small = s.n * blocks.chunks.chunks <= blocks.chunks.grain;
   blocks.slots = BlockSlots(s, blocks.chunks, small ? 1 : runtime::NumThreads());
@@ -80,7 +83,8 @@ std::optional<GridSampler3DPlan> PlanBlocks(const ops::GridSampler3DParams& p, b
       {.workspace_size = static_cast<uint64_t>(blocks.slots * blocks.slot_bytes), .way = blocks}};
 }
 
-std::optional<GridSampler3DPlan> PlanDirect(const ops::GridSampler3DParams& p, bool /*forced*/) {
+std::optional<GridSampler3DPlan> PlanDirect(const ops::GridSampler3DParams& p,
+                                            const base::PathChoice& /*choice*/) {
   const auto& s = p.shape;
   if (!HasShortOffsets(s, p.input_stride)) return std::nullopt;
   return GridSampler3DPlan{{.way = PointGathers{PointChunksOf(AsImage(s)),

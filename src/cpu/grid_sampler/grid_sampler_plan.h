@@ -38,6 +38,7 @@ struct PointGathers {
 // "direct" has PointGathers.
 struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointGathers> {
   static constexpr std::array kPaths = {"direct", "slab"};
+  static constexpr std::array kVariants = {"joined"};
 };
 
 // The kernels' plan. Limits and `path` as of the backward kernels.
@@ -60,7 +61,7 @@ struct GridSampler3DPlan : base::PathPlan<PointGathers, SampledBlocks> {
 
 // The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices), more
 // than 2^30 points of a volume, and, without blocks, channels of input that span 2^31 elements.
-// `path`: one of the paths, or "" for the best.
+// `path`: the text of a base::PathChoice.
 std::optional<GridSampler3DPlan> PlanGridSampler3D(const ops::GridSampler3DParams& params,
                                                    std::string_view path);
 

@@ -85,20 +85,23 @@ void UseWide(NearestBackwardKernelPlan& plan) {
   plan.vectors = 0;
 }
 
-// As `asked`, a path or "", wants it as far as that serves.
-void ChoosePath(const Params& p, const NearestBackwardTarget& target, std::string_view asked,
-                NearestBackwardKernelPlan& plan) {
-  const auto may = [&](std::string_view path) {
-    return asked.empty() || asked == "packed" || asked == path;
+// As `choice` wants it, as far as that serves.
+void ChoosePath(const Params& p, const NearestBackwardTarget& target,
+                const base::PathChoice& choice, NearestBackwardKernelPlan& plan) {
+  const auto asked_for = [&](std::string_view path) {
+    return choice.ByName() && choice.Allows(path);
   };
-  if (asked == "wide") return UseWide(plan);
+  const auto may = [&](std::string_view path) {
+    return choice.Allows(path) || asked_for("packed") || asked_for("scatter");
+  };
+  if (asked_for("wide")) return UseWide(plan);
   const bool pixels = p.c > 1 && plan.from_stride[1] == 1;
   const bool channels_last = pixels && plan.to_stride[1] == 1;
   // A volume has far more sources than destinations: the sums are turned, not the sources.
   const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
   const bool dense = channels_last && plan.from_stride[3] == p.c && plan.to_stride[3] == p.c;
   if (dense && p.c < target.lanes && 2 * p.d.out * p.h.out * p.w.out > p.d.in * p.h.in * p.w.in &&
-      (asked.empty() || asked == "permute") && MakePermutation(p.w, p.c, target.lanes, plan)) {
+      may("permute") && !asked_for("packed") && MakePermutation(p.w, p.c, target.lanes, plan)) {
     plan.flat = true;
     return;
   }
@@ -114,7 +117,7 @@ void ChoosePath(const Params& p, const NearestBackwardTarget& target, std::strin
     plan.path = static_cast<Path>(static_cast<int64_t>(Path::kX1) + p.w.ratio - 1);
     return;
   }
-  if (!MakePermutation(p.w, 1, target.lanes, plan)) UseWide(plan);
+  if (choice.LeavesOut("permute") || !MakePermutation(p.w, 1, target.lanes, plan)) UseWide(plan);
 }
 
 // The most elements that a tile of `columns` destination columns reads of one source row.
@@ -316,7 +319,9 @@ int64_t CutTiles(const Params& p, const NearestBackwardTarget& target, const Nea
 std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int64_t element_size,
                                                        const NearestBackwardTarget& target,
                                                        std::string_view path) {
-  const Params p = path.empty() || path == "channels_last" ? JoinIdentities(params) : params;
+  const base::PathChoice choice(path);
+  const Params p =
+      !choice.ByName() || choice.Allows("channels_last") ? JoinIdentities(params) : params;
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
   NearestSide volume = to;
@@ -329,8 +334,9 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
   auto* const mine = &std::get<NearestBackwardKernelPlan>(plan.way);
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
-  const bool scatter = path.empty() || path == "scatter";
-  ChoosePath(p, target, scatter ? "" : path, *mine);
+  const bool scatter = choice.Allows("scatter");
+  ChoosePath(p, target, choice, *mine);
+  if (choice.LeavesOut("packed") && (mine->pack_from || mine->pack_to)) UseWide(*mine);
   if (mine->flat) {  // small pixels: rows of elements, one channel
     for (NearestSide* side : {&from, &to}) {
       side->w *= side->c;
@@ -356,7 +362,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
   }
   plan.path = PathName(*mine);
-  if (!path.empty() && path != plan.path) return std::nullopt;
+  if (!choice.Allows(plan.path)) return std::nullopt;
   return plan;
 }
 

@@ -122,11 +122,11 @@ const char* PathName(Path path) {
   return "";
 }
 
-// False where `asked`, a path or "", does not serve.
-bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestSide* from_side,
-                NearestSide* to_side, NearestForwardKernelPlan& plan) {
+// False if no path serves that may be taken.
+bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,
+                NearestSide* from_side, NearestSide* to_side, NearestForwardKernelPlan& plan) {
   const NearestSide &from = *from_side, &to = *to_side;
-  const auto may = [&](Path path) { return asked.empty() || asked == PathName(path); };
+  const auto may = [&](Path path) { return choice.Allows(PathName(path)); };
   const bool columns = from.stride[3] == 1 && to.stride[3] == 1;
   const bool pixels = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;
   const bool dense = pixels && from.stride[3] == from.c && to.stride[3] == to.c;
@@ -134,7 +134,7 @@ bool ChoosePath(const Params& p, int64_t lanes, std::string_view asked, NearestS
     plan.path = Path::kPermute;
     return true;
   }
-  if (dense && may(Path::kPermute) && from.c < lanes && (p.w.ratio != 1 || !asked.empty()) &&
+  if (dense && may(Path::kPermute) && from.c < lanes && (p.w.ratio != 1 || choice.ByName()) &&
       MakePermutation(PixelTable(p.w, from.c), p.w.in * from.c, from.c == 1 ? p.w.ratio : 0, lanes,
                       plan)) {
     plan.path = Path::kPermute;

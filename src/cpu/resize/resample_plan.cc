@@ -305,13 +305,15 @@ const char* NameOf(Path path) {
   return "";
 }
 
-// The fastest path, or `path` if it is not "" and serves the table.
+// The fastest path that may be taken, or the one that was asked for; false if none serves the
+// table.
 template <class F>
-bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKernelPlan<F>* plan) {
-  const auto may_be = [path](Path which) { return path.empty() || path == NameOf(which); };
+bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
+                ResampleKernelPlan<F>* plan) {
+  const auto may_be = [&](Path which) { return choice.Allows(NameOf(which)); };
   const ResampleTaps<F>& w = plan->w;
   plan->batch = 4;
-  if (may_be(Path::kPlanes) && (!path.empty() || AreRowsTiny(target, *plan)) &&
+  if (may_be(Path::kPlanes) && (choice.ByName() || AreRowsTiny(target, *plan)) &&
       MakePlanes(target, plan)) {
     return true;
   }
@@ -327,14 +329,15 @@ bool ChoosePath(const ResampleTarget& target, std::string_view path, ResampleKer
   }
   if (may_be(Path::kExpand) && target.fixed && FindExpand(plan)) {
     plan->path = Path::kExpand;
-    LookUpBorders(target, plan);
+    if (!choice.LeavesOut("borders")) LookUpBorders(target, plan);
     return true;
   }
   const auto blocks =
       static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
   const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
-  double cost = path.empty() ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5)
-                             : std::numeric_limits<double>::infinity();
+  const bool compares = !choice.ByName() && may_be(Path::kColumns);
+  double cost =
+      compares ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5) : std::numeric_limits<double>::infinity();
   for (const int64_t vectors : {1, 2}) {
     ResampleLookups<F> lookups;
     if (!target.fixed || !may_be(Path::kLookup)) break;
@@ -510,7 +513,9 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   SetLayout(p, mine);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
-  if (!ChoosePath(target, path, mine)) return std::nullopt;
+  const base::PathChoice choice(path);
+  if (!ChoosePath(target, choice, mine)) return std::nullopt;
+  if (choice.LeavesOut("pairs")) mine->pairs = false;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
@@ -530,7 +535,7 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
       mine->inner * element_size % kLineBytes == 0) {
     mine->pairs = false;
   }
-  mine->fetch = read > static_cast<double>(2 * L2CacheBytes());
+  mine->fetch = read > static_cast<double>(2 * L2CacheBytes()) && !choice.LeavesOut("fetch");
   // H and D as one axis, where they are.
   if (p.d.to == 1 || p.output_stride[2] == p.h.to * p.output_stride[3]) {
     const auto& to = p.output_stride;

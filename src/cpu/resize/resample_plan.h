@@ -274,6 +274,7 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>> {
   static constexpr std::array kPaths = {"rows",   "channels_last", "columns", "lookup",
                                         "phases", "expand",        "planes"};
+  static constexpr std::array kVariants = {"borders", "pairs", "fetch"};
 };
 
 // None where sizes overflow, or where `path` is one that does not serve the call. F: the compute
