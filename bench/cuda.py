@@ -25,7 +25,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from portacl_bench import cases, data, resize  # noqa: E402
+from portacl_bench import cases, data, resize, resize_cases  # noqa: E402
 
 from portacl import _core  # noqa: E402
 
@@ -97,7 +97,7 @@ def grid_row(case: cases.Case) -> tuple[Call, Call, int]:
     )
 
 
-def resize_rows(case: resize.Case) -> list[tuple[str, Call, Call | None, int]]:
+def resize_rows(case: resize_cases.Case) -> list[tuple[str, Call, Call | None, int]]:
     last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(len(case.input))
     layout = last if case.channels_last else torch.contiguous_format
     make = lambda shape: (
@@ -175,7 +175,7 @@ def main() -> None:
             mine, theirs, moved = grid_row(case)
             measure("grid_sampler_2d_backward", case.name, mine, theirs, moved)
             del mine, theirs
-    for case in resize.CASES:
+    for case in resize_cases.CASES:
         for direction, mine, theirs, moved in (
             resize_rows(case) if re.search(options.filter, f"resize {case.name}") else ()
         ):

@@ -157,3 +157,22 @@ def test_guide_links_the_plot():
     guide = (ROOT / "docs" / "python.md").read_text()
     assert "](images/torch-calls.png)" in guide
     assert (ROOT / "docs" / "images" / "torch-calls.png").stat().st_size > 10_000
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="no build in build/release")
+def test_ablation(tmp_path):
+    """A path is compared with the best of the others, and parts of a table are put together."""
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for threads, file in enumerate(files, start=1):
+        text = run(
+            "ablation.py", "--quick", "--filter", "^pyramid_25x42 ", "--impl", "avx2",
+            "--threads", threads, "--json", file, "--rows",
+        )  # fmt: skip
+        assert f"| x2 | {threads} | 1 |" in text
+    rows = json.loads(files[0].read_text())
+    (row,) = (row for row in rows if row["name"] == "x2")
+    assert (row["row"], row["path"]) == ("pyramid_25x42 backward", "x2")
+    assert row["other"] != "x2" and all(seconds > 0 for seconds in row["seconds"])
+    assert {row["path"] for row in rows} >= {"x2", "permute"}  # gradient and function
+    text = run("ablation.py", "--from", *files)
+    assert "| x2 | 1 | 1 |" in text and "| x2 | 2 | 1 |" in text
