@@ -75,7 +75,7 @@ endif()
 # The kernels carry scalars from point to point; packed into vectors their chain is longer (10 % of
 # their time).
 set_source_files_properties(
-  "${PROJECT_SOURCE_DIR}/src/cpu/grid_sampler/grid_sampler_2d_backward_planar.cc"
+  "${PROJECT_SOURCE_DIR}/src/cpu/grid_sampler/grid_sampler_2d_backward_padded.cc"
   "${PROJECT_SOURCE_DIR}/src/cpu/grid_sampler/grid_sampler_backward_owned.cc"
   PROPERTIES COMPILE_OPTIONS "-fno-tree-slp-vectorize")
 

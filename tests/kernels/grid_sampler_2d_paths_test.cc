@@ -345,19 +345,20 @@ TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
 TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
   const GridSampler2DShape planes = ShapeOf(2, 1, 300, 300, 300, 300);  // 2 x 366 kB padded
   const GridSampler2DShape eight = ShapeOf(1, 8, 150, 150, 90, 100);    // 720 kB
-  On(kZen4);                                                            // 1 MiB
-  EXPECT_EQ(BackwardPath(planes, kBoth), "padded");
+  On(kZen4);                                                            // L2: 1 MiB
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "direct");
   On(kZen3);  // 512 KiB
-  EXPECT_EQ(BackwardPath(planes, kBoth), "planar");
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "slab");
+  EXPECT_EQ(BackwardPath(planes, kBoth), "padded");  // beyond L2, within the last level
+  On(kSmallMachine);
+  EXPECT_EQ(BackwardPath(planes, kBoth), "owned");
 }
 
 // Images whose columns do not follow each other are copied to padded planes of any size.
 TEST_F(GridSamplerPaths, EverySecondColumnIsPadded) {
-  On(kGraniteRapids);
+  On(kSmallMachine);
   auto p = BackwardParams(ShapeOf(2, 1, 900, 900, 900, 900), kBoth);
-  EXPECT_EQ(BackwardPath(p), "planar");
+  EXPECT_EQ(BackwardPath(p), "owned");
   p.input_stride = {2 * 810000, 2 * 810000, 1800, 2};
   EXPECT_EQ(BackwardPath(p), "padded");
 }
@@ -380,8 +381,8 @@ TEST_F(GridSamplerPaths, PlanesAreWrittenPastTheCachesOnX86Only) {
   const auto streams = [&](const Machine& machine) {
     On(machine);
     const auto params = BackwardParams(ShapeOf(4, 1, 2048, 2048, 2048, 2048), kBoth);
-    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "planar");
-    return std::get<portacl::cpu::PlanarGeometry>(plan->way).stream;
+    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "padded");
+    return std::get<portacl::cpu::PaddedGeometry>(plan->way).stream;
   };
   EXPECT_TRUE(streams(kZen3));
   EXPECT_TRUE(streams(kGraniteRapids));
@@ -504,10 +505,10 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   auto gaps = BackwardParams(ShapeOf(400, 1, 16, 32, 1, 9), kBoth);
   EXPECT_EQ(BackwardPath(gaps), "joined");
   gaps.grid_grad_stride[0] = 20;
-  EXPECT_EQ(BackwardPath(gaps), "planar");
+  EXPECT_EQ(BackwardPath(gaps), "owned");
   gaps = BackwardParams(ShapeOf(400, 1, 16, 32, 1, 9), kBoth);
   gaps.input_grad_stride[0] = int64_t{1} << 29;
-  EXPECT_EQ(BackwardPath(gaps), "planar");
+  EXPECT_EQ(BackwardPath(gaps), "owned");
 }
 
 // Sums of 16-bit types are of whole images, of 8192 pixels at most.
@@ -553,10 +554,10 @@ TEST_F(GridSamplerPaths, AnyPathAndVariantCanBeLeftOut) {
   };
   const GridSampler2DShape one = ShapeOf(2, 1, 300, 300, 300, 300);
   EXPECT_STREQ(plan(one, "")->path, "padded");
-  EXPECT_STREQ(plan(one, "-padded")->path, "planar");
-  EXPECT_STREQ(plan(one, "-padded-planar")->path, "slab");
-  EXPECT_STREQ(plan(one, "-planar")->path, "padded");
-  EXPECT_FALSE(plan(one, "-padded-planar-slab"));
+  EXPECT_STREQ(plan(one, "-padded")->path, "owned");
+  EXPECT_STREQ(plan(one, "-padded-owned")->path, "slab");
+  EXPECT_STREQ(plan(one, "-owned")->path, "padded");
+  EXPECT_FALSE(plan(one, "-padded-owned-slab"));
 
   const GridSampler2DShape sixteen = ShapeOf(1, 64, 512, 512, 512, 512);
   const auto slab = [&](const char* choice) {
@@ -565,21 +566,12 @@ TEST_F(GridSamplerPaths, AnyPathAndVariantCanBeLeftOut) {
   EXPECT_TRUE(slab("").evict && slab("").in_lists && slab("").group_blocks > 0);
   EXPECT_FALSE(slab("-evict").evict);
   EXPECT_TRUE(slab("-evict").in_lists);
-  EXPECT_FALSE(slab("-planar-in_lists").in_lists);
+  EXPECT_FALSE(slab("-owned-in_lists").in_lists);
   EXPECT_EQ(slab("-gathered").group_blocks, 0);
-
-  const GridSampler2DShape large = ShapeOf(700, 1, 128, 128, 40, 40);
-  const auto planes = [&](const char* choice) {
-    return std::get<portacl::cpu::PlanarGeometry>(
-        plan(large, (std::string("-padded") + choice).c_str())->way);
-  };
-  EXPECT_TRUE(planes("").stage_sums && planes("").fetch_input);
-  EXPECT_FALSE(planes("-stage_sums").stage_sums);
-  EXPECT_FALSE(planes("-fetch_input").fetch_input);
 
   const GridSampler2DShape few = ShapeOf(400, 1, 16, 32, 1, 15);
   EXPECT_STREQ(plan(few, "")->path, "joined");
-  EXPECT_STREQ(plan(few, "-joined")->path, "planar");
+  EXPECT_STREQ(plan(few, "-joined")->path, "owned");
   const auto direct = [&](const char* choice) {
     const auto params = BackwardParams(few, kGridGrad);
     return std::get<portacl::cpu::PointGathers>(
@@ -587,6 +579,21 @@ TEST_F(GridSamplerPaths, AnyPathAndVariantCanBeLeftOut) {
   };
   EXPECT_TRUE(direct("").joined);
   EXPECT_FALSE(direct("-joined").joined);
+}
+
+// A point for more than 32 pixels is worth no copy of the planes.
+TEST_F(GridSamplerPaths, FewPointsOfFewChannelsHaveAnOwner) {
+  for (const Machine& machine : {kGraniteRapids, kZen4}) {
+    On(machine);
+    const auto plan = [&](int64_t points) {
+      const auto params = BackwardParams(ShapeOf(2852, 1, 46, 62, 1, points), kBoth);
+      return portacl::cpu::PlanGridSampler2DBackward(params, "");
+    };
+    EXPECT_STREQ(plan(90)->path, "padded");
+    ASSERT_STREQ(plan(89)->path, "owned");
+    EXPECT_EQ(std::get<portacl::cpu::OwnedGeometry>(plan(89)->way).strips.strips, 1);
+    EXPECT_EQ(plan(89)->workspace_size, 0u);
+  }
 }
 
 // What each machine chooses with all its CPUs for calls of each kind, side by side.
@@ -612,10 +619,10 @@ TEST_F(GridSamplerPaths, EveryMachineHasItsChoices) {
   const std::map<std::string, std::string> want = {
       {"granite_rapids", "owned padded packed slab direct scatter"},
       {"emerald_rapids", "slab padded slab slab direct scatter"},
-      {"zen3", "planar planar slab slab slab scatter"},
+      {"zen3", "padded padded slab slab slab scatter"},
       {"zen4", "padded padded packed slab direct scatter"},
       {"neon", "owned padded packed slab direct scatter"},
-      {"small", "planar planar slab slab slab scatter"},
+      {"small", "owned owned slab slab slab scatter"},
       {"large", "slab owned slab slab direct slab"},
   };
   for (const auto& named : kNamedMachines) {
@@ -640,8 +647,8 @@ TEST_F(GridSamplerPaths, AreTakenWhereTheyAreAskedForAndServe) {
     return names;
   };
   const GridSampler2DShape one = ShapeOf(3, 1, 90, 100, 9, 10);
-  EXPECT_EQ(serving(BackwardParams(one, kBoth)), "owned padded planar packed slab");
-  EXPECT_EQ(serving(BackwardParams(one, kGridGrad)), "direct padded planar slab");
+  EXPECT_EQ(serving(BackwardParams(one, kBoth)), "padded owned packed slab");
+  EXPECT_EQ(serving(BackwardParams(one, kGridGrad)), "direct padded slab");
   EXPECT_EQ(serving(BackwardParams(ShapeOf(1, 4, 900, 1000, 9, 10), kInputGrad)), "packed slab");
   GridSampler2DShape nearest = ShapeOf(1, 40, 90, 100, 9, 10);
   nearest.interpolation = Interpolation::kNearest;

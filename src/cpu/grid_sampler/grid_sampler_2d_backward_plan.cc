@@ -1,5 +1,5 @@
 // Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
-// Longer than other files: eight paths, whose conditions are read side by side.
+// Longer than other files: seven paths, whose conditions are read side by side.
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
 // Points near an edge are in two strips, and so is the row behind it: lower strips cost more.
 constexpr int64_t kFewStripRows = 16;
-constexpr int64_t kMaxPlanarChannels = 2;
+constexpr int64_t kMaxPaddedChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
 // Up to here points in the lanes are faster wherever the planes are. Up to the latter limit they
 // are where the planes stay in the L2 cache, of any number of channels where points are sparse.
@@ -207,15 +207,16 @@ bool HasDensePlanes(const Params& p) {
 // Whether points are enough for a copy of the planes that they use.
 bool HasPointsForCopies(const ops::GridSampler2DShape& s) { return s.oh * s.ow * 32 >= s.h * s.w; }
 
-// Whether copies of the planes pay: they fit the L2 cache, or the planes themselves serve no pairs.
-bool PadsPlanes(const Params& p, const PlanarGeometry& g) {
-  const bool fits = g.image * int64_t{sizeof(float)} <= PlanesBytes();
+// Whether copies of the planes pay: those of all threads stay in the caches, or the planes
+// themselves serve no pairs.
+bool PadsPlanes(const Params& p, const PaddedGeometry& g) {
+  const bool fits = g.slots * g.image * int64_t{sizeof(float)} <= LastLevelCacheBytes();
   return (fits || !HasDensePlanes(p)) && HasPointsForCopies(p.shape);
 }
 
-PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
+PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
   const auto& s = p.shape;
-  PlanarGeometry g = {};
+  PaddedGeometry g = {};
   g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   g.pitch = s.w + 2;
   // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
@@ -224,23 +225,6 @@ PlanarGeometry PlanarGeometryOf(const Params& p, int threads) {
   g.plane = WholeLines(g.pitch * (s.h + 3));
   g.image = g.plane * s.c * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
   return g;
-}
-
-// Planes that are not worth a padded copy may still have most of their lines touched, with a point
-// for every two to four lines: a thread does not wait for each, it reads the next image's input
-// ahead, and adds in the caches what it then writes past them.
-void ChooseTraffic(const Params& p, const Choice& choice, PlanarGeometry* g) {
-  const auto& s = p.shape;
-  const int64_t elements = s.c * s.h * s.w;
-  const bool most_lines = s.oh * s.ow * 64 >= s.h * s.w;
-  if (!most_lines || elements * 2 * int64_t{sizeof(float)} > PlanesBytes()) return;
-  const auto is_dense = [&](const std::array<int64_t, 4>& stride) {
-    return stride[2] == s.w && (s.c == 1 || stride[1] == s.h * s.w);
-  };
-  g->fetch_input = p.want_grid_grad && is_dense(p.input_stride) && !choice.LeavesOut("fetch_input");
-  g->stage_sums = g->stream && p.want_input_grad && is_dense(p.input_grad_stride) &&
-                  !choice.LeavesOut("stage_sums");
-  if (g->stage_sums) g->image = (elements / kLineElements + 2) * kLineElements;
 }
 
 using Plan = GridSampler2DBackwardPlan;
@@ -271,7 +255,7 @@ bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
 }
 
 bool ServesPlanes(const Params& p) {
-  return p.shape.dtype == base::DType::kFloat && p.shape.c <= kMaxPlanarChannels &&
+  return p.shape.dtype == base::DType::kFloat && p.shape.c <= kMaxPaddedChannels &&
          p.shape.interpolation == ops::Interpolation::kBilinear;
 }
 
@@ -314,7 +298,7 @@ bool HasFewPoints(const ops::GridSampler2DShape& s) {
   const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
   if (bicubic) return points <= kMost && points * s.c <= kMostBicubic;
-  if (!nearest && s.c > kMaxPlanarChannels) {
+  if (!nearest && s.c > kMaxPaddedChannels) {
     return points <= (IsSparse(s) ? kMostBesideSlabs : s.c <= kFewChannels ? kMost : 0);
   }
   const bool narrow = base::DTypeSize(s.dtype) == 2 && points * s.c <= kMostNarrowNearest;
@@ -337,7 +321,7 @@ std::optional<Plan> PlanJoined(const Params& p, const Choice& choice) {
   }
   // Several threads share an image's slabs, but one alone makes 16-bit sums of whole images.
   const bool shares =
-      !narrow || s.n >= runtime::NumThreads() || s.c <= kMaxPlanarChannels || IsBelowGrain(s);
+      !narrow || s.n >= runtime::NumThreads() || s.c <= kMaxPaddedChannels || IsBelowGrain(s);
   if (!choice.ByName() && !(shares && HasFewPoints(s))) return std::nullopt;
   const int64_t grain = std::max<int64_t>(1, 4096 * s.n / std::max<int64_t>(1, WorkOf(s)));
   return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p, choice), grain}}};
@@ -366,11 +350,9 @@ std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
       (p.want_grid_grad && !GathersGridGrad(p))) {
     return std::nullopt;
   }
-  if (!choice.ByName() &&
-      (s.n >= threads || threads > kMostStrips * s.n || IsBelowGrainOfOwners(s, threads))) {
-    return std::nullopt;
-  }
-  const OwnedStrips strips = CutRows(s, (threads + s.n - 1) / s.n);
+  const bool whole = !choice.ByName() && TakesPlanes(p);
+  if (!choice.ByName() && !whole && threads > kMostStrips * s.n) return std::nullopt;
+  const OwnedStrips strips = CutRows(s, whole ? 1 : (threads + s.n - 1) / s.n);
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
                .way = OwnedGeometry{GatheredGridGrad2D(p, choice), strips}}};
 }
@@ -397,27 +379,13 @@ std::optional<Plan> PlanScatter(const Params& p, const Choice& choice) {
                .way = ScatterGeometry{strips, grain}}};
 }
 
-Plan PlanesPlan(const PlanarGeometry& g) {
-  return {{.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
-}
-
 std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
   if (!ServesPlanes(p)) return std::nullopt;
-  PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
+  PaddedGeometry g = PaddedGeometryOf(p, runtime::NumThreads());
   if (!choice.ByName() && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
   g.stream = HasStreamingStores() && ExceedsCaches(p);
-  return PlanesPlan(g);
-}
-
-std::optional<Plan> PlanPlanar(const Params& p, const Choice& choice) {
-  if (!ServesPlanes(p) || !HasDensePlanes(p) || (!choice.ByName() && !TakesPlanes(p)))
-    return std::nullopt;
-  PlanarGeometry g = PlanarGeometryOf(p, runtime::NumThreads());
-  const bool in_memory = ExceedsCaches(p);
-  g.stream = HasStreamingStores() && in_memory;
-  g.plane = g.image = 0;
-  if (in_memory) ChooseTraffic(p, choice, &g);
-  return PlanesPlan(g);
+  return Plan{
+      {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
 
 // So many points, and pixels that count an eighth, one thread has added to packed cells before
@@ -444,7 +412,7 @@ std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
   const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
   // Few points are not worth a copy of the image.
   const bool pays =
-      s.c > kMaxPlanarChannels && !shared && bytes <= L2CacheBytes() && HasPointsForCopies(s);
+      s.c > kMaxPaddedChannels && !shared && bytes <= L2CacheBytes() && HasPointsForCopies(s);
   if (!choice.ByName() && !pays) return std::nullopt;
   g.image = WholeLines(bytes / int64_t{sizeof(float)});
   return Plan{
@@ -482,9 +450,8 @@ constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows
     {"direct", PlanDirect},
     {"joined", PlanJoined},
     {"scatter", PlanScatter},
-    {"owned", PlanOwned},
     {"padded", PlanPadded},
-    {"planar", PlanPlanar},
+    {"owned", PlanOwned},
     {"packed", PlanPacked},
     {"slab", PlanSlab},
 }};

@@ -76,20 +76,15 @@ struct SlabGeometry {
 };
 
 // Float, bilinear, few channels, an image per thread: in copies of the planes with a border around
-// them, or on the planes themselves. Workspace, for each slot:
-//
-//   padded planes: of input if gridGrad is wanted, and of inputGrad if that is. Row r of an image
-//     is row r + 2 of its plane, column x is x + 1; points that touch nothing use cell 0.
-//   or, with stage_sums, an image's inputGrad, which begins as far into a cache line as the
-//   tensor's.
-struct PlanarGeometry {
+// them. Workspace, for each slot: padded planes of input if gridGrad is wanted, and of inputGrad if
+// that is. Row r of an image is row r + 2 of its plane, column x is x + 1; points that touch
+// nothing use cell 0.
+struct PaddedGeometry {
   int slots;
-  int64_t pitch;     // elements of a padded row
-  int64_t plane;     // elements of a padded plane; 0: works on the planes themselves
-  int64_t image;     // elements of a slot
-  bool stream;       // the tensors are larger than the caches: results are written past them
-  bool stage_sums;   // ... inputGrad, after it was summed in the slot
-  bool fetch_input;  // of the next image while this one is computed
+  int64_t pitch;  // elements of a padded row
+  int64_t plane;  // elements of a padded plane
+  int64_t image;  // elements of a slot
+  bool stream;    // the tensors are larger than the caches: results are written past them
 };
 
 // Strips of an image's rows, each with an owner, who looks at all points of the image: at the
@@ -117,8 +112,8 @@ struct OwnedStrips {
 
 inline constexpr int64_t kCodeBlock = 64;
 
-// Float, bilinear, one or two channels, fewer images than threads: inputGrad by owners, and
-// gridGrad as on the path "direct".
+// Float, bilinear, one or two channels, fewer images than threads or few points of large images:
+// inputGrad by owners, and gridGrad as on the path "direct".
 struct OwnedGeometry {
   PointGathers grid_grad;
   OwnedStrips strips;
@@ -147,17 +142,15 @@ struct JoinedGeometry {
   int64_t grain;  // images that are worth a thread
 };
 
-// The paths, in the order in which they are considered. "padded" and "planar" have PlanarGeometry,
-// "direct" has PointGathers.
+// The paths, in the order in which they are considered.
 struct GridSampler2DBackwardPlan
-    : base::PathPlan<SlabGeometry, PlanarGeometry, PointGathers, OwnedGeometry, PackedGeometry,
+    : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers, OwnedGeometry, PackedGeometry,
                      ScatterGeometry, JoinedGeometry> {
-  static constexpr std::array kPaths = {"direct", "joined", "scatter", "owned",
-                                        "padded", "planar", "packed",  "slab"};
-  // Of slabs: `evict`, `in_lists` and gradOutput by points; of planes: `fetch_input`, `stage_sums`;
-  // without "joined" gathered points of an image have vectors of their own, too.
-  static constexpr std::array kVariants = {"evict", "in_lists", "gathered", "fetch_input",
-                                           "stage_sums"};
+  static constexpr std::array kPaths = {"direct", "joined", "scatter", "padded",
+                                        "owned",  "packed", "slab"};
+  // Of slabs: `evict`, `in_lists` and gradOutput by points. Without "joined" gathered points of an
+  // image have vectors of their own, too.
+  static constexpr std::array kVariants = {"evict", "in_lists", "gathered"};
 };
 
 // The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and

@@ -22,7 +22,7 @@ void RunPath(const ops::GridSampler2DParams& params, const PointGathers& gathers
 
 void RunPath(const ops::GridSampler2DBackwardParams& params, const SlabGeometry& slabs,
              void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const PlanarGeometry& planes,
+void RunPath(const ops::GridSampler2DBackwardParams& params, const PaddedGeometry& planes,
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const PointGathers& gathers,
              void* workspace);

@@ -1,10 +1,9 @@
 // Bilinear gradients of float images with one or two channels: one pass over the points in which
-// both taps of a row are read and added to as a pair, straight on the planes (path "planar") or on
-// padded copies of small or strided ones, where no point needs a check ("padded"). Longer than
-// other files: one batch of points, which stays in the L1 cache, serves both gradients and both
-// kinds of planes.
+// both taps of a row are read and added to as a pair, on padded copies of the planes, where no
+// point needs a check (path "padded"). One batch of points, which stays in the L1 cache, serves
+// both gradients.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_planar.cc"
+#define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_padded.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <hwy/cache_control.h>
@@ -12,8 +11,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/grid_sampler/grid_sampler_2d_backward_planar_planes-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_planar_points-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_padded_planes-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_padded_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/machine.h"
@@ -40,14 +39,14 @@ HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
   StoreNarrow2(hn::Load(d, pairs), hn::Load(d, pairs + hn::Lanes(d)), d, to, true);
 }
 
-// Sums gradients of images with C = 1 or 2 channels on their planes.
-template <int C, bool kInputGrad, bool kGridGrad, bool kPadded>
-class PlanarImage {
-  static constexpr bool kPaired = kPadded && C == 2;
+// Sums gradients of images with C = 1 or 2 channels.
+template <int C, bool kInputGrad, bool kGridGrad>
+class PaddedPlanes {
+  static constexpr bool kPaired = C == 2;
 
  public:
   // `slot`: planes.image elements.
-  PlanarImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot)
+  PaddedPlanes(const Params& p, int64_t n, const PaddedGeometry& planes, float* slot)
       : p_(p),
         cut_(planes),
         planes_(p, n, planes, slot),
@@ -67,20 +66,17 @@ class PlanarImage {
     HWY_ALIGN float copy[C][kBatch];
     const float* g[C];
     Batch batch;
-    batch.same_offsets =
-        kPadded || !kInputGrad || !kGridGrad || p_.input_stride[2] == p_.input_grad_stride[2];
-    batch.sum = batch.same_offsets ? batch.pair : batch.own_sum;
     for (int64_t first = 0; first < points; first += int64_t{kBatch}) {
       const int64_t count = std::min<int64_t>(int64_t{kBatch}, points - first);
-      PrepareBatch<kPadded, kPaired>(p_, geometry_, cut_.pitch, Grid(first, count, grid),
-                                     static_cast<size_t>(count), &batch);
+      PrepareBatch<kPaired>(p_, geometry_, cut_.pitch, Grid(first, count, grid),
+                            static_cast<size_t>(count), &batch);
       for (int c = 0; c < C; ++c) g[c] = GradOutput(c, first, count, copy[c]);
       if constexpr (kGridGrad) StoreGridGrad(batch, g, first, count);
       if constexpr (kInputGrad) {
         if constexpr (kPaired) {
           ScatterPairs(batch, g[0], g[1], count);
         } else {
-          for (int c = 0; c < C; ++c) Scatter(batch, g[c], count, planes_.Sums(c));
+          Scatter(batch, g[0], count);
         }
       }
     }
@@ -119,10 +115,9 @@ class PlanarImage {
   // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
   // while points stay in it or move on to the next pixel: through memory each point would wait for
   // the stores of the one before.
-  HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count,
-                          float* plane) const {
-    const int64_t down = kPadded ? cut_.pitch : p_.input_grad_stride[2];
-    float* const lower = plane + down;
+  HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count) const {
+    float* const plane = planes_.sums();
+    float* const lower = plane + cut_.pitch;
     float nw = 0;
     float ne = 0;
     float sw = 0;
@@ -130,13 +125,7 @@ class PlanarImage {
     constexpr int32_t kNone = -2;  // nor is its neighbour, -1, a cell
     int32_t cell = kNone;          // of the sums in registers
     const auto add = [&](int64_t k) PORTACL_INLINE_LAMBDA {
-      const int32_t next = batch.sum[0][k];
-      if (!kPadded && HWY_UNLIKELY(batch.facts[k] != kAllTaps)) {
-        if (cell != kNone) StoreCell(plane, lower, cell, nw, ne, sw, se);
-        cell = kNone;
-        AddInside(batch, k, g[k], plane);
-        return;
-      }
+      const int32_t next = batch.cell[k];
       if (next != cell) {
         if (next == cell + 1) {
           plane[cell] = nw;
@@ -192,7 +181,7 @@ class PlanarImage {
       hn::StoreU(hn::UpperHalf(pair, column), pair, to + down);
     };
     for (int64_t k = 0; k < count; ++k) {
-      float* const next = planes_.Sums(0) + 2 * int64_t{batch.pair[0][k]};
+      float* const next = planes_.sums() + 2 * int64_t{batch.cell[k]};
       if (next != cell) {
         if (cell != nullptr) store(cell, west);
         if (cell != nullptr && next == cell + 2) {
@@ -214,15 +203,6 @@ class PlanarImage {
     store(cell + 2, east);
   }
 
-  // The taps of a point that are inside, one by one.
-  static void AddInside(const Batch& batch, int64_t k, float g, float* plane) {
-    for (int tap = 0; tap < 4; ++tap) {
-      if ((batch.facts[k] >> tap & 1) == 0) continue;
-      float& sum = plane[batch.sum[tap / 2][k] + batch.shift[k] + tap % 2];
-      sum = std::fma(batch.weight(tap)[k], g, sum);
-    }
-  }
-
   void StoreGridGrad(const Batch& batch, const float* const* g, int64_t first,
                      int64_t count) const {
     const D d;
@@ -236,10 +216,10 @@ class PlanarImage {
     const bool stream = cut_.stream && in_place && LineOffset(pairs) == 0;
     for (size_t i = 0; i < static_cast<size_t>(count); i += hn::Lanes(d)) {
       const auto facts = hn::Load(di, batch.facts + i);
-      const bool plain = hn::AllTrue(di, hn::Eq(facts, hn::Set(di, kAllTaps)));
+      const bool plain = hn::AllTrue(di, hn::Eq(facts, hn::Zero(di)));
       V x;
       V y;
-      SumChannels(batch, g, values, i, plain, x, y);
+      SumChannels(batch, g, values, i, x, y);
       x = hn::Add(hn::Zero(d), x);
       y = hn::Add(hn::Zero(d), y);
       const V slope_x = hn::Load(d, batch.slope_x + i);
@@ -297,65 +277,37 @@ class PlanarImage {
                             float (*to)[4 * kBatch]) const {
     const Taps d;
     if constexpr (kPaired) {
-      const float* upper = planes_.Values(0) + 2 * int64_t{batch.pair[0][k]};
+      const float* upper = planes_.values() + 2 * int64_t{batch.cell[k]};
       hn::Store(hn::LoadU(d, upper), d, to[0] + slot);
       hn::Store(hn::LoadU(d, upper + 2 * cut_.pitch), d, to[1] + slot);
       return;
     }
-    for (int c = 0; c < C; ++c) {
-      const float* plane = planes_.Values(c);
-      const float* upper = plane + batch.pair[0][k];
-      const float* lower = kPadded ? upper + cut_.pitch : plane + batch.pair[1][k];
-      hn::Store(LoadTaps(upper, lower), d, to[c] + slot);
-    }
+    const float* upper = planes_.values() + batch.cell[k];
+    hn::Store(LoadTaps(upper, upper + cut_.pitch), d, to[0] + slot);
   }
 
   // The sums over the channels, before the slopes.
   HWY_INLINE void SumChannels(const Batch& batch, const float* const* g,
-                              const float (*values)[4 * kBatch], size_t i, bool plain, V& x,
-                              V& y) const {
+                              const float (*values)[4 * kBatch], size_t i, V& x, V& y) const {
     V nw, ne, sw, se;
-    LoadTransposed(values[0] + 4 * i, nw, ne, sw, se);
     if constexpr (C == 1) {
-      Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
+      LoadTransposed(values[0] + 4 * i, nw, ne, sw, se);
+      Channel(batch, g[0], i, nw, ne, sw, se, x, y);
     } else {
       V nw1, ne1, sw1, se1;
-      if constexpr (kPaired) {
-        const V nw_of_1 = ne;
-        ne = sw;
-        ne1 = se;
-        nw1 = nw_of_1;
-        LoadTransposed(values[1] + 4 * i, sw, sw1, se, se1);
-      } else {
-        LoadTransposed(values[1] + 4 * i, nw1, ne1, sw1, se1);
-      }
+      LoadTransposed(values[0] + 4 * i, nw, nw1, ne, ne1);
+      LoadTransposed(values[1] + 4 * i, sw, sw1, se, se1);
       V x1, y1;
-      Channel(batch, g[0], i, plain, nw, ne, sw, se, x, y);
-      Channel(batch, g[1], i, plain, nw1, ne1, sw1, se1, x1, y1);
+      Channel(batch, g[0], i, nw, ne, sw, se, x, y);
+      Channel(batch, g[1], i, nw1, ne1, sw1, se1, x1, y1);
       x = hn::Add(x, x1);
       y = hn::Add(y, y1);
     }
   }
 
-  HWY_INLINE void Channel(const Batch& batch, const float* g, size_t i, bool plain, V nw, V ne,
-                          V sw, V se, V& x, V& y) const {
+  HWY_INLINE void Channel(const Batch& batch, const float* g, size_t i, V nw, V ne, V sw, V se,
+                          V& x, V& y) const {
     const D d;
-    const DI di;
-    if (!kPadded && HWY_UNLIKELY(!plain)) {
-      const auto facts = hn::Load(di, batch.facts + i);
-      const auto shift = hn::Load(di, batch.shift + i);
-      const auto right = hn::RebindMask(d, hn::Eq(shift, hn::Set(di, 1)));
-      const auto left = hn::RebindMask(d, hn::Eq(shift, hn::Set(di, -1)));
-      const auto keep = [&](Facts tap, V value) HWY_ATTR {
-        return hn::IfThenElseZero(hn::RebindMask(d, hn::TestBit(facts, hn::Set(di, tap))), value);
-      };
-      const V first_nw = nw;
-      const V first_sw = sw;
-      nw = keep(kNw, hn::IfThenElse(right, ne, nw));
-      sw = keep(kSw, hn::IfThenElse(right, se, sw));
-      ne = keep(kNe, hn::IfThenElse(left, first_nw, ne));
-      se = keep(kSe, hn::IfThenElse(left, first_sw, se));
-    }
     const V grad = hn::LoadU(d, g + i);
     x = hn::Mul(grad,
                 TapSlope(d, nw, ne, sw, se, hn::Load(d, batch.ty + i), hn::Load(d, batch.uy + i)));
@@ -364,8 +316,8 @@ class PlanarImage {
   }
 
   const Params& p_;
-  const PlanarGeometry& cut_;
-  ImagePlanes<C, kInputGrad, kGridGrad, kPadded> planes_;
+  const PaddedGeometry& cut_;
+  ImagePlanes<C, kInputGrad, kGridGrad> planes_;
   PointGeometry<float> geometry_;
   PointStrides grid_at_;
   PointStrides grid_grad_at_;
@@ -375,29 +327,20 @@ class PlanarImage {
   float* grid_grad_;
 };
 
-template <int C, bool kPadded>
-void RunImage(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot) {
+template <int C>
+void RunImage(const Params& p, int64_t n, const PaddedGeometry& planes, float* slot) {
   if (!p.want_grid_grad) {
-    PlanarImage<C, true, false, kPadded>(p, n, planes, slot).Run();
+    PaddedPlanes<C, true, false>(p, n, planes, slot).Run();
   } else if (p.want_input_grad) {
-    PlanarImage<C, true, true, kPadded>(p, n, planes, slot).Run();
+    PaddedPlanes<C, true, true>(p, n, planes, slot).Run();
   } else {
-    PlanarImage<C, false, true, kPadded>(p, n, planes, slot).Run();
-  }
-}
-
-template <bool kPadded>
-void RunChannels(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot) {
-  if (p.shape.c == 1) {
-    RunImage<1, kPadded>(p, n, planes, slot);
-  } else {
-    RunImage<2, kPadded>(p, n, planes, slot);
+    PaddedPlanes<C, false, true>(p, n, planes, slot).Run();
   }
 }
 
 }  // namespace
 
-void RunPath(const Params& p, const PlanarGeometry& planes, void* workspace) {
+void RunPath(const Params& p, const PaddedGeometry& planes, void* workspace) {
 // Compiled before this target, but where it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
@@ -408,10 +351,10 @@ void RunPath(const Params& p, const PlanarGeometry& planes, void* workspace) {
   const auto run = [&](int slot, int64_t first, int64_t last) {
     float* const memory = static_cast<float*>(workspace) + slot * planes.image;
     for (int64_t n = first; n < last; ++n) {
-      if (planes.plane > 0) {
-        RunChannels<true>(p, n, planes, memory);
+      if (p.shape.c == 1) {
+        RunImage<1>(p, n, planes, memory);
       } else {
-        RunChannels<false>(p, n, planes, memory);
+        RunImage<2>(p, n, planes, memory);
       }
     }
     if (planes.stream) hwy::FlushStream();

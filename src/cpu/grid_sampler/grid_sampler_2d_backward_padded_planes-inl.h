@@ -1,19 +1,18 @@
-// The planes that few channels' gradients are computed on: an image's own ones, or padded copies in
-// a slot of the workspace. Per target.
-#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_PLANES_INL_H_
-#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_PLANES_INL_H_
+// The planes that few channels' gradients are computed on: padded copies of an image's planes, in a
+// slot of the workspace. Per target.
+#if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PADDED_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PADDED_PLANES_INL_H_
+#undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PADDED_PLANES_INL_H_
 #else
-#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLANAR_PLANES_INL_H_
+#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PADDED_PLANES_INL_H_
 #endif
 
 #include <algorithm>
 #include <cstdint>
 
+#include "cpu/grid_sampler/grid_sampler_2d_backward_padded_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_planar_points-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 
@@ -90,63 +89,25 @@ HWY_INLINE void PartRows(const float* from, float* to0, float* to1, int64_t step
   }
 }
 
-// The planes of one image with C = 1 or 2 channels. Padded planes of two channels are paired: one
-// plane whose pixels hold both.
-template <int C, bool kInputGrad, bool kGridGrad, bool kPadded>
+// The planes of one image with C = 1 or 2 channels. Those of two channels are paired: one plane,
+// whose pixels hold both.
+template <int C, bool kInputGrad, bool kGridGrad>
 class ImagePlanes {
-  static constexpr bool kPaired = kPadded && C == 2;
+  static constexpr bool kPaired = C == 2;
 
  public:
   // `slot`: planes.image elements.
-  ImagePlanes(const Params& p, int64_t n, const PlanarGeometry& planes, float* slot)
+  ImagePlanes(const Params& p, int64_t n, const PaddedGeometry& planes, float* slot)
       : p_(p),
         planes_(planes),
-        fetch_next_(planes.fetch_input && n + 1 < p.shape.n),
         input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
         input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
                                : nullptr),
         values_(slot),
-        sums_(slot + (kGridGrad ? C * planes.plane : 0)) {
-    if constexpr (!kPadded && kInputGrad) {
-      sums_ = planes.stage_sums ? slot + LineOffset(input_grad_) : input_grad_;
-    }
-  }
+        sums_(slot + (kGridGrad ? C * planes.plane : 0)) {}
 
   // Values of input, if gridGrad is wanted, and sums of 0.
   void Fill() const {
-    if constexpr (kPadded) {
-      FillPaddedPlanes();
-    } else {
-      if constexpr (kGridGrad) {
-        if (fetch_next_) FetchNextInput();
-      }
-      if constexpr (kInputGrad) {
-        for (int c = 0; c < C; ++c) ClearInputGrad(p_, Sums(c), 0, p_.shape.h);
-      }
-    }
-  }
-
-  // The sums, to inputGrad where they are elsewhere.
-  void StoreSums() const {
-    if constexpr (kInputGrad) {
-      if constexpr (kPadded) {
-        StorePaddedSums();
-      } else if (planes_.stage_sums) {
-        StreamSums();
-      }
-    }
-  }
-
-  const float* Values(int c) const { return kPadded ? values_ : input_ + c * p_.input_stride[1]; }
-  float* Sums(int c) const { return kPadded ? sums_ : sums_ + c * p_.input_grad_stride[1]; }
-
- private:
-  // Padded planes: row y of the image, from column 0 on.
-  float* PaddedRow(float* plane, int64_t y) const {
-    return plane + ((y + 2) * planes_.pitch + 1) * C;
-  }
-
-  void FillPaddedPlanes() const {
     if constexpr (kInputGrad) Clear(sums_, C * planes_.plane);
     if constexpr (!kGridGrad) return;
     const auto& stride = p_.input_stride;
@@ -165,7 +126,9 @@ class ImagePlanes {
     Clear(PaddedRow(values_, p_.shape.h) - C, C * planes_.pitch);
   }
 
-  void StorePaddedSums() const {
+  // The sums, to inputGrad.
+  void StoreSums() const {
+    if constexpr (!kInputGrad) return;
     const auto& stride = p_.input_grad_stride;
     const bool stream = planes_.stream && stride[3] == 1 && p_.shape.w % kLine == 0 &&
                         stride[2] % kLine == 0 && LineOffset(input_grad_) == 0;
@@ -182,34 +145,21 @@ class ImagePlanes {
     }
   }
 
-  // Inline: see FetchPagesAhead().
-  HWY_INLINE void FetchNextInput() const {
-    const int64_t elements = C * p_.shape.h * p_.shape.w;
-    for (int64_t i = 0; i < elements; i += kLine) {
-      FetchElement<2>(input_, p_.input_stride[0] + i);
-    }
-  }
+  const float* values() const { return values_; }
+  float* sums() const { return sums_; }
 
-  // Writes the staged sums, whole lines past the caches; to be ended with FlushStream().
-  void StreamSums() const {
-    const D d;
-    const int64_t elements = C * p_.shape.h * p_.shape.w;
-    const int64_t first = std::min(elements, (kLine - LineOffset(input_grad_)) % kLine);
-    const int64_t last = first + (elements - first) / kLine * kLine;
-    std::copy(sums_, sums_ + first, input_grad_);
-    for (int64_t i = first; i < last; i += static_cast<int64_t>(hn::Lanes(d))) {
-      hn::Stream(hn::Load(d, sums_ + i), d, input_grad_ + i);
-    }
-    std::copy(sums_ + last, sums_ + elements, input_grad_ + last);
+ private:
+  // Row y of the image, from column 0 on.
+  float* PaddedRow(float* plane, int64_t y) const {
+    return plane + ((y + 2) * planes_.pitch + 1) * C;
   }
 
   const Params& p_;
-  const PlanarGeometry& planes_;
-  bool fetch_next_;
+  const PaddedGeometry& planes_;
   const float* input_;
   float* input_grad_;
-  float* values_;  // of padded planes
-  float* sums_;    // of padded planes, staged, or inputGrad itself
+  float* values_;
+  float* sums_;
 };
 
 }  // namespace
