@@ -305,12 +305,12 @@ TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
   EXPECT_EQ(BackwardPath(spread), "packed");
 }
 
-TEST_F(GridSamplerPaths, NearestModeOfFewChannelsIsScattered) {
+TEST_F(GridSamplerPaths, NearestModeOfFewChannelsHasOwners) {
   const auto strips = [&](const GridSampler2DShape& shape, int threads) -> int64_t {
     On(kZen4, threads);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(shape, kBoth), "");
-    if (std::string(plan->path) != "scatter") return 0;
-    const int64_t found = std::get<portacl::cpu::ScatterGeometry>(plan->way).strips.strips;
+    if (std::string(plan->path) != "owned") return 0;
+    const int64_t found = std::get<portacl::cpu::OwnedGeometry>(plan->way).strips.strips;
     EXPECT_EQ(plan->workspace_size > 0, found > 3);
     return found;
   };
@@ -478,7 +478,7 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(path(20, 33, Interpolation::kBilinear), "slab");
   EXPECT_EQ(path(20, 16, Interpolation::kBilinear), "slab");  // whole vectors
   EXPECT_EQ(path(2, 15, Interpolation::kNearest), "joined");
-  EXPECT_EQ(path(2, 17, Interpolation::kNearest), "scatter");
+  EXPECT_EQ(path(2, 17, Interpolation::kNearest), "owned");
   EXPECT_EQ(path(1, 15, Interpolation::kBicubic), "joined");
   EXPECT_EQ(path(1, 17, Interpolation::kBicubic), "slab");
   EXPECT_EQ(path(3, 9, Interpolation::kBicubic), "joined");
@@ -617,12 +617,12 @@ TEST_F(GridSamplerPaths, EveryMachineHasItsChoices) {
     return paths;
   };
   const std::map<std::string, std::string> want = {
-      {"granite_rapids", "owned padded packed slab direct scatter"},
-      {"emerald_rapids", "slab padded slab slab direct scatter"},
-      {"zen3", "padded padded slab slab slab scatter"},
-      {"zen4", "padded padded packed slab direct scatter"},
-      {"neon", "owned padded packed slab direct scatter"},
-      {"small", "owned owned slab slab slab scatter"},
+      {"granite_rapids", "owned padded packed slab direct owned"},
+      {"emerald_rapids", "slab padded slab slab direct owned"},
+      {"zen3", "padded padded slab slab slab owned"},
+      {"zen4", "padded padded packed slab direct owned"},
+      {"neon", "owned padded packed slab direct owned"},
+      {"small", "owned owned slab slab slab owned"},
       {"large", "slab owned slab slab direct slab"},
   };
   for (const auto& named : kNamedMachines) {
@@ -652,7 +652,7 @@ TEST_F(GridSamplerPaths, AreTakenWhereTheyAreAskedForAndServe) {
   EXPECT_EQ(serving(BackwardParams(ShapeOf(1, 4, 900, 1000, 9, 10), kInputGrad)), "packed slab");
   GridSampler2DShape nearest = ShapeOf(1, 40, 90, 100, 9, 10);
   nearest.interpolation = Interpolation::kNearest;
-  EXPECT_EQ(serving(BackwardParams(nearest, kBoth)), "scatter slab");
+  EXPECT_EQ(serving(BackwardParams(nearest, kBoth)), "owned slab");
   auto spread = BackwardParams(one, kBoth);
   spread.input_stride[3] = spread.input_grad_stride[3] = 2;
   EXPECT_EQ(serving(spread), "padded packed slab");

@@ -1,5 +1,5 @@
 // Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
-// Longer than other files: seven paths, whose conditions are read side by side.
+// Longer than other files: six paths, whose conditions are read side by side.
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 
 #include <algorithm>
@@ -343,8 +343,30 @@ OwnedStrips CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
   return g;
 }
 
+// Beyond, pixels in pixel-major order are added to faster, all channels at once.
+constexpr int64_t kMaxNearestChannels = 4;
+
+std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
+  const auto& s = p.shape;
+  const int threads = runtime::NumThreads();
+  if (!p.want_input_grad || base::DTypeSize(s.dtype) < 4 || !HasDenseRows(s, p.input_grad_stride)) {
+    return std::nullopt;
+  }
+  // Images that the threads cannot share evenly are cut.
+  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
+  const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
+  const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
+  if (!choice.ByName() && (s.c > kMaxNearestChannels || strips.strips > kMostStrips))
+    return std::nullopt;
+  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips.strips;
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
+  return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
+               .way = OwnedGeometry{{}, strips, grain}}};
+}
+
 std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
+  if (s.interpolation == ops::Interpolation::kNearest) return PlanOwnedNearest(p, choice);
   const int threads = runtime::NumThreads();
   if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
       (p.want_grid_grad && !GathersGridGrad(p))) {
@@ -354,29 +376,7 @@ std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   if (!choice.ByName() && !whole && threads > kMostStrips * s.n) return std::nullopt;
   const OwnedStrips strips = CutRows(s, whole ? 1 : (threads + s.n - 1) / s.n);
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
-               .way = OwnedGeometry{GatheredGridGrad2D(p, choice), strips}}};
-}
-
-// Beyond, pixels in pixel-major order are added to faster, all channels at once.
-constexpr int64_t kMaxScatterChannels = 4;
-
-std::optional<Plan> PlanScatter(const Params& p, const Choice& choice) {
-  const auto& s = p.shape;
-  const int threads = runtime::NumThreads();
-  if (s.interpolation != ops::Interpolation::kNearest || !p.want_input_grad ||
-      base::DTypeSize(s.dtype) < 4 || !HasDenseRows(s, p.input_grad_stride)) {
-    return std::nullopt;
-  }
-  // Images that the threads cannot share evenly are cut.
-  const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
-  const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
-  const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
-  if (!choice.ByName() && (s.c > kMaxScatterChannels || strips.strips > kMostStrips))
-    return std::nullopt;
-  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips.strips;
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
-  return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
-               .way = ScatterGeometry{strips, grain}}};
+               .way = OwnedGeometry{GatheredGridGrad2D(p, choice), strips, 1}}};
 }
 
 std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
@@ -449,7 +449,6 @@ std::optional<Plan> PlanSlab(const Params& p, const Choice& choice) {
 constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
     {"direct", PlanDirect},
     {"joined", PlanJoined},
-    {"scatter", PlanScatter},
     {"padded", PlanPadded},
     {"owned", PlanOwned},
     {"packed", PlanPacked},

@@ -112,11 +112,12 @@ struct OwnedStrips {
 
 inline constexpr int64_t kCodeBlock = 64;
 
-// Float, bilinear, one or two channels, fewer images than threads or few points of large images:
-// inputGrad by owners, and gridGrad as on the path "direct".
+// inputGrad of few channels by owners of an image, or of a strip of its rows: bilinear of float,
+// with gridGrad as on the path "direct"; or in nearest mode, of float or double.
 struct OwnedGeometry {
-  PointGathers grid_grad;
+  PointGathers grid_grad;  // bilinear
   OwnedStrips strips;
+  int64_t grain;  // strips that are worth a thread
 };
 
 // Bilinear, sums in float, three or four channels. All rows of an image fit the L2 cache as cells
@@ -128,13 +129,6 @@ struct PackedGeometry {
   int64_t image;  // elements of a slot
 };
 
-// Nearest mode, float or double, few channels: points are added straight to the planes of an image,
-// or of a strip of its rows, by one owner.
-struct ScatterGeometry {
-  OwnedStrips strips;
-  int64_t grain;  // strips that are worth a thread
-};
-
 // Many images of few points: gridGrad as on "direct", and inputGrad by owners of several images,
 // whose points share vectors. No workspace: sums of 16-bit types are on the stack.
 struct JoinedGeometry {
@@ -143,11 +137,9 @@ struct JoinedGeometry {
 };
 
 // The paths, in the order in which they are considered.
-struct GridSampler2DBackwardPlan
-    : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers, OwnedGeometry, PackedGeometry,
-                     ScatterGeometry, JoinedGeometry> {
-  static constexpr std::array kPaths = {"direct", "joined", "scatter", "padded",
-                                        "owned",  "packed", "slab"};
+struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers,
+                                                  OwnedGeometry, PackedGeometry, JoinedGeometry> {
+  static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
   // Of slabs: `evict`, `in_lists` and gradOutput by points. Without "joined" gathered points of an
   // image have vectors of their own, too.
   static constexpr std::array kVariants = {"evict", "in_lists", "gathered"};

@@ -556,26 +556,25 @@ void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, 
 
 void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
   auto* const codes = static_cast<uint8_t*>(workspace);
-  if (p.want_grid_grad) RunPath(p, g.grid_grad, workspace);
-  CodeImages<float, false>(p, g.strips, codes);
-  runtime::ParallelFor(p.shape.n * g.strips.strips, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      RunStrip<float, Interpolation::kBilinear>(p, g.strips, i, codes);
-  });
-}
-
-void RunPath(const ImageParams& p, const ScatterGeometry& g, void* workspace) {
-  auto* const codes = static_cast<uint8_t*>(workspace);
   const int64_t strips = g.strips.strips;
+  const auto for_strips = [&](const auto& run) {
+    runtime::ParallelFor(p.shape.n * strips, g.grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) run(i);
+    });
+  };
+  if (p.shape.interpolation == Interpolation::kBilinear) {
+    if (p.want_grid_grad) RunPath(p, g.grid_grad, workspace);
+    CodeImages<float, false>(p, g.strips, codes);
+    return for_strips(
+        [&](int64_t i) { RunStrip<float, Interpolation::kBilinear>(p, g.strips, i, codes); });
+  }
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
       CodeImages<T, true>(p, g.strips, codes);
-      runtime::ParallelFor(p.shape.n * strips, g.grain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          if (p.want_grid_grad) ClearGridGrad<T>(p, i / strips, i % strips, strips);
-          RunStrip<T, Interpolation::kNearest>(p, g.strips, i, codes);
-        }
+      for_strips([&](int64_t i) {
+        if (p.want_grid_grad) ClearGridGrad<T>(p, i / strips, i % strips, strips);
+        RunStrip<T, Interpolation::kNearest>(p, g.strips, i, codes);
       });
     }
   });

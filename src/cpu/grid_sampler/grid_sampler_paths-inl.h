@@ -30,8 +30,6 @@ void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& cells,
              void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const ScatterGeometry& strips,
-             void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const JoinedGeometry& images,
              void* workspace);
 
