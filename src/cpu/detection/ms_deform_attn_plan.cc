@@ -127,8 +127,11 @@ std::optional<MsDeformAttnBackwardPlan> PlanMsDeformAttnBackward(
   if (!Cut(p, &g, &booking)) return std::nullopt;
   CutHeads(p, &g);
   const bool sixteen_bits = p.dtype == base::DType::kFloat16 || p.dtype == base::DType::kBFloat16;
-  if (path == "direct" && sixteen_bits) return std::nullopt;  // sums have 32
-  g.slab = path.empty() ? sixteen_bits || PrefersSlab(p, g) : path == "slab";
+  const base::PathChoice choice(path);
+  const bool may_direct = choice.Allows("direct") && !sixteen_bits;  // sums have 32
+  const bool may_slab = choice.Allows("slab");
+  if (!may_direct && !may_slab) return std::nullopt;
+  g.slab = !may_direct || (may_slab && PrefersSlab(p, g));
   plan.path = g.slab ? "slab" : "direct";
   if (p.want_value_grad) {
     int64_t elements = g.part_channels;
