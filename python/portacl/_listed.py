@@ -225,7 +225,7 @@ def named(
         for p in operator.inputs
     )
     function.__doc__ = (
-        f"Run the operator ``{operator.name}``, of which docs/ops tells.\n\n    Args:\n{arrays}\n"
+        f"Run the operator ``{operator.name}``. See docs/ops.\n\n    Args:\n{arrays}\n"
     )
     return function
 

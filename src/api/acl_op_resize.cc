@@ -122,7 +122,7 @@ class Attributes {
     return refusals_.Refuse(Rule::kAttribute, "attribute {} is missing; it must be a {}", name,
                             kTypeName<std::vector<int64_t>>);
   }
-  // The position of a word, of which the first is that of an attribute which is not set.
+  // Index of the attribute's value in `words`; an unset attribute means words[0].
   Status GetWord(const char* name, std::span<const std::string_view> words, size_t* at) const {
     std::string word(words[0]);
     PORTACL_RETURN_IF_ERROR(Get(name, &word));

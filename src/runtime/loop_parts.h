@@ -1,4 +1,4 @@
-// How a loop is cut: into parts, one for each thread to begin in, of which ranges are taken.
+// Splits a loop into one part per thread; threads take ranges from parts.
 #ifndef PORTACL_RUNTIME_LOOP_PARTS_H_
 #define PORTACL_RUNTIME_LOOP_PARTS_H_
 
