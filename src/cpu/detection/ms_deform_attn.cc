@@ -47,7 +47,10 @@ class MsDeformAttn {
       const int64_t first = i * g_.tile_rows;
       const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
       LocateRows(p_, levels_, of, tile);
-      for (int64_t r = 0; r < of.count; ++r) SumRow(tile, r * g_.row_points, first + r);
+      for (int64_t r = 0; r < of.count; ++r) {
+        if (g_.fetch && r + 1 < of.count) Fetch(tile, (r + 1) * g_.row_points, first + r + 1);
+        SumRow(tile, r * g_.row_points, first + r);
+      }
     });
   }
 
@@ -56,10 +59,18 @@ class MsDeformAttn {
   using D = hn::ScalableTag<F>;
   using V = hn::Vec<D>;
 
+  const T* ValuesOf(int64_t row) const {
+    return HeadAt<const T>(p_.value, p_.value_stride, row / p_.heads / p_.queries, 0,
+                           row % p_.heads);
+  }
+
+  void Fetch(const PointTile<F>& tile, int64_t first, int64_t row) const {
+    FetchRow<0>(tile, first, g_.row_points, ValuesOf(row), p_.value_stride[1], p_.channels);
+  }
+
   void SumRow(const PointTile<F>& tile, int64_t first, int64_t row) const {
     const int64_t lanes = Length(D());
-    const T* const values =
-        HeadAt<const T>(p_.value, p_.value_stride, row / p_.heads / p_.queries, 0, row % p_.heads);
+    const T* const values = ValuesOf(row);
     T* const output = RowAt<T>(p_, p_.output, p_.output_stride, row);
     int64_t c = 0;
     for (; c + 4 * lanes <= p_.channels; c += 4 * lanes) {

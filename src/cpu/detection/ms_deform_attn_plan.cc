@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "cpu/machine/grain.h"
+#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -74,6 +75,8 @@ bool Cut(const ops::MsDeformAttnShape& s, Geometry* g, Booking* booking) {
       DivideUp(g->tile_rows * g->row_points, Geometry::kLanesMost) * Geometry::kLanesMost;
   g->slots = ProductsOf(s) < kGrain ? 1 : runtime::NumThreads();
   const int64_t size = SizeOf(s.dtype);
+  const double image = static_cast<double>(s.keys) * static_cast<double>(s.heads * s.channels);
+  g->fetch = image * static_cast<double>(size) > static_cast<double>(L2CacheBytes());
   if (!base::CheckedMul(with_lanes, int64_t{3}, &with_lanes) ||
       !base::CheckedMul(g->tile_points, kArraysOfTile, &padded)) {
     return false;

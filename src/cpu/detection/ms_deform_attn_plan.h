@@ -29,6 +29,7 @@ struct MsDeformAttnGeometry {
   int64_t tile_rows = 0;
   int64_t tile_points = 0;  // room in a tile's arrays
   int slots = 1;            // threads that may work at a time
+  bool fetch = false;       // the keys of an image do not stay in the L2 cache
   uint64_t zeros = 0;       // where the parts of the workspace begin, in bytes
   uint64_t tiles = 0;
   uint64_t tile_bytes = 0;

@@ -14,6 +14,7 @@
 
 #include "base/dispatch.h"
 #include "cpu/detection/ms_deform_attn_plan.h"
+#include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 
@@ -247,6 +248,24 @@ T* RowAt(const ops::MsDeformAttnShape& s, Pointer* first, const std::array<int64
          int64_t row) {
   const int64_t query = row / s.heads;
   return HeadAt<T>(first, stride, query / s.queries, query % s.queries, row % s.heads);
+}
+
+// Fetches what the points of a row touch among a head's keys, `stride` elements apart: the first
+// lines of each key's channels, to read or (kWrite 1) to write them.
+template <int kWrite, class F, class T>
+HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points, const T* keys,
+                         int64_t stride, int64_t channels) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t elements = std::min(channels, 4 * kLine);
+  for (int64_t i = first; i < first + points; ++i) {
+    for (size_t tap = 0; tap < 4; ++tap) {
+      const int64_t key = tile.key[tap][i];
+      if (key < 0) continue;
+      for (int64_t at = 0; at < elements; at += kLine) {
+        FetchElement<3, kWrite>(keys, key * stride + at);
+      }
+    }
+  }
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
