@@ -7,9 +7,12 @@
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
+#include "ops/profile_rules.h"
 #include "ops/refusal.h"
 #include "ops/resize.h"
+#include "ops/settings.h"
 #include "ops/shared_checks.h"
+#include "ops/upsample_limits.h"
 #include "ops/upsample_rules.h"
 #include "runtime/fp_env.h"
 
@@ -22,22 +25,85 @@ using base::TensorDesc;
 using upsample::PageRules;
 using upsample::Sides;
 
-// The checks of one call, a function for each group of rows of the page's table, in its order.
-class Checker {
+// What the checks of all resizing share.
+class ResizeChecks {
+ protected:
+  explicit ResizeChecks(const Call& call)
+      : call_(call), scales_(call.scales()), shared_(call), refusals_(call.op(), call.surface()) {}
+
+  bool sized() const { return call_.surface() != Surface::kNative; }
+  const TensorDesc& from() const { return *call_.input(0); }
+  const TensorDesc& to() const { return *call_.output(0); }
+  const char* from_name() const { return call_.input_name(0); }
+  const char* to_name() const { return call_.output_name(0); }
+
+  // "L"; "H" or "W"; "D", "H" or "W": axis 0, 1, ... of an operator of one, two or three axes.
+  const char* AxisName(int axis) const {
+    constexpr const char* kNames[] = {"D", "H", "W"};
+    return call_.axes() == 1 ? "L" : kNames[3 - call_.axes() + axis];
+  }
+  std::string ScaleName(int axis) const { return call_.scale_name(static_cast<size_t>(axis)); }
+
+  // `negative`: such scales count as none.
+  Status Scales(bool negative) const {
+    for (int axis = 0; axis < call_.axes(); ++axis) {
+      const double scale = scales_[static_cast<size_t>(axis)];
+      // Not `scale >= 0 || (negative && scale < 0)`: GCC 12 takes a NaN for one below 0 there.
+      if (negative ? !std::isnan(scale) : scale >= 0) continue;
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be {}", ScaleName(axis), scale,
+                              negative ? "a number" : "0 (use the sizes) or positive");
+    }
+    return {};
+  }
+
+  // Axis `axis` of (N, C, ...) has no extent.
+  Status RefuseEmpty(Rule rule, const char* name, const TensorDesc& tensor, int axis) const {
+    return refusals_.Refuse(rule, "{} has shape {}, but {} must be at least 1", name,
+                            tensor.shape.ToString(),
+                            axis == 0   ? "N"
+                            : axis == 1 ? "C"
+                                        : AxisName(axis - 2));
+  }
+
+  // (N, C) of a tensor of extents `shape` is the same as of `other`, which decides.
+  Status SameBatch(const char* name, const Dims& shape, const Dims& said, const char* other_name,
+                   const Dims& other, const Dims& other_said) const {
+    for (int axis = 0; axis < 2; ++axis) {
+      if (shape[axis] == other[axis]) continue;
+      return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but {} {} asks for {} = {}", name,
+                              said.ToString(), other_name, other_said.ToString(),
+                              axis == 0 ? "N" : "C", other[axis]);
+    }
+    return {};
+  }
+
+  Status WarnBeyondPage(const upsample::PageLimits& limits, const Dims& in, const Dims& out,
+                        bool backward) const {
+    std::string beyond = upsample::BeyondPage(limits, in, out, backward, from().dtype);
+    return beyond.empty() ? Status() : refusals_.Warn(Rule::kInput, std::move(beyond));
+  }
+
+  const Call& call_;
+  const std::array<double, 3> scales_;
+  const SharedChecks shared_;
+  const Refusals refusals_;
+};
+
+// The checks of nearest, linear and cubic, a function for each group of rows of the page's table,
+// in its order.
+class Checker : ResizeChecks {
  public:
   explicit Checker(const Call& call)
-      : call_(call),
+      : ResizeChecks(call),
         rules_(upsample::PageRulesOf(call)),
-        scales_(call.scales()),
-        backward_(upsample::IsBackward(call)),
-        shared_(call),
-        refusals_(call.op(), call.surface()) {}
+        backward_(upsample::IsBackward(call)) {}
 
   Status Run() {
     PORTACL_RETURN_IF_ERROR(shared_.All());
     sides_ = upsample::SidesOf(call_);
     PORTACL_RETURN_IF_ERROR(DTypesOfThePage());
-    PORTACL_RETURN_IF_ERROR(Scales());
+    PORTACL_RETURN_IF_ERROR(ScaleList());
+    PORTACL_RETURN_IF_ERROR(Scales(rules_.negative_scales));
     PORTACL_RETURN_IF_ERROR(Centers());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(Agreement());
@@ -46,16 +112,6 @@ class Checker {
   }
 
  private:
-  bool sized() const { return call_.surface() != Surface::kNative; }
-  const TensorDesc& from() const { return *call_.input(0); }
-  const TensorDesc& to() const { return *call_.output(0); }
-  const char* from_name() const { return call_.input_name(0); }
-  const char* to_name() const { return call_.output_name(0); }
-  const char* AxisName(int axis) const {
-    constexpr const char* kNames[] = {"D", "H", "W"};
-    return call_.axes() == 1 ? "L" : kNames[3 - call_.axes() + axis];
-  }
-
   Status DTypesOfThePage() const {
     const base::DType dtype = from().dtype;
     if (rules_.double_channels_last && dtype == base::DType::kDouble &&
@@ -72,25 +128,13 @@ class Checker {
     return {};
   }
 
-  Status Scales() const {
+  Status ScaleList() const {
     const auto* const listed = call_.floats(0);
     const auto axes = static_cast<size_t>(call_.axes());
-    if (listed != nullptr && !listed->empty() && listed->size() != axes) {
-      return refusals_.Refuse(Rule::kAttribute, "scales has {} elements, but must have {} or none",
-                              listed->size(), axes);
-    }
-    for (int axis = 0; axis < call_.axes(); ++axis) {
-      const double scale = scales_[static_cast<size_t>(axis)];
-      // Not `scale >= 0 || (negative && scale < 0)`: GCC 12 takes a NaN for one below 0 there.
-      if (rules_.negative_scales ? !std::isnan(scale) : scale >= 0) continue;
-      return refusals_.Refuse(
-          Rule::kAttribute, "{} is {}, but must be {}", ScaleName(axis), scale,
-          rules_.negative_scales ? "a number" : "0 (use the sizes) or positive");
-    }
-    return {};
+    if (listed == nullptr || listed->empty() || listed->size() == axes) return {};
+    return refusals_.Refuse(Rule::kAttribute, "scales has {} elements, but must have {} or none",
+                            listed->size(), axes);
   }
-
-  std::string ScaleName(int axis) const { return call_.scale_name(static_cast<size_t>(axis)); }
 
   Status Centers() const {
     if (!upsample::AlignCorners(call_) || !upsample::HalfPixelCenters(call_)) return {};
@@ -104,12 +148,8 @@ class Checker {
       const Dims& shape = backward_ == read ? sides_.out : sides_.in;
       for (int axis = 0; axis < call_.axes() + 2; ++axis) {
         if (shape[axis] >= (axis < 2 && rules_.empty ? 0 : 1)) continue;
-        return refusals_.Refuse(read ? Rule::kInput : Rule::kOutput,
-                                "{} has shape {}, but {} must be at least 1",
-                                read ? from_name() : to_name(), tensor->shape.ToString(),
-                                axis == 0   ? "N"
-                                : axis == 1 ? "C"
-                                            : AxisName(axis - 2));
+        return RefuseEmpty(read ? Rule::kInput : Rule::kOutput, read ? from_name() : to_name(),
+                           *tensor, axis);
       }
     }
     return {};
@@ -128,12 +168,8 @@ class Checker {
     }
     const Dims& read = backward_ ? sides_.out : sides_.in;
     const Dims& written = backward_ ? sides_.in : sides_.out;
-    for (int axis = 0; axis < 2; ++axis) {
-      if (written[axis] == read[axis]) continue;
-      return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but {} {} asks for {} = {}",
-                              to_name(), to().shape.ToString(), from_name(),
-                              from().shape.ToString(), axis == 0 ? "N" : "C", read[axis]);
-    }
+    PORTACL_RETURN_IF_ERROR(
+        SameBatch(to_name(), written, to().shape, from_name(), read, from().shape));
     if (const TensorDesc* const image = call_.input(1); image != nullptr) {
       PORTACL_RETURN_IF_ERROR(LikeImage(*image));
     }
@@ -265,18 +301,200 @@ class Checker {
                       AxisName(axis), sides_.in[axis + 2], wanted, sides_.out[axis + 2])));
       break;
     }
-    std::string beyond =
-        upsample::BeyondPage(rules_.limits, sides_.in, sides_.out, backward_, from().dtype);
-    return beyond.empty() ? Status() : refusals_.Warn(Rule::kInput, std::move(beyond));
+    return WarnBeyondPage(rules_.limits, sides_.in, sides_.out, backward_);
   }
 
-  const Call& call_;
   const PageRules rules_;
-  const std::array<double, 3> scales_;
   const bool backward_;
-  const SharedChecks shared_;
-  const Refusals refusals_;
   Sides sides_;
+};
+
+// ---- nearest-exact ------------------------------------------------------------------------------
+
+constexpr int64_t kLimit = 50;  // the documents' largest ratio of extents
+
+// What the newest pages have otherwise.
+struct NewestRules {
+  bool negative_scales = false;  // count as none
+  bool growth = false;           // the limit is that of output / input, on every axis
+  bool exact_sizes = false;      // outputSize and inputSize are the extents, whatever the scales
+  bool full = false;             // no tensor may be empty
+  upsample::PageLimits limits = {};
+};
+
+NewestRules NewestRulesOf(const Call& call) {
+  struct Row {
+    const Signature* function;
+    NewestRules rules;
+  };
+  static constexpr Row kRows[] = {
+      {&signatures::aclnnUpsampleNearestExact1dBackward, {.growth = true}},
+      {&signatures::aclnnUpsampleNearestExact3dBackward,
+       {.negative_scales = true,
+        .growth = true,
+        .exact_sizes = true,
+        .full = true,
+        .limits = upsample::kOfVolumes}},
+      {&signatures::aclnnUpsampleNearestExact1d, {.negative_scales = true, .full = true}},
+      {&signatures::aclnnUpsampleNearestExact3d,
+       {.negative_scales = true, .full = true, .limits = {.longest = upsample::k31Bits}}},
+      {&signatures::UpsampleNearestExact3dGrad, {.exact_sizes = true, .full = true}},
+  };
+  if (!FollowsNewestPages()) return {};
+  for (const Row& row : kRows) {
+    if (row.function != &call.signature()) continue;
+    if (CurrentProfile() != Profile::kOpen) return row.rules;
+    return {.negative_scales = row.rules.negative_scales};
+  }
+  return {};
+}
+
+struct Side {
+  const char* name;
+  const TensorDesc* desc;
+  Rule rule;  // broken where it does not fit
+};
+
+// A function for each group of rows of the documents' tables, in their order.
+class NearestExactChecker : ResizeChecks {
+ public:
+  explicit NearestExactChecker(const Call& call)
+      : ResizeChecks(call),
+        axes_(call.axes()),
+        newest_(NewestRulesOf(call)),
+        backward_(call.signature().op == Op::kUpsampleNearestExactBackward) {
+    const Side read{from_name(), call.input(0), Rule::kInput};
+    const Side written{to_name(), call.output(0), Rule::kOutput};
+    large_ = backward_ ? read : written;
+    small_ = backward_ ? written : read;
+  }
+
+  Status Forward() const {
+    PORTACL_RETURN_IF_ERROR(shared_.All());
+    PORTACL_RETURN_IF_ERROR(Scales(newest_.negative_scales));
+    PORTACL_RETURN_IF_ERROR(Full());
+    return ForwardShapes();
+  }
+
+  // The function of the native API has the gradient's rules, with its output for gradOutput and its
+  // input for gradInput.
+  Status Backward() {
+    PORTACL_RETURN_IF_ERROR(shared_.Tensors());
+    PORTACL_RETURN_IF_ERROR(Extents());
+    PORTACL_RETURN_IF_ERROR(shared_.Formats());
+    grad_output_ = ChannelsFirst(*large_.desc).shape;
+    grad_input_ = ChannelsFirst(*small_.desc).shape;
+    PORTACL_RETURN_IF_ERROR(shared_.Lists());
+    PORTACL_RETURN_IF_ERROR(Scales(newest_.negative_scales));
+    PORTACL_RETURN_IF_ERROR(Full());
+    PORTACL_RETURN_IF_ERROR(Agreement());
+    PORTACL_RETURN_IF_ERROR(Limits());
+    return Warnings();
+  }
+
+ private:
+  int rank() const { return axes_ + 2; }
+
+  // Formats are looked at later: one that is not taken moves no axes.
+  Status Extents() const {
+    for (const Side& side : {large_, small_}) {
+      const bool taken = FormatsOf(call_.signature()).Has(static_cast<int32_t>(side.desc->format));
+      const Dims shape = taken ? ChannelsFirst(*side.desc).shape : side.desc->shape;
+      for (int axis = 2; axis < rank(); ++axis) {
+        if (shape[axis] >= 1) continue;
+        return RefuseEmpty(side.rule, side.name, *side.desc, axis);
+      }
+    }
+    return {};
+  }
+
+  Status Agreement() const {
+    PORTACL_RETURN_IF_ERROR(
+        SameBatch(small_.name, grad_input_, grad_input_, large_.name, grad_output_, grad_output_));
+    if (!sized()) return {};
+    for (int axis = 0; axis < axes_; ++axis) {
+      const auto at = static_cast<size_t>(axis);
+      if (scales_[at] > 0 && !newest_.exact_sizes) continue;
+      const int64_t size = (*call_.ints(0))[at];
+      if (size == grad_output_[axis + 2]) continue;
+      return refusals_.Refuse(Rule::kAttribute,
+                              "{}[{}] is {}, but {} has shape {} and {} is {}: it must be {}",
+                              call_.ints_name(0), axis, size, large_.name, grad_output_.ToString(),
+                              call_.scale_name(at), scales_[at], grad_output_[axis + 2]);
+    }
+    return {};
+  }
+
+  Status Full() const {
+    if (!newest_.full || from().NumElements() != 0) return {};
+    return refusals_.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", from_name(),
+                            from().shape.ToString());
+  }
+
+  // out is (N, C) of self and outputSize, whatever the format says of the order of axes.
+  Status ForwardShapes() const {
+    const std::vector<int64_t>& size = *call_.ints(0);
+    const Dims in = ChannelsFirst(from()).shape;
+    Dims wanted = in;
+    for (int axis = 0; axis < axes_; ++axis) {
+      if (in[axis + 2] < 1) return RefuseEmpty(Rule::kInput, from_name(), from(), axis + 2);
+      wanted[axis + 2] = size[static_cast<size_t>(axis)];
+    }
+    if (ChannelsFirst(to()).shape == wanted) {
+      return WarnBeyondPage(newest_.limits, in, wanted, backward_);
+    }
+    return refusals_.Refuse(
+        Rule::kOutput, "{} has shape {}, but {} {} and {} {} ask for N, C and extents {}",
+        to_name(), to().shape.ToString(), from_name(), from().shape.ToString(), call_.ints_name(0),
+        Dims(size.data(), axes_).ToString(), wanted.ToString());
+  }
+
+  // 1D: gradInput at most 50 times gradOutput; 2D: the other way round, per axis; 3D: none.
+  Status Limits() const {
+    const bool shrinks = axes_ == 1 && !newest_.growth;
+    if (call_.surface() != Surface::kAclnn || (axes_ == 3 && !newest_.growth)) return {};
+    for (int axis = 2; axis < rank() && CurrentProfile() != Profile::kOpen; ++axis) {
+      const int64_t in = grad_input_[axis];
+      const int64_t out = grad_output_[axis];
+      const int64_t larger = shrinks ? in : out;
+      const int64_t smaller = shrinks ? out : in;
+      // larger <= 50 * smaller, without overflow.
+      if (larger / kLimit < smaller || (larger / kLimit == smaller && larger % kLimit == 0)) {
+        continue;
+      }
+      return refusals_.Refuse(
+          Rule::kOther,
+          "{} of {} is {} and of {} {}: {} / {} must be at most {} (profile open has no limit)",
+          AxisName(axis - 2), large_.name, out, small_.name, in, larger, smaller, kLimit);
+    }
+    if (axes_ == 1 && large_.desc->NumElements() == 0) {
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but must not be empty", large_.name,
+                              grad_output_.ToString());
+    }
+    return {};
+  }
+
+  Status Warnings() const {
+    if (!sized()) return {};
+    PORTACL_RETURN_IF_ERROR(WarnBeyondPage(newest_.limits, grad_input_, grad_output_, backward_));
+    const Dims size(call_.ints(1)->data(), rank());
+    if (size == grad_input_) return {};
+    if (newest_.exact_sizes) {
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, but {} has shape {}: they must be equal",
+                              call_.ints_name(1), size.ToString(), small_.name,
+                              grad_input_.ToString());
+    }
+    return refusals_.Warn(
+        Rule::kAttribute,
+        fmt::format("{} is {}, but {} has shape {}, which counts", call_.ints_name(1),
+                    size.ToString(), small_.name, grad_input_.ToString()));
+  }
+
+  const int axes_;
+  const NewestRules newest_;
+  const bool backward_;
+  Side large_{}, small_{};
+  Dims grad_output_, grad_input_;  // N, C, ... whatever the format says of the order of axes
 };
 
 }  // namespace
@@ -285,6 +503,17 @@ Status CheckUpsample(const Call& call) {
   const runtime::FpEnvironment environment;  // of a subnormal scale or NaN the caller's differs
   if (resize::Is(call)) return resize::Check(call);
   return Checker(call).Run();
+}
+
+Status CheckUpsampleNearestExactBackward(const Call& call) {
+  const runtime::FpEnvironment environment;
+  return NearestExactChecker(call).Backward();
+}
+
+Status CheckUpsampleNearestExact(const Call& call) {
+  const runtime::FpEnvironment environment;
+  NearestExactChecker checker(call);
+  return call.surface() == Surface::kNative ? checker.Backward() : checker.Forward();
 }
 
 }  // namespace portacl::ops
