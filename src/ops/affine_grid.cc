@@ -8,6 +8,7 @@
 #include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"
+#include "ops/table_limit.h"
 
 namespace portacl::ops {
 namespace {
@@ -48,7 +49,10 @@ class AffineGridPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0) return {};
-    for (size_t k = 0; k < 3; ++k) MakePlaces(k);
+    for (size_t k = 0; k < 3; ++k) {
+      PORTACL_RETURN_IF_ERROR(CheckTable(*this, static_cast<double>(params_.extents[k])));
+      MakePlaces(k);
+    }
     PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<AffineGridParams>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();

@@ -9,6 +9,7 @@
 #include "ops/channels_first.h"
 #include "ops/kernels.h"
 #include "ops/select_kernel.h"
+#include "ops/table_limit.h"
 #include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 
@@ -67,8 +68,11 @@ class NearestPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    tables_.emplace(ShapeOf(wanted_.backward ? 1 : 0), ShapeOf(wanted_.backward ? 0 : 1),
-                    wanted_.scales, wanted_.rule);
+    const base::Dims small = ShapeOf(wanted_.backward ? 1 : 0);
+    for (int axis = 2; axis < small.rank(); ++axis) {
+      PORTACL_RETURN_IF_ERROR(CheckTable(*this, static_cast<double>(small[axis])));
+    }
+    tables_.emplace(small, ShapeOf(wanted_.backward ? 0 : 1), wanted_.scales, wanted_.rule);
     params_.d = tables_->d();
     params_.h = tables_->h();
     params_.w = tables_->w();

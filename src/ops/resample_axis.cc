@@ -17,6 +17,13 @@ constexpr int64_t kFloatIndices = int64_t{1} << 24;
 bool IsAntialiased(ResampleMode mode) {
   return mode == ResampleMode::kAntialiasedLinear || mode == ResampleMode::kAntialiasedCubic;
 }
+bool IsCubic(ResampleMode mode) {
+  return mode == ResampleMode::kCubic || mode == ResampleMode::kAntialiasedCubic;
+}
+// Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN.
+bool IsIdentity(const ResampleRule& rule) {
+  return rule.in == rule.out && rule.mode != ResampleMode::kCubic;
+}
 bool IsHuge(const ResampleRule& rule) { return std::max(rule.in, rule.out) > kFloatIndices; }
 
 template <class T>
@@ -96,8 +103,7 @@ Window<T> WindowOf(const ResampleRule& rule, T ratio, T support, int64_t o) {
 // Calls tap(source, weight) for the taps of every output, and end() behind each output.
 template <class T, class Tap, class End>
 void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
-  const bool cubic =
-      rule.mode == ResampleMode::kCubic || rule.mode == ResampleMode::kAntialiasedCubic;
+  const bool cubic = IsCubic(rule.mode);
   const T ratio = RatioIn<T>(rule);
   const int64_t last = rule.in - 1;
   if (IsAntialiased(rule.mode)) {
@@ -167,6 +173,16 @@ double ResampleRule::Ratio() const {
                                     : static_cast<double>(RatioIn<float>(*this));
 }
 
+double ResampleRule::MostTaps() const {
+  if (IsIdentity(*this)) return 0;
+  double taps = IsCubic(mode) ? 4 : 2;  // of an output
+  if (IsAntialiased(mode)) {
+    const double support = std::max(Ratio(), 1.0) * taps / 2;
+    taps = std::min(std::ceil(support) * 2 + 1, static_cast<double>(in));
+  }
+  return taps * static_cast<double>(out);
+}
+
 template <class F>
 void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>* weight) {
   const size_t per_output = rule.mode == ResampleMode::kLinear ? 2 : 4;
@@ -198,8 +214,7 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>
 ResampleTable::ResampleTable(const ResampleRule& rule, bool backward) {
   axis_.from = backward ? rule.out : rule.in;
   axis_.to = backward ? rule.in : rule.out;
-  // Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN.
-  if (rule.in == rule.out && rule.mode != ResampleMode::kCubic) return;
+  if (IsIdentity(rule)) return;
   if (rule.in_double) {
     Make(rule, backward, &double_weight_);
   } else {

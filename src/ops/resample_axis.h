@@ -25,6 +25,9 @@ struct ResampleRule {
   // Inputs per output, in the type of the table. Infinite where a scale is so small that 1 / scale
   // is: antialiased modes must refuse that.
   double Ratio() const;
+
+  // The taps of all outputs at most; 0 of an identity, which has no table.
+  double MostTaps() const;
 };
 
 // Owns the arrays that a ResampleAxis points to.

@@ -11,9 +11,10 @@
 namespace portacl::ops {
 
 // The sums of one axis: destination o is the sum of weight[k] * element source[k], start[o] <= k <
-// start[o + 1]. The sources of a destination never decrease; a source may stand there twice, a
-// weight may be zero (of either sign), and a destination may have no tap at all: then it is +0.
-// Weights are finite.
+// start[o + 1]. The sources of a destination never decrease, and what lies between them are sources
+// of it too; the first and the last ones of destinations do not decrease either. A source may stand
+// there twice, a weight may be zero (of either sign), and a destination may have no tap at all:
+// then it is +0. Weights are finite.
 struct ResampleAxis {
   int64_t from = 1;      // sources: the extent of what is read
   int64_t to = 1;        // destinations: the extent of what is written

@@ -11,6 +11,7 @@
 #include "ops/resample_axis.h"
 #include "ops/resize.h"
 #include "ops/select_kernel.h"
+#include "ops/table_limit.h"
 #include "ops/upsample_rules.h"
 
 namespace portacl::ops {
@@ -52,6 +53,7 @@ class ResamplePlan final : public Plan {
     // After the checks on memory: extents that no memory holds must not cost tables of their size.
     ResampleAxis* const axes[] = {&params_.d, &params_.h, &params_.w};
     for (size_t axis = 0; axis < 3; ++axis) {
+      PORTACL_RETURN_IF_ERROR(CheckTable(*this, rules_[axis].MostTaps()));
       tables_[axis].emplace(rules_[axis], params_.backward);
       *axes[axis] = tables_[axis]->axis();
     }

@@ -414,6 +414,40 @@ TEST_F(NativePlan, TakesAWorkspaceOrFindsOneItself) {
                PORTACL_ERROR_INVALID, {"workspaceSize"});
 }
 
+// A view that repeats one element may have any extent. Its plan looks at the other tensor.
+TEST_F(NativePlan, OfOneElementRepeatedIsMade) {
+  std::vector<float> one(1), memory(64);
+  for (const std::string& impl : AvailableImpls()) {
+    ASSERT_EQ(portaclSetImpl(impl.c_str()), PORTACL_OK);
+    for (const int64_t extent : {int64_t{1} << 40, (int64_t{1} << 62) + 1}) {
+      const portacl::Tensor endless(one.data(), portacl::DataType::kFloat32, {1, 1, extent},
+                                    {0, 0, 0});
+      for (int64_t columns = 1; columns <= 8; ++columns) {
+        const portacl::Tensor few(memory.data(), portacl::DataType::kFloat32, {1, 1, columns});
+        portacl::Plan plan;
+        EXPECT_TRUE(Succeeds(plan.upsample_nearest_exact_backward(endless, few, nullptr))) << impl;
+        EXPECT_TRUE(Succeeds(plan.upsample_nearest_backward(endless, few, nullptr))) << impl;
+        EXPECT_TRUE(Succeeds(plan.upsample_linear(endless, few))) << impl;
+        EXPECT_TRUE(Succeeds(plan.upsample_cubic(endless, few))) << impl;
+      }
+    }
+  }
+}
+
+TEST_F(NativePlan, WithTablesOfAllElementsRepeatedIsRefused) {
+  std::vector<float> one(1), memory(64);
+  const portacl::Tensor endless(one.data(), portacl::DataType::kFloat32, {1, 1, int64_t{1} << 40},
+                                {0, 0, 0});
+  const portacl::Tensor few(memory.data(), portacl::DataType::kFloat32, {1, 1, 5});
+  portacl::Plan plan;
+  const std::vector<std::string> words = {"out of memory", "table"};
+  ExpectStatus(plan.upsample_nearest_exact(endless, few, nullptr), PORTACL_ERROR_RUNTIME, words);
+  ExpectStatus(plan.upsample_nearest(endless, few, nullptr), PORTACL_ERROR_RUNTIME, words);
+  ExpectStatus(plan.upsample_linear_backward(endless, few), PORTACL_ERROR_RUNTIME, words);
+  ExpectStatus(plan.upsample_cubic_backward(endless, few), PORTACL_ERROR_RUNTIME, words);
+  ExpectStatus(plan.upsample_linear(endless, few, false, true), PORTACL_ERROR_RUNTIME, words);
+}
+
 TEST_F(NativePlan, IsMovableReusableAndRefusesToRunWhenEmpty) {
   portacl::Plan plan;
   ExpectStatus(plan.run(), PORTACL_ERROR_NULL, {"plan"});

@@ -37,21 +37,22 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   plan.sources = w.out * channels;
   plan.lanes = lanes;
   const auto blocks = static_cast<size_t>(DivideUp(plan.columns, lanes));
-  // Calls use(lane, phase, source) for the sources of a block.
-  const auto for_sources = [&](size_t b, const auto& use) {
+  if (most > kMaxVectors) return false;  // of so many sources nothing may be listed
+  // Calls use(lane, first, count) for the columns of a block: their sources, `channels` apart.
+  const auto for_columns = [&](size_t b, const auto& use) {
     const int64_t first = plan.BlockColumn(static_cast<int64_t>(b));
     for (int64_t j = first; j < std::min(first + lanes, plan.columns); ++j) {
       const int64_t begin = w.begin[j / channels], end = w.begin[j / channels + 1];
-      for (int64_t i = begin; i < end; ++i) use(j - first, i - begin, i * channels + j % channels);
+      if (begin < end) use(j - first, begin * channels + j % channels, end - begin);
     }
   };
   int64_t span = 1;
   plan.window.resize(blocks);
   for (size_t b = 0; b < blocks; ++b) {
     int64_t first = plan.sources, end = 0;
-    for_sources(b, [&](int64_t, int64_t, int64_t source) {
+    for_columns(b, [&](int64_t, int64_t source, int64_t count) {
       first = std::min(first, source);
-      end = std::max(end, source + 1);
+      end = std::max(end, source + (count - 1) * channels + 1);
     });
     // Windows ascend, those without a source too.
     if (end == 0) first = w.begin[plan.BlockColumn(static_cast<int64_t>(b)) / channels] * channels;
@@ -69,9 +70,12 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
     // Where rows allow, a window near the end of a row is moved back so that it stays inside.
     int64_t& window = plan.window[b];
     if (!plan.partial) window = std::min(window, plan.sources - vectors * lanes);
-    for_sources(b, [&](int64_t lane, int64_t phase, int64_t source) {
-      const int64_t at = (static_cast<int64_t>(b) * vectors + phase) * lanes + lane;
-      plan.index[static_cast<size_t>(at)] = static_cast<int8_t>(source - window);
+    for_columns(b, [&](int64_t lane, int64_t source, int64_t count) {
+      for (int64_t phase = 0; phase < count; ++phase) {
+        const int64_t at = (static_cast<int64_t>(b) * vectors + phase) * lanes + lane;
+        plan.index[static_cast<size_t>(at)] =
+            static_cast<int8_t>(source + phase * channels - window);
+      }
     });
   }
   plan.path = static_cast<Path>(static_cast<int64_t>(Path::kPermute1) + vectors - 1);
@@ -100,7 +104,8 @@ void ChoosePath(const Params& p, const NearestBackwardTarget& target,
   // A volume has far more sources than destinations: the sums are turned, not the sources.
   const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
   const bool dense = channels_last && plan.from_stride[3] == p.c && plan.to_stride[3] == p.c;
-  if (dense && p.c < target.lanes && 2 * p.d.out * p.h.out * p.w.out > p.d.in * p.h.in * p.w.in &&
+  if (dense && p.c < target.lanes &&
+      2 * Elements(p.d.out, p.h.out, p.w.out) > Elements(p.d.in, p.h.in, p.w.in) &&
       may("permute") && !asked_for("packed") && MakePermutation(p.w, p.c, target.lanes, plan)) {
     plan.flat = true;
     return;
@@ -154,7 +159,8 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
   const auto fits = [&] {
     // The last tile of a row may be nearly twice as wide as the others.
     return 2 * t.columns * t.rows <= most_sums &&
-           MaxSourceColumns(p, plan, t) * MaxSourceRows(p, t.rows) <= most_sources;
+           MaxSourceColumns(p, plan, t) <=
+               most_sources / std::max<int64_t>(MaxSourceRows(p, t.rows), 1);
   };
   for (int64_t columns = 4 * target.lanes; columns >= target.lanes; columns /= 2) {
     t.columns = std::min(columns, p.w.in);
@@ -193,17 +199,14 @@ std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
 // the other paths do for a vector of destinations costs about as much as one source here.
 bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t channels,
                 int64_t lanes) {
-  const auto elements = [](int64_t d, int64_t h, int64_t w) {
-    return static_cast<double>(d) * static_cast<double>(h) * static_cast<double>(w);
-  };
   const bool contiguous = plan.path == Path::kPixels
                               ? plan.tiling.channels == channels && plan.to_stride[3] == channels
                               : plan.from_stride[3] == 1 && plan.to_stride[3] == 1;
   return contiguous && !plan.pack_from && !plan.pack_to &&
-         2 * p.w.out <= p.w.in * (plan.path == Path::kPixels ? 2 : 1) &&
+         p.w.out <= p.w.in / (plan.path == Path::kPixels ? 1 : 2) &&
          static_cast<double>(plan.path == Path::kPixels ? 2 : lanes) *
-                 elements(p.d.out, p.h.out, p.w.out) <=
-             elements(p.d.in, p.h.in, p.w.in);
+                 Elements(p.d.out, p.h.out, p.w.out) <=
+             Elements(p.d.in, p.h.in, p.w.in);
 }
 
 // Of single sources: small planes that follow each other on both sides, some of them as a row of a
@@ -211,8 +214,9 @@ bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t 
 void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
                 int64_t element_size, NearestBackwardKernelPlan& plan) {
   constexpr int64_t kMost = 64;  // sources
+  if (2 * Elements(p.d.out, p.h.out, p.w.out) > Elements(p.d.in, p.h.in, p.w.in)) return;
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
-  if (2 * out > in || !FollowEachOther(from, p.d.out, p.grad_output_depth_stride, out) ||
+  if (!FollowEachOther(from, p.d.out, p.grad_output_depth_stride, out) ||
       !FollowEachOther(to, p.d.in, p.grad_input_depth_stride, in)) {
     return;
   }
@@ -287,8 +291,9 @@ int64_t CutTiles(const Params& p, const NearestBackwardTarget& target, const Nea
                  const NearestSide& to, int64_t element_size, NearestBackwardKernelPlan* mine) {
   const bool pixels = mine->path == Path::kPixels;
   const int64_t channels = pixels ? to.c : 1;
-  const int64_t source_row = from.w * p.h.out / p.h.in * p.d.out / p.d.in;
-  const int64_t row_bytes = (to.w + source_row) * channels * element_size;
+  const double source_row = Elements(p.d.out, p.h.out, from.w) / Elements(p.d.in, p.h.in, 1);
+  const int64_t row_bytes =
+      RowBytes(static_cast<double>(to.w) + source_row, channels * element_size);
   const int64_t step = pixels ? 1 : 4 * target.lanes;
   mine->tiling = CutNearest(to.n, to.c / channels, p.h.in, to.w, row_bytes, step);
   if (pixels) {

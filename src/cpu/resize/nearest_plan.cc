@@ -73,6 +73,8 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
 // sources. Where that serves, `from` and `to` become tensors of such rows.
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
+  const double most_in = static_cast<double>(int64_t{1} << 40);
+  if (Elements(p.d.in, p.h.in, p.w.in) > most_in) return false;
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
   if (p.w.out >= 2 * lanes || out > 64 * lanes ||
       !FollowEachOther(*from, p.d.in, p.input_depth_stride, in) ||
@@ -195,7 +197,9 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   mine->to_depth = p.output_depth_stride;
 
   const int64_t channels = pixels ? to.c : 1;  // inside a row
-  const int64_t row_bytes = (to.w + from.w * from.h / to.h) * channels * element_size;
+  const double source_row = Elements(1, from.h, from.w) / static_cast<double>(to.h);
+  const int64_t row_bytes =
+      RowBytes(static_cast<double>(to.w) + source_row, channels * element_size);
   const int64_t step =
       mine->path == Path::kPermute ? lanes * std::max<int64_t>(mine->period, 1) : 64;
   mine->tiling = CutNearest(to.n, to.c / channels, to.h, to.w, row_bytes, step);

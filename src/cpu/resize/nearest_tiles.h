@@ -60,6 +60,12 @@ inline bool FollowEachOther(const NearestSide& side, int64_t depth, int64_t by_d
          side.stride[1] == elements && (depth == 1 || by_depth * depth == elements);
 }
 
+// Elements of a plane or a volume: a side that repeats its elements may have more than 64 bits
+// hold.
+inline double Elements(int64_t d, int64_t h, int64_t w) {
+  return static_cast<double>(d) * static_cast<double>(h) * static_cast<double>(w);
+}
+
 // ---- tiles --------------------------------------------------------------------------------------
 
 // A box of destination elements that one thread computes: channels [c0, c1) of image n, rows
@@ -118,6 +124,13 @@ void ProvideTile(T* first, const NearestTile& box, const std::array<int64_t, 4>&
 // Bytes read and written by one tile: small enough to spread work over threads, large enough that
 // neither the loop around it nor its cut rows cost.
 inline constexpr int64_t kNearestTileBytes = int64_t{64} << 10;
+
+// What so many elements of a row move, of so many bytes each. As good as a row that nobody can cut
+// is one of 2^40 bytes.
+inline int64_t RowBytes(double elements, int64_t element_bytes) {
+  constexpr double kMost = static_cast<double>(int64_t{1} << 40);
+  return static_cast<int64_t>(std::min(elements * static_cast<double>(element_bytes), kMost));
+}
 
 // Cuts (n, c, h, w) so that a tile moves about kNearestTileBytes; `row_bytes` is what one
 // destination row moves. Columns are cut at multiples of `step` only.

@@ -24,6 +24,9 @@ constexpr int64_t kPixelRingBytes = 64 << 10;
 constexpr int64_t kPixelRowBytes = 24 << 10;
 // Strips of a volume's slices in flight stay in L2.
 constexpr int64_t kSliceBytes = 300 << 10;
+constexpr int64_t kMostScratch = int64_t{1} << 56;  // elements of a thread
+constexpr double kMostRowBytes =
+    static_cast<double>(int64_t{1} << 46);  // of all channels and images
 constexpr int64_t kMostSpan = int64_t{1} << 24;
 
 int64_t PowerOfTwo(int64_t least) {
@@ -437,16 +440,20 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
   if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
 }
 
+// False where that is more than memory can hold.
 template <class F>
-void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
+bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   int64_t columns = 0;
   for (const ResampleTile& tile : plan->tiles) {
     columns = std::max({columns, tile.w1 - tile.w0, tile.end - tile.from});
   }
   plan->row = RowStride<F>(columns * plan->inner + 3 * target.lanes);
-  const auto book = [plan](int64_t elements) {
+  bool fits = true;
+  const auto book = [&](int64_t elements, int64_t times = 1) {
     const int64_t at = plan->size;
-    plan->size += RowStride<F>(elements);
+    int64_t all = 0;
+    fits = fits && !__builtin_mul_overflow(elements, times, &all) && all < kMostScratch;
+    if (fits) plan->size += RowStride<F>(all);
     return at;
   };
   ChooseShortRows(target, plan);
@@ -458,7 +465,7 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const bool straight = plan->w.identity && !plan->pack_input;
   if (!straight) {
     const int64_t rows = plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch;
-    plan->converted = book(rows * plan->row);
+    plan->converted = book(plan->row, rows);
   }
   if (plan->pack_output || plan->staged || plan->lines)
     plan->results = book(plan->batch * plan->row);
@@ -466,7 +473,7 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
     plan->h_slots = PowerOfTwo(kept + plan->batch);
-    plan->ring = book(plan->h_slots * plan->row);
+    plan->ring = book(plan->row, plan->h_slots);
   }
   if (!plan->RowsOnly() && !plan->d.identity) {
     int64_t rows = plan->strip_rows;
@@ -477,11 +484,13 @@ void BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
         rows = std::max(rows, end - first);
       }
     }
+    if (rows > kMostScratch / plan->row) return false;
     plan->slice = RowStride<F>(rows * columns * plan->inner + 2 * target.lanes);
-    plan->slices = book(plan->Deep() * plan->slice);
+    plan->slices = book(plan->slice, plan->Deep());
   }
   plan->pointers = book((plan->d.most + plan->h.most + plan->w.most) *
                         static_cast<int64_t>(sizeof(void*) / sizeof(float)));
+  return fits;
 }
 
 }  // namespace
@@ -542,8 +551,9 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
     mine->dense_bytes =
         DenseBytes({p.n, p.c, p.d.to * p.h.to, p.w.to}, {to[0], to[1], to[3], to[4]}, element_size);
   }
+  if (bytes(1, 1, std::max(mine->w.from, mine->w.to)) > kMostRowBytes) return std::nullopt;
   CutBoxes(read + written, mine);
-  BookScratch(target, mine);
+  if (!BookScratch(target, mine)) return std::nullopt;
   int64_t workspace = 0;
   if (__builtin_mul_overflow(mine->size, mine->slots * static_cast<int64_t>(sizeof(F)),
                              &workspace)) {

@@ -94,15 +94,16 @@ template <class F>
 ResampleRing RingOf(const ResampleTaps<F>& taps) {
   ResampleRing ring;
   const auto count = static_cast<size_t>(taps.start[taps.to]);
-  std::vector<int64_t> at(static_cast<size_t>(taps.from), -1);
-  for (size_t k = 0; k < count; ++k) at[static_cast<size_t>(taps.source[k])] = 0;
-  for (size_t i = 0; i < at.size(); ++i) {
-    if (at[i] < 0) continue;
-    at[i] = static_cast<int64_t>(ring.used.size());
-    ring.used.push_back(static_cast<int64_t>(i));
+  ring.place.reserve(count);
+  for (size_t k = 0; k < count; ++k) {
+    const int64_t source = taps.source[k];
+    if (ring.used.empty() || ring.used.back() < source) ring.used.push_back(source);
+    // Used sources ascend: this one has at most as many behind it as there are numbers.
+    const auto last = static_cast<int64_t>(ring.used.size()) - 1;
+    int64_t at = std::max<int64_t>(0, last - (ring.used.back() - source));
+    while (ring.used[static_cast<size_t>(at)] != source) ++at;
+    ring.place.push_back(at);
   }
-  ring.place.resize(count);
-  for (size_t k = 0; k < count; ++k) ring.place[k] = at[static_cast<size_t>(taps.source[k])];
   for (int64_t o = 0; o < taps.to; ++o) {
     const bool any = taps.Count(o) > 0;
     ring.first.push_back(any ? ring.place[static_cast<size_t>(taps.start[o])] : 0);

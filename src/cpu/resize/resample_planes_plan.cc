@@ -12,6 +12,13 @@ namespace {
 // Elements of a plane that is transposed in registers, before, between and behind the axes, at
 // most.
 constexpr double kMostPlane = 2048;
+constexpr int64_t kMostColumns = 2048;
+// Elements of a plane that may be left out almost all.
+constexpr double kMostSources = static_cast<double>(int64_t{1} << 40);
+
+double Product(int64_t a, int64_t b, int64_t c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
 
 // The sources [first, end) that destinations need, and the destinations that have any.
 template <class F>
@@ -54,19 +61,27 @@ void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, Res
   taps->source = part->source.data();
 }
 
+// Some slices or rows of a plane, and whether each is behind the one before.
+struct Places {
+  Places(int64_t all) : count(all), run(true) {}
+  Places(const std::vector<int64_t>& list)
+      : count(static_cast<int64_t>(list.size())), run(list.back() - list.front() + 1 == count) {}
+  int64_t count;
+  bool run;
+};
+
 // How many runs of how many elements the columns of such slices and rows are: one where they follow
 // each other.
 struct RunCount {
   int64_t runs, length;
 };
-RunCount CountRuns(const std::vector<int64_t>& slices, int64_t by_slice,
-                   const std::vector<int64_t>& rows, int64_t by_row, int64_t columns) {
-  const auto count = [](const auto& list) { return static_cast<int64_t>(list.size()); };
-  const auto is_run = [&](const std::vector<int64_t>& list, int64_t by, int64_t length) {
-    return count(list) == 1 || (list.back() - list.front() + 1 == count(list) && by == length);
+RunCount CountRuns(const Places& slices, int64_t by_slice, const Places& rows, int64_t by_row,
+                   int64_t columns) {
+  const auto is_run = [](const Places& places, int64_t by, int64_t length) {
+    return places.count == 1 || (places.run && by == length);
   };
-  const int64_t all = count(slices) * count(rows);
-  const bool one = is_run(rows, by_row, columns) && is_run(slices, by_slice, count(rows) * columns);
+  const int64_t all = slices.count * rows.count;
+  const bool one = is_run(rows, by_row, columns) && is_run(slices, by_slice, rows.count * columns);
   return one ? RunCount{1, all * columns} : RunCount{all, columns};
 }
 
@@ -121,6 +136,9 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
     return taps.identity ? static_cast<double>(taps.from) : static_cast<double>(ring.used.size());
   };
   if (needed(plan->d, plan->d_ring) * needed(plan->h, plan->h_ring) > kMostPlane) return false;
+  const auto columns = UsedRanges(plan->w, plan->backward)[0];
+  const double sources = Product(plan->d.from, plan->h.from, plan->w.from);
+  if (columns[1] - columns[0] > kMostColumns || sources > kMostSources) return false;
   // What is left out must be worth runs that are short, and zeros; and few runs of these.
   constexpr int64_t kMostCleared = 4096;
   const auto blocks = [&](const RunCount& count) {
@@ -129,17 +147,22 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const auto cost = [&](const RunCount& count) {
     return count.runs * count.length + blocks(count) * target.block;
   };
-  const UsedPlane<F> whole(*plan, false, false), least(*plan, true, plan->backward);
-  const bool from = 2 * blocks(least.from_count) <= blocks(whole.from_count);
-  const bool to = plan->backward && whole.to_count.runs <= kMostCleared &&
-                  9 * cost(least.to_count) <= 4 * cost(whole.to_count);
+  const UsedPlane<F> least(*plan, true, plan->backward);
+  const RunCount whole_from =
+      CountRuns(plan->d.from, plan->input_d, plan->h.from, plan->input_h, plan->w.from);
+  const RunCount whole_to =
+      CountRuns(plan->d.to, plan->output_d, plan->h.to, plan->output_h, plan->w.to);
+  const bool from = 2 * blocks(least.from_count) <= blocks(whole_from);
+  const bool to = plan->backward && whole_to.runs <= kMostCleared &&
+                  9 * cost(least.to_count) <= 4 * cost(whole_to);
+  if (!from && sources > kMostPlane) return false;
   UsedPlane<F> used(*plan, from, to);
   const auto elements = [&](bool d_from, bool h_from, bool w_from) {
-    const auto extent = [&](size_t axis, bool sources) {
+    const auto extent = [&](size_t axis, bool of_sources) {
       const ResamplePart& part = used.parts[axis];
-      return static_cast<double>((sources ? part.from : part.to).size());
+      return static_cast<int64_t>((of_sources ? part.from : part.to).size());
     };
-    return extent(0, d_from) * extent(1, h_from) * extent(2, w_from);
+    return Product(extent(0, d_from), extent(1, h_from), extent(2, w_from));
   };
   const bool back = plan->backward;
   const double most = std::max({elements(true, true, true), elements(false, false, false),
@@ -147,7 +170,7 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (most > kMostPlane || used.IsEmpty()) return false;
   plan->from_runs = used.FromRuns(*plan);
   plan->to_runs = used.ToRuns(*plan);
-  if (to) plan->clear_runs = whole.ToRuns(*plan);
+  if (to) plan->clear_runs = UsedPlane<F>(*plan, true, false).ToRuns(*plan);
   plan->d = used.taps[0], plan->h = used.taps[1], plan->w = used.taps[2];
   plan->parts = std::move(used.parts);
   const bool one = plan->outer.size() == 1;
