@@ -6,12 +6,12 @@
 // paths use that wherever lanes have different numbers of sources.
 //
 //   path           when                                  how
-//   x1 ... x4      equal ratio, W contiguous             _ratio-inl.h: de-interleaving loads, adds
-//   permute        at most 4 columns per destination,    _permute-inl.h: permutation by index table
+//   x1 ... x4      equal ratio, W contiguous             _ratio.cc: de-interleaving loads, adds
+//   permute        at most 4 columns per destination,    _permute.cc: permutation by index table
 //                  or C contiguous and small
-//   wide           more columns per destination          _wide-inl.h: a lane per destination;
+//   wide           more columns per destination          _wide.cc: a lane per destination;
 //                                                        blocks transposed in registers
-//   channels_last  C contiguous                          _pixels-inl.h: a lane per channel,
+//   channels_last  C contiguous                          _pixels.cc: a lane per channel,
 //                                                        pixel by pixel, or by whole rows
 //   scatter        few destinations have a source        _scatter-inl.h: zeros, then each source
 //
@@ -35,13 +35,10 @@
 
 #include "base/dispatch.h"
 #include "cpu/machine/pages.h"
-#include "cpu/resize/nearest_backward_permute-inl.h"
-#include "cpu/resize/nearest_backward_pixels-inl.h"
+#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_plan.h"
-#include "cpu/resize/nearest_backward_ratio-inl.h"
 #include "cpu/resize/nearest_backward_scatter-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
-#include "cpu/resize/nearest_backward_wide-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "runtime/parallel.h"
@@ -71,30 +68,23 @@ void CopyBlock(const T* from, int64_t from_row, int64_t from_column, T* to, int6
 
 template <class T>
 void SumTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
-  const ComputeTag<T> d;
   switch (plan.path) {
     case NearestBackwardPath::kX1:
-      return ChooseWidth<1>(d, p, t);
     case NearestBackwardPath::kX2:
-      return ChooseWidth<2>(d, p, t);
     case NearestBackwardPath::kX3:
-      return ChooseWidth<3>(d, p, t);
     case NearestBackwardPath::kX4:
-      return ChooseWidth<4>(d, p, t);
+      return SumTileByRatio(p, t);
     case NearestBackwardPath::kPermute1:
-      return ChoosePermuted<1>(p, plan, t);
     case NearestBackwardPath::kPermute2:
-      return ChoosePermuted<2>(p, plan, t);
     case NearestBackwardPath::kPermute3:
-      return ChoosePermuted<3>(p, plan, t);
     case NearestBackwardPath::kPermute4:
-      return ChoosePermuted<4>(p, plan, t);
+      return SumTilePermuted(p, plan, t);
     case NearestBackwardPath::kWide:
       return SumTileWide<true>(p, t);
     case NearestBackwardPath::kWideStrided:
       return SumTileWide<false>(p, t);
     case NearestBackwardPath::kPixels:
-      return t.by_row ? SumTileByPixel<true>(p, t) : SumTileByPixel<false>(p, t);
+      return SumTileByPixel(p, t);
   }
 }
 

@@ -23,13 +23,7 @@
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
-namespace {
-
 using Params = ops::UpsampleNearestExactBackwardParams;
-
-// Sums in a vector of 128 bits.
-template <class T>
-inline constexpr int64_t kSumsIn128Bits = 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
 
 // Where the sources and destinations of a tile are. Strides in elements.
 //
@@ -49,6 +43,22 @@ struct Tile {
   bool by_row;           // large: read memory strictly forward
   bool stream;           // store past the caches; `to` has kStreamAlignment
 };
+
+namespace {
+
+// Sums in a vector of 128 bits.
+template <class T>
+inline constexpr int64_t kSumsIn128Bits = 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
+
+// What a row of the paths x1 ... x4 needs at least.
+template <class T>
+int64_t MinRatioColumns() {
+#if HWY_ARCH_X86
+  return kSumsIn128Bits<T>;
+#else
+  return Length(ComputeTag<T>());
+#endif
+}
 
 // Calls row(from, source_rows, to) for every destination row of a tile.
 template <class T, class Row>

@@ -12,11 +12,10 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "base/half.h"
-#include "cpu/resize/resample_columns-inl.h"
-#include "cpu/resize/resample_lookup-inl.h"
-#include "cpu/resize/resample_periodic-inl.h"
+#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_plan.h"
 #include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/highway.h"
@@ -146,143 +145,96 @@ class Resampler {
         scratch[static_cast<size_t>(r)] = InScratch(r);
       }
     }
-    To* const* const edges = lines ? scratch.data() : nullptr;
-    switch (plan_.path) {
-      case ResamplePath::kCopy:
-        for (int64_t r = 0; r < rows; ++r) {
-          const int64_t at = columns_->w0 * plan_.inner;
-          CopyRow<F>(from[r] + at, to[r] + at, columns_->width,
-                     last && Streams(to[r] + at, columns_->width));
-        }
-        return;
-      case ResamplePath::kPixels:
-        for (int64_t r = 0; r < rows; ++r) AddPixels(from[r], to[r]);
-        return;
-      case ResamplePath::kColumns: {
-        std::array<const Ti*, kMostResampleRows> all;
-        for (int64_t r = 0; r < kTransposed<F>; ++r) {
-          all[static_cast<size_t>(r)] = from[std::min(r, rows - 1)];
-        }
-        return AddColumns<F>(plan_, all.data(), to, rows, *columns_, ahead,
-                             scratch_ + plan_.transposed);
-      }
-      case ResamplePath::kPhases:
-        return AddPhases(plan_, from, to, edges, rows, columns_->w0, columns_->w1, ahead,
-                         Pointers<F>(false) + plan_.h.most, scratch_ + plan_.split);
-      case ResamplePath::kLookup:
-      case ResamplePath::kExpand:
-        return WOfVectors(from, to, edges, rows, in_scratch);
-      case ResamplePath::kPlanes:
-        return AddPlanes(from, to, rows);
+    const RowsOfW<F, Ti, To> some = {.w = plan_.w,
+                                     .init = plan_.init,
+                                     .columns = *columns_,
+                                     .from = from,
+                                     .to = to,
+                                     .rows = rows,
+                                     .edges = lines ? scratch.data() : nullptr,
+                                     .ahead = ahead};
+    std::visit([&](const auto& way) { RunPath(way, some, in_scratch, last); }, plan_.way);
+  }
+
+  template <class Ti, class To>
+  void RunPath(const CopiedRows&, const RowsOfW<F, Ti, To>& some, bool, bool last) const {
+    const int64_t at = columns_->w0 * plan_.inner;
+    for (int64_t r = 0; r < some.rows; ++r) {
+      CopyRow<F>(some.from[r] + at, some.to[r] + at, columns_->width,
+                 last && Streams(some.to[r] + at, columns_->width));
     }
   }
 
-  // All axes of a block of planes, a vector for each of their elements.
   template <class Ti, class To>
-  void AddPlanes([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
-                 [[maybe_unused]] int64_t planes) const {
+  void RunPath(const ResamplePixels&, const RowsOfW<F, Ti, To>& some, bool, bool) const {
+    for (int64_t r = 0; r < some.rows; ++r) AddPixels(some.from[r], some.to[r]);
+  }
+
+  template <class Ti, class To>
+  void RunPath(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& some, bool, bool) const {
+    AddColumns(columns, some, scratch_ + columns.scratch);
+  }
+
+  template <class Ti, class To>
+  void RunPath(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& some, bool, bool) const {
+    AddPhases(phases, some, Pointers<F>(false) + plan_.h.most, scratch_ + phases.scratch);
+  }
+
+  template <class Ti, class To>
+  void RunPath([[maybe_unused]] const ResamplePlanes& planes,
+               [[maybe_unused]] const RowsOfW<F, Ti, To>& some, bool, bool) const {
 #if !HWY_HAVE_SCALABLE
-    constexpr int64_t N = kTransposed<F>;
-    std::array<const ResampleTaps<F>*, 3> axes = {&plan_.d, &plan_.h, &plan_.w};
-    std::array<int64_t, 3> extents = {plan_.d.from, plan_.h.from, plan_.w.from};
-    std::array<const Ti*, kMostResampleRows> all;
-    for (int64_t r = 0; r < N; ++r) all[static_cast<size_t>(r)] = from[std::min(r, planes - 1)];
-    F* made = scratch_ + plan_.transposed;
-    F* next = made + plan_.half;
-    LoadPlanes(all.data(), planes, made);
-    for (size_t i = 0; i < 3; ++i) {
-      const size_t axis = plan_.backward ? i : 2 - i;
-      const ResampleTaps<F>& taps = *axes[axis];
-      if (taps.identity) continue;
-      const int64_t step = N * (axis < 1 ? extents[1] : 1) * (axis < 2 ? extents[2] : 1);
-      const int64_t times = (axis > 0 ? extents[0] : 1) * (axis > 1 ? extents[1] : 1);
-      AddShortRows<F>({.taps = taps,
-                       .row = taps.source,
-                       .h0 = 0,
-                       .h1 = taps.to,
-                       .init = plan_.init,
-                       .stream = false,
-                       .times = times},
-                      made, step, next, step, step);
-      extents[axis] = taps.to;
-      std::swap(made, next);
-    }
-    StorePlanes(made, to, planes);
+    AddPlanes(planes, {&plan_.d, &plan_.h, &plan_.w}, plan_.backward, some,
+              scratch_ + planes.scratch);
 #endif
   }
 
-#if !HWY_HAVE_SCALABLE
-  // What is used of a block of planes, to columns.
-  template <class Ti>
-  void LoadPlanes(const Ti* const* from, int64_t planes, F* columns) const {
-    constexpr int64_t N = kTransposed<F>;
-    const BlockTag<F, 16> d;
-    if (plan_.from_runs.at.size() > 1 && plan_.outer.size() == 1) {
-      const int64_t ahead = N * plan_.outer[0].input * static_cast<int64_t>(sizeof(Ti));
-      for (const int64_t at : plan_.from_runs.at) {
-        for (int64_t r = 0; r < planes; ++r) {
-          __builtin_prefetch(reinterpret_cast<const char*>(from[r] + at) + ahead, 0, 3);
-        }
-      }
-    }
-    for (const int64_t at : plan_.from_runs.at) {
-      if (plan_.from_vectors && planes == N) {
-        hn::Store(LoadWide(d, from[0] + at), d, columns);
-      } else {
-        PlanesToColumns<F>(from, at, plan_.from_runs.length, columns);
-      }
-      columns += plan_.from_runs.length * N;
-    }
-  }
-
-  // Columns to their places in a block of planes, and zeros to the others.
-  template <class To>
-  void StorePlanes(const F* columns, To* const* to, int64_t planes) const {
-    constexpr int64_t N = kTransposed<F>;
-    const BlockTag<F, 16> d;
-    for (const int64_t at : plan_.clear_runs.at) {
-      for (int64_t r = 0; r < planes; ++r) {
-        Clear(to[r] + at, plan_.clear_runs.length);
-      }
-    }
-    for (const int64_t at : plan_.to_runs.at) {
-      if (plan_.to_vectors && planes == N) {
-        StoreNarrow(hn::Load(d, columns), d, to[0] + at);
-      } else {
-        ColumnsToPlanes<F>(columns, plan_.to_runs.length, to, at, planes);
-      }
-      columns += plan_.to_runs.length * N;
-    }
-  }
-#endif
-
-  // Of rows of F; whole vectors of a row may be read.
   template <class Ti, class To>
-  void WOfVectors([[maybe_unused]] const Ti* const* from, [[maybe_unused]] To* const* to,
-                  [[maybe_unused]] To* const* edges, [[maybe_unused]] int64_t rows,
-                  [[maybe_unused]] bool in_scratch) const {
+  void RunPath([[maybe_unused]] const ResampleLookups<F>& lookups,
+               [[maybe_unused]] const RowsOfW<F, Ti, To>& some, [[maybe_unused]] bool in_scratch,
+               bool) const {
 #if !HWY_HAVE_SCALABLE
     std::array<const F*, kMostResampleRows> whole;
-    const bool expand = plan_.path == ResamplePath::kExpand;
-    for (int64_t r = 0; r < rows; ++r) {
+    LookUpRows(lookups, InVectors(some, in_scratch || plan_.w.from >= lookups.need, &whole));
+#endif
+  }
+
+  template <class Ti, class To>
+  void RunPath([[maybe_unused]] const ResampleExpand<F>& expand,
+               [[maybe_unused]] const RowsOfW<F, Ti, To>& some, bool, bool) const {
+#if !HWY_HAVE_SCALABLE
+    std::array<const F*, kMostResampleRows> whole;
+    Expand(expand, InVectors(some, true, &whole));
+#endif
+  }
+
+#if !HWY_HAVE_SCALABLE
+  // The same as rows of F, of which whole vectors may be read. `readable`: they may be now.
+  template <class Ti, class To>
+  RowsOfW<F, F, To> InVectors(const RowsOfW<F, Ti, To>& some, [[maybe_unused]] bool readable,
+                              std::array<const F*, kMostResampleRows>* whole) const {
+    for (int64_t r = 0; r < some.rows; ++r) {
       if constexpr (std::is_same_v<Ti, F>) {
-        if (in_scratch || expand || plan_.w.from >= plan_.lookups.need) {
-          whole[static_cast<size_t>(r)] = from[r];
+        if (readable) {
+          (*whole)[static_cast<size_t>(r)] = some.from[r];
           continue;
         }
       }
       F* const row = Sources(plan_.converted, r);
       const int64_t at = columns_->from * plan_.inner;
-      CopyShortRow<F>(from[r] + at, row + at, columns_->from_width);
-      whole[static_cast<size_t>(r)] = row;
+      CopyShortRow<F>(some.from[r] + at, row + at, columns_->from_width);
+      (*whole)[static_cast<size_t>(r)] = row;
     }
-    if (expand) {
-      Expand(plan_, whole.data(), to, edges, rows, columns_->w0, columns_->w1);
-    } else {
-      LookUpRows(plan_, whole.data(), to, rows, columns_->w0, columns_->w1, edges != nullptr);
-    }
-#endif
+    return {.w = some.w,
+            .init = some.init,
+            .columns = some.columns,
+            .from = whole->data(),
+            .to = some.to,
+            .rows = some.rows,
+            .edges = some.edges,
+            .ahead = nullptr};
   }
+#endif
 
   // A pixel's channels are a row.
   template <class Ti, class To>
@@ -369,7 +321,7 @@ class Resampler {
   void ForwardRows(const T* input, To* output, int64_t output_h) const {
     const ResampleTaps<F>& h = plan_.h;
     if (h.identity) return ForwardRowsOfW<To, kToUser>(input, output, output_h);
-    if (plan_.pairs) {
+    if (plan_.Pairs()) {
       for (int64_t o = h0_; o < h1_; ++o) {
         const int64_t k = h.start[o];
         AddPixelRows<F>(

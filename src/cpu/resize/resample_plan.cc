@@ -16,7 +16,6 @@ namespace portacl::cpu {
 namespace {
 
 using Params = ops::ResampleParams;
-using Path = ResamplePath;
 
 // The rows of a tile of pixels that are in flight, and one of them backward, where each needs
 // sources beside the tile's.
@@ -74,7 +73,6 @@ void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   w.from *= channels;
   w.to *= channels;
   plan->inner = plan->input_w = plan->output_w = 1;
-  plan->pairs = false;
 }
 
 // Whether each destination is the sum of two.
@@ -87,7 +85,7 @@ bool HasPairs(const ResampleTaps<F>& taps) {
 }
 
 template <class F>
-void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
+void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const auto& from = p.input_stride;
   const auto& to = p.output_stride;
   const bool from_pixels = p.c > 1 && from[1] == 1 && (p.w.from == 1 || from[4] == p.c);
@@ -124,49 +122,49 @@ void SetLayout(const Params& p, ResampleKernelPlan<F>* plan) {
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
   // Where rows are used more than once, 16 bits are widened once for all.
   const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
-  plan->pairs = plan->inner > 1 && !p.backward && !plan->pack_output &&
-                (wide || p.h.to <= p.h.from) && HasPairs(plan->h) && HasPairs(plan->w);
+  const bool pairs = plan->inner > 1 && !p.backward && !plan->pack_output &&
+                     (wide || p.h.to <= p.h.from) && HasPairs(plan->h) && HasPairs(plan->w);
   // Of reductions a vector of elements needs more sources than a lookup has.
-  const bool keep = plan->pairs && wide && 2 * p.c >= plan->lanes && 3 * p.w.to <= 2 * p.w.from;
-  if (plan->inner > 1 && p.c < 2 * plan->lanes && !keep) Flatten(p.c, plan);
+  const bool keep = pairs && wide && 2 * p.c >= target.lanes && 3 * p.w.to <= 2 * p.w.from;
+  if (plan->inner > 1 && p.c < 2 * target.lanes && !keep) Flatten(p.c, plan);
+  if (plan->inner > 1) plan->way = ResamplePixels{pairs};
 }
 
 // ---- paths of W ---------------------------------------------------------------------------------
 
 template <class F>
-bool MakeColumns(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  const ResampleTaps<F>& w = plan->w;
+std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const ResampleTarget& target) {
+  ResampleColumns columns;
   // A block of a pixel's last channels has sources behind those of the next block: the ring still
   // has these then.
   int64_t span = 0, loaded = 0;
   for (int64_t o = 0; o < w.to; o += target.block) {
-    const auto [first, end] = plan->Sources(w, o, std::min(o + target.block, w.to));
-    plan->columns_end.push_back(end);
+    const auto [first, end] =
+        ResampleKernelPlan<F>::Sources(w, o, std::min(o + target.block, w.to));
+    columns.sources_end.push_back(end);
     if (first == end) continue;
     loaded = std::max(loaded, end);
     span = std::max(span, loaded - first);
   }
-  if (span > kMostSpan) return false;
-  plan->columns = PowerOfTwo(std::max(4 * target.block, span + 2 * target.block));
+  if (span > kMostSpan) return std::nullopt;
+  columns.ring = PowerOfTwo(std::max(4 * target.block, span + 2 * target.block));
   const auto count = static_cast<size_t>(w.start[w.to]);
   for (size_t k = 0; k < count; ++k) {
-    const int64_t at = (w.source[k] & (plan->columns - 1)) * target.block;
-    plan->columns_at.push_back(static_cast<int32_t>(at));
+    const int64_t at = (w.source[k] & (columns.ring - 1)) * target.block;
+    columns.at.push_back(static_cast<int32_t>(at));
   }
-  plan->path = Path::kColumns;
-  plan->batch = target.block;
-  return true;
+  return columns;
 }
 
-// Sums a row of `lanes` destinations each in a window of `vectors` vectors; false where that is too
+// Sums a row of `lanes` destinations each in a window of `vectors` vectors; none where that is too
 // short.
 template <class F>
-bool MakeLookups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors,
-                 ResampleLookups<F>* lookups) {
-  *lookups = ResampleLookups<F>();
-  lookups->vectors = vectors;
+std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
+                                              int64_t vectors) {
+  ResampleLookups<F> lookups;
+  lookups.vectors = vectors;
   const int64_t window = vectors * lanes;
-  lookups->need = std::max(w.from, window);
+  lookups.need = std::max(w.from, window);
   using Index = typename ResampleLookups<F>::Index;
   for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
     ResampleGroup group = {};
@@ -175,38 +173,38 @@ bool MakeLookups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors,
     const auto destination = [&](int64_t lane) { return std::min(group.to + lane, w.to - 1); };
     const auto [first, end] =
         ResampleKernelPlan<F>::Sources(w, group.to, std::min(group.to + lanes, w.to));
-    group.from = std::min(first, lookups->need - window);
-    if (end - group.from > window) return false;
+    group.from = std::min(first, lookups.need - window);
+    if (end - group.from > window) return std::nullopt;
     group.run = true;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t o = destination(lane);
       const int64_t count = w.Count(o);
       group.all = std::min(group.all, count);
       group.most = std::max(group.most, count);
-      lookups->count.push_back(static_cast<Index>(count));
+      lookups.count.push_back(static_cast<Index>(count));
       for (int64_t k = w.start[o]; k + 1 < w.start[o + 1]; ++k) {
         group.run = group.run && w.source[k + 1] == w.source[k] + 1;
       }
     }
     group.run = group.run && group.all == group.most;
-    group.index = static_cast<int64_t>(lookups->index.size());
-    group.weight = static_cast<int64_t>(lookups->weight.size());
+    group.index = static_cast<int64_t>(lookups.index.size());
+    group.weight = static_cast<int64_t>(lookups.weight.size());
     for (int64_t tap = 0; tap < group.most; ++tap) {
       for (int64_t lane = 0; lane < lanes; ++lane) {
         const int64_t o = destination(lane);
         const int64_t k = w.start[o] + tap;
         const bool has = tap < w.Count(o);
-        lookups->weight.push_back(has ? w.weight[k] : -F{0});
+        lookups.weight.push_back(has ? w.weight[k] : -F{0});
         if (group.run && tap > 0) continue;
-        lookups->index.push_back(has ? static_cast<Index>(w.source[k] - group.from) : Index{0});
+        lookups.index.push_back(has ? static_cast<Index>(w.source[k] - group.from) : Index{0});
       }
     }
-    lookups->cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;
-    lookups->groups.push_back(group);
+    lookups.cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;
+    lookups.groups.push_back(group);
   }
   // Read behind the last tap, and not used.
-  lookups->index.resize(lookups->index.size() + static_cast<size_t>(lanes));
-  return true;
+  lookups.index.resize(lookups.index.size() + static_cast<size_t>(lanes));
+  return lookups;
 }
 
 template <class F>
@@ -225,14 +223,15 @@ std::array<int64_t, 2> FittingRange(int64_t n, const Fits& fits) {
 
 // P sources a destination.
 template <class F>
-bool FindPhases(ResampleKernelPlan<F>* plan) {
-  const ResampleTaps<F>& w = plan->w;
+std::optional<ResamplePhases<F>> FindPhases(const ResampleTaps<F>& w,
+                                            const ResampleTarget& target) {
   const int64_t P = w.from / w.to;
-  if (P * w.to != w.from || P < 2 || P > 4) return false;
+  if (P * w.to != w.from || P < 2 || P > 4) return std::nullopt;
   const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
-  if (taps < 1 || taps > kResampleMargin * P) return false;
+  if (taps < 1 || taps > kResampleMargin * P) return std::nullopt;
+  // The first tap of destination o is source P * o - before.
   const int64_t before = P * (w.to / 2) - w.source[middle];
-  if (std::abs(before) > taps) return false;
+  if (std::abs(before) > taps) return std::nullopt;
   const auto [first, end] = FittingRange(w.to, [&](int64_t o) {
     if (w.Count(o) != taps) return false;
     for (int64_t k = 0; k < taps; ++k) {
@@ -241,23 +240,43 @@ bool FindPhases(ResampleKernelPlan<F>* plan) {
     }
     return true;
   });
-  plan->period = {.ratio = P, .taps = taps, .before = before, .first = first, .end = end};
-  plan->period_weight.assign(w.weight + middle, w.weight + middle + taps);
+  if (w.to < 2 * target.lanes || end - first < target.lanes || 2 * (end - first) < w.to) {
+    return std::nullopt;
+  }
+  ResamplePhases<F> phases = {{.ratio = P,
+                               .taps = taps,
+                               .first = first,
+                               .end = end,
+                               .weight = {w.weight + middle, w.weight + middle + taps}}};
   for (int64_t k = 0; k < taps; ++k) {
     const int64_t at = k - before + P * kResampleMargin;  // not negative
-    plan->period_at.push_back(at % P * kResamplePhaseStride + at / P - kResampleMargin);
+    phases.at.push_back(at % P * kResamplePhaseStride + at / P - kResampleMargin);
   }
-  return w.to >= 2 * plan->lanes && end - first >= plan->lanes && 2 * (end - first) >= w.to;
+  return phases;
+}
+
+// What is before and behind the sources [first, end) is looked up, where a vector does it.
+template <class F>
+void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* expand) {
+  const int64_t P = expand->ratio;
+  if (std::max(P * expand->first, w.to - P * expand->end) > lanes) return;
+  for (const int64_t vectors : {1, 2}) {
+    auto lookups = MakeLookups(w, lanes, vectors);
+    expand->borders = lookups && lookups->need <= w.from;
+    if (!expand->borders) continue;
+    expand->lookups = *std::move(lookups);
+    return;
+  }
 }
 
 // P destinations a source.
 template <class F>
-bool FindExpand(ResampleKernelPlan<F>* plan) {
-  const ResampleTaps<F>& w = plan->w;
+std::optional<ResampleExpand<F>> FindExpand(const ResampleTaps<F>& w, const ResampleTarget& target,
+                                            bool borders) {
   const int64_t P = w.to / w.from;
-  if (P * w.from != w.to || (P != 2 && P != 4)) return false;
+  if (!target.fixed || P * w.from != w.to || (P != 2 && P != 4)) return std::nullopt;
   const int64_t middle = w.from / 2 * P, taps = w.Count(middle);
-  if (taps != 2 && taps != 4) return false;
+  if (taps != 2 && taps != 4) return std::nullopt;
   const auto [first, end] = FittingRange(w.from, [&](int64_t i) {
     for (int64_t j = 0; j < P; ++j) {
       const int64_t start = w.start[P * i + j], like = w.start[middle + j];
@@ -270,42 +289,31 @@ bool FindExpand(ResampleKernelPlan<F>* plan) {
     }
     return true;
   });
-  plan->period = {.ratio = P, .taps = taps, .before = 0, .first = first, .end = end};
-  plan->period_weight.assign(w.weight + w.start[middle], w.weight + w.start[middle + P]);
-  return end - first >= plan->lanes && 2 * (end - first) >= w.from;
+  if (end - first < target.lanes || 2 * (end - first) < w.from) return std::nullopt;
+  ResampleExpand<F> expand = {
+      {.ratio = P,
+       .taps = taps,
+       .first = first,
+       .end = end,
+       .weight = {w.weight + w.start[middle], w.weight + w.start[middle + P]}}};
+  if (borders) LookUpBorders(w, target.lanes, &expand);
+  return expand;
 }
 
-// What is before and behind the sources [first, end) is looked up, where a vector does it.
+// Lookups. `compares`: if they cost less than transposing.
 template <class F>
-void LookUpBorders(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  const ResampleTaps<F>& w = plan->w;
-  const int64_t P = plan->period.ratio;
-  if (std::max(P * plan->period.first, w.to - P * plan->period.end) > target.lanes) return;
+std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
+                                              const ResampleTarget& target, bool compares) {
+  if (!target.fixed) return std::nullopt;
+  const auto blocks =
+      static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
+  const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
+  const double most = 10 + 1.25 * (blocks * 5.6 + taps * 1.5);
   for (const int64_t vectors : {1, 2}) {
-    plan->borders =
-        MakeLookups(w, target.lanes, vectors, &plan->lookups) && plan->lookups.need <= w.from;
-    if (plan->borders) return;
+    auto lookups = MakeLookups(w, target.lanes, vectors);
+    if (lookups && (!compares || lookups->cost < most)) return lookups;
   }
-}
-
-const char* NameOf(Path path) {
-  switch (path) {
-    case Path::kCopy:
-      return "rows";
-    case Path::kPixels:
-      return "channels_last";
-    case Path::kColumns:
-      return "columns";
-    case Path::kLookup:
-      return "lookup";
-    case Path::kPhases:
-      return "phases";
-    case Path::kExpand:
-      return "expand";
-    case Path::kPlanes:
-      return "planes";
-  }
-  return "";
+  return std::nullopt;
 }
 
 // The fastest path that may be taken, or the one that was asked for; false if none serves the
@@ -313,45 +321,30 @@ const char* NameOf(Path path) {
 template <class F>
 bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
                 ResampleKernelPlan<F>* plan) {
-  const auto may_be = [&](Path which) { return choice.Allows(NameOf(which)); };
+  const auto may_be = [&](const char* which) { return choice.Allows(which); };
   const ResampleTaps<F>& w = plan->w;
-  plan->batch = 4;
-  if (may_be(Path::kPlanes) && (choice.ByName() || AreRowsTiny(target, *plan)) &&
-      MakePlanes(target, plan)) {
+  // Takes a path's own plan if there is one.
+  const auto take = [plan](auto way, int64_t batch) {
+    if (!way) return false;
+    plan->way = *std::move(way);
+    plan->batch = batch;
+    return true;
+  };
+  if (may_be("planes") && (choice.ByName() || AreRowsTiny(target, *plan)) &&
+      take(MakePlanes(target, plan), target.block)) {
     return true;
   }
-  if (w.identity) return may_be(Path::kCopy);
+  if (w.identity) return may_be("rows") && take(std::optional(CopiedRows()), 4);
   if (plan->inner > 1) {
-    plan->path = Path::kPixels;
     plan->batch = 1;
-    return may_be(Path::kPixels);
+    return may_be("channels_last");
   }
-  if (may_be(Path::kPhases) && FindPhases(plan)) {
-    plan->path = Path::kPhases;
-    return true;
-  }
-  if (may_be(Path::kExpand) && target.fixed && FindExpand(plan)) {
-    plan->path = Path::kExpand;
-    if (!choice.LeavesOut("borders")) LookUpBorders(target, plan);
-    return true;
-  }
-  const auto blocks =
-      static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
-  const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
-  const bool compares = !choice.ByName() && may_be(Path::kColumns);
-  double cost =
-      compares ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5) : std::numeric_limits<double>::infinity();
-  for (const int64_t vectors : {1, 2}) {
-    ResampleLookups<F> lookups;
-    if (!target.fixed || !may_be(Path::kLookup)) break;
-    if (!MakeLookups(w, target.lanes, vectors, &lookups) || lookups.cost >= cost) continue;
-    cost = lookups.cost;
-    plan->lookups = std::move(lookups);
-    plan->path = Path::kLookup;
-    plan->batch = 8;
-    break;
-  }
-  return plan->path == Path::kLookup || (may_be(Path::kColumns) && MakeColumns(target, plan));
+  const bool borders = !choice.LeavesOut("borders");
+  const bool compares = !choice.ByName() && may_be("columns");
+  return (may_be("phases") && take(FindPhases(w, target), 4)) ||
+         (may_be("expand") && take(FindExpand(w, target, borders), 4)) ||
+         (may_be("lookup") && take(FindLookups(w, target, compares), 8)) ||
+         (may_be("columns") && take(MakeColumns(w, target), target.block));
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -383,7 +376,7 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   plan->strip_rows = plan->h.to;
   constexpr auto kSize = static_cast<int64_t>(sizeof(F));
   const int64_t row_bytes = plan->backward ? kPixelRowBytes
-                            : plan->pairs
+                            : plan->Pairs()
                                 ? kPixelRingBytes
                                 : kPixelRingBytes / PowerOfTwo(plan->h_ring.flight + plan->batch);
   const int64_t pixels = std::max<int64_t>(4, row_bytes / (plan->inner * kSize));
@@ -394,7 +387,7 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
     plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
     const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
     if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0 &&
-        plan->path != Path::kPlanes) {
+        !plan->template Is<ResamplePlanes>()) {
       constexpr int64_t kStep = 1024;  // whole lines, and whole vectors of groups
       CutColumns(std::min(w.to, DivideUp(w.to, tiles * kStep) * kStep), plan);
     }
@@ -427,17 +420,17 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
 template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   constexpr int64_t kBytes = 128 << 10;
-  const int64_t most = (plan->backward ? 6 : 8) * plan->lanes;
+  const int64_t most = (plan->backward ? 6 : 8) * target.lanes;
   const int64_t row_bytes = plan->row * static_cast<int64_t>(sizeof(F));
   int64_t rows = plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
   const bool cut = plan->backward && plan->d.identity && row_bytes * kMostResampleRows <= kBytes;
   if (cut) rows = std::min(rows, kBytes / row_bytes);  // strips do nothing twice
-  plan->short_rows = target.fixed && plan->path != Path::kPlanes && plan->inner == 1 &&
+  plan->short_rows = target.fixed && !plan->template Is<ResamplePlanes>() && plan->inner == 1 &&
                      !plan->pack_input && !plan->pack_output && !plan->h.identity &&
                      !plan->w.identity && (plan->backward ? plan->w.from : plan->w.to) <= most &&
                      rows * row_bytes <= kBytes;
   if (plan->short_rows && plan->backward) plan->strip_rows = rows;
-  if (plan->short_rows && plan->path != Path::kColumns) plan->batch = kMostResampleRows;
+  if (plan->short_rows && !plan->template Is<ResampleColumns>()) plan->batch = kMostResampleRows;
 }
 
 // False where that is more than memory can hold.
@@ -458,9 +451,13 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   };
   ChooseShortRows(target, plan);
   book(2 * target.lanes);  // windows may begin before a row
-  if (plan->path == Path::kPlanes) plan->transposed = book(2 * plan->half);
-  if (plan->path == Path::kColumns) plan->transposed = book(plan->columns * target.block);
-  if (plan->path == Path::kPhases) plan->split = book(plan->period.ratio * kResamplePhaseStride);
+  if (auto* const planes = std::get_if<ResamplePlanes>(&plan->way)) {
+    planes->scratch = book(2 * planes->half);
+  } else if (auto* const ring = std::get_if<ResampleColumns>(&plan->way)) {
+    ring->scratch = book(ring->ring, target.block);
+  } else if (auto* const phases = std::get_if<ResamplePhases<F>>(&plan->way)) {
+    phases->scratch = book(phases->ratio * kResamplePhaseStride);
+  }
   // Rows of W that are neither summed nor packed stay in the input: they may be the whole tensor.
   const bool straight = plan->w.identity && !plan->pack_input;
   if (!straight) {
@@ -469,7 +466,7 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   }
   if (plan->pack_output || plan->staged || plan->lines)
     plan->results = book(plan->batch * plan->row);
-  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity && !straight && !plan->pairs) {
+  if (!plan->backward && !plan->RowsOnly() && !plan->h.identity && !straight && !plan->Pairs()) {
     const int64_t kept =
         plan->short_rows ? static_cast<int64_t>(plan->h_ring.used.size()) : plan->h_ring.flight;
     plan->h_slots = PowerOfTwo(kept + plan->batch);
@@ -513,18 +510,16 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path) {
   ResamplePlan plan;
   auto* const mine = &plan.way.emplace<ResampleKernelPlan<F>>();
-  mine->lanes = target.lanes;
   mine->backward = p.backward;
   mine->init = p.backward ? F{0} : -F{0};
   mine->d = ResampleTaps<F>(p.d);
   mine->h = ResampleTaps<F>(p.h);
   mine->w = ResampleTaps<F>(p.w);
-  SetLayout(p, mine);
+  SetLayout(p, target, mine);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const base::PathChoice choice(path);
   if (!ChoosePath(target, choice, mine)) return std::nullopt;
-  if (choice.LeavesOut("pairs")) mine->pairs = false;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
@@ -533,16 +528,19 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   const double read = bytes(p.d.from, p.h.from, p.w.from);
   const double written = bytes(p.d.to, p.h.to, p.w.to);
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
-  if (mine->stream && (p.backward || mine->RowsOnly()) && mine->path != Path::kCopy &&
-      mine->path != Path::kPlanes) {
-    mine->lines = mine->path == Path::kExpand || mine->path == Path::kPhases ||
-                  (mine->path == Path::kLookup && element_size == sizeof(F));
+  if (mine->stream && (p.backward || mine->RowsOnly()) && !mine->template Is<CopiedRows>() &&
+      !mine->template Is<ResamplePlanes>()) {
+    mine->lines = mine->template Is<ResampleExpand<F>>() ||
+                  mine->template Is<ResamplePhases<F>>() ||
+                  (mine->template Is<ResampleLookups<F>>() && element_size == sizeof(F));
     mine->staged = !mine->lines;
   }
   // Rows of the ring go past the caches where pixels are whole lines, and are made once.
-  if (mine->stream && mine->d.identity && mine->h.to > mine->h.from &&
-      mine->inner * element_size % kLineBytes == 0) {
-    mine->pairs = false;
+  const bool whole_lines = mine->stream && mine->d.identity && mine->h.to > mine->h.from &&
+                           mine->inner * element_size % kLineBytes == 0;
+  if (auto* const pixels = std::get_if<ResamplePixels>(&mine->way);
+      pixels != nullptr && (whole_lines || choice.LeavesOut("pairs"))) {
+    pixels->pairs = false;
   }
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes()) && !choice.LeavesOut("fetch");
   // H and D as one axis, where they are.
@@ -559,7 +557,7 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                              &workspace)) {
     return std::nullopt;
   }
-  plan.path = NameOf(mine->path);
+  plan.path = ResamplePlan::kPaths[mine->way.index()];
   plan.workspace_size = static_cast<uint64_t>(workspace);
   return plan;
 }

@@ -2,7 +2,7 @@
 // target is described by its vector lengths.
 //
 // An outer axis (D, H) adds up whole rows, each with one weight. W is done by one of the paths
-// below; kPlanes does all axes. Forward makes rows by W in a ring and adds them up along H;
+// below; "planes" does all axes. Forward makes rows by W in a ring and adds them up along H;
 // backward adds up rows of gradOutput along H and takes the sums through W; volumes do the same
 // with strips of rows of a slice, along D.
 #ifndef PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "base/kernel.h"
@@ -21,16 +22,6 @@
 #include "ops/resample_params.h"
 
 namespace portacl::cpu {
-
-enum class ResamplePath : int32_t {
-  kCopy,     // W is an identity
-  kPixels,   // channels_last: W is an outer axis, its rows are the channels of a pixel
-  kColumns,  // rows are transposed in registers, so that W is an outer axis
-  kLookup,   // a vector of destinations is looked up in registers
-  kPhases,   // an equal number of sources for each destination, with the same weights
-  kExpand,   // the reverse
-  kPlanes,   // planes of which little is used are transposed in registers: all axes are outer ones
-};
 
 // The phases of so many destinations are split at a time, and so many more phases on both sides.
 inline constexpr int64_t kResampleChunk = 1024;
@@ -113,6 +104,25 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
   return ring;
 }
 
+// ---- paths of W ---------------------------------------------------------------------------------
+
+// "rows": W is an identity.
+struct CopiedRows {};
+
+// "channels_last": W is an outer axis, its rows are the channels of a pixel.
+struct ResamplePixels {
+  bool pairs = false;  // forward: sums of two along H and W, done at once
+};
+
+// "columns": rows are transposed in registers, so that W is an outer axis. Blocks of destinations
+// read sources from a ring of columns in scratch.
+struct ResampleColumns {
+  int64_t ring = 0;                  // columns, a power of two
+  std::vector<int64_t> sources_end;  // that a block of destinations needs: [.., end)
+  std::vector<int32_t> at;           // where each tap's source stands in the ring
+  int64_t scratch = 0;               // where the ring is
+};
+
 // A vector of destinations that are looked up: `all` taps that each of them has and up to `most`
 // that some have, of sources in a window from source `from` on.
 struct ResampleGroup {
@@ -124,6 +134,7 @@ struct ResampleGroup {
   int64_t weight;  // ... and the tables of weights
 };
 
+// "lookup": a vector of destinations is looked up in registers.
 template <class F>
 struct ResampleLookups {
   using Index = std::conditional_t<sizeof(F) == 4, int32_t, int64_t>;
@@ -137,15 +148,30 @@ struct ResampleLookups {
 };
 
 // Where the table of W repeats itself.
+template <class F>
 struct ResamplePeriod {
-  int64_t ratio = 0;   // sources a destination (kPhases), or destinations a source (kExpand)
-  int64_t taps = 0;    // of each destination
-  int64_t before = 0;  // kPhases: the first tap of destination o is source ratio * o - before
-  int64_t first = 0;   // destinations (kPhases) or sources (kExpand) [first, end)
+  int64_t ratio = 0;  // sources a destination (phases), or destinations a source (expand)
+  int64_t taps = 0;   // of each destination
+  int64_t first = 0;  // destinations (phases) or sources (expand) [first, end)
   int64_t end = 0;
+  std::vector<F> weight;
 };
 
-// kPlanes: the sources and destinations of an axis that are used, and the table of these.
+// "phases": an equal number of sources for each destination, with the same weights.
+template <class F>
+struct ResamplePhases : ResamplePeriod<F> {
+  std::vector<int64_t> at = {};  // where among the split phases each tap is
+  int64_t scratch = 0;           // where these are
+};
+
+// "expand": the reverse.
+template <class F>
+struct ResampleExpand : ResamplePeriod<F> {
+  bool borders = false;  // `lookups` serve the first and the last destinations of a row
+  ResampleLookups<F> lookups = {};
+};
+
+// Used sources and destinations of an axis, and the table of these.
 struct ResamplePart {
   std::vector<int64_t> from, to, start, source;
 };
@@ -154,6 +180,24 @@ struct ResampleRuns {
   std::vector<int64_t> at;
   int64_t length = 0;
 };
+
+// "planes": planes of which little is used are transposed in registers, so that all axes are outer
+// ones.
+struct ResamplePlanes {
+  std::array<ResamplePart, 3> parts;              // the tables of D, H and W
+  ResampleRuns from, to, clear;                   // used on both sides; runs of gradInput to zero
+  bool from_vectors = false, to_vectors = false;  // planes of single elements follow each other
+  int64_t from_step = 0;  // elements between sources of neighbouring planes; 0: it differs
+  int64_t scratch = 0;    // where two halves are
+  int64_t half = 0;       // elements of each
+};
+
+// In the order of ResamplePlan::kPaths.
+template <class F>
+using ResampleWay = std::variant<CopiedRows, ResamplePixels, ResampleColumns, ResampleLookups<F>,
+                                 ResamplePhases<F>, ResampleExpand<F>, ResamplePlanes>;
+
+// ---- what all paths share -----------------------------------------------------------------------
 
 // An axis that only says where planes start.
 struct ResampleOuter {
@@ -177,7 +221,7 @@ struct ResampleBox {
 
 template <class F>
 struct ResampleKernelPlan {
-  ResamplePath path = ResamplePath::kCopy;
+  ResampleWay<F> way;
   bool backward = false;
   F init = 0;  // what sums start from
   ResampleTaps<F> d, h, w;
@@ -202,22 +246,8 @@ struct ResampleKernelPlan {
   std::vector<ResampleTile> tiles;
   int64_t slots = 1;  // threads
 
-  int64_t batch = 1;                 // rows that W takes at a time
-  int64_t h_slots = 1;               // of the rings, powers of two
-  int64_t columns = 0;               // of the transposing path's ring, a power of two
-  std::vector<int64_t> columns_end;  // sources that a block of destinations needs: [.., end)
-  std::vector<int32_t> columns_at;   // where each tap's source stands in the ring
-  int64_t lanes = 1;                 // of a vector
-  ResampleLookups<F> lookups;
-  ResamplePeriod period;
-  bool borders = false;  // kExpand: `lookups` serve the first and the last destinations of a row
-  std::vector<F> period_weight;
-  std::vector<int64_t> period_at;  // kPhases: where among the split phases each tap is
-  bool pairs = false;              // kPixels, forward: sums of two along H and W, done at once
-  // kPlanes: what d, h and w are tables of, and what of gradInput is more than their destinations.
-  std::array<ResamplePart, 3> parts;
-  ResampleRuns from_runs, to_runs, clear_runs;
-  bool from_vectors = false, to_vectors = false;  // planes of single elements follow each other
+  int64_t batch = 1;        // rows that W takes at a time
+  int64_t h_slots = 1;      // of the rings, powers of two
   bool clears = false;      // backward: rows without a source are +0, whatever W does
   bool short_rows = false;  // rows of few vectors: H of all of them in one loop
   bool stream = false;      // results past the caches
@@ -228,20 +258,25 @@ struct ResampleKernelPlan {
   int64_t dense_bytes = 0;
 
   // One thread's scratch, in elements of F from its start, every part at a line.
-  int64_t row = 0;         // between rows of scratch
-  int64_t slice = 0;       // between strips of slices
-  int64_t converted = 0;   // `batch` rows: sources as F, or sums on their way into W
-  int64_t results = 0;     // `batch` rows of destinations on their way
-  int64_t transposed = 0;  // a ring of columns; of kPlanes two halves of `half` elements
-  int64_t half = 0;
+  int64_t row = 0;        // between rows of scratch
+  int64_t slice = 0;      // between strips of slices
+  int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
+  int64_t results = 0;    // `batch` rows of destinations on their way
   int64_t ring = 0;
   int64_t slices = 0;
-  int64_t split = 0;     // phases
   int64_t pointers = 0;  // as many as an outer axis has taps
   int64_t size = 0;
 
   // Planes are rows: only W is to be done, or all axes at once.
-  bool RowsOnly() const { return path == ResamplePath::kPlanes || (d.identity && h.identity); }
+  bool RowsOnly() const { return Is<ResamplePlanes>() || (d.identity && h.identity); }
+  bool Pairs() const {
+    const auto* const pixels = std::get_if<ResamplePixels>(&way);
+    return pixels != nullptr && pixels->pairs;
+  }
+  template <class Way>
+  bool Is() const {
+    return std::holds_alternative<Way>(way);
+  }
   int64_t Strips() const { return DivideUp(RowsOnly() ? planes : h.to, strip_rows); }
   int64_t Boxes() const {
     return (RowsOnly() ? 1 : planes) * Strips() * static_cast<int64_t>(tiles.size());

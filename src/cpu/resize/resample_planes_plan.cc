@@ -130,15 +130,18 @@ struct UsedPlane {
 }  // namespace
 
 template <class F>
-bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
-  if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output) return false;
+std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target,
+                                         ResampleKernelPlan<F>* plan) {
+  if (!target.fixed || plan->inner > 1 || plan->pack_input || plan->pack_output)
+    return std::nullopt;
   const auto needed = [](const ResampleTaps<F>& taps, const ResampleRing& ring) {
     return taps.identity ? static_cast<double>(taps.from) : static_cast<double>(ring.used.size());
   };
-  if (needed(plan->d, plan->d_ring) * needed(plan->h, plan->h_ring) > kMostPlane) return false;
+  if (needed(plan->d, plan->d_ring) * needed(plan->h, plan->h_ring) > kMostPlane)
+    return std::nullopt;
   const auto columns = UsedRanges(plan->w, plan->backward)[0];
   const double sources = Product(plan->d.from, plan->h.from, plan->w.from);
-  if (columns[1] - columns[0] > kMostColumns || sources > kMostSources) return false;
+  if (columns[1] - columns[0] > kMostColumns || sources > kMostSources) return std::nullopt;
   // What is left out must be worth runs that are short, and zeros; and few runs of these.
   constexpr int64_t kMostCleared = 4096;
   const auto blocks = [&](const RunCount& count) {
@@ -155,7 +158,7 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const bool from = 2 * blocks(least.from_count) <= blocks(whole_from);
   const bool to = plan->backward && whole_to.runs <= kMostCleared &&
                   9 * cost(least.to_count) <= 4 * cost(whole_to);
-  if (!from && sources > kMostPlane) return false;
+  if (!from && sources > kMostPlane) return std::nullopt;
   UsedPlane<F> used(*plan, from, to);
   const auto elements = [&](bool d_from, bool h_from, bool w_from) {
     const auto extent = [&](size_t axis, bool of_sources) {
@@ -167,19 +170,19 @@ bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   const bool back = plan->backward;
   const double most = std::max({elements(true, true, true), elements(false, false, false),
                                 elements(!back, true, back), elements(!back, false, back)});
-  if (most > kMostPlane || used.IsEmpty()) return false;
-  plan->from_runs = used.FromRuns(*plan);
-  plan->to_runs = used.ToRuns(*plan);
-  if (to) plan->clear_runs = UsedPlane<F>(*plan, true, false).ToRuns(*plan);
+  if (most > kMostPlane || used.IsEmpty()) return std::nullopt;
+  ResamplePlanes planes;
+  planes.from = used.FromRuns(*plan);
+  planes.to = used.ToRuns(*plan);
+  if (to) planes.clear = UsedPlane<F>(*plan, true, false).ToRuns(*plan);
   plan->d = used.taps[0], plan->h = used.taps[1], plan->w = used.taps[2];
-  plan->parts = std::move(used.parts);
+  planes.parts = std::move(used.parts);
   const bool one = plan->outer.size() == 1;
-  plan->from_vectors = plan->from_runs.length == 1 && one && plan->outer[0].input == 1;
-  plan->to_vectors = plan->to_runs.length == 1 && one && plan->outer[0].output == 1;
-  plan->path = ResamplePath::kPlanes;
-  plan->batch = target.block;
-  plan->half = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
-  return true;
+  planes.from_step = one ? plan->outer[0].input : 0;
+  planes.from_vectors = planes.from.length == 1 && one && plan->outer[0].input == 1;
+  planes.to_vectors = planes.to.length == 1 && one && plan->outer[0].output == 1;
+  planes.half = RowStride<F>((static_cast<int64_t>(most) + target.block) * target.block);
+  return planes;
 }
 
 template <class F>
@@ -193,8 +196,10 @@ bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan
   return most <= N || (2 * least <= N && (plan.backward || least == to[1] - to[0]));
 }
 
-template bool MakePlanes<float>(const ResampleTarget&, ResampleKernelPlan<float>*);
-template bool MakePlanes<double>(const ResampleTarget&, ResampleKernelPlan<double>*);
+template std::optional<ResamplePlanes> MakePlanes<float>(const ResampleTarget&,
+                                                         ResampleKernelPlan<float>*);
+template std::optional<ResamplePlanes> MakePlanes<double>(const ResampleTarget&,
+                                                          ResampleKernelPlan<double>*);
 template bool AreRowsTiny<float>(const ResampleTarget&, const ResampleKernelPlan<float>&);
 template bool AreRowsTiny<double>(const ResampleTarget&, const ResampleKernelPlan<double>&);
 

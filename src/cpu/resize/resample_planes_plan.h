@@ -1,15 +1,17 @@
-// Plans of kPlanes: small planes, a block of them at a time.
+// Plans of the path "planes": small planes, a block of them at a time.
 #ifndef PORTACL_CPU_RESIZE_RESAMPLE_PLANES_PLAN_H_
 #define PORTACL_CPU_RESIZE_RESAMPLE_PLANES_PLAN_H_
+
+#include <optional>
 
 #include "cpu/resize/resample_plan.h"
 
 namespace portacl::cpu {
 
-// Whether planes are small as far as they are used, so that a block of them can be done at once:
-// then it makes that the plan's path.
+// None if planes are not small as far as they are used. Otherwise a block of them is done at once,
+// and the tables of `plan` become the tables of what is used.
 template <class F>
-bool MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan);
+std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan);
 
 // Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
 template <class F>

@@ -1,19 +1,15 @@
-// Nearest backward on channels_last tensors: a lane per channel. Per target.
-#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_
-#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_
-#else
-#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PIXELS_INL_H_
-#endif
-
+// Nearest backward on channels_last tensors: a lane per channel.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_pixels.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
-#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
-#include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -219,7 +215,7 @@ HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
 }
 
 template <bool kFetch, class T>
-void SumTileByPixel(const Params& p, const Tile<T>& t) {
+void ChooseCell(const Params& p, const Tile<T>& t) {
   const int64_t lanes = Length(ComputeTag<T>());
   if (t.box.c1 - t.box.c0 > 4 * lanes && t.box.j1 - t.box.j0 > 1 &&
       std::abs(t.from_column) <= kHalfPage<T>) {
@@ -230,8 +226,17 @@ void SumTileByPixel(const Params& p, const Tile<T>& t) {
 }
 
 }  // namespace
+
+template <class T>
+void SumTileByPixel(const Params& p, const Tile<T>& t) {
+  t.by_row ? ChooseCell<true>(p, t) : ChooseCell<false>(p, t);
+}
+
+template void SumTileByPixel(const Params&, const Tile<float>&);
+template void SumTileByPixel(const Params&, const Tile<double>&);
+template void SumTileByPixel(const Params&, const Tile<base::Float16>&);
+template void SumTileByPixel(const Params&, const Tile<base::BFloat16>&);
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#endif  // include guard per target

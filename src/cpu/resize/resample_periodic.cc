@@ -6,41 +6,38 @@
 //   expand   P sums of the same few sources, interleaved
 //
 // Borders are looked up, or done one by one.
-#if defined(PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
-#undef PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
-#else
-#define PORTACL_CPU_RESIZE_RESAMPLE_PERIODIC_INL_H_
-#endif
-
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/resample_periodic.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
-#include "cpu/resize/resample_lookup-inl.h"
-#include "cpu/resize/resample_plan.h"
+#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_rows-inl.h"
-#include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
+
 namespace {
 
 // Destinations [first, end) of kRows rows one by one: the rows' sums do not wait for each other.
 template <size_t kRows, class F, class Ti, class To>
-HWY_INLINE void AddElementsOf(const ResampleKernelPlan<F>& plan, const Ti* const* from,
-                              To* const* to, int64_t first, int64_t end) {
-  const ResampleTaps<F>& w = plan.w;
+HWY_INLINE void AddElementsOf(const RowsOfW<F, Ti, To>& some, To* const* to, int64_t r0,
+                              int64_t first, int64_t end) {
+  const ResampleTaps<F>& w = some.w;
   const Ti* s[kRows];
-  for (size_t r = 0; r < kRows; ++r) s[r] = from[r];
+  for (size_t r = 0; r < kRows; ++r) s[r] = some.from[r0 + static_cast<int64_t>(r)];
   for (int64_t o = first; o < end; ++o) {
     const int64_t start = w.start[o], last = w.start[o + 1];
     F acc[kRows];
-    for (F& sum : acc) sum = start < last ? plan.init : F{0};
+    for (F& sum : acc) sum = start < last ? some.init : F{0};
     for (int64_t k = start; k < last; ++k) {
       const F weight = w.weight[k];
       const int64_t source = w.source[k];
@@ -48,35 +45,32 @@ HWY_INLINE void AddElementsOf(const ResampleKernelPlan<F>& plan, const Ti* const
         acc[r] = std::fma(weight, base::Widen(s[r][source]), acc[r]);
       });
     }
-    Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { to[r][o] = base::Narrow<To>(acc[r]); });
+    Unroll<kRows>([&](auto r)
+                      PORTACL_INLINE_LAMBDA { to[r0 + int64_t{r}][o] = base::Narrow<To>(acc[r]); });
   }
 }
 
+// Destinations [first, end) of all rows.
 template <class F, class Ti, class To>
-HWY_NOINLINE void AddElements(const ResampleKernelPlan<F>& plan, const Ti* const* from,
-                              To* const* to, int64_t rows, int64_t first, int64_t end) {
+HWY_NOINLINE void AddElements(const RowsOfW<F, Ti, To>& some, To* const* to, int64_t first,
+                              int64_t end) {
   int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) AddElementsOf<4>(plan, from + r, to + r, first, end);
-  for (; r < rows; ++r) AddElementsOf<1>(plan, from + r, to + r, first, end);
+  for (; r + 4 <= some.rows; r += 4) AddElementsOf<4>(some, to, r, first, end);
+  for (; r < some.rows; ++r) AddElementsOf<1>(some, to, r, first, end);
 }
-
-// Elements of a line.
-template <class To>
-inline constexpr auto kLineOf = static_cast<int64_t>(kStreamAlignment / sizeof(To));
 
 template <class To>
 constexpr int64_t LineUp(int64_t n) {
   return DivideUp(n, kLineOf<To>) * kLineOf<To>;
 }
 
-// Rows that go past the caches do so as whole lines. What is none by itself was made in `edges`,
-// rows of scratch: destinations [w0, first) and [end, w1). Null: rows do not.
-template <class F, class To>
-void CopyEdges(To* const* edges, To* const* to, int64_t rows, int64_t w0, int64_t first,
-               int64_t end, int64_t w1) {
-  for (int64_t r = 0; edges != nullptr && r < rows; ++r) {
-    CopyRow<F>(edges[r] + w0, to[r] + w0, first - w0, true);
-    CopyRow<F>(edges[r] + end, to[r] + end, w1 - end, true);
+// Destinations [w0, first) and [end, w1) of a tile, which were made in the rows of scratch.
+template <class F, class Ti, class To>
+void CopyEdges(const RowsOfW<F, Ti, To>& some, int64_t first, int64_t end) {
+  const auto [w0, w1] = std::pair(some.columns.w0, some.columns.w1);
+  for (int64_t r = 0; some.edges != nullptr && r < some.rows; ++r) {
+    CopyRow<F>(some.edges[r] + w0, some.to[r] + w0, first - w0, true);
+    CopyRow<F>(some.edges[r] + end, some.to[r] + end, w1 - end, true);
   }
 }
 
@@ -115,17 +109,16 @@ HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, 
 }
 
 // Destinations [o0, o1) of one row, at most a chunk of those that repeat themselves. `ahead`: the
-// same place of a row that is wanted soon, or null. `taps`: room for as many pointers as a
-// destination has taps. `split`: for the phases.
+// same place of a row that is wanted soon, or null. `columns`: destinations of a row.
 template <class F, class Ti, class To>
-HWY_INLINE void AddChunk(const ResampleKernelPlan<F>& plan, const Ti* from, To* to, int64_t o0,
-                         int64_t o1, bool stream, const Ti* ahead, const F** taps, F* split) {
-  const ResamplePeriod& period = plan.period;
-  const int64_t P = period.ratio;
+HWY_INLINE void AddChunk(const ResamplePhases<F>& phases, int64_t columns, F init, const Ti* from,
+                         To* to, int64_t o0, int64_t o1, bool stream, const Ti* ahead,
+                         const F** taps, F* split) {
+  const int64_t P = phases.ratio, lanes = Length(ComputeTag<F>());
   // Phases [lo, hi): what the taps need, and at least a vector.
   int64_t lo = std::max<int64_t>(0, o0 - kResampleMargin);
-  const int64_t hi = std::min(plan.w.to, std::max(o1 + kResampleMargin, lo + plan.lanes));
-  lo = std::min(lo, hi - plan.lanes);
+  const int64_t hi = std::min(columns, std::max(o1 + kResampleMargin, lo + lanes));
+  lo = std::min(lo, hi - lanes);
   const Ti* const next = ahead == nullptr ? nullptr : ahead + P * lo;
   switch (P) {
     case 2:
@@ -137,36 +130,10 @@ HWY_INLINE void AddChunk(const ResampleKernelPlan<F>& plan, const Ti* from, To* 
     default:
       SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
   }
-  for (int64_t k = 0; k < period.taps; ++k) {
-    taps[k] = split + (o0 - lo) + plan.period_at[static_cast<size_t>(k)];
+  for (int64_t k = 0; k < phases.taps; ++k) {
+    taps[k] = split + (o0 - lo) + phases.at[static_cast<size_t>(k)];
   }
-  AddRows<F>(plan.period_weight.data(), taps, period.taps, to + o0, o1 - o0, plan.init, stream);
-}
-
-// Destinations [w0, w1) of some rows, a chunk at a time so that the phases stay in L1. `edges`: see
-// CopyEdges.
-template <class F, class Ti, class To>
-void AddPhases(const ResampleKernelPlan<F>& plan, const Ti* const* from, To* const* to,
-               To* const* edges, int64_t rows, int64_t w0, int64_t w1, const Ti* const* ahead,
-               const F** taps, F* split) {
-  const int64_t first = std::clamp(plan.period.first, w0, w1);
-  const int64_t end = std::clamp(plan.period.end, first, w1);
-  To* const* const border = edges == nullptr ? to : edges;
-  // [begin, last): whole lines.
-  const int64_t begin = edges == nullptr ? first : std::min(LineUp<To>(first), end);
-  const int64_t last = edges == nullptr ? end : std::max(end / kLineOf<To> * kLineOf<To>, begin);
-  for (int64_t r = 0; r < rows; ++r) {
-    const Ti* const next = ahead == nullptr ? nullptr : ahead[r];
-    if (first < begin) AddChunk(plan, from[r], border[r], first, begin, false, next, taps, split);
-    for (int64_t o0 = begin; o0 < last; o0 += kResampleChunk) {
-      AddChunk(plan, from[r], to[r], o0, std::min(o0 + kResampleChunk, last), edges != nullptr,
-               next, taps, split);
-    }
-    if (last < end) AddChunk(plan, from[r], border[r], last, end, false, next, taps, split);
-  }
-  AddElements(plan, from, border, rows, w0, first);
-  AddElements(plan, from, border, rows, end, w1);
-  CopyEdges<F>(edges, to, rows, w0, begin, last, w1);
+  AddRows<F>(phases.weight.data(), taps, phases.taps, to + o0, o1 - o0, init, stream);
 }
 
 // ---- expand -------------------------------------------------------------------------------------
@@ -242,23 +209,56 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const
   }
 }
 
-// Destinations [w0, w1) of some rows. `edges`: see CopyEdges.
+#endif  // !HWY_HAVE_SCALABLE
+
+}  // namespace
+
+// A chunk at a time, so that the phases stay in L1.
+template <class F, class Ti, class To>
+void AddPhases(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& some, const F** taps,
+               F* split) {
+  const int64_t w0 = some.columns.w0, w1 = some.columns.w1;
+  const int64_t first = std::clamp(phases.first, w0, w1);
+  const int64_t end = std::clamp(phases.end, first, w1);
+  const bool edges = some.edges != nullptr;
+  To* const* const border = edges ? some.edges : some.to;
+  // [begin, last): whole lines.
+  const int64_t begin = edges ? std::min(LineUp<To>(first), end) : first;
+  const int64_t last = edges ? std::max(end / kLineOf<To> * kLineOf<To>, begin) : end;
+  for (int64_t r = 0; r < some.rows; ++r) {
+    const auto add = [&](To* const* to, int64_t o0, int64_t o1, bool stream) {
+      if (o0 >= o1) return;
+      AddChunk(phases, some.w.to, some.init, some.from[r], to[r], o0, o1, stream,
+               some.ahead == nullptr ? nullptr : some.ahead[r], taps, split);
+    };
+    add(border, first, begin, false);
+    for (int64_t o0 = begin; o0 < last; o0 += kResampleChunk) {
+      add(some.to, o0, std::min(o0 + kResampleChunk, last), edges);
+    }
+    add(border, last, end, false);
+  }
+  AddElements(some, border, w0, first);
+  AddElements(some, border, end, w1);
+  CopyEdges(some, begin, last);
+}
+
+#if !HWY_HAVE_SCALABLE
 template <class F, class To>
-void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
-            To* const* edges, int64_t rows, int64_t w0, int64_t w1) {
-  const ResamplePeriod& period = plan.period;
-  const int64_t P = period.ratio, lanes = plan.lanes;
-  const int64_t first = std::clamp(period.first, DivideUp(w0, P), DivideUp(w1, P));
-  const int64_t end = std::clamp(period.end, first, w1 / P);
-  if (end - first < lanes) return AddElements(plan, from, to, rows, w0, w1);
-  To* const* const border = edges == nullptr ? to : edges;
+void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& some) {
+  const int64_t w0 = some.columns.w0, w1 = some.columns.w1;
+  const int64_t P = expand.ratio, lanes = Length(ComputeTag<F>());
+  const int64_t first = std::clamp(expand.first, DivideUp(w0, P), DivideUp(w1, P));
+  const int64_t end = std::clamp(expand.end, first, w1 / P);
+  if (end - first < lanes) return AddElements(some, some.to, w0, w1);
+  const bool edges = some.edges != nullptr;
+  To* const* const border = edges ? some.edges : some.to;
   // Sources [begin, last): whole vectors, of whole lines.
-  const int64_t step = edges == nullptr ? lanes : std::max(lanes, kLineOf<To> / P);
-  const int64_t begin = edges == nullptr ? first : LineUp<To>(first * P) / P;
+  const int64_t step = edges ? std::max(lanes, kLineOf<To> / P) : lanes;
+  const int64_t begin = edges ? LineUp<To>(first * P) / P : first;
   const int64_t last = begin + std::max<int64_t>(0, end - begin) / step * step;
   const auto run = [&](auto ratio, auto taps) {
-    const auto sum = [&](To* const* rows_to, int64_t i0, int64_t i1, bool stream) {
-      ExpandSources<ratio, taps>(plan.period_weight.data(), from, rows_to, rows, i0, i1, plan.init,
+    const auto sum = [&](To* const* to, int64_t i0, int64_t i1, bool stream) {
+      ExpandSources<ratio, taps>(expand.weight.data(), some.from, to, some.rows, i0, i1, some.init,
                                  stream);
     };
     // The sources [i0, i1) and some beside them.
@@ -269,31 +269,48 @@ void Expand(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* 
       }
     };
     rest(first, begin);
-    sum(to, begin, last, edges != nullptr);
+    sum(some.to, begin, last, edges);
     rest(last, end);
   };
   using Two = std::integral_constant<size_t, 2>;
   using Four = std::integral_constant<size_t, 4>;
   if (P == 2) {
-    period.taps == 2 ? run(Two(), Two()) : run(Two(), Four());
+    expand.taps == 2 ? run(Two(), Two()) : run(Two(), Four());
   } else {
-    period.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
+    expand.taps == 2 ? run(Four(), Two()) : run(Four(), Four());
   }
-  if (plan.borders && w1 - w0 == plan.w.to) {
-    LookUpRows(plan, from, border, rows, 0, lanes, false);
-    LookUpRows(plan, from, border, rows, (w1 - 1) / lanes * lanes, w1, false);
+  if (expand.borders && w1 - w0 == some.w.to) {
+    const auto look_up = [&](int64_t from, int64_t to) {
+      const ResampleTile columns = {.w0 = from, .w1 = to};
+      LookUpRows(expand.lookups,
+                 RowsOfW<F, F, To>{some.w, some.init, columns, some.from, border, some.rows});
+    };
+    look_up(0, lanes);
+    look_up((w1 - 1) / lanes * lanes, w1);
   } else {
-    AddElements(plan, from, border, rows, w0, P * first);
-    AddElements(plan, from, border, rows, P * end, w1);
+    AddElements(some, border, w0, P * first);
+    AddElements(some, border, P * end, w1);
   }
-  CopyEdges<F>(edges, to, rows, w0, P * begin, P * last, w1);
+  CopyEdges(some, P * begin, P * last);
 }
+#endif
 
-#endif  // !HWY_HAVE_SCALABLE
+#define PORTACL_RESAMPLE_PHASES(F, Ti, To)                                                \
+  template void AddPhases<F, Ti, To>(const ResamplePhases<F>&, const RowsOfW<F, Ti, To>&, \
+                                     const F**, F*);
+PORTACL_RESAMPLE_EACH_TYPE(PORTACL_RESAMPLE_PHASES)
+#undef PORTACL_RESAMPLE_PHASES
 
-}  // namespace
+#if !HWY_HAVE_SCALABLE
+#define PORTACL_RESAMPLE_EXPAND(F, To) \
+  template void Expand<F, To>(const ResampleExpand<F>&, const RowsOfW<F, F, To>&);
+PORTACL_RESAMPLE_EXPAND(float, float)
+PORTACL_RESAMPLE_EXPAND(float, base::Float16)
+PORTACL_RESAMPLE_EXPAND(float, base::BFloat16)
+PORTACL_RESAMPLE_EXPAND(double, double)
+#undef PORTACL_RESAMPLE_EXPAND
+#endif
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#endif  // include guard per target

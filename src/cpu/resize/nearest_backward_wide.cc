@@ -1,20 +1,17 @@
 // Nearest backward, many columns per destination: a lane per destination, blocks transposed
-// in registers. Per target.
-#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_
-#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_
-#else
-#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_WIDE_INL_H_
-#endif
-
+// in registers.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_wide.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
-#include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -283,6 +280,8 @@ struct WideGroup {
   }
 };
 
+}  // namespace
+
 template <bool kContiguous, class T>
 void SumTileWide(const Params& p, const Tile<T>& t) {
   const int64_t* begin = p.w.begin;
@@ -305,9 +304,15 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
   group.Flush();
 }
 
-}  // namespace
+template void SumTileWide<true>(const Params&, const Tile<float>&);
+template void SumTileWide<true>(const Params&, const Tile<double>&);
+template void SumTileWide<true>(const Params&, const Tile<base::Float16>&);
+template void SumTileWide<true>(const Params&, const Tile<base::BFloat16>&);
+template void SumTileWide<false>(const Params&, const Tile<float>&);
+template void SumTileWide<false>(const Params&, const Tile<double>&);
+template void SumTileWide<false>(const Params&, const Tile<base::Float16>&);
+template void SumTileWide<false>(const Params&, const Tile<base::BFloat16>&);
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#endif  // include guard per target

@@ -1,27 +1,23 @@
 // W by looking sources up in registers: a vector of destinations whose sources all stand in a
 // window of one or two vectors.
-#if defined(PORTACL_CPU_RESIZE_RESAMPLE_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_RESIZE_RESAMPLE_LOOKUP_INL_H_
-#undef PORTACL_CPU_RESIZE_RESAMPLE_LOOKUP_INL_H_
-#else
-#define PORTACL_CPU_RESIZE_RESAMPLE_LOOKUP_INL_H_
-#endif
-
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/resample_lookup.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
-#include "cpu/resize/resample_plan.h"
-#include "cpu/vector/highway.h"
+#include "cpu/resize/resample_paths-inl.h"
+#include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
-namespace {
 
 #if !HWY_HAVE_SCALABLE
+namespace {
 
 // No struct holds a window: the constructor that it would have by itself is compiled for no target,
 // and on 64-bit Arm that cannot call the constructor of a vector.
@@ -90,65 +86,73 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
   }
 }
 
-// Groups [g0, g1) of destinations of kRows rows, which share index and weight vectors. A row has
-// `lookups.need` readable elements. `stream`: past the caches, where
-// rows are whole lines of F.
+// Groups [g0, g1) of destinations of kRows rows from row r0 on, which share index and weight
+// vectors. A row has `lookups.need` readable elements. With edges rows are whole lines of F, which
+// go past the caches.
 template <size_t kVectors, size_t kRows, class F, class To>
-HWY_NOINLINE void AddLookups(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
-                             int64_t g0, int64_t g1, bool stream) {
+HWY_NOINLINE void AddLookups(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& some,
+                             int64_t r0, int64_t g0, int64_t g1) {
   using D = ComputeTag<F>;
   const D d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  [[maybe_unused]] const bool stream = some.edges != nullptr;
+  const F init = some.init;
+  const int64_t columns = some.w.to;
   const F* s[kRows];
   To* o[kRows];
   for (size_t r = 0; r < kRows; ++r) {
-    s[r] = from[r];
-    o[r] = to[r];
+    s[r] = some.from[r0 + static_cast<int64_t>(r)];
+    o[r] = some.to[r0 + static_cast<int64_t>(r)];
   }
   for (int64_t g = g0; g < g1; ++g) {
     hn::Vec<D> acc[kRows];
-    SumGroup<kVectors, kRows, F>(plan.lookups, g, plan.init, s, acc);
-    const int64_t at = plan.lookups.groups[static_cast<size_t>(g)].to;
+    SumGroup<kVectors, kRows, F>(lookups, g, init, s, acc);
+    const int64_t at = lookups.groups[static_cast<size_t>(g)].to;
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
       if constexpr (std::is_same_v<To, F>) {
         if (stream) return hn::Stream(acc[r], d, o[r] + at);
       }
-      if (plan.w.to >= kLanes) {
+      if (columns >= kLanes) {
         StoreNarrow(acc[r], d, o[r] + at);
       } else {
-        StoreNarrowFirst(acc[r], d, o[r], static_cast<size_t>(plan.w.to));
+        StoreNarrowFirst(acc[r], d, o[r], static_cast<size_t>(columns));
       }
     });
   }
 }
 
-// Destinations [w0, w1) of `rows` rows; w0 is a multiple of a vector.
+}  // namespace
+
 template <class F, class To>
-void LookUpRows(const ResampleKernelPlan<F>& plan, const F* const* from, To* const* to,
-                int64_t rows, int64_t w0, int64_t w1, bool stream) {
-  const int64_t g0 = w0 / plan.lanes;
-  const int64_t g1 = DivideUp(w1, plan.lanes);
+void LookUpRows(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& some) {
+  const int64_t lanes = Length(ComputeTag<F>());
+  const int64_t g0 = some.columns.w0 / lanes;
+  const int64_t g1 = DivideUp(some.columns.w1, lanes);
   const auto run = [&](auto vectors) {
     int64_t r = 0;
-    for (; r + 4 <= rows; r += 4) AddLookups<vectors, 4>(plan, from + r, to + r, g0, g1, stream);
-    if (r + 2 <= rows) {
-      AddLookups<vectors, 2>(plan, from + r, to + r, g0, g1, stream);
+    for (; r + 4 <= some.rows; r += 4) AddLookups<vectors, 4>(lookups, some, r, g0, g1);
+    if (r + 2 <= some.rows) {
+      AddLookups<vectors, 2>(lookups, some, r, g0, g1);
       r += 2;
     }
-    if (r < rows) AddLookups<vectors, 1>(plan, from + r, to + r, g0, g1, stream);
+    if (r < some.rows) AddLookups<vectors, 1>(lookups, some, r, g0, g1);
   };
-  if (plan.lookups.vectors == 1) {
+  if (lookups.vectors == 1) {
     run(std::integral_constant<size_t, 1>());
   } else {
     run(std::integral_constant<size_t, 2>());
   }
 }
 
+#define PORTACL_RESAMPLE_LOOKUP(F, To) \
+  template void LookUpRows<F, To>(const ResampleLookups<F>&, const RowsOfW<F, F, To>&);
+PORTACL_RESAMPLE_LOOKUP(float, float)
+PORTACL_RESAMPLE_LOOKUP(float, base::Float16)
+PORTACL_RESAMPLE_LOOKUP(float, base::BFloat16)
+PORTACL_RESAMPLE_LOOKUP(double, double)
+#undef PORTACL_RESAMPLE_LOOKUP
 #endif  // !HWY_HAVE_SCALABLE
 
-}  // namespace
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#endif  // include guard per target

@@ -1,19 +1,15 @@
 // Nearest backward, at most 4 columns per destination: in-register permutation by the plan's
-// index tables. Per target.
-#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_
-#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_
-#else
-#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_PERMUTE_INL_H_
-#endif
-
+// index tables.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_permute.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
-#include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -214,8 +210,28 @@ void ChoosePermuted(const Params& p, const NearestBackwardKernelPlan& plan, cons
 }
 
 }  // namespace
+
+template <class T>
+void SumTilePermuted(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
+  switch (plan.vectors) {
+    case 1:
+      return ChoosePermuted<1>(p, plan, t);
+    case 2:
+      return ChoosePermuted<2>(p, plan, t);
+    case 3:
+      return ChoosePermuted<3>(p, plan, t);
+    default:
+      return ChoosePermuted<4>(p, plan, t);
+  }
+}
+
+template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&, const Tile<float>&);
+template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&, const Tile<double>&);
+template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&,
+                              const Tile<base::Float16>&);
+template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&,
+                              const Tile<base::BFloat16>&);
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#endif  // include guard per target

@@ -1,19 +1,16 @@
-// Nearest backward, equal ratios x1 ... x4: de-interleaving loads, then adds. Per target.
-#if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_
-#undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_
-#else
-#define PORTACL_CPU_RESIZE_NEAREST_BACKWARD_RATIO_INL_H_
-#endif
-
+// Nearest backward, equal ratios x1 ... x4: de-interleaving loads, then adds.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_ratio.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "base/half.h"
+#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
-#include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -160,18 +157,28 @@ void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
   }
 }
 
+}  // namespace
+
 template <class T>
-int64_t MinRatioColumns() {
-#if HWY_ARCH_X86
-  return kSumsIn128Bits<T>;
-#else
-  return Length(ComputeTag<T>());
-#endif
+void SumTileByRatio(const Params& p, const Tile<T>& t) {
+  const ComputeTag<T> d;
+  switch (p.w.ratio) {
+    case 1:
+      return ChooseWidth<1>(d, p, t);
+    case 2:
+      return ChooseWidth<2>(d, p, t);
+    case 3:
+      return ChooseWidth<3>(d, p, t);
+    default:
+      return ChooseWidth<4>(d, p, t);
+  }
 }
 
-}  // namespace
+template void SumTileByRatio(const Params&, const Tile<float>&);
+template void SumTileByRatio(const Params&, const Tile<double>&);
+template void SumTileByRatio(const Params&, const Tile<base::Float16>&);
+template void SumTileByRatio(const Params&, const Tile<base::BFloat16>&);
+
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
-
-#endif  // include guard per target
