@@ -7,6 +7,9 @@
 #ifndef PORTACL_PORTACL_H_
 #define PORTACL_PORTACL_H_
 
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 
@@ -295,6 +298,41 @@ PORTACL_API int32_t portaclPlanEnqueue(const portaclPlan* plan, void* const* ten
 /** Frees a plan; null is allowed. May wait for runs on a GPU. The plan must not be running, and no
  *  graph of CUDA's may need it. */
 PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
+
+/* ---- arguments of an aclnn function ------------------------------------------------------- */
+
+/* Handles of aclnn/acl_meta.h. Phase 1 of an operator of one's own reads its arguments with these
+ * functions, and tensors with aclGetViewShape and its kin (docs/tutorials/own_kernel.md). */
+struct aclScalar;
+struct aclIntArray;
+struct aclFloatArray;
+struct aclBoolArray;
+struct aclTensor;
+struct aclTensorList;
+
+/** Copies the values of an array.
+ *  @param values room for `size` values; null is allowed with 0.
+ *  @param size number of values. PORTACL_ERROR_INVALID unless the array has as many (which
+ *         aclGetIntArraySize and its kin tell). */
+PORTACL_API int32_t portaclGetIntArrayValues(const struct aclIntArray* array, int64_t* values,
+                                             uint64_t size);
+PORTACL_API int32_t portaclGetFloatArrayValues(const struct aclFloatArray* array, float* values,
+                                               uint64_t size);
+PORTACL_API int32_t portaclGetBoolArrayValues(const struct aclBoolArray* array, bool* values,
+                                              uint64_t size);
+
+/** Copies the value of a scalar, in its own type.
+ *  @param dataType receives the type, an aclDataType.
+ *  @param value room for `size` bytes; null: the type alone is wanted.
+ *  @param size bytes; 16 are enough for each type. PORTACL_ERROR_INVALID if the type needs more. */
+PORTACL_API int32_t portaclGetScalarValue(const struct aclScalar* scalar, int32_t* dataType,
+                                          void* value, uint64_t size);
+
+/** Copies the handles of a list's tensors. The list still owns them.
+ *  @param tensors room for `size` handles; null is allowed with 0.
+ *  @param size number of tensors, as aclGetTensorListSize tells; else PORTACL_ERROR_INVALID. */
+PORTACL_API int32_t portaclGetTensorListMembers(const struct aclTensorList* list,
+                                                const struct aclTensor** tensors, uint64_t size);
 
 #ifdef __cplusplus
 } /* extern "C" */

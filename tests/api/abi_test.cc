@@ -541,6 +541,12 @@ PORTACL_ABI_OF(portaclPlanUpsampleNearestBackward,
                int32_t(const portaclTensor*, const portaclTensor*, const double*, portaclPlan**));
 PORTACL_ABI_OF(portaclPlanAffineGridBackward,
                int32_t(const portaclTensor*, const portaclTensor*, int32_t, portaclPlan**));
+PORTACL_ABI_OF(portaclGetIntArrayValues, int32_t(const aclIntArray*, int64_t*, uint64_t));
+PORTACL_ABI_OF(portaclGetFloatArrayValues, int32_t(const aclFloatArray*, float*, uint64_t));
+PORTACL_ABI_OF(portaclGetBoolArrayValues, int32_t(const aclBoolArray*, bool*, uint64_t));
+PORTACL_ABI_OF(portaclGetScalarValue, int32_t(const aclScalar*, int32_t*, void*, uint64_t));
+PORTACL_ABI_OF(portaclGetTensorListMembers,
+               int32_t(const aclTensorList*, const aclTensor**, uint64_t));
 PORTACL_ABI_OF(portaclGetErrorMessage, const char*());
 PORTACL_ABI_OF(portaclGetVersion, const char*());
 PORTACL_ABI_OF(portaclGetInfo, const char*());

@@ -186,6 +186,69 @@ TEST_F(AclMeta, AListOwnsItsMembers) {
   EXPECT_EQ(aclDestroyScalar(scalar), ACLNN_ERR_PARAM_INVALID);
 }
 
+TEST_F(AclMeta, ValuesOfArraysComeBack) {
+  const std::vector<int64_t> ints = {1, -2, int64_t{1} << 40};
+  const std::vector<float> floats = {0.5f, -1e30f};
+  const bool bools[] = {true, false, true};
+  aclIntArray* int_array = aclCreateIntArray(ints.data(), ints.size());
+  aclFloatArray* float_array = aclCreateFloatArray(floats.data(), floats.size());
+  aclBoolArray* bool_array = aclCreateBoolArray(bools, 3);
+  std::vector<int64_t> got_ints(3);
+  std::vector<float> got_floats(2);
+  bool got_bools[] = {false, true, false};
+  EXPECT_EQ(portaclGetIntArrayValues(int_array, got_ints.data(), 3), 0);
+  EXPECT_EQ(portaclGetFloatArrayValues(float_array, got_floats.data(), 2), 0);
+  EXPECT_EQ(portaclGetBoolArrayValues(bool_array, got_bools, 3), 0);
+  EXPECT_EQ(got_ints, ints);
+  EXPECT_EQ(got_floats, floats);
+  EXPECT_THAT(got_bools, testing::ElementsAreArray(bools));
+
+  EXPECT_EQ(portaclGetBoolArrayValues(bool_array, got_bools, 2), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(TakeMessage(), "portaclGetBoolArrayValues: size is 2, but array has 3");
+  EXPECT_EQ(portaclGetIntArrayValues(int_array, got_ints.data(), 4), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(portaclGetFloatArrayValues(float_array, nullptr, 2), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(portaclGetFloatArrayValues(nullptr, got_floats.data(), 2), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclDestroyIntArray(int_array), 0);
+  EXPECT_EQ(portaclGetIntArrayValues(int_array, got_ints.data(), 3), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("array is not a live handle"));
+  EXPECT_EQ(aclDestroyFloatArray(float_array), 0);
+  EXPECT_EQ(aclDestroyBoolArray(bool_array), 0);
+  aclIntArray* empty = aclCreateIntArray(nullptr, 0);
+  EXPECT_EQ(portaclGetIntArrayValues(empty, nullptr, 0), 0);
+  EXPECT_EQ(aclDestroyIntArray(empty), 0);
+}
+
+TEST_F(AclMeta, TheValueOfAScalarComesBackInItsType) {
+  double value = 2.5, got[2] = {0, 7};
+  int32_t dtype = ACL_DT_UNDEFINED;
+  aclScalar* scalar = aclCreateScalar(&value, ACL_DOUBLE);
+  EXPECT_EQ(portaclGetScalarValue(scalar, &dtype, nullptr, 0), 0);
+  EXPECT_EQ(dtype, ACL_DOUBLE);
+  EXPECT_EQ(portaclGetScalarValue(scalar, &dtype, got, sizeof got), 0);
+  EXPECT_EQ(got[0], 2.5);
+  EXPECT_EQ(got[1], 7);
+  EXPECT_EQ(portaclGetScalarValue(scalar, &dtype, got, 4), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("size is 4, but a value of DOUBLE has 8 bytes"));
+  EXPECT_EQ(portaclGetScalarValue(scalar, nullptr, got, 8), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(portaclGetScalarValue(nullptr, &dtype, got, 8), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclDestroyScalar(scalar), 0);
+  EXPECT_EQ(portaclGetScalarValue(scalar, &dtype, got, 8), ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(AclMeta, TheMembersOfAListAreTheTensorsThatItWasMadeOf) {
+  const aclTensor* const tensors[] = {TensorArgs{{2}}.Make().release(),
+                                      TensorArgs{{3}}.Make().release()};
+  aclTensorList* list = aclCreateTensorList(tensors, 2);
+  const aclTensor* got[2] = {};
+  EXPECT_EQ(portaclGetTensorListMembers(list, got, 2), 0);
+  EXPECT_THAT(got, testing::ElementsAreArray(tensors));
+  EXPECT_EQ(Dims(aclGetViewShape, got[1]), Shape{3});
+  EXPECT_EQ(portaclGetTensorListMembers(list, got, 1), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(TakeMessage(), "portaclGetTensorListMembers: size is 1, but list has 2");
+  EXPECT_EQ(aclDestroyTensorList(list), 0);
+  EXPECT_EQ(portaclGetTensorListMembers(list, got, 2), ACLNN_ERR_PARAM_INVALID);
+}
+
 TEST_F(AclMeta, DestroyingNullSucceeds) {
   EXPECT_EQ(aclDestroyTensor(nullptr), 0);
   EXPECT_EQ(aclDestroyScalar(nullptr), 0);
