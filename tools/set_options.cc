@@ -33,6 +33,7 @@ double AtLeastZero(const std::string& text, const char* option) {
 
 std::string FailureText(const CaseVerdict& verdict) {
   std::string text = fmt::format("{} {}\n", Styled("FAILED", Style::kBad), verdict.c.name);
+  if (!verdict.fault.empty()) text += fmt::format("  {}\n", verdict.fault);
   if (!verdict.error.empty()) text += fmt::format("  {}\n", verdict.error);
   if (!verdict.error.empty() && verdict.outputs.empty() && verdict.c.expect == 0) {
     text += "  its outputs are not judged\n";
@@ -67,6 +68,18 @@ std::string LargestErrorText(double excess) {
              : fmt::format("the largest error is {} times what is allowed", PlainNumber(excess));
 }
 
+// Bits that differ from golden's, and errors, which are distances from the exact values.
+std::string DifferencesText(int64_t different, double excess, bool by_bound) {
+  if (different > 0) {
+    const std::string bits = fmt::format("{} elements differ from golden's bits", different);
+    return by_bound ? bits + ", " + LargestErrorText(excess) : bits;
+  }
+  const std::string bits = "all elements have golden's bits";
+  if (!by_bound || excess == 0 || std::isinf(excess)) return bits;
+  return fmt::format("{}, which are off the exact values by up to {} % of what is allowed", bits,
+                     PlainNumber(100 * excess));
+}
+
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                         const golden::StandardOptions& standard) {
   size_t failed = 0, unjudged = 0, outputs = 0, right = 0;
@@ -91,10 +104,10 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                                        failed, verdicts.size());
   if (unjudged > 0) text += fmt::format(", {} of them not judged", unjudged);
   if (outputs == 0) return text + "\n";
-  text += fmt::format("; {} of {} outputs are {}; {} elements differ from golden's bits", right,
-                      outputs, golden::StandardText(standard), different);
-  if (standard.standard == Standard::kBound) text += ", " + LargestErrorText(excess);
-  return text + "\n";
+  return text +
+         fmt::format("; {} of {} outputs are {}; {}\n", right, outputs,
+                     golden::StandardText(standard),
+                     DifferencesText(different, excess, standard.standard == Standard::kBound));
 }
 
 // "functions: 2 in /lib/libopapi.so, 14 in /usr/lib/libportacl.so"; "" for none.

@@ -23,6 +23,7 @@ struct VerifyCommand {
   VerdictOutput output;
   double timeout = 60;
   int jobs = 0;
+  uint64_t seed = 0;
 };
 
 int RunVerify(const VerifyCommand& options) {
@@ -43,6 +44,7 @@ int RunVerify(const VerifyCommand& options) {
   }
   verify.seconds_of_patience = options.timeout;
   verify.jobs = options.jobs;
+  verify.seed = options.seed;
   verify.with_pictures = !options.output.report.empty();
   const std::vector<golden::Case> cases = CasesOf(options.source);
   golden::Verification result;
@@ -75,14 +77,17 @@ void AddVerifyCommand(CLI::App& app, Action& action) {
   command->add_option("--timeout", options->timeout, "seconds for one case (default: 60)")
       ->check(CLI::Range(0.1, 86400.0).description(""))
       ->type_name("S");
+  command->add_option("--seed", options->seed, "another order of the cases (default: 0)")
+      ->type_name("N");
   AddJobs(*command, options->jobs);
   AddJudgeOptions(*command, options->judge);
   AddVerdictOutput(*command, options->output);
   AddReportFile(*command, options->output);
   command->footer(
-      "The library runs in processes of its own: a crash or a hang costs one case. Only\n"
-      "functions that lie in FOLDER, or in a FILE, are judged, not those of a library\n"
-      "that it is linked to.\n\n"
+      "The library runs in processes of its own: a crash or a hang costs one case. Each\n"
+      "case is called twice, with other inputs at other addresses. Only functions that\n"
+      "lie in FOLDER, or in a FILE, are judged, not those of a library that it is\n"
+      "linked to.\n\n"
       "Example: portacl itself, on 1000 small cases\n"
       "  portacl cases generate smoke --count 1000 -o smoke.json\n"
       "  portacl verify smoke.json --lib-dir $ASCEND_HOME_PATH/lib64 \\\n"

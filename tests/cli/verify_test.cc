@@ -442,7 +442,8 @@ TEST_F(VerifyTest, WhatNobodyWroteIsCalledSo) {
         "upsample_nearest_exact1d name=nan self=1x1x1 out=1x1x1 self.values=nonfinite seed=54\n");
   const Outcome outcome = Verify("stale_last", {"--json"});
   EXPECT_EQ(outcome.exit_code, 1);
-  for (const json& entry : json::parse(outcome.out).at("cases")) {
+  const json report = json::parse(outcome.out);
+  for (const json& entry : report.at("cases")) {
     const json& output = entry.at("outputs")[0];
     EXPECT_EQ(output.at("never_written"), 1) << entry;
     EXPECT_EQ(output.at("nan_mismatch"), 0) << entry;
@@ -453,17 +454,137 @@ TEST_F(VerifyTest, WhatNobodyWroteIsCalledSo) {
 }
 
 TEST_F(VerifyTest, AMissingOperatorCostsItsCasesOnly) {
-  Write("cases.txt", std::string(kSevens) +
-                         "grid_sampler_2d name=sampler input=1x1x5x7 grid=1x2x2x2\n"
-                         "grid_sampler_2d_backward name=mask input=1x1x5x7 grid=1x2x2x2\n");
+  Write("cases.txt",
+        std::string(kSevens) + "grid_sampler_2d name=sampler input=1x1x5x7 grid=1x2x2x2\n");
   const Outcome outcome =
-      Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/without_operators"});
+      Run({"verify", "cases.txt", "--lib-dir", PORTACL_FIXTURE_DIR "/own_runtime"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out,
-              HasSubstr("2 of 5 cases failed, 2 of them not judged; 3 of 3 outputs are"));
+              HasSubstr("1 of 4 cases failed, 1 of them not judged; 3 of 3 outputs are"));
   EXPECT_THAT(outcome.out,
               HasSubstr("sampler\n  the library has no aclnnGridSampler2DGetWorkspaceSize\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("mask\n  the library has no aclDestroyBoolArray\n"));
+  // What cannot be looked at is said.
+  EXPECT_THAT(outcome.err, HasSubstr("the library's runtime has no aclrtLaunchHostFunc, "));
+}
+
+// ---- how a kernel meets the interface ----------------------------------------------------------
+
+struct Kind {
+  const char* fault;
+  std::vector<const char*> words;
+};
+
+const std::vector<Kind>& Kinds() {
+  static const std::vector<Kind> kinds = {
+      {"in_phase_1", {"computed before phase 2"}},
+      {"at_once", {"ignores the stream"}},
+      {"handles_in_phase_2", {"reads handles in phase 2", "tensor is not a live handle"}},
+      {"plan_kept", {"keeps addresses of an earlier call"}},
+      {"memo_stale", {"keeps results of an earlier call", "in the second call, with seed=1"}},
+      {"first_call_only", {"keeps something of an earlier call"}},
+      {"reads_workspace", {"reads its workspace before it writes it"}},
+      {"reads_output", {"reads its output before it writes it"}},
+      {"late_thread", {"is not done when the stream is synchronised"}},
+      {"reads_past_input", {"reads past self: its end was passed at byte 120 of 120"}},
+      {"reads_before_input", {"reads before self: first at byte -4"}},
+      {"reads_past_input_times_0", {"reads past an input"}}};
+  return kinds;
+}
+
+TEST_F(VerifyTest, TheKindOfAFaultIsNamed) {
+  Write("cases.txt",
+        "upsample_nearest_exact2d name=one self=1x1x5x6 out=1x1x5x6\n"
+        "upsample_nearest_exact2d name=two self=2x3x4x5 out=2x3x9x7 self.layout=padded\n");
+  for (const auto& [fault, words] : Kinds()) {
+    const Outcome outcome = Verify(fault, {"--jobs", "1"});
+    EXPECT_EQ(outcome.exit_code, 1) << fault;
+    EXPECT_THAT(outcome.out, HasSubstr("FAILED one\n")) << fault;
+    for (const char* const word : words) EXPECT_THAT(outcome.out, HasSubstr(word)) << fault;
+  }
+  EXPECT_EQ(Verify("plain").exit_code, 0);
+}
+
+TEST_F(VerifyTest, TheKindOfAFaultIsInEveryReport) {
+  Write("cases.txt", "upsample_nearest_exact2d name=one self=1x1x5x6 out=1x1x5x6\n");
+  const Outcome outcome =
+      Verify("in_phase_1", {"--json", "--junit", "j.xml", "--report", "r.html"});
+  const std::string words = "computed before phase 2: it is right if its inputs are there";
+  EXPECT_THAT(json::parse(outcome.out).at("cases")[0].at("fault").get<std::string>(),
+              HasSubstr(words));
+  EXPECT_THAT(Read("j.xml"), HasSubstr("message=\"" + words));
+  EXPECT_THAT(Read("r.html"), HasSubstr(words));
+}
+
+// A kernel that is wrong whatever it meets has no such fault.
+TEST_F(VerifyTest, AWrongKernelKeepsItsNumbersAlone) {
+  Write("cases.txt", kSevens);
+  const Outcome outcome = Verify("source_plus_one", {"--json"});
+  const json report = json::parse(outcome.out);
+  for (const json& entry : report.at("cases")) {
+    EXPECT_FALSE(entry.contains("fault")) << entry;
+    EXPECT_FALSE(entry.contains("error")) << entry;
+  }
+}
+
+TEST_F(VerifyTest, AfterThreeHangsOfAFunctionTheRestIsNotRun) {
+  std::string cases;
+  for (int i = 1; i <= 5; ++i) {
+    cases += fmt::format("upsample_nearest_exact2d name=c{} self=1x1x{}x7 out=1x1x{}x7\n", i, i, i);
+  }
+  Write("cases.txt", cases + "upsample_nearest_exact1d name=other self=1x1x5 out=1x1x9\n");
+  const Outcome outcome = Verify("hang", {"--timeout", "5", "--jobs", "1", "--json"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  int late = 0, not_run = 0;
+  const json report = json::parse(outcome.out);
+  for (const json& entry : report.at("cases")) {
+    const std::string error = entry.value("error", "");
+    late += error == "no answer within 5 s; the process was ended" ? 1 : 0;
+    not_run += error == "not run: aclnnUpsampleNearestExact2d gave no answer in time in 3 cases";
+    EXPECT_EQ(entry.at("passed"), entry.at("name") == "other");
+  }
+  EXPECT_EQ(late, 3);
+  EXPECT_EQ(not_run, 2);
+}
+
+TEST_F(VerifyTest, ACrashTellsItsAddressAndItsStack) {
+  Write("cases.txt", kSevens);
+  const Outcome outcome = Verify("crash_at_null");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("the library crashed: signal 11 (Segmentation fault) at "
+                                     "address 0x0, which is close to null\n    #0 "));
+  EXPECT_THAT(outcome.out,
+              testing::ContainsRegex("    #0 [^\n]*fixture/libopapi.so[+]0x[0-9a-f]+"));
+}
+
+TEST_F(VerifyTest, TheSeedChoosesTheOrderOfCases) {
+  std::string cases;
+  for (int i = 2; i < 20; ++i) {
+    cases += fmt::format("upsample_nearest_exact2d self=1x1x1x{} out=1x1x1x{}\n", i, i);
+  }
+  Write("cases.txt", cases);
+  const auto order = [&](const char* seed) {
+    const Outcome outcome = Verify("tells", {"--seed", seed, "--jobs", "1"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    return outcome.err;
+  };
+  const std::string one = order("1");
+  EXPECT_EQ(order("1"), one);
+  EXPECT_NE(order("2"), one);
+}
+
+TEST_F(VerifyTest, WhereErrorsLieIsSaid) {
+  Write("cases.txt", kSevens);
+  EXPECT_THAT(Verify("stale_last").out, HasSubstr("the errors of each of 3 outputs are all in its "
+                                                  "last column, in its last row\n"));
+  EXPECT_THAT(Verify("source_plus_one").out, Not(HasSubstr("the errors of each")));
+}
+
+TEST_F(VerifyTest, WhatOnlyGoldenDiffersByIsCalledSo) {
+  Write("cases.txt", "upsample_bilinear2d dtype=float16 self=1x1x5x6 out=1x1x9x11\n");
+  const Outcome outcome = Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR});
+  EXPECT_THAT(outcome.out,
+              testing::ContainsRegex("all elements have golden's bits, which are off the exact "
+                                     "values by up to [0-9]+ % of what is allowed"));
 }
 
 }  // namespace

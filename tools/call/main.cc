@@ -2,12 +2,15 @@
 // those that are named, for `portacl verify`. A program of its own, which is not linked to
 // libportacl.so: so nothing but those libraries is loaded, and a crash costs one case.
 //
-// Protocol. Standard input: a case's string, one a line. Standard output, for each: int32 status,
-// then texts (uint32 length, bytes) for the call that failed ("" where none did: the message says
-// what is wrong, or there is none) and its message, uint32 number of outputs, and each output's
-// elements (uint64 length, bytes), dense; uint32 number of functions that are called for the first
-// time, and two texts for each: its name and its file. At the start one text: "" or why the library
-// cannot be used.
+// Protocol. Standard input, one a line: the hardships, a decimal number (hardships.h), and a case's
+// string; a second call of the case has the seed that follows (SecondOf()). Standard output, for
+// each: uint32 number of calls; for each of these int32 status, then texts (uint32 length, bytes)
+// for the function that failed ("" where none did: the message says what is wrong, or there is
+// none) and its message, uint32 number of outputs, and each output's elements (uint64 length,
+// bytes), dense; then uint32 number of functions that are called for the first time, and two texts
+// for each: its name and its file. A crash is reported in its place (crash_report.h). At the start
+// two texts:
+// "" or why the library cannot be used; "" or what its runtime lacks for kOnTheStream.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,6 +30,7 @@
 
 #include "tools/cli_error.h"
 #include "tools/testing/call_aclnn.h"
+#include "tools/testing/crash_report.h"
 
 namespace portacl::golden {
 namespace {
@@ -176,14 +180,7 @@ class Answer {
   std::string text_;
 };
 
-void RunLine(AclnnCaller& caller, Library& library, const std::string& line, Answer& answer) {
-  Call call = MakeCall(ParseCase(line));
-  AclnnOutcome outcome;
-  try {
-    outcome = caller.Run(call);
-  } catch (const std::exception& error) {
-    outcome = {-1, "", error.what()};  // no call returned that
-  }
+void Add(Answer& answer, const AclnnOutcome& outcome, const Call& call) {
   answer.Number(outcome.status);
   answer.Text(outcome.call);
   answer.Text(outcome.message);
@@ -199,6 +196,23 @@ void RunLine(AclnnCaller& caller, Library& library, const std::string& line, Ans
     answer.Number(static_cast<uint64_t>(dense.size()));
     answer.Bytes(dense.data(), dense.size());
   }
+}
+
+void RunLine(AclnnCaller& caller, Library& library, const std::string& line, Answer& answer) {
+  size_t space = 0;
+  auto hardships = static_cast<Hardships>(std::stoul(line, &space));
+  const Case c = ParseCase(line.substr(space + 1));
+  // Of a refusal there is nothing to see a second time.
+  if (c.expect != 0) hardships &= ~Hardships{kSecondCall};
+  Call calls[] = {MakeCall(c), MakeCall((hardships & kOtherData) != 0 ? SecondOf(c) : c)};
+  std::vector<AclnnOutcome> outcomes;
+  try {
+    outcomes = caller.Rehearse(calls[0], calls[1], hardships);
+  } catch (const std::exception& error) {
+    outcomes = {{-1, "", error.what()}};  // no call returned that
+  }
+  answer.Number(static_cast<uint32_t>(outcomes.size()));
+  for (size_t i = 0; i < outcomes.size(); ++i) Add(answer, outcomes[i], calls[i]);
   const auto news = library.TakeNews();
   answer.Number(static_cast<uint32_t>(news.size()));
   for (const auto& [name, file] : news) {
@@ -212,6 +226,7 @@ int Main(const std::string& folder, const std::vector<std::string>& files) {
   // The library may print; that must not be taken for an answer.
   const int answers = dup(STDOUT_FILENO);
   if (answers < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 3;
+  ReportCrashes(answers);
   Answer answer(answers);
   Library library(folder, files);
   std::unique_ptr<AclnnCaller> caller;
@@ -226,6 +241,7 @@ int Main(const std::string& folder, const std::vector<std::string>& files) {
     problem = fmt::format("{}: {}", folder.empty() ? files.at(0) : folder, error.what());
   }
   answer.Text(problem);
+  answer.Text(caller != nullptr ? caller->Missing() : "");
   answer.Send();
   if (!problem.empty()) return 2;
   for (std::string line; std::getline(std::cin, line);) {

@@ -334,15 +334,26 @@ void ViewTensor::FillUnwritten() {
   for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = pattern[i % pattern.size()];
 }
 
-std::optional<size_t> ViewTensor::FirstWrittenOutside() const {
-  if (dense_ && offset_ == 0) return std::nullopt;
+std::vector<bool> ViewTensor::Inside() const {
+  if (dense_ && offset_ == 0) return {};
   std::vector<bool> inside(bytes_.size(), false);
-  const size_t size = element_size();
   ForEachPosition([&](int64_t, size_t at) {
-    std::fill_n(inside.begin() + static_cast<std::ptrdiff_t>(at), size, true);
+    std::fill_n(inside.begin() + static_cast<std::ptrdiff_t>(at), element_size(), true);
   });
-  const std::span<const std::byte> pattern = UnwrittenElement(size);
-  for (size_t i = 0; i < bytes_.size(); ++i) {
+  return inside;
+}
+
+void ViewTensor::FillOutside(std::byte value) {
+  const std::vector<bool> inside = Inside();
+  for (size_t i = 0; i < inside.size(); ++i) {
+    if (!inside[i]) bytes_[i] = value;
+  }
+}
+
+std::optional<size_t> ViewTensor::FirstWrittenOutside() const {
+  const std::vector<bool> inside = Inside();
+  const std::span<const std::byte> pattern = UnwrittenElement(element_size());
+  for (size_t i = 0; i < inside.size(); ++i) {
     if (!inside[i] && bytes_[i] != pattern[i % pattern.size()]) return i;
   }
   return std::nullopt;

@@ -50,12 +50,16 @@ class ViewTensor {
 
   // Every element UnwrittenElement(): a kernel's work is to write the view's elements.
   void FillUnwritten();
+  // Every byte of the storage outside the view.
+  void FillOutside(std::byte value);
   // The first byte of the storage outside the view that is no longer as FillUnwritten() left it.
   std::optional<size_t> FirstWrittenOutside() const;
 
  private:
   template <class Visit>
   void ForEachPosition(Visit visit) const;
+  // Of each byte of the storage, whether the view has it; nothing where it has all.
+  std::vector<bool> Inside() const;
 
   int32_t dtype_ = 0;
   Shape shape_, strides_;

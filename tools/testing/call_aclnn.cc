@@ -1,4 +1,4 @@
-// Handles from a call's arguments, and the two phases by the types of each function's signature.
+// Handles from a call's arguments, and the two phases.
 #include "tools/testing/call_aclnn.h"
 
 #include <acl/acl.h>
@@ -10,87 +10,19 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 
-#include "every_aclnnop.h"
 #include "tools/cli_error.h"
+#include "tools/testing/aclnn_signatures.h"
+#include "tools/testing/crash_report.h"
+#include "tools/testing/device_blocks.h"
 #include "tools/testing/fenced_memory.h"
+#include "tools/testing/stream_gate.h"
 
 namespace portacl::golden {
 namespace {
-
-// What a call of one argument becomes.
-struct Handle {
-  aclTensor* tensor = nullptr;
-  aclIntArray* ints = nullptr;
-  aclBoolArray* bools = nullptr;
-  double real = 0;
-  int64_t integer = 0;
-  std::string word;
-};
-
-struct Phase1Results {
-  uint64_t workspace_size = 0;
-  aclOpExecutor* executor = nullptr;
-};
-
-template <class T>
-T ArgumentAs(const Handle& handle) {
-  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
-    return static_cast<T>(handle.real);
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(handle.integer);
-  } else if constexpr (std::is_same_v<T, const aclIntArray*>) {
-    return handle.ints;
-  } else if constexpr (std::is_same_v<T, const aclBoolArray*>) {
-    return handle.bools;
-  } else if constexpr (std::is_same_v<T, const char*>) {
-    return handle.word.c_str();
-  } else if constexpr (std::is_same_v<T, const aclFloatArray*>) {
-    return nullptr;  // of functions that no case calls
-  } else {
-    static_assert(std::is_same_v<T, const aclTensor*> || std::is_same_v<T, aclTensor*>);
-    return handle.tensor;
-  }
-}
-
-// Calls a phase 1 whose address is `function` with the handles in the signature's order; the last
-// two parameters are the results.
-template <class... Parameters>
-struct Signature {
-  using Function = aclnnStatus (*)(Parameters...);
-  using Tuple = std::tuple<Parameters...>;
-
-  static aclnnStatus Call(void* function, const std::vector<Handle>& handles, Phase1Results& out) {
-    return Call(reinterpret_cast<Function>(function), handles, out,
-                std::make_index_sequence<sizeof...(Parameters) - 2>());
-  }
-
- private:
-  template <size_t... i>
-  static aclnnStatus Call(Function function, const std::vector<Handle>& handles, Phase1Results& out,
-                          std::index_sequence<i...>) {
-    return function(ArgumentAs<std::tuple_element_t<i, Tuple>>(handles.at(i))...,
-                    &out.workspace_size, &out.executor);
-  }
-};
-
-template <class... Parameters>
-Signature<Parameters...> SignatureOf(aclnnStatus (*)(Parameters...));
-
-using CallPhase1 = aclnnStatus (*)(void*, const std::vector<Handle>&, Phase1Results&);
-struct Operation {
-  const char* function;
-  CallPhase1 call;
-};
-// Only the types of the functions are used: nothing here is linked.
-constexpr Operation kOperations[] = {
-#define PORTACL_ACLNN(name, ...) \
-  {#name, &decltype(SignatureOf(std::declval<decltype(&name##GetWorkspaceSize)>()))::Call},
-#include "src/ops/operator_list.inc"
-};
-
-using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
 aclFormat FormatOf(const std::optional<std::string>& name) {
   if (!name || *name == "ND") return ACL_FORMAT_ND;
@@ -105,32 +37,23 @@ aclFormat FormatOf(const std::optional<std::string>& name) {
   return ACL_FORMAT_UNDEFINED;
 }
 
-// The library's own function of an operator, by FindFunction as AclnnCaller has it.
-void* FindOwn(const FindFunction& find, const std::string& name) {
-  if (void* const address = find(name.c_str())) return address;
-  throw cli::RuntimeFailure(fmt::format("the library has no {}", name));
-}
-
-// Looks a function up as often as it is called: a few lookups a case cost less than the case. A
-// destructor asks only for what is known to be there: kNeeded, and what Fill found before.
-template <class Function>
-Function* Find(const FindFunction& find, const char* name) {
-  void* const address = find(name);
-  if (address == nullptr) throw cli::RuntimeFailure(fmt::format("the library has no {}", name));
-  return reinterpret_cast<Function*>(address);
-}
-#define PORTACL_FIND(name) Find<decltype(name)>(find_, #name)
-
 // What every case needs: looked up before the first, so that none begins without it.
 constexpr const char* kNeeded[] = {
     "aclInit",           "aclFinalize",        "aclrtSetDevice",         "aclrtResetDevice",
     "aclrtCreateStream", "aclrtDestroyStream", "aclrtSynchronizeStream", "aclrtMalloc",
     "aclrtFree",         "aclrtMemcpy",        "aclCreateTensor",        "aclDestroyTensor"};
+// What kOnTheStream needs.
+constexpr const char* kForTheStream[] = {"aclrtLaunchHostFunc", "aclrtMemcpyAsync",
+                                         "aclrtMallocHost", "aclrtFreeHost"};
 
-// Thrown where a call fails; its outcome is the case's.
-struct Failed {
-  AclnnOutcome outcome;
-};
+// A single call, as programs make it.
+constexpr Hardships kPlain = kDirtyOutputs | kReadAtOnce;
+// Where a program's own results may still be on their way.
+constexpr std::chrono::milliseconds kAMoment{200};
+
+constexpr const char* kWorkspace = "the workspace";
+// What the workspace may be aligned to: as memory that programs allocate for it is.
+constexpr size_t kWorkspaceAlignment = 64;
 
 // Of functions that take a mode as text; an unknown one for a position that no word has.
 std::string WordAt(const Parameter& mode, int64_t position) {
@@ -139,19 +62,26 @@ std::string WordAt(const Parameter& mode, int64_t position) {
   return known ? words[static_cast<size_t>(position)] : "unknown";
 }
 
+struct Setting {
+  const AclnnFunctions& functions;
+  aclrtStream stream;
+  Hardships hardships;
+  DeviceBlocks& blocks;
+  bool can_be_watched;
+};
+
 // The handles and the device memory of one call.
 class Execution {
  public:
-  Execution(const FindFunction& find, const FindFunction& find_own, aclrtStream stream, Call& call)
-      : find_(find), find_own_(find_own), stream_(stream), call_(call) {}
+  Execution(const Setting& setting, Call& call)
+      : setting_(setting), functions_(setting.functions), call_(call) {}
   ~Execution() {
-    for (const Handle& handle : handles_) {
-      if (handle.tensor != nullptr) PORTACL_FIND(aclDestroyTensor)(handle.tensor);
-      if (handle.ints != nullptr) PORTACL_FIND(aclDestroyIntArray)(handle.ints);
-      if (handle.bools != nullptr) PORTACL_FIND(aclDestroyBoolArray)(handle.bools);
-    }
-    for (void* const memory : memory_) PORTACL_FIND(aclrtFree)(memory);
-    if (repeatable_ != nullptr) PORTACL_FIND(aclDestroyAclOpExecutor)(repeatable_);
+    if (running_) static_cast<void>(EndStream());
+    watch_.reset();
+    ForgetTensors();
+    DestroyHandles();
+    if (staged_ != nullptr) PORTACL_FIND(functions_, aclrtFreeHost)(staged_);
+    if (repeatable_ != nullptr) PORTACL_FIND(functions_, aclDestroyAclOpExecutor)(repeatable_);
   }
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -159,56 +89,205 @@ class Execution {
   // What the library did that it must not; "" for nothing.
   std::string Run(const Operation& operation, Timing& timing) {
     const std::string phase1 = std::string(operation.function) + "GetWorkspaceSize";
-    void* const plan = FindOwn(find_own_, phase1);
-    const auto run = reinterpret_cast<Phase2>(FindOwn(find_own_, operation.function));
+    void* const plan = functions_.FindOwn(phase1);
+    const auto run = reinterpret_cast<Phase2>(functions_.FindOwn(operation.function));
     for (size_t i = 0; i < call_.arguments.size(); ++i) {
       handles_.emplace_back();
       Fill(i, handles_.back());
     }
     Phase1Results results;
     const Stopwatch planning;
-    Check(operation.call(plan, handles_, results), phase1);
+    functions_.Check(operation.phase1(plan, handles_, results), phase1);
     timing.plan_seconds = planning.Seconds();
     timing.workspace_size = results.workspace_size;
     // Accepted: that is all there is to know, and nobody knows what a run of it would do.
     if (call_.source.expect != 0) return "";
-    const Fence workspace = results.workspace_size > 0 ? Allocate(results.workspace_size) : Fence();
-    if (timing.repeat > 1) {
-      static_cast<void>(PORTACL_FIND(aclDestroyAclOpExecutor));
-      Check(PORTACL_FIND(aclSetAclOpExecutorRepeatable)(results.executor),
-            "aclSetAclOpExecutorRepeatable");
-      repeatable_ = results.executor;
-    }
-    const std::vector<size_t> inputs = call_.With(Role::kInput);
-    std::vector<Fence> kept;
-    for (const size_t i : inputs) kept.push_back(device_[i]);
-    {
-      const ReadOnlyMemory read_only(kept);
-      timing.Run([&] {
-        Check(run(workspace.data, results.workspace_size, results.executor, stream_),
-              operation.function);
-        Check(PORTACL_FIND(aclrtSynchronizeStream)(stream_), "aclrtSynchronizeStream");
-      });
-      for (size_t k = 0; k < inputs.size(); ++k) {
-        if (const auto byte = read_only.FirstWrite(k)) BlameWrite(inputs[k], *byte);
-      }
-    }
-    for (size_t i = 0; i < call_.arguments.size(); ++i) CopyBack(i);
-    LookBeside(workspace, "the workspace");
+    if (Has(kHandlesGone)) DestroyHandles();
+    MakeWorkspace(results.workspace_size);
+    if (timing.repeat > 1) MakeRepeatable(results.executor);
+    WatchMemory();
+    WriteInputs();
+    timing.Run([&] {
+      running_ = true;
+      functions_.Check(
+          run(workspace_.data, results.workspace_size, results.executor, setting_.stream),
+          operation.function);
+      functions_.Check(EndStream(), "aclrtSynchronizeStream");
+    });
+    if (!Has(kReadAtOnce)) std::this_thread::sleep_for(kAMoment);
+    LookAround();
     return problems_;
   }
 
  private:
-  void Check(int32_t status, const std::string& function) const {
-    if (status == 0) return;
-    const auto message =
-        reinterpret_cast<decltype(&aclGetRecentErrMsg)>(find_("aclGetRecentErrMsg"));
-    const char* const text = message != nullptr ? message() : nullptr;
-    throw Failed{{status, function, text != nullptr ? text : ""}};
-  }
+  bool Has(Hardships hardship) const { return (setting_.hardships & hardship) == hardship; }
 
   void Blame(const std::string& what) {
     problems_ += fmt::format("{}{}", problems_.empty() ? "" : "; ", what);
+  }
+
+  // ---- before phase 1 --------------------------------------------------------------------------
+
+  void Fill(size_t i, Handle& handle) {
+    CallArgument& argument = call_.arguments[i];
+    device_.emplace_back();
+    if (argument.null) return;
+    const Role role = call_.op->parameters[i].role;
+    handle.real = argument.real;
+    if (IsTensor(role)) {
+      handle.tensor = MakeTensor(i);
+    } else if (role == Role::kInts) {
+      static_cast<void>(PORTACL_FIND(functions_, aclDestroyIntArray));
+      handle.ints = PORTACL_FIND(functions_, aclCreateIntArray)(argument.integers.data(),
+                                                                argument.integers.size());
+    } else if (role == Role::kMask) {
+      static_cast<void>(PORTACL_FIND(functions_, aclDestroyBoolArray));
+      const auto values = std::make_unique<bool[]>(argument.integers.size() + 1);
+      for (size_t k = 0; k < argument.integers.size(); ++k) values[k] = argument.integers[k] != 0;
+      handle.bools =
+          PORTACL_FIND(functions_, aclCreateBoolArray)(values.get(), argument.integers.size());
+    } else if (role != Role::kReal) {
+      handle.integer = argument.integers.at(0);
+      if (role == Role::kMode) handle.word = WordAt(call_.op->parameters[i], handle.integer);
+    }
+  }
+
+  aclTensor* MakeTensor(size_t i) {
+    ViewTensor& tensor = call_.arguments[i].tensor;
+    const char* const name = call_.op->parameters[i].name;
+    const bool input = call_.op->parameters[i].role == Role::kInput;
+    if (input && Has(kDirtySides)) tensor.FillOutside(std::byte{0xFF});
+    if (!input && !Has(kDirtyOutputs)) {
+      tensor.SetDense(std::vector<std::byte>(tensor.Dense().size(), std::byte{0}));
+    }
+    const std::vector<std::byte>& bytes = tensor.bytes();
+    // An empty tensor has no address.
+    if (!bytes.empty()) {
+      const Canary canary = !input             ? Canary::kPattern
+                            : Has(kDirtySides) ? Canary::kNaN
+                                               : Canary::kZero;
+      device_[i] =
+          setting_.blocks.Take(bytes.size(), std::max<size_t>(tensor.element_size(), 1), canary);
+      NoteTensor(name, device_[i].data, bytes.size());
+    }
+    if (input && Has(kAfterPhase1)) {
+      CopyIn(device_[i], std::vector<std::byte>(bytes.size(), std::byte{0xFF}));
+    } else {
+      CopyIn(device_[i], bytes);
+    }
+    const int64_t storage = tensor.storage();
+    return PORTACL_FIND(functions_, aclCreateTensor)(
+        tensor.shape().data(), tensor.shape().size(), static_cast<aclDataType>(tensor.dtype()),
+        tensor.strides().data(), tensor.offset(), FormatOf(call_.source.arguments[i].format),
+        &storage, 1, device_[i].data);
+  }
+
+  void CopyIn(const Fence& fence, const std::vector<std::byte>& bytes) const {
+    setting_.blocks.Copy(fence.data, bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE);
+  }
+
+  // ---- between the phases ----------------------------------------------------------------------
+
+  void DestroyHandles() {
+    for (Handle& handle : handles_) {
+      if (handle.tensor != nullptr) PORTACL_FIND(functions_, aclDestroyTensor)(handle.tensor);
+      if (handle.ints != nullptr) PORTACL_FIND(functions_, aclDestroyIntArray)(handle.ints);
+      if (handle.bools != nullptr) PORTACL_FIND(functions_, aclDestroyBoolArray)(handle.bools);
+      handle = {};
+    }
+  }
+
+  void MakeWorkspace(uint64_t size) {
+    if (size == 0) return;
+    workspace_ = setting_.blocks.Take(size, kWorkspaceAlignment, Canary::kPattern);
+    NoteTensor(kWorkspace, workspace_.data, size);
+    CopyIn(workspace_, std::vector<std::byte>(size, std::byte(Has(kDirtyWorkspace) ? 0xFF : 0)));
+  }
+
+  void MakeRepeatable(aclOpExecutor* executor) {
+    static_cast<void>(PORTACL_FIND(functions_, aclDestroyAclOpExecutor));
+    functions_.Check(PORTACL_FIND(functions_, aclSetAclOpExecutorRepeatable)(executor),
+                     "aclSetAclOpExecutorRepeatable");
+    repeatable_ = executor;
+  }
+
+  // Inputs come first, and then the outputs and the workspace.
+  void WatchMemory() {
+    watched_ = call_.With(Role::kInput);
+    inputs_ = watched_.size();
+    for (const size_t i : call_.With(Role::kOutput)) watched_.push_back(i);
+    std::vector<Fence> fences;
+    for (const size_t i : watched_) fences.push_back(device_[i]);
+    fences.push_back(workspace_);
+    watch_.emplace(fences, Has(kDirtySides), setting_.can_be_watched);
+  }
+
+  void WriteInputs() {
+    if (Has(kOnTheStream)) return WriteInputsOnTheStream();
+    if (Has(kAfterPhase1)) {
+      for (const size_t i : call_.With(Role::kInput)) {
+        CopyIn(device_[i], call_.arguments[i].tensor.bytes());
+      }
+    }
+    watch_->Freeze(inputs_);
+  }
+
+  void WriteInputsOnTheStream() {
+    const std::vector<size_t> inputs = call_.With(Role::kInput);
+    size_t size = 0;
+    for (const size_t i : inputs) size += call_.arguments[i].tensor.bytes().size();
+    functions_.Check(PORTACL_FIND(functions_, aclrtMallocHost)(&staged_, std::max<size_t>(size, 1)),
+                     "aclrtMallocHost");
+    const auto launch = [&](aclrtHostFunc function, void* argument) {
+      functions_.Check(
+          PORTACL_FIND(functions_, aclrtLaunchHostFunc)(setting_.stream, function, argument),
+          "aclrtLaunchHostFunc");
+    };
+    running_ = true;
+    launch(StreamGate::Wait, &gate_);
+    auto* from = static_cast<std::byte*>(staged_);
+    for (const size_t i : inputs) {
+      const std::vector<std::byte>& bytes = call_.arguments[i].tensor.bytes();
+      if (bytes.empty()) continue;
+      std::memcpy(from, bytes.data(), bytes.size());
+      functions_.Check(PORTACL_FIND(functions_, aclrtMemcpyAsync)(
+                           device_[i].data, bytes.size(), from, bytes.size(),
+                           ACL_MEMCPY_HOST_TO_DEVICE, setting_.stream),
+                       "aclrtMemcpyAsync");
+      from += bytes.size();
+    }
+    launch(
+        [](void* argument) {
+          auto& self = *static_cast<Execution*>(argument);
+          self.watch_->Freeze(self.inputs_);
+        },
+        this);
+  }
+
+  // ---- after phase 2 ---------------------------------------------------------------------------
+
+  int32_t EndStream() {
+    running_ = false;
+    gate_.Open();
+    return PORTACL_FIND(functions_, aclrtSynchronizeStream)(setting_.stream);
+  }
+
+  // First what was touched, as long as it is known, and then what is there.
+  void LookAround() {
+    const size_t workspace = watched_.size();
+    std::vector<Touch> touched(workspace + 1);
+    for (size_t k = 0; k <= workspace; ++k) {
+      touched[k] = {watch_->FirstTouchBefore(k), watch_->FirstTouchAfter(k)};
+    }
+    for (size_t k = 0; k < inputs_; ++k) {
+      if (const auto byte = watch_->FirstWrite(k)) BlameWrite(watched_[k], *byte);
+    }
+    watch_.reset();
+    for (size_t k = 0; k < workspace; ++k) {
+      CopyBack(watched_[k]);
+      LookBeside(device_[watched_[k]], call_.op->parameters[watched_[k]].name, touched[k]);
+    }
+    LookBeside(workspace_, kWorkspace, touched[workspace]);
   }
 
   void BlameWrite(size_t i, int64_t byte) {
@@ -224,74 +303,12 @@ class Execution {
                                  std::max<size_t>(call_.arguments[i].tensor.element_size(), 1))));
   }
 
-  void Copy(void* to, const void* from, size_t size, aclrtMemcpyKind kind) const {
-    if (size > 0) Check(PORTACL_FIND(aclrtMemcpy)(to, size, from, size, kind), "aclrtMemcpy");
-  }
-
-  // Between canaries; of size 0 too, of which nobody may write a byte.
-  Fence Allocate(size_t size) {
-    void* memory = nullptr;
-    Check(PORTACL_FIND(aclrtMalloc)(&memory, FencedBytes(size), ACL_MEM_MALLOC_HUGE_FIRST),
-          "aclrtMalloc");
-    memory_.push_back(memory);
-    const Fence fence = FenceIn(memory, size);
-    const std::vector<std::byte> before = Canaries(fence.before), after = Canaries(fence.after);
-    Copy(fence.data - fence.before, before.data(), before.size(), ACL_MEMCPY_HOST_TO_DEVICE);
-    Copy(fence.data + fence.size, after.data(), after.size(), ACL_MEMCPY_HOST_TO_DEVICE);
-    return fence;
-  }
-
-  void LookBeside(const Fence& fence, const std::string& name) {
-    if (fence.data == nullptr) return;
-    std::vector<std::byte> before(fence.before), after(fence.after);
-    Copy(before.data(), fence.data - fence.before, before.size(), ACL_MEMCPY_DEVICE_TO_HOST);
-    Copy(after.data(), fence.data + fence.size, after.size(), ACL_MEMCPY_DEVICE_TO_HOST);
-    const std::string broken = DescribeBroken(fence, before, after);
-    if (!broken.empty()) Blame(name + " " + broken);
-  }
-
-  void Fill(size_t i, Handle& handle) {
-    CallArgument& argument = call_.arguments[i];
-    device_.emplace_back();
-    if (argument.null) return;
-    const Role role = call_.op->parameters[i].role;
-    handle.real = argument.real;
-    if (IsTensor(role)) {
-      handle.tensor = MakeTensor(i);
-    } else if (role == Role::kInts) {
-      static_cast<void>(PORTACL_FIND(aclDestroyIntArray));
-      handle.ints =
-          PORTACL_FIND(aclCreateIntArray)(argument.integers.data(), argument.integers.size());
-    } else if (role == Role::kMask) {
-      static_cast<void>(PORTACL_FIND(aclDestroyBoolArray));
-      const auto values = std::make_unique<bool[]>(argument.integers.size() + 1);
-      for (size_t k = 0; k < argument.integers.size(); ++k) values[k] = argument.integers[k] != 0;
-      handle.bools = PORTACL_FIND(aclCreateBoolArray)(values.get(), argument.integers.size());
-    } else if (role != Role::kReal) {
-      handle.integer = argument.integers.at(0);
-      if (role == Role::kMode) handle.word = WordAt(call_.op->parameters[i], handle.integer);
-    }
-  }
-
-  aclTensor* MakeTensor(size_t i) {
-    ViewTensor& tensor = call_.arguments[i].tensor;
-    const std::vector<std::byte>& bytes = tensor.bytes();
-    // An empty tensor has no address.
-    if (!bytes.empty()) device_[i] = Allocate(bytes.size());
-    Copy(device_[i].data, bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE);
-    const int64_t storage = tensor.storage();
-    return PORTACL_FIND(aclCreateTensor)(
-        tensor.shape().data(), tensor.shape().size(), static_cast<aclDataType>(tensor.dtype()),
-        tensor.strides().data(), tensor.offset(), FormatOf(call_.source.arguments[i].format),
-        &storage, 1, device_[i].data);
-  }
-
   void CopyBack(size_t i) {
     CallArgument& argument = call_.arguments[i];
     if (device_[i].data == nullptr) return;
     std::vector<std::byte>& host = argument.tensor.bytes();
     const std::vector<std::byte> before = host;
-    Copy(host.data(), device_[i].data, host.size(), ACL_MEMCPY_DEVICE_TO_HOST);
+    CopyOut(host, device_[i].data);
     const std::string name = call_.op->parameters[i].name;
     const auto changed =
         std::mismatch(host.begin(), host.end(), before.begin()).first - host.begin();
@@ -303,27 +320,77 @@ class Execution {
     } else if (const auto outside = argument.tensor.FirstWrittenOutside()) {
       Blame(fmt::format("{} was written outside its view: byte {} of its storage", name, *outside));
     }
-    LookBeside(device_[i], name);
   }
 
-  const FindFunction& find_;
-  const FindFunction& find_own_;
-  aclrtStream stream_;
+  void CopyOut(std::vector<std::byte>& bytes, const std::byte* from) const {
+    setting_.blocks.Copy(bytes.data(), from, bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST);
+  }
+
+  // Where the pages beside a tensor were touched first.
+  struct Touch {
+    std::optional<int64_t> before, after;
+  };
+
+  // What was touched and is whole was read.
+  void LookBeside(const Fence& fence, const std::string& name, const Touch& touched) {
+    if (fence.data == nullptr) return;
+    std::vector<std::byte> before(fence.before), after(fence.after);
+    CopyOut(before, fence.data - fence.before);
+    CopyOut(after, fence.data + fence.size);
+    const std::string broken = DescribeBroken(fence, before, after);
+    if (!broken.empty()) {
+      Blame(name + " " + broken);
+    } else if (touched.after) {
+      Blame(fmt::format("reads past {}: its end was passed at byte {} of {}", name, *touched.after,
+                        fence.size));
+    } else if (touched.before) {
+      Blame(fmt::format("reads before {}: first at byte {}", name, *touched.before));
+    }
+  }
+
+  const Setting setting_;
+  const AclnnFunctions& functions_;
   Call& call_;
   std::vector<Handle> handles_;
   std::vector<Fence> device_;  // of the arguments
-  std::vector<void*> memory_;
+  Fence workspace_;
+  std::vector<size_t> watched_;  // arguments: inputs_ inputs, and outputs
+  size_t inputs_ = 0;
+  std::optional<WatchedMemory> watch_;
+  StreamGate gate_;
+  void* staged_ = nullptr;  // inputs, in host memory
+  bool running_ = false;    // the stream may have work
   aclOpExecutor* repeatable_ = nullptr;
   std::string problems_;
 };
 
+AclnnOutcome RunOnce(const Setting& setting, Call& call, Timing& timing) {
+  const Operation* const operation = FindOperation(call.op->function);
+  if (operation == nullptr) {
+    return {-1, "",
+            fmt::format("{} is not in the aclnn API", call.op->name)};  // nothing was called
+  }
+  // Only portacl has profiles.
+  if (setting.functions.Has("portaclSetProfile")) {
+    setting.functions.Find<int32_t(const char*)>("portaclSetProfile")(
+        call.source.profile.empty() ? "open" : call.source.profile.c_str());
+  }
+  try {
+    const std::string problems = Execution(setting, call).Run(*operation, timing);
+    if (!problems.empty()) return {0, call.op->function, problems};
+  } catch (const Failed& failed) {
+    return failed.outcome;
+  }
+  return {};
+}
+
 }  // namespace
 
 AclnnCaller::AclnnCaller(FindFunction find, FindFunction find_own)
-    : find_(std::move(find)), find_own_(find_own ? std::move(find_own) : find_) {
+    : functions_(std::move(find), std::move(find_own)) {
   std::vector<const char*> missing;
   std::copy_if(std::begin(kNeeded), std::end(kNeeded), std::back_inserter(missing),
-               [this](const char* name) { return find_(name) == nullptr; });
+               [this](const char* name) { return !functions_.Has(name); });
   if (!missing.empty()) {
     throw cli::RuntimeFailure(fmt::format("the library has no {}", fmt::join(missing, ", ")));
   }
@@ -331,40 +398,52 @@ AclnnCaller::AclnnCaller(FindFunction find, FindFunction find_own)
     if (status != 0)
       throw cli::RuntimeFailure(fmt::format("{} failed with status {}", call, status));
   };
-  check(PORTACL_FIND(aclInit)(nullptr), "aclInit");
-  check(PORTACL_FIND(aclrtSetDevice)(0), "aclrtSetDevice");
-  check(PORTACL_FIND(aclrtCreateStream)(&stream_), "aclrtCreateStream");
+  check(PORTACL_FIND(functions_, aclInit)(nullptr), "aclInit");
+  check(PORTACL_FIND(functions_, aclrtSetDevice)(0), "aclrtSetDevice");
+  check(PORTACL_FIND(functions_, aclrtCreateStream)(&stream_), "aclrtCreateStream");
+  constexpr size_t kProbe = 4096;
+  void* memory = nullptr;
+  check(PORTACL_FIND(functions_, aclrtMalloc)(&memory, kProbe, ACL_MEM_MALLOC_HUGE_FIRST),
+        "aclrtMalloc");
+  can_be_watched_ = CanBeWatched(memory, kProbe);
+  check(PORTACL_FIND(functions_, aclrtFree)(memory), "aclrtFree");
 }
 
 AclnnCaller::~AclnnCaller() {
-  static_cast<void>(PORTACL_FIND(aclrtDestroyStream)(stream_));
-  static_cast<void>(PORTACL_FIND(aclrtResetDevice)(0));
-  static_cast<void>(PORTACL_FIND(aclFinalize)());
+  static_cast<void>(PORTACL_FIND(functions_, aclrtDestroyStream)(stream_));
+  static_cast<void>(PORTACL_FIND(functions_, aclrtResetDevice)(0));
+  static_cast<void>(PORTACL_FIND(functions_, aclFinalize)());
 }
 
 AclnnOutcome AclnnCaller::Run(Call& call, Timing* timing) {
   Timing once;
-  const auto* const operation = std::find_if(
-      std::begin(kOperations), std::end(kOperations),
-      [&](const Operation& o) { return std::strcmp(o.function, call.op->function) == 0; });
-  if (operation == std::end(kOperations)) {
-    return {-1, "",
-            fmt::format("{} is not in the aclnn API", call.op->name)};  // nothing was called
-  }
-  // Only portacl has profiles.
-  using SetProfile = int32_t(const char*);
-  if (void* const set = find_("portaclSetProfile")) {
-    reinterpret_cast<SetProfile*>(set)(call.source.profile.empty() ? "open"
-                                                                   : call.source.profile.c_str());
-  }
-  try {
-    const std::string problems = Execution(find_, find_own_, stream_, call)
-                                     .Run(*operation, timing != nullptr ? *timing : once);
-    if (!problems.empty()) return {0, call.op->function, problems};
-  } catch (const Failed& failed) {
-    return failed.outcome;
-  }
-  return {};
+  DeviceBlocks blocks(functions_, Edge::kBeginning);
+  return RunOnce({functions_, stream_, kPlain, blocks, can_be_watched_}, call,
+                 timing != nullptr ? *timing : once);
+}
+
+std::vector<AclnnOutcome> AclnnCaller::Rehearse(Call& first, Call& second, Hardships hardships) {
+  if (!Missing().empty()) hardships &= ~Hardships{kOnTheStream};
+  DeviceBlocks blocks(functions_, Edge::kBeginning), others(functions_, Edge::kEnd);
+  const bool moves = (hardships & kOtherAddresses) != 0;
+  Timing once;
+  std::vector<AclnnOutcome> outcomes;
+  const auto run = [&](Call& call, DeviceBlocks& memory) {
+    outcomes.push_back(
+        RunOnce({functions_, stream_, hardships, memory, can_be_watched_}, call, once));
+  };
+  run(first, blocks);
+  if (outcomes[0].status != 0 || (hardships & kSecondCall) == 0) return outcomes;
+  blocks.Restart();
+  run(second, moves ? others : blocks);
+  return outcomes;
+}
+
+std::string AclnnCaller::Missing() const {
+  std::vector<const char*> missing;
+  std::copy_if(std::begin(kForTheStream), std::end(kForTheStream), std::back_inserter(missing),
+               [this](const char* name) { return !functions_.Has(name); });
+  return fmt::format("{}", fmt::join(missing, ", "));
 }
 
 }  // namespace portacl::golden

@@ -356,6 +356,12 @@ void AddArgumentFields(const Parameter& row, const ArgumentCase& argument,
 
 }  // namespace
 
+Case SecondOf(const Case& c) {
+  Case second = c;
+  ++second.seed;
+  return second;
+}
+
 Case CaseFromFields(const std::vector<Field>& fields, const std::string& source, int line) {
   return Reader(fields, source, line).Read();
 }

@@ -49,6 +49,9 @@ struct Case {
   bool operator==(const Case&) const = default;
 };
 
+// The same call with other inputs: its seed is the one that follows.
+Case SecondOf(const Case& c);
+
 // A field as it is written, and where: line 0 for none.
 struct Field {
   std::string name, value;

@@ -49,6 +49,88 @@ struct Count {
 
 std::string Cases(size_t count) { return count == 1 ? "1 case" : fmt::format("{} cases", count); }
 
+// ---- kinds of faults ----------------------------------------------------------------------------
+
+void AddFaults(const std::vector<CaseVerdict>& verdicts, std::vector<std::string>& sentences) {
+  std::map<std::string, size_t> faults;
+  for (const CaseVerdict& verdict : verdicts) {
+    if (!verdict.fault.empty()) ++faults[verdict.fault];
+  }
+  for (const auto& [fault, count] : faults) {
+    sentences.push_back(
+        fmt::format("{} that were looked at closely: the library {}", Cases(count), fault));
+  }
+}
+
+// ---- where errors lie ---------------------------------------------------------------------------
+
+// In how many outputs all errors are there, and how many have errors elsewhere. Where an axis has
+// one index it says nothing.
+struct Place {
+  size_t here = 0, elsewhere = 0;
+};
+
+const char* AxisWord(const std::string& symbol) {
+  switch (symbol.back()) {
+    case 'W':
+    case 'L':
+      return "column";
+    case 'H':
+      return "row";
+    case 'D':
+      return "slice";
+    case 'C':
+      return "channel";
+    case 'N':
+      return "image";
+    default:
+      return "component";
+  }
+}
+
+void CountPlaces(const Case& c, const OutputVerdict& output, std::map<std::string, Place>& places) {
+  const std::vector<std::string> symbols = Symbols(c.op->parameters[*c.op->Find(output.parameter)]);
+  if (symbols.size() != output.shape.size()) return;
+  const auto count = [&](const std::string& place, bool here) {
+    ++(here ? places[place].here : places[place].elsewhere);
+  };
+  const bool points = symbols.back()[0] >= '0' && symbols.back()[0] <= '9';
+  bool inside = true;  // some elements are not at the border
+  for (size_t axis = 0; axis < symbols.size(); ++axis) {
+    const bool spatial = points ? axis >= 1 && axis + 1 < symbols.size() : axis >= 2;
+    if (spatial && output.shape[axis] < 3) inside = false;
+    if (output.shape[axis] < 2) continue;
+    const char* const word = AxisWord(symbols[axis]);
+    count(fmt::format("in its first {}", word), (output.where.first >> axis & 1) != 0);
+    count(fmt::format("in its last {}", word), (output.where.last >> axis & 1) != 0);
+  }
+  if (inside) {
+    count("at its border", points ? output.where.at_border_of_points : output.where.at_border);
+  }
+}
+
+void AddPlaces(const std::vector<CaseVerdict>& verdicts, std::vector<std::string>& sentences) {
+  std::map<std::string, Place> places;
+  size_t failed = 0;
+  for (const CaseVerdict& verdict : verdicts) {
+    for (const OutputVerdict& output : verdict.outputs) {
+      if (output.passed || output.failed == 0) continue;
+      ++failed;
+      CountPlaces(verdict.c, output, places);
+    }
+  }
+  std::vector<std::string> common;
+  for (const auto& [place, count] : places) {
+    if (count.elsewhere == 0 && count.here >= 2 && 2 * count.here > failed) common.push_back(place);
+  }
+  // The last row is at the border.
+  if (common.size() > 1) std::erase(common, "at its border");
+  if (!common.empty()) {
+    sentences.push_back(fmt::format("the errors of each of {} outputs are all {}", failed,
+                                    fmt::join(common, ", ")));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> TraitsOf(const Case& c) {
@@ -107,7 +189,10 @@ std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts) 
       counts[trait].failed += wrong ? 1 : 0;
     }
   }
-  if (failed < 2 || failed == verdicts.size()) return {};
+  std::vector<std::string> sentences;
+  AddFaults(verdicts, sentences);
+  if (failed > 1) AddPlaces(verdicts, sentences);
+  if (failed < 2 || failed == verdicts.size()) return sentences;
   std::vector<std::pair<size_t, std::string>> shared, only;  // by how many cases have them
   for (const auto& [trait, count] : counts) {
     if (count.failed == failed && count.all < verdicts.size())
@@ -118,7 +203,6 @@ std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts) 
   std::sort(only.rbegin(), only.rend());
   shared.resize(std::min(shared.size(), kMostShown));
   only.resize(std::min(only.size(), kMostShown));
-  std::vector<std::string> sentences;
   const auto names = [](const auto& traits) {
     std::vector<std::string> words;
     for (const auto& [count, trait] : traits) words.push_back(trait);

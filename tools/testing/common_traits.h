@@ -13,8 +13,9 @@ namespace portacl::golden {
 // (input flipped)", "scales", "W 1", "C above 16", ...
 std::vector<std::string> TraitsOf(const Case& c);
 
-// Sentences, the most telling first: what all that failed have, and what only those have. Empty
-// where fewer than two failed, or all did.
+// Sentences, the most telling first: kinds of faults, where in the tensors all errors lie, what all
+// that failed have, and what only those have. The last two where some cases passed, all but the
+// first where two failed.
 std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts);
 
 }  // namespace portacl::golden

@@ -1,4 +1,4 @@
-// Where canaries lie, and the handler of faults behind read-only pages.
+// Where canaries lie, and the handler of faults behind watched pages.
 #include "tools/testing/fenced_memory.h"
 
 #include <fmt/format.h>
@@ -24,34 +24,63 @@ size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Changes from byte to byte, so that neither a run of equal bytes nor a copy of the neighbours
-// passes for it.
-std::byte CanaryAt(size_t i) { return static_cast<std::byte>(0xA5 ^ (i * 37) ^ (i >> 8)); }
+// The pattern changes from byte to byte, so that neither a run of equal bytes nor a copy of the
+// neighbours passes for it.
+std::byte CanaryAt(Canary canary, size_t i) {
+  if (canary == Canary::kNaN) return std::byte{0xFF};
+  if (canary == Canary::kZero) return std::byte{0};
+  return static_cast<std::byte>(0xA5 ^ (i * 37) ^ (i >> 8));
+}
 
-// ---- Read-only pages: what the handler reads, which may be on any thread. -----------------------
+std::vector<std::byte> Canaries(const Fence& fence, size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (size_t i = 0; i < count; ++i) bytes[i] = CanaryAt(fence.canary, i);
+  return bytes;
+}
 
-struct Guarded {
+// ---- Watched pages: what the handler reads, which may be on any thread. -------------------------
+
+struct Watched {
   std::atomic<uintptr_t> begin{0}, end{0};  // whole pages; 0: none
-  uintptr_t data = 0;
-  std::atomic<uintptr_t> first_write{0};
+  std::atomic<uintptr_t> first{0};          // address of the first access that was stopped
 };
-constexpr size_t kMostGuarded = 16;
-std::array<Guarded, kMostGuarded> guarded;
+constexpr size_t kMostFences = 16;
+// Of each fence: the pages before it, the data, the pages after it.
+struct WatchedFence {
+  Watched before, data, after;
+  uintptr_t address = 0;  // of the data
+};
+std::array<WatchedFence, kMostFences> watched;
+std::atomic<size_t> watched_count{0};
 struct sigaction previous;
 
-void SetAccess(const Guarded& pages, int access) {
+void SetAccess(const Watched& pages, int access) {
   const uintptr_t begin = pages.begin, end = pages.end;
-  if (begin != 0) mprotect(reinterpret_cast<void*>(begin), end - begin, access);
+  if (begin < end) mprotect(reinterpret_cast<void*>(begin), end - begin, access);
+}
+
+void Watch(Watched& pages, uintptr_t begin, uintptr_t end, int access) {
+  pages.first = 0;
+  pages.end = end;
+  pages.begin = begin;
+  SetAccess(pages, access);
+}
+
+void Forget(Watched& pages) {
+  SetAccess(pages, PROT_READ | PROT_WRITE);
+  pages.begin = pages.end = 0;
 }
 
 void OnFault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  for (Guarded& pages : guarded) {
-    if (address < pages.begin || address >= pages.end) continue;
-    uintptr_t none = 0;
-    pages.first_write.compare_exchange_strong(none, address);
-    SetAccess(pages, PROT_READ | PROT_WRITE);  // the instruction is tried again
-    return;
+  for (size_t i = 0; i < watched_count; ++i) {
+    for (Watched* const pages : {&watched[i].before, &watched[i].data, &watched[i].after}) {
+      if (address < pages->begin || address >= pages->end) continue;
+      uintptr_t none = 0;
+      pages->first.compare_exchange_strong(none, address);
+      SetAccess(*pages, PROT_READ | PROT_WRITE);  // the instruction is tried again
+      return;
+    }
   }
   if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
@@ -60,6 +89,11 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   } else {
     sigaction(SIGSEGV, &previous, nullptr);  // and ends the process
   }
+}
+
+std::optional<int64_t> FirstIn(const Watched& pages, uintptr_t data) {
+  if (pages.first == 0) return std::nullopt;
+  return static_cast<int64_t>(pages.first - data);
 }
 
 // Whether this process has read and write access to all of [begin, end) as to its own memory.
@@ -88,26 +122,25 @@ size_t FencedBytes(size_t size) {
   return kCanaries + page + RoundUp(std::max<size_t>(size, 1), page) + kCanaries;
 }
 
-Fence FenceIn(void* memory, size_t size) {
+Fence FenceIn(void* memory, size_t size, Edge edge, size_t alignment, Canary canary) {
   const size_t page = PageSize();
   const auto begin = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t data = RoundUp(begin + kCanaries, page);
+  const uintptr_t first = RoundUp(begin + kCanaries, page);
   const size_t pages = RoundUp(std::max<size_t>(size, 1), page);
-  return {static_cast<std::byte*>(memory) + (data - begin), size, kCanaries,
-          pages - size + kCanaries};
+  const size_t skipped = edge == Edge::kEnd ? (pages - size) / alignment * alignment : 0;
+  const uintptr_t data = first + skipped;
+  return {static_cast<std::byte*>(memory) + (data - begin), size, kCanaries + skipped,
+          pages - skipped - size + kCanaries, canary};
 }
 
-std::vector<std::byte> Canaries(size_t count) {
-  std::vector<std::byte> bytes(count);
-  for (size_t i = 0; i < count; ++i) bytes[i] = CanaryAt(i);
-  return bytes;
-}
+std::vector<std::byte> CanariesBefore(const Fence& fence) { return Canaries(fence, fence.before); }
+std::vector<std::byte> CanariesAfter(const Fence& fence) { return Canaries(fence, fence.after); }
 
 std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& before,
                            const std::vector<std::byte>& after) {
   std::string text;
-  const auto broken = [](const std::vector<std::byte>& bytes, size_t i) {
-    return bytes[i] != CanaryAt(i);
+  const auto broken = [&](const std::vector<std::byte>& bytes, size_t i) {
+    return bytes[i] != CanaryAt(fence.canary, i);
   };
   // From the first to the last: what was written between may be what was there.
   size_t first = 0, count = 0;
@@ -134,39 +167,70 @@ std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& bef
   return text;
 }
 
-ReadOnlyMemory::ReadOnlyMemory(const std::vector<Fence>& fences) {
-  if (IsGuardMode()) return;
-  const size_t page = PageSize();
-  for (size_t i = 0; i < fences.size() && i < kMostGuarded; ++i) {
-    const auto data = reinterpret_cast<uintptr_t>(fences[i].data);
-    const uintptr_t end = data + RoundUp(fences[i].size, page);
-    if (fences[i].size == 0 || !IsOwnMemory(data, end)) continue;
-    guarded[i].data = data;
-    guarded[i].first_write = 0;
-    guarded[i].end = end;
-    guarded[i].begin = data;
+bool CanBeWatched(const void* data, size_t size) {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  return !IsGuardMode() && IsOwnMemory(begin, begin + size);
+}
+
+WatchedMemory::WatchedMemory(const std::vector<Fence>& fences, bool sides, bool can_be_watched) {
+  if (!can_be_watched || fences.empty()) return;
+  const size_t page = PageSize(), count = std::min(fences.size(), kMostFences);
+  for (size_t i = 0; i < count; ++i) {
+    watched[i].address = reinterpret_cast<uintptr_t>(fences[i].data);
+    for (Watched* const pages : {&watched[i].before, &watched[i].data, &watched[i].after}) {
+      pages->first = 0;
+    }
   }
+  watched_count = count;
   struct sigaction action {};
   action.sa_sigaction = OnFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &previous);
-  for (const Guarded& pages : guarded) SetAccess(pages, PROT_READ);
+  for (size_t i = 0; i < count; ++i) {
+    const Fence& fence = fences[i];
+    const uintptr_t data = watched[i].address, end = data + fence.size;
+    sizes_.push_back(fence.size);
+    if (data == 0 || !sides) continue;
+    Watch(watched[i].before, RoundUp(data - fence.before, page), data / page * page, PROT_NONE);
+    Watch(watched[i].after, RoundUp(end, page), (end + fence.after) / page * page, PROT_NONE);
+  }
 }
 
-ReadOnlyMemory::~ReadOnlyMemory() {
-  if (IsGuardMode()) return;
-  for (Guarded& pages : guarded) {
-    SetAccess(pages, PROT_READ | PROT_WRITE);
-    pages.begin = pages.end = 0;
-    pages.first_write = 0;
+WatchedMemory::~WatchedMemory() {
+  const size_t count = watched_count;
+  if (count == 0) return;
+  for (size_t i = 0; i < count; ++i) {
+    for (Watched* const pages : {&watched[i].before, &watched[i].data, &watched[i].after}) {
+      Forget(*pages);
+    }
   }
+  watched_count = 0;
   sigaction(SIGSEGV, &previous, nullptr);
 }
 
-std::optional<int64_t> ReadOnlyMemory::FirstWrite(size_t i) const {
-  if (i >= kMostGuarded || guarded[i].first_write == 0) return std::nullopt;
-  return static_cast<int64_t>(guarded[i].first_write - guarded[i].data);
+void WatchedMemory::Freeze(size_t count) {
+  const size_t page = PageSize();
+  for (size_t i = 0; i < std::min<size_t>(count, watched_count); ++i) {
+    const uintptr_t data = watched[i].address, end = data + sizes_[i];
+    if (sizes_[i] == 0) continue;
+    Watch(watched[i].data, data / page * page, RoundUp(end, page), PROT_READ);
+  }
+}
+
+std::optional<int64_t> WatchedMemory::FirstWrite(size_t i) const {
+  if (i >= watched_count) return std::nullopt;
+  return FirstIn(watched[i].data, watched[i].address);
+}
+
+std::optional<int64_t> WatchedMemory::FirstTouchBefore(size_t i) const {
+  if (i >= watched_count) return std::nullopt;
+  return FirstIn(watched[i].before, watched[i].address);
+}
+
+std::optional<int64_t> WatchedMemory::FirstTouchAfter(size_t i) const {
+  if (i >= watched_count) return std::nullopt;
+  return FirstIn(watched[i].after, watched[i].address);
 }
 
 }  // namespace portacl::golden

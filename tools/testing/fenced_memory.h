@@ -1,7 +1,7 @@
-// Device memory of one tensor with canaries before and after it, and the memory of inputs without
-// write access while a kernel runs: what a kernel writes where it must not, by the byte.
+// Device memory of one tensor between canaries, and pages of it without access while a kernel runs:
+// what a kernel reads and writes where it must not, by the byte.
 //
-//   |canaries, 16 KiB|the data, on a page of their own|canaries, 16 KiB and the page's rest|
+//   |before, at least 16 KiB|the data, at the beginning or the end of its pages|after, likewise|
 #ifndef PORTACL_TOOLS_TESTING_FENCED_MEMORY_H_
 #define PORTACL_TOOLS_TESTING_FENCED_MEMORY_H_
 
@@ -13,36 +13,58 @@
 
 namespace portacl::golden {
 
+// Which side of the data is the border of a page.
+enum class Edge { kBeginning, kEnd };
+// What lies around the data: bytes that change from one to the next; NaN (0xFF); 0.
+enum class Canary { kPattern, kNaN, kZero };
+
 struct Fence {
-  std::byte* data = nullptr;     // device addresses: of the data, which begin a page,
+  std::byte* data = nullptr;     // device addresses: of the data,
   size_t size = 0;               // and of the canaries on both sides
   size_t before = 0, after = 0;  // bytes of canaries; `data - before` is the first
+  Canary canary = Canary::kPattern;
 };
 
-// How much memory to ask for, and how it is divided.
+// How much memory to ask for, and how it is divided. `alignment` of data at the end of a page: a
+// power of two up to a page's size.
 size_t FencedBytes(size_t size);
-Fence FenceIn(void* memory, size_t size);
+Fence FenceIn(void* memory, size_t size, Edge edge, size_t alignment, Canary canary);
 
-// The bytes of `count` canaries.
-std::vector<std::byte> Canaries(size_t count);
+// The bytes of the canaries before and after the data.
+std::vector<std::byte> CanariesBefore(const Fence& fence);
+std::vector<std::byte> CanariesAfter(const Fence& fence);
 
 // "" where both sides are whole; "was written 4 bytes past its end (its first byte there is 24)".
 // The spans are copies of what lies on either side.
 std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& before,
                            const std::vector<std::byte>& after);
 
-// Takes write access to memory away for as long as it lives. A write is noticed, and then let
-// through, so that the kernel comes to its end. One at a time. Where the memory is not this
-// process's own (a device's, or a guard's), nothing happens.
-class ReadOnlyMemory {
+// Whether memory at `data` is this process's own and the host's, so that its pages can be guarded:
+// no device's, and not in guard mode, where it is guarded already.
+bool CanBeWatched(const void* data, size_t size);
+
+// Takes access away, for as long as it lives, from the whole pages on both sides of fences if
+// `sides` says so, and write access from the data after Freeze(). An access is noticed, and then
+// let through, so that the kernel comes to its end. One at a time.
+class WatchedMemory {
  public:
-  explicit ReadOnlyMemory(const std::vector<Fence>& fences);
-  ~ReadOnlyMemory();
-  ReadOnlyMemory(const ReadOnlyMemory&) = delete;
-  ReadOnlyMemory& operator=(const ReadOnlyMemory&) = delete;
+  // Watches nothing where `can_be_watched` is false.
+  WatchedMemory(const std::vector<Fence>& fences, bool sides, bool can_be_watched);
+  ~WatchedMemory();
+  WatchedMemory(const WatchedMemory&) = delete;
+  WatchedMemory& operator=(const WatchedMemory&) = delete;
+
+  // From now on the data of the first `count` fences, which are few, is read only. Any thread.
+  void Freeze(size_t count);
 
   // The byte, from the beginning of the data of fence `i`, that was written first.
   std::optional<int64_t> FirstWrite(size_t i) const;
+  // Where the pages before and after the data of fence `i` were touched first, by the same count.
+  std::optional<int64_t> FirstTouchBefore(size_t i) const;
+  std::optional<int64_t> FirstTouchAfter(size_t i) const;
+
+ private:
+  std::vector<size_t> sizes_;  // of the data
 };
 
 }  // namespace portacl::golden

@@ -36,7 +36,8 @@ std::string TestCaseXml(const CaseVerdict& verdict) {
   std::string text = fmt::format(R"(  <testcase classname="{}" name="{}" time="{:.6f}")",
                                  verdict.c.op->name, Escaped(verdict.c.name), verdict.seconds);
   if (verdict.passed()) return text + "/>\n";
-  std::string message = verdict.error, details;
+  std::string message = verdict.fault, details;
+  if (!verdict.error.empty()) message += (message.empty() ? "" : "; ") + verdict.error;
   for (const OutputVerdict& output : verdict.outputs) {
     if (output.passed) continue;
     message +=

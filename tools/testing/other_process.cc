@@ -16,6 +16,7 @@
 #include <filesystem>
 
 #include "tools/cli_error.h"
+#include "tools/testing/crash_report.h"
 
 namespace portacl::golden {
 namespace {
@@ -99,6 +100,7 @@ void OtherProcess::Start() {
   }
   late_ = false;
   const std::string problem = ReadText();
+  missing_ = ReadText();
   if (late_ || !problem.empty()) {
     const std::string end = End("ended");
     throw cli::BadInput(problem.empty() ? fmt::format("{}: the library cannot be loaded: {}",
@@ -156,24 +158,36 @@ std::string OtherProcess::ReadText() {
   return Read(text.data(), size) ? text : "";
 }
 
-Answer OtherProcess::Ask(const Case& c) {
-  if (process_ < 0) Start();
-  const std::string line = ToString(c) + "\n";
-  Answer answer;
+// False where not all of it came.
+bool OtherProcess::ReadCall(CallAnswer& call) {
+  if (!Read(&call.status, sizeof(call.status))) return false;
+  call.call = ReadText();
+  call.message = ReadText();
   uint32_t outputs = 0;
-  bool whole = write(to_, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-               Read(&answer.status, sizeof(answer.status));
-  if (whole) {
-    answer.call = ReadText();
-    answer.message = ReadText();
-    whole = Read(&outputs, sizeof(outputs));
-  }
+  bool whole = Read(&outputs, sizeof(outputs));
   for (uint32_t i = 0; whole && i < outputs; ++i) {
     uint64_t size = 0;
     whole = Read(&size, sizeof(size));
-    answer.outputs.emplace_back(whole ? size : 0);
-    whole = whole && Read(answer.outputs.back().data(), size);
+    call.outputs.emplace_back(whole ? size : 0);
+    whole = whole && Read(call.outputs.back().data(), size);
   }
+  return whole;
+}
+
+Answer OtherProcess::Ask(const Case& c, Hardships hardships) {
+  if (process_ < 0) Start();
+  const std::string line = fmt::format("{} {}\n", hardships, ToString(c));
+  Answer answer;
+  uint32_t calls = 0;
+  bool whole = write(to_, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+               Read(&calls, sizeof(calls));
+  if (whole && calls == kCrashed) {
+    const std::string report = ReadableCrash(ReadText());
+    answer.problem = End("the library crashed");
+    if (!report.empty()) answer.problem += (report[0] == '\n' ? "" : " ") + report;
+    return answer;
+  }
+  for (uint32_t i = 0; whole && i < calls; ++i) whole = ReadCall(answer.calls.emplace_back());
   uint32_t functions = 0;
   whole = whole && Read(&functions, sizeof(functions));
   for (uint32_t i = 0; whole && i < functions; ++i) {
@@ -182,7 +196,10 @@ Answer OtherProcess::Ask(const Case& c) {
     function.file = ReadText();
     answer.functions.push_back(std::move(function));
   }
-  if (!whole) answer.problem = End("the library ended the process");
+  if (!whole) {
+    answer.late = late_;
+    answer.problem = End("the library ended the process");
+  }
   return answer;
 }
 

@@ -10,16 +10,23 @@
 #include <vector>
 
 #include "tools/testing/case.h"
+#include "tools/testing/hardships.h"
 #include "tools/testing/verdict.h"
 
 namespace portacl::golden {
 
-struct Answer {
-  std::string problem;  // a crash, no answer in time; "" where there is an answer
+// Of one call of a case.
+struct CallAnswer {
   int32_t status = 0;
   std::string call, message;
   std::vector<std::vector<std::byte>> outputs;  // what the mask wants, dense
-  std::vector<FunctionFile> functions;          // what this process used for the first time
+};
+
+struct Answer {
+  std::string problem;                  // a crash, no answer in time; "" where there is an answer
+  bool late = false;                    // the problem is no answer in time
+  std::vector<CallAnswer> calls;        // the case's, and the second one's
+  std::vector<FunctionFile> functions;  // what this process used for the first time
 };
 
 class OtherProcess {
@@ -33,15 +40,19 @@ class OtherProcess {
   OtherProcess& operator=(const OtherProcess&) = delete;
 
   // Throws BadInput where the library cannot be used at all.
-  Answer Ask(const Case& c);
+  Answer Ask(const Case& c, Hardships hardships);
+
+  // What the library's runtime lacks for kOnTheStream; "" for nothing, and before the first case.
+  const std::string& missing() const { return missing_; }
 
  private:
   void Start();
   std::string End(const char* otherwise);
   bool Read(void* data, size_t size);
   std::string ReadText();
+  bool ReadCall(CallAnswer& call);
 
-  std::string folder_;
+  std::string folder_, missing_;
   std::vector<std::string> files_;
   double patience_;
   pid_t process_ = -1;

@@ -232,6 +232,7 @@ class Judgement {
 
   void Fail(const Element& element) {
     ++verdict_.failed;
+    verdict_.where.Add(golden_.shape, element.index);
     Keep(element);
   }
 
@@ -327,6 +328,30 @@ OutputVerdict Judge(const GoldenOutput& golden, const std::vector<std::byte>& ac
     used.standard = Standard::kBinary;
   }
   return Judgement(golden, actual, used, second).Run();
+}
+
+void Whereabouts::Add(const Shape& shape, int64_t index) {
+  const size_t rank = shape.size();
+  bool border = false, border_of_points = false;
+  for (size_t axis = rank; axis-- > 0; index /= shape[axis]) {
+    const int64_t at = index % shape[axis];
+    const bool is_first = at == 0, is_last = at + 1 == shape[axis];
+    if (!is_first) first &= ~(1U << axis);
+    if (!is_last) last &= ~(1U << axis);
+    border |= axis >= 2 && (is_first || is_last);
+    border_of_points |= axis >= 1 && axis + 1 < rank && (is_first || is_last);
+  }
+  at_border &= border;
+  at_border_of_points &= border_of_points;
+}
+
+void OutputVerdict::TakeExtremes(const OutputVerdict& other) {
+  different_bits = std::max(different_bits, other.different_bits);
+  largest_error = std::max(largest_error, other.largest_error);
+  largest_excess = std::max(largest_excess, other.largest_excess);
+  mere = std::max(mere, other.mere);
+  mare = std::max(mare, other.mare);
+  largest_ulp = std::max(largest_ulp, other.largest_ulp);
 }
 
 bool CaseVerdict::passed() const {

@@ -43,6 +43,15 @@ struct Element {
   bool unwritten = false;
 };
 
+// What the places of all failing elements have in common. Bits of axes, the outermost lowest.
+struct Whereabouts {
+  uint32_t first = ~0U, last = ~0U;  // each is at this end of the axis
+  // Each is at an end of an axis behind the second, or between the first and the last (a grid's).
+  bool at_border = true, at_border_of_points = true;
+
+  void Add(const Shape& shape, int64_t index);
+};
+
 struct OutputVerdict {
   std::string parameter;
   DataType dtype = DataType::kFloat32;
@@ -60,9 +69,13 @@ struct OutputVerdict {
   int64_t largest_ulp = 0;     // distance from golden in representable numbers
   std::string actual_file;     // what was read; "" for results that never were in a file
   std::string reason;          // "" where it passed
+  Whereabouts where;           // of the elements that `failed` counts
   bool in_ulp = false;         // the unit of `worst`: representable numbers (kUlp, kBinary)
   std::vector<Element> worst;  // failing elements, the worst first; at most kWorst
   static constexpr size_t kWorst = 8;
+
+  // Of another result of the same output, which passed as this one did: the larger numbers.
+  void TakeExtremes(const OutputVerdict& other);
 };
 
 // `actual` has golden's dtype and shape; `second` (kDual) too.
@@ -80,6 +93,7 @@ struct CaseVerdict {
   std::string error;  // what kept it from being judged: a file, a crash, a status; "" for nothing
   bool bad_input = false;  // the error is one of the files
   double seconds = 0;
+  std::string fault{};  // its kind, by what makes the case right (hardships.h); "" for none
   bool passed() const;
 };
 

@@ -61,6 +61,7 @@ ordered_json OutputJson(const CaseVerdict& verdict, const OutputVerdict& output,
 ordered_json VerdictJson(const CaseVerdict& verdict, const std::string& golden_folder) {
   ordered_json entry = {
       {"name", verdict.c.name}, {"case", ToString(verdict.c)}, {"passed", verdict.passed()}};
+  if (!verdict.fault.empty()) entry["fault"] = verdict.fault;
   if (!verdict.error.empty()) entry["error"] = verdict.error;
   entry["outputs"] = ordered_json::array();
   for (const OutputVerdict& output : verdict.outputs) {

@@ -10,20 +10,33 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 #include "tools/cli_error.h"
 #include "tools/testing/call_native.h"
 #include "tools/testing/compare_set.h"
 #include "tools/testing/other_process.h"
 #include "tools/testing/parallel_cases.h"
+#include "tools/testing/values.h"
 
 namespace portacl::golden {
 namespace {
+
+// After so many cases of a function without an answer in time, nobody waits for more of them.
+constexpr int kMostHangs = 3;
+// How many cases of a function that fail are looked at for the kind of fault, and after how many
+// without one no more.
+constexpr int kMostFaults = 20, kMostInVain = 2, kMostInVainOfAll = 8;
 
 // As many processes as cases run at a time; each case borrows one.
 class Processes {
  public:
   explicit Processes(const VerifyOptions& options) : options_(options) {}
+
+  std::unique_ptr<OtherProcess> New() const {
+    return std::make_unique<OtherProcess>(options_.library_folder, options_.library_files,
+                                          options_.seconds_of_patience);
+  }
 
   Answer Ask(const Case& c) {
     std::unique_ptr<OtherProcess> process;
@@ -34,12 +47,10 @@ class Processes {
         free_.pop_back();
       }
     }
-    if (process == nullptr) {
-      process = std::make_unique<OtherProcess>(options_.library_folder, options_.library_files,
-                                               options_.seconds_of_patience);
-    }
-    Answer answer = process->Ask(c);
+    if (process == nullptr) process = New();
+    Answer answer = process->Ask(c, kAllHardships);
     const std::lock_guard lock(mutex_);
+    missing_ = process->missing();
     for (const FunctionFile& function : answer.functions) files_[function.name] = function.file;
     free_.push_back(std::move(process));
     return answer;
@@ -51,16 +62,48 @@ class Processes {
     return functions;
   }
 
+  std::string Note() const {
+    return missing_.empty() ? ""
+                            : fmt::format(
+                                  "the library's runtime has no {}: whether calls keep to "
+                                  "the order of their stream was not looked at",
+                                  missing_);
+  }
+
  private:
   const VerifyOptions& options_;
   std::mutex mutex_;
   std::map<std::string, std::string> files_;  // of functions
+  std::string missing_;
   std::vector<std::unique_ptr<OtherProcess>> free_;
 };
 
+// Counts by the names of functions, on any thread.
+class Counts {
+ public:
+  int Of(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return counts_[name];
+  }
+  void Add(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    ++counts_[name];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, int> counts_;
+};
+
+// What both calls of a case must give.
+struct Wanted {
+  explicit Wanted(const Case& c)
+      : first(ComputeGolden(c)), second(c.expect == 0 ? ComputeGolden(SecondOf(c)) : first) {}
+  GoldenCase first, second;
+};
+
 // What is wrong with an answer before its elements are looked at.
-std::string ProblemOf(const Answer& answer, const Case& c, size_t outputs) {
-  if (!answer.problem.empty()) return answer.problem;
+std::string ProblemOf(const CallAnswer& answer, const Case& c, size_t outputs) {
   if (answer.call.empty() && !answer.message.empty()) return answer.message;
   const std::string said = answer.message.empty() ? "" : ": " + answer.message;
   if (c.expect != 0) {
@@ -73,6 +116,47 @@ std::string ProblemOf(const Answer& answer, const Case& c, size_t outputs) {
     return fmt::format("{} returned status {}{}", answer.call, answer.status, said);
   if (!answer.message.empty()) return answer.message;
   return answer.outputs.size() == outputs ? "" : "not all outputs came back";
+}
+
+ReportRow JudgeCall(const GoldenCase& golden, const CallAnswer& answer,
+                    const StandardOptions& standard, bool with_pictures) {
+  ReportRow row;
+  row.verdict.c = golden.c;
+  row.verdict.error = ProblemOf(answer, golden.c, golden.outputs.size());
+  for (size_t k = 0; k < answer.outputs.size() && k < golden.outputs.size(); ++k) {
+    if (answer.outputs[k].size() != golden.outputs[k].golden.size()) {
+      row.verdict.error = golden.outputs[k].parameter + ": came back with another size";
+      continue;
+    }
+    row.Add(golden.outputs[k], answer.outputs[k], standard, with_pictures);
+  }
+  return row;
+}
+
+// The first call's row, or the second's where that alone is wrong.
+ReportRow JudgeCalls(const Wanted& wanted, const Answer& answer, Hardships hardships,
+                     const StandardOptions& standard, bool with_pictures) {
+  if (answer.calls.empty()) {
+    ReportRow row;
+    row.verdict.c = wanted.first.c;
+    row.verdict.error = answer.problem;
+    return row;
+  }
+  ReportRow row = JudgeCall(wanted.first, answer.calls[0], standard, with_pictures);
+  if (answer.calls.size() < 2 || !row.verdict.passed()) return row;
+  const GoldenCase& golden = (hardships & kOtherData) != 0 ? wanted.second : wanted.first;
+  ReportRow second = JudgeCall(golden, answer.calls[1], standard, with_pictures);
+  if (second.verdict.passed()) {
+    for (size_t k = 0; k < row.verdict.outputs.size(); ++k) {
+      row.verdict.outputs[k].TakeExtremes(second.verdict.outputs[k]);
+    }
+    return row;
+  }
+  second.verdict.c = wanted.first.c;
+  second.verdict.error =
+      fmt::format("in the second call, with seed={} and other addresses{}{}", golden.c.seed,
+                  second.verdict.error.empty() ? "" : ": ", second.verdict.error);
+  return second;
 }
 
 void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportRow& row) {
@@ -96,7 +180,7 @@ void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportR
 class ForcedImpl {
  public:
   ForcedImpl(const std::vector<Case>& cases, const VerifyOptions& options)
-      : impl_(options.outputs.empty() ? portaclGetImpl() : "") {
+      : impl_(portaclGetImpl()) {
     if (impl_.empty()) return;
     std::atomic<size_t> others{0};
     ForEachCase(cases.size(), options.jobs, {}, [&](size_t i) {
@@ -117,7 +201,8 @@ class ForcedImpl {
   ForcedImpl(const ForcedImpl&) = delete;
   ForcedImpl& operator=(const ForcedImpl&) = delete;
 
-  // Of a library that is portacl, by the functions that were called.
+  // How many cases did not run what is asked for, of a library that is portacl by the functions
+  // that were called.
   std::string Note(const std::vector<FunctionFile>& functions) const {
     const bool portacl = std::any_of(functions.begin(), functions.end(), [](const FunctionFile& f) {
       return f.name == "portaclSetProfile";
@@ -130,36 +215,147 @@ class ForcedImpl {
   std::string note_;
 };
 
+// Names the kinds of faults of cases that failed, each by calls in new processes.
+class FaultFinder {
+ public:
+  FaultFinder(const Processes& processes, const StandardOptions& standard)
+      : processes_(processes), standard_(standard) {}
+
+  // Any thread.
+  void Look(CaseVerdict& verdict) {
+    const std::string function = verdict.c.op->function;
+    if (faults_.Of(function) >= kMostFaults || in_vain_.Of(function) >= kMostInVain ||
+        in_vain_.Of(kAll) >= kMostInVainOfAll) {
+      return;
+    }
+    verdict.fault = FaultOf(verdict.c);
+    if (!verdict.fault.empty()) return faults_.Add(function);
+    in_vain_.Add(function);
+    in_vain_.Add(kAll);
+  }
+
+ private:
+  static constexpr const char* kAll = "";
+
+  bool IsRight(const Wanted& wanted, Hardships hardships) const {
+    const Answer answer = processes_.New()->Ask(wanted.first.c, hardships);
+    return JudgeCalls(wanted, answer, hardships, standard_, false).verdict.passed();
+  }
+
+  std::string FaultOf(const Case& c) const {
+    const Wanted wanted(c);
+    if (!IsRight(wanted, 0)) return "";
+    for (const HardshipRow& row : kHardshipRows) {
+      if (IsRight(wanted, kAllHardships & ~row.without)) return row.fault;
+    }
+    return SeveralFaults(wanted);
+  }
+
+  // What cannot come back without the kernel being wrong.
+  std::string SeveralFaults(const Wanted& wanted) const {
+    Hardships borne = 0;
+    std::string faults;
+    for (const HardshipRow& row : kHardshipRows) {
+      if (row.without == 0) continue;
+      if (IsRight(wanted, borne | row.without)) {
+        borne |= row.without;
+      } else if ((borne & row.without) == 0) {
+        faults += fmt::format("{}{}", faults.empty() ? "" : "; and ", row.fault);
+      }
+    }
+    return faults;
+  }
+
+  const Processes& processes_;
+  const StandardOptions& standard_;
+  Counts faults_, in_vain_;
+};
+
+// Whether calling a case again can tell more: an output is wrong, phase 2 failed, or it crashed.
+bool IsWorthALook(const CaseVerdict& verdict, bool late) {
+  if (late || verdict.c.expect != 0) return false;
+  const auto begins = [&](const std::string& text) { return verdict.error.rfind(text, 0) == 0; };
+  return std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
+                     [](const OutputVerdict& o) { return !o.passed; }) ||
+         begins("the library crashed") || begins(std::string(verdict.c.op->function) + " returned");
+}
+
+std::vector<size_t> Shuffled(size_t count, uint64_t seed) {
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = count; i > 1; --i) std::swap(order[i - 1], order[Draw(seed, i) % i]);
+  return order;
+}
+
+class LibraryRun {
+ public:
+  LibraryRun(const std::vector<Case>& cases, const VerifyOptions& options,
+             const StandardOptions& standard, std::vector<ReportRow>& rows)
+      : cases_(cases), options_(options), standard_(standard), rows_(rows), processes_(options) {}
+
+  void Run() {
+    const std::vector<size_t> order = Shuffled(cases_.size(), options_.seed);
+    std::vector<uint8_t> worth(cases_.size());
+    ForEachCase(cases_.size(), options_.jobs, options_.on_case_done,
+                [&](size_t k) { worth[order[k]] = RunCase(order[k]) ? 1 : 0; });
+    FaultFinder finder(processes_, standard_);
+    ForEachCase(cases_.size(), options_.jobs, {}, [&](size_t i) {
+      if (worth[i] != 0) finder.Look(rows_[i].verdict);
+    });
+  }
+
+  const Processes& processes() const { return processes_; }
+
+ private:
+  // Whether it is worth a look.
+  bool RunCase(size_t i) {
+    const Case& c = cases_[i];
+    const std::string function = c.op->function;
+    if (hangs_.Of(function) >= kMostHangs) {
+      rows_[i].verdict.c = c;
+      rows_[i].verdict.error =
+          fmt::format("not run: {} gave no answer in time in {} cases", function, kMostHangs);
+      return false;
+    }
+    const Wanted wanted(c);
+    const auto begin = std::chrono::steady_clock::now();
+    const Answer answer = processes_.Ask(c);
+    if (answer.late) hangs_.Add(function);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    rows_[i] = JudgeCalls(wanted, answer, kAllHardships, standard_, options_.with_pictures);
+    rows_[i].verdict.seconds = seconds.count();
+    return IsWorthALook(rows_[i].verdict, answer.late);
+  }
+
+  const std::vector<Case>& cases_;
+  const VerifyOptions& options_;
+  const StandardOptions& standard_;
+  std::vector<ReportRow>& rows_;
+  Processes processes_;
+  Counts hangs_;
+};
+
 }  // namespace
 
 Verification VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options) {
   Verification verification;
-  std::vector<ReportRow>& rows = verification.rows;
-  rows.resize(cases.size());
+  verification.rows.resize(cases.size());
   StandardOptions standard = options.standard;
   standard.knows_unwritten = options.outputs.empty();
+  if (!options.outputs.empty()) {
+    ForEachCase(cases.size(), options.jobs, options.on_case_done, [&](size_t i) {
+      verification.rows[i].verdict.c = cases[i];
+      JudgeFolder(ComputeGolden(cases[i]), options, verification.rows[i]);
+    });
+    return verification;
+  }
   const ForcedImpl forced(cases, options);
-  Processes processes(options);
-  ForEachCase(cases.size(), options.jobs, options.on_case_done, [&](size_t i) {
-    ReportRow& row = rows[i];
-    row.verdict.c = cases[i];
-    const GoldenCase golden = ComputeGolden(cases[i]);
-    if (!options.outputs.empty()) return JudgeFolder(golden, options, row);
-    const auto begin = std::chrono::steady_clock::now();
-    const Answer answer = processes.Ask(cases[i]);
-    row.verdict.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    row.verdict.error = ProblemOf(answer, cases[i], golden.outputs.size());
-    for (size_t k = 0; k < answer.outputs.size() && k < golden.outputs.size(); ++k) {
-      if (answer.outputs[k].size() != golden.outputs[k].golden.size()) {
-        row.verdict.error = golden.outputs[k].parameter + ": came back with another size";
-        continue;
-      }
-      row.Add(golden.outputs[k], answer.outputs[k], standard, options.with_pictures);
-    }
-  });
-  verification.functions = processes.Functions();
+  LibraryRun run(cases, options, standard, verification.rows);
+  run.Run();
+  verification.functions = run.processes().Functions();
   verification.note = forced.Note(verification.functions);
+  const std::string note = run.processes().Note();
+  if (!note.empty()) verification.note += (verification.note.empty() ? "" : "; ") + note;
   return verification;
 }
 

@@ -18,6 +18,7 @@ struct VerifyOptions {
   StandardOptions standard;
   double seconds_of_patience = 60;  // for one case
   int jobs = 0;
+  uint64_t seed = 0;  // of the order that cases run in
   std::function<void(int done)> on_case_done{};
   bool with_pictures = false;  // for a report
 };
@@ -25,9 +26,12 @@ struct VerifyOptions {
 struct Verification {
   std::vector<ReportRow> rows;          // one for each case, in order
   std::vector<FunctionFile> functions;  // of the library, that were called, by name
-  std::string note;  // how many cases did not run what PORTACL_IMPL asks for; "" for none
+  std::string note;                     // what was not looked at, and why; "" for nothing
 };
 
+// Each case is called twice in one process, with the hardships of hardships.h. Of cases that fail
+// some are called again without one or the other, which names the kind of fault.
+//
 // Throws BadInput where the library cannot be used at all. A case fails whose operator's functions
 // do not lie in the folder, nor in one of the files: the library may be linked to one that has
 // them.
