@@ -10,6 +10,7 @@
 #pragma GCC visibility push(default)
 #include <aclnnop/aclnn_upsample_nearest_exact2d.h>
 #pragma GCC visibility pop
+#include <portacl/portacl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -65,15 +66,19 @@ bool Read(const aclTensor* tensor, View& view) {
   return true;
 }
 
-// 0, or what the documents say of wrong arguments.
-aclnnStatus Check(const aclTensor* self, const aclTensor* out, Plan& plan) {
+// 0, or what the documents say of wrong arguments. Arrays and scalars are read as output_size is.
+aclnnStatus Check(const aclTensor* self, const aclIntArray* output_size, const aclTensor* out,
+                  Plan& plan) {
   if (self == nullptr || out == nullptr) return ACLNN_ERR_PARAM_NULLPTR;
   if (!Read(self, plan.self) || !Read(out, plan.out)) return ACLNN_ERR_PARAM_INVALID;
   const View &from = plan.self, &to = plan.out;
   const bool fits = SizeOf(from.dtype) != 0 && from.dtype == to.dtype && from.shape.size() == 4 &&
                     to.shape.size() == 4 && from.shape[0] == to.shape[0] &&
                     from.shape[1] == to.shape[1] && from.shape[2] > 0 && from.shape[3] > 0;
-  return fits ? 0 : ACLNN_ERR_PARAM_INVALID;
+  if (!fits) return ACLNN_ERR_PARAM_INVALID;
+  int64_t size[2] = {};
+  if (const aclnnStatus status = portaclGetIntArrayValues(output_size, size, 2)) return status;
+  return size[0] == to.shape[2] && size[1] == to.shape[3] ? 0 : ACLNN_ERR_PARAM_INVALID;
 }
 
 // The source pixel of each pixel along an axis: the one whose middle is nearest.
@@ -120,13 +125,16 @@ void Run(void* argument) {
 
 // extern "C" comes from the header: a function with another signature would get another name, and
 // `portacl verify` would say that it is not there.
-aclnnStatus aclnnUpsampleNearestExact2dGetWorkspaceSize(const aclTensor* self, const aclIntArray*,
+aclnnStatus aclnnUpsampleNearestExact2dGetWorkspaceSize(const aclTensor* self,
+                                                        const aclIntArray* outputSize,
                                                         double scalesH, double scalesW,
                                                         aclTensor* out, uint64_t* workspaceSize,
                                                         aclOpExecutor** executor) {
   if (workspaceSize == nullptr || executor == nullptr) return ACLNN_ERR_PARAM_NULLPTR;
   auto plan = std::make_unique<Plan>();
-  if (const aclnnStatus status = Check(self, out, *plan); status != 0) return status;
+  if (const aclnnStatus status = Check(self, outputSize, out, *plan); status != 0) {
+    return status;
+  }
   plan->scale_h = scalesH;
   plan->scale_w = scalesW;
   *workspaceSize = 0;
