@@ -478,6 +478,9 @@ const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       {"in_phase_1", {"computed before phase 2"}},
       {"at_once", {"ignores the stream"}},
+      {"reads_output_at_once",
+       {"  ignores the stream: it is right if the work before it on the stream is done by phase 2; "
+        "and reads its output before it writes it: it is right if that is 0\n"}},
       {"handles_in_phase_2", {"reads handles in phase 2", "tensor is not a live handle"}},
       {"plan_kept", {"keeps addresses of an earlier call"}},
       {"memo_stale", {"keeps results of an earlier call", "in the second call, with seed=1"}},
@@ -501,7 +504,10 @@ TEST_F(VerifyTest, TheKindOfAFaultIsNamed) {
     EXPECT_THAT(outcome.out, HasSubstr("FAILED one\n")) << fault;
     for (const char* const word : words) EXPECT_THAT(outcome.out, HasSubstr(word)) << fault;
   }
-  EXPECT_EQ(Verify("plain").exit_code, 0);
+  for (const char* const right : {"plain", "waits"}) {
+    const Outcome outcome = Verify(right);
+    EXPECT_EQ(outcome.exit_code, 0) << right << outcome.out << outcome.err;
+  }
 }
 
 TEST_F(VerifyTest, TheKindOfAFaultIsInEveryReport) {

@@ -233,11 +233,7 @@ class Execution {
   }
 
   void WriteInputsOnTheStream() {
-    const std::vector<size_t> inputs = call_.With(Role::kInput);
-    size_t size = 0;
-    for (const size_t i : inputs) size += call_.arguments[i].tensor.bytes().size();
-    functions_.Check(PORTACL_FIND(functions_, aclrtMallocHost)(&staged_, std::max<size_t>(size, 1)),
-                     "aclrtMallocHost");
+    StageInputs();
     const auto launch = [&](aclrtHostFunc function, void* argument) {
       functions_.Check(
           PORTACL_FIND(functions_, aclrtLaunchHostFunc)(setting_.stream, function, argument),
@@ -245,16 +241,15 @@ class Execution {
     };
     running_ = true;
     launch(StreamGate::Wait, &gate_);
-    auto* from = static_cast<std::byte*>(staged_);
-    for (const size_t i : inputs) {
-      const std::vector<std::byte>& bytes = call_.arguments[i].tensor.bytes();
-      if (bytes.empty()) continue;
-      std::memcpy(from, bytes.data(), bytes.size());
-      functions_.Check(PORTACL_FIND(functions_, aclrtMemcpyAsync)(
-                           device_[i].data, bytes.size(), from, bytes.size(),
-                           ACL_MEMCPY_HOST_TO_DEVICE, setting_.stream),
-                       "aclrtMemcpyAsync");
-      from += bytes.size();
+    const auto* from = static_cast<const std::byte*>(staged_);
+    for (const size_t i : call_.With(Role::kInput)) {
+      const size_t size = device_[i].size;
+      if (size == 0) continue;
+      functions_.Check(
+          PORTACL_FIND(functions_, aclrtMemcpyAsync)(device_[i].data, size, from, size,
+                                                     ACL_MEMCPY_HOST_TO_DEVICE, setting_.stream),
+          "aclrtMemcpyAsync");
+      from += size;
     }
     launch(
         [](void* argument) {
@@ -262,6 +257,19 @@ class Execution {
           self.watch_->Freeze(self.inputs_);
         },
         this);
+  }
+
+  // All of them before the first copy, which may be noticed to be too early for the next.
+  void StageInputs() {
+    std::vector<std::byte> all;
+    for (const size_t i : call_.With(Role::kInput)) {
+      const std::vector<std::byte>& bytes = call_.arguments[i].tensor.bytes();
+      if (device_[i].size > 0) all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    functions_.Check(
+        PORTACL_FIND(functions_, aclrtMallocHost)(&staged_, std::max<size_t>(all.size(), 1)),
+        "aclrtMallocHost");
+    if (!all.empty()) std::memcpy(staged_, all.data(), all.size());
   }
 
   // ---- after phase 2 ---------------------------------------------------------------------------

@@ -47,7 +47,15 @@ inline constexpr HardshipRow kHardshipRows[] = {
     {kOtherData,
      "keeps results of an earlier call: it is right if calls of the same shapes have the same "
      "inputs"},
-    {kSecondCall, "keeps something of an earlier call: it is right as the first call of a process"}};
+    {kSecondCall,
+     "keeps something of an earlier call: it is right as the first call of a process"}};
+
+constexpr const char* FaultWithout(Hardships hardships) {
+  for (const HardshipRow& row : kHardshipRows) {
+    if (row.without == hardships) return row.fault;
+  }
+  return "";
+}
 
 }  // namespace portacl::golden
 

@@ -11,7 +11,7 @@ namespace portacl::golden {
 class StreamGate {
  public:
   // A phase 2 may wait for its stream, which it must not do for ever.
-  static constexpr std::chrono::milliseconds kLongest{20};
+  static constexpr std::chrono::milliseconds kLongest{50};
 
   // The host function, with a gate as its argument.
   static void Wait(void* gate) {

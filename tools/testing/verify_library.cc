@@ -26,7 +26,7 @@ namespace {
 constexpr int kMostHangs = 3;
 // How many cases of a function that fail are looked at for the kind of fault, and after how many
 // without one no more.
-constexpr int kMostFaults = 20, kMostInVain = 2, kMostInVainOfAll = 8;
+constexpr int kMostLooks = 20, kMostInVain = 2, kMostInVainOfAll = 8;
 
 // As many processes as cases run at a time; each case borrows one.
 class Processes {
@@ -85,9 +85,10 @@ class Counts {
     const std::lock_guard lock(mutex_);
     return counts_[name];
   }
-  void Add(const std::string& name) {
+  // Returns the count from before.
+  int Add(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    ++counts_[name];
+    return counts_[name]++;
   }
 
  private:
@@ -224,12 +225,12 @@ class FaultFinder {
   // Any thread.
   void Look(CaseVerdict& verdict) {
     const std::string function = verdict.c.op->function;
-    if (faults_.Of(function) >= kMostFaults || in_vain_.Of(function) >= kMostInVain ||
-        in_vain_.Of(kAll) >= kMostInVainOfAll) {
+    if (in_vain_.Of(function) >= kMostInVain || in_vain_.Of(kAll) >= kMostInVainOfAll ||
+        looks_.Add(function) >= kMostLooks) {
       return;
     }
     verdict.fault = FaultOf(verdict.c);
-    if (!verdict.fault.empty()) return faults_.Add(function);
+    if (!verdict.fault.empty()) return;
     in_vain_.Add(function);
     in_vain_.Add(kAll);
   }
@@ -251,24 +252,29 @@ class FaultFinder {
     return SeveralFaults(wanted);
   }
 
-  // What cannot come back without the kernel being wrong.
+  // What cannot come back without the kernel being wrong. Inputs that the stream writes are not
+  // there before, so kOnTheStream does not come back alone.
   std::string SeveralFaults(const Wanted& wanted) const {
     Hardships borne = 0;
     std::string faults;
     for (const HardshipRow& row : kHardshipRows) {
-      if (row.without == 0) continue;
+      if (row.without == 0 || row.without == kOnTheStream) continue;
       if (IsRight(wanted, borne | row.without)) {
         borne |= row.without;
-      } else if ((borne & row.without) == 0) {
-        faults += fmt::format("{}{}", faults.empty() ? "" : "; and ", row.fault);
+        continue;
       }
+      const bool by_the_stream =
+          (row.without & kOnTheStream) != 0 && IsRight(wanted, borne | kAfterPhase1);
+      if (by_the_stream) borne |= kAfterPhase1;
+      faults += fmt::format("{}{}", faults.empty() ? "" : "; and ",
+                            by_the_stream ? FaultWithout(kOnTheStream) : row.fault);
     }
     return faults;
   }
 
   const Processes& processes_;
   const StandardOptions& standard_;
-  Counts faults_, in_vain_;
+  Counts looks_, in_vain_;
 };
 
 // Whether calling a case again can tell more: an output is wrong, phase 2 failed, or it crashed.
