@@ -39,13 +39,12 @@ std::string ReportOf(const void* tensor, volatile char* address) {
 
 TEST(CrashReport, NamesTheTensorBesideAnAddress) {
   constexpr size_t kPages = size_t{64} << 10;
-  auto* const pages = static_cast<char*>(
-      mmap(nullptr, kPages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const pages =
+      static_cast<char*>(mmap(nullptr, kPages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(pages, MAP_FAILED);
   EXPECT_THAT(ReportOf(pages, pages + 4000),
               testing::HasSubstr(", byte 4000 of self, which has 100\n"));
-  EXPECT_THAT(ReportOf(pages + 8192, pages + 8190),
-              testing::HasSubstr(", 2 bytes before self\n"));
+  EXPECT_THAT(ReportOf(pages + 8192, pages + 8190), testing::HasSubstr(", 2 bytes before self\n"));
   char* volatile nowhere = nullptr;
   EXPECT_THAT(ReportOf(pages, nowhere + 8), testing::HasSubstr("0x8, which is close to null\n"));
   munmap(pages, kPages);

@@ -39,7 +39,8 @@ class AclnnFunctions {
 
   bool Has(const char* name) const { return find_(name) != nullptr; }
 
-  // Throws RuntimeFailure where there is none. A destructor asks only for what is known to be there.
+  // Throws RuntimeFailure where there is none. A destructor asks only for what is known to be
+  // there.
   template <class Function>
   Function* Find(const char* name) const {
     return reinterpret_cast<Function*>(Known(find_(name), name));

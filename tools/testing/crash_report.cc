@@ -28,7 +28,8 @@ namespace portacl::golden {
 namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-constexpr size_t kNear = size_t{1} << 30;  // farther from a tensor, an address has nothing to do with it
+constexpr size_t kNear = size_t{1}
+                         << 30;  // farther from a tensor, an address has nothing to do with it
 constexpr int kFrames = 32, kOwnFrames = 8;
 
 struct Tensor {
@@ -72,7 +73,8 @@ void AddAddress(uintptr_t address) {
 
 uintptr_t InterruptedAddress([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
-  return static_cast<uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  return static_cast<uintptr_t>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
   return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
 #else
@@ -127,8 +129,8 @@ std::string Quoted(const std::string& file) {
   return quoted + "'";
 }
 
-// "Sample(Plan const&) at own_kernel.cc:112", or "" where that is not known. Many cases crash at one
-// place.
+// "Sample(Plan const&) at own_kernel.cc:112", or "" where that is not known. Many cases crash at
+// one place.
 std::string SourceOf(const std::string& file, const std::string& offset) {
   static std::mutex mutex;
   static std::map<std::string, std::string> known;
@@ -186,7 +188,8 @@ std::string ReadableCrash(const std::string& report) {
     if (file.ends_with("portacl-call")) break;
     std::string source = SourceOf(file, offset);
     if (source.empty() && function != "?") source = Demangled(function);
-    readable += fmt::format("\n    #{} {}{}({}+{})", i, source, source.empty() ? "" : " ", file, offset);
+    readable +=
+        fmt::format("\n    #{} {}{}({}+{})", i, source, source.empty() ? "" : " ", file, offset);
   }
   return readable;
 }

@@ -10,9 +10,9 @@ DeviceBlocks::~DeviceBlocks() {
 Fence DeviceBlocks::Take(size_t size, size_t alignment, Canary canary) {
   if (next_ == blocks_.size() || blocks_[next_].size != size) {
     void* memory = nullptr;
-    functions_.Check(
-        PORTACL_FIND(functions_, aclrtMalloc)(&memory, FencedBytes(size), ACL_MEM_MALLOC_HUGE_FIRST),
-        "aclrtMalloc");
+    functions_.Check(PORTACL_FIND(functions_, aclrtMalloc)(&memory, FencedBytes(size),
+                                                           ACL_MEM_MALLOC_HUGE_FIRST),
+                     "aclrtMalloc");
     blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(next_), {memory, size});
   }
   const Fence fence = FenceIn(blocks_[next_++].memory, size, edge_, alignment, canary);
