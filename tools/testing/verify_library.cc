@@ -277,13 +277,15 @@ class FaultFinder {
   Counts looks_, in_vain_;
 };
 
-// Whether calling a case again can tell more: an output is wrong, phase 2 failed, or it crashed.
+// Whether calling a case again can tell more: an output is wrong, phase 2 failed, or the
+// process ended.
 bool IsWorthALook(const CaseVerdict& verdict, bool late) {
   if (late || verdict.c.expect != 0) return false;
   const auto begins = [&](const std::string& text) { return verdict.error.rfind(text, 0) == 0; };
   return std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
                      [](const OutputVerdict& o) { return !o.passed; }) ||
-         begins("the library crashed") || begins(std::string(verdict.c.op->function) + " returned");
+         begins("the library crashed") || begins("the library ended the process") ||
+         begins(std::string(verdict.c.op->function) + " returned");
 }
 
 std::vector<size_t> Shuffled(size_t count, uint64_t seed) {
