@@ -332,6 +332,23 @@ const std::vector<PathCase>& PathCases() {
       {{.in = {1}, .out = {2}, .c = 100}, "planes"},
       {{.in = {4}, .out = {1}, .n = 2, .c = 100}, "planes"},
       {{.in = {400, 24}, .out = {100, 6}, .c = 3, .backward = true}, ""},  // strips of short rows
+      // Columns without a tap.
+      {{.in = {3, 6000}, .out = {3, 200}, .c = 5}, "phases"},
+      {{.in = {5000}, .out = {171}, .c = 21}, "lookup"},
+      {{.mode = kCubic, .in = {20, 5000}, .out = {31, 101}, .c = 2}, "columns"},
+      {{.in = {4, 6, 3000}, .out = {3, 9, 101}, .c = 2}, "lookup"},
+      {{.in = {30, 4000}, .out = {10, 121}, .c = 3, .from = kPixels, .to = kPixels}, ""},
+      {{.in = {30, 4000}, .out = {10, 121}, .c = 3, .from = kPixels}, ""},
+      {{.mode = kCubic, .in = {30, 300}, .out = {30, 7000}, .c = 2, .backward = true}, ""},
+      {{.in = {3, 6000}, .out = {3, 200}, .c = 5, .backward = true}, ""},
+      // Views in which the elements of a column are neighbours.
+      {{.mode = kCubic, .in = {70, 60}, .out = {33, 40}, .c = 3, .from = Layout::kTransposed},
+       "columns"},
+      {{.in = {70, 60}, .out = {140, 120}, .c = 3, .from = Layout::kTransposed}, "columns"},
+      {{.in = {200, 300}, .out = {20, 31}, .c = 2, .from = Layout::kTransposed}, "columns"},
+      {{.in = {5, 40, 30}, .out = {9, 51, 13}, .c = 2, .from = Layout::kTransposed}, "columns"},
+      {{.mode = kAACubic, .in = {70, 60}, .out = {70, 41}, .c = 3, .from = Layout::kTransposed},
+       ""},
       // Rows without a source.
       {{.in = {128, 128}, .out = {32, 40}, .c = 5, .backward = true}, "lookup"},
       {{.in = {300, 40}, .out = {4, 3}, .c = 3, .backward = true}, ""},

@@ -256,16 +256,25 @@ class Resampler {
     }
   }
 
+  // Whether W reads rows of the input that are neighbours in memory.
+  bool Neighbours() const {
+    const auto* const columns = std::get_if<ResampleColumns>(&plan_.way);
+    return columns != nullptr && columns->step != 0;
+  }
+
   // W of rows of the input.
   template <class To>
   void WOfInput(const T* const* from, To* const* to, int64_t rows, bool last,
                 const T* const* ahead = nullptr) const {
-    if (!plan_.pack_input) return W(from, to, rows, false, last, plan_.fetch ? ahead : nullptr);
+    if (!plan_.pack_input || Neighbours()) {
+      return W(from, to, rows, false, last, plan_.fetch ? ahead : nullptr);
+    }
     std::array<const F*, kMostResampleRows> packed;
+    const int64_t* const used = plan_.used_columns.empty() ? nullptr : plan_.used_columns.data();
     for (int64_t r = 0; r < rows; ++r) {
       F* const row = Sources(plan_.converted, r);
       for (int64_t x = 0; x < plan_.w.from; ++x) {
-        row[x] = base::Widen(from[r][x * plan_.input_w]);
+        row[x] = base::Widen(from[r][used == nullptr ? x * plan_.input_w : used[x]]);
       }
       packed[static_cast<size_t>(r)] = row;
     }
@@ -386,15 +395,19 @@ class Resampler {
 
   // A batch of rows, from the used row number `ready` on.
   int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
-    const int64_t rows = std::min(plan_.batch, end - ready);
+    int64_t rows = std::min(plan_.batch, end - ready);
     std::array<const T*, kMostResampleRows> from, ahead;
     std::array<F*, kMostResampleRows> to;
     const int64_t used = static_cast<int64_t>(plan_.h_ring.used.size());
+    const auto row = [this](int64_t place) {
+      return plan_.h_ring.used[static_cast<size_t>(place)];
+    };
+    while (Neighbours() && row(ready + rows - 1) != row(ready) + rows - 1) --rows;
     for (int64_t r = 0; r < rows; ++r) {
       const auto i = static_cast<size_t>(r);
       const int64_t next = std::min(ready + rows + r, used - 1);
-      ahead[i] = input + plan_.h_ring.used[static_cast<size_t>(next)] * plan_.input_h;
-      from[i] = input + plan_.h_ring.used[static_cast<size_t>(ready + r)] * plan_.input_h;
+      ahead[i] = input + row(next) * plan_.input_h;
+      from[i] = input + row(ready + r) * plan_.input_h;
       to[i] = Destinations(plan_.ring, (ready + r) & (plan_.h_slots - 1));
     }
     WOfInput(from.data(), to.data(), rows, false, ahead.data());

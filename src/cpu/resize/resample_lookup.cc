@@ -104,7 +104,12 @@ HWY_NOINLINE void AddLookups(const ResampleLookups<F>& lookups, const RowsOfW<F,
     s[r] = some.from[r0 + static_cast<int64_t>(r)];
     o[r] = some.to[r0 + static_cast<int64_t>(r)];
   }
+  const bool sparse = lookups.sparse && !stream;
+  for (size_t r = 0; sparse && r < kRows; ++r) {
+    Clear(o[r] + some.columns.w0, some.columns.w1 - some.columns.w0);
+  }
   for (int64_t g = g0; g < g1; ++g) {
+    if (sparse && lookups.groups[static_cast<size_t>(g)].most == 0) continue;
     hn::Vec<D> acc[kRows];
     SumGroup<kVectors, kRows, F>(lookups, g, init, s, acc);
     const int64_t at = lookups.groups[static_cast<size_t>(g)].to;

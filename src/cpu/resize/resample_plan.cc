@@ -202,6 +202,9 @@ std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t 
     lookups.cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;
     lookups.groups.push_back(group);
   }
+  const auto is_empty = [](const ResampleGroup& group) { return group.most == 0; };
+  const auto empty = std::count_if(lookups.groups.begin(), lookups.groups.end(), is_empty);
+  lookups.sparse = 2 * empty > std::ssize(lookups.groups);
   // Read behind the last tap, and not used.
   lookups.index.resize(lookups.index.size() + static_cast<size_t>(lanes));
   return lookups;
@@ -316,6 +319,34 @@ std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
   return std::nullopt;
 }
 
+// Of strong reductions few columns of the input have a tap: these are packed. An element by itself
+// takes about eight times as long as one of a row that is transposed whole.
+template <class F>
+void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
+  ResampleTaps<F>& w = plan->w;
+  const int64_t taps = w.start[w.to];
+  if (plan->backward || taps == 0 || taps > w.from / 8) return;
+  std::vector<int64_t>& used = plan->used_columns;
+  used.assign(w.source, w.source + taps);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  for (int64_t k = 0; k < taps; ++k) {
+    const auto at = std::lower_bound(used.begin(), used.end(), w.source[k]);
+    plan->used_source.push_back(at - used.begin());
+  }
+  for (int64_t& column : used) column *= plan->input_w;
+  w.from = static_cast<int64_t>(used.size());
+  w.source = plan->used_source.data();
+  plan->pack_input = true;
+}
+
+// Whether the rows of the input that are made at a time are neighbours in memory.
+template <class F>
+bool AreRowsNeighbours(const ResampleKernelPlan<F>& plan) {
+  return plan.pack_input && plan.input_h == 1 && plan.input_w != 0 && !plan.backward &&
+         !plan.RowsOnly();
+}
+
 // The fastest path that may be taken, or the one that was asked for; false if none serves the
 // table.
 template <class F>
@@ -339,6 +370,12 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
     plan->batch = 1;
     return may_be("channels_last");
   }
+  if (may_be("columns") && AreRowsNeighbours(*plan)) {
+    std::optional<ResampleColumns> columns(std::in_place);
+    columns->step = plan->input_w;
+    return take(std::move(columns), target.block);
+  }
+  LeaveOutColumns(plan);
   const bool borders = !choice.LeavesOut("borders");
   const bool compares = !choice.ByName() && may_be("columns");
   return (may_be("phases") && take(FindPhases(w, target), 4)) ||
@@ -525,7 +562,9 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
            static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(element_size);
   };
-  const double read = bytes(p.d.from, p.h.from, p.w.from);
+  // As above: an element by itself counts as eight.
+  const auto columns = static_cast<int64_t>(mine->used_columns.size());
+  const double read = bytes(p.d.from, p.h.from, columns > 0 ? 8 * columns : p.w.from);
   const double written = bytes(p.d.to, p.h.to, p.w.to);
   mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
   if (mine->stream && (p.backward || mine->RowsOnly()) && !mine->template Is<CopiedRows>() &&

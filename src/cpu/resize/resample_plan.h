@@ -121,6 +121,9 @@ struct ResampleColumns {
   std::vector<int64_t> sources_end;  // that a block of destinations needs: [.., end)
   std::vector<int32_t> at;           // where each tap's source stands in the ring
   int64_t scratch = 0;               // where the ring is
+  // Not 0: the rows of the input are neighbours in memory, its columns so far apart. A column is
+  // read where it is, without a ring.
+  int64_t step = 0;
 };
 
 // A vector of destinations that are looked up: `all` taps that each of them has and up to `most`
@@ -140,6 +143,7 @@ struct ResampleLookups {
   using Index = std::conditional_t<sizeof(F) == 4, int32_t, int64_t>;
   int64_t vectors = 0;  // of a window
   int64_t need = 0;     // elements that must be readable from a row's start on
+  bool sparse = false;  // most groups have no tap
   std::vector<ResampleGroup> groups;
   std::vector<Index> index;
   std::vector<Index> count;  // taps of each destination, a vector for each group
@@ -237,6 +241,9 @@ struct ResampleKernelPlan {
   int64_t output_d = 0, output_h = 0, output_w = 1;
   bool pack_input = false;  // the elements of a row are apart
   bool pack_output = false;
+  // Not empty: where in a row the columns that some tap needs are. The others are left out: w is
+  // the table of these.
+  std::vector<int64_t> used_columns, used_source;
   // Where results are planes but sources are pixels: the channels of a pixel, and the planes'
   // strides. Rows of pixels are made in scratch and taken apart. Otherwise planar is 0.
   int64_t planar = 0, planar_c = 0, planar_w = 0;
