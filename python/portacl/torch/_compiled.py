@@ -5,6 +5,7 @@ into small operators before any backend sees them. The rules here come first, fo
 CPU: where portacl's forward kernels are in place they put in portacl's own operator, and else the
 function stays whole, so that its derivative is the operator whose kernel is portacl's. Each rule
 looks at what is in place when it is asked; tensors of other devices and integers never meet it.
+Graphs that leave the process (``torch.export``, ONNX, packages) hold PyTorch's operators alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 from torch._C import DispatchKey
 from torch._C._functorch import peek_interpreter_stack
 from torch._decomp.decompositions import upsample_compute_output_size
+from torch._guards import TracingContext
 
 from ._library import _like, ops
 
@@ -42,6 +44,24 @@ _KERNELS = {
 _NAME = re.compile(r"(\w+?)([123])d(_aa)?")
 Enabled = Callable[[], bool]
 Rule = Callable[..., Any]
+
+_TRACERS = tuple(
+    getattr(torch._C._TorchDispatchModeKey, name) for name in ("PROXY", "FUNCTIONAL", "FAKE")
+)
+
+
+def _stays_here() -> bool:
+    """Whether the graph that is traced now is compiled for this process."""
+    return TracingContext.try_get() is not None and not torch.compiler.is_exporting()
+
+
+def may_call_portacl() -> bool:
+    """Whether a call that reached a kernel may call ``torch.ops.portacl``.
+
+    It may not where a graph records it that other processes read.
+    """
+    traced = torch.jit.is_tracing() or any(map(torch._C._get_dispatch_mode, _TRACERS))
+    return _stays_here() if traced else True
 
 
 def _whole(overload: Any, input: torch.Tensor, *rest: Any, **named: Any) -> Any:
@@ -98,6 +118,8 @@ def _add_rule(
     is_formula = not isinstance(before, partial)
 
     def kernel(input: torch.Tensor, *rest: Any, **named: Any) -> Any:
+        if not _stays_here():
+            return before(input, *rest, **named)
         ours = input.device.type == "cpu" and input.is_floating_point()
         chosen = rule if ours and is_wanted() else before
         if key == DispatchKey.AutogradCPU and not (ours and forward()):
