@@ -234,6 +234,23 @@ def test_affine_grid(way, size, align, dtype):
         assert (got.double() - exact).abs().max() <= 4 * eps * max(1, exact.abs().max().item())
 
 
+@pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() == "DEFAULT", reason="PyTorch has no fused steps here"
+)
+@pytest.mark.parametrize("align", [False, True])
+def test_affine_grid_and_nearest_sampling_break_ties_as_pytorch(align):
+    for axes, extents in ((2, range(1, 100)), (3, (2, 7, 40, 48, 64))):
+        for n in extents:
+            step = 1 / max(1, n - align)  # half a pixel
+            maps = [(1, 0), (-1, 0), (0.5, 0), (2, 0), (0.75, 0), (1, step), (1, -step), (-1, step)]
+            theta = torch.zeros(len(maps), axes, axes + 1)
+            theta[:, range(axes), range(axes)] = torch.tensor([[m[0]] * axes for m in maps]).float()
+            theta[:, 0, axes] = torch.tensor([shift for _, shift in maps])
+            size = (len(maps), 1, *[3] * (axes - 1), n)
+            stock = F.affine_grid(theta, size, align_corners=align)
+            assert torch.equal(pt.affine_grid(theta, size, align), stock), n
+
+
 def test_derivatives_of_affine_grid():
     for size in ((2, 3, 5, 7), (1, 2, 3, 4, 5)):
         axes = len(size) - 2

@@ -1,6 +1,7 @@
 // Plans of the affine grid and of its gradient: the places of points along each axis, kernel
 // choice.
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "ops/affine_grid_params.h"
@@ -16,18 +17,18 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
-// Places of `count` points from -1 to 1 (align_corners) or of the middles of as many pixels: in two
-// halves that mirror each other, each operation rounded by itself.
+// Places of `count` points from -1 to 1 (align_corners) or of the middles of as many pixels. Fused
+// steps, as PyTorch takes them on every CPU that has them: nearest sampling decides its ties alike.
 template <class T>
 std::vector<T> PlacesAs(int64_t count, bool align_corners) {
   std::vector<T> places(static_cast<size_t>(count), T{0});
   if (count == 1) return places;
-  const T step = T{2} / static_cast<T>(count - 1);
+  const T last = static_cast<T>(count - 1);
+  const T step = T{2} / last;
   for (int64_t i = 0; i < count; ++i) {
-    const T place = i < count / 2 ? T{-1} + step * static_cast<T>(i)
-                                  : T{1} - step * static_cast<T>(count - 1 - i);
-    places[static_cast<size_t>(i)] =
-        align_corners ? place : (place * static_cast<T>(count - 1)) / static_cast<T>(count);
+    const T place = i < count / 2 ? std::fma(step, static_cast<T>(i), T{-1})
+                                  : std::fma(-step, static_cast<T>(count - 1 - i), T{1});
+    places[static_cast<size_t>(i)] = align_corners ? place : (place * last) / static_cast<T>(count);
   }
   return places;
 }

@@ -160,15 +160,24 @@ TEST_P(RefAffineGrid, GradientIsTheSumOverPlaces) {
   }
 }
 
+float FusedPlace(int64_t i, int64_t n, bool align_corners) {
+  if (n == 1) return 0;
+  const float last = static_cast<float>(n - 1);
+  const float step = 2 / last;
+  const float place = i < n / 2 ? std::fma(step, static_cast<float>(i), -1.0F)
+                                : std::fma(-step, static_cast<float>(n - 1 - i), 1.0F);
+  return align_corners ? place : place * last / static_cast<float>(n);
+}
+
 // Element k of theta's gradient, one-hot: the place itself; the grid of a one-hot theta: the same.
-TEST(RefAffineGridBits, PlacesAreSymmetricAndBothDirectionsHaveThem) {
+TEST(RefAffineGridBits, PlacesAreFusedStepsInBothDirections) {
   for (const bool align : {false, true}) {
     for (int64_t width = 1; width <= 70; ++width) {
       Tensor theta = Tensor(Element::kFloat, {1, 2, 3}).Fill({1, 0, 0, 0, 0, 0});
       Tensor grid(Element::kFloat, {1, 1, width, 2});
       RunAffine(false, align, theta, grid);
       for (int64_t i = 0; i < width; ++i) {
-        ASSERT_EQ(grid.Get(2 * i), -grid.Get(2 * (width - 1 - i))) << width << " " << i;
+        ASSERT_EQ(grid.Get(2 * i), FusedPlace(i, width, align)) << width << " " << i;
         Tensor one = Tensor(Element::kFloat, grid.shape()).Fill([i](int64_t at) {
           return at == 2 * i ? 1.0 : 0.0;
         });
