@@ -96,18 +96,23 @@ void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
 
 struct Entry {
   const char* name;
+  size_t tensors;  // the first arguments
   torch_abi::Kernel kernel;
   torch_abi::Kernel stock;
+
+  bool Serves(const Value* stack) const {
+    return std::all_of(stack, stack + tensors, torch_abi::HasKnownDType);
+  }
 };
 // Those of torch_resize::kRows follow.
 constexpr std::array kEntries = {
-    Entry{"grid_sampler_2d", GridSampler<Op::kGridSampler2D>, torch_stock::GridSampler2D},
-    Entry{"grid_sampler_2d_backward", GridSamplerBackward<Op::kGridSampler2DBackward>,
+    Entry{"grid_sampler_2d", 2, GridSampler<Op::kGridSampler2D>, torch_stock::GridSampler2D},
+    Entry{"grid_sampler_2d_backward", 3, GridSamplerBackward<Op::kGridSampler2DBackward>,
           torch_stock::GridSampler2DBackward},
-    Entry{"grid_sampler_3d", GridSampler<Op::kGridSampler3D>, torch_stock::GridSampler3D},
-    Entry{"grid_sampler_3d_backward", GridSamplerBackward<Op::kGridSampler3DBackward>,
+    Entry{"grid_sampler_3d", 2, GridSampler<Op::kGridSampler3D>, torch_stock::GridSampler3D},
+    Entry{"grid_sampler_3d_backward", 3, GridSamplerBackward<Op::kGridSampler3DBackward>,
           torch_stock::GridSampler3DBackward},
-    Entry{"affine_grid_generator", AffineGrid, torch_stock::AffineGrid},
+    Entry{"affine_grid_generator", 1, AffineGrid, torch_stock::AffineGrid},
 };
 constexpr size_t kKernels = kEntries.size() + torch_resize::kRows.size();
 
@@ -117,13 +122,15 @@ constexpr const char* NameOf(size_t index) {
 }
 
 constinit std::array<std::atomic<bool>, kKernels> stands_aside{};
+bool finds_stock = false;  // set once, before a kernel is in place
 
 // What PyTorch calls.
 template <size_t kIndex>
 void Dispatch(Value* stack, uint64_t arguments, uint64_t results) {
-  const bool aside = stands_aside[kIndex].load(std::memory_order_relaxed);
+  bool aside = stands_aside[kIndex].load(std::memory_order_relaxed);
   if constexpr (kIndex < kEntries.size()) {
     constexpr Entry kEntry = kEntries[kIndex];
+    aside = aside || (finds_stock && !kEntry.Serves(stack));
     (aside ? kEntry.stock : kEntry.kernel)(stack, arguments, results);
   } else {
     constexpr size_t kRow = kIndex - kEntries.size();
@@ -150,7 +157,10 @@ bool Contains(const std::vector<std::string>& names, const char* name) {
 
 std::string FindTorch(const std::string& library) { return torch_abi::Find(library); }
 
-bool FindStockKernels(const std::string& library) { return torch_stock::Find(library); }
+bool FindStockKernels(const std::string& library) {
+  finds_stock = torch_stock::Find(library);
+  return finds_stock;
+}
 
 TorchKernels::TorchKernels(const std::vector<std::string>& names) {
   torch_abi::Check(Torch().new_library("aten", "CPU", __FILE__, __LINE__, &library_));

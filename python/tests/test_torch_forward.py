@@ -140,3 +140,36 @@ def test_autocast_and_compile():
             lambda a, b: F.grid_sample(a, b, align_corners=False), backend="aot_eager"
         )
         assert torch.equal(compiled(x, grid), own)
+
+
+def outcome(call):
+    try:
+        return call().dtype
+    except Exception as error:  # noqa: BLE001: whatever PyTorch raises
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex32", "int64", "uint8", "bool", "float8_e4m3fn"])
+def test_other_dtypes_get_pytorchs_answers(dtype):
+    made = lambda *shape: torch.ones(shape).to(getattr(torch, dtype))  # noqa: E731
+    aten = torch.ops.aten
+    calls = {
+        "images": lambda: F.grid_sample(made(1, 2, 4, 4), made(1, 3, 3, 2), align_corners=False),
+        "volumes": lambda: F.grid_sample(
+            made(1, 2, 4, 4, 4), made(1, 3, 3, 3, 3), align_corners=False
+        ),
+        "grid": lambda: aten.grid_sampler_2d(
+            torch.ones(1, 2, 4, 4), made(1, 3, 3, 2), 0, 0, False
+        ),
+        "gradient": lambda: aten.grid_sampler_2d_backward(
+            made(1, 2, 3, 3), made(1, 2, 4, 4), made(1, 3, 3, 2), 0, 0, False, (True, True)
+        )[0],
+        "affine_grid": lambda: aten.affine_grid_generator(made(1, 2, 3), (1, 1, 4, 4), False),
+        "affine_grid's gradient": lambda: aten.affine_grid_generator_backward(
+            made(1, 4, 4, 2), (1, 1, 4, 4), False
+        ),
+    }
+    for name, call in calls.items():
+        want = outcome(call)
+        with pt.accelerated(forward=True):
+            assert outcome(call) == want, name

@@ -91,7 +91,7 @@ class _Replacement:
                     native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
                     place = f"Autograd{key}" if name in TAKEN_APART else key
-                    library.impl(name, _raises_as_pytorch(self.kernels[name]), place)
+                    library.impl(name, _raises_as_pytorch(name, self.kernels[name]), place)
         except BaseException:
             library._destroy()
             raise
@@ -107,11 +107,21 @@ _REPLACEMENTS = {
 """By device: the gradients, and the functions themselves."""
 
 
-def _raises_as_pytorch(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """RuntimeError for calls that are wrong, as PyTorch's own kernels raise."""
+_DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+
+
+def _raises_as_pytorch(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """RuntimeError for calls that are wrong, as PyTorch's own kernels raise.
+
+    Other dtypes are PyTorch's, where it hands out its kernel.
+    """
+    stock = stock_kernels.get(name) if name not in _RESIZES and name not in TAKEN_APART else None
 
     @functools.wraps(kernel)
     def wrapped(*arguments: Any) -> Any:
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)] if stock else ()
+        if any(tensor.dtype not in _DTYPES and not tensor.is_cuda for tensor in tensors):
+            return stock.call_boxed(torch._C._dispatch_keys(tensors[0]), *arguments)
         try:
             return kernel(*arguments)
         except (TypeError, ValueError) as error:
@@ -214,7 +224,8 @@ def _affine_grid_backward(
     grad: torch.Tensor, size: Sequence[int], align_corners: bool
 ) -> torch.Tensor:
     transformed = peek_interpreter_stack() is not None  # torch.func takes derivatives of its own
-    if transformed or not (_backward.in_place and grad.is_floating_point()):
+    ours = _backward.in_place and grad.dtype in _DTYPES and _compiled.may_call_portacl()
+    if transformed or not ours:
         stock = torch.ops.aten.affine_grid_generator_backward.default
         return stock.decompose(grad, size, align_corners)
     # Only gradients that are as PyTorch makes grids have a fast kernel.
@@ -319,8 +330,10 @@ def enable(forward: bool = False, device: str = "cpu") -> None:
     Args:
         forward: replace the functions themselves as well, and ``affine_grid``. The last bits of
             ``grid_sample`` and of weighted modes then differ from PyTorch's (in 16-bit types, for
-            which PyTorch rounds coordinates or weights, whole elements do), and a few size pairs
-            of nearest and nearest-exact take another element (the one that the backward takes).
+            which PyTorch rounds coordinates or weights, whole elements do). Nearest-exact takes
+            another element in a few size pairs, and nearest of 1D and 3D tensors almost everywhere
+            if ``scale_factor`` leaves an extent unchanged: the elements that PyTorch's own
+            gradient takes.
             Pictures of integers stay PyTorch's.
         device: ``"cpu"``, or ``"cuda"``: for tensors on NVIDIA GPUs, with the bits of the CPU's
             kernels, on PyTorch's current stream. Each device is enabled by itself.
