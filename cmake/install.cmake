@@ -7,6 +7,9 @@ install(TARGETS portacl EXPORT portaclTargets
 if(TARGET portacl_cuda)  # libportacl.so looks for it beside itself
   install(TARGETS portacl_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+if(TARGET portacl_aten)  # the same
+  install(TARGETS portacl_aten LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY "${PORTACL_GENERATED_INCLUDE}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET portacl_cli)
@@ -23,6 +26,9 @@ endif()
 
 # What is installed, without tests and benchmarks.
 add_custom_target(portacl_product DEPENDS portacl portacl_gdb_types)
+if(TARGET portacl_aten)
+  add_dependencies(portacl_product portacl_aten)
+endif()
 if(TARGET portacl_cli)
   add_dependencies(portacl_product portacl_cli portacl_npu_smi portacl_manual)
 endif()

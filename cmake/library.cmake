@@ -1,9 +1,9 @@
 # One object library per layer of src/, libportacl.so made of all of them.
 #
-#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu cuda ops companion api)
+#   portacl_<layer>_objects   objects of one layer (base runtime ref cpu cuda ops companion aten api)
 #   portacl_objects           all of them, for tests that reach hidden symbols
 #   portacl                   libportacl.so; alias portacl::portacl, as in the installed package
-set(PORTACL_LAYERS base runtime ref cpu cuda ops companion api)
+set(PORTACL_LAYERS base runtime ref cpu cuda ops companion aten api)
 if(PORTACL_SCALAR)
   list(REMOVE_ITEM PORTACL_LAYERS cpu)
 endif()
@@ -23,6 +23,8 @@ foreach(PORTACL_HEADER IN LISTS operator_headers)
 endforeach()
 file(CONFIGURE OUTPUT "${PORTACL_GENERATED_PRIVATE}/every_aclnnop.h" CONTENT "${every_header}" @ONLY)
 
+include(aten_functions)
+
 # What every internal source sees.
 add_library(portacl_internal INTERFACE)
 target_include_directories(portacl_internal INTERFACE
@@ -36,9 +38,11 @@ target_link_libraries(portacl_objects INTERFACE portacl_internal)
 add_library(portacl SHARED)
 # The list of operators once more, in other terms.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/aclnn_operators.cc"
+  "${PROJECT_SOURCE_DIR}/src/api/aclnn_aten.cc"
   "${PROJECT_SOURCE_DIR}/src/api/portacl_operators.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 foreach(layer IN LISTS PORTACL_LAYERS)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "/aten/torch/")  # libportacl_aten.so
   if(NOT sources)
     continue()
   endif()

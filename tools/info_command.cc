@@ -132,6 +132,22 @@ std::string InfoText(const Json& info) {
          OperatorsText(info["operators"]) + "\n" + AnyRankText() + "\n";
 }
 
+// Every function of the aclnn API, and who computes it: docs/aten.md explains the words.
+std::string FunctionsText(const Json& info) {
+  using enum Table::Align;
+  Table table({kLeft, kLeft});
+  for (const Json& names : info.value("functions", Json::object())) {
+    for (const Json& name : names.value("aclnn", Json::array())) table.AddRow({name, "exact"});
+  }
+  for (const Json& name : info.value("companion", Json::array())) table.AddRow({name, "exact"});
+  const Json aten = info.value("aten", Json::object());
+  for (const auto& [name, right] : aten.items()) {
+    const bool identity = right.get<std::string>().starts_with("alias(");
+    table.AddRow({name, identity ? "no device layout" : "PyTorch's"});
+  }
+  return table.Text();
+}
+
 // The library's own object, and the names that `portacl run` takes.
 Json InfoJson() {
   Json info = LibraryInfo();
@@ -150,9 +166,16 @@ void AddInfoCommand(CLI::App& app, Action& action) {
   CLI::App* info = app.add_subcommand("info", "Show version, CPU, kernels, threads and profile");
   const auto json = std::make_shared<bool>(false);
   info->add_flag("--json", *json, "print a JSON object");
-  info->callback([json, &action] {
-    action = [json] {
+  const auto functions = std::make_shared<bool>(false);
+  info->add_flag("--functions", *functions, "list the functions of the aclnn API")
+      ->excludes("--json");
+  info->callback([json, functions, &action] {
+    action = [json, functions] {
       CheckProfile();
+      if (*functions) {
+        Print(FunctionsText(LibraryInfo()));
+        return kExitOk;
+      }
       Print(*json ? JsonText(InfoJson()) : InfoText(LibraryInfo()));
       return kExitOk;
     };

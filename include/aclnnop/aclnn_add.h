@@ -51,6 +51,15 @@ PORTACL_API aclnnStatus aclnnInplaceAddsGetWorkspaceSize(aclTensor* selfRef, con
 PORTACL_API aclnnStatus aclnnInplaceAdds(void* workspace, uint64_t workspaceSize,
                                          aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute AddScalarTensor: docs/aten.md. */
+PORTACL_API aclnnStatus aclnnAddV3GetWorkspaceSize(const aclScalar* self, const aclTensor* other,
+                                                   const aclScalar* alpha, const aclTensor* out,
+                                                   uint64_t* workspaceSize,
+                                                   aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnAddV3(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                   aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

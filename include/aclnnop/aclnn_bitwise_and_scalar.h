@@ -25,6 +25,15 @@ PORTACL_API aclnnStatus aclnnBitwiseAndScalarGetWorkspaceSize(const aclTensor* s
 PORTACL_API aclnnStatus aclnnBitwiseAndScalar(void* workspace, uint64_t workspaceSize,
                                               aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute bitwise_and.Scalar(selfRef, other): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceBitwiseAndScalarGetWorkspaceSize(aclTensor* selfRef,
+                                                                     const aclScalar* other,
+                                                                     uint64_t* workspaceSize,
+                                                                     aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceBitwiseAndScalar(void* workspace, uint64_t workspaceSize,
+                                                     aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,15 @@ PORTACL_API aclnnStatus aclnnBitwiseAndTensorGetWorkspaceSize(const aclTensor* s
 PORTACL_API aclnnStatus aclnnBitwiseAndTensor(void* workspace, uint64_t workspaceSize,
                                               aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute bitwise_and.Tensor(selfRef, other): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceBitwiseAndTensorGetWorkspaceSize(aclTensor* selfRef,
+                                                                     const aclTensor* other,
+                                                                     uint64_t* workspaceSize,
+                                                                     aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceBitwiseAndTensor(void* workspace, uint64_t workspaceSize,
+                                                     aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,14 @@ PORTACL_API aclnnStatus aclnnCeilGetWorkspaceSize(const aclTensor* self, aclTens
 PORTACL_API aclnnStatus aclnnCeil(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                   aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute ceil(selfRef): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceCeilGetWorkspaceSize(aclTensor* selfRef,
+                                                         uint64_t* workspaceSize,
+                                                         aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceCeil(void* workspace, uint64_t workspaceSize,
+                                         aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

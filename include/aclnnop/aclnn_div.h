@@ -48,6 +48,42 @@ PORTACL_API aclnnStatus aclnnInplaceDivsGetWorkspaceSize(aclTensor* selfRef, con
 PORTACL_API aclnnStatus aclnnInplaceDivs(void* workspace, uint64_t workspaceSize,
                                          aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute DivMod: docs/aten.md. */
+PORTACL_API aclnnStatus aclnnDivModGetWorkspaceSize(const aclTensor* self, const aclTensor* other,
+                                                    int mode, const aclTensor* out,
+                                                    uint64_t* workspaceSize,
+                                                    aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnDivMod(void* workspace, uint64_t workspaceSize,
+                                    aclOpExecutor* executor, aclrtStream stream);
+
+/** Phase 1. PyTorch's CPU kernels compute DivMods: docs/aten.md. */
+PORTACL_API aclnnStatus aclnnDivModsGetWorkspaceSize(const aclTensor* self, const aclScalar* other,
+                                                     int mode, const aclTensor* out,
+                                                     uint64_t* workspaceSize,
+                                                     aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnDivMods(void* workspace, uint64_t workspaceSize,
+                                     aclOpExecutor* executor, aclrtStream stream);
+
+/** Phase 1. PyTorch's CPU kernels compute DivMod: docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceDivModGetWorkspaceSize(aclTensor* selfRef,
+                                                           const aclTensor* other, int mode,
+                                                           uint64_t* workspaceSize,
+                                                           aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceDivMod(void* workspace, uint64_t workspaceSize,
+                                           aclOpExecutor* executor, aclrtStream stream);
+
+/** Phase 1. PyTorch's CPU kernels compute DivMods: docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceDivModsGetWorkspaceSize(aclTensor* selfRef,
+                                                            const aclScalar* other, int mode,
+                                                            uint64_t* workspaceSize,
+                                                            aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceDivMods(void* workspace, uint64_t workspaceSize,
+                                            aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

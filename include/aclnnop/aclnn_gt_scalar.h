@@ -23,6 +23,15 @@ PORTACL_API aclnnStatus aclnnGtScalarGetWorkspaceSize(const aclTensor* self, con
 PORTACL_API aclnnStatus aclnnGtScalar(void* workspace, uint64_t workspaceSize,
                                       aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute gt.Scalar(selfRef, other): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceGtScalarGetWorkspaceSize(aclTensor* selfRef,
+                                                             const aclScalar* other,
+                                                             uint64_t* workspaceSize,
+                                                             aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceGtScalar(void* workspace, uint64_t workspaceSize,
+                                             aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

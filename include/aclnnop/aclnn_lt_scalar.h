@@ -23,6 +23,15 @@ PORTACL_API aclnnStatus aclnnLtScalarGetWorkspaceSize(const aclTensor* self, con
 PORTACL_API aclnnStatus aclnnLtScalar(void* workspace, uint64_t workspaceSize,
                                       aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute lt.Scalar(selfRef, other): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceLtScalarGetWorkspaceSize(aclTensor* selfRef,
+                                                             const aclScalar* other,
+                                                             uint64_t* workspaceSize,
+                                                             aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceLtScalar(void* workspace, uint64_t workspaceSize,
+                                             aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

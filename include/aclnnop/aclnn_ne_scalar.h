@@ -23,6 +23,15 @@ PORTACL_API aclnnStatus aclnnNeScalarGetWorkspaceSize(const aclTensor* self, con
 PORTACL_API aclnnStatus aclnnNeScalar(void* workspace, uint64_t workspaceSize,
                                       aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute ne.Scalar(selfRef, other): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceNeScalarGetWorkspaceSize(aclTensor* selfRef,
+                                                             const aclScalar* other,
+                                                             uint64_t* workspaceSize,
+                                                             aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceNeScalar(void* workspace, uint64_t workspaceSize,
+                                             aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

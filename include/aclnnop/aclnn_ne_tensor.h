@@ -23,6 +23,15 @@ PORTACL_API aclnnStatus aclnnNeTensorGetWorkspaceSize(const aclTensor* self, con
 PORTACL_API aclnnStatus aclnnNeTensor(void* workspace, uint64_t workspaceSize,
                                       aclOpExecutor* executor, aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute ne.Tensor(selfRef, other): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceNeTensorGetWorkspaceSize(aclTensor* selfRef,
+                                                             const aclTensor* other,
+                                                             uint64_t* workspaceSize,
+                                                             aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceNeTensor(void* workspace, uint64_t workspaceSize,
+                                             aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -22,6 +22,13 @@ PORTACL_API aclnnStatus aclnnNegGetWorkspaceSize(const aclTensor* self, aclTenso
 PORTACL_API aclnnStatus aclnnNeg(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                  aclrtStream stream);
 
+/** Phase 1. PyTorch's CPU kernels compute neg(selfRef): docs/aten.md. */
+PORTACL_API aclnnStatus aclnnInplaceNegGetWorkspaceSize(aclTensor* selfRef, uint64_t* workspaceSize,
+                                                        aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnInplaceNeg(void* workspace, uint64_t workspaceSize,
+                                        aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,11 +53,20 @@ Status ReadDims(const char* name, const int64_t* values, uint64_t rank, Dims* di
   return {};
 }
 
+bool HasNegative(const int64_t* values, uint64_t rank) {
+  return values != nullptr && rank <= static_cast<uint64_t>(kMaxRank) &&
+         std::any_of(values, values + rank, [](int64_t value) { return value < 0; });
+}
+
 Status ReadTensor(const TensorArguments& from, portacl::base::TensorDesc* desc) {
   portacl::base::TensorDesc made;
   PORTACL_RETURN_IF_ERROR(ReadDims("viewDims", from.view_dims, from.view_rank, &made.shape));
-  PORTACL_RETURN_IF_ERROR(
-      ReadDims("storageDims", from.storage_dims, from.storage_rank, &made.storage_shape));
+  if (made.NumElements() == 0 && HasNegative(from.storage_dims, from.storage_rank)) {
+    made.storage_shape = made.shape;  // programs compute the storage of an empty view
+  } else {
+    PORTACL_RETURN_IF_ERROR(
+        ReadDims("storageDims", from.storage_dims, from.storage_rank, &made.storage_shape));
+  }
   made.dtype = static_cast<portacl::base::DType>(from.dtype);
   made.format = static_cast<portacl::base::Format>(from.format);
   made.strides = from.strides != nullptr ? Dims(from.strides, made.shape.rank())

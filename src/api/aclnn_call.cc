@@ -59,6 +59,11 @@ const std::vector<const aclTensor*>* Arguments::Tensors(const char* name,
   const auto found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
+const std::vector<const aclScalar*>* Arguments::Scalars(const char* name,
+                                                        const aclScalarList* handle) {
+  const auto found = Find(name, handle);
+  return found == nullptr ? nullptr : &found->values;
+}
 std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor* handle) {
   const std::shared_ptr<aclTensor> found = Find<aclTensor>(name, handle);
   if (found == nullptr) return nullptr;

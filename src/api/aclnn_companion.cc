@@ -29,9 +29,12 @@
 #include "aclnnop/aclnn_stack.h"
 #include "aclnnop/aclnn_sub.h"
 #include "aclnnop/aclnn_zero.h"
+#include "api/aclnn_aten.h"
 #include "api/aclnn_call.h"
+#include "api/shim.h"
 #include "api/tensor_handles.h"
 #include "companion/call.h"
+#include "companion/element.h"
 #include "companion/join.h"
 #include "ops/refusal.h"
 
@@ -69,10 +72,12 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
 
   Reader& Tensor(const char* name, const aclTensor* tensor) {
+    Note(tensor);
     call_.inputs.push_back({name, arguments_.Tensor(name, tensor)});
     return *this;
   }
   Reader& Value(const char* name, const aclScalar* scalar) {
+    Note(scalar);
     call_.inputs.push_back(ScalarOperand(name, scalar));
     return *this;
   }
@@ -91,10 +96,12 @@ class Reader {
     return *this;
   }
   Reader& Alpha(const aclScalar* alpha) {
+    Note(alpha);
     call_.alpha = ScalarOperand("alpha", alpha);
     return *this;
   }
   Reader& Out(const char* name, aclTensor* tensor) {
+    Note(tensor);
     call_.out = {name, arguments_.Tensor(name, tensor)};
     return *this;
   }
@@ -111,16 +118,20 @@ class Reader {
     return *this;
   }
   Reader& Reduction(int64_t reduction) {
+    Note(reduction);
     call_.reduction = reduction;
     return *this;
   }
   Reader& Dims(const aclIntArray* dims, bool keep) {
+    Note(dims);
+    Note(keep);
     call_.has_dims = true;
     call_.dims = arguments_.Ints("dims", dims);
     call_.keep_dims = keep;
     return *this;
   }
   Reader& Type(aclDataType dtype) {
+    Note(portacl::api::RawValue(dtype));
     call_.dtype = static_cast<DType>(dtype);
     return *this;
   }
@@ -135,19 +146,22 @@ class Reader {
   }
 
   Reader& Join(const aclTensorList* tensors, int64_t dim) {
+    Note(tensors);
+    Note(dim);
     joined_ = {"tensors", arguments_.Tensors("tensors", tensors)};
     dim_ = dim;
     return *this;
   }
 
+  // What has elements that companion operators lack, PyTorch's kernels may compute.
   Status Plan(bool has_workspace_size, bool has_executor,
               std::shared_ptr<const portacl::ops::Plan>* plan) {
-    call_.has_workspace_size = has_workspace_size;
-    call_.has_executor = has_executor;
-    if (joined_.name != nullptr) return PlanJoined(plan);
-    if (!lists_.empty()) return PlanLists(plan);
-    if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
-    return PlanCompanion(call_, plan);
+    Status status = PlanCompanionCall(has_workspace_size, has_executor, plan);
+    if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherElements() ||
+        !portacl::api::PlanAten(call_.op, std::span(given_).first(given_count_), plan).ok()) {
+      return status;
+    }
+    return {};
   }
 
  private:
@@ -155,6 +169,29 @@ class Reader {
     const char* name = nullptr;
     const std::vector<const aclTensor*>* members = nullptr;
   };
+
+  void Note(portacl::api::Given given) {
+    if (given_count_ < given_.size()) given_[given_count_++] = given;
+  }
+
+  bool HasOtherElements() const {
+    const auto other = [](const Operand& operand) {
+      if (operand.tensor == nullptr && operand.scalar == nullptr) return false;
+      const DType dtype = operand.tensor != nullptr ? operand.tensor->dtype : operand.scalar->dtype;
+      return !portacl::companion::IsElement(dtype) && portacl::base::DTypeSize(dtype) > 0;
+    };
+    return other(call_.out) || std::any_of(call_.inputs.begin(), call_.inputs.end(), other);
+  }
+
+  Status PlanCompanionCall(bool has_workspace_size, bool has_executor,
+                           std::shared_ptr<const portacl::ops::Plan>* plan) {
+    call_.has_workspace_size = has_workspace_size;
+    call_.has_executor = has_executor;
+    if (joined_.name != nullptr) return PlanJoined(plan);
+    if (!lists_.empty()) return PlanLists(plan);
+    if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
+    return PlanCompanion(call_, plan);
+  }
 
   Operand ScalarOperand(const char* name, const aclScalar* scalar) {
     const aclScalar* found = arguments_.Scalar(name, scalar);
@@ -221,6 +258,8 @@ class Reader {
 
   portacl::api::Arguments arguments_;
   Call call_;
+  std::array<portacl::api::Given, 6> given_;  // the arguments in the order of the signature
+  size_t given_count_ = 0;
   std::deque<Scalar> scalars_;  // that the operands point to
   std::vector<TensorList> lists_;
   TensorList joined_;  // of kCat and kStack

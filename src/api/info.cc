@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "api/aclnn_aten.h"
 #include "base/json_text.h"
+#include "companion/operators.h"
 #include "cuda/library.h"
 #include "ops/kernels.h"
 #include "ops/settings.h"
@@ -52,6 +54,20 @@ std::vector<std::string> NamesOf(ops::Op op, std::span<const ops::Signature* con
   return names;
 }
 
+#define PORTACL_NAME(Name, Arguments, function) "aclnn" #Name,
+const std::vector<std::string> kCompanions = {PORTACL_COMPANION_OPERATORS(PORTACL_NAME)};
+#undef PORTACL_NAME
+
+// The functions that PyTorch's kernels compute, with what they compute.
+std::string AtenFunctions() {
+  std::string list;
+  for (const aten::Row* const row : AtenRows()) {
+    list += fmt::format("{}{}:{}", list.empty() ? "" : ",", JsonString(row->function),
+                        JsonString(row->right));
+  }
+  return "{" + list + "}";
+}
+
 }  // namespace
 
 std::string InfoJson() {
@@ -70,13 +86,14 @@ std::string InfoJson() {
   const runtime::SharingCounts calls = runtime::CountsOfSharing();
   return fmt::format(
       R"({{"version":{},"cpu":{},"instruction_sets":{},"threads":{},"thread_pool":{},)"
-      R"("cuda":{{"devices":{},"why_none":{}}},"adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}}}})",
+      R"("cuda":{{"devices":{},"why_none":{}}},"adapt_threads":{},"calls_shared":{},"calls_alone":{},"calls_lost":{},"profile":{},"edition":{},"strict":{},"impl":{},"operators":{{{}}},"functions":{{{}}},"companion":{},"aten":{}}})",
       JsonString(PORTACL_VERSION_STRING), JsonString(CpuName()), JsonStrings(instruction_sets),
       runtime::NumThreads(), JsonString(runtime::ThreadPoolName()), cuda::DeviceCount(),
       JsonString(cuda::WhyNone()), runtime::AdaptsThreads(), calls.shared, calls.alone, calls.lost,
       JsonString(ops::ProfileName(ops::CurrentProfile())),
       JsonString(ops::EditionName(ops::CurrentEdition())), ops::Strict(),
-      JsonString(ops::ForcedImpl()), operators, functions);
+      JsonString(ops::ForcedImpl()), operators, functions, JsonStrings(kCompanions),
+      AtenFunctions());
 }
 
 }  // namespace portacl::api

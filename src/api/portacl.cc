@@ -105,9 +105,9 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
   const portacl::runtime::FpEnvironment environment;
   const portacl::ops::CallTimer timer;
   const portacl::ops::Elements elements = plan.ElementsAt(storages);
-  plan.RunCall({&elements, 1}, workspace);
+  Status status = plan.RunCall({&elements, 1}, workspace);
   timer.Ran(plan);
-  return {};
+  return status;
 }
 
 // Texts that stay valid until the thread asks for the same again.

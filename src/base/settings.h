@@ -34,6 +34,7 @@ namespace portacl::base::settings {
   BYTES(PoolBytes, "PORTACL_POOL_BYTES", "freed device memory that is kept for the next blocks") \
   TEXT(GuardText, "PORTACL_GUARD", "device memory faults on host access")                        \
   TEXT(CudaLibrary, "PORTACL_CUDA_LIBRARY", "the file of the backend for NVIDIA GPUs")           \
+  TEXT(AtenLibrary, "PORTACL_ATEN_LIBRARY", "the file of what computes with PyTorch's kernels")  \
   FLAG(Lazy, "PORTACL_LAZY", "streams begin their work as late as they may")                     \
   TEXT(Log, "PORTACL_LOG", "the log's level, and whether calls are logged")                      \
   TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \

@@ -41,7 +41,8 @@ void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work
     const TensorSlot& slot = plan.tensor(i);
     auto* const first = static_cast<char*>(elements[static_cast<size_t>(i)]);
     if (first == nullptr || !slot.has_elements()) continue;
-    const bool updated = slot.output && plan.num_inputs() > 0 && plan.input(0) == i;
+    const bool updated =
+        slot.updated || (slot.output && plan.num_inputs() > 0 && plan.input(0) == i);
     const base::ElementRange reach = base::ReachOf(slot.desc);
     const int64_t size = base::DTypeSize(slot.desc.dtype);
     const int64_t count = reach.highest - reach.lowest + 1;
@@ -74,9 +75,9 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   work.run = [plan = std::move(plan), elements = std::move(elements)]() -> Status {
     const runtime::FpEnvironment environment;
     const CallTimer timer;
-    plan->RunCall(elements, nullptr);
+    Status status = plan->RunCall(elements, nullptr);
     timer.RanOnStream(*plan);
-    return {};
+    return status;
   };
   return refusals.FromRuntime(runtime::Launch(stream, std::move(work)));
 }
@@ -154,9 +155,9 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, vo
   work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
     const runtime::FpEnvironment environment;
     const CallTimer timer;
-    plan->RunCall({&elements, 1}, scratch);
+    Status status = plan->RunCall({&elements, 1}, scratch);
     timer.RanOnStream(*plan);
-    return {};
+    return status;
   };
   return refusals.FromRuntime(runtime::Launch(stream, std::move(work)));
 }

@@ -26,6 +26,16 @@ Status CheckNotNull(const Refusals& refusals, const TensorSlot& slot, const void
                          slot.name, slot.desc.shape.ToString());
 }
 
+// Programs exist that give as storage what the view reaches from its element (0, 0, ...) on.
+bool LeavesOutOffset(const base::TensorDesc& desc, const base::ElementRange& reach,
+                     int64_t elements) {
+  int64_t held = 0;
+  int64_t bytes = 0;
+  return desc.offset > 0 && reach.lowest >= 0 && reach.highest < elements &&
+         base::CheckedAdd(desc.offset, elements, &held) &&
+         base::CheckedMul(held, base::DTypeSize(desc.dtype), &bytes);
+}
+
 Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   const base::TensorDesc& desc = slot.desc;
   const base::ElementRange reach = base::ReachOf(desc);
@@ -55,12 +65,15 @@ Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
       base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
     return {};
   }
-  return refusals.Refuse(
-      Rule::kOther,
+  std::string words = fmt::format(
       "{} with shape {}, strides {} and offset {} reaches elements {} to {}, but its storage {} "
       "holds elements 0 to {}",
       slot.name, desc.shape.ToString(), desc.strides.ToString(), desc.offset, lowest, highest,
       desc.storage_shape.ToString(), elements - 1);
+  if (refusals.surface() == Surface::kAclnn && LeavesOutOffset(desc, reach, elements)) {
+    return refusals.Warn(Rule::kOther, words + " (it leaves out the offset)");
+  }
+  return refusals.Refuse(Rule::kOther, "{}", words);
 }
 
 Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
@@ -74,7 +87,10 @@ Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const v
   if (!slot.desc.has_storage) return {};
   runtime::AllocationInfo allocation;
   if (!runtime::FindAllocation(storage, &allocation)) return {};
-  const auto bytes = static_cast<uint64_t>(StorageElements(slot.desc) * size);
+  int64_t elements = StorageElements(slot.desc);
+  const base::ElementRange reach = base::ReachOf(slot.desc);
+  if (slot.desc.offset + reach.highest >= elements) elements += slot.desc.offset;
+  const auto bytes = static_cast<uint64_t>(elements * size);
   const auto before = static_cast<uint64_t>(static_cast<const char*>(storage) -
                                             static_cast<const char*>(allocation.base));
   if (bytes <= allocation.size - before) return {};
@@ -163,6 +179,7 @@ Status Plan::CheckAddresses(const Storages& storages) const {
 }
 
 Status Plan::CheckOverlap(const Storages& storages) const {
+  if (may_alias_) return {};
   const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
   return ForTensors([&](int i) -> Status {
     if (!tensor(i).output) return {};

@@ -48,21 +48,25 @@ Plan::Plan(const Call& call)
       logged_(LoggedFunction(call)),
       logged_numbers_(call) {}
 
-void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active) {
+void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
+                     bool updated) {
   const bool nonempty = active && desc.NumElements() != 0;
+  tensors_.Grow(num_tensors_ + 1);
   tensors_[static_cast<size_t>(num_tensors_++)] = {
-      name, desc, output, active, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}};
+      name, desc, output, active, updated, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}};
   if (!output) ++num_inputs_;
 }
 
 Storages Plan::PlannedStorages() const {
   Storages storages{};
+  storages.Grow(num_tensors_);
   for (int i = 0; i < num_tensors_; ++i) storages[static_cast<size_t>(i)] = tensor(i).desc.data;
   return storages;
 }
 
 Elements Plan::ElementsAt(const Storages& storages) const {
   Elements elements{};
+  elements.Grow(num_tensors_);
   for (int i = 0; i < num_tensors_; ++i) {
     if (!tensor(i).has_elements()) continue;
     const base::TensorDesc& desc = tensor(i).desc;
@@ -86,13 +90,21 @@ uint64_t Plan::Kind() const {
   return (name * 31 + std::hash<std::string_view>{}(kernel_)) * 256 + bits * 2 + second;
 }
 
-void Plan::RunCall(std::span<const Elements> elements, void* workspace) const noexcept {
+base::Status Plan::RunCall(std::span<const Elements> elements, void* workspace) const noexcept {
+  base::Status status;
   const auto run = [&] {
-    if (parts().empty()) return Run(elements[0], workspace);
+    if (parts().empty()) {
+      status = TryRun(elements[0], workspace);
+      return;
+    }
     for (size_t i = 0; i < elements.size(); ++i) parts()[i]->Run(elements[i], nullptr);
   };
-  if (small()) return run();
-  runtime::RunAsOneCall(Kind(), run);
+  if (small() || own_threads_) {
+    run();
+  } else {
+    runtime::RunAsOneCall(Kind(), run);
+  }
+  return status;
 }
 
 std::string Plan::Describe() const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/kernel.h"
 #include "base/status.h"
@@ -18,12 +19,31 @@
 
 namespace portacl::ops {
 
+// What an operator of this folder has at most; more cost a call an allocation.
 inline constexpr int kMaxTensors = 9;
+
+// One value for each tensor of a call.
+template <class T>
+class PerTensor {
+ public:
+  T& operator[](size_t at) { return at < kMaxTensors ? first_[at] : others_[at - kMaxTensors]; }
+  const T& operator[](size_t at) const {
+    return at < kMaxTensors ? first_[at] : others_[at - kMaxTensors];
+  }
+  // Makes room for that many. Keeps what is there.
+  void Grow(int count) {
+    if (count > kMaxTensors) others_.resize(static_cast<size_t>(count - kMaxTensors));
+  }
+
+ private:
+  std::array<T, kMaxTensors> first_{};
+  std::vector<T> others_;
+};
 
 // Addresses of a call's tensors, inputs first, each once: of the storages, which callers
 // give and checks see, and of element (0, 0, ...), which kernels compute from and into.
-struct Storages : std::array<void*, kMaxTensors> {};
-struct Elements : std::array<void*, kMaxTensors> {};
+struct Storages : PerTensor<void*> {};
+struct Elements : PerTensor<void*> {};
 
 // The bytes [begin, end) of a view, counted from its storage's address.
 struct ByteSpan {
@@ -37,7 +57,8 @@ struct TensorSlot {
   const char* name = "";
   base::TensorDesc desc;
   bool output = false;
-  bool active = false;  // read or written at all; an output that the mask leaves out is not
+  bool active = false;   // read or written at all; an output that the mask leaves out is not
+  bool updated = false;  // an output that is read as well
   bool nonempty = false;
   ByteSpan span{};  // where it has elements
 
@@ -64,10 +85,15 @@ class Plan {
 
   // Runs this plan, or its parts, as one call of the runtime's: one region of threads for all its
   // loops. Each part has elements of its own. Waits for the result.
-  void RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
+  base::Status RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
 
   // Computes from and into these elements (0, 0, ...). Waits for the result.
   virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
+  // The same of a plan that can fail in its run.
+  virtual base::Status TryRun(const Elements& elements, void* workspace) const noexcept {
+    Run(elements, workspace);
+    return {};
+  }
 
   // Of a call on lists: the calls on their members, which run in this order instead of Run(), each
   // from and into the addresses that it was planned with. They need no workspace.
@@ -114,7 +140,9 @@ class Plan {
  protected:
   Plan(const char* op, Surface surface) : refusals_(op, surface), device_(DeviceOf(surface)) {}
   explicit Plan(const Call& call);
-  void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active);
+  // Inputs first. `updated`: an output that is read as well.
+  void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
+                 bool updated = false);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
 
@@ -127,7 +155,10 @@ class Plan {
   // An output may be an input's very view: element i is read before it is written, and by nobody
   // else.
   bool may_be_input_ = false;
-  bool in_place_ = false;  // the output stands in the signature as its first input
+  bool may_alias_ = false;  // outputs may be anywhere in inputs and other outputs
+  bool in_place_ = false;   // the output stands in the signature as its first input
+  // Runs on the calling thread: what it computes with has threads of its own.
+  bool own_threads_ = false;
 
  private:
   template <class Check>
@@ -141,7 +172,7 @@ class Plan {
   LoggedNumbers logged_numbers_;
   int num_tensors_ = 0;
   int num_inputs_ = 0;
-  std::array<TensorSlot, kMaxTensors> tensors_;
+  PerTensor<TensorSlot> tensors_;
 };
 
 }  // namespace portacl::ops

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The exported symbols are those of abi_symbols.txt and of the library's own list of operators
-# (src/ops/operator_list.inc) and no other; each is found by dlsym through every compatibility name; the
+# The exported symbols are those of abi_symbols.txt, of the library's own list of operators
+# (src/ops/operator_list.inc) and of src/aten/functions.txt, and no other; each is found by dlsym through every compatibility name; the
 # library's name and dependencies are as documented.
 set -euo pipefail
 home=${ASCEND_HOME_PATH:?}
@@ -11,6 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 
 table=$folder/table
 { cat "$PORTACL_SOURCE_DIR/tests/api/abi_symbols.txt"
+  python3 "$PORTACL_SOURCE_DIR/tests/api/aten_symbols.py" "$PORTACL_SOURCE_DIR/src/aten/functions.txt"
   python3 "$PORTACL_SOURCE_DIR/tests/api/operator_symbols.py" "$library"; } | LC_ALL=C sort >"$table"
 readelf --wide --dyn-syms "$library" |
   awk '$7 != "UND" && ($4 == "FUNC" || $4 == "OBJECT") { sub(/@.*/, "", $8); print $8 }' |

@@ -1,0 +1,195 @@
+// Reads the arguments of functions that PyTorch's kernels compute, and has these functions, which
+// the build makes of src/aten/functions.txt.
+#include "api/aclnn_aten.h"
+
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/aclnn_call.h"
+#include "api/tensor_handles.h"
+#include "aten/plan.h"
+#include "ops/refusal.h"
+
+#include "aten_headers.h"  // made by cmake/aten_functions.cmake
+
+namespace portacl::api {
+namespace {
+
+using aten::Parameter;
+using aten::Row;
+using aten::Value;
+using base::Status;
+using base::TensorDesc;
+using ops::Rule;
+
+// What one call's handles stand for, as the engine reads it.
+class Reader {
+ public:
+  explicit Reader(const Row& row)
+      : row_(row), refusals_(row.function, ops::Surface::kAclnn), arguments_(row.function) {}
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  Status Read(std::span<const Given> given) {
+    values_.resize(row_.parameters.size());
+    descs_.reserve(row_.parameters.size());
+    for (size_t i = 0; i < values_.size(); ++i) {
+      PORTACL_RETURN_IF_ERROR(ReadOne(row_.parameters[i], given[i], &values_[i]));
+    }
+    return {};
+  }
+
+  Status Plan(bool has_workspace_size, bool has_executor, std::shared_ptr<const ops::Plan>* plan) {
+    if (!has_workspace_size) return refusals_.Refuse(Rule::kNull, "workspaceSize is null");
+    if (!has_executor) return refusals_.Refuse(Rule::kNull, "executor is null");
+    PORTACL_RETURN_IF_ERROR(arguments_.status());
+    return MakePlan(row_, values_, std::move(results_), plan);
+  }
+
+ private:
+  Status ReadOne(const Parameter& parameter, Given given, Value* value) {
+    switch (parameter.kind[0]) {
+      case 'i':
+      case 'b':
+      case 'D':
+        value->given = true;
+        value->integer = given.integer;
+        return {};
+      case 'd':
+      case 'f':
+        value->given = true;
+        value->number = given.number;
+        return {};
+      default:
+        break;
+    }
+    if (given.handle == nullptr) {
+      return parameter.optional() ? Status() : Null(parameter.name);
+    }
+    value->given = true;
+    return ReadHandle(parameter, given.handle, value);
+  }
+
+  Status ReadHandle(const Parameter& parameter, const void* handle, Value* value) {
+    const char* const name = parameter.name;
+    if (parameter.tensor()) return ReadTensors(parameter, handle, value);
+    switch (parameter.kind[0]) {
+      case 'S':
+        return ReadScalars(parameter, handle, value);
+      case 'I':
+        value->ints = *arguments_.Ints(name, static_cast<const aclIntArray*>(handle));
+        return {};
+      case 'F': {
+        const auto& floats = *arguments_.Floats(name, static_cast<const aclFloatArray*>(handle));
+        value->doubles = doubles_.emplace_back(floats.begin(), floats.end());
+        return {};
+      }
+      case 'B': {
+        const auto& bools = *arguments_.Bools(name, static_cast<const aclBoolArray*>(handle));
+        value->ints = ints_.emplace_back(bools.begin(), bools.end());
+        return {};
+      }
+      default:  // 's'
+        value->text = static_cast<const char*>(handle);
+        return {};
+    }
+  }
+
+  Status ReadTensors(const Parameter& parameter, const void* handle, Value* value) {
+    const char* const name = parameter.name;
+    if (!parameter.list()) {
+      AddTensor(parameter, static_cast<const aclTensor*>(handle));
+      value->tensors = {&descs_.emplace_back(std::vector{newest_})[0], 1};
+      return {};
+    }
+    std::vector<const TensorDesc*>& members = descs_.emplace_back();
+    for (const aclTensor* const member :
+         *arguments_.Tensors(name, static_cast<const aclTensorList*>(handle))) {
+      if (member == nullptr) return refusals_.Refuse(Rule::kNull, "a member of {} is null", name);
+      AddTensor(parameter, member);
+      members.push_back(newest_);
+    }
+    value->tensors = members;
+    return {};
+  }
+
+  void AddTensor(const Parameter& parameter, const aclTensor* tensor) {
+    newest_ = arguments_.Tensor(parameter.name, tensor);
+    results_.push_back(parameter.finds_shape()
+                           ? arguments_.Result(parameter.name, const_cast<aclTensor*>(tensor))
+                           : nullptr);
+  }
+
+  Status ReadScalars(const Parameter& parameter, const void* handle, Value* value) {
+    const char* const name = parameter.name;
+    std::vector<aten::ScalarValue>& scalars = scalars_.emplace_back();
+    const auto add = [&](const aclScalar* scalar) {
+      const aclScalar* const found = arguments_.Scalar(name, scalar);
+      scalars.push_back({static_cast<int32_t>(found->dtype), found->value.data()});
+    };
+    if (parameter.list()) {
+      for (const aclScalar* const member :
+           *arguments_.Scalars(name, static_cast<const aclScalarList*>(handle))) {
+        if (member == nullptr) return refusals_.Refuse(Rule::kNull, "a member of {} is null", name);
+        add(member);
+      }
+    } else {
+      add(static_cast<const aclScalar*>(handle));
+    }
+    value->scalars = scalars;
+    return {};
+  }
+
+  Status Null(const char* name) const { return refusals_.Refuse(Rule::kNull, "{} is null", name); }
+
+  const Row& row_;
+  const ops::Refusals refusals_;
+  Arguments arguments_;
+  std::vector<Value> values_;
+  // What the values point to.
+  std::vector<std::vector<const TensorDesc*>> descs_;
+  std::deque<std::vector<aten::ScalarValue>> scalars_;
+  std::deque<std::vector<double>> doubles_;
+  std::deque<std::vector<int64_t>> ints_;
+  std::vector<std::shared_ptr<TensorDesc>> results_;
+  const TensorDesc* newest_ = nullptr;
+};
+
+// The rows, as kRowExp, kRows of those with functions, and kFallbackRows.
+#include "aten_rows.inc"
+
+}  // namespace
+
+aclnnStatus PhaseOneAten(const Row& row, std::span<const Given> given, uint64_t* workspace_size,
+                         aclOpExecutor** executor) {
+  return PhaseOne(row.function, workspace_size, executor,
+                  [&](std::shared_ptr<const ops::Plan>* plan) -> Status {
+                    Reader reader(row);
+                    PORTACL_RETURN_IF_ERROR(reader.Read(given));
+                    return reader.Plan(workspace_size != nullptr, executor != nullptr, plan);
+                  });
+}
+
+Status PlanAten(const char* function, std::span<const Given> given,
+                std::shared_ptr<const ops::Plan>* plan) {
+  for (const Row* const row : kFallbackRows) {
+    if (std::strcmp(row->function, function) != 0) continue;
+    Reader reader(*row);
+    PORTACL_RETURN_IF_ERROR(reader.Read(given));
+    return reader.Plan(true, true, plan);
+  }
+  return {ACLNN_ERR_PARAM_INVALID, {}};
+}
+
+std::span<const Row* const> AtenRows() { return kRows; }
+
+}  // namespace portacl::api
+
+extern "C" {
+#include "aten_functions.inc"
+}

@@ -1,0 +1,141 @@
+// A computation of libportacl_aten.so as a plan: streams, graphs, guard mode and the timeline treat
+// it as any other.
+#include "aten/plan.h"
+
+#include <array>
+#include <utility>
+
+#include "acl/acl_base.h"
+#include "aten/library.h"
+#include "ops/refusal.h"
+#include "runtime/parallel.h"
+
+namespace portacl::aten {
+namespace {
+
+using base::Status;
+using base::TensorDesc;
+
+constexpr int32_t kInt4 = 29;
+// Elements of all tensors below which a call is computed on the calling thread.
+constexpr int64_t kSmall = 4096;
+
+// The bytes that a view of elements of four bits reaches, as a view of bytes. Strides are not
+// negative: the backend has refused others.
+TensorDesc BytesOf(const TensorDesc& desc) {
+  TensorDesc bytes = desc;
+  bytes.dtype = base::DType::kUInt8;
+  int64_t count = 0;
+  if (desc.NumElements() > 0) {
+    const base::ElementRange reach = base::ReachOf(desc);
+    count = (desc.offset % 2 + reach.highest) / 2 + 1;
+  }
+  bytes.shape = base::Dims(&count, 1);
+  bytes.strides = base::ContiguousStrides(bytes.shape);
+  bytes.offset = desc.offset / 2;
+  TensorDesc storage;
+  storage.shape = desc.storage_shape;
+  const int64_t held = (storage.NumElements() + 1) / 2;
+  bytes.storage_shape = base::Dims(&held, 1);
+  return bytes;
+}
+
+class AtenPlan final : public ops::Plan {
+ public:
+  AtenPlan(const Row& row, std::span<const Value> values,
+           std::unique_ptr<const Computation> computation,
+           std::vector<std::shared_ptr<TensorDesc>> results)
+      : Plan(row.function, ops::Surface::kAclnn),
+        computation_(std::move(computation)),
+        results_(std::move(results)) {
+    kernel_ = "aten";
+    may_alias_ = true;
+    own_threads_ = true;
+    in_place_ = !row.parameters.empty() && row.parameters[0].updated() && !row.parameters[0].list();
+    int64_t elements = 0;
+    for (const bool outputs : {false, true}) AddTensors(row, values, outputs, &elements);
+    small_ = elements <= kSmall;
+  }
+
+  Status Make() const { return CheckMemory(); }
+
+  void Run(const ops::Elements& /*elements*/, void* /*workspace*/) const noexcept override {}
+
+  Status TryRun(const ops::Elements& elements, void* /*workspace*/) const noexcept override {
+    try {
+      std::array<void*, ops::kMaxTensors> few;
+      std::vector<void*> many;
+      std::span<void*> addresses(few.data(), few.size());
+      if (slots_.size() > few.size()) {
+        many.resize(slots_.size());
+        addresses = many;
+      }
+      for (size_t i = 0; i < slots_.size(); ++i) addresses[i] = elements[slots_[i]];
+      std::vector<FoundShape> found;
+      const Failure failure = computation_->Run(addresses.first(slots_.size()),
+                                                small_ ? 1 : runtime::NumThreads(), &found);
+      if (failure.code != 0) return {ACL_ERROR_RT_INTERNAL_ERROR, failure.words};
+      for (const FoundShape& shape : found) SetShape(results_[shape.tensor].get(), shape.sizes);
+      return {};
+    } catch (const std::bad_alloc&) {
+      return {ACL_ERROR_RT_MEMORY_ALLOCATION, {}};
+    }
+  }
+
+ private:
+  // `slots_` gets the plan's number of each tensor in the order of the parameters.
+  void AddTensors(const Row& row, std::span<const Value> values, bool outputs, int64_t* elements) {
+    size_t at = 0;
+    for (size_t i = 0; i < row.parameters.size(); ++i) {
+      const Parameter& parameter = row.parameters[i];
+      if (!parameter.tensor()) continue;
+      if (!values[i].given) {
+        if (parameter.output() == outputs) AddTensor(parameter.name, {}, outputs, false);
+        continue;
+      }
+      for (const TensorDesc* const desc : values[i].tensors) {
+        if (slots_.size() <= at) slots_.resize(at + 1);
+        if (parameter.output() == outputs) {
+          slots_[at] = static_cast<size_t>(num_tensors());
+          const bool packed = static_cast<int32_t>(desc->dtype) == kInt4;
+          AddTensor(parameter.name, packed ? BytesOf(*desc) : *desc, outputs, true,
+                    parameter.updated());
+          *elements += desc->NumElements();
+        }
+        ++at;
+      }
+    }
+  }
+
+  static void SetShape(TensorDesc* desc, const std::vector<int64_t>& sizes) {
+    if (desc == nullptr) return;
+    desc->shape = base::Dims(sizes.data(), static_cast<int>(sizes.size()));
+    desc->strides = base::ContiguousStrides(desc->shape);
+  }
+
+  const std::unique_ptr<const Computation> computation_;
+  const std::vector<std::shared_ptr<TensorDesc>> results_;
+  std::vector<size_t> slots_;
+};
+
+}  // namespace
+
+Status MakePlan(const Row& row, std::span<const Value> values,
+                std::vector<std::shared_ptr<TensorDesc>> results,
+                std::shared_ptr<const ops::Plan>* plan) {
+  const Backend* const backend = LoadedBackend();
+  if (backend == nullptr) {
+    return {ACLNN_ERR_INNER_NULLPTR, std::string(row.function) + ": " + WhyNone()};
+  }
+  std::unique_ptr<const Computation> computation;
+  const Failure failure = backend->plan(row, values, &computation);
+  if (failure.code != 0) {
+    return {failure.code, std::string(row.function) + ": " + failure.words};
+  }
+  auto made = std::make_shared<AtenPlan>(row, values, std::move(computation), std::move(results));
+  PORTACL_RETURN_IF_ERROR(made->Make());
+  *plan = std::move(made);
+  return {};
+}
+
+}  // namespace portacl::aten

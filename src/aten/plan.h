@@ -1,0 +1,25 @@
+// The plan of a function that PyTorch's kernels compute.
+#ifndef PORTACL_ATEN_PLAN_H_
+#define PORTACL_ATEN_PLAN_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "aten/backend.h"
+#include "aten/row.h"
+#include "base/status.h"
+#include "ops/plan.h"
+
+namespace portacl::aten {
+
+// Checks in this order: the library (ACLNN_ERR_INNER_NULLPTR where it is not there); what PyTorch
+// says of types, strides and shapes (ACLNN_ERR_PARAM_INVALID); memory. `results`: for each tensor
+// of the call the view that gets the shape that a run finds, or null.
+base::Status MakePlan(const Row& row, std::span<const Value> values,
+                      std::vector<std::shared_ptr<base::TensorDesc>> results,
+                      std::shared_ptr<const ops::Plan>* plan);
+
+}  // namespace portacl::aten
+
+#endif  // PORTACL_ATEN_PLAN_H_

@@ -1,0 +1,25 @@
+// Finds arguments and compositions by name.
+#include "aten/torch/compose.h"
+
+#include <c10/util/Exception.h>
+
+namespace portacl::aten {
+
+const c10::IValue& Inputs::operator[](std::string_view name) const {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (name == parameters_[i].name) return values_[i];
+  }
+  TORCH_CHECK(false, "the function has no parameter ", name);
+}
+
+Composition FindComposition(std::string_view name) {
+  for (const auto all :
+       {CompositionsOfTransformers(), CompositionsOfNetworks(), CompositionsOfTensors()}) {
+    for (const NamedComposition& one : all) {
+      if (one.name == name) return one.composition;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace portacl::aten

@@ -1,0 +1,198 @@
+// Compositions of networks: pooling, normalisation, activations, losses.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aten/torch/compose.h"
+
+namespace portacl::aten {
+namespace {
+
+using at::Tensor;
+
+Tensors GeluV2(const Inputs& in) {
+  return {at::gelu(in.t("self"), in.i("approximate") == 1 ? "tanh" : "none")};
+}
+Tensors SoftmaxCrossEntropyWithLogits(const Inputs& in) {
+  const Tensor logits = in.t("features"), labels = in.t("labels");
+  const Tensor log = at::log_softmax(logits, -1);
+  return {-(labels * log).sum(-1), log.exp() - labels};
+}
+
+Tensors AvgPool2d(const Inputs& in) {
+  const int64_t divisor = in.i("divisorOverride");
+  return {at::avg_pool2d(in.t("self"), in.ints("kernelSize"), in.ints("strides"),
+                         in.ints("paddings"), in.b("ceilMode"), in.b("countIncludePad"),
+                         divisor == 0 ? std::nullopt : std::optional<int64_t>(divisor))};
+}
+
+Tensors MaxPool(const Inputs& in) {
+  const std::vector<int64_t> p = in.ints("pads");
+  Tensor self = in.t("self");
+  if (p.size() == 4 && (p[0] != 0 || p[1] != 0 || p[2] != 0 || p[3] != 0)) {
+    self = at::constant_pad_nd(self, {p[2], p[3], p[0], p[1]}, -INFINITY);
+  }
+  return {at::max_pool2d(self, in.ints("kernelShape"), in.ints("strides"), {0, 0},
+                         in.ints("dilations"), in.b("ceilMode"))};
+}
+
+std::optional<int64_t> Divisor(const Inputs& in) {
+  return in.i("divisor") == 0 ? std::nullopt : std::optional<int64_t>(in.i("divisor"));
+}
+Tensors AvgPool2dBackward(const Inputs& in) {
+  return {at::avg_pool2d_backward(in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"),
+                                  in.ints("padding"), in.b("ceil"), in.b("count"), Divisor(in))};
+}
+
+Tensors AvgPool3d(const Inputs& in) {
+  return {at::avg_pool3d(in.t("self"), in.ints("kernel"), in.ints("stride"), in.ints("padding"),
+                         in.b("ceil"), in.b("count"), Divisor(in))};
+}
+
+Tensors AvgPool3dBackward(const Inputs& in) {
+  return {at::avg_pool3d_backward(in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"),
+                                  in.ints("padding"), in.b("ceil"), in.b("count"), Divisor(in))};
+}
+
+// The running statistics are updated in place.
+Tensors BatchNorm(const Inputs& in) {
+  const auto [out, mean, invstd] =
+      at::native_batch_norm(in.t("input"), in.opt("weight"), in.opt("bias"), in.opt("runningMean"),
+                            in.opt("runningVar"), in.b("training"), in.d("momentum"), in.d("eps"));
+  const auto unless_empty = [](const Tensor& t) { return t.numel() > 0 ? t : Tensor(); };
+  return {Tensor(), Tensor(), out, unless_empty(mean), unless_empty(invstd)};
+}
+
+std::vector<int64_t> NotChannel(const Tensor& t) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (d != 1) dims.push_back(d);
+  return dims;
+}
+
+Tensors BatchNormElemt(const Inputs& in) {
+  const Tensor x = in.t("input");
+  std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+  shape[1] = x.size(1);
+  Tensor y = (x - in.t("mean").reshape(shape)) * in.t("invstd").reshape(shape);
+  if (in.has("weight")) y = y * in.t("weight").reshape(shape);
+  if (in.has("bias")) y = y + in.t("bias").reshape(shape);
+  return {y};
+}
+
+Tensors BatchNormStats(const Inputs& in) {
+  const Tensor x = Wide(in.t("input"));
+  const auto dims = NotChannel(x);
+  return {x.mean(dims), at::rsqrt(x.var(dims, false) + in.d("eps"))};
+}
+
+Tensors ConvDepthwise2d(const Inputs& in) {
+  return {at::conv2d(in.t("self"), in.t("weight"), in.opt("bias"), in.ints("stride"),
+                     in.ints("padding"), in.ints("dilation"), in.t("self").size(-3))};
+}
+
+std::optional<double> Eps(const Inputs& in) {
+  return in.d("eps") < 0 ? std::nullopt : std::optional<double>(in.d("eps"));
+}
+Tensors Logit(const Inputs& in) { return {at::logit(in.t("self"), Eps(in))}; }
+Tensors LogitGrad(const Inputs& in) {
+  return {at::logit_backward(in.t("grad"), in.t("self"), Eps(in))};
+}
+Tensors LogSoftmaxBackward(const Inputs& in) {
+  return {at::_log_softmax_backward_data(in.t("grad"), in.t("output"), in.i("dim"),
+                                         in.t("grad").scalar_type())};
+}
+Tensors SoftmaxBackward(const Inputs& in) {
+  return {at::_softmax_backward_data(in.t("grad"), in.t("output"), in.i("dim"),
+                                     in.t("grad").scalar_type())};
+}
+Tensors PreluBackward(const Inputs& in) {
+  const auto r = at::_prelu_kernel_backward(in.t("grad"), in.t("self"), in.t("weight"));
+  Tensor gw = std::get<1>(r);
+  return {std::get<0>(r), at::sum_to(gw, in.t("weight").sizes())};
+}
+
+Tensors L1LossBackward(const Inputs& in) {
+  const Tensor self = in.t("self"), sign = at::sign(self - in.t("target"));
+  Tensor g = in.t("grad") * sign;
+  return {in.i("reduction") == 1 ? g / static_cast<double>(sign.numel()) : g};
+}
+
+Tensors KlDivBackward(const Inputs& in) {
+  const Tensor target = in.t("target"), self = in.t("self");
+  Tensor g = in.b("logTarget")
+                 ? -target.exp() * in.t("grad")
+                 : at::where(target > 0, -target * in.t("grad"), at::zeros({}, target.options()));
+  g = g.expand(at::infer_size(self.sizes(), g.sizes()));
+  return {in.i("reduction") == 1 ? g / static_cast<double>(self.numel()) : g};
+}
+
+Tensors BceWithLogitsBackward(const Inputs& in) {
+  const Tensor x = in.t("self"), t = in.t("target");
+  Tensor g = in.has("posWeight")
+                 ? ((in.t("posWeight") * t + 1 - t) * at::sigmoid(x) - in.t("posWeight") * t)
+                 : at::sigmoid(x) - t;
+  g = g * in.t("grad");
+  if (in.has("weight")) g = g * in.t("weight");
+  return {in.i("reduction") == 1 ? g / static_cast<double>(x.numel()) : g};
+}
+
+// The mask's layout is the device's own: nobody but the gradient reads it, and that finds the
+// places anew.
+Tensors MaxPoolMask(const Inputs& in) {
+  return {std::get<0>(at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"),
+                                                  in.ints("stride"), in.ints("padding"),
+                                                  in.ints("dilation"), in.b("ceil")))};
+}
+
+Tensors MaxPoolMaskBackward(const Inputs& in) {
+  const auto indices = std::get<1>(
+      at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"), in.ints("stride"),
+                                  in.ints("padding"), in.ints("dilation"), in.b("ceil")));
+  return {at::max_pool2d_with_indices_backward(in.t("grad"), in.t("self"), in.ints("kernel"),
+                                               in.ints("stride"), in.ints("padding"),
+                                               in.ints("dilation"), in.b("ceil"), indices)};
+}
+
+Tensors EmbeddingRenorm(const Inputs& in) {
+  Tensor t = in.t("selfRef").clone();
+  return {t.is_meta()
+              ? t
+              : at::embedding_renorm_(t, in.t("indices"), in.d("maxNorm"), in.d("normType"))};
+}
+
+constexpr NamedComposition kAll[] = {
+    {"GeluV2", GeluV2},
+    {"SoftmaxCrossEntropyWithLogits", SoftmaxCrossEntropyWithLogits},
+    {"AvgPool2d", AvgPool2d},
+    {"MaxPool", MaxPool},
+    {"AvgPool2dBackward", AvgPool2dBackward},
+    {"AvgPool3d", AvgPool3d},
+    {"AvgPool3dBackward", AvgPool3dBackward},
+    {"BatchNorm", BatchNorm},
+    {"BatchNormElemt", BatchNormElemt},
+    {"BatchNormStats", BatchNormStats},
+    {"ConvDepthwise2d", ConvDepthwise2d},
+    {"Logit", Logit},
+    {"LogitGrad", LogitGrad},
+    {"LogSoftmaxBackward", LogSoftmaxBackward},
+    {"SoftmaxBackward", SoftmaxBackward},
+    {"PreluBackward", PreluBackward},
+    {"L1LossBackward", L1LossBackward},
+    {"KlDivBackward", KlDivBackward},
+    {"BceWithLogitsBackward", BceWithLogitsBackward},
+    {"MaxPoolMask", MaxPoolMask},
+    {"MaxPoolMaskBackward", MaxPoolMaskBackward},
+    {"EmbeddingRenorm", EmbeddingRenorm},
+};
+
+}  // namespace
+
+std::span<const NamedComposition> CompositionsOfNetworks() { return kAll; }
+
+}  // namespace portacl::aten

@@ -1,0 +1,236 @@
+// Compositions of language models: norms, gates, rotary embedding, attention, experts.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aten/torch/compose.h"
+
+namespace portacl::aten {
+namespace {
+
+using at::Tensor;
+
+// mode 0: halves, 1: neighbours.
+Tensors Rotary(const Inputs& in) {
+  const Tensor x = Wide(in.t("x"));
+  Tensor turned;
+  if (in.i("mode") == 0) {
+    const Tensors halves = x.chunk(2, -1);
+    turned = at::cat({-halves[1], halves[0]}, -1);
+  } else {
+    const Tensor pairs = x.unflatten(-1, {-1, 2});
+    turned = at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
+  }
+  return {x * Wide(in.t("cos")) + turned * Wide(in.t("sin"))};
+}
+
+Tensors Attention(const Inputs& in) {
+  const std::string layout = in.text("inputLayout");
+  const int64_t heads = in.i("numHeads");
+  const int64_t kv_heads = in.i("numKeyValueHeads") == 0 ? heads : in.i("numKeyValueHeads");
+  TORCH_CHECK(!in.has("blockTable"), "paged attention is not served");
+  const auto to_bnsd = [&](Tensor t, int64_t n) {
+    if (layout == "BSH") t = t.unflatten(-1, {n, -1});
+    return layout == "BNSD" ? t : t.transpose(1, 2);
+  };
+  TORCH_CHECK(layout == "BSH" || layout == "BSND" || layout == "BNSD", "layout ", layout,
+              " is not served");
+  const Tensor q = Wide(to_bnsd(in.t("query"), heads));
+  Tensor k = Wide(to_bnsd(in.list("key").at(0), kv_heads)),
+         v = Wide(to_bnsd(in.list("value").at(0), kv_heads));
+  if (kv_heads != heads) {
+    k = k.repeat_interleave(heads / kv_heads, 1);
+    v = v.repeat_interleave(heads / kv_heads, 1);
+  }
+  Tensor scores = at::matmul(q, k.transpose(-1, -2)) * in.d("scaleValue");
+  if (in.has("pseShift")) {
+    const Tensor pse = in.t("pseShift");
+    scores = scores + Wide(pse).slice(2, 0, scores.size(2)).slice(3, 0, scores.size(3));
+  }
+  if (in.has("attenMask"))
+    scores = scores.masked_fill(
+        in.t("attenMask").to(at::kBool).slice(-2, 0, scores.size(2)).slice(-1, 0, scores.size(3)),
+        -INFINITY);
+  Tensor out = at::matmul(at::softmax(scores, -1), v);
+  if (layout != "BNSD") out = out.transpose(1, 2);
+  if (layout == "BSH") out = out.flatten(-2);
+  Tensors results{out};
+  if (in.b("softmaxLseFlag")) results.push_back(at::logsumexp(scores, {-1}, true));
+  return results;
+}
+
+// Attention of training. Layouts BSH, SBH, BSND, BNSD; no dropout.
+struct Heads {
+  std::string layout;
+  int64_t heads;
+  Tensor To(Tensor t, int64_t n) const {
+    if (layout == "SBH") t = t.transpose(0, 1);
+    if (layout == "BSH" || layout == "SBH") t = t.unflatten(-1, {n, -1});
+    return layout == "BNSD" ? t : t.transpose(1, 2);
+  }
+  Tensor From(Tensor t) const {
+    if (layout != "BNSD") t = t.transpose(1, 2);
+    if (layout == "BSH" || layout == "SBH") t = t.flatten(-2);
+    return layout == "SBH" ? t.transpose(0, 1) : t;
+  }
+  int64_t KvHeads(const Tensor& query, const Tensor& key) const {
+    if (layout == "BNSD") return key.size(1);
+    if (layout == "BSND") return key.size(2);
+    return key.size(-1) / (query.size(-1) / heads);
+  }
+};
+
+Tensor ScoresOf(const Inputs& in, const Tensor& q, const Tensor& k) {
+  Tensor scores = at::matmul(q, k.transpose(-1, -2));
+  if (in.has("pse")) scores = scores + Wide(in.t("pse"));
+  scores = scores * in.d("scale");
+  const int64_t sq = scores.size(-2), sk = scores.size(-1), mode = in.i("sparseMode");
+  if (mode == 2 || mode == 3) {
+    const Tensor all = at::ones({sq, sk}, scores.options().dtype(at::kBool));
+    return scores.masked_fill(all.triu(mode == 2 ? 1 : sk - sq + 1), -INFINITY);
+  }
+  if (in.has("attenMask")) scores = scores.masked_fill(in.t("attenMask").to(at::kBool), -INFINITY);
+  return scores;
+}
+
+Tensors FlashAttention(const Inputs& in) {
+  TORCH_CHECK(in.d("keepProb") == 1.0, "dropout inside attention is not served");
+  const Heads h{in.text("layout"), in.i("heads")};
+  const int64_t kv = h.KvHeads(in.t("query"), in.t("key"));
+  const Tensor q = Wide(h.To(in.t("query"), h.heads));
+  const Tensor k = Wide(h.To(in.t("key"), kv)).repeat_interleave(h.heads / kv, 1),
+               v = Wide(h.To(in.t("value"), kv)).repeat_interleave(h.heads / kv, 1);
+  const Tensor scores = ScoresOf(in, q, k);
+  const Tensor max = at::amax(scores, {-1}, true), sum = at::exp(scores - max).sum(-1, true);
+  std::vector<int64_t> eight(max.sizes().begin(), max.sizes().end());
+  eight.back() = 8;
+  return {max.expand(eight), sum.expand(eight), Tensor(),
+          h.From(at::matmul(at::softmax(scores, -1), v))};
+}
+
+Tensors FlashAttentionGrad(const Inputs& in) {
+  const Heads h{in.text("layout"), in.i("heads")};
+  const int64_t kv = h.KvHeads(in.t("query"), in.t("key")), group = h.heads / kv;
+  const Tensor q = Wide(h.To(in.t("query"), h.heads)), dy = Wide(h.To(in.t("dy"), h.heads));
+  const Tensor k = Wide(h.To(in.t("key"), kv)).repeat_interleave(group, 1),
+               v = Wide(h.To(in.t("value"), kv)).repeat_interleave(group, 1);
+  const Tensor p = at::softmax(ScoresOf(in, q, k), -1);
+  const Tensor dp = at::matmul(dy, v.transpose(-1, -2));
+  const Tensor ds = p * (dp - (dp * p).sum(-1, true));
+  const auto sum = [&](Tensor t) { return h.From(t.unflatten(1, {kv, group}).sum(2)); };
+  Tensors out{h.From(at::matmul(ds, k)) * in.d("scale"),
+              sum(at::matmul(ds.transpose(-1, -2), q)) * in.d("scale"),
+              sum(at::matmul(p.transpose(-1, -2), dy))};
+  if (in.has("pse")) out.push_back(ds * in.d("scale"));
+  return out;
+}
+
+Tensors WeightQuantBatchMatmul(const Inputs& in) {
+  const Tensor x = in.t("x");
+  const int64_t group = in.i("antiquantGroupSize");
+  Tensor weight = in.t("weight").to(at::kFloat);
+  const auto spread = [&](Tensor t) {
+    t = t.to(at::kFloat);
+    return group > 0 ? t.repeat_interleave(group, 0).narrow(0, 0, weight.size(0)) : t;
+  };
+  if (in.has("antiquantOffset")) weight = weight + spread(in.t("antiquantOffset"));
+  weight = weight * spread(in.t("antiquantScale"));
+  Tensor y = at::matmul(x.to(at::kFloat), weight);
+  if (in.has("bias")) y = y + in.t("bias");
+  if (in.has("quantScale"))
+    y = at::round(y * in.t("quantScale") +
+                  (in.has("quantOffset") ? in.t("quantOffset") : at::zeros({})))
+            .clamp(-128, 127);
+  return {y};
+}
+
+// Rows of x by groups, each with a weight of its own (groupType 0); or one product a member.
+Tensors GroupedMatmul(const Inputs& in) {
+  const Tensors x = in.list("x"), weight = in.list("weight");
+  const Tensors bias = in.has("bias") ? in.list("bias") : Tensors();
+  Tensors out;
+  if (!in.has("groupList")) {
+    for (size_t i = 0; i < x.size(); ++i)
+      out.push_back(at::matmul(x[i], weight[i]) + (bias.empty() ? at::zeros({}) : bias[i]));
+    return out;
+  }
+  const Tensor ends = in.t("groupList").to(at::kCPU, at::kLong);
+  TORCH_CHECK(in.i("groupType") == 0 && !in.t("groupList").is_meta(),
+              "groups of this kind are not served");
+  int64_t begin = 0;
+  for (int64_t g = 0; g < ends.numel(); ++g) {
+    const int64_t end = ends[g].item<int64_t>();
+    out.push_back(at::matmul(x[0].slice(0, begin, end),
+                             weight.size() == 1 ? weight[0][g] : weight[static_cast<size_t>(g)]));
+    begin = end;
+  }
+  return {at::cat(out)};
+}
+
+Tensors SwiGlu(const Inputs& in) {
+  const Tensors halves = Wide(in.t("x")).chunk(2, in.i("dim"));
+  return {at::silu(halves[0]) * halves[1]};
+}
+
+Tensors SwiGluGrad(const Inputs& in) {
+  const Tensors halves = Wide(in.t("x")).chunk(2, in.i("dim"));
+  const Tensor dy = Wide(in.t("dy")), sig = at::sigmoid(halves[0]);
+  return {at::cat({dy * halves[1] * sig * (1 + halves[0] * (1 - sig)), dy * halves[0] * sig},
+                  in.i("dim"))};
+}
+
+Tensors GeGlu(const Inputs& in) {
+  Tensors halves = Wide(in.t("self")).chunk(2, in.i("dim"));
+  if (!in.b("activateLeft")) std::swap(halves[0], halves[1]);
+  const Tensor gelu = at::gelu(halves[0], in.i("approximate") == 1 ? "tanh" : "none");
+  return {gelu * halves[1], gelu};
+}
+
+Tensors RmsNormOf(const Tensor& x, const Tensor& gamma, double epsilon) {
+  const Tensor wide = Wide(x);
+  const Tensor rstd = at::rsqrt(wide.pow(2).mean(Last(gamma.dim()), true) + epsilon);
+  return {(wide * rstd * Wide(gamma)), rstd};
+}
+
+Tensors RmsNorm(const Inputs& in) { return RmsNormOf(in.t("x"), in.t("gamma"), in.d("epsilon")); }
+Tensors AddRmsNorm(const Inputs& in) {
+  const Tensor sum = in.t("x1") + in.t("x2");
+  Tensors out = RmsNormOf(sum, in.t("gamma"), in.d("epsilon"));
+  out.push_back(sum);
+  return out;
+}
+
+Tensors RmsNormGrad(const Inputs& in) {
+  const Tensor x = Wide(in.t("x")), dy = Wide(in.t("dy")), gamma = Wide(in.t("gamma"));
+  Tensor rstd = in.t("rstd");
+  while (rstd.dim() < x.dim()) rstd = rstd.unsqueeze(-1);
+  const Tensor normed = x * rstd, g = dy * gamma;
+  return {rstd * (g - normed * (g * normed).mean(Last(gamma.dim()), true)),
+          at::sum_to(dy * normed, gamma.sizes())};
+}
+
+constexpr NamedComposition kAll[] = {
+    {"Rotary", Rotary},
+    {"Attention", Attention},
+    {"FlashAttention", FlashAttention},
+    {"FlashAttentionGrad", FlashAttentionGrad},
+    {"WeightQuantBatchMatmul", WeightQuantBatchMatmul},
+    {"GroupedMatmul", GroupedMatmul},
+    {"SwiGlu", SwiGlu},
+    {"SwiGluGrad", SwiGluGrad},
+    {"GeGlu", GeGlu},
+    {"RmsNorm", RmsNorm},
+    {"AddRmsNorm", AddRmsNorm},
+    {"RmsNormGrad", RmsNormGrad},
+};
+
+}  // namespace
+
+std::span<const NamedComposition> CompositionsOfTransformers() { return kAll; }
+
+}  // namespace portacl::aten

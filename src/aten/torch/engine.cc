@@ -1,0 +1,363 @@
+// Checks and runs rows. Phase 1 computes on the device "meta", which knows shapes and types alone;
+// the run does the same on the CPU.
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#if __has_include(<torch/headeronly/version.h>)
+#include <torch/headeronly/version.h>
+#else
+#include <torch/csrc/api/include/torch/version.h>
+#endif
+
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "aclnn/aclnn_base.h"
+#include "aten/backend.h"
+#include "aten/torch/error.h"
+#include "aten/torch/parsed_row.h"
+#include "aten/torch/values.h"
+#include "aten/torch/worker.h"
+#include "portacl/version.h"
+
+namespace portacl::aten {
+namespace {
+
+using c10::IValue;
+
+// PyTorch's operators as this library calls them, whatever the calling thread records: no autograd,
+// no autocast.
+class PlainOperators {
+ private:
+  c10::InferenceMode inference_;
+  c10::impl::ExcludeDispatchKeyGuard autocast_{c10::autocast_dispatch_keyset};
+};
+
+// Calls body(); what it throws becomes a failure.
+template <class Body>
+Failure Guarded(Body&& body) noexcept {
+  try {
+    try {
+      body();
+      return {};
+    } catch (const c10::Error& error) {
+      return {ACLNN_ERR_PARAM_INVALID, WordsOf(error)};
+    } catch (const std::bad_alloc&) {
+      return {ACLNN_ERR_INNER_NULLPTR, "out of memory"};
+    } catch (const std::exception& error) {  // of a kernel that a Python program registered
+      const std::string_view words = error.what();
+      return {ACLNN_ERR_PARAM_INVALID, std::string(words.substr(0, words.find('\n')))};
+    }
+  } catch (...) {  // no memory for the words
+    return {ACLNN_ERR_INNER_NULLPTR, {}};
+  }
+}
+
+// What the operator's schema wants of a value.
+IValue Coerce(const IValue& value, const c10::TypePtr& type) {
+  using c10::TypeKind;
+  if (value.isNone()) return value;
+  switch (type->kind()) {
+    case TypeKind::OptionalType:
+      return Coerce(value, type->castRaw<c10::OptionalType>()->getElementType());
+    case TypeKind::FloatType:
+      return value.isDouble() ? value : IValue(value.toScalar().toDouble());
+    case TypeKind::BoolType:
+      return value.isBool() ? value : IValue(value.toScalar().to<bool>());
+    case TypeKind::IntType:
+    case TypeKind::SymIntType:
+      return value.isInt() ? value : IValue(value.toScalar().to<int64_t>());
+    case TypeKind::ListType:
+      break;
+    default:
+      return value;
+  }
+  switch (type->castRaw<c10::ListType>()->getElementType()->kind()) {
+    case TypeKind::TensorType:
+      return value.isTensor() ? IValue(Tensors{value.toTensor()}) : value;
+    case TypeKind::OptionalType: {
+      c10::List<std::optional<at::Tensor>> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(tensor);
+      return list;
+    }
+    case TypeKind::IntType:
+    case TypeKind::SymIntType:
+      return value.isInt() ? IValue(std::vector<int64_t>{value.toInt()}) : value;
+    default:
+      return value;
+  }
+}
+
+class Call final : public Computation {
+ public:
+  Call(const ParsedRow& parsed, std::span<const Value> values)
+      : parsed_(parsed), parameters_(parsed.row->parameters) {
+    arguments_.reserve(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      arguments_.push_back(ReadArgument(parameters_[i], values[i]));
+    }
+  }
+
+  // Throws where PyTorch refuses, or an output has another shape or type than the result.
+  void Check() const {
+    Tensors results;
+    try {
+      results = Compute(Memory::kMeta, {});
+    } catch (const c10::NotImplementedError&) {  // no kernel for "meta": what a small run says
+      if (CountElements() > kMostOnes) return;
+      results = Compute(Memory::kOnes, {});
+    }
+    ForOutputs(results, [](const Parameter& parameter, size_t, const View& view,
+                           const at::Tensor& result) { CheckOutput(parameter, view, result); });
+  }
+
+  Failure Run(std::span<void* const> elements, int threads,
+              std::vector<FoundShape>* found) const noexcept override {
+    return Guarded([&] {
+      RunWithThreads(threads, [&] {
+        const PlainOperators plain;
+        Store(Compute(Memory::kReal, elements), elements, found);
+      });
+    });
+  }
+
+ private:
+  static constexpr int64_t kMostOnes = 1 << 18;
+
+  static void CheckOutput(const Parameter& parameter, const View& view, const at::Tensor& result) {
+    TORCH_CHECK(c10::canCast(result.scalar_type(), view.type), parameter.name, " has data type ",
+                c10::toString(view.type), ", but the result has ",
+                c10::toString(result.scalar_type()));
+    if (parameter.finds_shape()) return;
+    TORCH_CHECK(SameExtents(view.sizes, result.sizes()), parameter.name, " has shape ",
+                c10::IntArrayRef(view.sizes), ", but the result has shape ", result.sizes());
+  }
+
+  // But for axes of one element.
+  static bool SameExtents(c10::IntArrayRef a, c10::IntArrayRef b) {
+    const auto longer = [](c10::IntArrayRef sizes) {
+      std::vector<int64_t> rest;
+      for (const int64_t size : sizes) {
+        if (size != 1) rest.push_back(size);
+      }
+      return rest;
+    };
+    return a == b || longer(a) == longer(b);
+  }
+
+  int64_t CountElements() const {
+    int64_t count = 0;
+    for (const Argument& argument : arguments_) {
+      for (const View& view : argument.views) count += view.count();
+    }
+    return count;
+  }
+
+  // The results in the order of the outputs. `elements`: of real memory.
+  Tensors Compute(Memory memory, std::span<void* const> elements) const {
+    const std::vector<IValue> made = MakeValues(memory, elements);
+    if (parsed_.composition != nullptr) return parsed_.composition(Inputs(parameters_, made));
+    return CallOperator(made);
+  }
+
+  std::vector<IValue> MakeValues(Memory memory, std::span<void* const> elements) const {
+    std::vector<IValue> made(arguments_.size());
+    size_t at = 0;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const Argument& argument = arguments_[i];
+      if (!parameters_[i].tensor()) {
+        made[i] = argument.plain;
+        continue;
+      }
+      if (!argument.given) continue;
+      const bool shape_only = parameters_[i].output() && !parameters_[i].updated();
+      Tensors tensors;
+      for (const View& view : argument.views) {
+        void* const first = elements.empty() ? nullptr : elements[at];
+        tensors.push_back(MakeTensor(view, shape_only ? Memory::kMeta : memory, first));
+        ++at;
+      }
+      if (parameters_[i].list()) {
+        made[i] = std::move(tensors);
+      } else {
+        made[i] = std::move(tensors[0]);
+      }
+    }
+    return made;
+  }
+
+  Tensors CallOperator(const std::vector<IValue>& made) const {
+    const c10::FunctionSchema& schema = parsed_.op->schema();
+    torch::jit::Stack stack;
+    stack.reserve(parsed_.arguments.size());
+    for (size_t i = 0; i < parsed_.arguments.size(); ++i) {
+      stack.push_back(
+          Coerce(Convert(parsed_.arguments[i], made), schema.arguments()[i].real_type()));
+    }
+    parsed_.op->callBoxed(stack);
+    Tensors results;
+    for (const IValue& value : stack) {
+      if (value.isTensor()) {
+        results.push_back(value.toTensor());
+      } else if (value.isTensorList()) {
+        for (at::Tensor& tensor : value.toTensorVector()) results.push_back(std::move(tensor));
+      }
+    }
+    return results;
+  }
+
+  IValue Convert(const Mapped& mapped, const std::vector<IValue>& made) const {
+    if (mapped.parameter < 0) return mapped.literal;
+    const IValue& value = made[static_cast<size_t>(mapped.parameter)];
+    if (value.isNone()) return value;
+    switch (mapped.conversion) {
+      case Conversion::kFirst: {
+        const std::vector<int64_t> list = value.toIntVector();
+        TORCH_CHECK(!list.empty(), parameters_[static_cast<size_t>(mapped.parameter)].name,
+                    " is empty");
+        return list[0];
+      }
+      case Conversion::kType:
+        return static_cast<int64_t>(value.toTensor().scalar_type());
+      case Conversion::kLong:
+        return value.toTensor().to(at::kLong);
+      case Conversion::kOutput:
+        return value.toTensor().to(OutputType());
+      case Conversion::kCommon:
+        return value.toTensor().to(CommonType(made));
+      case Conversion::kNone:
+        break;
+    }
+    return value;
+  }
+
+  at::ScalarType OutputType() const {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      if (parameters_[i].output() && !arguments_[i].views.empty()) {
+        return arguments_[i].views[0].type;
+      }
+    }
+    return at::kFloat;
+  }
+
+  at::ScalarType CommonType(const std::vector<IValue>& made) const {
+    std::optional<at::ScalarType> common;
+    for (const Mapped& mapped : parsed_.arguments) {
+      if (mapped.conversion != Conversion::kCommon) continue;
+      const IValue& value = made[static_cast<size_t>(mapped.parameter)];
+      if (value.isNone()) continue;
+      const at::ScalarType type = value.toTensor().scalar_type();
+      common = common ? c10::promoteTypes(*common, type) : type;
+    }
+    return *common;
+  }
+
+  // Calls use(parameter, number of the tensor in the call, its view, the result).
+  template <class Use>
+  void ForOutputs(const Tensors& results, Use&& use) const {
+    size_t next = 0;
+    size_t tensor = 0;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const Argument& argument = arguments_[i];
+      const size_t count = argument.given ? argument.views.size() : 0;
+      if (parameters_[i].output()) {
+        for (size_t k = 0; k < count && next + k < results.size(); ++k) {
+          if (!results[next + k].defined()) continue;
+          use(parameters_[i], tensor + k, argument.views[k], results[next + k]);
+        }
+        next += parameters_[i].list() ? count : 1;
+      }
+      tensor += count;
+    }
+  }
+
+  void Store(Tensors results, std::span<void* const> elements,
+             std::vector<FoundShape>* found) const {
+    SeparateFromOutputs(&results, elements);
+    ForOutputs(results, [&](const Parameter& parameter, size_t tensor, const View& view,
+                            const at::Tensor& result) {
+      CheckOutput(parameter, view, result);
+      if (parameter.finds_shape()) {
+        TORCH_CHECK(result.numel() <= view.count(), parameter.name, " has room for ", view.count(),
+                    " elements, but the result has ", result.numel());
+        found->push_back({tensor, result.sizes().vec()});
+        if (result.numel() == 0) return;
+        at::from_blob(elements[tensor], result.sizes(), at::TensorOptions().dtype(view.type))
+            .copy_(result);
+        return;
+      }
+      if (view.count() == 0) return;
+      MakeTensor(view, Memory::kReal, elements[tensor]).copy_(result.reshape(view.sizes));
+    });
+  }
+
+  // A result may be a view of an input. Where an output lies in the same memory, it becomes a copy
+  // before one of them is written.
+  void SeparateFromOutputs(Tensors* results, std::span<void* const> elements) const {
+    std::vector<at::Tensor> outputs;
+    ForOutputs(*results, [&](const Parameter&, size_t tensor, const View& view, const at::Tensor&) {
+      if (view.count() > 0) outputs.push_back(MakeTensor(view, Memory::kReal, elements[tensor]));
+    });
+    for (at::Tensor& result : *results) {
+      if (!result.defined() || result.numel() == 0) continue;
+      for (const at::Tensor& output : outputs) {
+        if (!MayMeet(result, output)) continue;
+        result = result.clone();
+        break;
+      }
+    }
+  }
+
+  static bool MayMeet(const at::Tensor& a, const at::Tensor& b) {
+    const auto reach = [](const at::Tensor& tensor) {
+      const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+      int64_t last = 0;
+      for (int64_t axis = 0; axis < tensor.dim(); ++axis) {
+        last += (tensor.size(axis) - 1) * tensor.stride(axis);
+      }
+      return std::pair(begin, begin + static_cast<uintptr_t>(last + 1) * tensor.element_size());
+    };
+    const auto [a_begin, a_end] = reach(a);
+    const auto [b_begin, b_end] = reach(b);
+    return a_begin < b_end && b_begin < a_end;
+  }
+
+  const ParsedRow& parsed_;
+  const std::span<const Parameter> parameters_;
+  std::vector<Argument> arguments_;
+};
+
+Failure Plan(const Row& row, std::span<const Value> values,
+             std::unique_ptr<const Computation>* computation) noexcept {
+  Failure failure;
+  const Failure thrown = Guarded([&] {
+    const ParsedRow& parsed = Parse(row);
+    if (!parsed.error.empty()) {
+      failure = {ACLNN_ERR_INNER_FIND_KERNEL_ERROR, parsed.error};
+      return;
+    }
+    const PlainOperators plain;
+    auto call = std::make_unique<Call>(parsed, values);
+    std::string key = KeyOf(row, values);
+    if (!parsed.accepted.Has(key)) {
+      call->Check();
+      parsed.accepted.Add(std::move(key));
+    }
+    *computation = std::move(call);
+  });
+  return thrown.code != 0 ? thrown : failure;
+}
+
+std::string CheckRow(const Row& row) { return Parse(row).error; }
+
+constexpr Backend kBackend{
+    PORTACL_VERSION_STRING,
+    C10_STRINGIZE(TORCH_VERSION_MAJOR) "." C10_STRINGIZE(TORCH_VERSION_MINOR), Plan, CheckRow};
+
+}  // namespace
+}  // namespace portacl::aten
+
+extern "C" PORTACL_API const portacl::aten::Backend* portaclAtenBackend();
+const portacl::aten::Backend* portaclAtenBackend() { return &portacl::aten::kBackend; }

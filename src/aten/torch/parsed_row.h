@@ -1,0 +1,63 @@
+// A row as the engine uses it: its operator of PyTorch and what each argument is made of, or its
+// composition.
+#ifndef PORTACL_ATEN_TORCH_PARSED_ROW_H_
+#define PORTACL_ATEN_TORCH_PARSED_ROW_H_
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "aten/row.h"
+#include "aten/torch/compose.h"
+
+namespace portacl::aten {
+
+// What is made of a parameter before it becomes an argument.
+enum class Conversion {
+  kNone,
+  kFirst,   // p[0]: the first of its integers
+  kLong,    // p.long: INT64
+  kCommon,  // p.p: the type that all arguments marked so promote to
+  kOutput,  // p.f: the type of the output
+  kType,    // p.type: the type itself
+};
+
+// An argument of the operator: a literal, or a parameter.
+struct Mapped {
+  c10::IValue literal;
+  int parameter = -1;
+  Conversion conversion = Conversion::kNone;
+};
+
+// The calls that were accepted, so that the next call of the same shapes is not checked again.
+class Accepted {
+ public:
+  bool Has(const std::string& call);
+  void Add(std::string call);
+
+ private:
+  static constexpr size_t kMost = 512;  // then the table begins anew
+  std::mutex mutex_;
+  std::unordered_set<std::string> calls_;
+};
+
+struct ParsedRow {
+  const Row* row = nullptr;
+  Composition composition = nullptr;
+  std::optional<c10::OperatorHandle> op;
+  std::vector<Mapped> arguments;  // one for each argument of the operator's schema
+  std::string error;              // why the row cannot be used
+  mutable Accepted accepted;
+};
+
+// The row, parsed at its first use; never freed.
+const ParsedRow& Parse(const Row& row);
+
+}  // namespace portacl::aten
+
+#endif  // PORTACL_ATEN_TORCH_PARSED_ROW_H_

@@ -1,0 +1,53 @@
+// What a call's arguments are to PyTorch: types, views and values.
+#ifndef PORTACL_ATEN_TORCH_VALUES_H_
+#define PORTACL_ATEN_TORCH_VALUES_H_
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aten/backend.h"
+
+namespace portacl::aten {
+
+// Where the tensors of a computation are.
+enum class Memory {
+  kMeta,  // nowhere: they are shapes and types
+  kOnes,  // one element each, expanded to the shape
+  kReal,  // where the call has them
+};
+
+// A tensor of the call, without its address.
+struct View {
+  at::ScalarType type = at::kFloat;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  bool packed = false;  // two elements a byte
+  int64_t first = 0;    // packed: which of a byte's two is element (0, 0, ...)
+
+  int64_t count() const;
+};
+
+// One parameter's argument.
+struct Argument {
+  bool given = false;
+  std::vector<View> views;  // of tensors
+  c10::IValue plain;        // of what is no tensor
+};
+
+// Reads an argument. Throws c10::Error for what PyTorch has not, in words with the parameter's
+// name.
+Argument ReadArgument(const Parameter& parameter, const Value& value);
+
+// `first` is the address of element (0, 0, ...) in real memory.
+at::Tensor MakeTensor(const View& view, Memory memory, void* first);
+
+// A call's types, shapes, strides and numbers as bytes: equal for calls that are checked alike.
+std::string KeyOf(const Row& row, std::span<const Value> values);
+
+}  // namespace portacl::aten
+
+#endif  // PORTACL_ATEN_TORCH_VALUES_H_

@@ -1,0 +1,16 @@
+// Where PyTorch's kernels run: the calling thread alone, or one thread of this library's with
+// PyTorch's own threads.
+#ifndef PORTACL_ATEN_TORCH_WORKER_H_
+#define PORTACL_ATEN_TORCH_WORKER_H_
+
+#include <functional>
+
+namespace portacl::aten {
+
+// Calls work() and waits for its end. With one thread, and in a child of fork(), the calling thread
+// computes alone.
+void RunWithThreads(int threads, const std::function<void()>& work);
+
+}  // namespace portacl::aten
+
+#endif  // PORTACL_ATEN_TORCH_WORKER_H_

@@ -1,0 +1,349 @@
+// Functions that PyTorch's kernels compute, as a C program calls them: numbers, refusals, streams,
+// graphs, executors, modes. The breadth of the table is python/tests/test_aten.py's.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "aclnnop/aclnn_convolution.h"
+#include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_exp.h"
+#include "aclnnop/aclnn_foreach_abs.h"
+#include "aclnnop/aclnn_index_select.h"
+#include "aclnnop/aclnn_layer_norm.h"
+#include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_nonzero.h"
+#include "aclnnop/aclnn_permute.h"
+#include "aclnnop/aclnn_reduce_sum.h"
+#include "aclnnop/aclnn_softmax.h"
+#include "support/api/companion_call.h"
+
+namespace portacl_test {
+namespace {
+
+using testing::HasSubstr;
+
+class Aten : public AclTest {
+ protected:
+  // exp(self) into out, both in device memory.
+  aclnnStatus Exp(Tensor* self, Tensor* out) {
+    const DeviceTensor from(self);
+    DeviceTensor to(out);
+    const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+    const aclnnStatus status = PORTACL_RUN(aclnnExp, stream_, handles[0].get(), handles[1].get());
+    to.Download();
+    return status;
+  }
+};
+
+IntArrayHandle Ints(const std::vector<int64_t>& values) {
+  return IntArrayHandle(aclCreateIntArray(values.data(), values.size()));
+}
+
+Tensor Counted(Shape shape, Layout layout = Layout::kContiguous) {
+  Tensor tensor(Element::kFloat, std::move(shape), layout);
+  tensor.Fill([](int64_t i) { return static_cast<double>(i % 7) / 4 - 0.5; });
+  return tensor;
+}
+
+TEST_F(Aten, ExpOfEveryLayoutWithoutNegativeStrides) {
+  for (const Layout layout : kOutputLayouts) {
+    if (layout == Layout::kNegative) continue;
+    SCOPED_TRACE(NameOf(layout));
+    Tensor self = Counted({2, 3, 4, 5}, layout);
+    Tensor out(Element::kFloat, {2, 3, 4, 5}, layout);
+    ASSERT_EQ(Exp(&self, &out), ACLNN_SUCCESS) << TakeMessage();
+    for (int64_t i = 0; i < out.size(); ++i) {
+      ASSERT_NEAR(out.Get(i), std::exp(self.Get(i)), 1e-6);
+    }
+    EXPECT_TRUE(out.GuardsIntact());
+  }
+}
+
+TEST_F(Aten, LargeWorkIsTheSame) {
+  Tensor self = Counted({300, 400});
+  Tensor out(Element::kFloat, {300, 400});
+  ASSERT_EQ(Exp(&self, &out), ACLNN_SUCCESS) << TakeMessage();
+  for (int64_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out.Get(i), std::exp(self.Get(i)), 1e-6);
+}
+
+TEST_F(Aten, MatmulSoftmaxAndLayerNormAreTheTextbooks) {
+  Tensor a = Counted({3, 5});
+  Tensor b = Counted({5, 4});
+  Tensor product(Element::kFloat, {3, 4});
+  const DeviceTensor left(&a);
+  const DeviceTensor right(&b);
+  DeviceTensor to(&product);
+  const TensorHandle handles[] = {left.args().Make(), right.args().Make(), to.args().Make()};
+  ASSERT_EQ(PORTACL_RUN(aclnnMatmul, stream_, handles[0].get(), handles[1].get(), handles[2].get(),
+                        int8_t{0}),
+            ACLNN_SUCCESS)
+      << TakeMessage();
+  to.Download();
+  for (int64_t i = 0; i < 12; ++i) {
+    double want = 0;
+    for (int64_t k = 0; k < 5; ++k) want += a.Get(i / 4 * 5 + k) * b.Get(k * 4 + i % 4);
+    ASSERT_NEAR(product.Get(i), want, 1e-6);
+  }
+
+  ASSERT_EQ(PORTACL_RUN(aclnnSoftmax, stream_, handles[2].get(), 1, handles[2].get()),
+            ACLNN_SUCCESS);  // in place
+  to.Download();
+  for (int64_t row = 0; row < 3; ++row) {
+    double sum = 0;
+    for (int64_t k = 0; k < 4; ++k) sum += product.Get(row * 4 + k);
+    ASSERT_NEAR(sum, 1, 1e-6);
+  }
+
+  Tensor out(Element::kFloat, {3, 5});
+  DeviceTensor normed(&out);
+  const TensorHandle result = normed.args().Make();
+  const IntArrayHandle shape = Ints({5});
+  ASSERT_EQ(PORTACL_RUN(aclnnLayerNorm, stream_, handles[0].get(), shape.get(), nullptr, nullptr,
+                        1e-5, result.get(), nullptr, nullptr),
+            ACLNN_SUCCESS)
+      << TakeMessage();
+  normed.Download();
+  for (int64_t row = 0; row < 3; ++row) {
+    double mean = 0;
+    for (int64_t k = 0; k < 5; ++k) mean += out.Get(row * 5 + k) / 5;
+    ASSERT_NEAR(mean, 0, 1e-6);
+  }
+}
+
+TEST_F(Aten, ConvolutionOfOnesCounts) {
+  Tensor image(Element::kFloat, {1, 2, 4, 4});
+  Tensor weight(Element::kFloat, {3, 2, 3, 3});
+  Tensor out(Element::kFloat, {1, 3, 2, 2});
+  image.Fill(1);
+  weight.Fill(2);
+  const DeviceTensor from(&image);
+  const DeviceTensor by(&weight);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), by.args().Make(), to.args().Make()};
+  const IntArrayHandle ones = Ints({1, 1});
+  const IntArrayHandle zeros = Ints({0, 0});
+  ASSERT_EQ(PORTACL_RUN(aclnnConvolution, stream_, handles[0].get(), handles[1].get(), nullptr,
+                        ones.get(), zeros.get(), ones.get(), false, zeros.get(), 1,
+                        handles[2].get(), int8_t{0}),
+            ACLNN_SUCCESS)
+      << TakeMessage();
+  to.Download();
+  for (int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out.Get(i), 36);
+}
+
+TEST_F(Aten, OutputsMayLieInInputs) {
+  Tensor square = Counted({3, 3});
+  const std::vector<double> before = square.Values();
+  DeviceTensor device(&square);
+  const TensorHandle handle = device.args().Make();
+  const IntArrayHandle dims = Ints({1, 0});
+  ASSERT_EQ(PORTACL_RUN(aclnnPermute, stream_, handle.get(), dims.get(), handle.get()),
+            ACLNN_SUCCESS);
+  device.Download();
+  for (size_t i = 0; i < 9; ++i) {
+    ASSERT_EQ(square.Get(static_cast<int64_t>(i)), before[i % 3 * 3 + i / 3]);
+  }
+}
+
+TEST_F(Aten, ListsOfManyTensors) {
+  std::vector<Tensor> from;
+  std::vector<Tensor> to;
+  for (int64_t i = 0; i < 9; ++i) {
+    from.push_back(Counted({i + 1}));
+    to.emplace_back(Element::kFloat, Shape{i + 1});
+  }
+  std::vector<std::unique_ptr<DeviceTensor>> devices;
+  std::vector<TensorArgs> inputs;
+  std::vector<TensorArgs> outputs;
+  for (size_t i = 0; i < from.size(); ++i) {
+    devices.push_back(std::make_unique<DeviceTensor>(&from[i]));
+    inputs.push_back(devices.back()->args());
+    devices.push_back(std::make_unique<DeviceTensor>(&to[i]));
+    outputs.push_back(devices.back()->args());
+  }
+  const ListHandle x = MakeList(inputs);
+  const ListHandle y = MakeList(outputs);
+  ASSERT_EQ(PORTACL_RUN(aclnnForeachAbs, stream_, x.get(), y.get()), ACLNN_SUCCESS)
+      << TakeMessage();
+  for (size_t i = 0; i < to.size(); ++i) {
+    devices[2 * i + 1]->Download();
+    for (int64_t k = 0; k < to[i].size(); ++k) {
+      ASSERT_EQ(to[i].Get(k), std::abs(from[i].Get(k)));
+    }
+  }
+}
+
+TEST_F(Aten, ARunFindsTheShapeOfSomeOutputs) {
+  Tensor self(Element::kFloat, {6});
+  self.Fill({0, 1, 0, 2, 3, 0});
+  Tensor out(Element::kInt64, {6, 1});
+  const DeviceTensor from(&self);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  ASSERT_EQ(PORTACL_RUN(aclnnNonzero, stream_, handles[0].get(), handles[1].get()), ACLNN_SUCCESS);
+  to.Download();
+  int64_t* dims = nullptr;
+  uint64_t rank = 0;
+  ASSERT_EQ(aclGetViewShape(handles[1].get(), &dims, &rank), ACLNN_SUCCESS);
+  ASSERT_EQ(rank, 2u);
+  EXPECT_EQ(dims[0], 3);
+  EXPECT_EQ(dims[1], 1);
+  delete[] dims;
+  EXPECT_EQ(out.Get(0), 1);
+  EXPECT_EQ(out.Get(2), 4);
+}
+
+TEST_F(Aten, WrongCallsAreRefusedInPyTorchsWords) {
+  Tensor self = Counted({2, 3});
+  Tensor out(Element::kFloat, {2, 3});
+  const DeviceTensor from(&self);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  uint64_t size = 1;
+  aclOpExecutor* executor = nullptr;
+  EXPECT_EQ(aclnnExpGetWorkspaceSize(nullptr, handles[1].get(), &size, &executor),
+            ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(TakeMessage(), "aclnnExp: self is null");
+  EXPECT_EQ(size, 0u);
+  EXPECT_EQ(aclnnExpGetWorkspaceSize(handles[0].get(), handles[1].get(), nullptr, &executor),
+            ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclnnExpGetWorkspaceSize(handles[0].get(), handles[1].get(), &size, nullptr),
+            ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclnnMatmulGetWorkspaceSize(handles[0].get(), handles[0].get(), handles[1].get(), 0,
+                                        &size, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("mat1 and mat2 shapes cannot be multiplied"));
+  const IntArrayHandle dims = Ints({1, 0});
+  EXPECT_EQ(aclnnPermuteGetWorkspaceSize(handles[0].get(), dims.get(), handles[1].get(), &size,
+                                         &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(TakeMessage(), "aclnnPermute: out has shape [2, 3], but the result has shape [3, 2]");
+  aclTensor* const destroyed = from.args().Make().release();
+  aclDestroyTensor(destroyed);
+  EXPECT_EQ(aclnnExpGetWorkspaceSize(destroyed, handles[1].get(), &size, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("self is not a live handle"));
+  EXPECT_EQ(executor, nullptr);
+}
+
+TEST_F(Aten, AFailedRunIsTheStreamsError) {
+  Tensor self = Counted({4, 2});
+  Tensor index(Element::kInt64, {1});
+  index.Fill(9);
+  Tensor out(Element::kFloat, {1, 2});
+  const DeviceTensor from(&self);
+  const DeviceTensor at(&index);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), at.args().Make(), to.args().Make()};
+  EXPECT_EQ(PORTACL_RUN(aclnnIndexSelect, stream_, handles[0].get(), 0, handles[1].get(),
+                        handles[2].get()),
+            ACL_ERROR_RT_INTERNAL_ERROR);
+  EXPECT_THAT(TakeMessage(), HasSubstr("aclnnIndexSelect on stream"));
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+}
+
+TEST_F(Aten, ExecutorsRepeatWithOtherAddressesAndInGraphs) {
+  Tensor first = Counted({8});
+  Tensor second(Element::kFloat, {8});
+  second.Fill(1);
+  Tensor out(Element::kFloat, {8});
+  const DeviceTensor from(&first);
+  const DeviceTensor other(&second);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(aclnnExpGetWorkspaceSize(handles[0].get(), handles[1].get(), &size, &executor),
+            ACLNN_SUCCESS);
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+  aclmdlRI graph = nullptr;
+  ASSERT_EQ(aclmdlRICaptureBegin(stream_, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+  ASSERT_EQ(aclnnExp(nullptr, 0, executor, stream_), ACLNN_SUCCESS);
+  ASSERT_EQ(aclmdlRICaptureEnd(stream_, &graph), ACL_SUCCESS);
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_EQ(aclmdlRIExecuteAsync(graph, stream_), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+    to.Download();
+    ASSERT_NEAR(out.Get(3), std::exp(first.Get(3)), 1e-6);
+  }
+  ASSERT_EQ(aclmdlRIDestroy(graph), ACL_SUCCESS);
+  const TensorHandle moved = other.args().Make();
+  void* address = nullptr;
+  ASSERT_EQ(aclGetRawTensorAddr(moved.get(), &address), ACLNN_SUCCESS);
+  ASSERT_EQ(aclSetInputTensorAddr(executor, 0, handles[0].get(), address), ACLNN_SUCCESS);
+  ASSERT_EQ(aclnnExp(nullptr, 0, executor, stream_), ACLNN_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  to.Download();
+  EXPECT_NEAR(out.Get(3), std::exp(1.0), 1e-6);
+  ASSERT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+}
+
+TEST_F(Aten, WhatCompanionOperatorsLackIsComputed) {
+  const float from[] = {1, 2, 3, 4};
+  float to[4] = {};
+  const int64_t shape[] = {2};
+  const TensorHandle src(aclCreateTensor(shape, 1, ACL_COMPLEX64, nullptr, 0, ACL_FORMAT_ND, shape,
+                                         1, const_cast<float*>(from)));
+  const TensorHandle dst(
+      aclCreateTensor(shape, 1, ACL_COMPLEX64, nullptr, 0, ACL_FORMAT_ND, shape, 1, to));
+  ASSERT_EQ(PORTACL_RUN(aclnnInplaceCopy, stream_, dst.get(), src.get()), ACLNN_SUCCESS)
+      << TakeMessage();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(to[i], from[i]);
+}
+
+TEST_F(Aten, ThreadsCallAtATime) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      aclrtStream stream = nullptr;
+      ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+      for (int64_t n : {16, 70000}) {
+        Tensor self(Element::kFloat, {n});
+        self.Fill(t);
+        Tensor out(Element::kFloat, {n});
+        const DeviceTensor from(&self);
+        DeviceTensor to(&out);
+        const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+        ASSERT_EQ(PORTACL_RUN(aclnnExp, stream, handles[0].get(), handles[1].get()), ACLNN_SUCCESS);
+        to.Download();
+        ASSERT_NEAR(out.Get(n - 1), std::exp(static_cast<double>(t)), 1e-5);
+      }
+      ASSERT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Ends with 0 where exp of one small and one large tensor is right.
+void RunInMode(const char* variable) {
+  setenv(variable, "1", 1);
+  bool right = aclrtSetDevice(0) == ACL_SUCCESS;
+  aclrtStream stream = nullptr;
+  right = right && aclrtCreateStream(&stream) == ACL_SUCCESS;
+  for (const int64_t n : {16, 70000}) {
+    Tensor self(Element::kFloat, {n});
+    self.Fill(2);
+    Tensor out(Element::kFloat, {n});
+    const DeviceTensor from(&self);
+    DeviceTensor to(&out);
+    const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+    right =
+        right && PORTACL_RUN(aclnnExp, stream, handles[0].get(), handles[1].get()) == ACLNN_SUCCESS;
+    to.Download();
+    right = right && std::abs(out.Get(n - 1) - std::exp(2.0)) < 1e-5;
+  }
+  std::exit(right ? 0 : 1);
+}
+
+TEST(AtenModes, GuardedAndLazy) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(RunInMode("PORTACL_GUARD"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(RunInMode("PORTACL_LAZY"), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace portacl_test
