@@ -94,8 +94,9 @@ bool IsOnGpu(const base::Kernel<Params>& kernel) {
 // "avx512:x2", or the name alone where the plan has no path of its own.
 template <class Params>
 std::string LabelOf(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>& plan) {
-  const char* const path = plan.path();
-  return *path == '\0' ? std::string(kernel.name) : fmt::format("{}:{}", kernel.name, path);
+  std::string label = kernel.name;
+  if (*plan.path() != '\0') label.append(1, ':').append(plan.path());
+  return label;
 }
 
 // The plan of the GPU's kernel, and what it is called.

@@ -1,0 +1,56 @@
+// Complete two-phase calls on tiny tensors, for a counter of instructions
+// (tests/api/call_cost_test.sh): tiny_count nearest|grid|bilinear CALLS
+#include <aclnnop/aclnn_upsample_bilinear_2d.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "bench/tiny_calls.h"
+
+namespace {
+
+class TinyBilinear {
+ public:
+  TinyBilinear() : size_(aclCreateIntArray(portacl_bench::kTinyUpsampled + 2, 2)) {}
+  ~TinyBilinear() { aclDestroyIntArray(size_); }
+  TinyBilinear(const TinyBilinear&) = delete;
+  TinyBilinear& operator=(const TinyBilinear&) = delete;
+
+  bool TwoPhase(aclrtStream stream) {
+    uint64_t size = 0;
+    aclOpExecutor* executor = nullptr;
+    return aclnnUpsampleBilinear2dGetWorkspaceSize(self_.handle(), size_, false, 0, 0,
+                                                   out_.handle(), &size, &executor) == OK &&
+           aclnnUpsampleBilinear2d(workspace_.Reserve(size), size, executor, stream) == OK &&
+           aclrtSynchronizeStream(stream) == ACL_SUCCESS;
+  }
+
+ private:
+  portacl_bench::TinyTensor self_{portacl_bench::kTinyImage};
+  portacl_bench::TinyTensor out_{portacl_bench::kTinyUpsampled};
+  portacl_bench::Workspace workspace_;
+  aclIntArray* size_;
+};
+
+template <class Call>
+bool Repeat(int calls) {
+  const portacl_bench::Device device;
+  Call call;
+  bool ok = device.ok();
+  for (int i = 0; ok && i < calls; ++i) ok = call.TwoPhase(device.stream());
+  if (!ok) std::fprintf(stderr, "tiny_count: %s\n", aclGetRecentErrMsg());
+  return ok;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string which = argc == 3 ? argv[1] : "";
+  const int calls = argc == 3 ? std::atoi(argv[2]) : 0;
+  if (which == "nearest") return Repeat<portacl_bench::TinyNearest>(calls) ? 0 : 1;
+  if (which == "grid") return Repeat<portacl_bench::TinyGrid>(calls) ? 0 : 1;
+  if (which == "bilinear") return Repeat<TinyBilinear>(calls) ? 0 : 1;
+  std::fprintf(stderr, "usage: tiny_count nearest|grid|bilinear CALLS\n");
+  return 2;
+}

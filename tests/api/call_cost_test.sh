@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# A complete two-phase call on tiny tensors takes so many instructions at most. Times are noise on a
+# machine with other work; valgrind's count is the same everywhere.
+. "$(dirname -- "${BASH_SOURCE[0]}")/../examples/lib.sh"
+command -v valgrind >/dev/null || { echo "skipped: no valgrind"; exit 77; }
+
+"${CXX:-c++}" -std=c++17 -O2 -I"$PORTACL_SOURCE_DIR" -I"$home/include" \
+  "$PORTACL_SOURCE_DIR/bench/tiny_count.cc" -o "$folder/tiny_count" -L"$home/lib64" \
+  -Wl,-rpath,"$home/lib64" -lportacl
+
+# Of so many calls, with everything that a process does before them.
+instructions() {
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$folder/tiny_count" "$1" "$2" 2>&1 |
+    sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+failed=0
+while read -r call limit; do
+  few=$(instructions "$call" 20)
+  many=$(instructions "$call" 120)
+  [ -n "$few" ] && [ -n "$many" ] || { echo "$call: valgrind counted nothing"; exit 1; }
+  each=$(((many - few) / 100))
+  echo "$call: $each instructions a call, $limit at most"
+  [ "$each" -le "$limit" ] || failed=1
+done <<'LIMITS'
+nearest 24000
+grid 31000
+bilinear 43000
+LIMITS
+exit $failed
