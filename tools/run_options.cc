@@ -106,6 +106,16 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   }
 }
 
+void RefuseIndices(const OperatorRow& row) {
+  for (const Parameter& input : With(row, Role::kInput)) {
+    if (!input.dtype) continue;
+    throw BadInput(
+        fmt::format("{} takes whole numbers as {}, which portacl run cannot load; "
+                    "portacl golden and portacl verify make them",
+                    row.name, input.native));
+  }
+}
+
 void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
     if (IsGradient(input) || !options.TensorText(input.native).empty()) continue;
@@ -431,6 +441,7 @@ RunTask BuildRun(const RunOptions& options) {
                                         : fmt::format("{} stands for several operators: name {}",
                                                       options.op, operators));
   }
+  RefuseIndices(*choices.front().row);
   RefuseUnused(options, choices.front());
   const auto antialias = options.flags.find("antialias");
   if (antialias != options.flags.end() && antialias->second) {

@@ -133,7 +133,14 @@ PORTACL_API const char* portaclGetDevice(void);
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 /** Element types; the values are those of aclDataType. */
-enum { PORTACL_FLOAT32 = 0, PORTACL_FLOAT16 = 1, PORTACL_FLOAT64 = 11, PORTACL_BFLOAT16 = 27 };
+enum {
+  PORTACL_FLOAT32 = 0,
+  PORTACL_FLOAT16 = 1,
+  PORTACL_INT32 = 3,
+  PORTACL_INT64 = 9,
+  PORTACL_FLOAT64 = 11,
+  PORTACL_BFLOAT16 = 27
+};
 
 enum { PORTACL_MAX_RANK = 5 };
 
@@ -270,6 +277,33 @@ PORTACL_API int32_t portaclPlanAffineGridBackward(const portaclTensor* gridGrad,
                                                   const portaclTensor* thetaGrad,
                                                   int32_t alignCorners, portaclPlan** plan);
 
+/** Plans multi-scale deformable attention; formulas and order of sums: docs/ops/ms_deform_attn.md.
+ *  @param value           (B, K, M, C): the keys of all levels, M heads of C channels.
+ *  @param spatialShapes   (L, 2), INT32 or INT64: height and width of each level. Read when the
+ *                         plan runs, which refuses a level that does not fit among the keys.
+ *  @param levelStartIndex (L), INT32 or INT64: the key of each level's first pixel.
+ *  @param locations       (B, Q, M, L * P, 2), x first; 0 and 1 are the edges of a level. All P
+ *                         points of a level stand before the next level's.
+ *  @param weights         (B, Q, M, L * P).
+ *  @param output          (B, Q, M, C) or (B, Q, M * C).
+ *  Locations and weights have the dtype of value or, beside FLOAT16 and BF16, FLOAT.
+ */
+PORTACL_API int32_t portaclPlanMsDeformAttn(const portaclTensor* value,
+                                            const portaclTensor* spatialShapes,
+                                            const portaclTensor* levelStartIndex,
+                                            const portaclTensor* locations,
+                                            const portaclTensor* weights,
+                                            const portaclTensor* output, portaclPlan** plan);
+
+/** Plans the gradients of portaclPlanMsDeformAttn; each may be null, if it is not wanted.
+ *  @param valueGrad, locationsGrad, weightsGrad like value, locations and weights.
+ */
+PORTACL_API int32_t portaclPlanMsDeformAttnBackward(
+    const portaclTensor* value, const portaclTensor* spatialShapes,
+    const portaclTensor* levelStartIndex, const portaclTensor* locations,
+    const portaclTensor* weights, const portaclTensor* gradOutput, const portaclTensor* valueGrad,
+    const portaclTensor* locationsGrad, const portaclTensor* weightsGrad, portaclPlan** plan);
+
 /** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
 PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 
@@ -352,6 +386,8 @@ namespace portacl {
 enum class DataType : int32_t {
   kFloat32 = PORTACL_FLOAT32,
   kFloat16 = PORTACL_FLOAT16,
+  kInt32 = PORTACL_INT32,  // of indices
+  kInt64 = PORTACL_INT64,
   kFloat64 = PORTACL_FLOAT64,
   kBFloat16 = PORTACL_BFLOAT16
 };
@@ -560,6 +596,24 @@ class Plan {
                                                 align_corners ? 1 : 0, Reset()));
   }
 
+  Status ms_deform_attn(const Tensor& value, const Tensor& spatial_shapes,
+                        const Tensor& level_start_index, const Tensor& locations,
+                        const Tensor& weights, const Tensor& output) {
+    return Status(portaclPlanMsDeformAttn(value.c_tensor(), spatial_shapes.c_tensor(),
+                                          level_start_index.c_tensor(), locations.c_tensor(),
+                                          weights.c_tensor(), output.c_tensor(), Reset()));
+  }
+  Status ms_deform_attn_backward(const Tensor& value, const Tensor& spatial_shapes,
+                                 const Tensor& level_start_index, const Tensor& locations,
+                                 const Tensor& weights, const Tensor& grad_output,
+                                 const Tensor& value_grad, const Tensor& locations_grad,
+                                 const Tensor& weights_grad) {
+    return Status(portaclPlanMsDeformAttnBackward(
+        value.c_tensor(), spatial_shapes.c_tensor(), level_start_index.c_tensor(),
+        locations.c_tensor(), weights.c_tensor(), grad_output.c_tensor(), value_grad.c_tensor(),
+        locations_grad.c_tensor(), weights_grad.c_tensor(), Reset()));
+  }
+
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
   /// Runs on other addresses and scratch memory; see portaclPlanRun.
@@ -716,6 +770,29 @@ inline Status affine_grid_backward(const Tensor& grid_grad, const Tensor& theta_
                                    bool align_corners = false) {
   Plan plan;
   Status status = plan.affine_grid_backward(grid_grad, theta_grad, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Multi-scale deformable attention; see portaclPlanMsDeformAttn.
+inline Status ms_deform_attn(const Tensor& value, const Tensor& spatial_shapes,
+                             const Tensor& level_start_index, const Tensor& locations,
+                             const Tensor& weights, const Tensor& output) {
+  Plan plan;
+  Status status =
+      plan.ms_deform_attn(value, spatial_shapes, level_start_index, locations, weights, output);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of ms_deform_attn; Tensor() for one that is not wanted.
+inline Status ms_deform_attn_backward(const Tensor& value, const Tensor& spatial_shapes,
+                                      const Tensor& level_start_index, const Tensor& locations,
+                                      const Tensor& weights, const Tensor& grad_output,
+                                      const Tensor& value_grad, const Tensor& locations_grad,
+                                      const Tensor& weights_grad) {
+  Plan plan;
+  Status status =
+      plan.ms_deform_attn_backward(value, spatial_shapes, level_start_index, locations, weights,
+                                   grad_output, value_grad, locations_grad, weights_grad);
   return status.ok() ? plan.run() : status;
 }
 

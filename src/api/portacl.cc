@@ -103,8 +103,9 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
     PORTACL_RETURN_IF_ERROR(portacl::ops::CheckOwnWorkspace(plan, workspace));
   }
   const portacl::runtime::FpEnvironment environment;
-  const portacl::ops::CallTimer timer;
   const portacl::ops::Elements elements = plan.ElementsAt(storages);
+  PORTACL_RETURN_IF_ERROR(plan.CheckContents(elements));
+  const portacl::ops::CallTimer timer;
   Status status = plan.RunCall({&elements, 1}, workspace);
   timer.Ran(plan);
   return status;

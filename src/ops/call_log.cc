@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/log.h"
@@ -59,6 +60,32 @@ std::string TensorWord(const char* name, const base::TensorDesc& desc) {
   return fmt::format("{}:{}:{}:{}:{}:{}", name, Name(desc.dtype),
                      plain ? "ND" : base::FormatName(desc.format), Joined(desc.shape),
                      Joined(desc.strides), OffsetOf(desc));
+}
+
+// Axis `axis` as two, of which the second has `inner` indices.
+void Split(int axis, int64_t inner, base::TensorDesc* desc) {
+  const auto split = [axis](const base::Dims& dims, int64_t first, int64_t second) {
+    std::vector<int64_t> values(dims.data(), dims.data() + dims.rank());
+    values[static_cast<size_t>(axis)] = first;
+    values.insert(values.begin() + axis + 1, second);
+    return base::Dims(values.data(), dims.rank() + 1);
+  };
+  const int64_t stride = desc->strides[axis];
+  desc->shape = split(desc->shape, inner == 0 ? 0 : desc->shape[axis] / inner, inner);
+  desc->strides = split(desc->strides, stride * inner, stride);
+}
+
+// With all axes that the aclnn API lists: calls of deformable attention may have levels and points
+// or heads and channels as one.
+base::TensorDesc AsListed(const Plan& plan, const Parameter& parameter, base::TensorDesc desc) {
+  if (desc.shape.rank() + 1 != static_cast<int>(PartsOf(parameter))) return desc;
+  if (PartOf(parameter, 3) == "L") {
+    const int64_t levels = plan.tensor(1).desc.shape[0];
+    Split(3, levels == 0 ? 0 : desc.shape[3] / levels, &desc);
+  } else if (PartOf(parameter, 3) == "C") {
+    Split(2, plan.tensor(0).desc.shape[3], &desc);
+  }
+  return desc;
 }
 
 // "1x0": which outputs are wanted.
@@ -119,7 +146,7 @@ std::string TensorWords(const Plan& plan) {
       const base::TensorDesc& desc = plan.tensor(at++).desc;
       if (desc.shape.rank() == 0) continue;  // an output that the caller left out
       words += words.empty() ? "" : " ";
-      words += TensorWord(parameter.name, desc);
+      words += TensorWord(parameter.name, AsListed(plan, parameter, desc));
     }
   }
   return words;

@@ -154,6 +154,7 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, vo
   }
   work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
     const runtime::FpEnvironment environment;
+    PORTACL_RETURN_IF_ERROR(plan->CheckContents(elements));
     const CallTimer timer;
     Status status = plan->RunCall({&elements, 1}, scratch);
     timer.RanOnStream(*plan);

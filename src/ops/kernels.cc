@@ -13,6 +13,7 @@
 #include "cuda/kernels.h"
 #if !defined(PORTACL_SCALAR_ONLY)
 #include "cpu/affine_grid/affine_grid.h"
+#include "cpu/detection/ms_deform_attn.h"
 #include "cpu/grid_sampler/grid_sampler.h"
 #include "cpu/resize/nearest.h"
 #include "cpu/resize/nearest_backward.h"
@@ -86,6 +87,14 @@ std::span<const base::Kernel<Params>> Vectorised() {
 template <>
 std::span<const base::Kernel<AffineGridParams>> Vectorised<AffineGridParams>() {
   return PORTACL_VECTORISED(AffineGrid);
+}
+template <>
+std::span<const base::Kernel<MsDeformAttnParams>> Vectorised<MsDeformAttnParams>() {
+  return PORTACL_VECTORISED(MsDeformAttn);
+}
+template <>
+std::span<const base::Kernel<MsDeformAttnBackwardParams>> Vectorised<MsDeformAttnBackwardParams>() {
+  return PORTACL_VECTORISED(MsDeformAttnBackward);
 }
 #define PORTACL_REFERENCE(Params)                                               \
   template <>                                                                   \

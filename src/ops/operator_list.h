@@ -183,6 +183,10 @@ inline constexpr DTypesOfProfiles kImageSamplerFloats = {.atlas_a2 = "FLOAT FLOA
 inline constexpr DTypesOfProfiles kVolumeSamplerFloats = {.atlas_a2 = "FLOAT FLOAT16 DOUBLE",
                                                           .atlas_training = "FLOAT FLOAT16 DOUBLE",
                                                           .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+// Of deformable attention, which the training product lacks.
+inline constexpr DTypesOfProfiles kAttentionFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
+                                                      .ascend_950 = "FLOAT FLOAT16 BF16",
+                                                      .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 inline constexpr DTypesOfProfiles kNativeFloats = {.open = "FLOAT FLOAT16 BF16 DOUBLE"};
 // Of tensors that hold indices.
 inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
@@ -202,6 +206,8 @@ struct Traits {
   bool formats_may_differ = false;
   bool antialias = false;  // of resizing; the native API has a flag
 };
+
+inline constexpr const char* kAnyFormat = "ND NCHW NHWC NCL NCDHW NDHWC";
 
 struct OperatorRow {
   Op op;

@@ -15,8 +15,9 @@ using portacl::ops::kNativeFunctions;
 
 // As much work as a stream takes over, in the memory that a World has.
 const listed::Extents& Large() {
-  static const listed::Extents extents = {{"N", 1},  {"C", 4},   {"L", 20}, {"D", 1},   {"H", 20},
-                                          {"W", 20}, {"OL", 40}, {"OD", 2}, {"OH", 40}, {"OW", 40}};
+  static const listed::Extents extents = {{"N", 1},   {"C", 4},   {"L", 20},  {"D", 1},
+                                          {"H", 20},  {"W", 20},  {"OL", 40}, {"OD", 2},
+                                          {"OH", 40}, {"OW", 40}, {"J", 20}};
   return extents;
 }
 

@@ -167,6 +167,15 @@ void AsNative(const Case& c, Known& known) {
   }
 }
 
+// Whether the native API may see a copy of points whose strides do not let levels join them.
+bool PacksPoints(const Case& c) {
+  for (size_t i = 0; i < c.arguments.size(); ++i) {
+    const std::string_view pattern = c.op->parameters[i].pattern;
+    if (pattern.find(",L,P") != std::string_view::npos && c.arguments[i].layout) return true;
+  }
+  return false;
+}
+
 TEST_F(CallLogChild, NativeCallsComeBackAsTheSameCases) {
   std::vector<Case> cases = LoggedCases(12);
   // The log names the first function of the aclnn API that does the same.
@@ -176,6 +185,7 @@ TEST_F(CallLogChild, NativeCallsComeBackAsTheSameCases) {
            c.op->function;
   });
   std::erase_if(cases, [](const Case& c) { return ToString(c).find("HWC") != std::string::npos; });
+  std::erase_if(cases, PacksPoints);
   Record("calls", [&] {
     for (const Case& c : cases) {
       Call call = MakeCall(c);

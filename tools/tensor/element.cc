@@ -74,6 +74,8 @@ size_t ElementSize(DataType dtype) {
       return 4;
     case DataType::kFloat64:
       return 8;
+    default:
+      break;
   }
   return dtype == kUInt8 ? 1 : 0;
 }
@@ -88,6 +90,8 @@ const char* DataTypeName(DataType dtype) {
       return "float32";
     case DataType::kFloat64:
       return "float64";
+    default:
+      break;
   }
   return dtype == kUInt8 ? "uint8" : "?";
 }
@@ -126,6 +130,8 @@ double LoadElement(DataType dtype, const void* address) {
       return Load<float>(address);
     case DataType::kFloat64:
       return Load<double>(address);
+    default:
+      break;
   }
   return dtype == kUInt8 ? Load<uint8_t>(address) : 0;
 }
@@ -147,6 +153,8 @@ void StoreElement(DataType dtype, double value, void* address) {
     case DataType::kFloat64:
       std::memcpy(address, &value, sizeof(value));
       return;
+    default:
+      break;
   }
   const double level = std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), 0.0, 255.0);
   const auto byte = static_cast<uint8_t>(level);
@@ -172,6 +180,8 @@ uint64_t CanonicalBits(DataType dtype, const void* address) {
       const bool nan = (bits & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u;
       return nan ? 0x7FF8000000000000u : bits;
     }
+    default:
+      break;
   }
   return Load<uint8_t>(address);
 }
@@ -186,6 +196,8 @@ double Epsilon(DataType dtype) {
       return 0x1p-23;
     case DataType::kFloat64:
       return 0x1p-52;
+    default:
+      break;
   }
   return 1;
 }

@@ -16,6 +16,8 @@ double ComparisonThreshold(DataType dtype) {
       return 0x1p-13;
     case DataType::kFloat64:
       return 0x1p-44;
+    default:
+      break;
   }
   return 0x1p-13;  // bytes: another one is further off than ten of these
 }

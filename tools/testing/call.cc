@@ -214,13 +214,34 @@ GridFrame FrameOf(const Call& call, const Shape& grid) {
   return frame;
 }
 
+// A table of levels that lie one behind the other and fit among the keys; of one pixel each where
+// the levels are more than the keys. Height is not below width, so that a table whose rows repeat
+// one number (stride 0) fits too.
+std::vector<double> LevelValues(const Call& call, size_t i) {
+  const Shape& value = call.tensor("value").shape();
+  const int64_t keys = value.size() > 1 ? std::max<int64_t>(value[1], 1) : 1;
+  const int64_t levels = std::max<int64_t>(call.tensor("levelStartIndex").count(), 1);
+  const int64_t pixels = std::max<int64_t>(keys / levels, 1);
+  const auto width = static_cast<int64_t>(std::sqrt(static_cast<double>(pixels)));
+  const bool is_start = std::string_view(call.op->parameters[i].name) == "levelStartIndex";
+  std::vector<double> values;
+  for (int64_t at = 0; at < call.arguments[i].tensor.count(); ++at) {
+    const int64_t extent = at % 2 == 0 ? pixels / width : width;
+    values.push_back(static_cast<double>(is_start ? at * pixels % keys : extent));
+  }
+  return values;
+}
+
 void FillInput(Call& call, size_t i) {
   const Parameter& row = call.op->parameters[i];
   ViewTensor& tensor = call.arguments[i].tensor;
   const bool number = cli::ParseDataType(AclDataTypeName(tensor.dtype())).has_value();
   const std::optional<std::string>& values = call.source.arguments[i].values;
-  // Indices are 0 unless the case says otherwise, as are int16 and the like in a refusal.
-  if (!number && !(row.dtype && values)) return;
+  // Other indices are 0 unless the case says otherwise, as are int16 and the like in a refusal.
+  if (!number && !(row.dtype && values)) {
+    if (row.dtype && call.op->Find("levelStartIndex")) tensor.Fill(LevelValues(call, i));
+    return;
+  }
   const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
   const char* const made = call.source.dtype == cli::kUInt8 ? "integers:0:255" : "uniform";
   tensor.Fill(MakeValues(values.value_or(made), Draw(call.source.seed, i), tensor.count(),

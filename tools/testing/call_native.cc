@@ -8,10 +8,12 @@
 #include <array>
 #include <deque>
 #include <iterator>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 
 #include "tools/cli_error.h"
+#include "tools/tensor/checked_size.h"
 
 namespace portacl::golden {
 namespace {
@@ -23,11 +25,22 @@ PORTACL_KINDS(PORTACL_KIND)
 #undef PORTACL_KIND
 }  // namespace native
 
+// Makes axes 3 and 4, levels and points, one; false where the strides cannot say it.
+bool JoinPoints(Shape& shape, Shape& strides) {
+  const int64_t points = shape[4];
+  if (shape[3] > 1 && points > 1 && strides[3] != points * strides[4]) return false;
+  if (points > 1) strides[3] = strides[4];
+  shape[3] *= points;
+  for (Shape* const values : {&shape, &strides}) values->erase(values->begin() + 4);
+  return true;
+}
+
 // Gives the arguments one behind the other: what means the same stands in the same order in both
 // APIs, form by form.
 class Arguments {
  public:
-  explicit Arguments(const Call& call) : call_(call), scales_(call.scales()) {}
+  Arguments(const Call& call, std::deque<PackedTensor>& packed)
+      : call_(call), scales_(call.scales()), packed_(packed) {}
 
   template <class T>
   T Next(ops::Kind kind) {
@@ -50,19 +63,27 @@ class Arguments {
   size_t Next(Role role) { return call_.With(role).at(used_.at(static_cast<size_t>(role))++); }
   const CallArgument& Argument(size_t i) const { return call_.arguments.at(i); }
 
-  // This API has channels first always.
+  // This API has channels first always, and the points of all levels on one axis.
   const portaclTensor* View(size_t i) {
     const CallArgument& argument = Argument(i);
     if (!argument.wanted) return nullptr;
     const ViewTensor& t = argument.tensor;
     Shape shape = t.shape(), strides = t.strides();
+    const std::byte* first = t.first();
+    const bool levels =
+        std::string_view(call_.op->parameters[i].pattern).find(",L,P") != std::string_view::npos;
+    if (levels && shape.size() > 4 && !JoinPoints(shape, strides)) {
+      first = packed_.emplace_back(PackedTensor{i, t.Dense()}).elements.data();
+      strides = cli::DenseStrides(shape);
+      JoinPoints(shape, strides);
+    }
     if (IsChannelsLast(call_.source, i)) {
       for (Shape* const values : {&shape, &strides}) {
         std::rotate(values->begin() + 1, values->end() - 1, values->end());
       }
     }
     return views_
-        .emplace_back(t.first(), static_cast<DataType>(t.dtype()), shape.size(), shape.data(),
+        .emplace_back(first, static_cast<DataType>(t.dtype()), shape.size(), shape.data(),
                       strides.data())
         .c_tensor();
   }
@@ -70,11 +91,12 @@ class Arguments {
   const Call& call_;
   const std::vector<double> scales_;
   std::array<size_t, 9> used_{};  // by role
+  std::deque<PackedTensor>& packed_;
   std::deque<Tensor> views_;
 };
 
-int32_t MakePlan(const Call& call, portaclPlan** plan) {
-  Arguments arguments(call);
+int32_t MakePlan(const Call& call, std::deque<PackedTensor>& packed, portaclPlan** plan) {
+  Arguments arguments(call, packed);
   using Make = int32_t (*)(Arguments&, portaclPlan**);
   // The elements of a braced list are evaluated from the left to the right.
   static constexpr Make kMake[] = {
@@ -100,7 +122,7 @@ void Check(int32_t code, const Call& call) {
 
 NativePlan::NativePlan(const Call& call) {
   portaclPlan* made = nullptr;
-  code_ = MakePlan(call, &made);
+  code_ = MakePlan(call, packed_, &made);
   plan_.reset(made);
 }
 
@@ -112,6 +134,13 @@ uint64_t NativePlan::workspace_size() const { return portaclPlanGetWorkspaceSize
 
 int32_t NativePlan::Run() const { return portaclPlanRun(plan_.get(), nullptr, nullptr, 0); }
 
+void NativePlan::Unpack(Call& call) const {
+  for (const PackedTensor& packed : packed_) {
+    if (call.op->parameters[packed.argument].role != Role::kOutput) continue;
+    call.arguments[packed.argument].tensor.SetDense(packed.elements);
+  }
+}
+
 std::string KernelOf(const Call& call) {
   return call.source.dtype == cli::kUInt8 ? "ref" : NativePlan(call).kernel();
 }
@@ -121,6 +150,7 @@ void RunNative(Call& call) {
   const Status status(plan.code() == PORTACL_OK ? plan.Run() : plan.code());
   cli::ThrowOnStatus(status.code(), call.op->name,
                      fmt::format("case '{}': {}", ToString(call.source), status.message()));
+  plan.Unpack(call);
 }
 
 void RunNative(Call& call, Timing& timing) {
@@ -130,6 +160,7 @@ void RunNative(Call& call, Timing& timing) {
   Check(plan.code(), call);
   timing.workspace_size = plan.workspace_size();
   timing.Run([&] { Check(plan.Run(), call); });
+  plan.Unpack(call);
 }
 
 }  // namespace portacl::golden

@@ -4,13 +4,23 @@
 
 #include <portacl/portacl.h>
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tools/testing/call.h"
 #include "tools/testing/timing.h"
 
 namespace portacl::golden {
+
+// A tensor with levels and points whose strides do not let this API see both as one axis: its
+// elements one behind the other.
+struct PackedTensor {
+  size_t argument;
+  std::vector<std::byte> elements;
+};
 
 // A call that is planned: what the library has to say of it, and its runs.
 class NativePlan {
@@ -21,8 +31,10 @@ class NativePlan {
   int32_t code() const { return code_; }
   std::string kernel() const;  // "avx2:x2"; "" where it is refused
   uint64_t workspace_size() const;
-  // Fills the outputs of the call, which must still be there; a code.
+  // Fills the outputs of the call, which must still be there, but for packed ones; a code.
   int32_t Run() const;
+  // Fills the packed ones behind the last run.
+  void Unpack(Call& call) const;
 
  private:
   struct Destroy {
@@ -30,6 +42,7 @@ class NativePlan {
   };
 
   int32_t code_ = 0;
+  std::deque<PackedTensor> packed_;
   std::unique_ptr<portaclPlan, Destroy> plan_;
 };
 

@@ -286,12 +286,21 @@ void AddLayouts(const Case& base, std::vector<Case>& cases) {
   }
 }
 
-// Of an operator of no family: each extent short, and at and beside the widths of vectors.
+// Of an operator of no family: each extent short, and at and beside the widths of vectors; inputs
+// with values that are not finite.
 void AddExtents(const Case& base, std::vector<Case>& cases) {
   for (const int64_t extent : {1, 2, 3, 7, 8, 9, 16, 17, 33}) {
     Case c = base;
-    SetShapes(c, [&](const std::string& symbol) { return symbol == "N" ? 1 : extent; });
+    SetShapes(c,
+              [&](const std::string& symbol) { return std::min(extent, MostOf(symbol, extent)); });
     cases.push_back(c);
+    for (size_t i = 0; i < c.arguments.size(); ++i) {
+      const Parameter& parameter = c.op->parameters[i];
+      if (parameter.role != Role::kInput || parameter.dtype) continue;
+      Case special = c;
+      special.arguments[i].values = "nonfinite";
+      cases.push_back(std::move(special));
+    }
   }
 }
 

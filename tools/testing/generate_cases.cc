@@ -49,9 +49,8 @@ void ChooseShapes(Chooser& choose, const Most& sizes, Case& c) {
   const int64_t most = c.op->axes > 2 ? sizes.of_volumes : sizes.of_images;
   if (c.op->family == Family::kOther) {
     return SetShapes(c, [&](const std::string& symbol) {
-      return symbol == "N"   ? choose.Between(1, 2)
-             : symbol == "C" ? choose.Between(1, 20)
-                             : Sized(choose, most);
+      const int64_t limit = MostOf(symbol, symbol == "C" ? 20 : most);
+      return limit < most ? choose.Between(1, limit) : Sized(choose, limit);
     });
   }
   const int64_t batch = choose.Between(1, 2), channels = choose.Between(1, 20);

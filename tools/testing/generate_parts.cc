@@ -97,14 +97,19 @@ void SetSizes(Case& c, const Shape& small, const Shape& large) {
 }
 
 void SetPlainShapes(Case& c) {
-  static const std::map<std::string, int64_t> kExtents = {{"N", 2},  {"C", 3}, {"D", 5},  {"H", 6},
-                                                          {"W", 4},  {"L", 5}, {"OD", 4}, {"OH", 5},
-                                                          {"OW", 7}, {"OL", 8}};
+  static const std::map<std::string, int64_t> kExtents = {
+      {"N", 2},  {"C", 3},  {"D", 5},  {"H", 6},  {"W", 4}, {"L", 5},
+      {"OD", 4}, {"OH", 5}, {"OW", 7}, {"OL", 8}, {"K", 34}};
   constexpr int64_t kOther = 3;  // symbols of an operator's own
   SetShapes(c, [](const std::string& symbol) {
     const auto found = kExtents.find(symbol);
     return found == kExtents.end() ? kOther : found->second;
   });
+}
+
+int64_t MostOf(const std::string& symbol, int64_t most) {
+  if (symbol == "N" || symbol == "B") return 2;
+  return symbol == "M" || symbol == "L" || symbol == "P" ? 3 : most;
 }
 
 void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of) {

@@ -32,6 +32,10 @@ void SetSizes(Case& c, const Shape& small, const Shape& large);
 // A small shape for each tensor.
 void SetPlainShapes(Case& c);
 
+// The largest extent that a made case has for a symbol: few images, heads, levels and points, else
+// `most`.
+int64_t MostOf(const std::string& symbol, int64_t most);
+
 // The same extents for every tensor that has a symbol, from `extent_of` where no number stands.
 void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);

@@ -2,6 +2,7 @@
 #include <aclnn/aclnn_base.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tools/testing/generate_parts.h"
@@ -50,12 +51,16 @@ class RefusalMaker {
   }
 
   void MakeTensor(size_t i) {
-    Add(i, kInvalid, [](ArgumentCase& a) { a.dtype = 3; });  // int32
+    if (!base_.op->parameters[i].dtype) {  // indices may be int32
+      Add(i, kInvalid, [](ArgumentCase& a) { a.dtype = 3; });
+    }
     const auto other = static_cast<int32_t>(base_.dtype == DataType::kFloat16 ? DataType::kFloat32
                                                                               : DataType::kFloat16);
     Add(i, kInvalid, [&](ArgumentCase& a) { a.dtype = other; });
     const Shape shape = ShapeOf(i);
-    Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = Shape(shape.begin() + 1, shape.end()); });
+    if (shape.size() > 1) {  // a case has no word for a scalar
+      Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = Shape(shape.begin() + 1, shape.end()); });
+    }
     Shape longer = shape;
     longer.push_back(1);
     Add(i, kInvalid, [&](ArgumentCase& a) { a.shape = longer; });
@@ -71,12 +76,23 @@ class RefusalMaker {
   }
 
   // Whether an extent of a tensor follows from nothing else: those of the image that a forward
-  // operator reads, and all of nearest-exact's gradient.
+  // operator reads, all of nearest-exact's gradient, and what no other parameter has.
   bool IsFree(size_t i, size_t axis) const {
     const OperatorRow& op = *base_.op;
+    if (op.family == Family::kOther) return StandsAlone(Symbols(op.parameters[i])[axis]);
     if (axis < 2 || op.family >= Family::kAffineGrid) return false;
     return !op.strict_sizes() || op.family == Family::kNearestExact ||
            (!op.backward() && i == op.First(Role::kInput));
+  }
+
+  bool StandsAlone(const std::string& symbol) const {
+    size_t count = 0;
+    for (const Parameter& parameter : base_.op->parameters) {
+      const std::vector<std::string> symbols = Symbols(parameter);
+      count += static_cast<size_t>(std::count(symbols.begin(), symbols.end(), symbol));
+    }
+    const bool number = symbol[0] >= '0' && symbol[0] <= '9';
+    return count == 1 && !number;
   }
 
   void MakeInts(size_t i) {

@@ -84,7 +84,7 @@ OperatorRow RowOf(const ops::Signature& function, size_t axes) {
 
 void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
   const auto axes = static_cast<size_t>(function.traits.axes);
-  if (axes > 0) {
+  if (axes > 0 || FamilyOf(function.op) == Family::kOther) {
     rows.push_back(RowOf(function, axes));
   } else {
     rows.push_back(RowOf(function, 2));

@@ -106,6 +106,20 @@ inline std::vector<Argument> GoodArguments(const Signature& function, const Exte
   return arguments;
 }
 
+// Makes levels of deformable attention, of which the memory holds zeros, one pixel large: they fit
+// among the keys.
+inline void FillLevels(const Signature& function, const std::vector<Argument>& arguments) {
+  for (size_t at = 0; at < arguments.size(); ++at) {
+    if (function.parameters[at].name != std::string_view("spatialShape")) continue;
+    const TensorArgs& tensor = arguments[at].tensor;
+    const std::vector<int32_t> ones(static_cast<size_t>(tensor.shape[0] * tensor.shape[1]), 1);
+    const size_t bytes = ones.size() * sizeof(int32_t);
+    EXPECT_EQ(tensor.dtype, ACL_INT32);
+    EXPECT_EQ(aclrtMemcpy(tensor.data, bytes, ones.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE),
+              ACL_SUCCESS);
+  }
+}
+
 // The handles of a call's arguments, which it gives one behind the other as the types of a
 // signature.
 class Handles {
@@ -214,6 +228,7 @@ class Call {
         memory_(kMemory),
         arguments_(GoodArguments(function, kTiny, memory_.get())) {
     EXPECT_EQ(aclrtMemset(memory_.get(), kMemory, 0, kMemory), ACL_SUCCESS);
+    FillLevels(function_, arguments_);
   }
 
   std::vector<Argument>& arguments() { return arguments_; }
