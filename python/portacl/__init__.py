@@ -1,4 +1,4 @@
-"""Grid sampling, resizing and their gradients for NumPy, PyTorch, JAX and DLPack arrays.
+"""Grid sampling, resizing and deformable attention for NumPy, PyTorch, JAX and DLPack arrays.
 
 The functions here take arrays of any kind in this machine's memory and return the same kind; they
 take no part in automatic differentiation. For PyTorch's autograd there is ``portacl.torch``, which
@@ -8,6 +8,7 @@ Results have the same bits for every number of threads.
 """
 
 from ._listed import FUNCTIONS as _FUNCTIONS
+from ._ms_deform_attn import ms_deform_attn, ms_deform_attn_backward
 from ._operators import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
@@ -39,6 +40,8 @@ __all__ = [
     "grid_sampler_3d",
     "grid_sampler_3d_backward",
     "info",
+    "ms_deform_attn",
+    "ms_deform_attn_backward",
     "sdk_path",
     "set_num_threads",
     "upsample_cubic",

@@ -13,11 +13,12 @@ namespace portacl_python {
 // Keeps the memory alive while it lives. Needs the GIL to be made and destroyed.
 class ArrayView {
  public:
-  enum class Access { kRead, kWrite };
+  enum class Access { kRead, kWrite, kReadIndices };
 
   // `name` is the parameter's name in messages. Throws TypeError where `object` is no array or has
-  // another dtype than float16, bfloat16, float32, float64, and ValueError where it is not in this
-  // machine's memory, has a rank that no operator takes, or is read-only and Access is kWrite.
+  // another dtype than float16, bfloat16, float32, float64 (of indices: int32, int64), and
+  // ValueError where it is not in this machine's memory, has a rank that no operator takes, or is
+  // read-only and Access is kWrite.
   ArrayView(nanobind::handle object, const char* name, Access access);
   ~ArrayView();
   ArrayView(const ArrayView&) = delete;
@@ -40,6 +41,7 @@ class ArrayView {
 
   portaclTensor tensor_{};
   const char* name_;
+  bool indices_;
   bool read_only_ = false;
   nanobind::object owner_;
   std::optional<nanobind::python_error> refused_;  // an exporter's own BufferError

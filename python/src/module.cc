@@ -155,7 +155,9 @@ class CallReader {
   template <Form kForm>
   void Add(const PythonType<kForm>& value) {
     if constexpr (kForm == Form::kRead) {
-      AddArray(value, function_.names[at_].c_str(), ArrayView::Access::kRead);
+      const bool indices = function_.signature.parameters[at_].dtypes == &portacl::ops::kIndices;
+      AddArray(value, function_.names[at_].c_str(),
+               indices ? ArrayView::Access::kReadIndices : ArrayView::Access::kRead);
     } else if constexpr (kForm == Form::kWritten) {
       AddArray(value, function_.name_of_result(at_), ArrayView::Access::kWrite);
     } else if constexpr (kForm == Form::kReals) {

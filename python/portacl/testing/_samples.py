@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,6 +17,7 @@ ArrayKind = Literal["numpy", "torch", "jax"]
 
 _Row = tuple[tuple[str, str, str], ...]  # name, kind, and symbols of each parameter
 _SIGNATURES = {name: tuple(row) for name, row in _core.case_signatures().items()}
+_INDICES = ("spatialShape", "levelStartIndex")  # whose dtype is not the case's
 _TENSORS = ("Input", "Grid", "Output")
 # Of an affine grid, whose rank the list leaves open: by its spatial axes. C is used nowhere.
 _AFFINE = {
@@ -97,13 +99,24 @@ def _shapes(case: Case) -> dict[str, tuple[int, ...]]:
 def _expanded(values: Any, case: Case, name: str) -> Any:
     """Elements that share an address hold the last one's value."""
     strides = case.fields.get(f"{name}.strides")
-    axes = [1] if case.fields.get(f"{name}.layout") == "expanded" else []
+    expanded = case.fields.get(f"{name}.layout") == "expanded" and values.ndim > 1
+    axes = [1] if expanded else []
     if strides is not None:
         axes = [axis for axis, stride in enumerate(strides.split(",")) if int(stride) == 0]
     for axis in axes:
         if values.shape[axis] > 0:
             values = np.broadcast_to(np.take(values, [-1], axis), values.shape)
     return np.ascontiguousarray(values)
+
+
+def _levels(name: str, shapes: dict[str, tuple[int, ...]]) -> Any:
+    """A table of levels that fit among the keys; of one pixel each where the keys are few."""
+    keys, levels = max(shapes["value"][1], 1), max(shapes["levelStartIndex"][0], 1)
+    pixels = max(keys // levels, 1)
+    if name == "levelStartIndex":
+        return np.arange(shapes[name][0]) * pixels % keys
+    width = math.isqrt(pixels)
+    return np.broadcast_to(np.array([pixels // width, width]), shapes[name])
 
 
 def _rounded(values: Any, dtype: str) -> Any:
@@ -173,6 +186,10 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
     inputs = {}
     for number, (name, role, _) in enumerate(row):
         if role not in ("Input", "Grid"):
+            continue
+        if name in _INDICES and f"{name}.values" not in fields:
+            made = _expanded(_levels(name, shapes), case, name)
+            inputs[name] = as_kind(made.astype(fields.get(f"{name}.dtype", "int32")), kind)
             continue
         frame = None
         if role == "Grid":

@@ -11,7 +11,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from .. import _core, _listed
-from . import _kernels
+from . import _kernels, _ms_deform_attn
 from ._results import empty, memory_format_like
 
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -60,6 +60,9 @@ torch.library.define(
     "(Tensor grid_grad, SymInt[] size, bool align_corners) -> Tensor",
     tags=_TAGS,
 )
+
+for _name, _schema in _ms_deform_attn.SCHEMAS.items():
+    torch.library.define(f"portacl::{_name}", _schema, tags=_TAGS)
 
 ops = torch.ops.portacl
 
@@ -346,6 +349,32 @@ _register_linear(
     _setup_affine_grid,
     partial(_affine_gradient, ops.affine_grid),
 )
+
+
+def _register_ms_deform_attn() -> None:
+    """Kernels, shapes for compilers and derivatives of multi-scale deformable attention."""
+    name = "ms_deform_attn"
+    torch.library.impl(f"portacl::{name}", "cpu", _ms_deform_attn.kernel)
+    torch.library.impl(f"portacl::{name}_backward", "cpu", _ms_deform_attn.backward_kernel)
+    torch.library.register_fake(f"portacl::{name}", _ms_deform_attn.fake)
+    torch.library.register_fake(f"portacl::{name}_backward", _ms_deform_attn.fake_backward)
+    torch.library.register_autograd(
+        f"portacl::{name}",
+        _ms_deform_attn.gradients,
+        setup_context=_ms_deform_attn.setup,
+        lib=_library,
+    )
+    torch.library.register_autograd(
+        f"portacl::{name}_backward",
+        _ms_deform_attn.refuse_second_order,
+        setup_context=_ms_deform_attn.setup,
+        lib=_library,
+    )
+    for listed in _ms_deform_attn.NAMES:
+        _TANGENT_RULES[listed] = _ms_deform_attn.refused_tangent
+
+
+_register_ms_deform_attn()
 
 
 def _listed_kernel(

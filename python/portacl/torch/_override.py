@@ -19,7 +19,7 @@ from torch._C._functorch import peek_interpreter_stack
 
 from .. import _core
 from .._numbers import flag
-from . import _compiled, _kernels
+from . import _attention, _compiled, _kernels
 from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
@@ -316,7 +316,7 @@ def _check_gpu(device: str) -> None:
             raise RuntimeError(f"device is 'cuda', but no GPU can be used: {gpus['why_none']}")
 
 
-def enable(forward: bool = False, device: str = "cpu") -> None:
+def enable(forward: bool = False, device: str = "cpu", *, msda: bool = True) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
     Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
@@ -337,15 +337,21 @@ def enable(forward: bool = False, device: str = "cpu") -> None:
             Pictures of integers stay PyTorch's.
         device: ``"cpu"``, or ``"cuda"``: for tensors on NVIDIA GPUs, with the bits of the CPU's
             kernels, on PyTorch's current stream. Each device is enabled by itself.
+        msda: compute multi-scale deformable attention of transformers, mmcv and others on the CPU
+            by ``torch.ops.portacl.ms_deform_attn``, in both directions, and offer a module
+            ``MultiScaleDeformableAttention`` where the compiled one cannot be imported. Their own
+            formulas have second derivatives; ``msda=False`` leaves them.
 
     Raises:
         ValueError: another device.
         RuntimeError: ``"cuda"`` where portacl finds no GPU, or was built without CUDA.
 
     """
-    forward = flag("forward", forward)
+    forward, msda = flag("forward", forward), flag("msda", msda)
     gradients, functions = _replacements(device)
     _check_gpu(device)
+    if device == "cpu":
+        _attention.set_enabled(msda)
     with _lock:
         before = gradients.enabled, functions.enabled
         gradients.enabled, functions.enabled = True, forward
@@ -365,6 +371,7 @@ def disable() -> None:
 
     portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call.
     """
+    _attention.set_enabled(False)
     with _lock:
         for replacements in _REPLACEMENTS.values():
             for replacement in replacements:
