@@ -607,6 +607,32 @@ def data_path(folder, narrow):
     save(figure, folder, "data-path.svg", narrow)
 
 
+# ---- deformable attention ------------------------------------------------------------------------
+
+
+def ms_deform_attn(folder, narrow):
+    """The points of one query on the levels of a pyramid; each a weighted bilinear sample."""
+    figure, axes = panels(narrow, 3, (12.5, 4.2), (4.4, 11.5))
+    random = np.random.default_rng(3)
+    for axis, size, start in zip(axes, (8, 4, 2), (0, 64, 80)):
+        for y in range(size):
+            for x in range(size):
+                axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=TINTS[0],
+                                         edgecolor="#555555", linewidth=0.7))  # fmt: skip
+                axis.text(x, y, str(start + y * size + x), ha="center", va="center",
+                          fontsize=9, color=GREY)  # fmt: skip
+        places = np.clip(0.55 + 0.14 * random.standard_normal((4, 2)), 0.05, 0.95)
+        shares = random.uniform(0.2, 1, 4)
+        for (x, y), share in zip(places * size - 0.5, shares):
+            axis.add_patch(Circle((x, y), 0.035 * size * share + 0.012 * size, color=ORANGE))
+        axis.plot(0.55 * size - 0.5, 0.55 * size - 0.5, "+", color=BLUE, markersize=14,
+                  markeredgewidth=2)  # fmt: skip
+        axis.set(xlim=(-0.6, size - 0.4), ylim=(size - 0.4, -0.6), aspect="equal")
+        axis.set_title(f"{size} x {size}, start {start}")
+        axis.axis("off")
+    save(figure, folder, "ms-deform-attn.svg", narrow)
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "images"
     for narrow in (False, True):
@@ -619,6 +645,7 @@ def main():
         grid_sampler_3d_taps(folder, narrow)
         grid_sampler_kinks(folder, narrow)
         grid_sampler_padding(folder, narrow)
+        ms_deform_attn(folder, narrow)
         data_path(folder, narrow)
 
 
