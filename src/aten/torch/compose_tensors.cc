@@ -225,6 +225,12 @@ Tensors UniqueConsecutive(const Inputs& in) {
           in.b("returnCounts") ? std::get<2>(r) : Tensor()};
 }
 
+// The length depends on the values: the run finds whether it is the output's.
+Tensors Bincount(const Inputs& in) {
+  if (in.t("self").is_meta()) return {in.t("out")};
+  return {at::bincount(in.t("self"), in.opt("weights"), in.i("minlength"))};
+}
+
 Tensors RRelu(const Inputs& in) {
   if (in.t("self").is_meta()) return {in.t("self")};
   Tensor noise = in.t("noise");
@@ -268,6 +274,7 @@ constexpr NamedComposition kAll[] = {
     {"Unique2", Unique2},
     {"Unique", Unique},
     {"UniqueConsecutive", UniqueConsecutive},
+    {"Bincount", Bincount},
     {"RRelu", RRelu},
 };
 

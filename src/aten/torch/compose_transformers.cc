@@ -159,14 +159,17 @@ Tensors GroupedMatmul(const Inputs& in) {
       out.push_back(at::matmul(x[i], weight[i]) + (bias.empty() ? at::zeros({}) : bias[i]));
     return out;
   }
-  const Tensor ends = in.t("groupList").to(at::kCPU, at::kLong);
-  TORCH_CHECK(in.i("groupType") == 0 && !in.t("groupList").is_meta(),
-              "groups of this kind are not served");
+  TORCH_CHECK(in.i("groupType") == 0, "groups of this kind are not served");
+  if (x[0].is_meta()) return {x[0].new_empty({x[0].size(0), weight[0].size(-1)})};
+  const auto of_group = [](const Tensors& list, int64_t g) {
+    return list.size() == 1 ? list[0][g] : list[static_cast<size_t>(g)];
+  };
+  const Tensor ends = in.t("groupList").to(at::kLong);
   int64_t begin = 0;
   for (int64_t g = 0; g < ends.numel(); ++g) {
     const int64_t end = ends[g].item<int64_t>();
-    out.push_back(at::matmul(x[0].slice(0, begin, end),
-                             weight.size() == 1 ? weight[0][g] : weight[static_cast<size_t>(g)]));
+    const Tensor product = at::matmul(x[0].slice(0, begin, end), of_group(weight, g));
+    out.push_back(bias.empty() ? product : product + of_group(bias, g));
     begin = end;
   }
   return {at::cat(out)};

@@ -222,7 +222,7 @@ class Call final : public Computation {
       case Conversion::kType:
         return static_cast<int64_t>(value.toTensor().scalar_type());
       case Conversion::kLong:
-        return value.toTensor().to(at::kLong);
+        return value.toTensor().to(at::kLong).contiguous();  // some kernels assume it
       case Conversion::kOutput:
         return value.toTensor().to(OutputType());
       case Conversion::kCommon:

@@ -21,7 +21,7 @@ namespace portacl::aten {
 enum class Conversion {
   kNone,
   kFirst,   // p[0]: the first of its integers
-  kLong,    // p.long: INT64
+  kLong,    // p.long: INT64, contiguous
   kCommon,  // p.p: the type that all arguments marked so promote to
   kOutput,  // p.f: the type of the output
   kType,    // p.type: the type itself

@@ -1,0 +1,153 @@
+"""Every function of src/aten/functions.txt, called through the C interface, against PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from aten_call import LIBRARIES, PLAIN, AclnnError, Caller, read_rows  # noqa: E402
+
+if not (LIBRARIES / "libportacl_aten.so").exists():
+    pytest.skip(
+        "ASCEND_HOME_PATH has no libportacl_aten.so (script/setup --aten)", allow_module_level=True
+    )
+
+import aten_compositions  # noqa: E402
+import aten_samples  # noqa: E402
+
+ROWS = read_rows()
+OF_ONE_OPERATOR = [row for row in ROWS if row.operator]
+
+# What companion operators refuse, where no sample is of COMPLEX64; their own tests compare these.
+WITHOUT_CALLS = {"Adds", "Subs", "Divs", "InplaceAdds", "InplaceSubs", "InplaceDivs", "InplaceCopy"}
+WITHOUT_CALLS |= {"Ceil", "NeScalar", "GtScalar", "LtScalar", "Cast", "Max", "Min", "MseLoss"}
+# Random numbers: PyTorch's generator is seeded inside.
+RANDOM = {
+    "InplaceUniform",
+    "InplaceNormal",
+    "InplaceBernoulli",
+    "InplaceBernoulliTensor",
+    "InplaceRandom",
+}
+RANDOM |= {"Randperm", "Multinomial", "NormalFloatFloat"}
+# Outputs that PyTorch leaves partly unwritten.
+UNDEFINED = {("CtcLoss", "logAlpha")}
+
+by_name = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+by_operator = pytest.mark.parametrize("row", OF_ONE_OPERATOR, ids=lambda row: row.name)
+
+
+@pytest.fixture(scope="module")
+def caller():
+    return Caller()
+
+
+@pytest.fixture(scope="module")
+def usable():
+    """For each row the calls that it can make: values of its parameters, and the results."""
+    calls = aten_samples.collect(OF_ONE_OPERATOR)
+    return {row.name: list(_usable(row, calls[row.operator])) for row in OF_ONE_OPERATOR}
+
+
+def _usable(row, calls):
+    updated = [p.name for p in row.parameters if p.kind == "M"]
+    outputs = [p for p in row.parameters if p.kind[0] in "OM"]
+    for call in calls:
+        values = aten_samples.values_of(row, call)
+        if values is None or (row.fallback and call.dtypes != {torch.complex64}):
+            continue
+        changed = zip((values[name] for name in updated), call.results, strict=False)
+        fits = all(t.shape == r.shape and torch.can_cast(r.dtype, t.dtype) for t, r in changed)
+        written = all(
+            r is not None or p.optional for p, r in zip(outputs, call.results, strict=False)
+        )
+        if fits and written:
+            yield values, call.results
+
+
+def _strided(value):
+    """The same values, every second element of a larger storage."""
+    if not isinstance(value, torch.Tensor) or value.dim() == 0:
+        return value
+    return torch.stack((value, value), -1)[..., 0]
+
+
+def _add_outputs(row, values, results):
+    """Give the row's outputs values; returns pairs of an output and its result."""
+    left, pairs = list(results), []
+    for p in row.parameters:
+        if p.kind == "OL":
+            made = [torch.empty_like(r) for r in left]
+            pairs += zip(made, left, strict=True)
+            values[p.name] = made
+        elif p.kind[0] in "OM":
+            result = left.pop(0) if left else None
+            if p.kind == "M":
+                values[p.name] = values[p.name].clone()
+            elif result is not None:
+                values[p.name] = torch.empty_like(result)
+            if result is not None and (row.name, p.name) not in UNDEFINED:
+                pairs.append((values[p.name], result))
+    return pairs
+
+
+def _compare(caller, row, values, results):
+    pairs = _add_outputs(row, values, results)
+    caller.call(row, values)
+    for output, result in pairs:
+        torch.testing.assert_close(
+            output, result.to(output.dtype), equal_nan=True, check_stride=False
+        )
+
+
+@by_operator
+def test_row_is_a_call_of_the_operator(row):
+    base, _, overload = row.operator.partition(".")
+    schema = torch._C._get_schema(base, overload)
+    given = aten_samples.arguments_of(row)
+    arguments = {a.name: a for a in schema.arguments}
+    assert set(given) <= set(arguments)
+    assert {name for name, a in arguments.items() if not a.has_default_value()} <= set(given)
+    assert not any(a.alias_info and a.alias_info.is_write for a in schema.arguments)
+
+
+@by_operator
+def test_equals_the_operator(row, usable, caller):
+    if not usable[row.name]:
+        assert row.name in WITHOUT_CALLS
+        pytest.skip("no call of PyTorch's samples is one that the row can make")
+    for values, results in usable[row.name]:
+        strided = {name: _strided(value) for name, value in values.items()}
+        for inputs in (values.copy(), strided):
+            _compare(caller, row, inputs, results)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.operator], ids=lambda row: row.name)
+def test_equals_the_composition(row, caller):
+    if row.name in RANDOM:
+        pytest.skip("random numbers")
+    _compare(caller, row, *aten_compositions.calls()[row.name])
+
+
+def test_most_rows_are_compared(usable):
+    compared = [name for name, calls in usable.items() if calls]
+    compared += aten_compositions.calls()
+    print(f"{len(compared)} of {len(ROWS)} rows compared")
+    assert {name for name, calls in usable.items() if not calls} == WITHOUT_CALLS
+    assert len(compared) >= 500
+
+
+@by_name
+def test_null_is_refused(row, caller):
+    handles = [p.name for p in row.parameters if p.kind not in PLAIN and not p.optional]
+    given = {"T": torch.ones(2), "S": 1.0, "I": [1], "F": [1.0], "B": [True]}
+    given |= dict.fromkeys("OM", given["T"]) | {"OD": given["T"], "SL": [1.0]}
+    given |= {kind: [given["T"]] for kind in ("TL", "OL", "ML")}
+    for missing in handles:
+        values = {
+            p.name: given[p.kind] for p in row.parameters if p.kind in given and p.name != missing
+        }
+        with pytest.raises(AclnnError, match=f"{missing}.* null") as refused:
+            caller.call(row, values)
+        assert refused.value.code == 161001
