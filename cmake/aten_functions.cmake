@@ -79,6 +79,15 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_DUPLICATES headers)
 
+# What an earlier table had and this one has not must not be found by a compiler.
+file(GLOB earlier RELATIVE "${PORTACL_GENERATED_INCLUDE}/aclnnop" "${PORTACL_GENERATED_INCLUDE}/aclnnop/*.h")
+foreach(name IN LISTS earlier)
+  string(REGEX REPLACE "^aclnn_(.*)[.]h$" "\\1" header "${name}")
+  if(NOT header IN_LIST headers)
+    file(REMOVE "${PORTACL_GENERATED_INCLUDE}/aclnnop/${name}" "${PORTACL_GENERATED_INCLUDE}/aclnnop/level2/${name}")
+  endif()
+endforeach()
+
 set(made "Made by cmake/aten_functions.cmake of src/aten/functions.txt.")
 set(included "// ${made}\n")
 foreach(header IN LISTS headers)
@@ -105,7 +114,7 @@ ${text_of_${header}}
 
 #endif /* ${guard} */
 " @ONLY)
-  set(PORTACL_HEADER "aclnn_${header}.h")
+  set(PORTACL_HEADER "aclnnop/aclnn_${header}.h")
   configure_file(cmake/level2.h.in "${PORTACL_GENERATED_INCLUDE}/aclnnop/level2/aclnn_${header}.h" @ONLY)
 endforeach()
 file(CONFIGURE OUTPUT "${PORTACL_GENERATED_PRIVATE}/aten_headers.h" CONTENT "${included}" @ONLY)

@@ -55,17 +55,19 @@ std::vector<std::string> NamesOf(ops::Op op, std::span<const ops::Signature* con
 }
 
 #define PORTACL_NAME(Name, Arguments, function) "aclnn" #Name,
-const std::vector<std::string> kCompanions = {PORTACL_COMPANION_OPERATORS(PORTACL_NAME)};
+constexpr const char* kCompanions[] = {PORTACL_COMPANION_OPERATORS(PORTACL_NAME)};
 #undef PORTACL_NAME
 
 // The functions that PyTorch's kernels compute, with what they compute.
 std::string AtenFunctions() {
-  std::string list;
+  std::string list = "{";
   for (const aten::Row* const row : AtenRows()) {
-    list += fmt::format("{}{}:{}", list.empty() ? "" : ",", JsonString(row->function),
-                        JsonString(row->right));
+    if (list.size() > 1) list += ',';
+    base::AppendJsonString(row->function, &list);
+    list += ':';
+    base::AppendJsonString(row->right, &list);
   }
-  return "{" + list + "}";
+  return list + "}";
 }
 
 }  // namespace

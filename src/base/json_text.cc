@@ -57,14 +57,20 @@ void AppendCharacter(std::string_view character, std::string* json) {
 
 }  // namespace
 
-std::string JsonString(std::string_view text) {
-  std::string json = "\"";
+void AppendJsonString(std::string_view text, std::string* json) {
+  *json += '"';
   while (!text.empty()) {
     const size_t bytes = CharacterBytes(text);
-    AppendCharacter(bytes == 0 ? kReplacement : text.substr(0, bytes), &json);
+    AppendCharacter(bytes == 0 ? kReplacement : text.substr(0, bytes), json);
     text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
-  return json + "\"";
+  *json += '"';
+}
+
+std::string JsonString(std::string_view text) {
+  std::string json;
+  AppendJsonString(text, &json);
+  return json;
 }
 
 }  // namespace portacl::base

@@ -10,6 +10,7 @@ namespace portacl::base {
 
 // A string in quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(std::string_view text);
+void AppendJsonString(std::string_view text, std::string* json);
 
 // "[a,b,c]" of strings.
 template <class Strings>
@@ -17,7 +18,7 @@ std::string JsonStrings(const Strings& strings) {
   std::string list = "[";
   for (const auto& text : strings) {
     if (list.size() > 1) list += ',';
-    list += JsonString(text);
+    AppendJsonString(text, &list);
   }
   return list + "]";
 }

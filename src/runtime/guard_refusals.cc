@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "acl/acl_base.h"
 #include "base/error_message.h"
 #include "base/fork.h"
 #include "runtime/guard.h"
@@ -39,6 +40,11 @@ bool IsNew(const char* function, const GuardStack& stack) {
   return reported.places.size() < kMostReports && reported.places.insert(std::move(place)).second;
 }
 
+// Whether a right program meets the code: a wait's time is over, or its thread was unsubscribed.
+bool EndsAWait(int32_t code) {
+  return code == ACL_ERROR_RT_WAIT_TIMEOUT || code == ACL_ERROR_RT_THREAD_SUBSCRIBE;
+}
+
 // Where a freed allocation comes from; "" for any other address.
 std::string DescribeFreed(const void* address) {
   GuardRegion region;
@@ -61,6 +67,7 @@ void NoteRefusedAddress(const void* address) {
 
 void ReportRefusal(const char* function, int32_t code) {
   const void* const address = std::exchange(refused_address, nullptr);
+  if (EndsAWait(code)) return;
   const GuardStack stack = CaptureStack(kOwnFrames);
   if (!IsNew(function, stack)) return;
   const std::string text =

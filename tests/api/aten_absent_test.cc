@@ -25,13 +25,13 @@ void CallWithout() {
   std::exit(0);
 }
 
-TEST(AtenAbsent, PhaseOneSaysHowToGetIt) {
+TEST(AtenAbsentChild, PhaseOneSaysHowToGetIt) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(CallWithout(), testing::ExitedWithCode(0),
               "561103 0 1 aclnnExp: /nowhere/libportacl_aten.so is not there: script/setup --aten");
 }
 
-TEST(AtenAbsent, NullsAreFoundWithoutIt) {
+TEST(AtenAbsentChild, NullsAreFoundWithoutIt) {
   uint64_t size = 1;
   aclOpExecutor* executor = nullptr;
   EXPECT_EQ(aclnnExpGetWorkspaceSize(nullptr, nullptr, &size, &executor), ACLNN_ERR_PARAM_NULLPTR);

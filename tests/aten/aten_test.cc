@@ -339,7 +339,7 @@ void RunInMode(const char* variable) {
   std::exit(right ? 0 : 1);
 }
 
-TEST(AtenModes, GuardedAndLazy) {
+TEST(AtenModesChild, GuardedAndLazy) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(RunInMode("PORTACL_GUARD"), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(RunInMode("PORTACL_LAZY"), testing::ExitedWithCode(0), "");

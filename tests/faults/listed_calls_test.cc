@@ -80,20 +80,22 @@ class Arguments {
 
   template <class T>
   T Next() {
-    const listed::Parameter& parameter = function_.parameters[at_++];
+    const size_t at = at_++;
     if constexpr (std::is_same_v<T, const portaclTensor*>) {
       return &views_[count_++];
     } else if constexpr (std::is_pointer_v<T>) {
       return nullptr;
     } else {
-      return static_cast<T>(listed::NumberOf(parameter, listed::ExtentsOf(parameter, Large())));
+      return static_cast<T>(numbers_[at]);
     }
   }
 
-  // Before the first of them is asked for.
-  void MakeViews() {
+  // Before the first of them is asked for: a call whose allocations fail makes none for its
+  // arguments.
+  void Make() {
     for (const listed::Parameter& parameter : function_.parameters) {
       if (listed::IsTensor(parameter.kind)) views_[count_++] = View(parameter);
+      numbers_[at_++] = listed::NumberOf(parameter, listed::ExtentsOf(parameter, Large()));
     }
     count_ = 0;
     at_ = 0;
@@ -120,6 +122,7 @@ class Arguments {
   const Signature& function_;
   char* next_;
   std::array<portaclTensor, Signature::kMaxParameters> views_{};
+  std::array<double, Signature::kMaxParameters> numbers_{};
   size_t count_ = 0;
   size_t at_ = 0;
 };
@@ -129,7 +132,7 @@ template <size_t I>
 Arguments& NativeArguments(World& w) {
   static Arguments* const arguments = [&] {
     auto* const made = new Arguments(w, *kNativeFunctions[I]);
-    made->MakeViews();
+    made->Make();
     return made;
   }();
   return *arguments;
