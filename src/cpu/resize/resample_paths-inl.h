@@ -27,8 +27,8 @@ struct RowsOfW {
   int64_t rows;
   // Rows that go past the caches do so as whole lines. Destinations of other lines are made in
   // these rows of scratch. Null: rows do not.
-  To* const* edges;
-  const Ti* const* ahead;  // as many rows whose same columns are wanted soon, or null
+  To* const* edges = nullptr;
+  const Ti* const* ahead = nullptr;  // as many rows whose same columns are wanted soon, or null
 };
 
 // `ring`: scratch for the columns. The tile begins at a multiple of a block.

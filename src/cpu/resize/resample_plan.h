@@ -212,8 +212,8 @@ struct ResampleOuter {
 
 // Columns [w0, w1), and their sources [from, end): all of them where elements of a row are apart.
 struct ResampleTile {
-  int64_t w0, w1, from, end;
-  int64_t width, from_width;  // elements of both
+  int64_t w0 = 0, w1 = 0, from = 0, end = 0;
+  int64_t width = 0, from_width = 0;  // elements of both
 };
 
 // A part of the destination that one thread computes: of a plane rows [h0, h1) of some columns.
