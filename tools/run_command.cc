@@ -13,6 +13,7 @@
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
+#include "tools/file/file_io.h"
 #include "tools/file/tensor_io.h"
 #include "tools/library_info.h"
 #include "tools/parse.h"
