@@ -1,20 +1,15 @@
 // Captures, the graphs that they leave, and groups of tasks in these.
 #include "runtime/capture.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <list>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/fork.h"
 #include "base/handle_table.h"
-#include "base/per_thread.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 
@@ -85,14 +80,13 @@ base::Status NotCaptured(const Stream& stream) {
 // It ends with EndCapture() on the stream that it began on, or with that stream.
 class Capture final : public Recorder, public std::enable_shared_from_this<Capture> {
  public:
-  explicit Capture(CaptureMode mode) : mode_(mode) {}
+  explicit Capture(CaptureMode mode)
+      : origin_(std::make_shared<CaptureOrigin>(CaptureOrigin{.mode = mode})) {}
 
   base::Status Add(const Stream& stream, Task task) override;
   void Lose(const Stream& stream) override;
 
-  CaptureMode mode() const { return mode_; }
-  std::thread::id thread() const { return thread_; }
-  pid_t process() const { return process_; }
+  const std::shared_ptr<const CaptureOrigin>& origin() const { return origin_; }
   const std::shared_ptr<Graph>& graph() const { return graph_; }
   CaptureState state();
   bool BeganOn(const Stream& stream);
@@ -120,9 +114,7 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
 
   size_t IndexOf(const Stream& stream) const;
 
-  const CaptureMode mode_;
-  const std::thread::id thread_ = std::this_thread::get_id();
-  const pid_t process_ = getpid();
+  const std::shared_ptr<const CaptureOrigin> origin_;
   const std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   std::mutex mutex_;
   CaptureState state_ = CaptureState::kActive;
@@ -130,34 +122,6 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
 };
 
 namespace {
-
-// The captures that go on.
-struct Active {
-  std::atomic<int> count{0};
-  base::ForkSafe<std::mutex> mutex{base::LockRank::kRuntime};
-  std::vector<std::shared_ptr<Capture>> captures;
-};
-
-Active& AllActive() {
-  static constinit base::Immortal<Active> active;
-  return active.Get();
-}
-
-PORTACL_STARTS_WITH_THREAD thread_local CaptureMode thread_mode = CaptureMode::kGlobal;
-
-void Enlist(const std::shared_ptr<Capture>& capture) {
-  Active& active = AllActive();
-  const std::lock_guard lock(active.mutex);
-  active.captures.push_back(capture);
-  active.count.fetch_add(1, std::memory_order_release);
-}
-
-void Discharge(const std::shared_ptr<Capture>& capture) {
-  Active& active = AllActive();
-  const std::lock_guard lock(active.mutex);
-  active.count.fetch_sub(static_cast<int>(std::erase(active.captures, capture)),
-                         std::memory_order_release);
-}
 
 // The capture of a stream, or null; another recorder (an update of a group) is not one.
 std::shared_ptr<Capture> CaptureOf(Stream& stream) {
@@ -182,7 +146,7 @@ bool Drop(const std::shared_ptr<Graph>& graph) {
 // Ends a capture; false where another thread has.
 bool Release(const std::shared_ptr<Capture>& capture) {
   const bool ended = capture->Finish();
-  Discharge(capture);
+  CloseCapture(capture->origin());
   return ended;
 }
 
@@ -364,15 +328,15 @@ base::Status BeginCapture(void* handle, CaptureMode mode) {
   Graphs().Add(capture->graph());
   base::Status begun;
   try {
-    Enlist(capture);
+    OpenCapture(capture->origin());
     begun = stream->SetRecorder(capture);
   } catch (...) {
-    Discharge(capture);
+    CloseCapture(capture->origin());
     Drop(capture->graph());
     throw;
   }
   if (begun.ok()) return {};
-  Discharge(capture);
+  CloseCapture(capture->origin());
   Drop(capture->graph());
   return begun;
 }
@@ -405,26 +369,6 @@ base::Status GetCaptureInfo(void* handle, CaptureState* state, void** graph) {
   const std::shared_ptr<Capture> capture = CaptureOf(*stream);
   *state = capture != nullptr ? capture->state() : CaptureState::kNone;
   if (graph != nullptr) *graph = capture != nullptr ? capture->graph().get() : nullptr;
-  return {};
-}
-
-CaptureMode ExchangeCaptureMode(CaptureMode mode) { return std::exchange(thread_mode, mode); }
-
-base::Status RefuseUnsafeCall() {
-  Active& active = AllActive();
-  if (active.count.load(std::memory_order_acquire) == 0) return {};
-  if (thread_mode == CaptureMode::kRelaxed) return {};
-  const std::lock_guard lock(active.mutex);
-  for (const auto& capture : active.captures) {
-    if (capture->process() != getpid()) continue;  // it did not come along through fork()
-    const bool own = capture->thread() == std::this_thread::get_id();
-    const bool global =
-        capture->mode() == CaptureMode::kGlobal && thread_mode == CaptureMode::kGlobal;
-    if (capture->mode() == CaptureMode::kRelaxed || (!own && !global)) continue;
-    return Error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT,
-                 "a stream is being captured: calls that go through no stream wait until the "
-                 "capture has ended, or use aclmdlRICaptureThreadExchangeMode");
-  }
   return {};
 }
 

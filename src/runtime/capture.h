@@ -11,11 +11,11 @@
 #include <string>
 
 #include "base/status.h"
+#include "runtime/capture_rules.h"
 #include "runtime/stream_queue.h"
 
 namespace portacl::runtime {
 
-enum class CaptureMode : int32_t { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 enum class CaptureState : int32_t { kNone = 0, kActive = 1, kInvalidated = 2 };
 
 class Capture;
@@ -28,13 +28,6 @@ base::Status EndCapture(void* stream, void** graph);
 
 // *graph: null where the stream is not captured.
 base::Status GetCaptureInfo(void* stream, CaptureState* state, void** graph);
-
-// Sets this thread's mode and gives the one before.
-CaptureMode ExchangeCaptureMode(CaptureMode mode);
-
-// ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT where a capture forbids this thread calls that do not go
-// through a stream.
-base::Status RefuseUnsafeCall();
 
 base::Status ReplayGraph(void* graph, void* stream);
 base::Status DestroyGraph(void* graph);

@@ -8,7 +8,7 @@
 #include "base/fork.h"
 #include "base/per_thread.h"
 #include "runtime/callback.h"
-#include "runtime/capture.h"
+#include "runtime/capture_rules.h"
 #include "runtime/device_number.h"
 #include "runtime/error.h"
 #include "runtime/event.h"

@@ -10,7 +10,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/checked.h"
-#include "runtime/capture.h"
+#include "runtime/capture_rules.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/lazy.h"
