@@ -91,7 +91,9 @@ class Trial {
 
   // The first use of the function in this process. False where the call does not come to request
   // number n.
-  bool RunCold(Fault fault, int64_t n) { return RunOne(fault, Repeat::kOnce, n, /*warm=*/false); }
+  bool RunCold(Fault fault, Repeat repeat, int64_t n) {
+    return RunOne(fault, repeat, n, /*warm=*/false);
+  }
 
   void Run() {
     // The first pass meets what is made once, the second what every call asks for.
@@ -246,16 +248,24 @@ std::string RunApart(const Row& row, const Setting& setting, unsigned seconds, c
 }
 
 // Every failure of one row's first call, each in a process that has done nothing else.
-std::string RunColdly(const Row& row, const Setting& setting) {
+std::string RunColdly(const Row& row, const Setting& setting, Fault fault, Repeat repeat) {
   constexpr int kNoSuchRequest = 2;
+  for (int64_t n = 0;; ++n) {
+    int status = 0;
+    const std::string end = RunApart(
+        row, setting, 60,
+        [&](Trial& trial) { return trial.RunCold(fault, repeat, n) ? 0 : kNoSuchRequest; },
+        &status);
+    if (!end.empty()) return std::string(NameOf(fault)) + " " + std::to_string(n) + ": " + end;
+    if (status == kNoSuchRequest) return "";
+  }
+}
+
+std::string RunColdly(const Row& row, const Setting& setting) {
   for (const Fault fault : {Fault::kMemory, Fault::kThread}) {
-    for (int64_t n = 0;; ++n) {
-      int status = 0;
-      const std::string end = RunApart(
-          row, setting, 60,
-          [&](Trial& trial) { return trial.RunCold(fault, n) ? 0 : kNoSuchRequest; }, &status);
-      if (!end.empty()) return std::string(NameOf(fault)) + " " + std::to_string(n) + ": " + end;
-      if (status == kNoSuchRequest) break;
+    for (const Repeat repeat : {Repeat::kOnce, Repeat::kForEver}) {
+      std::string end = RunColdly(row, setting, fault, repeat);
+      if (!end.empty()) return end;
     }
   }
   return "";
