@@ -50,6 +50,7 @@ class AtenPlan final : public ops::Plan {
         results_(std::move(results)) {
     kernel_ = "aten";
     may_alias_ = true;
+    any_address_ = true;
     own_threads_ = true;
     in_place_ = !row.parameters.empty() && row.parameters[0].updated() && !row.parameters[0].list();
     int64_t elements = 0;

@@ -76,7 +76,7 @@ Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   return refusals.Refuse(Rule::kOther, "{}", words);
 }
 
-Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
+Status CheckAlignment(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
   const int64_t size = base::DTypeSize(slot.desc.dtype);
   if (reinterpret_cast<uintptr_t>(storage) % static_cast<uintptr_t>(size) != 0) {
     return refusals.Refuse(
@@ -84,13 +84,17 @@ Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const v
         "{} has the data address {}, which is not aligned to its elements of {} bytes", slot.name,
         storage, size);
   }
+  return {};
+}
+
+Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const void* storage) {
   if (!slot.desc.has_storage) return {};
   runtime::AllocationInfo allocation;
   if (!runtime::FindAllocation(storage, &allocation)) return {};
   int64_t elements = StorageElements(slot.desc);
   const base::ElementRange reach = base::ReachOf(slot.desc);
   if (slot.desc.offset + reach.highest >= elements) elements += slot.desc.offset;
-  const auto bytes = static_cast<uint64_t>(elements * size);
+  const auto bytes = static_cast<uint64_t>(elements * base::DTypeSize(slot.desc.dtype));
   const auto before = static_cast<uint64_t>(static_cast<const char*>(storage) -
                                             static_cast<const char*>(allocation.base));
   if (bytes <= allocation.size - before) return {};
@@ -163,8 +167,7 @@ Status Plan::CheckMemory() const {
   PORTACL_RETURN_IF_ERROR(
       ForTensors([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
-  PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return CheckAllocation(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckPlace(i, storage(i)); }));
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) {
     return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
   }));
@@ -201,6 +204,11 @@ Status Plan::CheckOverlap(const Storages& storages) const {
 
 Status Plan::CheckAddress(int index, const void* storage) const {
   PORTACL_RETURN_IF_ERROR(CheckNotNull(refusals_, tensor(index), storage));
+  return CheckPlace(index, storage);
+}
+
+Status Plan::CheckPlace(int index, const void* storage) const {
+  if (!any_address_) PORTACL_RETURN_IF_ERROR(CheckAlignment(refusals_, tensor(index), storage));
   return CheckAllocation(refusals_, tensor(index), storage);
 }
 

@@ -159,8 +159,9 @@ class Plan {
   // An output may be an input's very view: element i is read before it is written, and by nobody
   // else.
   bool may_be_input_ = false;
-  bool may_alias_ = false;  // outputs may be anywhere in inputs and other outputs
-  bool in_place_ = false;   // the output stands in the signature as its first input
+  bool may_alias_ = false;    // outputs may be anywhere in inputs and other outputs
+  bool any_address_ = false;  // elements need not lie at multiples of their size
+  bool in_place_ = false;     // the output stands in the signature as its first input
   // Runs on the calling thread: what it computes with has threads of its own.
   bool own_threads_ = false;
 
@@ -168,6 +169,7 @@ class Plan {
   template <class Check>
   base::Status ForTensors(const Check& check) const;
   base::Status CheckOverlap(const Storages& storages) const;
+  base::Status CheckPlace(int index, const void* storage) const;
   uint64_t Kind() const;
 
   const Refusals refusals_;

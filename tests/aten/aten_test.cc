@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_exp.h"
+#include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_foreach_abs.h"
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_layer_norm.h"
@@ -146,6 +148,75 @@ TEST_F(Aten, OutputsMayLieInInputs) {
   for (size_t i = 0; i < 9; ++i) {
     ASSERT_EQ(square.Get(static_cast<int64_t>(i)), before[i % 3 * 3 + i / 3]);
   }
+}
+
+// A handle of FLOAT for a view of `memory` from its byte `begin` on.
+TensorHandle FloatsAt(const DeviceMemory& memory, int64_t begin, const Shape& shape,
+                      const Shape& strides, int64_t offset, const Shape& storage) {
+  return TensorHandle(aclCreateTensor(shape.data(), shape.size(), ACL_FLOAT, strides.data(), offset,
+                                      ACL_FORMAT_ND, storage.data(), storage.size(),
+                                      static_cast<char*>(memory.get()) + begin));
+}
+
+TEST_F(Aten, ElementsMayLieAtAnyAddress) {
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  for (const int64_t begin : {0, 1, 2, 3}) {
+    SCOPED_TRACE(begin);
+    const DeviceMemory memory(64);
+    char bytes[64] = {};
+    std::memcpy(bytes + begin, values, sizeof values);
+    ASSERT_EQ(aclrtMemcpy(memory.get(), 64, bytes, 64, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+    const TensorHandle self = FloatsAt(memory, begin, {3}, {2}, 0, {6});
+    const TensorHandle out = FloatsAt(memory, begin + 24, {3}, {2}, 1, {6});
+    ASSERT_EQ(PORTACL_RUN(aclnnExp, stream_, self.get(), out.get()), ACLNN_SUCCESS)
+        << TakeMessage();
+    ASSERT_EQ(PORTACL_RUN(aclnnInplaceExp, stream_, self.get()), ACLNN_SUCCESS) << TakeMessage();
+    ASSERT_EQ(aclrtMemcpy(bytes, 64, memory.get(), 64, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    float after[12];
+    std::memcpy(after, bytes + begin, sizeof after);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(after[2 * i], std::exp(values[2 * i]), 1e-4);  // in place
+      EXPECT_EQ(after[2 * i + 1], values[2 * i + 1]);
+      EXPECT_EQ(after[6 + 2 * i], 0);
+      EXPECT_NEAR(after[6 + 2 * i + 1], std::exp(values[2 * i]), 1e-4);
+    }
+  }
+}
+
+TEST_F(Aten, AStorageMayLeaveOutTheOffset) {
+  const DeviceMemory memory(64);
+  ASSERT_EQ(aclrtMemset(memory.get(), 64, 0, 64), ACL_SUCCESS);
+  const TensorHandle self = FloatsAt(memory, 0, {4}, {1}, 4, {4});
+  const TensorHandle out = FloatsAt(memory, 0, {4}, {1}, 8, {4});
+  ASSERT_EQ(PORTACL_RUN(aclnnExp, stream_, self.get(), out.get()), ACLNN_SUCCESS) << TakeMessage();
+  float after[16];
+  ASSERT_EQ(aclrtMemcpy(after, 64, memory.get(), 64, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(after[i], i >= 8 && i < 12 ? 1 : 0);
+}
+
+TEST_F(Aten, NothingIsComputedOfEmptyViews) {
+  const DeviceMemory memory(64);
+  const TensorHandle self = FloatsAt(memory, 0, {0, 4}, {4, 1}, 0, {-4});
+  ASSERT_NE(self.get(), nullptr) << TakeMessage();
+  const TensorHandle out = FloatsAt(memory, 0, {0, 4}, {4, 1}, 0, {0});
+  EXPECT_EQ(PORTACL_RUN(aclnnExp, stream_, self.get(), out.get()), ACLNN_SUCCESS) << TakeMessage();
+}
+
+TEST_F(Aten, ASumOfAllTakesOneElement) {
+  Tensor self = Counted({2, 3});
+  Tensor out(Element::kFloat, {1});
+  const DeviceTensor from(&self);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  const IntArrayHandle dims = Ints({0, 1});
+  ASSERT_EQ(PORTACL_RUN(aclnnReduceSum, stream_, handles[0].get(), dims.get(), false, ACL_FLOAT,
+                        handles[1].get()),
+            ACLNN_SUCCESS)
+      << TakeMessage();
+  to.Download();
+  double want = 0;
+  for (int64_t i = 0; i < 6; ++i) want += self.Get(i);
+  EXPECT_NEAR(out.Get(0), want, 1e-6);
 }
 
 TEST_F(Aten, ListsOfManyTensors) {
@@ -292,6 +363,11 @@ TEST_F(Aten, WhatCompanionOperatorsLackIsComputed) {
   ASSERT_EQ(PORTACL_RUN(aclnnInplaceCopy, stream_, dst.get(), src.get()), ACLNN_SUCCESS)
       << TakeMessage();
   for (int i = 0; i < 4; ++i) EXPECT_EQ(to[i], from[i]);
+  const float filled[] = {5, 6};
+  const ScalarHandle scalar(aclCreateScalar(const_cast<float*>(filled), ACL_COMPLEX64));
+  ASSERT_EQ(PORTACL_RUN(aclnnInplaceFillScalar, stream_, dst.get(), scalar.get()), ACLNN_SUCCESS)
+      << TakeMessage();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(to[i], filled[i % 2]);
 }
 
 TEST_F(Aten, ThreadsCallAtATime) {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/strides.h>
 
 #if __has_include(<torch/headeronly/version.h>)
 #include <torch/headeronly/version.h>
@@ -283,45 +284,49 @@ class Call final : public Computation {
         TORCH_CHECK(result.numel() <= view.count(), parameter.name, " has room for ", view.count(),
                     " elements, but the result has ", result.numel());
         found->push_back({tensor, result.sizes().vec()});
-        if (result.numel() == 0) return;
-        at::from_blob(elements[tensor], result.sizes(), at::TensorOptions().dtype(view.type))
-            .copy_(result);
+        View found_view = view;
+        found_view.sizes = result.sizes().vec();
+        const auto strides = c10::contiguous_strides(result.sizes());
+        found_view.strides.assign(strides.begin(), strides.end());
+        Write(result, found_view, elements[tensor]);
         return;
       }
-      if (view.count() == 0) return;
-      MakeTensor(view, Memory::kReal, elements[tensor]).copy_(result.reshape(view.sizes));
+      Write(result.reshape(view.sizes), view, elements[tensor]);
     });
   }
 
   // A result may be a view of an input. Where an output lies in the same memory, it becomes a copy
   // before one of them is written.
   void SeparateFromOutputs(Tensors* results, std::span<void* const> elements) const {
-    std::vector<at::Tensor> outputs;
+    std::vector<Reach> outputs;
     ForOutputs(*results, [&](const Parameter&, size_t tensor, const View& view, const at::Tensor&) {
-      if (view.count() > 0) outputs.push_back(MakeTensor(view, Memory::kReal, elements[tensor]));
+      if (view.count() == 0) return;
+      outputs.push_back(ReachOf(elements[tensor], view.sizes, view.strides, view.type));
     });
     for (at::Tensor& result : *results) {
       if (!result.defined() || result.numel() == 0) continue;
-      for (const at::Tensor& output : outputs) {
-        if (!MayMeet(result, output)) continue;
+      const Reach read =
+          ReachOf(result.const_data_ptr(), result.sizes(), result.strides(), result.scalar_type());
+      for (const Reach& written : outputs) {
+        if (read.end <= written.begin || written.end <= read.begin) continue;
         result = result.clone();
         break;
       }
     }
   }
 
-  static bool MayMeet(const at::Tensor& a, const at::Tensor& b) {
-    const auto reach = [](const at::Tensor& tensor) {
-      const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
-      int64_t last = 0;
-      for (int64_t axis = 0; axis < tensor.dim(); ++axis) {
-        last += (tensor.size(axis) - 1) * tensor.stride(axis);
-      }
-      return std::pair(begin, begin + static_cast<uintptr_t>(last + 1) * tensor.element_size());
-    };
-    const auto [a_begin, a_end] = reach(a);
-    const auto [b_begin, b_end] = reach(b);
-    return a_begin < b_end && b_begin < a_end;
+  // The addresses of a view's bytes.
+  struct Reach {
+    uintptr_t begin;
+    uintptr_t end;
+  };
+
+  static Reach ReachOf(const void* first, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                       at::ScalarType type) {
+    int64_t last = 0;
+    for (size_t axis = 0; axis < sizes.size(); ++axis) last += (sizes[axis] - 1) * strides[axis];
+    const auto begin = reinterpret_cast<uintptr_t>(first);
+    return {begin, begin + static_cast<uintptr_t>(last + 1) * c10::elementSize(type)};
   }
 
   const ParsedRow& parsed_;

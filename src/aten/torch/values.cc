@@ -158,6 +158,21 @@ at::Tensor Unpack(const View& view, const char* bytes) {
   return out;
 }
 
+bool IsAligned(const View& view, const void* first) {
+  return reinterpret_cast<uintptr_t>(first) % c10::elementSize(view.type) == 0;
+}
+
+// The view's elements as bytes along an axis more, which have no alignment.
+at::Tensor BytesOf(const View& view, void* first) {
+  const auto size = static_cast<int64_t>(c10::elementSize(view.type));
+  std::vector<int64_t> sizes = view.sizes;
+  std::vector<int64_t> strides = view.strides;
+  for (int64_t& stride : strides) stride *= size;
+  sizes.push_back(size);
+  strides.push_back(1);
+  return at::from_blob(first, sizes, strides, at::TensorOptions().dtype(at::kByte));
+}
+
 class Key {
  public:
   template <class T>
@@ -216,7 +231,19 @@ at::Tensor MakeTensor(const View& view, Memory memory, void* first) {
   }
   if (view.packed) return Unpack(view, static_cast<const char*>(first));
   if (first == nullptr) return at::empty_strided(view.sizes, view.strides, options);
-  return at::from_blob(first, view.sizes, view.strides, options);
+  if (IsAligned(view, first)) return at::from_blob(first, view.sizes, view.strides, options);
+  return BytesOf(view, first).clone(at::MemoryFormat::Contiguous).view(view.type).squeeze(-1);
+}
+
+void Write(const at::Tensor& result, const View& view, void* first) {
+  if (result.numel() == 0) return;
+  if (IsAligned(view, first)) {
+    at::from_blob(first, view.sizes, view.strides, at::TensorOptions().dtype(view.type))
+        .copy_(result);
+    return;
+  }
+  const at::Tensor converted = result.to(view.type).contiguous();
+  BytesOf(view, first).copy_(converted.unsqueeze(-1).view(at::kByte));
 }
 
 std::string KeyOf(const Row& row, std::span<const Value> values) {

@@ -42,8 +42,12 @@ struct Argument {
 // name.
 Argument ReadArgument(const Parameter& parameter, const Value& value);
 
-// `first` is the address of element (0, 0, ...) in real memory.
+// `first` is the address of element (0, 0, ...) in real memory. Elements that do not lie at
+// multiples of their size are copied: PyTorch's kernels assume that they do.
 at::Tensor MakeTensor(const View& view, Memory memory, void* first);
+
+// Converts `result`, which has the view's sizes, into the view's elements from `first` on.
+void Write(const at::Tensor& result, const View& view, void* first);
 
 // A call's types, shapes, strides and numbers as bytes: equal for calls that are checked alike.
 std::string KeyOf(const Row& row, std::span<const Value> values);
