@@ -54,11 +54,6 @@ void CopyNames([[maybe_unused]] const at::Tensor& from, [[maybe_unused]] const a
 
 }  // namespace
 
-void Borrowed::SynchronizeStreamOf(c10::Device device) {
-  const auto* guard = c10::impl::getDeviceGuardImpl(kNpu);
-  guard->synchronizeStream(guard->getStream(device));
-}
-
 c10::Device Borrowed::EnterDevice() {
   const c10::Device current = c10::impl::getDeviceGuardImpl(kNpu)->getDevice();
   if (!device_) device_ = wanted_ && wanted_->has_index() ? *wanted_ : current;
@@ -171,7 +166,7 @@ Storage Borrowed::NpuStorage(const at::Tensor& t) {
   if (data.get() == nullptr) {
     ours = c10::GetAllocator(kNpu)->allocate(0);
   } else if (!IsLent(data)) {
-    ours = c10::GetAllocator(kNpu)->allocate(bytes);
+    ours = AllocateForHost(bytes);
     std::memcpy(HostAddress(ours.get(), bytes), data.get(), bytes);
   } else if (t.storage().use_count() == 1) {
     ours = TakeLent(data);

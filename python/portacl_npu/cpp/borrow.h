@@ -55,7 +55,6 @@ class Borrowed {
     c10::Storage cpu;
   };
 
-  static void SynchronizeStreamOf(c10::Device device);
   const c10::Storage& CpuStorage(const c10::Storage& own);
   void Reserve(size_t more);
   c10::Storage NpuStorage(const at::Tensor& t);

@@ -1,6 +1,7 @@
 // The allocator that lends device memory to CPU kernels, and the way to the library.
 #include "memory.h"
 
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 
@@ -95,7 +96,8 @@ struct Lender final : c10::Allocator {
       void* const small = small_blocks.Take();
       if (small != nullptr) return {small, small, &DropSmall, c10::Device(c10::kCPU)};
     }
-    c10::DataPtr block = c10::GetAllocator(kNpu)->allocate(bytes);
+    c10::DataPtr block = lending == Lending::kAll ? c10::GetAllocator(kNpu)->allocate(bytes)
+                                                  : AllocateForHost(bytes);
     void* const address = HostAddress(block.get(), bytes);
     Lent().Add(address, std::move(block));
     return {address, address, &DropBlock, c10::Device(c10::kCPU)};
@@ -137,6 +139,17 @@ void* HostAddress(void* device_address, size_t bytes) {
   TORCH_CHECK(address != nullptr, "portacl_npu: ", device_address,
               " is not device memory of this process");
   return address;
+}
+
+void SynchronizeStreamOf(c10::Device device) {
+  const auto* guard = c10::impl::getDeviceGuardImpl(kNpu);
+  guard->synchronizeStream(guard->getStream(device));
+}
+
+c10::DataPtr AllocateForHost(size_t bytes) {
+  c10::DataPtr block = c10::GetAllocator(kNpu)->allocate(bytes);
+  SynchronizeStreamOf(block.device());
+  return block;
 }
 
 Lending::Lending(Kind kind) : outer_(lending) { lending = kind; }

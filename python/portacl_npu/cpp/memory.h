@@ -15,8 +15,17 @@ void InstallMemory();
 // The address by which host code reaches device memory: the same, but for guard mode.
 void* HostAddress(void* device_address, size_t bytes);
 
+// All work on the device's current stream is done.
+void SynchronizeStreamOf(c10::Device device);
+
+// Memory of the current device that the host may write at once. Another thread of the program may
+// have put work on the stream and freed what it uses since the call waited for the stream: such
+// memory goes to the next who asks, so the call waits again. (0.3 us where the stream is idle.)
+c10::DataPtr AllocateForHost(size_t bytes);
+
 // While one lives, what CPU kernels of this thread allocate is device memory. `kLarge`: but for
 // small blocks, which are the host's; most hold no result, and one that does is soon copied.
+// `kAll` is for calls that write nothing there.
 class Lending {
  public:
   enum Kind { kNone, kLarge, kAll };
