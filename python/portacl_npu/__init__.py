@@ -90,6 +90,10 @@ def autoload() -> None:
     PyTorch calls it as an entry point of ``torch.backends``.
     """
     global _failed
+    if runs_on_portacl():
+        # In the plugin's task queue an operator fails after its line, and the plugin then drops
+        # all later work of the process without a word. Streams here are queues already.
+        os.environ.setdefault("TASK_QUEUE_ENABLE", "0")
     if enabled() or _failed or os.environ.get("PORTACL_NPU", "1") == "0":
         return
     try:
