@@ -251,6 +251,7 @@ TEST_F(AclOpCompanionReset, AGraphFreesNothingThatAResetFreed) {
   aclmdlRI graph = nullptr;
   ASSERT_EQ(aclmdlRICaptureEnd(stream, &graph), 0);
   ASSERT_EQ(aclrtResetDevice(0), 0);
+  stream_ = nullptr;  // the reset destroyed the fixture's stream
   ASSERT_EQ(aclrtSetDevice(0), 0);
   std::vector<void*> mine(4);
   for (void*& memory : mine) ASSERT_EQ(aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), 0);
