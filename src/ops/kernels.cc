@@ -1,5 +1,5 @@
-// The only place that names kernels beside the list of operators: a GPU's first, then those of an
-// instruction set, the reference last.
+// The lists of kernels, made from the list of operators: the GPU's first, then the vectorised
+// kernels, the reference last.
 #include "ops/kernels.h"
 
 #include <algorithm>
@@ -11,26 +11,7 @@
 
 #include "base/fork.h"
 #include "cuda/kernels.h"
-#if !defined(PORTACL_SCALAR_ONLY)
-#include "cpu/affine_grid/affine_grid.h"
-#include "cpu/detection/ms_deform_attn.h"
-#include "cpu/grid_sampler/grid_sampler.h"
-#include "cpu/resize/nearest.h"
-#include "cpu/resize/nearest_backward.h"
-#include "cpu/resize/resample.h"
-#endif
-#include "ref/grid_sampler.h"
-#include "ref/grid_sampler_backward.h"
-#include "ref/resample.h"
-#include "ref/upsample_nearest_exact.h"
-#include "ref/upsample_nearest_exact_backward.h"
-
-namespace portacl::ref {
-
-#define PORTACL_REFERENCE(Params) extern const base::Kernel<ops::Params> k##Params;
-#include "ops/operator_list.inc"
-
-}  // namespace portacl::ref
+#include "ops/listed_kernels.h"
 
 namespace portacl::ops {
 namespace {
@@ -57,51 +38,18 @@ std::vector<KernelState> StatesOf() {
 
 }  // namespace
 
-#if defined(PORTACL_SCALAR_ONLY)
-#define PORTACL_VECTORISED(Name) std::span<const base::Kernel<Name##Params>>()
-#else
-#define PORTACL_VECTORISED(Name) cpu::Name##Kernels()
-#endif
-
-// The kernels of NameParams are cpu::NameKernels() and ref::kName.
-#define PORTACL_KERNEL_LIST(Name)                                                 \
+#define PORTACL_KERNEL_LIST(Name, vectorised)                                     \
   template <>                                                                     \
   const KernelList<Name##Params>& KernelsFor<Name##Params>() {                    \
     static constinit base::Immortal<const KernelList<Name##Params>> list;         \
-    return list.Get([] { return List(PORTACL_VECTORISED(Name), ref::k##Name); }); \
+    return list.Get([] { return List<Name##Params>(vectorised, ref::k##Name); }); \
   }
-
-PORTACL_KERNEL_LIST(GridSampler2D)
-PORTACL_KERNEL_LIST(GridSampler2DBackward)
-PORTACL_KERNEL_LIST(GridSampler3D)
-PORTACL_KERNEL_LIST(GridSampler3DBackward)
-PORTACL_KERNEL_LIST(Resample)
-PORTACL_KERNEL_LIST(UpsampleNearestExact)
-PORTACL_KERNEL_LIST(UpsampleNearestExactBackward)
-
-// Those of the list's PORTACL_REFERENCE: before ref::kParams come Vectorised<Params>().
-template <class Params>
-std::span<const base::Kernel<Params>> Vectorised() {
-  return {};
-}
-template <>
-std::span<const base::Kernel<AffineGridParams>> Vectorised<AffineGridParams>() {
-  return PORTACL_VECTORISED(AffineGrid);
-}
-template <>
-std::span<const base::Kernel<MsDeformAttnParams>> Vectorised<MsDeformAttnParams>() {
-  return PORTACL_VECTORISED(MsDeformAttn);
-}
-template <>
-std::span<const base::Kernel<MsDeformAttnBackwardParams>> Vectorised<MsDeformAttnBackwardParams>() {
-  return PORTACL_VECTORISED(MsDeformAttnBackward);
-}
-#define PORTACL_REFERENCE(Params)                                               \
-  template <>                                                                   \
-  const KernelList<Params>& KernelsFor<Params>() {                              \
-    static constinit base::Immortal<const KernelList<Params>> list;             \
-    return list.Get([] { return List(Vectorised<Params>(), ref::k##Params); }); \
-  }
+#define PORTACL_REFERENCE(Name) PORTACL_KERNEL_LIST(Name, {})
+#if defined(PORTACL_SCALAR_ONLY)
+#define PORTACL_VECTORISED(Name) PORTACL_REFERENCE(Name)
+#else
+#define PORTACL_VECTORISED(Name) PORTACL_KERNEL_LIST(Name, cpu::Name##Kernels())
+#endif
 #include "ops/operator_list.inc"
 
 std::vector<KernelState> KernelsOf(Op op) {

@@ -9,6 +9,7 @@
 #include "base/dispatch.h"
 #include "base/kernel.h"
 #include "ops/affine_grid_params.h"
+#include "ops/listed_kernels.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ref {
@@ -124,8 +125,6 @@ void RunAnyType(const Params& p) {
 
 }  // namespace
 
-// Declared by the list of operators (PORTACL_REFERENCE).
-extern const base::Kernel<Params> kAffineGridParams;
-const base::Kernel<Params> kAffineGridParams = base::ReferenceOf<Params, RunAnyType>::Make();
+const base::Kernel<Params> kAffineGrid = base::ReferenceOf<Params, RunAnyType>::Make();
 
 }  // namespace portacl::ref

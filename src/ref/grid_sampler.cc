@@ -1,13 +1,15 @@
 // Grid sampling: a weighted sum over the taps of each point, in the taps' order, by one fused
 // multiply-add each from +0, rounded once. Unusable points give NaN (0 for nearest); points outside
 // give 0.
-#include "ref/grid_sampler.h"
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "base/dispatch.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
 #include "ref/grid_sampler_point.h"
 
 namespace portacl::ref {

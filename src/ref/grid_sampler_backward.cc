@@ -1,5 +1,4 @@
 // inputGrad by channels (n, c), gridGrad by points; every destination has one owner and one order.
-#include "ref/grid_sampler_backward.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,9 @@
 
 #include "base/checked.h"
 #include "base/dispatch.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
 #include "ref/grid_sampler_point.h"
 #include "runtime/parallel.h"
 

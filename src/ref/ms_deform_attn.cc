@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
+#include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ref/bilinear_taps.h"
 #include "runtime/parallel.h"
@@ -258,12 +259,9 @@ void RunBackward(const BackwardParams& p, const BackwardPlan& /*plan*/, void* wo
 
 }  // namespace
 
-// Declared by the list of operators (PORTACL_REFERENCE).
-extern const base::Kernel<ForwardParams> kMsDeformAttnParams;
-const base::Kernel<ForwardParams> kMsDeformAttnParams =
+const base::Kernel<ForwardParams> kMsDeformAttn =
     base::ReferenceOf<ForwardParams, RunForward>::Make();
-extern const base::Kernel<BackwardParams> kMsDeformAttnBackwardParams;
-const base::Kernel<BackwardParams> kMsDeformAttnBackwardParams =
+const base::Kernel<BackwardParams> kMsDeformAttnBackward =
     base::KernelOf<&PlanBackward, &RunBackward>::Make("ref", base::OnEveryCpu);
 
 }  // namespace portacl::ref

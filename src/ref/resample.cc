@@ -1,7 +1,6 @@
 // One destination at a time: the sum along the last axis of the order, of sums along the one before
 // it, of sums along the first, in the compute type, rounded once. It computes again what
 // neighbouring destinations share, and needs no scratch memory.
-#include "ref/resample.h"
 
 #include <array>
 #include <cmath>
@@ -9,6 +8,8 @@
 #include <cstdint>
 
 #include "base/dispatch.h"
+#include "ops/listed_kernels.h"
+#include "ops/resample_params.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ref {

@@ -1,10 +1,11 @@
 // Every input element is copied to the outputs that map to it: the exact adjoint of the backward
 // function, bits unchanged.
-#include "ref/upsample_nearest_exact.h"
 
 #include <cstdint>
 
 #include "base/dispatch.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "ref/upsample_nearest_exact_sources.h"
 
 namespace portacl::ref {

@@ -1,9 +1,10 @@
 // One destination at a time: the sum over its box of sources, row-major, in the compute type.
-#include "ref/upsample_nearest_exact_backward.h"
 
 #include <cstdint>
 
 #include "base/dispatch.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
 #include "ref/upsample_nearest_exact_sources.h"
 
 namespace portacl::ref {

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "cpu/grid_sampler/grid_sampler.h"
 #include "cpu/machine/machine.h"
-#include "ref/grid_sampler_backward.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
 #include "support/grid_kernels.h"

@@ -1,6 +1,5 @@
 // The vectorised kernels of grid sampling equal the reference bit by bit: on every instruction set
 // of the machine, for every mode, type, layout and number of threads.
-#include "cpu/grid_sampler/grid_sampler.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -11,7 +10,10 @@
 #include <vector>
 
 #include "cpu/machine/machine.h"
-#include "ref/grid_sampler.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"
 #include "support/end_of_memory.h"

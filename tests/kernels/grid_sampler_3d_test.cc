@@ -1,7 +1,6 @@
 // The vectorised kernels of grid sampling of volumes and of its gradients equal the reference bit
 // by bit: on every instruction set of the machine, for every mode, type, layout, mask and number of
 // threads.
-#include "cpu/grid_sampler/grid_sampler.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -13,8 +12,10 @@
 #include <vector>
 
 #include "cpu/machine/machine.h"
-#include "ref/grid_sampler.h"
-#include "ref/grid_sampler_backward.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
 #include "runtime/parallel.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"

@@ -8,16 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cpu/detection/ms_deform_attn.h"
+#include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "support/api/compare.h"
 #include "support/kernel_test.h"
 #include "support/run_kernel.h"
-
-namespace portacl::ref {
-extern const base::Kernel<ops::MsDeformAttnParams> kMsDeformAttnParams;
-extern const base::Kernel<ops::MsDeformAttnBackwardParams> kMsDeformAttnBackwardParams;
-}  // namespace portacl::ref
 
 namespace portacl_test {
 namespace {
@@ -205,8 +200,8 @@ TEST_P(RefMsDeformAttn, IsTheDefinition) {
           MakeCase(GetParam(), GetParam(), e, Pyramid({{4, 5}, {2, 3}, {1, 1}}),
                    {Layout::kOddPadding, Layout::kTransposed, Layout::kStep3, written, written});
       FillCase(random, &c);
-      ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttnParams, &c));
-      ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackwardParams, {}, &c));
+      ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
+      ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &c));
       const Exact exact = ExactOf(c);
       EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.output, exact.output));
       EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.value_grad, exact.value_grad));
@@ -229,8 +224,8 @@ AttentionCase OddPoint(double x, double y, double weight) {
   c.location.Set(0, x);
   c.location.Set(1, y);
   c.weight.Set(0, weight);
-  EXPECT_TRUE(RunForward(portacl::ref::kMsDeformAttnParams, &c));
-  EXPECT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackwardParams, {}, &c));
+  EXPECT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
+  EXPECT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &c));
   return c;
 }
 
@@ -274,8 +269,8 @@ TEST(RefMsDeformAttnPoints, ALevelThatDoesNotFitContributesNothing) {
   FillCase(random, &c);
   c.location.Set(8, kNaN);  // level 0 of head 1
   c.levels[0] = {};
-  ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttnParams, &c));
-  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackwardParams, {}, &c));
+  ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
+  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &c));
   const Exact exact = ExactOf(c);
   EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.output, exact.output));
   for (int64_t i = 0; i < c.weight.size(); ++i) {
@@ -351,7 +346,7 @@ TEST_F(MsDeformAttnKernels, EqualTheReferenceOnRandomCases) {
                                     << " points " << portacl_test::ToString(c.weight.shape())
                                     << NameOf(c.element) << NameOf(c.point_element));
     AttentionCase want = c;
-    ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttnParams, &want));
+    ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &want));
     for (const auto& kernel : portacl::cpu::MsDeformAttnKernels()) {
       if (!kernel.available()) continue;
       portacl::runtime::SetNumThreads(SomeThreads(random));
@@ -362,7 +357,7 @@ TEST_F(MsDeformAttnKernels, EqualTheReferenceOnRandomCases) {
     }
     const Wanted wanted{random.Integer(0, 3) > 0, random.Integer(0, 3) > 0,
                         random.Integer(0, 3) > 0};
-    ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackwardParams, wanted, &want));
+    ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, wanted, &want));
     for (const auto& kernel : portacl::cpu::MsDeformAttnBackwardKernels()) {
       if (!kernel.available()) continue;
       for (const char* const path : kernel.paths) {
@@ -391,8 +386,8 @@ TEST_F(MsDeformAttnKernels, DoNotDependOnThreads) {
                              Pyramid({{12, 15}, {6, 8}, {3, 4}}), {});
   FillCase(random, &c);
   AttentionCase want = c;
-  ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttnParams, &want));
-  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackwardParams, {}, &want));
+  ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &want));
+  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &want));
   for (int threads = 1; threads <= 40; threads += threads < 8 ? 1 : 8) {
     portacl::runtime::SetNumThreads(threads);
     const auto& forward = portacl::cpu::MsDeformAttnKernels().front();

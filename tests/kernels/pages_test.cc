@@ -1,5 +1,8 @@
 // Newly allocated memory of results: what is known of it, and that results there are the same.
 #include "cpu/machine/pages.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,8 +15,6 @@
 #include <vector>
 
 #include "cpu/machine/named_machines.h"
-#include "cpu/resize/nearest.h"
-#include "cpu/resize/nearest_backward.h"
 #include "support/nearest_case.h"
 #include "support/other_machine.h"
 

@@ -7,8 +7,10 @@
 #include <tuple>
 #include <vector>
 
-#include "ref/grid_sampler.h"
-#include "ref/grid_sampler_backward.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ref/grid_sampler.h"
-#include "ref/grid_sampler_backward.h"
-#include "ref/upsample_nearest_exact_backward.h"
+#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_3d_params.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
 #include "support/api/compare.h"
 #include "support/api/grid_oracle.h"
 #include "support/api/npz.h"

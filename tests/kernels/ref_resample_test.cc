@@ -5,7 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ref/resample.h"
+#include "ops/listed_kernels.h"
+#include "ops/resample_params.h"
 #include "support/api/compare.h"
 #include "support/resample_kernels.h"
 

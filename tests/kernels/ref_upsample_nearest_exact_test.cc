@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/listed_kernels.h"
 #include "ops/nearest_axis.h"
-#include "ref/upsample_nearest_exact.h"
-#include "ref/upsample_nearest_exact_backward.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "support/api/compare.h"
 #include "support/api/nearest_oracle.h"
 #include "support/run_kernel.h"

@@ -1,6 +1,5 @@
 // The vectorised resampling kernels, forward and backward, against the reference, byte by byte: on
 // every instruction set of the machine, for every mode, type, layout, path and number of threads.
-#include "cpu/resize/resample.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +12,9 @@
 #include <vector>
 
 #include "cpu/machine/named_machines.h"
+#include "ops/listed_kernels.h"
 #include "ops/resample_axis.h"
-#include "ref/resample.h"
+#include "ops/resample_params.h"
 #include "support/api/thread_counts.h"
 #include "support/end_of_memory.h"
 #include "support/kernel_test.h"

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cpu/resize/nearest.h"
-#include "cpu/resize/nearest_backward.h"
-#include "ref/upsample_nearest_exact.h"
-#include "ref/upsample_nearest_exact_backward.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "runtime/parallel.h"
 #include "support/api/random.h"
 #include "support/api/thread_counts.h"

@@ -1,6 +1,5 @@
 // The SIMD kernels of nearest-exact backward against the reference, bit for bit, on every
 // instruction set of this machine.
-#include "cpu/resize/nearest_backward.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +7,8 @@
 #include <vector>
 
 #include "cpu/resize/nearest_backward_plan.h"
-#include "ref/upsample_nearest_exact_backward.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
 #include "support/nearest_kernels.h"
 
 namespace portacl::test {

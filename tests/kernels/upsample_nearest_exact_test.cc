@@ -1,13 +1,13 @@
 // The SIMD kernels of nearest-exact forward against the reference, byte for byte, on every
 // instruction set of this machine.
-#include "cpu/resize/nearest.h"
 
 #include <gtest/gtest.h>
 
 #include <variant>
 
 #include "cpu/resize/nearest_plan.h"
-#include "ref/upsample_nearest_exact.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "support/nearest_kernels.h"
 
 namespace portacl::test {

@@ -4,7 +4,6 @@
 // Nothing is taken apart: a vector holds coordinates as they lie in memory, x y x y or x y z x y z,
 // and what belongs to one of them, an element of theta or a sum of its gradient, is repeated with
 // the same period. So both directions are plain arithmetic between loads and stores.
-#include "cpu/affine_grid/affine_grid.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +13,8 @@
 #include <vector>
 
 #include "base/dispatch.h"
+#include "ops/affine_grid_params.h"
+#include "ops/listed_kernels.h"
 #include "runtime/parallel.h"
 
 #undef HWY_TARGET_INCLUDE

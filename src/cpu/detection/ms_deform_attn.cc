@@ -1,6 +1,5 @@
 // Multi-scale deformable attention, for every instruction set: a row's points are located together,
 // then each block of its channels is summed in registers, point by point.
-#include "cpu/detection/ms_deform_attn.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include "base/dispatch.h"
 #include "cpu/detection/ms_deform_attn_plan.h"
 #include "cpu/machine/grain.h"
+#include "ops/listed_kernels.h"
+#include "ops/ms_deform_attn_params.h"
 #include "runtime/parallel.h"
 
 #undef HWY_TARGET_INCLUDE

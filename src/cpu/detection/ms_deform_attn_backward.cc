@@ -9,9 +9,10 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
-#include "cpu/detection/ms_deform_attn.h"
 #include "cpu/detection/ms_deform_attn_plan.h"
 #include "cpu/machine/grain.h"
+#include "ops/listed_kernels.h"
+#include "ops/ms_deform_attn_params.h"
 #include "runtime/parallel.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,9 +1,10 @@
 // Compiles the nearest forward kernel for every instruction set, and lists them.
-#include "cpu/resize/nearest.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest.cc"
 #include "cpu/vector/highway.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_params.h"
 // Highway first.
 #include "cpu/resize/nearest-inl.h"
 

@@ -1,9 +1,10 @@
 // Compiles the nearest backward kernel for every instruction set, and lists them.
-#include "cpu/resize/nearest_backward.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward.cc"
 #include "cpu/vector/highway.h"
+#include "ops/listed_kernels.h"
+#include "ops/upsample_nearest_exact_backward_params.h"
 // Highway first.
 #include "cpu/resize/nearest_backward-inl.h"
 

@@ -1,9 +1,10 @@
 // Compiles the resampling kernels for every instruction set, and lists them.
-#include "cpu/resize/resample.h"
 
 #include "base/dispatch.h"
 #include "cpu/machine/pages.h"
 #include "cpu/resize/resample_plan.h"
+#include "ops/listed_kernels.h"
+#include "ops/resample_params.h"
 #include "runtime/parallel.h"
 
 #include <hwy/cache_control.h>
