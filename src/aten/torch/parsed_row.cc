@@ -87,6 +87,33 @@ std::pair<std::string_view, std::string_view> KeywordOf(std::string_view text) {
   return {Strip(text.substr(0, equals)), Strip(text.substr(equals + 1))};
 }
 
+bool TakesTensors(const c10::TypePtr& type) {
+  using c10::TypeKind;
+  if (type->kind() == TypeKind::OptionalType) {
+    return TakesTensors(type->castRaw<c10::OptionalType>()->getElementType());
+  }
+  if (type->kind() == TypeKind::ListType) {
+    return TakesTensors(type->castRaw<c10::ListType>()->getElementType());
+  }
+  return type->kind() == TypeKind::TensorType;
+}
+
+void CheckKind(const Row& row, const Mapped& mapped, const c10::Argument& argument) {
+  if (mapped.parameter < 0) return;
+  const Parameter& parameter = row.parameters[static_cast<size_t>(mapped.parameter)];
+  const bool given = parameter.tensor() && mapped.conversion != Conversion::kType;
+  const bool wanted = TakesTensors(argument.type());
+  TORCH_CHECK(given == wanted, argument.name(), " of the operator is ", wanted ? "a" : "no",
+              " tensor, but ", parameter.name, " is ", given ? "one" : "none");
+}
+
+void CheckResults(const Row& row, const c10::FunctionSchema& schema) {
+  size_t outputs = 0;
+  for (const Parameter& parameter : row.parameters) outputs += parameter.output() ? 1 : 0;
+  TORCH_CHECK(outputs <= schema.returns().size(), "the operator has ", schema.returns().size(),
+              " results, but the function ", outputs, " outputs");
+}
+
 void ParseArguments(std::string_view list, ParsedRow* parsed) {
   const c10::FunctionSchema& schema = parsed->op->schema();
   const size_t count = schema.arguments().size();
@@ -103,6 +130,7 @@ void ParseArguments(std::string_view list, ParsedRow* parsed) {
     }
     TORCH_CHECK(at < count, "too many arguments");
     parsed->arguments[at] = ParseArgument(*parsed->row, argument);
+    CheckKind(*parsed->row, parsed->arguments[at], schema.arguments()[at]);
     given[at] = true;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -125,6 +153,7 @@ void ParseOperator(std::string_view right, ParsedRow* parsed) {
     TORCH_CHECK(argument.alias_info() == nullptr || !argument.alias_info()->isWrite(), full,
                 " writes its argument ", argument.name());
   }
+  CheckResults(*parsed->row, parsed->op->schema());
   ParseArguments(right.substr(open + 1, right.rfind(')') - open - 1), parsed);
 }
 
