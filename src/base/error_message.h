@@ -17,11 +17,11 @@ void SetWarningMessage(std::string message);
 // Keeps the message of a failed status for this thread and returns its code.
 int32_t Report(const Status& status);
 
-// This thread's message, or null where there is none or where it was taken already. The text stays
+// This thread's message, or null if there is none or where it was taken already. The text stays
 // valid until the thread's next message.
 const char* TakeErrorMessage();
 
-// The same without taking it; "" where there is none.
+// The same without taking it; "" if there is none.
 const char* PeekErrorMessage();
 
 }  // namespace portacl::base

@@ -69,7 +69,7 @@ struct ForkLocks {
           taken = wanted;
           return;
         }
-        creation.unlock();  // an object was made meanwhile, whose lock may be in use
+        creation.unlock();  // meanwhile an object was made: its lock may be in use
       }
       ForEach(wanted, [](ForkLock* lock) { lock->UnlockInParent(); });
     }

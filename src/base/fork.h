@@ -12,7 +12,7 @@
 namespace portacl::base {
 
 // The order in which the library's long-lived locks may be nested, outermost first; fork() takes
-// all of them in this order. Those of one rank are never held together by one thread.
+// all of them in this order. No thread holds two locks of one rank.
 enum class LockRank {
   kLife,
   kLeaks,
@@ -102,7 +102,7 @@ class Immortal {
     return Get([] { return new T; });
   }
 
-  // Null where it has not been made.
+  // Null if it has not been made.
   T* Find() const { return object_.load(std::memory_order_acquire); }
 
   // The next use makes a new object; the old one stays where it is, for whoever has it.

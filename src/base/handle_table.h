@@ -1,5 +1,5 @@
-// The live handles of one kind: an opaque pointer that a caller passes in is looked up here before
-// it is touched, so that a null, foreign or destroyed handle is an error and never a crash.
+// The live handles of one kind. An opaque pointer from a caller is looked up here before it is
+// touched: a null, foreign or destroyed handle is an error and never a crash.
 #ifndef PORTACL_BASE_HANDLE_TABLE_H_
 #define PORTACL_BASE_HANDLE_TABLE_H_
 
@@ -55,7 +55,7 @@ class HandleTable {
     return Take(shard, found, &oldest);
   }
 
-  // Removes a live object for which matches(object) is true and returns it; null where there is
+  // Removes a live object for which matches(object) is true and returns it; null if there is
   // none. Asks for no memory.
   template <class Matches>
   std::shared_ptr<T> TakeOne(Matches&& matches) {

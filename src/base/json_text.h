@@ -1,5 +1,5 @@
 // JSON text written piece by piece. The library builds no tree of values: common libraries' trees
-// ask for memory in their destructors, which ends the process where there is none.
+// ask for memory in their destructors, which ends the process if there is none.
 #ifndef PORTACL_BASE_JSON_TEXT_H_
 #define PORTACL_BASE_JSON_TEXT_H_
 

@@ -1,4 +1,4 @@
-// What a kernel is: a name, a test whether this CPU has it, and a planning step whose plan runs.
+// A kernel: a name, a test whether this CPU has it, and a planning step that makes a plan to run.
 // Kernels are listed best first in ops/kernels.cc, "ref" last.
 #ifndef PORTACL_BASE_KERNEL_H_
 #define PORTACL_BASE_KERNEL_H_
@@ -27,7 +27,7 @@ class KernelPlan {
   // outside the output views and the workspace. May run many times with different addresses.
   virtual void Run(const Params& params, void* workspace) const noexcept = 0;
 
-  // One of the kernel's paths, e.g. "x2"; "" where it has none to choose from.
+  // One of the kernel's paths, e.g. "x2"; "" if it has none to choose from.
   const char* path() const { return path_; }
   // Bytes, start aligned to 64; independent of grid values.
   uint64_t workspace_size() const { return workspace_size_; }
@@ -72,9 +72,9 @@ struct Kernel {
   const char* name;     // what PORTACL_IMPL and `portacl info` call it: "avx512", "avx2", "ref"
   bool (*available)();  // this CPU can run it
   std::span<const char* const> paths;  // ways to compute that may be asked for by name
-  // Null where the kernel does not serve the parameters (the next in the list is asked), or where
-  // no path does that `path` allows, a text of PathChoice. Sees shapes, strides and dtypes; never
-  // dereferences the tensors' addresses.
+  // Null if the kernel does not serve the parameters (the next in the list is asked). Null too if
+  // none of its paths does that `path` allows, a text of PathChoice. Sees shapes, strides and
+  // dtypes; never dereferences the tensors' addresses.
   std::unique_ptr<const KernelPlan<Params>> (*plan)(const Params& params, std::string_view path);
   // Ways to do a part of a path's work that may be left out by name.
   std::span<const char* const> variants = {};
@@ -91,12 +91,12 @@ struct PathPlan {
   std::variant<Ways...> way{};
 };
 
-// A kernel of two functions,
+// A kernel of two functions:
 //
 //   std::optional<Plan> MakePlan(const Params& params, std::string_view path);
 //   void RunPlan(const Params& params, const Plan& plan, void* workspace);
 //
-// whose Plan derives from a PathPlan.
+// The Plan derives from a PathPlan.
 template <auto kMakePlan, auto kRunPlan, class = decltype(kMakePlan)>
 class KernelOf;
 

@@ -69,7 +69,7 @@ Wanted FromEnvironment() {
       return {spdlog::level::err};
     case '4':
       return {};
-    default:  // the vendor's level where none is named, if somebody looks
+    default:  // the vendor's level if none is named, if somebody looks
       return {settings::VendorLogOnStdout() ? spdlog::level::err : spdlog::level::off};
   }
 }

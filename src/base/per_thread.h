@@ -9,29 +9,29 @@
 #include "base/fork.h"
 
 // The variable lies in the memory that a thread is started with: reading it allocates nothing,
-// where the usual model of a shared library ends the process if memory has run out.
+// while the usual model of a shared library ends the process if memory has run out.
 #define PORTACL_STARTS_WITH_THREAD [[gnu::tls_model("initial-exec")]]
 
 namespace portacl::base {
 
-// A thread_local object with a destructor is gone while atexit handlers, static destructors and the
-// destructors of other thread_local objects run, and those may call the library. This one is made
-// at its first use, at any time, and ends after all of them: with its thread, or never on the
-// thread that ends the process.
+// A thread_local object with a destructor is gone before atexit handlers and the destructors of
+// static and other thread_local objects run; these may call the library. This object is made at its
+// first use, at any time. It ends after all of them, with its thread, or never on the thread that
+// ends the process.
 template <class T>
 class PerThread {
  public:
-  // The calling thread's object; null where there is no memory for it.
+  // The calling thread's object; null if there is no memory for it.
   static T* Get() noexcept {
     if (object_ == nullptr) object_ = Make();
     return object_;
   }
 
-  // The same, but null where Get() has not made it.
+  // The same, but null if Get() has not made it.
   static T* Find() noexcept { return object_; }
 
  private:
-  // A key for all threads, whose destructor ends the objects of threads that end.
+  // A key for all threads. Its destructor ends the objects of threads that end.
   static bool HaveKey() noexcept {
     const internal::CreationLock lock;
     if (!have_key_) have_key_ = pthread_key_create(&key_, &End) == 0;

@@ -55,7 +55,7 @@ size_t Unit(std::string_view suffix) {
   return 0;
 }
 
-// Read by the project's scripts and by CMake, in whose environment the library runs as well.
+// The project's scripts and CMake read these; the library runs in their environment as well.
 constexpr std::string_view kScriptVariables[] = {
     "PORTACL_BUILD_DIR",      "PORTACL_BUNDLE", "PORTACL_DIR",      "PORTACL_JOBS",
     "PORTACL_REPOSITORY_URL", "PORTACL_ROOT",   "PORTACL_SITE_URL", "PORTACL_SKIP_PACKAGES",

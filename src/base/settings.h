@@ -12,13 +12,13 @@
 
 namespace portacl::base::settings {
 
-// Each line: the function's name, the variable's, what it sets. An integer has its range.
+// Each line: name of the function, name of the variable, its purpose. An integer has its range.
 //
-//   TEXT(F, ...)     const char* F()              "" where the variable is not set
-//   FLAG(F, ...)     bool F()                     true where it is "1"
+//   TEXT(F, ...)     const char* F()              "" if the variable is not set
+//   FLAG(F, ...)     bool F()                     true if it is "1"
 //   INTEGER(F, ...)  int64_t F(int64_t fallback)  a decimal number in the range
 //   BYTES(F, ...)    size_t F(size_t fallback)    a number; a suffix K, M or G is a power of 1024
-//   PYTHON(F, ...)   none: the Python package reads it, whose processes load the library as well
+//   PYTHON(F, ...)   none: the Python package reads it; its processes load the library too
 //
 // Invalid values are reported on stderr and ignored.
 #define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
@@ -39,7 +39,7 @@ namespace portacl::base::settings {
   TEXT(Log, "PORTACL_LOG", "the log's level, and whether calls are logged")                      \
   TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \
   PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
-  PYTHON(Cache, "PORTACL_CACHE", "the folder of what is built once a machine")                   \
+  PYTHON(Cache, "PORTACL_CACHE", "the folder of files built once a machine")                     \
   TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
   PYTHON(Torch, "PORTACL_TORCH", "1, forward: portacl under PyTorch without an import")          \
   PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")          \
@@ -62,7 +62,7 @@ PORTACL_SETTINGS(PORTACL_DECLARE_TEXT, PORTACL_DECLARE_FLAG, PORTACL_DECLARE_INT
 // PORTACL_GUARD as a switch, which its reader asks for later than whether it is set.
 bool Guard();
 
-// Settings of others that the library follows; "" where they are not set.
+// Settings of others that the library follows; "" if they are not set.
 const char* OpenMpThreads();         // OMP_NUM_THREADS
 const char* VendorLogLevel();        // ASCEND_GLOBAL_LOG_LEVEL
 bool VendorLogOnStdout();            // ASCEND_SLOG_PRINT_TO_STDOUT

@@ -11,7 +11,7 @@
 namespace portacl::base {
 namespace {
 
-// Byte addresses of views whose extents alone may fill 64 bits.
+// Byte addresses of views. Their extents alone may fill 64 bits.
 __extension__ using Wide = __int128;
 
 // The address of element (0, 0, ...).
@@ -30,7 +30,7 @@ struct Axis {
   int64_t stride;  // absolute value
 };
 
-// The axes with more than one index, smallest |stride| first. Returns their number, or -1 where a
+// The axes with more than one index, smallest |stride| first. Returns their number, or -1 if a
 // stride has no absolute value.
 int SortedAxes(const TensorDesc& tensor, std::array<Axis, kMaxRank>* axes) {
   int count = 0;

@@ -52,7 +52,7 @@ struct TensorDesc {
   bool has_storage = true;  // false: a plain view of the caller's memory, extent unknown
   void* data = nullptr;     // start of the storage
 
-  // Number of elements of the view; 0 where an extent is 0, -1 where the product overflows.
+  // Number of elements of the view; 0 if an extent is 0, -1 if the product overflows.
   int64_t NumElements() const;
 };
 
@@ -65,15 +65,15 @@ struct ElementRange {
 };
 ElementRange ReachOf(const TensorDesc& tensor);
 
-// What `b` has otherwise than `a`, as "strides [6, 1], wanted [1, 2]"; "" for views of one element
-// type whose elements lie at the same places. A stride along an extent of 1 says nothing.
+// How the layout of `b` differs from `a`: "strides [6, 1], wanted [1, 2]". "" if the elements are
+// of one type and lie at the same places. A stride along an extent of 1 says nothing.
 std::string LayoutDifference(const TensorDesc& a, const TensorDesc& b);
 
-// True where the view has two indices for one element. Conservative: disjoint means that, sorted by
+// True if the view has two indices for one element. Conservative: disjoint means that, sorted by
 // |stride|, each stride exceeds the sum of the smaller (extent - 1) * |stride|.
 bool OverlapsItself(const TensorDesc& tensor);
 
-// True where two views may share a byte: their byte ranges intersect, unless equal strides and
+// True if two views may share a byte: their byte ranges intersect, unless equal strides and
 // their distance show that they interleave without meeting. `a_data`, `b_data`: storage addresses.
 bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, const void* b_data);
 
