@@ -152,7 +152,7 @@ Block TakeBlock(size_t bytes, Pages pages) {
   if (size == 0) return {};
   Block block = TakeKept(size, pages);
   if (block.data == nullptr) block = {MapBlock(size, pages), size, pages, /*mapped=*/true};
-  if (block.data == nullptr) {  // perhaps what is kept is what is missing
+  if (block.data == nullptr) {  // the kept blocks may hold the memory that is missing
     TrimPool();
     block.data = MapBlock(size, pages);
   }

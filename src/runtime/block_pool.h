@@ -17,7 +17,7 @@ struct Block {
   bool mapped = false;  // by mmap; otherwise from the C heap
 };
 
-// A block of at least `bytes` > 0; its data is null where there is no memory. Contents undefined.
+// A block of at least `bytes` > 0; its data is null if there is no memory. Contents undefined.
 Block TakeBlock(size_t bytes, Pages pages);
 
 void ReturnBlock(const Block& block);
@@ -27,7 +27,7 @@ void ReturnBlock(const Block& block);
 size_t PooledBytes();
 size_t PoolLimit();
 
-// Gives what is kept back to the system.
+// Gives the kept blocks back to the system.
 void TrimPool();
 
 // Memory of the machine in bytes.

@@ -91,12 +91,12 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
   CaptureState state();
   bool BeganOn(const Stream& stream);
 
-  // False where it has ended or was invalidated.
+  // False if it has ended or was invalidated.
   bool Join(const std::shared_ptr<Stream>& stream, const Clock& before);
   std::shared_ptr<const CapturedRecord> Record(const Stream& stream);
   base::Status CheckJoined();
 
-  // Takes no more tasks and lets its streams go; false where it has ended already. Asks for no
+  // Takes no more tasks and lets its streams go; false if it has ended already. Asks for no
   // memory.
   bool Finish();
 
@@ -135,7 +135,7 @@ base::Status FindCaptured(void* handle, std::shared_ptr<Stream>* stream,
   return *capture != nullptr ? base::Status() : NotCaptured(**stream);
 }
 
-// Ends the life of a graph's handle and of its groups'; false where it had ended already.
+// Ends the life of a graph's handle and of its groups'; false if it had ended already.
 bool Drop(const std::shared_ptr<Graph>& graph) {
   if (Graphs().Take(graph.get()) == nullptr) return false;
   const std::lock_guard lock(graph->mutex);
@@ -143,7 +143,7 @@ bool Drop(const std::shared_ptr<Graph>& graph) {
   return true;
 }
 
-// Ends a capture; false where another thread has.
+// Ends a capture; false if another thread has.
 bool Release(const std::shared_ptr<Capture>& capture) {
   const bool ended = capture->Finish();
   CloseCapture(capture->origin());

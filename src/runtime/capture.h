@@ -1,8 +1,8 @@
 // Captured streams: their tasks are recorded instead of run, and replayed as often as wanted.
 //
-// All streams of a capture share one list of steps, in the order of the calls. Every wait in it was
-// enqueued after the record that it waits for, so the list as it is keeps every order that the
-// events demand: it is replayed on one stream, and events leave no step.
+// All streams of a capture share one list of steps, in the order of the calls. A wait stands in it
+// after the record that it waits for. So the list keeps every order that the events demand: one
+// stream replays it, and events leave no step.
 #ifndef PORTACL_RUNTIME_CAPTURE_H_
 #define PORTACL_RUNTIME_CAPTURE_H_
 
@@ -26,7 +26,7 @@ struct CapturedRecord;
 base::Status BeginCapture(void* stream, CaptureMode mode);
 base::Status EndCapture(void* stream, void** graph);
 
-// *graph: null where the stream is not captured.
+// *graph: null if the stream is not captured.
 base::Status GetCaptureInfo(void* stream, CaptureState* state, void** graph);
 
 base::Status ReplayGraph(void* graph, void* stream);
@@ -42,7 +42,7 @@ base::Status EndTaskUpdate(void* stream);
 
 // ---- For events. -------------------------------------------------------------------------------
 
-// The record of an event on a stream now; null where the stream is not captured.
+// The record of an event on a stream now; null if the stream is not captured.
 base::Status RecordInCapture(Stream& stream, std::shared_ptr<const CapturedRecord>* record);
 
 // Whether the capture of a record goes on.

@@ -20,7 +20,7 @@ namespace {
 struct Device {
   int32_t set_count = 0;
   std::shared_ptr<Context> primary;
-  int32_t ending = 0;      // calls that are closing contexts, whose work may still use memory
+  int32_t ending = 0;      // calls that close contexts: work of these may still use memory
   uint64_t abandoned = 0;  // the newest allocation that resets have left without a context
 };
 
@@ -130,7 +130,7 @@ bool InUse(int32_t device) {
   });
 }
 
-// Takes a context out of the table; false where another thread was first. The caller holds the
+// Takes a context out of the table; false if another thread was first. The caller holds the
 // runtime's lock.
 bool Retire(const std::shared_ptr<Context>& context) {
   if (TheRuntime().contexts.Take(context.get()) == nullptr) return false;

@@ -26,7 +26,7 @@ struct Context {
   std::array<std::atomic<int64_t>, kSysParams> sys_params{};
 };
 
-// See device_number.h. 0 where no device is visible.
+// See device_number.h. 0 if no device is visible.
 int32_t DeviceCount();
 base::Status CheckDevice(int32_t device);
 
@@ -53,7 +53,7 @@ base::Status SetCurrentContext(void* handle);
 // Goes up in each child of fork(), in which what the parent made is not to be used.
 uint32_t ProcessNumber();
 
-// The thread's current context: ACL_ERROR_RT_CONTEXT_NULL where there is none, it was destroyed, or
+// The thread's current context: ACL_ERROR_RT_CONTEXT_NULL if there is none, it was destroyed, or
 // fork() made this process after it: the streams' threads did not come along. The pointer stays
 // valid as long as the thread does not change its current context.
 base::Status CurrentContext(Context** context);

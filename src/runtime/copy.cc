@@ -63,7 +63,7 @@ struct Place {
   int32_t device = -1;      // -1: host memory
 };
 
-// Where an address lies; checks that `bytes` from there are inside what is known about it.
+// Where an address lies; checks that `bytes` from there are inside the memory known to be there.
 base::Status Locate(const void* address, size_t bytes, Side side, const char* name,
                     const char* kind, Place* place) {
   if (address == nullptr) return InvalidParam("{} is null", name);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
-// The beginning of a file; false where there is none, or nothing in it.
+// The beginning of a file; false if there is none, or nothing in it.
 class SmallFile {
  public:
   bool Read(const char* path) {
@@ -77,8 +77,8 @@ double QuotaOfVersion1(const Group& group) {
   return Ratio(std::strtod(quota.text(), nullptr), std::strtod(period.text(), nullptr));
 }
 
-// The smallest of a group's quota and all above it. In a container the path may be the host's,
-// which is not there: what is mounted at the top is the container's own then.
+// The smallest of a group's quota and all above it. In a container the path may be the host's and
+// not exist there: the mount's top then holds the container's own quota.
 template <class QuotaOf>
 double SmallestUpwards(Group group, const QuotaOf& quota_of) {
   double smallest = kNoQuota;

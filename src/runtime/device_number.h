@@ -10,13 +10,13 @@ namespace portacl::runtime {
 constexpr int64_t kMostDevices = 64;
 
 // The number of devices that a list such as "4,5" of a machine's devices leaves visible. As on the
-// vendor's machines they are numbered from 0 in the order of the list, and the list ends at the
-// first entry that is no device or was there before: "-1" leaves none. `machine` is 0 where nobody
-// said how many devices there are: it has those that the list names.
+// vendor's machines, they are numbered from 0 in the list's order. The list ends at the first entry
+// that is no device or stands there already: "-1" leaves none. `machine` is the number of devices;
+// 0 if nobody said it: the machine then has the devices that the list names.
 int64_t VisibleDevices(std::string_view list, int64_t machine);
 
-// From PORTACL_DEVICES, ASCEND_RT_VISIBLE_DEVICES and ASCEND_DEVICE_ID, which is the device that a
-// program means to use: where nobody says how many there are, there are enough for it.
+// From PORTACL_DEVICES, ASCEND_RT_VISIBLE_DEVICES and ASCEND_DEVICE_ID (the device that a program
+// means to use: if nobody says how many there are, there are enough for it).
 int64_t DevicesOfEnvironment();
 
 }  // namespace portacl::runtime

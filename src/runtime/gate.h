@@ -18,7 +18,7 @@ namespace portacl::runtime {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Refuses what is no time to wait for, as callers say it: milliseconds, or -1 for no limit.
+// Refuses a bad time to wait, as callers say it: milliseconds, or -1 for no limit.
 base::Status CheckTimeout(int32_t timeout);
 
 // The moment `milliseconds` from now; -1 means never.
@@ -41,7 +41,7 @@ class GateListener {
   virtual void OnGateOpen() = 0;
 };
 
-// Whose work opens a gate. In lazy mode (lazy.h) that begins only when somebody wants it.
+// The owner of the work that opens a gate. In lazy mode (lazy.h) it begins only on demand.
 class GateOwner {
  public:
   virtual ~GateOwner() = default;
@@ -61,7 +61,7 @@ class Gate {
   // Later calls do nothing.
   void Open();
 
-  // Whose work number `number` opens the gate; true where somebody has demanded it already.
+  // The owner's work number `number` opens the gate; true if somebody has demanded it already.
   bool SetOwner(std::weak_ptr<GateOwner> owner, uint64_t number);
   // Has the owner begin; nothing for an open gate and outside of lazy mode.
   void Demand();

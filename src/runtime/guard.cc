@@ -61,14 +61,14 @@ void FillCanaries(uintptr_t begin, uintptr_t end) {
   for (uintptr_t at = begin; at < end; ++at) *reinterpret_cast<uint8_t*>(at) = CanaryAt(at);
 }
 
-// The first address in [begin, end) that was written; `end` where there is none.
+// The first address in [begin, end) that was written; `end` if there is none.
 uintptr_t FindWritten(uintptr_t begin, uintptr_t end) {
   uintptr_t at = begin;
   while (at < end && *reinterpret_cast<const uint8_t*>(at) == CanaryAt(at)) ++at;
   return at;
 }
 
-// The address beside the data of `region` that somebody wrote to; 0 where nobody did.
+// The address beside the data of `region` that somebody wrote to; 0 if nobody did.
 uintptr_t FindOverrun(const GuardRegion& region) {
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
   const uintptr_t data = range + region.offset;
@@ -178,7 +178,7 @@ void GuardFree(void* user, bool by_reset) {
     StopForOverrun(stopped, written);
   }
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
-  // Keeps the addresses and gives the memory back; where that fails, it stays as it is.
+  // Keeps the addresses and gives the memory back; if that fails, it stays as it is.
   static_cast<void>(mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   if (table.newest_freed == 0) {

@@ -1,4 +1,4 @@
-// What is said of a fault, by one thread at a time and without memory.
+// The report of a fault, by one thread at a time and without memory.
 #include "runtime/guard_fault.h"
 
 #include <fmt/format.h>

@@ -11,12 +11,12 @@ namespace portacl::runtime {
 // Loads libdw. Not in a signal handler, and before PrintLines() is called in one.
 void FindLineReader();
 
-// "    fill at program.c:2", a line for each frame, without what is below main() and, unless that
-// is all, inside this library. "" where no frame has a name, and without libdw.
+// "    fill at program.c:2", a line for each frame. Leaves out frames below main(), and frames
+// inside this library unless there are no others. "" if no frame has a name, and without libdw.
 std::string DescribeLines(const GuardStack& stack);
 
-// The same to stderr, for signal handlers: a child of this process reads and prints, so that
-// whatever the interrupted code was at, this one goes on, after two seconds at the latest. Whether
+// The same to stderr, for signal handlers: a child of this process reads and prints. So this
+// process goes on, whatever the interrupted code was at, after two seconds at the latest. True if
 // there was something to print.
 bool PrintLines(const GuardStack& stack);
 

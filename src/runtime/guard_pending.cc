@@ -1,4 +1,4 @@
-// The list of what is held, and the access rights that follow from it.
+// The list of held memory, and the access rights that follow from it.
 #include "runtime/guard_pending.h"
 
 #include <sys/mman.h>
@@ -45,7 +45,7 @@ struct PendingHostTable {
     SetRights(memory.begin_, memory.end_);
   }
 
-  // No memory is asked for. Where the system refuses, early accesses pass unseen.
+  // No memory is asked for. If the system refuses, early accesses pass unseen.
   void SetRights(uintptr_t begin, uintptr_t end) const {
     const auto set = [](uintptr_t from, uintptr_t to, int rights) {
       if (from < to) mprotect(reinterpret_cast<void*>(from), to - from, rights);
@@ -60,7 +60,7 @@ struct PendingHostTable {
     }
   }
 
-  // Takes out what is in the way of an access, and the caller's own.
+  // Takes out the entries in the way of an access, and the caller's own.
   void LetGo(const MemoryAccess& access, const GuardStack* own) {
     for (PendingHostMemory* held = first; held != nullptr;) {
       PendingHostMemory* const next = held->next_;
@@ -96,7 +96,7 @@ void FindPages(const MemoryAccess& access, uintptr_t* begin, uintptr_t* end) {
     GuardTable& table = TheGuardTable();
     const std::lock_guard lock(table.mutex);
     if (!FindRegion(access.begin, &region, &in_kernel_range)) {
-      if (!access.write) *end = *begin;  // the program may keep it where nothing can be written
+      if (!access.write) *end = *begin;  // the program may keep it if nothing can be written
       return;
     }
   }

@@ -2,9 +2,9 @@
 // cannot touch what the work writes, nor write what the work reads, until it knows that the work is
 // over: an early access stops the program with a message.
 //
-// Access rights belong to pages, so whole pages alone are held: of memory of aclrtMallocHost pages
-// where the work uses all of the allocation's bytes, of other host memory, which the work writes,
-// pages inside the range.
+// Access rights belong to pages, so only whole pages are held. Memory of aclrtMallocHost: pages
+// where the work uses all of the allocation's bytes. Other host memory: pages inside the range that
+// the work writes.
 #ifndef PORTACL_RUNTIME_GUARD_PENDING_H_
 #define PORTACL_RUNTIME_GUARD_PENDING_H_
 
@@ -44,16 +44,16 @@ class PendingHostMemory {
   const int32_t stream_;
   const std::shared_ptr<const GuardStack> launched_;
   bool held_ = false;
-  PendingHostMemory* next_ = nullptr;  // of those that are held
+  PendingHostMemory* next_ = nullptr;  // in the list of the held ones
 };
 
-// For each access of a copy or fill its host memory, not held yet; null where there is no whole
+// For each access of a copy or fill its host memory, not held yet; null if there is no whole
 // page, and for other work.
 std::vector<std::unique_ptr<PendingHostMemory>> PendingHostMemoryOf(const Work& work,
                                                                     int32_t stream);
 
-// The work begins, or a call of the host touches memory: both use the host's addresses. Lets go
-// what is in their way, for good.
+// The work begins, or a call of the host touches memory: both use the host's addresses. Lets go the
+// entries in their way, for good.
 void LetGoForWork(const Work& work);
 void LetGoForHost(const std::vector<MemoryAccess>& accesses);
 

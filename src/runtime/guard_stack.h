@@ -1,4 +1,4 @@
-// Stacks of guard mode: taken at each allocation and fault, printed where nothing may be allocated.
+// Stacks of guard mode: taken at each allocation and fault, printed if nothing may be allocated.
 #ifndef PORTACL_RUNTIME_GUARD_STACK_H_
 #define PORTACL_RUNTIME_GUARD_STACK_H_
 
@@ -30,7 +30,7 @@ GuardStack CaptureInterruptedStack(const void* context);
 
 // ---- for signal handlers: no allocation, plain writes to stderr ---------------------------------
 
-// False where the file does not take all of it.
+// False if the file does not take all of it.
 bool WriteAll(int file, std::string_view text);
 
 void Print(std::string_view text);
@@ -45,7 +45,7 @@ void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
   Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
 }
 
-// Title, then functions and lines; where nobody can name them, addresses, and for each file among
+// Title, then functions and lines; if nobody can name them, addresses, and for each file among
 // them the addr2line command that does.
 void PrintStack(const char* title, const GuardStack& stack);
 

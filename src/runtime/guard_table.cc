@@ -1,4 +1,4 @@
-// Look-ups in the table of guard mode, and what is said of what is in it.
+// Look-ups in the table of guard mode, and the words for its entries.
 #include "runtime/guard_table.h"
 
 #include <fmt/format.h>

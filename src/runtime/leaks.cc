@@ -90,7 +90,7 @@ std::string DescribeLeaks() {
 
 namespace {
 
-constinit std::atomic<pid_t> watched{0};  // the process whose end is watched; 0: none
+constinit std::atomic<pid_t> watched{0};  // the process that is watched for its end; 0: none
 
 void Report(const char* when) {
   const std::string leaks = DescribeLeaks();

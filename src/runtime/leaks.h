@@ -16,7 +16,7 @@ struct LeakCount {
 // `live` tells how many there are now. A name that is registered again keeps its first function.
 void RegisterLeakCounter(const char* name, LeakCount (*live)());
 
-// "2 device allocations (4096 bytes), 1 stream"; empty where nothing leaked.
+// "2 device allocations (4096 bytes), 1 stream"; empty if nothing leaked.
 std::string DescribeLeaks();
 
 // For aclFinalize: in guard mode writes the leaks to stderr, with the places of the allocations;

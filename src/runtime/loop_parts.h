@@ -7,8 +7,8 @@
 
 namespace portacl::runtime {
 
-// Ranges are made of units of `unit` indices, so that 32 bits count them. A loop with slots (0: it
-// has none) is one part, of which all take in ascending order.
+// Ranges are made of units of `unit` indices, so that 32 bits count them. A loop with slots (0:
+// none) is one part: all threads take from it in ascending order.
 struct LoopParts {
   static constexpr int32_t kMost = 16;
   static constexpr int64_t kMostUnits = int64_t{1} << 30;
@@ -37,7 +37,7 @@ struct LoopParts {
   int64_t units;
   int32_t takers;  // threads that may take something
   int32_t parts;
-  uint32_t share;  // a range is this fraction of what is left of its part
+  uint32_t share;  // a range is 1/share of the rest of its part
 };
 
 }  // namespace portacl::runtime

@@ -32,7 +32,7 @@ Ranges& TheRanges() {
   return ranges.Get();
 }
 
-// Null where there is no memory for it.
+// Null if there is no memory for it.
 std::vector<Range>* ThreadsRanges() { return base::PerThread<std::vector<Range>>::Get(); }
 
 TraceTime Now() { return std::chrono::steady_clock::now(); }

@@ -13,7 +13,7 @@ namespace portacl::runtime {
 void Mark(const std::string& text);
 base::Status MarkStream(const std::string& text, void* stream);
 
-// Ranges that nest per thread. PopRange is false where none is open.
+// Ranges that nest per thread. PopRange is false if none is open.
 void PushRange(std::string text);
 bool PopRange();
 

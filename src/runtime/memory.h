@@ -44,14 +44,14 @@ base::Status FreeHost(void* address);
 uint64_t NewestAllocation();
 uint64_t NumberAllocation();
 
-// Frees what is left on a device that was reset, up to the allocation of that number: what came
-// later belongs to contexts that the reset did not end. It still counts as leaked.
+// Frees the allocations of a reset device up to that number. Later ones belong to contexts that the
+// reset did not end. Freed memory still counts as leaked.
 void FreeDeviceMemory(int32_t device, uint64_t newest);
 
 // Of the current device: its memory (PORTACL_DEVICE_MEMORY, or the machine's) less allocations.
 base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
 
-// Counts bytes against the memory of a device; false where they exceed what it has.
+// Counts bytes against the memory of a device; false if they exceed what it has.
 bool BookDeviceMemory(int32_t device, size_t size);
 void UnbookDeviceMemory(int32_t device, size_t size);
 

@@ -36,7 +36,7 @@ void SetDeviceCores(int32_t device, int32_t resource, uint32_t cores);
 uint32_t DeviceCores(int32_t device, int32_t resource);
 uint32_t StreamCores(Stream& stream, int32_t resource);
 
-// The stream whose limits hold on this thread, by handle; null: the current device's.
+// Handle of the stream that sets this thread's limits; null: the current device does.
 void*& ThreadsStream();
 
 // Bytes of the second-level cache of one core.

@@ -47,7 +47,7 @@ struct Origin {
 struct Use {
   MemoryAccess access;
   std::shared_ptr<const Origin> launch;
-  std::unique_ptr<PendingHostMemory> pending;  // null where nothing is kept from the host
+  std::unique_ptr<PendingHostMemory> pending;  // null if nothing is kept from the host
 };
 
 struct Table {
@@ -85,7 +85,8 @@ bool Holds(const MemoryAccess& a, uintptr_t byte) {
   return a.begin <= byte && byte - a.begin < a.bytes;
 }
 
-// Whether there is a byte that both touch for certain: of what is not dense, the first or the last.
+// Whether both certainly touch one byte. A strided access certainly touches its first and last
+// byte.
 bool Meet(const MemoryAccess& a, const MemoryAccess& b) {
   if (!Overlap(a, b)) return false;
   const auto touches = [](const MemoryAccess& one, uintptr_t byte) {
@@ -125,8 +126,8 @@ struct Finding {
   }
 };
 
-// The uses of other calls that are not over before `launch`, whose clock is `clock`. The caller
-// holds the lock.
+// The uses of other calls that are not over before `launch` (its clock: `clock`). The caller holds
+// the lock.
 void Check(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses, std::vector<Finding>& findings) {
   for (const MemoryAccess& access : accesses) {
@@ -168,8 +169,8 @@ void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Cloc
   }
 }
 
-// Fills what work is about to write, so that who reads it too early sees NaN. Not where something
-// that has not run may still want what is there. The caller holds the lock.
+// Fills memory that work is about to write: who reads it too early sees NaN. Leaves memory that
+// unfinished work may still read. The caller holds the lock.
 void Poison(const Table& table, const std::vector<MemoryAccess>& accesses) {
   if (!GuardEnabled()) return;
   for (const MemoryAccess& access : accesses) {

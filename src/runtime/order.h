@@ -1,11 +1,11 @@
-// The checker of orders, on in lazy mode: two pieces of work of which one writes memory that the
-// other reads or writes must be ordered by their stream, by events, or by a host that synchronises
-// with the first before it launches the second. It works as detectors of races do: each stream, and
-// the host, knows up to which piece of every stream's work all is over (a clock); launching,
-// recording, waiting and synchronising hand that knowledge on. What is found does not depend on
-// when anything runs.
+// The checker of orders, on in lazy mode. If one piece of work writes memory that another reads
+// or writes, something must order the two: their stream, events, or a host that synchronises with
+// the first before it launches the second. It works as detectors of races do. Each stream, and
+// the host, has a clock: up to which piece of every stream's work all is over. Launching,
+// recording, waiting and synchronising hand that knowledge on. Findings do not depend on when
+// anything runs.
 //
-// All host threads count as one: how they wait for each other is not seen here. Of strided tensors
+// All host threads count as one: how they wait for each other is not seen here. For strided tensors
 // the ends count: two that lie between each other's rows are no finding.
 #ifndef PORTACL_RUNTIME_ORDER_H_
 #define PORTACL_RUNTIME_ORDER_H_
@@ -27,10 +27,10 @@ struct OrderClock {
 using SharedClock = std::shared_ptr<const OrderClock>;
 
 // Work is about to be enqueued: says on stderr what it is not ordered with, each pair of calls
-// once. In guard mode poisons what it writes, where nothing pending uses that.
+// once. In guard mode poisons what it writes, if nothing pending uses that.
 void NoteLaunch(Stream& stream, const Work& work);
 
-// What is over once all that the stream has now is over.
+// All work that is over once the stream's present work is over.
 SharedClock ClockOf(const Stream& stream);
 
 // Work that is enqueued from now on comes after what the clock says (null: nothing): on a stream,
@@ -39,7 +39,7 @@ void NoteWait(const Stream& stream, const SharedClock& clock);
 void NoteSynchronized(const SharedClock& clock);
 
 // Streams that write a number in memory and streams that wait for one: who waits comes after all
-// that the writers have then. Where nobody has written it yet, the order is not known: nothing is
+// that the writers have then. If nobody has written it yet, the order is not known: nothing is
 // said of what the waiting stream launches before somebody does.
 void NoteSignal(const Stream& stream, const void* number);
 void NoteWaitForNumber(const Stream& stream, const void* number);

@@ -11,10 +11,10 @@ struct portaclThreadPool;  // what a host lends: include/portacl/portacl.h
 
 namespace portacl::runtime {
 
-// Threads that a loop of the calling thread uses, at least 1. What somebody asked for
-// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then what the host says, then the CPUs that
-// this process may use (its affinity mask and quota), or OMP_NUM_THREADS where that is less. In a
-// forked child of a process that has run a parallel loop: 1.
+// Threads that a loop of the calling thread uses, at least 1. A number that somebody asked for
+// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then the host's number, then the CPUs that this
+// process may use (affinity mask and quota; OMP_NUM_THREADS if less). In a forked child of a
+// process that has run a parallel loop: 1.
 int NumThreads();
 
 // Asks for a number; 0 takes the wish back. Waits until no loop is running. Must not be called from
@@ -35,7 +35,7 @@ void StayOnOwnThreads();
 std::string ThreadPoolName();
 
 // Makes what loops need, so that they allocate nothing themselves: called for every plan. Throws
-// std::bad_alloc where there is no memory; loops then run on the calling thread.
+// std::bad_alloc if there is no memory; loops then run on the calling thread.
 void PrepareThreads();
 
 namespace internal {
@@ -67,12 +67,12 @@ void ParallelFor(int64_t count, int64_t grain, Body&& body) {
 }
 
 // Runs body(slot, first, last) for ranges that make up [0, count), on at most `slots` threads at a
-// time; 0 <= slot < slots, and no two bodies that run at the same time have the same slot: the
-// index of scratch memory that a plan booked `slots` times (usually NumThreads() at planning time,
-// which may have changed since). In all loops of a call a thread has the same slot, and so finds
-// its scratch memory in its caches. Indices are handed out in ascending order, in ranges that get
-// shorter towards the end: neighbours share pages and cache lines, which two threads should not
-// fight for.
+// time. 0 <= slot < slots, and no two bodies that run at the same time have the same slot: it is
+// the index of scratch memory that a plan booked `slots` times. (Usually NumThreads() at planning
+// time, which may have changed since.) In all loops of a call a thread has the same slot, and so
+// finds its scratch memory in its caches. Indices are handed out in ascending order. The ranges get
+// shorter towards the end: neighbours share pages and cache lines, and two threads should not fight
+// for them.
 template <class Body>
 void ParallelForRanges(int64_t count, int slots, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

@@ -28,7 +28,7 @@ struct WorkAtAddress {
   int32_t stream = 0;
   const char* tensor = "";
   bool write = false;
-  GuardStack launched;  // of the call that put it on the stream; empty where that is not known
+  GuardStack launched;  // of the call that put it on the stream; empty if that is not known
 };
 
 // Allocates nothing and takes no lock.

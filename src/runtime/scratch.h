@@ -12,7 +12,7 @@ namespace portacl::runtime {
 // Aligned to 64 bytes or more, in huge pages where that helps, contents undefined.
 class Scratch {
  public:
-  // data() is null where there is no memory (and for 0 bytes).
+  // data() is null if there is no memory (and for 0 bytes).
   explicit Scratch(size_t bytes) {
     if (bytes > 0) block_ = TakeBlock(bytes, Pages::kHuge);
   }

@@ -1,6 +1,6 @@
 // Many threads on a machine that has few, for bench/scaling.py: a loop's ranges run one after the
-// other, each is timed, and threads that do not exist take them in the order of the time that they
-// would have. Only in builds with the CMake option PORTACL_SIMULATION, never in a release.
+// other, and each is timed. Threads that do not exist take the ranges in the order of their own
+// time. Only in builds with the CMake option PORTACL_SIMULATION, never in a release.
 #ifndef PORTACL_RUNTIME_SIMULATION_H_
 #define PORTACL_RUNTIME_SIMULATION_H_
 
@@ -13,10 +13,10 @@ namespace portacl::runtime {
 // Whether portaclSimulate has switched it on.
 bool Simulates();
 
-// A region of so many threads: calls body(context), whose loops (RunSimulated) they then share.
+// A region of so many threads: calls body(context); the threads share its loops (RunSimulated).
 void SimulateRegion(int threads, void (*body)(void*), void* context);
 
-// False where this thread is in no such region, or inside a loop of it.
+// False if this thread is in no such region, or inside a loop of it.
 bool RunSimulated(const internal::Loop& loop);
 
 #else

@@ -35,7 +35,7 @@ void NoteWork(Stream& stream, Work& work) {
   if (!LazyEnabled()) return;
   NoteLaunch(stream, work);
   if (!work.own_thread || stream.recorder() != nullptr) return;
-  // A host function tells the host's threads what is over, in ways that nobody sees.
+  // A host function tells the host's threads that work is over, in ways that nobody sees.
   work.run = [order = ClockOf(stream), run = std::move(work.run)] {
     NoteSynchronized(order);
     return run();

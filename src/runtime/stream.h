@@ -30,11 +30,11 @@ bool AccessesWanted();
 
 struct Work {
   const char* name = "";  // static string, for traces and messages
-  // True where the work is so short (a few microseconds) that it may run on the calling thread when
+  // True if the work is so short (a few microseconds) that it may run on the calling thread when
   // the stream is idle: handing it to another thread would cost more.
   bool small = false;
-  // True for the user's code: it runs on the stream's own thread and on no other, whose device,
-  // locks and thread-local state it would share.
+  // True for the user's code: it runs on the stream's own thread alone, because it would share
+  // another thread's device, locks and thread-local state.
   bool own_thread = false;
   // Runs at most once, in the stream's order, inside an FpEnvironment; where the stream is
   // captured, once in each replay; several replays may run at a time. It is destroyed without
@@ -49,7 +49,7 @@ struct Work {
   std::shared_ptr<const GuardStack> launched = nullptr;  // in guard mode, by Launch()
 };
 
-// Puts work on a stream; null is the default stream of the thread's current context. Fails where
+// Puts work on a stream; null is the default stream of the thread's current context. Fails if
 // the handle is not a live stream (ACL_ERROR_RT_INVALID_HANDLE), belongs to another context
 // (_STREAM_CONTEXT), or where the thread has no context (_CONTEXT_NULL).
 base::Status Launch(void* stream, Work work);

@@ -38,7 +38,7 @@ void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
   if (visible) WakeWorker();
 }
 
-// What is visible has waited long enough; leaves and takes the lock.
+// Visible work has waited long enough; leaves and takes the lock.
 void Stream::MakeVisible(Lock& lock) {
   const uint64_t number = visible_;
   lock.unlock();
@@ -71,8 +71,8 @@ void Stream::Demand(uint64_t number) {
   WakeWorker();
 }
 
-// What the head waits for, and not before the head's turn: what is in front of it may run earlier.
-// False where there is nothing new; otherwise leaves and takes the lock.
+// Demands the gate that the head waits for, but not before the head's turn: work in front of it may
+// run earlier. False if there is nothing new; otherwise leaves and takes the lock.
 bool Stream::DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded) {
   if (!HeadDemanded() || busy_) return false;
   const std::shared_ptr<Gate>& awaited = queue_.front().after;

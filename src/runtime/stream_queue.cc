@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::microseconds(100);
 
-// The stream whose task this thread runs now.
+// The stream that has this thread run a task now.
 thread_local const Stream* running_stream = nullptr;
 
 base::Status Failure(const char* what) noexcept {
@@ -45,7 +45,7 @@ base::Status CallGuarded(const Work& work) {
   }
 }
 
-// Of a stream that ends; what has begun to end ends also where there is no memory.
+// Of a stream that ends; what has begun to end ends also if there is no memory.
 void LogUnseen(int32_t stream, const base::Status& error) noexcept {
   try {
     base::Log(base::LogLevel::kError,
@@ -372,8 +372,8 @@ void Stream::DropQueue(Lock& lock) {
   if (done_waiters_ > 0) WakeWaiters();
 }
 
-// Until the condition holds. Nobody tells when a polled condition of a task becomes true, nor when
-// it is time for what is visible.
+// Waits until the condition holds. Nobody tells when a polled condition of a task becomes true, nor
+// when visible work has waited long enough.
 template <class Condition>
 void Stream::WorkerWaits(Lock& lock, const Condition& condition) {
   std::shared_ptr<Gate> demanded;

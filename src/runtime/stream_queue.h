@@ -30,7 +30,7 @@ struct Task {
   std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
   std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
   // Somebody may wait for it by other means than a synchronise: a host function, a callback, a
-  // number in memory. In lazy mode it begins after a while even where nobody synchronises.
+  // number in memory. In lazy mode it begins after a while even if nobody synchronises.
   bool visible = false;
   TraceOrigin enqueued = {};  // for the timeline
 };
@@ -101,12 +101,12 @@ class Stream final : public GateListener,
   // ACL_ERROR_RT_STREAM_CAPTURED on a stream with a recorder: nobody may wait for it or ask it.
   base::Status RefuseWhileRecording();
 
-  // Waits for what is enqueued now and returns the first error since the last synchronisation, if
-  // there is one. `timeout_code` is returned when the deadline comes first. Called from a task of
-  // this stream, it would wait for itself: refused.
+  // Waits for all work enqueued so far and returns the first error since the last synchronisation,
+  // if there is one. `timeout_code` is returned when the deadline comes first. Called from a task
+  // of this stream, it would wait for itself: refused.
   base::Status Synchronize(SteadyTime deadline, int32_t timeout_code);
 
-  // True when nothing is enqueued or running. In lazy mode what is enqueued begins then.
+  // True when nothing is enqueued or running. In lazy mode enqueued work begins then.
   bool IsIdle();
 
   // Lets tasks 1 to `number` begin, and what they wait for on other streams when it is their turn;

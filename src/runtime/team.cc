@@ -11,7 +11,7 @@
 namespace portacl::runtime {
 namespace {
 
-// What this thread leads; none while it runs a loop's body, whose own loops run where they are.
+// The team that this thread leads; none inside a loop's body: loops there run on one thread.
 constinit thread_local Team* led = nullptr;
 
 void Pause() {
@@ -73,9 +73,9 @@ void Team::SetNumber(int32_t number) {
   number_.notify_all();
 }
 
-// Each thread begins in a part of its own: where a pool's threads have the same number every time,
-// as OpenMP's threads do, they find in their caches what they had in the loop before, and others'
-// loops over the same tensors. Then it helps the parts behind. Returns the units that it has done.
+// Each thread begins in a part of its own. If a pool's threads keep their numbers, as OpenMP's do,
+// they find data of the loop before in their caches, and of others' loops over the same tensors.
+// Then it helps the parts behind. Returns the units that it has done.
 int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
   const LoopParts cut(count_.load(std::memory_order_acquire),
                       grain_.load(std::memory_order_acquire),

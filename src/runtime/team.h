@@ -28,7 +28,7 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Calls body(context), whose loops the helpers then share.
+  // Calls body(context); the helpers share its loops.
   void Lead(int32_t index, void (*body)(void*), void* context);
 
   // Returns when the leader has, at once where it had before.
@@ -60,8 +60,8 @@ class Team {
   const int32_t threads_;
   const bool timed_;
   int32_t leader_ = 0;
-  // Slots are those of all loops that have them: the leader's is 0, helpers' follow in the order in
-  // which they come, so that a loop with few slots does not wait for certain threads.
+  // Slots are shared by all loops that have them. The leader's is 0; helpers' follow in the order
+  // in which they come. So a loop with few slots does not wait for certain threads.
   std::atomic<int32_t> come_{1};
   // Of the leader: clock times, and the gain between them.
   int64_t begin_ = 0;

@@ -1,20 +1,20 @@
 // Whether a call that is worth several threads gets them while the machine is busy, or its caller
-// computes alone. What is too little work for threads at all, the plans say ("small", "grain").
+// computes alone. The plans say which work is too small for threads at all ("small", "grain").
 //
 // Results do not depend on the number of threads, so the runtime may choose it call by call. On a
 // machine with nothing else on it, sharing pays for every call that is worth a loop of its own.
-// Beside busy processes it may not: a pool's region is over when its last thread has got a CPU
-// again, a time slice of the scheduler (some milliseconds), also where that thread had nothing left
-// to do. So each call that shared its work says what that cost and what it saved:
+// Beside busy processes it may not. A region of the pool is over when its last thread has got a CPU
+// again, even if that thread had nothing left to do; this can take a time slice of the scheduler
+// (some milliseconds). So each call that shared its work reports a cost and a saving:
 //
 //   waited  time in which the caller did nothing: until the pool had called it, for ranges that
 //           others had taken, and until the pool had let it go;
 //   saved   what the others' ranges would have taken the caller, at the speed of its own.
 //
-// Where calls of a kind (a kernel, and tensors of about a size) wait for more than they save, the
-// next ones run on the caller alone, until they have taken kPatience times what was lost. Then one
-// shares again. Trying costs a busy machine 1/kPatience of its time at most, whatever its time
-// slices are, and an idle one is noticed soon.
+// Some calls of a kind (a kernel, and tensors of about a size) wait for more than they save. Then
+// the next ones run on the caller alone, for kPatience times the time lost. Then one shares again.
+// Trying costs a busy machine 1/kPatience of its time at most, whatever its time slices are. An
+// idle machine is noticed soon.
 //
 // One long wait is no proof, every machine has them: a loss is forgiven, unless another one of its
 // size follows before the calls between have gained half of it.
@@ -26,8 +26,8 @@
 
 namespace portacl::runtime {
 
-// What is known of the calls of a kind. Written by several threads without a lock: a number that
-// gets lost costs time and no result.
+// The record of a kind of calls. Several threads write it without a lock: a number that gets lost
+// costs time and no result.
 class alignas(64) CallKind {
  public:
   static constexpr int64_t kPatience = 16;

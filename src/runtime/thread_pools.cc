@@ -47,9 +47,9 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-// Debian's oneTBB and a host's pool (libgomp) are not built for the thread sanitizer, which
-// therefore does not see that a region's start happens before its tasks and its end after them.
-// These two say so.
+// Debian's oneTBB and a host's pool (libgomp) are not built for the thread sanitizer. So it does
+// not see that a region's start happens before its tasks, and its end after them. These two say
+// so.
 inline void MarkRelease([[maybe_unused]] void* address) {
 #if defined(PORTACL_TSAN)
   __tsan_release(address);
@@ -63,8 +63,8 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 
 int AskedFor() { return static_cast<int>(base::settings::NumThreads(0)); }
 
-// The CPUs of this process, or fewer where launchers that start several processes on a machine
-// (torchrun) say so: OMP_NUM_THREADS, whose first number counts in a list of levels.
+// The CPUs of this process. Launchers that start several processes on a machine (torchrun) may ask
+// for fewer: OMP_NUM_THREADS; in a list of levels its first number counts.
 int UsualThreads() {
   int threads = UsableCpus();
   const int64_t openmp = std::strtoll(base::settings::OpenMpThreads(), nullptr, 10);
@@ -94,8 +94,8 @@ struct HostPool {
   std::array<char, 160> name{};
 };
 
-// A reader-writer lock whose writers wait for the readers that are there and not for those to come:
-// threads that run one loop after the other would keep them waiting for ever.
+// A reader-writer lock: writers wait for the readers that are there, not for later ones. Threads
+// that run one loop after the other would keep them waiting for ever.
 class FairLock {
  public:
   void lock() { pthread_rwlock_wrlock(&lock_); }
@@ -114,7 +114,7 @@ struct State {
   FairLock mutex;  // shared: a loop is running; exclusive: something here is being changed
   std::atomic<bool> decided{false};  // whether the environment has been read
   std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
-  std::atomic<int> usual{1};         // threads where nobody asked
+  std::atomic<int> usual{1};         // threads if nobody asked
   Arena* arena = nullptr;            // has room for the largest number ever prepared
   bool ready = false;                // oneTBB has made what it makes once a process
   bool broken = false;               // that has failed
@@ -137,8 +137,8 @@ void Name(const char* text) {
   std::snprintf(state.host.name.data(), state.host.name.size(), "%s", text);
 }
 
-// In a child of fork(), which has one thread. Another one of the parent's may have held the lock.
-// An OpenMP team does not survive forks and hangs, so the host's threads are not used here even
+// An OpenMP team does not survive forks and hangs: the host's threads are not used here, even if no
+// loop of ours has run on them.
 // where no loop of ours has run on them.
 void MarkForked() {
   state.mutex.Reset();
@@ -312,8 +312,8 @@ void PrepareArena(int threads) {
   }
 }
 
-// For loops that no plan has prepared (copies), or whose thread has been given more since. Where
-// it fails, the loop runs with what there is. Takes the lock itself.
+// For loops that no plan has prepared (copies), or if the thread may use more threads than then. If
+// it fails, the loop runs on the threads that there are. Takes the lock itself.
 void TryPrepareThreads() {
   try {
     PrepareThreads();

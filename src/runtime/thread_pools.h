@@ -12,8 +12,8 @@ namespace portacl::runtime {
 // a region: loops then run where they are.
 bool RunsInPlace();
 
-// Calls body(context), whose loops (Team::RunOnLed) then have up to so many threads; this one alone
-// where there is no pool, or where the policy says so. Not where RunsInPlace().
+// Calls body(context); its loops (Team::RunOnLed) then have up to so many threads. This thread runs
+// alone if there is no pool, or if the policy says so. Not if RunsInPlace().
 void RunRegion(CallKind* kind, int64_t most_threads, void (*body)(void*), void* context);
 
 }  // namespace portacl::runtime

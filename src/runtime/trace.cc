@@ -163,7 +163,7 @@ class TraceFile {
   uint64_t arrows_ = 0;
 };
 
-// Null where no trace is wanted. Never destroyed, as base::Immortal's objects (base/fork.h).
+// Null if no trace is wanted. Never destroyed, as base::Immortal's objects (base/fork.h).
 TraceFile* TheFile() {
   static constinit base::Once<TraceFile*> file;
   return file.Get([]() -> TraceFile* {
@@ -181,7 +181,7 @@ TraceFile* TheFile() {
 bool TraceEnabled() noexcept {
   try {
     return TheFile() != nullptr;
-  } catch (...) {  // no memory, or nowhere to say what is wrong: the next call makes the file
+  } catch (...) {  // no memory, or no way to report it: the next call makes the file
     return false;
   }
 }

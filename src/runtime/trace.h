@@ -41,7 +41,7 @@ TraceOrigin TraceHere() noexcept;
 void AddTraceArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) noexcept;
 
 // Writes out what is still buffered. The file is complete JSON after every write, so a process may
-// end in any way; what was added since the last write is lost where exit handlers do not run.
+// end in any way; entries since the last write are lost if exit handlers do not run.
 void FlushTrace();
 
 }  // namespace portacl::runtime

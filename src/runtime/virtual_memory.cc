@@ -1,4 +1,4 @@
-// The table of reserved ranges with what is mapped in them.
+// The table of reserved ranges with their mappings.
 #include "runtime/virtual_memory.h"
 
 #include <sys/mman.h>
@@ -118,7 +118,7 @@ Table& TheTable() {
 }
 base::HandleTable<Physical>& Handles() { return the_handles.Get(); }
 
-// Addresses without memory that begin at a multiple of `alignment`; 0 where there are none.
+// Addresses without memory that begin at a multiple of `alignment`; 0 if there are none.
 uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   if (expected != 0 && expected % alignment == 0) {
     const uintptr_t found = MapNothing(ToPointer(expected), size, 0);
@@ -151,14 +151,14 @@ class Mapping {
   const size_t bytes_;
 };
 
-// The entry of a map by address that begins at or before `address`; end() where there is none.
+// The entry of a map by address that begins at or before `address`; end() if there is none.
 template <class Map>
 auto Before(Map& map, uintptr_t address) {
   auto next = map.upper_bound(address);
   return next == map.begin() ? map.end() : std::prev(next);
 }
 
-// The entry whose range contains the address; end() where there is none.
+// The entry with a range that holds the address; end() if there is none.
 template <class Map>
 auto Around(Map& map, uintptr_t address) {
   auto found = Before(map, address);
@@ -215,7 +215,7 @@ Pieces::iterator Forget(Range& range, Pieces::iterator piece) {
   return range.pieces.erase(piece);
 }
 
-// False where the system has no room for it.
+// False if the system has no room for it.
 bool UnmapPiece(uintptr_t start, const Range& range, const Pieces::value_type& piece) {
   void* const place = ToPointer(range.kernel + (piece.first - start));
   return MapNothing(place, piece.second.size, MAP_FIXED) != 0;

@@ -1,5 +1,5 @@
-// Virtual memory: ranges of addresses, physical memory, and what is mapped where. Mapped memory is
-// device memory: FindAllocation (memory.h) finds it, neighbouring pieces as one.
+// Virtual memory: ranges of addresses, physical memory, and mappings. Mapped memory is device
+// memory: FindAllocation (memory.h) finds it, neighbouring pieces as one.
 #ifndef PORTACL_RUNTIME_VIRTUAL_MEMORY_H_
 #define PORTACL_RUNTIME_VIRTUAL_MEMORY_H_
 
