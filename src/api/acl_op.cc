@@ -37,7 +37,7 @@ using ops::Surface;
 // One side (inputs or outputs) of a call as the caller gave it.
 struct Side {
   const char* name;  // "input" or "output"
-  Rule rule;         // broken where it does not fit
+  Rule rule;         // broken if it does not fit
 };
 constexpr Side kInputs{"input", Rule::kInput};
 constexpr Side kOutputs{"output", Rule::kOutput};

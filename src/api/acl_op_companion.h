@@ -1,5 +1,5 @@
 // The copies that programs ask for by graph name: Identity, Cast to another data type, and
-// TransData between formats whose memory is an order of the same axes.
+// TransData between formats that order the same axes in memory.
 #ifndef PORTACL_API_ACL_OP_COMPANION_H_
 #define PORTACL_API_ACL_OP_COMPANION_H_
 

@@ -25,8 +25,8 @@ using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vect
 
 // Not synchronised: the interface leaves changes against other uses to the caller.
 struct aclopAttr {
-  // Shared with the copies that handles keep: copying a variant whose copy throws is not safe
-  // everywhere (GCC 12 destroys what was not made).
+  // Shared with the copies that handles keep. Copying a variant is not safe everywhere if a copy
+  // throws (GCC 12 destroys what was not made).
   std::map<std::string, std::shared_ptr<const portacl::api::AttributeValue>> values;
 };
 

@@ -30,7 +30,7 @@ Status CheckDesc(const Refusals& refusals, const char* name, const aclTensorDesc
       base::Dims(desc.dims.data(), static_cast<int>(desc.dims.size())).ToString(), kLongest);
 }
 
-// The bytes of input `index`: of the constant, of the buffer; null where only compiling.
+// The bytes of input `index`: of the constant, of the buffer; null if only compiling.
 Status FindBytes(const Refusals& refusals, const char* name, size_t index,
                  const aclTensorDesc& desc, const aclDataBuffer* const inputs[], size_t bytes,
                  const void** data) {

@@ -13,8 +13,8 @@
 
 namespace portacl::api {
 
-// The axes of a format, outermost first ("NCHW"); "" for one whose memory is no order of axes. ND
-// and undefined formats have `own`.
+// The axes of a format, outermost first ("NCHW"); "" if the format is no order of axes. ND and
+// undefined formats have `own`.
 std::string_view AxesOf(base::Format format, std::string_view own);
 
 // Gives a tensor, dense in its description's format, the strides of the memory that the description

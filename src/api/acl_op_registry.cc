@@ -36,7 +36,7 @@ using ops::Signature;
 using ops::Surface;
 
 // A call of an operator of src/ops, read by its signature: inputs, attributes, outputs. A list that
-// is not set is null, any other attribute its default.
+// is not set is null; any other attribute has its default.
 class ListedCall final : public GraphCall {
  public:
   explicit ListedCall(const Signature& signature)
@@ -66,7 +66,7 @@ class ListedCall final : public GraphCall {
   const ops::Call& call() const { return call_; }
 
  private:
-  // Stores the attribute in *value where it is set; refuses one of another type.
+  // Stores the attribute in *value if it is set; refuses one of another type.
   template <class T>
   Status Get(const aclopAttr& attributes, const Parameter& parameter, const std::string& type,
              std::optional<T>* value) const {

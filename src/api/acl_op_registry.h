@@ -37,7 +37,7 @@ struct GraphRow {
   const char* type;  // the graph name
   size_t inputs;
   size_t outputs;
-  std::array<const char*, 12> attributes;  // names, null where there are fewer
+  std::array<const char*, 12> attributes;  // names, null if there are fewer
   // Reads the attributes; refuses an attribute that is missing or of another type.
   base::Status (*read)(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                        std::unique_ptr<GraphCall>* call);

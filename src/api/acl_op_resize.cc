@@ -1,6 +1,6 @@
-// ResizeD, ResizeGradD, Resize, ResizeGrad and flat affine grids (other Resize... names are rows of
-// ops/operator_list_resize.inc): what the list of operators cannot hold, as one name calls several
-// operators and what is described has other axes than the operator's tensors.
+// ResizeD, ResizeGradD, Resize, ResizeGrad and flat affine grids. The list of operators cannot hold
+// them: one name calls several operators, and descriptions have other axes than the operator's
+// tensors. (Other Resize... names are rows of ops/operator_list_resize.inc.)
 #include "api/acl_op_resize.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The graph names whose attributes choose the resizing operator: ResizeD, Resize and their
-// gradients; and affine grids whose points lie along one axis.
+// The graph names that choose the resizing operator by attributes: ResizeD, Resize and their
+// gradients; and affine grids with all points along one axis.
 #ifndef PORTACL_API_ACL_OP_RESIZE_H_
 #define PORTACL_API_ACL_OP_RESIZE_H_
 
@@ -15,8 +15,8 @@ inline constexpr const char* kResizeGradD = "ResizeGradD";
 inline constexpr const char* kResize = "Resize";
 inline constexpr const char* kResizeGrad = "ResizeGrad";
 
-// ResizeD and ResizeGradD: linear on vectors, which are described as (N, C, 1, L), and cubic on
-// images, whose memory may lie in the order H, W, N, C.
+// ResizeD and ResizeGradD: linear on vectors, described as (N, C, 1, L); cubic on images. An
+// image's memory may lie in the order H, W, N, C.
 base::Status ReadResizeD(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                          std::unique_ptr<GraphCall>* call);
 void ViewResizeD(const GraphOperator& op, const HostLists& lists, Tensors* tensors);

@@ -23,7 +23,7 @@ using portacl::runtime::Error;
 
 namespace {
 
-// The product of the extents; 0 where it overflows or an extent is unknown (negative).
+// The product of the extents; 0 if it overflows or an extent is unknown (negative).
 size_t CountElements(const aclTensorDesc& desc) {
   size_t count = 1;
   for (const int64_t dim : desc.dims) {

@@ -29,9 +29,9 @@ class Arguments {
   const aclScalar* Scalar(const char* name, const aclScalar* handle);
   const std::vector<const aclTensor*>* Tensors(const char* name, const aclTensorList* handle);
   const std::vector<const aclScalar*>* Scalars(const char* name, const aclScalarList* handle);
-  // A tensor whose shape a run sets: what the handle stands for lives as long as this.
+  // A tensor that gets its shape from a run. The object behind the handle lives as long as this.
   std::shared_ptr<base::TensorDesc> Result(const char* name, aclTensor* handle);
-  // Not ok where a handle was not live and none was null.
+  // Not ok if a handle was not live and none was null.
   base::Status status() const;
 
  private:

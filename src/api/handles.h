@@ -66,7 +66,7 @@ aclError With(const char* function, const T* handle, Use&& use) {
   });
 }
 
-// For a query whose answer for a bad handle is `fallback`.
+// For a query; a bad handle gives `fallback`.
 template <class T, class Answer, class Query>
 Answer Ask(const char* function, const T* handle, Answer fallback, Query&& query) {
   Answer answer = fallback;

@@ -48,14 +48,14 @@ inline void KeepMessage(const char* function, const char* what) noexcept {
   }
 }
 
-// What calls answer where something has run out.
+// The codes of calls if something has run out.
 struct Shortage {
   int32_t memory;
   int32_t threads;
 };
 
-// A body returns a Status, whose message is completed with the function's name here, or a code,
-// whose message the body has kept itself.
+// A body returns a Status or a code. A Status gets the function's name in its message here; for a
+// code, the body has kept the message itself.
 template <class Body>
 int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
   try {
@@ -104,7 +104,7 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that give memory, whose documents promise a code of their own.
+// For functions that give memory: their documents promise a code of their own.
 template <class Body>
 int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   const int32_t code = internal::Call(
@@ -132,8 +132,8 @@ int32_t GuardedNative(const char* function, Body&& body) noexcept {
                         {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
 }
 
-// For pure questions, whose "no" is an answer: the body's code alone, neither the thread's last
-// error nor its message changes.
+// For pure questions, if "no" is an answer: the body's code alone. Neither the thread's last error
+// nor its message changes.
 template <class Body>
 int32_t Question(Body&& body) noexcept {
   try {
