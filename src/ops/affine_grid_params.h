@@ -12,7 +12,7 @@ namespace portacl::ops {
 // With b = (x, y, 1), in volumes (x, y, z, 1), and T = float (double for double):
 //   grid[n, d, h, w, j] = theta[n, j, :] . b
 //   theta_grad[n, j, k] = sum over (d, h, w) of b[k] * grid_grad[n, d, h, w, j]
-// An image has d = 1. Strides in elements, any sign; 0 only in what is read.
+// An image has d = 1. Strides in elements, any sign; 0 only in tensors that are read.
 struct AffineGridParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

@@ -21,7 +21,7 @@ namespace portacl::ops {
 
 class Plan;
 
-// Pointers are null where the caller gave null. Numbers: reals are double; whole numbers, flags and
+// Pointers are null if the caller gave null. Numbers: reals are double; whole numbers, flags and
 // positions of words are int64_t.
 using Argument =
     std::variant<const base::TensorDesc*, const std::vector<int64_t>*, const std::vector<float>*,
@@ -40,12 +40,12 @@ class Call {
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
-  // Spatial axes; the first tensor's if the signature leaves them open, 2 if that tensor is
-  // no (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+  // Spatial axes. If the signature leaves them open, the first tensor's; 2 if that tensor is not
+  // (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const;
 
   // The argument number `index` among the arguments of its form, from 0. Null or 0 if the signature
-  // has none of that form, as where the caller gave null.
+  // has none of that form, or if the caller gave null.
   const base::TensorDesc* input(size_t index) const;
   const base::TensorDesc* output(size_t index) const;
   const std::vector<int64_t>* ints(size_t index) const;
@@ -53,17 +53,17 @@ class Call {
   const std::vector<bool>* bools(size_t index) const;
   double real(size_t index) const;
   int64_t integer(size_t index) const;
-  // A choice: the word that the caller gave, null where the API takes its position; and its
+  // A choice: the word that the caller gave, null if the API takes its position; and its
   // position, -1 of an unknown word.
   const char* word(size_t index) const;
   int64_t mode(size_t index) const;
   bool flag(size_t index) const;
   bool has_flag(size_t index) const { return *flag_name(index) != '\0'; }
   bool antialias() const { return signature_->traits.antialias || flag(1); }
-  // Reals in order, or a list of them; 0 where there are fewer.
+  // Reals in order, or a list of them; 0 if there are fewer.
   std::array<double, 3> scales() const;
 
-  // The names of these in the caller's API, "" where the signature has fewer.
+  // The names of these in the caller's API, "" if the signature has fewer.
   const char* input_name(size_t index) const { return NameOf(Form::kRead, index); }
   const char* output_name(size_t index) const { return NameOf(Form::kWritten, index); }
   const char* ints_name(size_t index) const { return NameOf(Form::kInts, index); }

@@ -62,7 +62,7 @@ std::string TensorWord(const char* name, const base::TensorDesc& desc) {
                      Joined(desc.strides), OffsetOf(desc));
 }
 
-// Axis `axis` as two, of which the second has `inner` indices.
+// Splits axis `axis` into two; the second one has `inner` indices.
 void Split(int axis, int64_t inner, base::TensorDesc* desc) {
   const auto split = [axis](const base::Dims& dims, int64_t first, int64_t second) {
     std::vector<int64_t> values(dims.data(), dims.data() + dims.rank());

@@ -9,7 +9,7 @@
 namespace portacl::ops {
 
 // Made where a phase begins and told of its plan where it ends; no more than three tests of a flag
-// where neither a log nor the timeline is wanted.
+// if neither a log nor the timeline is wanted.
 class CallTimer {
  public:
   CallTimer();
@@ -20,7 +20,7 @@ class CallTimer {
   void RanOnStream(const Plan& plan) const { End("kernel", plan, {.call = calls_}); }
 
  private:
-  // What is wanted beside the debug log.
+  // The wanted reports beside the debug log.
   struct Wanted {
     bool trace = false, call = false;
   };

@@ -1,4 +1,4 @@
-// Tensors whose format says that their channels lie last, as (N, C, ...) ones.
+// Tensors with the channels last, by their format, seen as (N, C, ...) tensors.
 #ifndef PORTACL_OPS_CHANNELS_FIRST_H_
 #define PORTACL_OPS_CHANNELS_FIRST_H_
 

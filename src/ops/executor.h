@@ -11,15 +11,15 @@
 
 namespace portacl::ops {
 
-// Thread-safe. A run snapshots the addresses when it is enqueued, so an executor may be enqueued
-// again, or have its addresses updated, while earlier runs are pending.
+// Thread-safe. A run snapshots the addresses when it is enqueued. So an executor may be enqueued
+// again, or get other addresses, while earlier runs are pending.
 class Executor {
  public:
   explicit Executor(std::shared_ptr<const Plan> plan);
 
   const Plan& plan() const { return *plan_; }
 
-  // A one-shot executor serves one run; false where it was claimed already.
+  // A one-shot executor serves one run; false if it was claimed already.
   void SetRepeatable();
   bool repeatable() const;
   bool ClaimOneShot();

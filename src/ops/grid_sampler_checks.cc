@@ -1,5 +1,5 @@
-// The checks of grid sampling and of its gradients, of images and volumes, that other operators do
-// not share, and where they stand among the shared ones. Not the checks on memory.
+// The checks of grid sampling and its gradients, images and volumes, that other operators do not
+// share, and their places among the shared ones. Not the checks on memory.
 #include <string_view>
 
 #include "ops/call.h"
@@ -215,7 +215,7 @@ class Checker {
     const base::Dims input = ChannelsFirst(*input_.desc).shape;
     double points = 1;
     for (int axis = 2; axis < rank(); ++axis) points *= static_cast<double>(input[axis]);
-    constexpr double kLeast = (int64_t{1} << 31) - 1;  // of what is too large
+    constexpr double kLeast = (int64_t{1} << 31) - 1;  // the smallest that is too large
     if (points < kLeast) return {};
     return refusals_.Warn(Rule::kInput, fmt::format("{} has shape {}, but {} must be less than {}",
                                                     input_.name, input_.desc->shape.ToString(),
@@ -234,8 +234,8 @@ class Checker {
 
 Status CheckGridSamplerBackward(const Call& call) { return Checker(call, false).Run(); }
 
-// Those of the backward operator, with every mode in every profile but for cubic interpolation of
-// volumes, which `open` alone has.
+// The checks of the backward operator. Every profile has every mode, except cubic interpolation of
+// volumes: only `open` has it.
 Status CheckGridSampler(const Call& call) { return Checker(call, true).Run(); }
 
 }  // namespace portacl::ops

@@ -10,7 +10,7 @@ namespace {
 
 using base::Status;
 
-// Number of elements in the storage, or -1 where it is negative or has no 64-bit value.
+// Number of elements in the storage, or -1 if it is negative or has no 64-bit value.
 int64_t StorageElements(const base::TensorDesc& desc) {
   base::TensorDesc storage;
   storage.shape = desc.storage_shape;

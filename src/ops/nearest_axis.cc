@@ -16,7 +16,7 @@ int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
   return at + (static_cast<double>(at) < first ? 1 : 0);
 }
 
-// The first o in [0, out] with rule(o) >= i (out where there is none): an exponential search from
+// The first o in [0, out] with rule(o) >= i (out if there is none): an exponential search from
 // the place where the ideal ratio puts it, since the rounded rule is off by a few at most. It does
 // not start from the output before, so that the searches need not wait for each other.
 int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,

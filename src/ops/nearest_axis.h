@@ -12,9 +12,9 @@
 
 namespace portacl::ops {
 
-// Which element of `in` an output takes: the one whose middle is nearest to the output's (exact),
-// the one that the output's beginning falls into (PyTorch's "nearest"), or the nearest one where
-// the middles of the border elements fall together (corners; scales do not count).
+// Which element of `in` an output takes: exact, the one with the nearest middle; floor, the one
+// that the output's beginning falls into (PyTorch's "nearest"); corners, the nearest one, with the
+// middles of the border elements aligned (scales do not count).
 enum class Nearest { kExact, kFloor, kCorners };
 
 // src(o) on one axis: which of the `in` elements the output o belongs to.
@@ -57,8 +57,8 @@ class NearestTable {
   NearestAxis axis_;
 };
 
-// The extents or strides of N, C, H and W, and of D, of a tensor (N, C, L), (N, C, H, W) or
-// (N, C, D, H, W); `missing` for an axis that it lacks.
+// The extents or strides of N, C, H, W (As4D) and of D (DepthOf). The tensor is (N, C, L), (N, C,
+// H, W) or (N, C, D, H, W); `missing` for an axis that it lacks.
 std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing);
 int64_t DepthOf(const base::Dims& dims, int64_t missing);
 

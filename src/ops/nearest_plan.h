@@ -15,7 +15,7 @@ namespace portacl::ops {
 struct NearestCall {
   Nearest rule = Nearest::kExact;
   bool backward = false;
-  std::array<double, 3> scales{};  // 0 where the extents decide
+  std::array<double, 3> scales{};  // 0 if the extents decide
   bool logged = true;              // as the operator's function of the aclnn API
 };
 

@@ -25,8 +25,8 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
   return span;
 }
 
-// Whose name a log of calls has: the aclnn function that is called, else the first that does the
-// same; one of the affine grid's is of any rank.
+// The function that gives a call its name in a log: the aclnn function that is called, else the
+// first that does the same. One function of the affine grid has any rank.
 const Signature* LoggedFunction(const Call& call) {
   if (*call.signature().case_name != '\0') return &call.signature();
   const Op op = call.signature().op;

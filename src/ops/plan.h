@@ -30,7 +30,7 @@ class PerTensor {
   const T& operator[](size_t at) const {
     return at < kMaxTensors ? first_[at] : others_[at - kMaxTensors];
   }
-  // Makes room for that many. Keeps what is there.
+  // Makes room for that many. Keeps present values.
   void Grow(int count) {
     if (count > kMaxTensors) others_.resize(static_cast<size_t>(count - kMaxTensors));
   }
@@ -103,12 +103,12 @@ class Plan {
   // from and into the addresses that it was planned with. They need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
-  // The function of the aclnn API by whose words the log has this call, whatever API it came
-  // through; null: the log leaves it out.
+  // The function of the aclnn API that names this call in the log, whatever API it came through;
+  // null: the log leaves the call out.
   const Signature* logged() const { return logged_; }
   const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
 
-  // The GPU whose memory the tensors lie in and that computes, or cuda::kCpu.
+  // The GPU that holds the tensors and computes, or cuda::kCpu.
   int32_t device() const { return device_; }
 
   const char* op() const { return refusals_.op(); }

@@ -14,13 +14,13 @@ namespace portacl::ops {
 // What a call through `surface` may have now; the native API has no profile.
 const DTypeWords& DTypesOf(const Signature& signature, Surface surface);
 
-// Refused where the current profile does not have the function.
+// Refused if the current profile does not have the function.
 base::Status CheckAvailable(const Refusals& refusals, const Signature& signature, Surface surface);
 
 // The same of one tensor of the function, which may have dtypes of its own.
 const DTypeWords& DTypesOf(const Signature& signature, const Parameter& tensor, Surface surface);
 
-// Refused where a tensor has another dtype than `dtypes`.
+// Refused if a tensor has another dtype than `dtypes`.
 base::Status CheckDType(const Refusals& refusals, const DTypeWords& dtypes, Surface surface,
                         const char* tensor, base::DType dtype);
 

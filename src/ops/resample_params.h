@@ -11,13 +11,13 @@
 namespace portacl::ops {
 
 // The sums of one axis: destination o is the sum of weight[k] * element source[k], start[o] <= k <
-// start[o + 1]. The sources of a destination never decrease, and what lies between them are sources
-// of it too; the first and the last ones of destinations do not decrease either. A source may stand
-// there twice, a weight may be zero (of either sign), and a destination may have no tap at all:
-// then it is +0. Weights are finite.
+// start[o + 1]. The sources of a destination never decrease, and all elements between them are its
+// sources too. From one destination to the next, the first and the last source do not decrease
+// either. A source may stand there twice, a weight may be zero (of either sign). A destination
+// without taps is +0. Weights are finite.
 struct ResampleAxis {
-  int64_t from = 1;      // sources: the extent of what is read
-  int64_t to = 1;        // destinations: the extent of what is written
+  int64_t from = 1;      // sources: the extent that is read
+  int64_t to = 1;        // destinations: the extent that is written
   bool identity = true;  // each destination is its source; the pointers are null then
   int64_t most = 1;      // taps of the destination that has most: up to `from`, or twice that
   const int64_t* start = nullptr;   // to + 1 entries

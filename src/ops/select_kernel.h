@@ -74,7 +74,7 @@ base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                          paths.empty() ? "none" : fmt::format("{}", fmt::join(paths, ", ")));
 }
 
-// Why a call is refused where `forced` leaves paths out: a name is wrong. Ok where none is.
+// Why a call is refused if `forced` leaves paths out: a name is wrong. Ok if none is.
 inline base::Status CheckLeftOut(const Refusals& refusals, const ForcedKernel& forced) {
   const LeftOutNames names = CheckLeftOut(forced.name, forced.path);
   if (names.unknown.empty()) return {};

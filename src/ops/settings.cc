@@ -34,7 +34,7 @@ class Choice {
     value_.store(value, std::memory_order_relaxed);
     has_unknown_.store(false, std::memory_order_relaxed);
   }
-  // What the environment held where that is no value, until the first Set().
+  // What the environment held if that is no value, until the first Set().
   std::string Unknown() const {
     return has_unknown_.load(std::memory_order_relaxed) ? unknown_ : std::string();
   }

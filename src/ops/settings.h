@@ -19,10 +19,10 @@ const char* ProfileName(Profile profile);
 void SetProfile(Profile profile);
 // "atlas-a2, atlas-a3, atlas-training, ascend-950, open"
 const char* ProfileChoices();
-// What PORTACL_PROFILE holds where that is no profile (the default one is used then), else "".
+// What PORTACL_PROFILE holds if that is no profile (the default one is used then), else "".
 std::string UnknownProfile();
 
-// Whose pages count: those that the first operators were written from (8.x), or the newest (9.x).
+// The pages that count: the old ones that the first operators follow (8.x), or the newest (9.x).
 enum class Edition { k8, k9 };
 
 Edition CurrentEdition();

@@ -62,7 +62,7 @@ Status SharedChecks::ForTensors(Visit visit) const {
   return {};
 }
 
-// The tensor whose dtype and format the others must have: the first of the side that is not
+// The tensor that gives the others their dtype and format: the first of the side that is not
 // resized and has no dtypes of its own.
 SharedChecks::NamedTensor SharedChecks::Reference() const {
   for (size_t at = 0; at < call_.size(); ++at) {

@@ -1,4 +1,4 @@
-// Which API a call came through: what is accepted and how errors are coded differ.
+// Which API a call came through: accepted arguments and error codes differ.
 #ifndef PORTACL_OPS_SURFACE_H_
 #define PORTACL_OPS_SURFACE_H_
 

@@ -21,7 +21,7 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-// Extents or strides (N, C, ...) as those of N, C, D, H and W.
+// Extents or strides (N, C, ...) in the form N, C, D, H, W.
 std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
   const auto [n, c, h, w] = As4D(dims, missing);
   return {n, c, DepthOf(dims, missing), h, w};

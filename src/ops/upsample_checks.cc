@@ -155,8 +155,8 @@ class Checker : ResizeChecks {
     return {};
   }
 
-  // What is read has (N, C) of inputSize and, of gradients, the extents of outputSize; what is
-  // written has its N and C, and the extents of the other list.
+  // The read tensor has (N, C) of inputSize and, if it is a gradient, the extents of outputSize.
+  // The written one has its N and C, and the extents of the other list.
   Status Agreement() const {
     const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
     const std::vector<int64_t> input_size = InputSize();
@@ -313,10 +313,10 @@ class Checker : ResizeChecks {
 
 constexpr int64_t kLimit = 50;  // the documents' largest ratio of extents
 
-// What the newest pages have otherwise.
+// The differences of the newest pages.
 struct NewestRules {
   bool negative_scales = false;  // count as none
-  bool growth = false;           // the limit is that of output / input, on every axis
+  bool growth = false;           // the limit is for output / input, on every axis
   bool exact_sizes = false;      // outputSize and inputSize are the extents, whatever the scales
   bool full = false;             // no tensor may be empty
   upsample::PageLimits limits = {};
@@ -352,7 +352,7 @@ NewestRules NewestRulesOf(const Call& call) {
 struct Side {
   const char* name;
   const TensorDesc* desc;
-  Rule rule;  // broken where it does not fit
+  Rule rule;  // broken if it does not fit
 };
 
 // A function for each group of rows of the documents' tables, in their order.

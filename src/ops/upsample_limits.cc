@@ -65,7 +65,7 @@ std::string TooLarge(Reach reach, const Dims& in, const Dims& out, bool backward
       in_float ? " in float" : "", bytes / kGiB);
 }
 
-// The rows of what is read, and the planes of a volume that are written.
+// The rows of the read tensor, and the planes of a written volume.
 std::string TooMany(Reach reach, const Dims& in, const Dims& out, bool backward) {
   constexpr double k2To31 = int64_t{1} << 31;
   if (reach == Reach::kAny || reach == Reach::kSixteens) return {};

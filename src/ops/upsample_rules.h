@@ -24,7 +24,7 @@ struct PageRules {
   PageLimits limits = {};                 // as facts without an error row
   bool double_channels_last = false;      // DOUBLE in NHWC alone
   bool bf16_same_extent = false;          // BF16 where input and output have one extent
-  bool fitting_scales = false;            // a scale counts only where O == floor(I * scale)
+  bool fitting_scales = false;            // a scale counts only if O == floor(I * scale)
   bool input_size_channels_last = false;  // inputSize of an NHWC tensor is (N, H, W, C)
 };
 PageRules PageRulesOf(const Call& call);
@@ -47,7 +47,7 @@ struct Sides {
 };
 Sides SidesOf(const Call& call);
 
-// Scales as the tables take them: 1D: L; 2D: H, W; 3D: D, H, W; 0 where the extents decide.
+// Scales as the tables take them: 1D: L; 2D: H, W; 3D: D, H, W; 0 if the extents decide.
 std::array<double, 3> UsedScales(const Call& call);
 
 // The table of the call's axis number `axis`; negative for one that it lacks.
