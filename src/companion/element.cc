@@ -62,8 +62,8 @@ auto Dispatch(Compute compute, F&& f) {
   return f(base::TypeTag<float>{});
 }
 
-// Rounded to FLOAT so that a second rounding, to fewer bits, gives what one would have given: where
-// the value lies between two numbers, the one whose last bit is odd.
+// Rounds to FLOAT so that a second rounding, to fewer bits, gives the same as one rounding: a value
+// between two numbers becomes the one with an odd last bit.
 float OddFloat(float value) { return value; }
 float OddFloat(double value) {
   const auto nearest = static_cast<float>(value);

@@ -22,7 +22,7 @@ class Loop {
   Loop() = default;
   explicit Loop(const base::Dims& shape);
 
-  // The next operand: a view whose axes align with the last ones of the loop.
+  // The next operand: a view; its axes align with the last axes of the loop.
   void Add(const base::TensorDesc& view);
   // The axes in the order `order` names them.
   void Permute(const base::Dims& order);

@@ -5,7 +5,7 @@
 
 namespace portacl::companion {
 
-// What is computed; a, b, c are the inputs in the order of the signature.
+// The computations; a, b, c are the inputs in the order of the signature.
 enum class Function {
   kAdd,  // a + alpha * b, one rounding
   kSub,  // a - alpha * b, one rounding

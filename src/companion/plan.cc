@@ -119,7 +119,7 @@ class Checker {
     return any ? Status() : CheckDType(call_.out.name, call_.out.tensor->dtype);
   }
 
-  // The formats whose elements lie as shape and strides say.
+  // The formats that place elements as shape and strides say.
   Status CheckFormats() const {
     const auto check = [&](const Operand& operand) -> Status {
       if (operand.tensor == nullptr) return {};

@@ -31,7 +31,7 @@ class ResultType {
   base::DType scalars_ = base::DType::kUndefined;
 };
 
-// Aligned at the last axes, extents agree or are 1. Returns false where they do not.
+// Aligned at the last axes, extents agree or are 1. Returns false if they do not.
 bool Broadcast(const base::Dims& a, const base::Dims& b, base::Dims* shape);
 
 }  // namespace portacl::companion
