@@ -80,7 +80,7 @@ bool IsOnDevice(const void* address, int32_t device) {
          (attributes.type != cudaMemoryTypeDevice || attributes.device == device);
 }
 
-// The device's pool keeps what is freed, as PyTorch's allocator does.
+// The device's pool keeps freed memory, as PyTorch's allocator does.
 void KeepFreedMemory() {
   int device = 0;
   cudaMemPool_t pool = nullptr;

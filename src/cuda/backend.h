@@ -35,7 +35,7 @@ using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const P
 
 struct Backend {
   const char* version;        // PORTACL_VERSION_STRING
-  int32_t (*device_count)();  // 0 where there is none: then unavailable() says why
+  int32_t (*device_count)();  // 0 if there is none: then unavailable() says why
   const char* (*unavailable)();
 
   // Between both, this thread's plans are made for `device`, and their runs are enqueued on

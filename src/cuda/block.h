@@ -1,6 +1,6 @@
-// A kernel whose threads work together: a Body with operator()(const Block&, int64_t number,
-// Shared&), a block of threads a number. What the threads do together are members of Block; in
-// between, each does its own. Another compiler than nvcc makes loops of it.
+// A kernel for threads that work together: a Body with operator()(const Block&, int64_t number,
+// Shared&), a block of threads for each number. Members of Block do the common steps; in between,
+// each thread does its own. A compiler other than nvcc makes loops of it.
 #ifndef PORTACL_CUDA_BLOCK_H_
 #define PORTACL_CUDA_BLOCK_H_
 
@@ -115,7 +115,7 @@ class Block {
 
  private:
 #if defined(__CUDA_ARCH__)
-  // Of a warp's numbers: those of the lanes up to this one.
+  // The sum of a warp's numbers, of the lanes up to this one.
   static __device__ uint32_t SumTo(uint32_t number, uint32_t lane) {
     for (uint32_t apart = 1; apart < 32; apart *= 2) {
       const uint32_t before = __shfl_up_sync(UINT32_MAX, number, apart);

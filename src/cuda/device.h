@@ -1,6 +1,6 @@
-// The machine under the kernels. A kernel is a loop whose items are independent: a Body with
-// operator()(int64_t item), a thread an item. nvcc makes a launch of it, another compiler a plain
-// loop: tests run every kernel on machines without a GPU.
+// The machine under the kernels. A kernel is a loop over independent items: a Body with
+// operator()(int64_t item), a thread for each item. nvcc makes a launch of it, another compiler a
+// plain loop: tests run every kernel on machines without a GPU.
 #ifndef PORTACL_CUDA_DEVICE_H_
 #define PORTACL_CUDA_DEVICE_H_
 

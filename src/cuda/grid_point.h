@@ -137,7 +137,7 @@ PORTACL_DEVICE F WeightOf(F at, int i) {
   return CubicFar(i == 0 ? t + 1 : (below ? 1 - at : 2 - t));
 }
 
-// The padded place of tap i, of a bicubic point whose tap 1 is `first`.
+// The padded place of tap i of a bicubic point. Tap 1 of the point is `first`.
 template <class F>
 PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
   const F at = first + static_cast<F>(i - 1);
@@ -207,7 +207,7 @@ struct Point {
   }
 };
 
-// What the kernels of one call see of it. Points count as a tensor whose c is the coordinate.
+// A call as its kernels see it. Points count as a tensor; c is the coordinate.
 struct Geometry {
   int64_t n, c;
   int64_t d, h, w;     // of the input

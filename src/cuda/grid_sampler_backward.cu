@@ -542,14 +542,14 @@ struct Plan : base::PathPlan<std::monostate> {
   int64_t blocks = 0;
 };
 
-// What is listed of an image, and under how many keys.
+// The list of an image: its entries and keys.
 struct Listing {
   int64_t entries = 0;
   int64_t keys = 0;
   uint64_t weight = 0;  // bytes an entry
 };
 
-// False where the numbers do not fit.
+// False if the numbers do not fit.
 bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, Listing* listing) {
   const bool cells = taps == 2;
   const int64_t more = cells ? 1 : 0;
@@ -579,9 +579,9 @@ bool IsPlain(const Geometry& g, const Strides& from) {
   return from.h == g.ow * from.w && (g.od == 1 || from.d == g.oh * from.h);
 }
 
-// Images of few channels are made tile by tile if an image has so few tiles that each may look at
-// all points, as it must if points that follow one another lie far apart. Points given as one row
-// or column mostly do. Many points on few tiles would leave most of a GPU idle. False: by lists.
+// Images of few channels are made tile by tile if there are so few tiles that each may look at all
+// points. It must if successive points lie far apart; points given as one row or column mostly do.
+// Many points on few tiles would leave most of a GPU idle. False: by lists.
 bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
   constexpr int64_t kPoints = int64_t{1} << 26;
   const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles of an image
@@ -607,7 +607,7 @@ bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
 
 bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, Plan* plan) {
   constexpr int64_t kMost = INT32_MAX / 2;      // entries, or keys, at a time
-  constexpr int64_t kExact = int64_t{1} << 23;  // extents whose places are exact in float
+  constexpr int64_t kExact = int64_t{1} << 23;  // extents with places that are exact in float
   Listing one;
   if (!ListingOf(g, axes, taps, element, &one) || one.entries > kMost || one.keys > kMost) {
     return false;

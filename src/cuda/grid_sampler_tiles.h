@@ -1,7 +1,7 @@
 // inputGrad of images with few channels, tile by tile: no list of all points is made. Consecutive
 // points are runs, consecutive runs are stretches, and both know the rectangle of pixels that they
-// lie in. A block of threads owns a tile of pixels: it takes the points of the runs that may touch
-// the tile, lists their taps by pixel in shared memory, sorts each list and adds it up. Where there
+// lie in. A block of threads owns a tile of pixels. It takes the points of the runs that may touch
+// the tile, lists their taps by pixel in shared memory, sorts each list and adds it up. If there
 // are more points than fit, it does this several times, in the order of the points.
 #ifndef PORTACL_CUDA_GRID_SAMPLER_TILES_H_
 #define PORTACL_CUDA_GRID_SAMPLER_TILES_H_
@@ -280,7 +280,7 @@ struct GatherTile {
     }
   }
 
-  // visit(part, i) for those of `count` points that are the thread's.
+  // visit(part, i) for the thread's share of `count` points.
   template <class Visit>
   PORTACL_DEVICE static void ForPoints(uint32_t thread, uint32_t count, const Visit& visit) {
     const uint32_t part = thread / kLanes;

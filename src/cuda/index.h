@@ -53,8 +53,8 @@ struct Place {
   int64_t n, c, d, h, w;
 };
 
-// Items of (n, c, d, h, w), each once: w fastest, or c fastest for tensors whose channels lie side
-// by side.
+// Items of (n, c, d, h, w), each once: w fastest; c fastest for tensors that have channels side by
+// side.
 class Items {
  public:
   Items() = default;
@@ -110,7 +110,7 @@ bool PacksFit(const void* address, const Strides& strides, int64_t width) {
   return true;
 }
 
-// Whether the channels of a pixel lie side by side, and those of its neighbours behind them.
+// Whether a pixel's channels lie side by side, and its neighbours' channels behind them.
 inline bool ChannelsFastest(const Strides& strides, int64_t channels) {
   return channels > 1 && strides.c == 1 && strides.w != 1;
 }

@@ -32,7 +32,7 @@ class Scope {
 
   // Null, or why the scope could not be entered: then nothing else may be called.
   const char* error() const { return error_; }
-  // Memory in the order of the stream: null where there is none, and for 0 bytes. It goes back, in
+  // Memory in the order of the stream: null if there is none, and for 0 bytes. It goes back, in
   // that order, at Leave().
   void* Allocate(uint64_t bytes);
   void Wait();
@@ -48,7 +48,7 @@ class Scope {
 // Whether kernels of the device can reach the memory at `address`.
 bool IsOnDevice(const void* address, int32_t device);
 
-// What CUDA said of this thread's newest plan that could not be made; "" where the kernels do not
+// What CUDA said of this thread's newest plan that could not be made; "" if the kernels do not
 // serve the call.
 const char* PlanError();
 

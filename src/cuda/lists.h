@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(kSortBlock)
     uint32_t* const list = entries + starts[lists[at]];
     const uint32_t size = starts[lists[at] + 1] - starts[lists[at]];
     const auto pass = [&](uint32_t mask, uint32_t half) {
-      // Pairs (low, low ^ mask), of which `half` is the bit that tells low from high.
+      // Pairs (low, low ^ mask); the bit `half` tells low from high.
       for (uint32_t pair = threadIdx.x; pair < size; pair += kSortBlock) {
         const uint32_t high = pair ^ mask;
         if ((pair & half) != 0 || high >= size || list[pair] <= list[high]) continue;
@@ -78,8 +78,8 @@ static __global__ void __launch_bounds__(kSortBlock)
   }
 }
 
-// Sorts the lists whose numbers are in lists[0] to lists[*number - 1]: entries starts[i] to
-// starts[i + 1] - 1.
+// Sorts the lists with the numbers lists[0] to lists[*number - 1]; list i has the entries starts[i]
+// to starts[i + 1] - 1.
 inline void SortListed(const uint32_t* lists, const uint32_t* number, const uint32_t* starts,
                        uint32_t* entries) {
   constexpr unsigned kBlocks = 264;

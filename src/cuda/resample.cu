@@ -1,5 +1,5 @@
 // Linear, cubic and antialiased resizing and their gradients: weighted sums over tables, along the
-// axes in the order of ops/resample_params.h. Where a result has few taps, a thread makes it from
+// axes in the order of ops/resample_params.h. If a result has few taps, a thread makes it from
 // all of them. Elsewhere each axis is a launch of its own, with the sums between the axes in the
 // workspace.
 #include <algorithm>
@@ -23,8 +23,8 @@ using Params = ops::ResampleParams;
 
 constexpr size_t kAxes = 3;  // d, h, w
 
-// A ResampleAxis in the device's memory. `source` has Plan::most entries for each destination, the
-// taps and then -1, or, if that is 0, the taps of all destinations, which `start` tells apart.
+// A ResampleAxis in the device's memory. `source` has Plan::most entries for each destination: the
+// taps, then -1. If `most` is 0, it has the taps of all destinations, and `start` tells them apart.
 template <class F>
 struct Axis {
   const int32_t* source;  // null: the identity
