@@ -61,7 +61,7 @@ AxisPosition<F> Locate(F x, int64_t extent, const ops::GridSampler2DShape& shape
   }
   const F size = static_cast<F>(extent);
   const F last = static_cast<F>(extent - 1);
-  // An infinite x stays infinite, also where the formula would make 0 * infinity.
+  // An infinite x stays infinite, also if the formula would make 0 * infinity.
   F at = x;
   if (!std::isinf(x)) {
     at = shape.align_corners ? ((x + 1) / 2) * last : ((x + 1) * size - 1) / 2;

@@ -1,6 +1,6 @@
-// One destination at a time: the sum along the last axis of the order, of sums along the one before
-// it, of sums along the first, in the compute type, rounded once. It computes again what
-// neighbouring destinations share, and needs no scratch memory.
+// One destination at a time, in the compute type, rounded once: sums along the first axis of the
+// order, their sums along the next one, and their sums along the last. It computes shared sums of
+// neighbouring destinations again, and needs no scratch memory.
 
 #include <array>
 #include <cmath>

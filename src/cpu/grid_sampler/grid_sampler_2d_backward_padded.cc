@@ -1,7 +1,7 @@
-// Bilinear gradients of float images with one or two channels: one pass over the points in which
-// both taps of a row are read and added to as a pair, on padded copies of the planes, where no
-// point needs a check (path "padded"). One batch of points, which stays in the L1 cache, serves
-// both gradients.
+// Bilinear gradients of float images with one or two channels, in one pass over the points. Both
+// taps of a row are read and added to as a pair, on padded copies of the planes, so that no point
+// needs a check (path "padded"). One batch of points, which stays in the L1 cache, serves both
+// gradients.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_padded.cc"
 #include "cpu/vector/highway.h"

@@ -53,7 +53,7 @@ HWY_INLINE void StreamRow(const float* from, float* to, int64_t n) {
   }
 }
 
-// CopyRow for paired planes, whose pixels hold two channels.
+// CopyRow for paired planes: a pixel holds two channels.
 HWY_INLINE void PairRows(const float* from0, const float* from1, int64_t step, float* to,
                          int64_t n) {
   int64_t i = 0;
@@ -89,8 +89,8 @@ HWY_INLINE void PartRows(const float* from, float* to0, float* to1, int64_t step
   }
 }
 
-// The planes of one image with C = 1 or 2 channels. Those of two channels are paired: one plane,
-// whose pixels hold both.
+// The planes of one image with C = 1 or 2 channels. Planes of two channels are paired: one plane,
+// each pixel with both channels.
 template <int C, bool kInputGrad, bool kGridGrad>
 class ImagePlanes {
   static constexpr bool kPaired = C == 2;

@@ -1,4 +1,4 @@
-// Points of images whose planes are padded: batches with their weights, and where their taps are in
+// Points of images with padded planes: batches with their weights, and the places of their taps in
 // the planes. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PADDED_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PADDED_POINTS_INL_H_

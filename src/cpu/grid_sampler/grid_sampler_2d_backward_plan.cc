@@ -1,5 +1,5 @@
 // Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
-// Longer than other files: six paths, whose conditions are read side by side.
+// Longer than other files: six paths; their conditions are read side by side.
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr int64_t kMaxPaddedChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
 // Up to here points in the lanes are faster wherever the planes are. Up to the latter limit they
 // are where the planes stay in the L2 cache, of any number of channels where points are sparse.
-// Bicubic points beyond the former limit: only where they are sparse and their images are joined.
+// Bicubic points beyond the former limit: only if they are sparse and their images are joined.
 constexpr int64_t kDirectAnywhere = 4;
 constexpr int64_t kMaxDirectChannels = 8;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
@@ -207,7 +207,7 @@ bool HasDensePlanes(const Params& p) {
 // Whether points are enough for a copy of the planes that they use.
 bool HasPointsForCopies(const ops::GridSampler2DShape& s) { return s.oh * s.ow * 32 >= s.h * s.w; }
 
-// Whether copies of the planes pay: those of all threads stay in the caches, or the planes
+// Whether copies of the planes pay: the copies of all threads stay in the caches, or the planes
 // themselves serve no pairs.
 bool PadsPlanes(const Params& p, const PaddedGeometry& g) {
   const bool fits = g.slots * g.image * int64_t{sizeof(float)} <= LastLevelCacheBytes();

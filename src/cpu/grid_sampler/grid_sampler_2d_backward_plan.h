@@ -21,8 +21,8 @@ inline constexpr int64_t kForeignPoints = 8;
 // How many points ahead gathered gradOutput is fetched; a list may be read so far past its end.
 inline constexpr int64_t kFetchAhead = 32;
 
-// Channels are handled in blocks, planes of input and inputGrad in row strips whose slab (see
-// grid_sampler_2d_backward_strip.h) fits the L2 cache.
+// Channels are handled in blocks, and planes of input and inputGrad in row strips. A strip's slab
+// (see grid_sampler_2d_backward_strip.h) fits the L2 cache.
 //
 // Two ways to use the threads: one image each (`by_image`, every stage serial), or all on `images`
 // at a time, each stage a parallel loop. Workspace:
@@ -31,14 +31,14 @@ inline constexpr int64_t kFetchAhead = 32;
 //   image scratch[by_image ? slots : images]:
 //     x, y                                   padded coordinates of the points, in their own order
 //                                            or in lists by strip
-//     index                                  strips > 1: numbers of the points in the lists, or the
-//                                            first and last strip of each group of kGroup points
-//                                            and the lists of groups (at most 4 groups + 34 of the
-//                                            2 points + 48 entries: see CountGroups)
+//     index                                  strips > 1: numbers of the points in the lists; or the
+//                                            first and last strip of each group of kGroup points,
+//                                            and the lists of groups. At most 4 groups + 34 of the
+//                                            2 points + 48 entries: see CountGroups
 //     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
 //                                            lists' ends
-//     place[points]                          in_lists: where each point stands in the lists; of two
-//                                            places the one in the strip that owns its gridGrad
+//     place[points]                          in_lists: where each point stands in the lists; the
+//                                            place in the strip that owns its gridGrad if two
 //     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
 //                                            kForeignPoints for each slot that nobody reads; or
 //                                            in the order of the lists
@@ -52,16 +52,16 @@ struct SlabGeometry {
   int64_t slab_rows;
   int slots;
   bool by_image;
-  int64_t images;  // one, or as many as there are threads where one has too few pieces of work
-  bool evict;      // lines that threads hand to each other go past the caches: on AMD, taking
-                   // a line away from others that have read it costs 120 ns every time, and
-                   // stores wait for each other; on Intel the detour costs more
-  bool stream;     // the tensors are larger than the caches: inputGrad is written past them
+  int64_t images;        // one, or as many as threads if one has too few pieces of work
+  bool evict;            // lines that threads hand to each other go past the caches: on AMD, taking
+                         // a line away from others that have read it costs 120 ns every time, and
+                         // stores wait for each other; on Intel the detour costs more
+  bool stream;           // the tensors are larger than the caches: inputGrad is written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of kGroup
   int64_t chunks;
   bool in_lists;  // lists of points have gridGrad's sums in their own order
   int64_t partial_points;
-  int64_t group_blocks;  // blocks whose gradOutput is gathered at a time, 0: never
+  int64_t group_blocks;  // blocks of gradOutput that are gathered at a time, 0: never
   // Bytes.
   uint64_t slab_bytes;
   uint64_t image_bytes;
@@ -129,8 +129,8 @@ struct PackedGeometry {
   int64_t image;  // elements of a slot
 };
 
-// Many images of few points: gridGrad as on "direct", and inputGrad by owners of several images,
-// whose points share vectors. No workspace: sums of 16-bit types are on the stack.
+// Many images of few points: gridGrad as on "direct", and inputGrad by owners of several images
+// with points that share vectors. No workspace: sums of 16-bit types are on the stack.
 struct JoinedGeometry {
   PointGathers grid_grad;
   int64_t grain;  // images that are worth a thread

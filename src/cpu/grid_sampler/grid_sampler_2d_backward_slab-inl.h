@@ -35,7 +35,7 @@ template <class F>
 struct ImageScratch {
   F* x;
   F* y;
-  int32_t* index;         // null where there is one strip
+  int32_t* index;         // null if there is one strip
   int32_t* strip_ranges;  // in the memory of `index`: the first and last strip of each group,
   int32_t* group_lists;   // then the lists of groups
   int32_t* cursor;

@@ -1,6 +1,6 @@
-// The gradients on slabs: points are sorted into row strips, strips are summed on pixel-major
-// slabs, block of channels by block, and the blocks' gridGrad sums are added in order. Apart from
-// volumes' blocks (grid_sampler_3d_backward_blocks.cc), whose owners look at all points: they have
+// The gradients on slabs: points are sorted into row strips, and strips are summed on pixel-major
+// slabs, one block of channels after the other. The blocks' gridGrad sums are added in order. Apart
+// from volumes' blocks (grid_sampler_3d_backward_blocks.cc): their owners look at all points, have
 // no lists, and their cells no frame.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
@@ -29,7 +29,7 @@ namespace {
 using Params = ops::GridSampler2DBackwardParams;
 using ops::Interpolation;
 
-// gradOutput of points, from a PointBlock. Those of a list that follow each other need no list.
+// gradOutput of points, from a PointBlock. Successive points of a list need no list.
 template <class T, int L, class F = base::ComputeType<T>>
 void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
   const auto& from = *static_cast<const PointBlock<const T>*>(source);

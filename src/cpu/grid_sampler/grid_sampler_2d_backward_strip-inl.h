@@ -74,7 +74,7 @@ StripPass<F> PassOf(int lanes, bool input_grad, bool grid_grad) {
                     : PassOfLanes<Pass, F, false, true>(lanes);
 }
 
-// Clears rows [first, end) of a plane of inputGrad, whose rows are dense.
+// Clears rows [first, end) of a plane of inputGrad. The rows are dense.
 template <class F>
 void ClearInputGrad(const ops::GridSampler2DBackwardParams& p, F* plane, int64_t first,
                     int64_t end) {
@@ -104,7 +104,7 @@ HWY_INLINE void AddTo(D d, F* HWY_RESTRICT sums, V weight, V g) {
 }
 
 // Goes through the job's points in groups: prepare(first) computes what a group's points need,
-// point(k, g) adds point k of the group, whose gradOutput lanes are at g.
+// point(k, g) adds point k of the group with its gradOutput lanes g.
 template <class Cell, class Prepare, class Point>
 HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& prepare,
                           const Point& point) {

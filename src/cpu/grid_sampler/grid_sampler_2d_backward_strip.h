@@ -11,13 +11,13 @@
 //   row S+1    .      row s+S-1  .
 //   row S+2..  .      row s+S..  .       halo (see Halo()): values only; zero below the
 //                                        image
-//   cell = [L values of input | L sums of inputGrad], only the wanted half where the mask drops
+//   cell = [L values of input | L sums of inputGrad], only the wanted half if the mask drops
 //   one; dots are cells outside the image: values are 0, sums are garbage nobody reads.
 //
-// A point whose taps reach into a second strip is in both strips' lists: each strip adds to its own
-// rows, so every sum sees its points in ascending order. The strip of the upper taps (of the
-// nearest row where they are outside the image), which also holds the other's values in its halo,
-// owns gridGrad. Lists of groups hold points that do not touch the strip as well: they add to cells
+// A point with taps in two strips is in both strips' lists. Each strip adds to its own rows, so
+// every sum sees its points in ascending order. The strip of the upper taps owns gridGrad; it also
+// holds the other strip's values, in its halo. (For taps outside the image, the strip of the
+// nearest row.) Lists of groups hold points that do not touch the strip as well: they add to cells
 // of row 0 or of the halo.
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
@@ -41,11 +41,11 @@ struct StripJob : SlabPoints<F> {
   // the entries of all points, and there is no index.
   const int32_t* groups;
   int64_t points;  // of the image
-  bool random;     // a random grid's points, whose gradOutput was gathered: most of them jump
+  bool random;     // a random grid's points: gradOutput was gathered, and most points jump
   FetchGradOutput<F> fetch;
   const void* fetch_source;
-  // This block's sums (gx, gy) of point p at partial[2 * p]; pairs behind the last point take those
-  // of points whose gridGrad another strip owns. in_lists: of the job's point k at partial[2 * k].
+  // This block's sums (gx, gy) of point p at partial[2 * p]. Pairs behind the last point take sums
+  // of points if another strip owns their gridGrad. in_lists: the job's point k at partial[2 * k].
   F* partial;
 };
 

@@ -207,7 +207,7 @@ HWY_INLINE V NearestRow(D d, V y, V last) {
   return hn::Clamp(usable, hn::Zero(d), last);
 }
 
-// The cells of points whose taps are all inside, from column x0 - 1 and row `lowest` on.
+// The cells of points that have all taps inside, from column x0 - 1 and row `lowest` on.
 template <class D, class F, class V = hn::Vec<D>>
 HWY_INLINE void StoreSquare(D d, const SlabPoints<F>& job, V x0, V lowest, size_t i,
                             BicubicGroup<F>* group) {
@@ -224,8 +224,8 @@ HWY_INLINE void StoreSquare(D d, const SlabPoints<F>& job, V x0, V lowest, size_
   }
 }
 
-// The cells of any points. Returns the first row with a tap, that of the nearest row where there is
-// none.
+// The cells of any points. Returns the first row with a tap; if no row has one, the nearest
+// row.
 template <class D, class F, class V = hn::Vec<D>>
 HWY_INLINE V StoreTaps(D d, const SlabPoints<F>& job, V x0, V y0, size_t i,
                        BicubicGroup<F>* group) {

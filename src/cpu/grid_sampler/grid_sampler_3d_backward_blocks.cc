@@ -27,7 +27,7 @@ using Params = ops::GridSampler3DBackwardParams;
 template <class F, Interpolation kInterpolation>
 struct OwnedBatch : BlockBatch<F, kInterpolation> {
   using Base = BlockBatch<F, kInterpolation>;
-  // Taps to add to; of tricubic points, not 0 where there are any.
+  // Taps to add to; of tricubic points, not 0 if there are any.
   HWY_ALIGN int32_t taps[Base::kPoints];
   HWY_ALIGN int32_t own[Base::kPoints];  // not 0: gridGrad is this task's
   int64_t first_plane;
@@ -129,7 +129,7 @@ class BlockedVolume {
     }
   }
 
-  // False where no point concerns the task. Not inlined: the compiler would keep the weights in
+  // False if no point concerns the task. Not inlined: the compiler would keep the weights in
   // vectors and extract them lane by lane.
   HWY_NOINLINE bool Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
@@ -145,7 +145,7 @@ class BlockedVolume {
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
   }
 
-  // Stores what is known of a vector of points; the result is not 0 for points of the task.
+  // Stores the places of a vector of points; the result is not 0 for points of the task.
   template <class VF, class VI = hn::Vec<IndexTag<PointTag<F>>>>
   HWY_INLINE VI Place(VF x, VF y, VF z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;

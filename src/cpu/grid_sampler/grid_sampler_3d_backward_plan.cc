@@ -26,8 +26,8 @@ int ThreadsOf(const ops::GridSampler3DShape& s) {
   return IsBelowGrain(s) ? 1 : runtime::NumThreads();
 }
 
-// Channels are grouped so that their volumes stay in the L2 cache, which scattered points need, but
-// not so few that finding the points costs as much as adding them.
+// Channels are grouped so that their volumes stay in the L2 cache, as scattered points need. With
+// too few of them, finding the points would cost as much as adding them.
 int64_t GroupChannels(const ops::GridSampler3DShape& s, int64_t volume_bytes) {
   constexpr int64_t kFewest = 4;
   return std::clamp<int64_t>(L2CacheBytes() / 2 / volume_bytes, std::min(kFewest, s.c), s.c);
@@ -89,7 +89,7 @@ std::optional<Plan> PlanBlocks(const Params& p, const base::PathChoice& choice) 
   return Plan{{.workspace_size = static_cast<uint64_t>(bytes), .way = blocks}};
 }
 
-// None where offsets inside a channel of input have no 32 bits.
+// None if offsets inside a channel of input have no 32 bits.
 std::optional<GatheredGridGrad> GridGradOf(const Params& p) {
   const auto& s = p.shape;
   const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;

@@ -25,8 +25,8 @@ struct GatheredGridGrad {
   bool pairs;  // two taps of a row of input are read as a pair
 };
 
-// gridGrad as above, if it is wanted. inputGrad: a group of channels of a slab of planes has one
-// owner, who looks at all points of the volume and adds what touches the slab, straight to the
+// gridGrad as above, if it is wanted. inputGrad: some channels of a slab of planes have one owner.
+// It looks at all points of the volume and adds the ones that touch the slab, straight to the
 // tensor. 16-bit types are summed in the workspace:
 //
 //   sums[slots][planes of the largest slab][h][w]    float
@@ -62,8 +62,8 @@ struct GridSampler3DBackwardPlan : base::PathPlan<GatheredGridGrad, OwnedSlabs, 
   static constexpr std::array kPaths = {"blocks", "direct", "owned"};
 };
 
-// The kernels' plan. Limits and `path` as of the sampling kernels: without blocks, no channel that
-// is read of input or written of inputGrad spans 2^31 elements.
+// The kernels' plan. Limits and `path` as of the sampling kernels: without blocks, no channel of
+// input (if it is read) or inputGrad (if it is written) spans 2^31 elements.
 std::optional<GridSampler3DBackwardPlan> PlanGridSampler3DBackward(
     const ops::GridSampler3DBackwardParams& params, std::string_view path);
 

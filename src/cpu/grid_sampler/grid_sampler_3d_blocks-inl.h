@@ -23,7 +23,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Points whose taps are fetched ahead where voxels do not stay in the L2 cache.
+// Points ahead for which taps are fetched if voxels do not stay in the L2 cache.
 inline constexpr int64_t kAhead = 6;
 
 // ---- points -------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ class BlockSampling {
     }
   }
 
-  // Four points, whose additions wait for each other only within a point, from point p on.
+  // Four points, from point p on. Additions wait for each other only within a point.
   HWY_INLINE void SumWhole(const Batch& batch, size_t p, F* HWY_RESTRICT to) const {
     const D d;
     const F* const first0 = voxels_.Of(batch, p, 0, 0, 0);

@@ -64,9 +64,9 @@ HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unu
   if constexpr (kAxes == 3) sum.z = FinishGrad(d, sum.z, slope.z, unusable, infinite);
 }
 
-// gridGrad with a point in each lane of a vector: what the modes have in common. Params: of images
-// or of volumes. kPairs: see TapSource. kJoined: images of few points are one, whose point p is
-// point p % points of image p / points.
+// gridGrad with a point in each lane of a vector: the common part of the modes. Params: of images
+// or of volumes. kPairs: see TapSource. kJoined: images of few points are one; its point p is point
+// p % points of image p / points.
 template <class Params, class T, bool kPairs, bool kJoined = false>
 class PointGridGrad {
  protected:

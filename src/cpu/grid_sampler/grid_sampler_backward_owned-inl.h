@@ -67,7 +67,7 @@ struct PartSums {
   VolumeStrides size;
 };
 
-// Points of an image or volume: `count` from `first` on, or those of a list in ascending order.
+// Points of an image or volume: `count` from `first` on, or a list's in ascending order.
 struct SomePoints {
   int64_t first;
   int64_t count;
@@ -80,8 +80,8 @@ struct SomePoints {
   }
 };
 
-// Adds bicubic or tricubic points to a part whose channels lie in memory as `size` says. Of images
-// the part is always whole.
+// Adds bicubic or tricubic points to a part. Its channels lie in memory as `size` says. Of an
+// image, the part is always whole.
 template <class F, int kAxes>
 struct CubicSums {
   const OwnedPart& part;
@@ -129,7 +129,7 @@ struct CubicSums {
     }
   }
 
-  // Point k of a group whose rows of taps are vectors.
+  // Point k of a group that has vectors as rows of taps.
   HWY_INLINE void AddRows(const Group& group, size_t k, F g, F* channel) const {
     F weight[4][4];
     for (size_t row = 0; row < 4; ++row) {

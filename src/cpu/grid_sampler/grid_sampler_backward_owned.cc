@@ -1,7 +1,7 @@
-// inputGrad by owners: a part of it, rows of an image or planes of a volume in some channels, has
-// one owner, who looks at all points of the image or volume, or at the codes of an image's points,
-// and adds what touches the part one after the other. gridGrad, which needs no owner, is computed
-// apart. Longer than other files: images and volumes and their modes share the owner.
+// inputGrad by owners. A part is rows of an image or planes of a volume, in some channels; it has
+// one owner. The owner looks at all points, or at the codes of an image's points, and adds the ones
+// that touch the part one after the other. gridGrad needs no owner and is computed apart. Longer
+// than other files: images and volumes and their modes share the owner.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_owned.cc"
 #include "cpu/vector/highway.h"
@@ -45,8 +45,8 @@ class Owner {
   // Where joined images and their gradOutput are.
   using Joined = JoinedImages<kJoinedBatch>;
 
-  // `memory`: where T needs sums of its own, those of one channel of the part. Of joined images it
-  // has StagedImages() at a time.
+  // `memory`: sums of one channel of the part, if T needs sums of its own. For joined images it has
+  // StagedImages() at a time.
   Owner(const Params& p, const OwnedPart& part, F* memory, const Joined* joined = nullptr)
       : p_(p),
         part_(part),
@@ -94,7 +94,7 @@ class Owner {
     }
   }
 
-  // Points whose codes say that they touch the strip, wherever they are, a batch at a time.
+  // Points with codes that say that they touch the strip, wherever they are, a batch at a time.
   void RunListed(const uint8_t* codes, int64_t strip) const {
     Clear(sums_.first);
     HWY_ALIGN int32_t list[kBatch + kCodeBlock];
@@ -303,7 +303,7 @@ class Owner {
     batch->count = static_cast<int64_t>(listed);
   }
 
-  // False where it is plain from their z that points have no tap in the planes: most of another
+  // False if it is plain from their z that points have no tap in the planes: most of another
   // owner's, which then cost a fifth. Owners of rows read codes instead, if they are many.
   HWY_INLINE bool MayTouch(V z) const {
     if constexpr (kAxes == 2 || kCubic) {
@@ -427,8 +427,8 @@ class Owner {
     }
   }
 
-  // The same where many points are near an edge, in no order that a CPU could learn: no branch for
-  // these, whose taps outside are added to a number that nobody reads.
+  // The same if many points are near an edge, in no order that a CPU could learn. No branch for
+  // these: their taps outside are added to a number that nobody reads.
   HWY_NOINLINE void AddJoined(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
                               F* HWY_RESTRICT channel) const {
     const int64_t down = sums_.size.row;

@@ -76,7 +76,7 @@ HWY_INLINE bool PlaceCubic(const Geometry& geometry, const Axes<V>& at, size_t i
   return WeighCubic<kSlopes>(geometry, at, i, group);
 }
 
-// Not 0 where the indices of an axis from place i on are four neighbours inside the volume.
+// Not 0 if the indices of an axis from place i on are four neighbours inside the volume.
 template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
   const IndexTag<PointTag<F>> di;
@@ -89,7 +89,7 @@ HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
   return hn::VecFromMask(di, adjacent);
 }
 
-// Not 0 where points from place i on have a tap in rows or planes [first, end).
+// Not 0 if points from place i on have a tap in rows or planes [first, end).
 template <class F, int kAxes, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI TapsInSlab(const CubicGroup<F, kAxes>& group, size_t i, int64_t first, int64_t end) {
   const IndexTag<PointTag<F>> di;
@@ -164,7 +164,7 @@ HWY_INLINE void TricubicSlopes(D d, const Row& row, const Weight& weight, const 
   }
 }
 
-// The offset of the first tap of located points whose taps are all inside.
+// The offset of the first tap of located points that have all taps inside.
 template <class Source, class V>
 HWY_INLINE typename Source::VI FirstTapOf(const Source& source, const Axes<V>& at) {
   const typename Source::D d;
@@ -212,13 +212,13 @@ HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group&
 template <class Source, class VI = typename Source::VI>
 HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   const typename Source::DI di;
-  const hn::RebindToUnsigned<typename Source::DI> du;  // of which -1 is the greatest
+  const hn::RebindToUnsigned<typename Source::DI> du;  // its greatest value is -1
   const VI lower = hn::BitCast(di, hn::Min(hn::BitCast(du, column), hn::BitCast(du, next)));
   return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
 }
 
 // Taps `tap`, an even one, and the next of a vector of points of images anywhere: `nothing` where
-// they are outside, which the masks say. Only where ArePairs() says so.
+// they are outside, which the masks say. Only if ArePairs() says so.
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
 HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,

@@ -1,5 +1,5 @@
-// Grid sampling with a point in each lane of a vector, its taps gathered channel by channel from
-// the images or volumes, or from framed copies of small images on the stack: no slab, no workspace.
+// Grid sampling with a point in each lane of a vector. Taps are gathered channel by channel, from
+// the images or volumes or from framed copies of small images on the stack: no slab, no workspace.
 // Longer than other files: its three interpolations share the loops over points and channels, and
 // the windows.
 #undef HWY_TARGET_INCLUDE
@@ -25,7 +25,7 @@ namespace {
 
 // Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
 // count as -0 with a weight of +0 or more, which leaves every sum as it is. kPairs: see TapSource.
-// kJoined: images of few points are one, whose point p is point p % points of image p / points.
+// kJoined: images of few points are one; its point p is point p % points of image p / points.
 template <class Params, class T, Interpolation kInterpolation, bool kPairs, bool kJoined>
 class DirectSampling {
   using F = base::ComputeType<T>;
@@ -79,7 +79,7 @@ class DirectSampling {
     int64_t output_step;
     int64_t first = 0;
     int64_t count = 0;
-    bool dense = false;  // a whole vector, whose results follow each other
+    bool dense = false;  // a whole vector; its results follow each other
     // Of joined images, each lane's image and, if results are not dense, result: offsets.
     const int32_t* image = nullptr;
     const int64_t* result = nullptr;
@@ -394,7 +394,7 @@ class DirectSampling {
             [&](size_t tap) PORTACL_INLINE_LAMBDA { return hn::Load(d, weight[tap]); });
   }
 
-  // Points whose taps are all inside.
+  // Points that have all taps inside.
   template <class Weight>
   HWY_INLINE void SumRows(const Source& source, const Points& points, VI first,
                           const Weight& weight) const {

@@ -224,7 +224,7 @@ template <int kScale, class D, class VI>
 HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
   const hn::RebindToSigned<D> di;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  // A gather merges into its register, and waits for what was there. GCC clears that only where it
+  // A gather merges into its register, and waits for what was there. GCC clears that only if it
   // does not know that all lanes are wanted.
   if constexpr (sizeof(offset) == kVectorBytes) {
     return hn::BitCast(d, hn::Vec<decltype(di)>{GatherAll<kScale>(di, offset.raw, base)});

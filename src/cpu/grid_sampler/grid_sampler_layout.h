@@ -220,7 +220,7 @@ inline ChannelBlocks CutChannels(int64_t channels) {
   return {channels, (channels + kBlockChannels - 1) / kBlockChannels};
 }
 
-// True where points exist, every index of an axis is exact in float (24 bits) and planes and points
+// True if points exist, every index of an axis is exact in float (24 bits) and planes and points
 // can be numbered in 32 bits.
 inline bool ServesPlane(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMaxExtent = int64_t{1} << 24;
@@ -282,7 +282,7 @@ inline bool JoiningPays(const ops::GridSampler2DShape& s) {
 // Sums of 16-bit types rounded at a time: of one channel of whole images.
 inline constexpr int64_t kStagedElements = 8192;
 
-// How many images these are; 0 where they are too large or have too many points.
+// How many images these are; 0 if they are too large or have too many points.
 inline int64_t StagedImages(const ops::GridSampler2DShape& s) {
   return std::min(kJoinedBatch / (s.oh * s.ow), kStagedElements / (s.h * s.w));
 }
@@ -338,8 +338,8 @@ inline PointChunks JoinedChunksOf(const ops::GridSampler2DShape& s) {
   return ChunksOf(1, s.n * s.oh * s.ow, s.c, 512, 512);  // some 6 us
 }
 
-// Threads take whole images where that shares the work evenly, or where an image is too little work
-// to pay for the barriers between its stages (some 10 us each). The more threads share an image's
+// Threads take whole images if that shares the work evenly, or if an image is too little work to
+// pay for the barriers between its stages (some 10 us each). The more threads share an image's
 // stages, the longer they wait for each other: eight for a quarter of the time.
 inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
   if (s.n < threads) return false;
@@ -348,7 +348,7 @@ inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
   return (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
 }
 
-// True where points exist, every index of an axis is exact in float (24 bits) and points can be
+// True if points exist, every index of an axis is exact in float (24 bits) and points can be
 // numbered in 32 bits.
 inline bool ServesVolume(const ops::GridSampler3DShape& s) {
   constexpr int64_t kMaxExtent = int64_t{1} << 24;
@@ -402,8 +402,8 @@ inline bool ServesBlocks(const ops::GridSampler3DShape& s) {
          s.d * (s.h * s.w) < kMostVoxels;
 }
 
-// Whether a call has so many channels that their blocks are mostly full, and so many points that
-// turning the volumes costs less than the lines that gathers would read.
+// Whether a call has enough channels to fill most blocks, and so many points that turning the
+// volumes costs less than the lines that gathers would read.
 inline bool BlocksPay(const ops::GridSampler3DShape& s) {
   constexpr int64_t kVoxelsPerPoint = 8;
   return s.c >= kBlockChannels && s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
@@ -458,7 +458,7 @@ struct SlabPoints {
   const int32_t* index = nullptr;
   int64_t first = 0;
   int64_t count = 0;    // of points (of groups: see StripJob)
-  int64_t foreign = 0;  // number of the points whose gridGrad another strip owns
+  int64_t foreign = 0;  // number of points for which another strip owns gridGrad
   // gridGrad's sums are in the order of the points given here, owned or not.
   bool in_lists = false;
 };

@@ -14,9 +14,9 @@
 
 namespace portacl::cpu {
 
-// Blocks of channels are copied to a pixel-major slab of the whole plane, see SlabPoints, from
-// which each tap of a point is one or two loads. The workspace is `slabs` of them: one per thread
-// that has an image of its own (by_image), or one per block that the threads work on together.
+// Blocks of channels are copied to a pixel-major slab of the whole plane, see SlabPoints. Each tap
+// of a point is then one or two loads. The workspace is `slabs` of them: one per thread that has an
+// image of its own (by_image), or one per block that the threads work on together.
 struct SamplingGeometry {
   int64_t points;
   ChannelBlocks blocks;
@@ -59,9 +59,9 @@ struct GridSampler3DPlan : base::PathPlan<PointGathers, SampledBlocks> {
   static constexpr std::array kPaths = {"blocks", "direct"};
 };
 
-// The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices), more
-// than 2^30 points of a volume, and, without blocks, channels of input that span 2^31 elements.
-// `path`: the text of a base::PathChoice.
+// The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and
+// more than 2^30 points of a volume. Without blocks also none for channels of input that span 2^31
+// elements. `path`: the text of a base::PathChoice.
 std::optional<GridSampler3DPlan> PlanGridSampler3D(const ops::GridSampler3DParams& params,
                                                    std::string_view path);
 

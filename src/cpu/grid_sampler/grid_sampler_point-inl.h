@@ -46,7 +46,7 @@ HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
   }
 }
 
-// True where 0 <= at < extent.
+// True if 0 <= at < extent.
 template <class DI>
 HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
   const hn::RebindToUnsigned<DI> du;
@@ -149,9 +149,9 @@ HWY_INLINE V TapSlope(D, V nw, V ne, V sw, V se, V t, V u) {
   return hn::MulAdd(hn::Sub(se, sw), t, hn::Mul(hn::Sub(ne, nw), u));
 }
 
-// Numbers of the cells whose pixels are the north-western taps of points, in planes or slabs that
-// hold all rows of the image: rows of `pitch` cells, two above the image and one below, and a cell
-// on both sides. Points that touch nothing have cell 0.
+// Numbers of the cells of points: the cell that holds a point's north-western tap, in planes or
+// slabs that hold all rows of the image. Two rows lie above the image and one below. A row has
+// `pitch` cells, one on either side of the image. Points that touch nothing have cell 0.
 template <class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch, VI column,
                           VI row) {
@@ -212,7 +212,7 @@ HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, c
   if constexpr (kVolume) at.z = hn::IfThenElse(none, nowhere, at.z);
 }
 
-// The same where nobody asks for slopes. Returns which points are unusable.
+// The same if nobody asks for slopes. Returns which points are unusable.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>& at) {
   V slope_x, slope_y, slope_z;
@@ -235,7 +235,7 @@ HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
   return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside);
 }
 
-// LocatePoints() for kernels whose points are mostly inside.
+// LocatePoints() for kernels with points mostly inside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at) {
   V x, y, z;

@@ -136,7 +136,7 @@ inline constexpr std::integral_constant<int, 1> kBelow;
 
 // ---- taps ---------------------------------------------------------------------------------------
 
-// Images or volumes, and points, of a call whose taps are gathered. kPairs: see GatherRow().
+// Images or volumes, and points, of a call that gathers its taps. kPairs: see GatherRow().
 template <class F, class Params, bool kPairs>
 struct TapSource {
   using D = PointTag<F>;
@@ -166,7 +166,7 @@ struct TapSource {
   }
 
   // Where elements inside are in every channel. `at`: of 16-bit types that are read in pairs the
-  // element or its left neighbour; `east`: of these 1 where it is the latter.
+  // element or its left neighbour; `east`: of these 1 if it is the latter.
   template <class T>
   HWY_INLINE void PlaceElements(VI column, VI row, VI plane, VI& at, VI& east) const {
     const bool in_pairs = kPairs && sizeof(T) == 2;

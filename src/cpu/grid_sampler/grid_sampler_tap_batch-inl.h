@@ -27,15 +27,15 @@ inline constexpr int64_t kBatch = 64;
 template <int kAxes>
 inline constexpr int32_t kAllTaps = (1 << (1 << kAxes)) - 1;
 
-// `value` where 0 <= at < extent.
+// `value` if 0 <= at < extent.
 template <class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI BitsBelow(DI di, VI at, int64_t extent, int32_t value) {
   return hn::IfThenElseZero(IsBelow(di, at, hn::Set(di, static_cast<int32_t>(extent))),
                             hn::Set(di, value));
 }
 
-// Which taps of points whose first one is at `at` of axis kAxis are in [first, end) of it, wherever
-// they are on the other axes.
+// Which taps of points are in [first, end) of axis kAxis, wherever they are on the other axes.
+// `at`: the points' first taps on that axis.
 template <int kAxes, int kAxis, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end) {
   constexpr int32_t kLow = (kAxis == 0 ? 0x55 : kAxis == 1 ? 0x33 : 0x0F) & kAllTaps<kAxes>;
@@ -70,7 +70,7 @@ HWY_INLINE void PlaceAxis(V at, size_t axis, int64_t i, Batch* batch, V& t, V& u
   }
 }
 
-// Fills place i of the batch with a vector of points whose first taps are at (column, row, plane).
+// Fills place i of the batch with a vector of points. Their first taps are at (column, row, plane).
 template <int kAxes, class F, class Batch, class V = hn::Vec<PointTag<F>>,
           class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE void PlaceTaps(const VolumeStrides& size, const Axes<V>& at, const Axes<VI>& first,

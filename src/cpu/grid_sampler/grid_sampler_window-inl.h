@@ -1,6 +1,6 @@
-// Taps of a vector of points that lie close together, as on smooth grids: looked up in a few whole
-// vectors of the rows that they share, of volumes in one plane or two that follow each other,
-// instead of gathered one by one. Per target.
+// Taps of a vector of points that lie close together, as on smooth grids. They are looked up in a
+// few whole vectors of the rows that they share, not gathered one by one. In volumes, the rows lie
+// in one plane or two successive ones. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_WINDOW_INL_H_
@@ -102,7 +102,7 @@ HWY_INLINE WindowVec LookUp(const float* line, WindowIndex at) {
   return WindowVec{_mm512_permutex2var_ps(low.raw, at.raw, high.raw)};
 }
 
-// Lanes whose row is `k` or one below.
+// Lanes with row `k` or one below.
 HWY_INLINE hn::Mask<WindowTag> AreFromRow(WindowIndex row, int32_t k) {
   return ValueMask(WindowTag(), hn::Gt(row, hn::Set(IndexTag<WindowTag>(), k - 1)));
 }

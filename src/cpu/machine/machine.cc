@@ -23,7 +23,7 @@
 namespace portacl::cpu {
 namespace {
 
-// What /sys/devices/system/cpu/cpu0/cache/index<index>/<file> begins with, 0 where it is missing.
+// What /sys/devices/system/cpu/cpu0/cache/index<index>/<file> begins with, 0 if it is missing.
 int64_t CacheNumber(int index, const char* name) {
   char path[64];
   std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
@@ -35,8 +35,8 @@ int64_t CacheNumber(int index, const char* name) {
   return found ? number : 0;
 }
 
-// From sysfs: sysconf() adds up the caches of a whole socket, also of the parts of it that a
-// virtual machine or a process has no access to.
+// From sysfs: sysconf() adds up the caches of a whole socket, even the parts that a virtual machine
+// or a process has no access to.
 void AskForCaches(Machine* machine) {
   int64_t largest = 0;
   for (int index = 0; index < 8; ++index) {
@@ -74,7 +74,7 @@ const Machine& RealMachine() {
 }
 
 #ifdef PORTACL_TEST_MACHINES
-// Null where the variable is not set. A name that is not there ends the process: a test that went
+// Null if the variable is not set. A name that is not there ends the process: a test that went
 // on would say nothing about the machine that it was to be for.
 const Machine* MachineOfEnvironment() {
   const char* const wanted = base::settings::ReadText("PORTACL_TEST_MACHINE");

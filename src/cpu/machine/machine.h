@@ -53,7 +53,7 @@ bool GathersAreSlow();
 bool IsOverBeforeWideVectorsAreFast(int64_t work);
 
 // `targets`: bits of Highway, e.g. HWY_AVX2. Whether kernels of one of them run here: the CPU has
-// it, and so has ThisMachine(). If no instruction set of ThisMachine() runs on this CPU, all those
+// it, and so has ThisMachine(). If no instruction set of ThisMachine() runs on this CPU, all sets
 // of the CPU do: plans are then the other machine's, kernels are the CPU's.
 bool HasTargets(int64_t targets);
 

@@ -11,13 +11,13 @@ namespace portacl::cpu {
 // Below this nobody looks whether pages are missing: asking costs as much as they do.
 inline constexpr int64_t kProvidedBytes = int64_t{1} << 20;
 
-// Bytes of a tensor whose elements fill their memory without a gap, in any order of the axes; 0 for
-// others.
+// Bytes of a tensor if its elements fill their memory without a gap, in any order of the axes; 0
+// for others.
 int64_t DenseBytes(const std::array<int64_t, 4>& shape, const std::array<int64_t, 4>& stride,
                    int64_t element_size);
 
-// True where a first touch of the `bytes` at `data` would make the system provide pages for (some
-// of) them. False for less than kProvidedBytes, and where it cannot be known.
+// True if a first touch of the `bytes` at `data` would make the system provide pages for (some
+// of) them. False for less than kProvidedBytes, and if it cannot be known.
 bool ArePagesMissing(const void* data, int64_t bytes);
 
 // Has the system provide all pages of [first, end) now, which the caller will write: together, at

@@ -47,7 +47,7 @@ using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t,
 
 // ---- partial vectors of plain lanes -------------------------------------------------------------
 
-// True where masked loads and stores of `bytes`-sized lanes do not touch the masked-out memory.
+// True if masked loads and stores of `bytes`-sized lanes do not touch the masked-out memory.
 template <size_t kBytes>
 constexpr bool MaskedMemoryIsSafe() {
 #if HWY_IS_ASAN || HWY_IS_MSAN
@@ -90,7 +90,7 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* HWY_RESTRICT to, size_t n) {
 
 // ---- bfloat16 in the upper half of 32-bit lanes -------------------------------------------------
 
-// 32-bit lanes whose upper 16 bits are v rounded to bfloat16; the lower 16 bits are garbage.
+// 32-bit lanes; the upper 16 bits are v rounded to bfloat16, the lower 16 bits garbage.
 template <class DF, class DU = hn::RebindToUnsigned<DF>>
 HWY_INLINE hn::Vec<DU> RoundToBFloat16(DF df, hn::Vec<DF> v) {
   const DU du;

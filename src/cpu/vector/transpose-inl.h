@@ -24,7 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // Vectors of a fixed number of lanes, a power of two: at most `L`, at most a register. On Arm 128
-// bits also where SVE's registers are longer: the transposes and trees need a known length.
+// bits also if SVE's registers are longer: the transposes and trees need a known length.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 inline constexpr int kBlockBytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
 #else
@@ -303,7 +303,7 @@ void WritePixelsTiled(const F* from, int64_t step, const Planar<T>& to) {
   }
 }
 
-// True where every N pixels of a channel are a cache line.
+// True if every N pixels of a channel are a cache line.
 template <int64_t N, class T>
 bool HasWholeLines(const Planar<T>& to) {
   constexpr int64_t kLine = static_cast<int64_t>(kStreamAlignment);
