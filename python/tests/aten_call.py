@@ -15,6 +15,7 @@ LIBRARIES = Path(os.environ.get("ASCEND_HOME_PATH", "/nowhere")) / "lib64"
 
 DTYPES = {
     torch.float32: 0,
+    torch.float16: 1,
     torch.int8: 2,
     torch.int32: 3,
     torch.uint8: 4,
@@ -40,6 +41,24 @@ _ARRAYS = {
     "F": ("FloatArray", ctypes.c_float),
     "B": ("BoolArray", ctypes.c_bool),
 }
+
+
+FLOAT8 = 36  # an aclDataType that PyTorch's operators do not have
+
+
+@dataclass(frozen=True)
+class Destroyed:
+    """An argument: the handle of ``value``, destroyed before the call."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class OfType:
+    """An argument: the tensor's memory under another number of an aclDataType."""
+
+    tensor: torch.Tensor
+    dtype: int
 
 
 class AclnnError(RuntimeError):
@@ -129,8 +148,12 @@ class Caller:
             return PLAIN[kind](value.encode() if kind == "s" else value)
         if value is None:
             return ctypes.c_void_p()
-        made, handle = self._handle(kind, value)
-        handles.append((made, handle))
+        destroyed = isinstance(value, Destroyed)
+        made, handle = self._handle(kind, value.value if destroyed else value)
+        if destroyed:
+            getattr(self._library, f"aclDestroy{made}")(handle)
+        else:
+            handles.append((made, handle))
         return handle
 
     def _handle(self, kind: str, value) -> tuple[str, ctypes.c_void_p]:
@@ -155,7 +178,10 @@ class Caller:
         elements = (element * max(len(values), 1))(*values)
         return kind, self._create(kind, elements, ctypes.c_uint64(len(values)))
 
-    def _tensor(self, t: torch.Tensor) -> ctypes.c_void_p:
+    def _tensor(self, t: torch.Tensor | OfType) -> ctypes.c_void_p:
+        dtype = None
+        if isinstance(t, OfType):
+            t, dtype = t.tensor, t.dtype
         dims = ctypes.c_int64 * t.dim()
         storage = t.untyped_storage()
         elements = ctypes.c_int64(storage.nbytes() // t.element_size())
@@ -163,7 +189,7 @@ class Caller:
             "Tensor",
             dims(*t.shape),
             ctypes.c_uint64(t.dim()),
-            DTYPES[t.dtype],
+            DTYPES[t.dtype] if dtype is None else dtype,
             dims(*t.stride()),
             ctypes.c_int64(t.storage_offset()),
             2,

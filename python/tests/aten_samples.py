@@ -14,6 +14,14 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _MOST = 3  # samples of an OpInfo, and calls that are kept of an operator, for each data type
+_DTYPES = (
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.int32,
+    torch.int64,
+    torch.complex64,
+)
 _NO_ROWS = ("fft.", "masked.", "signal.")  # OpInfos whose operators have no rows
 _MAKING = ("device", "layout", "pin_memory")  # arguments that say where a tensor is made
 
@@ -67,7 +75,9 @@ class _Recorder(TorchDispatchMode):
         name = (
             func._schema.name + "." * bool(func._schema.overload_name) + func._schema.overload_name
         )
-        key = name, *{t.dtype for t in _tensors([args, kwargs])}
+        tensors = _tensors([args, kwargs])
+        empty = any(t.numel() == 0 for t in tensors)
+        key = name, empty, *{t.dtype for t in tensors}
         if name not in self._wanted or self._count[key] >= _MOST:
             return func(*args, **kwargs)
         given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
@@ -89,7 +99,7 @@ def collect(rows: list[Row]) -> dict[str, list[Call]]:
         for op in op_db:
             if op.name.startswith(_NO_ROWS):
                 continue
-            for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.complex64):
+            for dtype in _DTYPES:
                 wanted = dtype != torch.complex64 or op.aten_name in fallback
                 if wanted and dtype in op.supported_dtypes("cpu"):
                     _record(recorder, op, dtype)
@@ -109,7 +119,12 @@ def _record(recorder: _Recorder, op, dtype: torch.dtype) -> None:
     """The operators below an OpInfo's, gradients too, and the overloads of its operator itself."""
     gradient = op.supports_autograd and dtype == torch.float32
     packet = getattr(torch.ops.aten, op.aten_name, None)
-    for sample in itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=gradient), _MOST):
+    samples = iter(op.sample_inputs("cpu", dtype, requires_grad=gradient))
+    first = list(itertools.islice(samples, _MOST))
+    if dtype == torch.float32:  # an empty one of those that follow
+        empty = (s for s in samples if any(t.numel() == 0 for t in _tensors([s.input, s.args])))
+        first += itertools.islice(empty, 1)
+    for sample in first:
         arguments = (sample.input, *sample.args)
         try:
             with recorder:

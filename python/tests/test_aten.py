@@ -6,7 +6,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from aten_call import LIBRARIES, PLAIN, AclnnError, Caller, read_rows  # noqa: E402
+from aten_call import (  # noqa: E402
+    FLOAT8,
+    LIBRARIES,
+    PLAIN,
+    AclnnError,
+    Caller,
+    Destroyed,
+    OfType,
+    read_rows,
+)
 
 if not (LIBRARIES / "libportacl_aten.so").exists():
     pytest.skip(
@@ -128,6 +137,43 @@ def test_equals_the_composition(row, caller):
     if row.name in RANDOM:
         pytest.skip("random numbers")
     _compare(caller, row, *aten_compositions.calls()[row.name])
+
+
+def _wrong(kind, value):
+    """Wrong values of a parameter, each with the expression that must stand in the refusal."""
+    yield Destroyed(value), "not a live handle"
+    if kind in ("T", "M", "O", "OD"):
+        yield OfType(torch.zeros(value.shape, dtype=torch.uint8), FLOAT8), "has data type"
+    if kind == "O":
+        yield torch.zeros((2,) * 8 + (3,)), "has shape|data type"
+    if kind in ("TL", "ML", "OL"):
+        yield [OfType(torch.zeros(t.shape, dtype=torch.uint8), FLOAT8) for t in value], "data type"
+
+
+@by_name
+def test_wrong_arguments_are_refused_and_nothing_is_written(row, usable, caller):
+    if row.name in WITHOUT_CALLS or row.name in RANDOM or row.fallback:
+        pytest.skip("no call is known")
+    values, results = usable[row.name][0] if row.operator else aten_compositions.calls()[row.name]
+    values = values.copy()
+    _add_outputs(row, values, results)
+    tensors = [t for v in values.values() for t in (v if isinstance(v, list) else [v])]
+    tensors = [t for t in tensors if isinstance(t, torch.Tensor)]
+    before = [t.clone() for t in tensors]
+    for p in row.parameters:
+        if p.kind in PLAIN or values.get(p.name) is None:
+            continue
+        for wrong, words in _wrong(p.kind, values[p.name]):
+            with pytest.raises(AclnnError, match=f"{p.name}.*({words})") as refused:
+                caller.call(row, values | {p.name: wrong})
+            assert refused.value.code == 161002
+        if p.kind == "T":  # of another rank: refused, or computed where it broadcasts
+            try:
+                caller.call(row, values | {p.name: torch.zeros((2,) * 9)})
+            except AclnnError as refused:
+                assert refused.code in (161002, 507899) and str(refused)
+    for tensor, old in zip(tensors, before, strict=True):
+        assert torch.equal(tensor.view(-1).view(torch.uint8), old.view(-1).view(torch.uint8))
 
 
 def test_most_rows_are_compared(usable):

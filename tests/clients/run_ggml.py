@@ -1,0 +1,127 @@
+"""Runs ggml's test-backend-ops on its backend for CANN, a process an operator, and counts the cases that pass.
+
+run_ggml.py PROGRAM [--sample] [--jobs N]
+
+Status 1 where a case fails that ggml_faults.txt does not list, or all pass of a fault that it lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import re
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+DEVICE = "CANN0"
+SAMPLE = (
+    "SET_ROWS CPY SOFT_MAX RMS_NORM CONCAT GROUP_NORM L2_NORM POOL_2D ARGMAX CUMSUM SILU SWIGLU "
+    "MEAN SUM_ROWS TRI PAD"
+).split()
+CASE = re.compile(r"(\w+)\(([^()]*)\): (OK|FAIL)")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A line of ggml_faults.txt."""
+
+    operator: str
+    parameters: re.Pattern
+    effect: str
+    words: str
+
+
+def read_faults() -> list[Fault]:
+    """Every fault of the client that is known."""
+    faults = []
+    for line in Path(__file__).with_name("ggml_faults.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        operator, expression, effect, words = line.split(maxsplit=3)
+        faults.append(Fault(operator, re.compile(expression), effect, words))
+    return faults
+
+
+def supported_cases(program: str) -> dict[str, Counter]:
+    """For each operator the parameters of its cases that the backend supports, by its own word."""
+    command = [program, "support", "-b", DEVICE, "--output", "csv"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    cases: dict[str, Counter] = {}
+    for row in csv.DictReader(io.StringIO(text[text.index('"backend_name"') :])):
+        if row["supported"] == "1":
+            cases.setdefault(row["op_name"], Counter())[row["op_params"]] += 1
+    return cases
+
+
+def run(program: str, operator: str, faults: list[Fault]) -> tuple[Counter, Counter, str]:
+    """Cases of the operator that pass, those that fail, and the last words of the process."""
+    apart = [f for f in faults if f.operator == operator and f.effect != "wrong"]
+    alone = [["-p", f.parameters.pattern] for f in apart if f.effect == "alone"]
+    others = ["-p", f"^(?!.*(?:{'|'.join(f.parameters.pattern for f in apart)}))"] if apart else []
+    counts = {"OK": Counter(), "FAIL": Counter()}
+    for options in (*alone, others):
+        command = [program, "test", "-b", DEVICE, "-o", operator, *options]
+        process = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
+        text = COLOURS.sub("", process.stdout)
+        for name, parameters, verdict in CASE.findall(text):
+            if name == operator:
+                counts[verdict][parameters] += 1
+    return counts["OK"], counts["FAIL"], "\n".join(text.splitlines()[-6:])
+
+
+def judge(operator, cases: Counter, result, faults: list[Fault]) -> tuple[int, list[str]]:
+    """How many of the cases pass, and complaints."""
+    passed, failed, words = result
+    missing = cases - passed - failed
+    complaints = []
+    known = [f for f in faults if f.operator == operator]
+    for parameters in [*failed, *missing]:
+        if not any(f.parameters.search(parameters) for f in known):
+            what = "fails" if parameters in failed else f"was not run; last words:\n{words}"
+            complaints.append(f"{operator}({parameters}) {what}")
+            if parameters in missing:
+                break
+    for fault in known:
+        found = any(fault.parameters.search(parameters) for parameters in [*failed, *missing])
+        if fault.effect != "alone" and not found:
+            complaints.append(f"{operator}: no case fails of a fault in ggml_faults.txt: {fault.words}")
+    return sum((cases & passed).values()), complaints
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    faults = read_faults()
+    cases = supported_cases(arguments.program)
+    operators = SAMPLE if arguments.sample else sorted(cases, key=lambda o: -cases[o].total())
+    passed, whole, complaints = 0, 0, []
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        results = pool.map(lambda operator: run(arguments.program, operator, faults), operators)
+        for operator, result in zip(operators, results):
+            count, words = judge(operator, cases[operator], result, faults)
+            print(f"{operator}: {count} of {cases[operator].total()}", flush=True)
+            passed += count
+            whole += count == cases[operator].total()
+            complaints += words
+    total = sum(cases[operator].total() for operator in operators)
+    print(
+        f"test-backend-ops: {passed} of {total} cases pass; {whole} of {len(operators)} operators whole"
+    )
+    print("\n".join(complaints))
+    return bool(complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
