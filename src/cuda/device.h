@@ -10,15 +10,15 @@
 #include <new>
 #include <vector>
 
+#include "base/device_math.h"
+
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
 
-#define PORTACL_DEVICE __host__ __device__
 #define PORTACL_UNROLL _Pragma("unroll")
 #define PORTACL_UNROLL_BY_4 _Pragma("unroll 4")
 #else
 #include <cstdlib>
-#define PORTACL_DEVICE
 #define PORTACL_UNROLL
 #define PORTACL_UNROLL_BY_4
 #endif

@@ -3,9 +3,9 @@
 #ifndef PORTACL_CUDA_ELEMENT_H_
 #define PORTACL_CUDA_ELEMENT_H_
 
-#include <cmath>
 #include <cstdint>
 
+#include "base/device_math.h"
 #include "base/half.h"
 #include "cuda/device.h"
 
@@ -16,9 +16,15 @@
 
 namespace portacl::cuda {
 
+using base::Abs;
 using base::BFloat16;
 using base::ComputeType;
 using base::Float16;
+using base::Floor;
+using base::Fma;
+using base::IsInfinite;
+using base::IsNaN;
+using base::RoundToEven;
 
 PORTACL_DEVICE inline float Widened(float v) { return v; }
 PORTACL_DEVICE inline double Widened(double v) { return v; }
@@ -52,36 +58,6 @@ PORTACL_DEVICE inline void Store(float v, BFloat16* to) {
 #else
   *to = base::ToBFloat16(v);
 #endif
-}
-
-PORTACL_DEVICE inline float Fma(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
-  return __fmaf_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
-PORTACL_DEVICE inline double Fma(double a, double b, double c) {
-#if defined(__CUDA_ARCH__)
-  return __fma_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
-
-PORTACL_DEVICE inline float Floor(float v) { return floorf(v); }
-PORTACL_DEVICE inline double Floor(double v) { return floor(v); }
-PORTACL_DEVICE inline float RoundToEven(float v) { return rintf(v); }
-PORTACL_DEVICE inline double RoundToEven(double v) { return rint(v); }
-PORTACL_DEVICE inline float Abs(float v) { return fabsf(v); }
-PORTACL_DEVICE inline double Abs(double v) { return fabs(v); }
-template <class F>
-PORTACL_DEVICE bool IsNaN(F v) {
-  return !(v == v);
-}
-template <class F>
-PORTACL_DEVICE bool IsInfinite(F v) {
-  return Abs(v) > (sizeof(F) == 4 ? F(3.402823466e38F) : F(1.7976931348623157e308));
 }
 
 // kCount elements that are loaded or stored at once.

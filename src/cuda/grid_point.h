@@ -11,91 +11,16 @@
 #include "cuda/element.h"
 #include "cuda/index.h"
 #include "ops/grid_sampler_3d_params.h"
+#include "ref/grid_sampler_axis.h"
 
 namespace portacl::cuda {
 
 using ops::Padding;
 
+using ref::AxisPosition;
+using ref::AxisRule;
+
 // ---- one axis ----------------------------------------------------------------------------------
-
-struct AxisRule {
-  int64_t extent;
-  Padding padding;
-  bool align_corners;
-};
-
-template <class F>
-struct Position {
-  F at = 0;     // in pixels, padded (bicubic: before padding)
-  F slope = 0;  // d at / d coordinate
-  bool unusable = false;
-  bool outside = false;
-};
-
-template <class F>
-PORTACL_DEVICE F Clip(F at, F last) {
-  return at <= 0 ? F(0) : (at >= last ? last : at);
-}
-
-template <class F>
-PORTACL_DEVICE F Reflect(F at, const AxisRule& rule, F* sign) {
-  const F last = static_cast<F>(rule.extent - 1);
-  const F low = rule.align_corners ? F(0) : F(-0.5);
-  const F span = rule.align_corners ? last : static_cast<F>(rule.extent);
-  *sign = 0;
-  if (span == 0) return 0;
-  const F distance = Abs(at - low);
-  const F folds = Floor(distance / span);
-  const F unclipped = Fma(-folds, span, distance);
-  const F rest = unclipped < 0 ? F(0) : (span < unclipped ? span : unclipped);
-  const bool odd = folds - 2 * Floor(folds / 2) == 1;
-  const F reflected = (odd ? span - rest : rest) + low;
-  if (reflected <= 0) return 0;
-  if (reflected >= last) return last;
-  *sign = ((at < low) != odd) ? F(-1) : F(1);
-  return reflected;
-}
-
-template <int kTaps, class F>
-PORTACL_DEVICE Position<F> Locate(F x, const AxisRule& rule) {
-  Position<F> position;
-  if (IsNaN(x)) {
-    position.unusable = true;
-    return position;
-  }
-  const F size = static_cast<F>(rule.extent);
-  const F last = static_cast<F>(rule.extent - 1);
-  F at = x;
-  if (!IsInfinite(x)) {
-    at = rule.align_corners ? ((x + 1) / 2) * last : ((x + 1) * size - 1) / 2;
-  }
-  const F pixels_per_unit = (rule.align_corners ? last : size) / 2;
-  F factor = 1;
-  if (rule.padding == Padding::kZeros) {
-    position.outside = IsInfinite(at);
-  } else if (kTaps == 4) {  // each tap is padded by itself
-    position.unusable = IsInfinite(at);
-  } else if (rule.padding == Padding::kBorder) {
-    factor = at <= 0 || at >= last ? F(0) : F(1);
-    at = Clip(at, last);
-  } else if (IsInfinite(at)) {
-    position.unusable = true;
-  } else {
-    at = Reflect(at, rule, &factor);
-  }
-  position.at = at;
-  position.slope = factor * pixels_per_unit;
-  return position;
-}
-
-// -1 outside.
-template <class F>
-PORTACL_DEVICE int64_t TapIndex(F at, int64_t extent, Padding padding) {
-  if (!(at >= 0 && at < F(4611686018427387904.0))) return -1;
-  const auto index = static_cast<int64_t>(at);
-  if (padding != Padding::kZeros) return index < extent - 1 ? index : extent - 1;
-  return index < extent ? index : -1;
-}
 
 template <class F, int kTaps>
 struct AxisTaps {
@@ -104,71 +29,33 @@ struct AxisTaps {
   F derivative[kTaps];  // bicubic
 };
 
-template <class F>
-PORTACL_DEVICE F CubicNear(F s) {
-  const F a = F(-0.75);
-  return ((a + 2) * s - (a + 3)) * s * s + 1;
-}
-template <class F>
-PORTACL_DEVICE F CubicFar(F s) {
-  const F a = F(-0.75);
-  return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a;
-}
-template <class F>
-PORTACL_DEVICE F CubicNearSlope(F s) {
-  const F a = F(-0.75);
-  return (3 * (a + 2) * s - 2 * (a + 3)) * s;
-}
-template <class F>
-PORTACL_DEVICE F CubicFarSlope(F s) {
-  const F a = F(-0.75);
-  return (3 * a * s - 10 * a) * s + 8 * a;
-}
-
 // The weight of tap i of a point at `at`.
 template <int kTaps, class F>
 PORTACL_DEVICE F WeightOf(F at, int i) {
-  const F first = Floor(at);
   if (kTaps == 1) return 1;
-  if (kTaps == 2) return i == 0 ? (first + 1) - at : at - first;
-  const F t = at - first;
-  const bool below = first == -1;
-  if (i == 1 || i == 2) return CubicNear(i == 1 ? t : (below ? -at : 1 - t));
-  return CubicFar(i == 0 ? t + 1 : (below ? 1 - at : 2 - t));
-}
-
-// The padded place of tap i of a bicubic point. Tap 1 of the point is `first`.
-template <class F>
-PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
-  const F at = first + static_cast<F>(i - 1);
-  F sign = 0;
-  if (rule.padding == Padding::kBorder) return Clip(at, static_cast<F>(rule.extent - 1));
-  return rule.padding == Padding::kReflection ? Reflect(at, rule, &sign) : at;
+  if (kTaps == 4) return ref::CubicWeight(at, i);
+  const F first = Floor(at);
+  return i == 0 ? (first + 1) - at : at - first;
 }
 
 template <int kTaps, class F>
-PORTACL_DEVICE AxisTaps<F, kTaps> TapsOf(const Position<F>& position, const AxisRule& rule) {
+PORTACL_DEVICE AxisTaps<F, kTaps> TapsOf(const AxisPosition<F>& position, const AxisRule& rule) {
   AxisTaps<F, kTaps> taps;
   PORTACL_UNROLL
   for (int i = 0; i < kTaps; ++i) taps.weight[i] = WeightOf<kTaps>(position.at, i);
   if constexpr (kTaps == 1) {
-    taps.index[0] = TapIndex(RoundToEven(position.at), rule.extent, rule.padding);
+    taps.index[0] = ref::TapIndex(RoundToEven(position.at), rule.extent, rule.padding);
   } else if constexpr (kTaps == 2) {
     const F first = Floor(position.at);
-    taps.index[0] = TapIndex(first, rule.extent, rule.padding);
-    taps.index[1] = TapIndex(first + 1, rule.extent, Padding::kZeros);
+    taps.index[0] = ref::TapIndex(first, rule.extent, rule.padding);
+    taps.index[1] = ref::TapIndex(first + 1, rule.extent, Padding::kZeros);
   } else {
     const F first = Floor(position.at);
-    const F t = position.at - first;
-    const bool below = first == -1;
     PORTACL_UNROLL
     for (int i = 0; i < 4; ++i) {
-      taps.index[i] = TapIndex(CubicTap(first, i, rule), rule.extent, rule.padding);
+      taps.index[i] = ref::TapIndex(ref::CubicTap(first, i, rule), rule.extent, rule.padding);
+      taps.derivative[i] = ref::CubicSlope(position.at, i);
     }
-    taps.derivative[0] = CubicFarSlope(t + 1);
-    taps.derivative[1] = CubicNearSlope(t);
-    taps.derivative[2] = -CubicNearSlope(below ? -position.at : 1 - t);
-    taps.derivative[3] = -CubicFarSlope(below ? 1 - position.at : 2 - t);
   }
   return taps;
 }
@@ -225,10 +112,10 @@ PORTACL_DEVICE Point<ComputeType<T>, kAxes, kTaps> PointAt(const Geometry& g, co
   using F = ComputeType<T>;
   const T* const from = grid + at.n * g.grid_stride.n + at.d * g.grid_stride.d +
                         at.h * g.grid_stride.h + at.w * g.grid_stride.w;
-  const Position<F> x = Locate<kTaps>(Widened(from[0]), g.x);
-  const Position<F> y = Locate<kTaps>(Widened(from[g.grid_stride.c]), g.y);
-  Position<F> z;
-  if constexpr (kAxes == 3) z = Locate<kTaps>(Widened(from[2 * g.grid_stride.c]), g.z);
+  const AxisPosition<F> x = ref::Locate(Widened(from[0]), g.x, kTaps == 4);
+  const AxisPosition<F> y = ref::Locate(Widened(from[g.grid_stride.c]), g.y, kTaps == 4);
+  AxisPosition<F> z;
+  if constexpr (kAxes == 3) z = ref::Locate(Widened(from[2 * g.grid_stride.c]), g.z, kTaps == 4);
   Point<F, kAxes, kTaps> point;
   point.unusable = x.unusable || y.unusable || z.unusable;
   point.outside = x.outside || y.outside || z.outside;

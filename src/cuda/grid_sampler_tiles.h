@@ -120,10 +120,10 @@ PORTACL_DEVICE int32_t PixelOf(F at, const AxisRule& rule) {
   constexpr int32_t kFar = 8;
   if (IsNaN(at)) return -kFar;
   if (kTaps == 4 && rule.padding == Padding::kBorder) {
-    at = Clip(at, static_cast<F>(rule.extent - 1));
+    at = ref::Clip(at, rule.extent);
   }
   F sign = 0;
-  if (kTaps == 4 && rule.padding == Padding::kReflection) at = Reflect(at, rule, &sign);
+  if (kTaps == 4 && rule.padding == Padding::kReflection) at = ref::Reflect(at, rule, &sign);
   const auto last = static_cast<F>(rule.extent + kFar);
   if (at <= -kFar) return -kFar;
   return static_cast<int32_t>(at < last ? Floor(at) : last);
@@ -162,8 +162,8 @@ struct LocatePoints {
     at.n += first;
     const T* const from =
         grid + at.n * g.grid_stride.n + at.h * g.grid_stride.h + at.w * g.grid_stride.w;
-    const Position<F> x = Locate<kTaps>(Widened(from[0]), g.x);
-    const Position<F> y = Locate<kTaps>(Widened(from[g.grid_stride.c]), g.y);
+    const AxisPosition<F> x = ref::Locate(Widened(from[0]), g.x, kTaps == 4);
+    const AxisPosition<F> y = ref::Locate(Widened(from[g.grid_stride.c]), g.y, kTaps == 4);
     positions[item] = {x.at, y.at};
     pixels[item] = Pixel::kNone;
     if (x.unusable || y.unusable || x.outside || y.outside) return {};
@@ -257,7 +257,7 @@ struct GatherTile {
   PORTACL_DEVICE static int32_t PixelOfTap(F at, int i, const AxisRule& rule) {
     if (kTaps == 1) return static_cast<int32_t>(RoundToEven(at));
     if (kTaps == 2) return static_cast<int32_t>(Floor(at)) + i;
-    return static_cast<int32_t>(CubicTap(Floor(at), i, rule));
+    return static_cast<int32_t>(ref::CubicTap(Floor(at), i, rule));
   }
 
   // visit(pixel of the tile, number of the tap) for each tap in the tile. The last comes first: of

@@ -10,16 +10,13 @@
 #include "base/kernel.h"
 #include "ops/affine_grid_params.h"
 #include "ops/listed_kernels.h"
+#include "ref/lane_tree.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ref {
 namespace {
 
 using Params = ops::AffineGridParams;
-
-constexpr size_t kLanes = 16;
-template <class F>
-using Lanes = std::array<F, kLanes>;
 
 template <class F>
 const F* Place(const Params& p, int k) {
@@ -54,14 +51,6 @@ void MakeRow(const Params& p, int64_t n, int64_t d, int64_t h, int j) {
   }
 }
 
-template <class F>
-F Joined(Lanes<F> lanes) {
-  for (size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
-
 // The sum over row (n, d, h) of b[k] * gradient, component j.
 template <class T, class F = base::ComputeType<T>>
 F RowSum(const Params& p, int64_t n, int64_t d, int64_t h, int j, int k) {
@@ -72,7 +61,7 @@ F RowSum(const Params& p, int64_t n, int64_t d, int64_t h, int j, int k) {
     F& lane = lanes[static_cast<size_t>(w) % kLanes];
     lane = std::fma(place, base::Widen(row[w * p.grid_stride[3]]), lane);
   }
-  return Joined(lanes);
+  return SumLanes(lanes);
 }
 
 template <class T>

@@ -13,6 +13,7 @@
 #include "ops/grid_sampler_3d_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/grid_sampler_point.h"
+#include "ref/lane_tree.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ref {
@@ -153,15 +154,6 @@ Slope<Compute<T>> SlopeAt(const Params& p, const T* image, const PointTaps<Compu
   return Across(planes, taps.z);
 }
 
-// The fixed tree over the 16 channels of a block: lane i + lane i + 8, then 4, 2, 1.
-template <class F>
-F SumLanes(std::array<F, 16> lanes) {
-  for (size_t half = 8; half >= 1; half /= 2) {
-    for (size_t i = 0; i < half; ++i) lanes[i] = lanes[i] + lanes[i + half];
-  }
-  return lanes[0];
-}
-
 template <class T, class Params>
 Slope<Compute<T>> GridGradOf(const Params& p, int64_t n, const Place& at) {
   using F = Compute<T>;
@@ -178,9 +170,9 @@ Slope<Compute<T>> GridGradOf(const Params& p, int64_t n, const Place& at) {
                          Offset(SpatialOf(p.grad_output_stride), at);
   Slope<F> sum{};
   for (int64_t block = 0; block < s.c; block += 16) {
-    std::array<F, 16> x{};
-    std::array<F, 16> y{};
-    std::array<F, 16> z{};
+    Lanes<F> x{};
+    Lanes<F> y{};
+    Lanes<F> z{};
     for (int64_t c = block; c < s.c && c < block + 16; ++c) {
       const Slope<F> slope = SlopeAt<T>(p, image + c * p.input_stride[1], taps);
       const F g = base::Widen(grad_output[c * p.grad_output_stride[1]]);

@@ -17,6 +17,7 @@
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ref/bilinear_taps.h"
+#include "ref/lane_tree.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ref {
@@ -151,26 +152,18 @@ void ValueGrad(const BackwardParams& p, F* workspace) {
 
 // ---- gradients of a point ----------------------------------------------------------------------
 
-template <class F>
-F Joined(std::array<F, 16> lanes) {
-  for (size_t half = 8; half > 0; half /= 2) {
-    for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
-
 // The dot product of gradOutput and the values of a key.
 template <class F, class Tv>
 F Dot(const BackwardParams& p, const PointIndex& at, int64_t key) {
   const Tv* const grad = VectorAt<const Tv>(p.grad_output, p.grad_output_stride, at.b, at.q, at.h);
   const Tv* const value = VectorAt<const Tv>(p.value, p.value_stride, at.b, key, at.h);
-  std::array<F, 16> lanes{};
+  Lanes<F> lanes{};
   for (int64_t c = 0; c < p.channels; ++c) {
     F& lane = lanes[static_cast<size_t>(c % 16)];
     lane = std::fma(base::Widen(grad[c * p.grad_output_stride[3]]),
                     base::Widen(value[c * p.value_stride[3]]), lane);
   }
-  return Joined(lanes);
+  return SumLanes(lanes);
 }
 
 template <class F>

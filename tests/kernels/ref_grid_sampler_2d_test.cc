@@ -190,7 +190,8 @@ TEST(RefGridPoint, ReflectionAlwaysLandsInTheImage) {
     const auto at = static_cast<float>(random.Uniform(-1, 1) * std::pow(10, random.Uniform(0, 38)));
     for (const bool aligned : {false, true}) {
       float sign = 0;
-      const float reflected = portacl::ref::Reflect(at, extent, aligned, &sign);
+      const portacl::ref::AxisRule rule{extent, portacl::ops::Padding::kReflection, aligned};
+      const float reflected = portacl::ref::Reflect(at, rule, &sign);
       ASSERT_GE(reflected, 0);
       ASSERT_LE(reflected, static_cast<float>(extent - 1));
       ASSERT_TRUE(sign == 0 || sign == 1 || sign == -1);

@@ -1,0 +1,49 @@
+// Arithmetic that a GPU's compiler and the host's compile to the same bits. Nothing is contracted:
+// -fmad=false for one, -ffp-contract=off for the other; fused steps say so.
+#ifndef PORTACL_BASE_DEVICE_MATH_H_
+#define PORTACL_BASE_DEVICE_MATH_H_
+
+#include <cmath>
+
+#if defined(__CUDACC__)
+#define PORTACL_DEVICE __host__ __device__
+#else
+#define PORTACL_DEVICE
+#endif
+
+namespace portacl::base {
+
+PORTACL_DEVICE inline float Fma(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+PORTACL_DEVICE inline double Fma(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+
+PORTACL_DEVICE inline float Floor(float v) { return floorf(v); }
+PORTACL_DEVICE inline double Floor(double v) { return floor(v); }
+// Half to even in the default rounding mode, in which tasks run.
+PORTACL_DEVICE inline float RoundToEven(float v) { return rintf(v); }
+PORTACL_DEVICE inline double RoundToEven(double v) { return rint(v); }
+PORTACL_DEVICE inline float Abs(float v) { return fabsf(v); }
+PORTACL_DEVICE inline double Abs(double v) { return fabs(v); }
+template <class F>
+PORTACL_DEVICE bool IsNaN(F v) {
+  return !(v == v);
+}
+template <class F>
+PORTACL_DEVICE bool IsInfinite(F v) {
+  return Abs(v) > (sizeof(F) == 4 ? F(3.402823466e38F) : F(1.7976931348623157e308));
+}
+
+}  // namespace portacl::base
+
+#endif  // PORTACL_BASE_DEVICE_MATH_H_

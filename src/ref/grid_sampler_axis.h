@@ -1,0 +1,166 @@
+// Where a point lies on one axis, exactly as docs/ops/grid_sampler_2d_backward.md defines it:
+// coordinate, padding, slope, and the cubic weights. The reference and the kernels of a GPU share
+// it; the SIMD kernels repeat every expression in this order, bit by bit.
+#ifndef PORTACL_REF_GRID_SAMPLER_AXIS_H_
+#define PORTACL_REF_GRID_SAMPLER_AXIS_H_
+
+#include <cstdint>
+
+#include "base/device_math.h"
+#include "ops/grid_sampler_2d_params.h"
+
+namespace portacl::ref {
+
+struct AxisRule {
+  int64_t extent;
+  ops::Padding padding;
+  bool align_corners;
+};
+
+// One axis of a point. F is float, or double for DOUBLE tensors.
+template <class F>
+struct AxisPosition {
+  F at = 0;               // coordinate in pixels after padding (bicubic: before)
+  F slope = 0;            // d at / d x: padding's factor times the pixels per unit
+  bool unusable = false;  // NaN, or an infinity that the padding cannot place
+  bool outside = false;   // infinite with zeros padding: beyond every tap
+};
+
+// Reflects `at` until it lies in [low, low + span] and clips it to [0, extent - 1]; `sign` gets
+// the factor of the derivative. Span 0 (one pixel, alignCorners): 0 and 0.
+template <class F>
+PORTACL_DEVICE F Reflect(F at, const AxisRule& rule, F* sign) {
+  const F last = static_cast<F>(rule.extent - 1);
+  const F low = rule.align_corners ? F(0) : F(-0.5);
+  const F span = rule.align_corners ? last : static_cast<F>(rule.extent);
+  *sign = 0;
+  if (span == 0) return 0;
+  const F distance = base::Abs(at - low);
+  const F folds = base::Floor(distance / span);
+  const F unclipped = base::Fma(-folds, span, distance);
+  const F rest = unclipped < 0 ? F(0) : (span < unclipped ? span : unclipped);
+  const bool odd = folds - 2 * base::Floor(folds / 2) == 1;
+  const F reflected = (odd ? span - rest : rest) + low;
+  if (reflected <= 0) return 0;
+  if (reflected >= last) return last;
+  *sign = ((at < low) != odd) ? F(-1) : F(1);
+  return reflected;
+}
+
+template <class F>
+PORTACL_DEVICE F Clip(F at, int64_t extent) {
+  const F last = static_cast<F>(extent - 1);
+  return at <= 0 ? F(0) : (at >= last ? last : at);
+}
+
+// `pads_taps`: bicubic, which pads each tap by itself.
+template <class F>
+PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps) {
+  AxisPosition<F> position;
+  if (base::IsNaN(x)) {
+    position.unusable = true;
+    return position;
+  }
+  const F size = static_cast<F>(rule.extent);
+  const F last = static_cast<F>(rule.extent - 1);
+  // An infinite x stays infinite, also if the formula would make 0 * infinity.
+  F at = x;
+  if (!base::IsInfinite(x)) {
+    at = rule.align_corners ? ((x + 1) / 2) * last : ((x + 1) * size - 1) / 2;
+  }
+  const F pixels_per_unit = (rule.align_corners ? last : size) / 2;
+  F factor = 1;
+  if (rule.padding == ops::Padding::kZeros) {
+    position.outside = base::IsInfinite(at);
+  } else if (pads_taps) {
+    position.unusable = base::IsInfinite(at);
+  } else if (rule.padding == ops::Padding::kBorder) {
+    factor = at <= 0 || at >= last ? F(0) : F(1);
+    at = Clip(at, rule.extent);
+  } else if (base::IsInfinite(at)) {
+    position.unusable = true;
+  } else {
+    at = Reflect(at, rule, &factor);
+  }
+  position.at = at;
+  position.slope = factor * pixels_per_unit;
+  return position;
+}
+
+// Index of a tap on an axis, or -1 outside. Range-checked in floating point before the conversion,
+// so that no coordinate can index memory. Padded coordinates are inside by construction; the last
+// pixel's index may round up in float for extents above 2^24, hence the minimum.
+template <class F>
+PORTACL_DEVICE int64_t TapIndex(F at, int64_t extent, ops::Padding padding) {
+  if (!(at >= 0 && at < F(0x1p62))) return -1;
+  const auto index = static_cast<int64_t>(at);
+  if (padding != ops::Padding::kZeros) return index < extent - 1 ? index : extent - 1;
+  return index < extent ? index : -1;
+}
+
+// The padded place of tap i of a bicubic point. Tap 1 of the point is `first`.
+template <class F>
+PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
+  const F at = first + static_cast<F>(i - 1);
+  F sign = 0;
+  if (rule.padding == ops::Padding::kBorder) return Clip(at, rule.extent);
+  return rule.padding == ops::Padding::kReflection ? Reflect(at, rule, &sign) : at;
+}
+
+// Keys' convolution kernel with A = -0.75 at distance s: |s| <= 1, and 1 < |s| < 2.
+template <class F>
+PORTACL_DEVICE F CubicNear(F s) {
+  constexpr F kA = F(-0.75);
+  return ((kA + 2) * s - (kA + 3)) * s * s + 1;
+}
+template <class F>
+PORTACL_DEVICE F CubicFar(F s) {
+  constexpr F kA = F(-0.75);
+  return ((kA * s - 5 * kA) * s + 8 * kA) * s - 4 * kA;
+}
+template <class F>
+PORTACL_DEVICE F CubicNearSlope(F s) {
+  constexpr F kA = F(-0.75);
+  return (3 * (kA + 2) * s - 2 * (kA + 3)) * s;
+}
+template <class F>
+PORTACL_DEVICE F CubicFarSlope(F s) {
+  constexpr F kA = F(-0.75);
+  return (3 * kA * s - 10 * kA) * s + 8 * kA;
+}
+
+// Distances of a bicubic point from its four taps. Only between -1 and 0 is t = at - first rounded;
+// the coordinate itself is the distance from tap 0 there.
+template <class F>
+PORTACL_DEVICE F CubicDistance(F at, int i) {
+  const F first = base::Floor(at);
+  const F t = at - first;
+  const bool below = first == -1;
+  switch (i) {
+    case 0:
+      return t + 1;
+    case 1:
+      return t;
+    case 2:
+      return below ? -at : 1 - t;
+    default:
+      return below ? 1 - at : 2 - t;
+  }
+}
+
+// The weight of tap i of a bicubic point, and its derivative by the coordinate.
+template <class F>
+PORTACL_DEVICE F CubicWeight(F at, int i) {
+  const F distance = CubicDistance(at, i);
+  return i == 1 || i == 2 ? CubicNear(distance) : CubicFar(distance);
+}
+template <class F>
+PORTACL_DEVICE F CubicSlope(F at, int i) {
+  const F distance = CubicDistance(at, i);
+  const F slope = i == 1 || i == 2 ? CubicNearSlope(distance) : CubicFarSlope(distance);
+  return i < 2 ? slope : -slope;
+}
+
+}  // namespace portacl::ref
+
+#endif  // PORTACL_REF_GRID_SAMPLER_AXIS_H_
