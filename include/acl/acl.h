@@ -42,7 +42,7 @@ typedef enum aclDeviceInfo {
   ACL_DEVICE_INFO_L2_SIZE = 2
 } aclDeviceInfo;
 
-/** Packages whose version aclsysGetCANNVersion() answers about. */
+/** Packages with a version that aclsysGetCANNVersion() answers. */
 typedef enum aclCANNPackageName {
   ACL_PKG_NAME_CANN = 0,
   ACL_PKG_NAME_RUNTIME = 1,
@@ -99,7 +99,7 @@ PORTACL_API aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersio
  */
 PORTACL_API const char* aclGetRecentErrMsg(void);
 
-/** aclFinalize() of newer interfaces, which count aclInit(); *count receives what is left: 0. */
+/** aclFinalize() of newer interfaces, which count aclInit(); *count receives the rest: 0. */
 PORTACL_API aclError aclFinalizeReference(uint64_t* count);
 
 /** 1 in *value where the device has the property, else 0. */

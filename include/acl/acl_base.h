@@ -239,7 +239,7 @@ PORTACL_API float aclFloat16ToFloat(aclFloat16 value);
 PORTACL_API aclFloat16 aclFloatToFloat16(float value);
 
 /**
- * Bytes per element of a data type; 0 where an element has no fixed number of whole bytes
+ * Bytes per element of a data type; 0 if an element has no fixed number of whole bytes
  * (ACL_DT_UNDEFINED, ACL_STRING, ACL_INT4, ACL_UINT1) and for a value that is no data type.
  */
 PORTACL_API size_t aclDataTypeSize(aclDataType dataType);

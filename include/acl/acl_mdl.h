@@ -3,11 +3,11 @@
  * Captured streams: a stream's work is recorded instead of run, and replayed as often as wanted
  * with the addresses that it was recorded with. And dumps, which portacl does not have.
  *
- * A capture begins and ends on one stream. What is enqueued there meanwhile is recorded. Another
+ * A capture begins and ends on one stream. Work enqueued there meanwhile is recorded. Another
  * stream joins the capture by waiting for an event that the capture recorded, and must be joined
  * again before the end: by an event of its last work that the first stream waits for.
  *
- * Errors, beside those of acl_rt.h:
+ * Errors, beside acl_rt.h's:
  *   107024  a captured stream waits for an event that the capture has not recorded
  *   107025  the capture ended with work on another stream that was not joined
  *   107026  a capture's object is used before the capture has ended
@@ -54,7 +54,7 @@ typedef enum aclmdlRICaptureStatus {
   ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED = 2 /**< it lost a stream; only the end is left */
 } aclmdlRICaptureStatus;
 
-/** Begins to record what is enqueued on a stream; not on the default stream. */
+/** Begins to record the work enqueued on a stream; not on the default stream. */
 PORTACL_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode);
 
 /** Whether a stream is captured, and by which capture (null where it is not). */
@@ -73,7 +73,7 @@ PORTACL_API aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode
 /** Enqueues recorded work on a stream, in the order of the capture. */
 PORTACL_API aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
 
-/** Frees recorded work. What is enqueued of it still runs. */
+/** Frees recorded work. Work that is enqueued already still runs. */
 PORTACL_API aclError aclmdlRIDestroy(aclmdlRI modelRI);
 
 /** Writes the recorded tasks to the log. */
@@ -82,13 +82,13 @@ PORTACL_API aclError aclmdlRIDebugPrint(aclmdlRI modelRI);
 /** Writes the recorded tasks to a file, as a JSON array. */
 PORTACL_API aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path);
 
-/** What is enqueued on a captured stream from here on is a group that can be changed later. */
+/** Begins a group of tasks on a captured stream that can be changed later. */
 PORTACL_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream);
 
 /** Ends a group. @param[out] handle lives as long as the recorded work. */
 PORTACL_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* handle);
 
-/** What is enqueued on this stream from here on takes the place of a group's tasks, unrun. */
+/** From here on, work enqueued on this stream replaces a group's tasks, and does not run. */
 PORTACL_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle);
 
 /** Ends a change. 107000 where the number of tasks differs: the group then stays as it was. */
@@ -97,7 +97,7 @@ PORTACL_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 /** Makes ready for dumps of tensors: 200001. */
 PORTACL_API aclError aclmdlInitDump(void);
 
-/** Sets what is dumped: 200001. */
+/** Sets the contents of a dump: 200001. */
 PORTACL_API aclError aclmdlSetDump(const char* dumpCfgPath);
 
 /** Ends dumps: 200001. */

@@ -134,7 +134,7 @@ PORTACL_API aclError aclopSetModelDir(const char* modelDir);
  * @param opType operator name from the table above.
  * @param numInputs, inputDesc, inputs the inputs in the operator's order: two arrays of numInputs.
  * @param numOutputs, outputDesc, outputs the outputs likewise.
- * @param attr the attributes; null where all may be absent.
+ * @param attr the attributes; null if all may be absent.
  * @param stream null for the current context's default stream.
  * @return ACL_SUCCESS or a code from the list at the top of this file.
  */

@@ -69,7 +69,7 @@ typedef enum aclprofConfigType {
 /** Begin and end of a step. */
 typedef enum aclprofStepTag { ACL_STEP_START = 0, ACL_STEP_END = 1 } aclprofStepTag;
 
-/** What is collected, on which devices. */
+/** The data to collect, and on which devices. */
 typedef struct aclprofConfig aclprofConfig;
 
 /** Counters of the caller's choice; null is the only value. */

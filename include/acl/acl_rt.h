@@ -118,8 +118,8 @@ typedef enum aclrtMemcpyKind {
 } aclrtMemcpyKind;
 
 /**
- * Which memory aclrtMalloc() should prefer. Values of the first group are numbers; those of the
- * second are bits that may be or-ed to them. All policies give memory of the same behaviour here.
+ * Which memory aclrtMalloc() should prefer. The first group are numbers, the second bits
+ * that may be or-ed to them. All policies give memory of the same behaviour here.
  */
 typedef enum aclrtMemMallocPolicy {
   ACL_MEM_MALLOC_HUGE_FIRST = 0,
@@ -172,7 +172,7 @@ typedef struct aclrtPtrAttributes {
   uint32_t rsv[4];   /**< reserved */
 } aclrtPtrAttributes;
 
-/** Whose last error aclrtPeekAtLastError() and aclrtGetLastError() report. */
+/** Scope of aclrtPeekAtLastError() and aclrtGetLastError(). */
 typedef enum aclrtLastErrLevel {
   ACL_RT_THREAD_LEVEL = 0 /**< the calling thread's */
 } aclrtLastErrLevel;
@@ -462,7 +462,7 @@ PORTACL_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, acl
  * Appoints a thread of the caller's to run the callbacks of a stream; that thread must then call
  * aclrtProcessReport() in a loop.
  * @param threadId the thread's pthread_self().
- * @return 107011 for a stream, 107012 for a thread whose subscription forbids it.
+ * @return 107011 if the stream's subscription forbids it, 107012 if the thread's does.
  */
 PORTACL_API aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 
@@ -510,7 +510,7 @@ PORTACL_API aclError aclrtGetLastError(aclrtLastErrLevel level);
 }
 #endif
 
-/* The rest of the runtime by topic. They need what is above. */
+/* The rest of the runtime by topic. They need the part above. */
 #include "acl/acl_rt_device.h"
 #include "acl/acl_rt_memory.h"
 #include "acl/acl_rt_stream.h"

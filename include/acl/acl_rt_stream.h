@@ -1,7 +1,7 @@
 /**
  * @file
  * The runtime: attributes and limits of streams, values in memory that streams write and wait for,
- * times of events, and the loading of device code, which a CPU cannot run.
+ * times of events. And the loading of device code, which a CPU cannot run.
  * Errors, contexts and thread-safety: see acl_rt.h, which includes this file.
  */
 #ifndef PORTACL_ACL_ACL_RT_STREAM_H_
@@ -118,7 +118,7 @@ PORTACL_API aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimit
 /** Forgets the limits of a stream. */
 PORTACL_API aclError aclrtResetStreamResLimit(aclrtStream stream);
 
-/** Makes the stream's limits those of this thread, for aclrtGetResInCurrentThread(). */
+/** Makes the stream's limits hold for this thread, for aclrtGetResInCurrentThread(). */
 PORTACL_API aclError aclrtUseStreamResInCurrentThread(aclrtStream stream);
 
 /** Undoes aclrtUseStreamResInCurrentThread(). */

@@ -104,7 +104,7 @@ PORTACL_API aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** st
                                            uint64_t* storageDimsNum);
 
 /**
- * Strides of the view, in elements; those of a contiguous view where null was given.
+ * Strides of the view, in elements; contiguous strides if null was given.
  * @param[out] stridesValue new array of *stridesNum strides, to free with `delete[]`.
  */
 PORTACL_API aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue,
@@ -190,8 +190,8 @@ PORTACL_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 /**
  * Points an input of a planned execution at other device memory, for the executions that follow.
  * @param index counts the operator's tensor inputs from 0, in the order of its signature. The
- *        `selfRef` of an in-place operator is input 0 and output 0: either index replaces what is
- *        read and what is written.
+ *        `selfRef` of an in-place operator is input 0 and output 0: either index replaces the
+ *        tensor that is read and written.
  * @param tensor the tensor that phase 1 was given there, or another live one of the same layout; it
  *        gets the address too.
  * @param addr address of storage with the same layout as that tensor's.

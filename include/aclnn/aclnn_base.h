@@ -24,8 +24,8 @@
  *           repeatable it was used, or it was destroyed or never created
  *   361001  the runtime refuses the work, for example for lack of a current context
  *
- * A refused call writes to no tensor, sets *workspaceSize = 0 and *executor = null where those
- * pointers are given, and leaves a message for aclGetRecentErrMsg() (acl/acl.h) on its thread.
+ * A refused call writes to no tensor and leaves a message for aclGetRecentErrMsg() (acl/acl.h) on
+ * its thread. It sets *workspaceSize = 0 and *executor = null if those pointers are given.
  * Nothing outside an output's view is ever written.
  *
  * Strides of inputs and outputs may be any, also 0 for inputs and negative ones; a null stride
@@ -36,7 +36,7 @@
  * not part of that.
  *
  * Profiles. The environment variable PORTACL_PROFILE, read once, and portaclSetProfile()
- * (portacl/portacl.h) choose what is accepted, for the whole process:
+ * (portacl/portacl.h) choose the accepted calls, for the whole process:
  *   atlas-a2        the default: what the documents accept for Atlas A2
  *   atlas-a3        the same
  *   atlas-training  no nearest-exact operators; the 2D grid sampler with FLOAT and FLOAT16 only

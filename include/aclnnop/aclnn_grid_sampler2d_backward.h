@@ -34,9 +34,9 @@ extern "C" {
  * index of each tap and has m = 1):
  *
  *     0 zeros       unchanged, m = 1; taps outside the image contribute nothing
- *     1 border      clipped to [0, W - 1]; m = 0 where ix <= 0 or ix >= W - 1, else 1
+ *     1 border      clipped to [0, W - 1]; m = 0 if ix <= 0 or ix >= W - 1, else 1
  *     2 reflection  (`open`) folded at 0 and W - 1 (alignCorners) or at -0.5 and W - 0.5, then
- *                   clipped to [0, W - 1]; m = +1 or -1 by the direction of the fold, 0 where
+ *                   clipped to [0, W - 1]; m = +1 or -1 by the direction of the fold, 0 if
  *                   the folded coordinate is <= 0 or >= W - 1
  *
  * Interpolation. x0 = floor(ix), y0 = floor(iy), tx = ix - x0, ty = iy - y0, ux = (x0 + 1) - ix,

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnGridSampler3DBackward: gradients of 3D grid sampling with respect to the volume and the
- * grid. The rules are those of aclnnGridSampler2DBackward with an axis more. What all operators
- * share (phases, checks of strides and overlap, profiles, warnings) is in aclnn/aclnn_base.h.
+ * grid. The rules are aclnnGridSampler2DBackward's with an axis more. The common rules of all
+ * operators (phases, checks of strides and overlap, profiles, warnings): aclnn/aclnn_base.h.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER3D_BACKWARD_H_
@@ -23,8 +23,8 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * Arithmetic is FLOAT (DOUBLE for DOUBLE tensors), each result rounded once. Coordinates, padding
- * with its factor m, d, and points that are not finite are those of aclnnGridSampler2DBackward on
- * each axis: x goes with W, y with H, z with D.
+ * with its factor m, d, and points that are not finite follow aclnnGridSampler2DBackward on each
+ * axis: x goes with W, y with H, z with D.
  *
  * Interpolation. Planes t at z0 = floor(iz) and b at z0 + 1, in each the taps nw, ne, sw, se:
  *
@@ -50,7 +50,7 @@ extern "C" {
  * each by one fixed tree, blocks in ascending order.
  *
  * dtypes: FLOAT, FLOAT16, DOUBLE; BF16 in profile `open`. All five tensors have the same. Format
- * ND, NCDHW or NDHWC (then (N, D, H, W, C); not for grid and gridGrad, whose axes stay). Any
+ * ND, NCDHW or NDHWC. NDHWC is (N, D, H, W, C), but grid and gridGrad keep their axes. Any
  * strides, for the outputs such that each element has its own address; no output overlaps another
  * tensor.
  *
@@ -63,9 +63,9 @@ extern "C" {
  * faces.
  * @param outputMask two values: compute inputGrad, compute gridGrad. Both false: success, nothing
  *        to do.
- * @param inputGrad shape and dtype of input. Never null; keeps its bytes where the mask leaves it
+ * @param inputGrad shape and dtype of input. Never null; keeps its bytes if the mask leaves it
  *        out. Overwritten, not added to.
- * @param gridGrad shape and dtype of grid. Never null; keeps its bytes where the mask leaves it
+ * @param gridGrad shape and dtype of grid. Never null; keeps its bytes if the mask leaves it
  *        out. Overwritten, not added to.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

@@ -20,8 +20,8 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param self (N, C, H, W), FLOAT or FLOAT16, format NCHW. Any strides.
- * @param scales output extent / input extent of each of self's axes: 4, those of N and C 1.
- * @param mode "nearest" or "bilinear": what aclnnUpsampleNearest2dV2 computes, or
+ * @param scales output extent / input extent of each of self's 4 axes; 1 for N and C.
+ * @param mode "nearest" or "bilinear": computes the same as aclnnUpsampleNearest2dV2, or as
  * aclnnUpsampleBilinear2d without alignCorners.
  * @param out extents floor(extent of self * scale), dtype and format of self. Must not overlap it.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

@@ -29,14 +29,14 @@ extern "C" {
  *     r      = scale > 0 ? (float)(1.0 / scale) : (float)I / (float)O
  *     src(o) = min(floor((float)((o + 0.5) * (double)r)), I - 1)
  *
- * with the product in double, rounded to float before floor; for I > 2^24, which is more than a
- * float can index, all of it in double. A scale is O / I, the factor of the forward operator: the
- * formula of the page, floor(scalesH * (H + 0.5)), means its inverse, as the page's own
- * constraint outputSize = floor(inputSize * scales) and the other page's ceil(scales_h * H - 0.5)
- * show.
+ * with the product in double, rounded to float before floor. For I > 2^24, more than a float can
+ * index, all of it is in double. A scale is O / I, the factor of the forward operator. The page's
+ * formula, floor(scalesH * (H + 0.5)), means its inverse, as two places show: the page's own
+ * constraint outputSize = floor(inputSize * scales) and the other page's ceil(scales_h * H -
+ * 0.5).
  *
- * Example of the page: gradOutput 4 x 2 holding 0 to 7, out 8 x 4, both scales 2.0 gives
- * out[0][0] = 6, out[1][0] = 22 and 0 elsewhere (the scales count, not the sizes).
+ * Example of the page: gradOutput 4 x 2 holds 0 to 7, out is 8 x 4, both scales are 2.0. Then
+ * out[0][0] = 6, out[1][0] = 22, and 0 elsewhere (the scales count, not the sizes).
  *
  * Sums are FLOAT for every dtype, sequential in row-major (oh, ow) order from +0, rounded once at
  * the end. portacl: always deterministic; the page makes that an option.

@@ -1,8 +1,8 @@
 /**
  * @file
- * aclnnUpsampleNearestExact3dBackward: gradient of nearest-exact upsampling of (N, C, D, H, W).
- * The rules are those of aclnnUpsampleNearestExact2dBackward with an axis more. What all operators
- * share (phases, checks of strides and overlap, profiles, warnings) is in aclnn/aclnn_base.h.
+ * aclnnUpsampleNearestExact3dBackward: gradient of nearest-exact upsampling of (N, C, D, H, W). The
+ * rules are aclnnUpsampleNearestExact2dBackward's with an axis more. The common rules of all
+ * operators (phases, checks of strides and overlap, profiles, warnings): aclnn/aclnn_base.h.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_BACKWARD_H_

@@ -18,7 +18,7 @@
 /**
  * Defines an integer constant of the given type that works in case labels, array sizes and (in C++)
  * template arguments and `auto`. C11 has no typed constant that a case label takes, so there the
- * constant is an enumerator, whose type is int. (gnu::unused quiets clang when a header is the main
+ * constant is an enumerator of type int. (gnu::unused quiets clang when a header is the main
  * file of a compilation.)
  */
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  * streams or descriptors. The first half is C11 (extern "C", the library's ABI); the second half is
  * a header-only C++17 layer over it: no std:: type crosses the library border and nothing throws.
  *
- * The maths, the refusals and the bits are those of the aclnn operators (docs/ops), with wider
+ * The maths, the refusals and the bits are the aclnn operators' (docs/ops), with wider
  * limits: double everywhere, bicubic and reflection, any scale, empty tensors. */
 #ifndef PORTACL_PORTACL_H_
 #define PORTACL_PORTACL_H_
@@ -22,7 +22,7 @@ extern "C" {
 
 /* ---- status ------------------------------------------------------------------------------- */
 
-/** Result of every portacl... function that can fail; the values are those of the aclnn API. */
+/** Result of every portacl... function that can fail; with the values of the aclnn API. */
 enum {
   PORTACL_OK = 0,
   PORTACL_ERROR_NULL = 161001,     /**< A required pointer is null. */
@@ -44,16 +44,16 @@ PORTACL_API const char* portaclGetVersion(void);
 /** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
  *  kernels in each operator's list (best first, with "available"), the functions and graph names
  *  that reach each operator, threads, GPUs ("cuda": "devices", "why_none"; asking starts CUDA),
- *  profile, forced implementation; whether calls use other threads only where that pays
- *  ("adapt_threads"), how many have ("calls_shared"), how many of these waited for longer than that
- *  saved ("calls_lost"), and how many then ran on their callers ("calls_alone"). Owned by the
+ *  profile, forced implementation; whether calls use other threads only if that pays
+ *  ("adapt_threads"). Calls that have ("calls_shared"), that waited longer than this saved
+ *  ("calls_lost"), and that then ran on their callers ("calls_alone"). Owned by the
  *  library; valid until the thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
 /** Number of threads that kernels use: 1 to 1024; 0 restores the default (PORTACL_NUM_THREADS; else
  *  what a lent pool says; else the number of CPUs this process may use, by its affinity mask and
- *  its control groups' quota, or OMP_NUM_THREADS where that is less). Results never depend on it.
- *  Where threads have come too late to help, calls run on their callers for a while
+ *  its control groups' quota, or OMP_NUM_THREADS if that is less). Results never depend on it.
+ *  If threads have come too late to help, calls run on their callers for a while
  *  (PORTACL_ADAPT_THREADS=0: never). Waits for running work. */
 PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
 /** The number for calls of this thread. */
@@ -132,7 +132,7 @@ PORTACL_API const char* portaclGetDevice(void);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/** Element types; the values are those of aclDataType. */
+/** Element types; the values are aclDataType's. */
 enum {
   PORTACL_FLOAT32 = 0,
   PORTACL_FLOAT16 = 1,
@@ -187,8 +187,8 @@ PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input,
  *  @param gradOutput (N, C, OH, OW)
  *  @param input      (N, C, H, W), H and W at least 1
  *  @param grid       (N, OH, OW, 2), x first, -1..1 across the image
- *  @param inputGrad  (N, C, H, W), or null where it is not wanted (costs nothing then)
- *  @param gridGrad   (N, OH, OW, 2), or null where it is not wanted
+ *  @param inputGrad  (N, C, H, W), or null if it is not wanted (costs nothing then)
+ *  @param gridGrad   (N, OH, OW, 2), or null if it is not wanted
  *  All tensors have one dtype. */
 PORTACL_API int32_t portaclPlanGridSampler2DBackward(
     const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* grid,
@@ -312,9 +312,9 @@ PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
 
 /** Runs a plan on the calling thread and the library's threads; returns when the results are
  *  there. A plan for a GPU runs on CUDA's default stream.
- *  @param tensors null for the planned addresses, or the addresses of all tensors in the order of
- *         the planning function's parameters (null entries keep the planned address), with the
- *         planned dtypes, shapes and strides.
+ *  @param tensors null for the planned addresses; or the addresses of all tensors, in the order of
+ *         the planning function's parameters, with the planned dtypes, shapes and strides. Null
+ *         entries keep the planned address.
  *  @param workspace at least the plan's workspace size, aligned to 64 bytes; null lets the library
  *         take it from its own pool.
  *  @param workspaceSize size of workspace in bytes, 0 with null. */
