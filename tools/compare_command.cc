@@ -127,9 +127,9 @@ int RunCompareFolders(CompareOptions options) {
   return Conclude(rows, set.standard, options.output, options.golden, options.actual);
 }
 
-// As the same files in a golden folder, whose bound is 0: for the standards that need none. A
-// reference of another floating type is rounded to that of the results, but for the mixed
-// tolerance, which counts from its exact values.
+// As the same files in a golden folder with a bound of 0: for the standards that need none. A
+// reference of another floating type is rounded to the results' type. The mixed tolerance alone
+// counts from its exact values.
 int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
                       const HostTensor& reference) {
   const golden::StandardOptions standard = StandardOf(options.judge);

@@ -58,8 +58,8 @@ std::string CudaText(const Json& cuda) {
   return fmt::format("{} GPU{}", devices, devices == 1 ? "" : "s");
 }
 
-// What the library's words mean; what is not here is not shown. Counters of calls are of this
-// process, which makes none.
+// The meaning of the library's words; words that are not here are not shown. Counters of calls are
+// of this process, which makes none.
 struct InfoLine {
   const char* key;
   const char* label;
@@ -75,8 +75,8 @@ constexpr InfoLine kSettings[] = {
     {"adapt_threads", "PORTACL_ADAPT_THREADS", "fewer where waiting costs more"},
     {"impl", "PORTACL_IMPL", "kernels that are forced"},
     {"profile", "PORTACL_PROFILE", "what the aclnn API accepts"},
-    {"edition", "PORTACL_EDITION", "whose pages the aclnn API follows"},
-    {"strict", "PORTACL_STRICT", "refuses what otherwise gets a warning"}};
+    {"edition", "PORTACL_EDITION", "the pages that the aclnn API follows"},
+    {"strict", "PORTACL_STRICT", "refuses calls that otherwise get a warning"}};
 
 template <size_t kSize>
 std::string LinesOf(const Json& info, const InfoLine (&lines)[kSize]) {

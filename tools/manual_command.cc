@@ -14,7 +14,7 @@
 namespace portacl::cli {
 namespace {
 
-// Nothing where it is one, otherwise what is wrong.
+// Nothing if it is one, otherwise the problem.
 std::string IsDate(const std::string& text) {
   static const std::regex date("[0-9]{4}-[0-9]{2}-[0-9]{2}");
   return std::regex_match(text, date) ? "" : "'" + text + "' is not a date such as 2026-12-01";

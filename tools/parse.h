@@ -21,8 +21,8 @@ Shape ParseShape(const std::string& text, const std::string& option);
 // "1.5" or "1.5,2"; each positive and finite.
 std::vector<double> ParseScales(const std::string& text, const std::string& option);
 
-// "; did you mean upsample_linear or upsample_bilinear2d?": those of the names that are spelled
-// most like the word, else the shortest that have it in them, three at most. "" if there is none.
+// "; did you mean upsample_linear or upsample_bilinear2d?": the names that are spelled most like
+// the word, else the shortest names that contain it; at most three. "" if there is none.
 std::string Suggestion(const std::string& word, const std::vector<std::string>& names);
 
 std::vector<std::string> Split(const std::string& text, char separator);

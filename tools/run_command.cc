@@ -94,8 +94,8 @@ std::optional<ValueRange> ParseRange(const std::string& text) {
   return range;
 }
 
-// What is black and white unless an option says: of a picture that was sampled or resized the
-// picture's own, so that its brightness stays.
+// The values that are black and white unless an option says. A picture that was sampled or resized
+// has the picture's own, so that its brightness stays.
 std::optional<ValueRange> RangeOf(const Shown& result, const RunOptions& options, DataType dtype) {
   if (result.name != "output" || dtype == kUInt8) return std::nullopt;
   if (!IsPictureExtension(Extension(options.Source("input")))) return std::nullopt;
@@ -220,7 +220,7 @@ nlohmann::ordered_json ReportJson(const RunFacts& run) {
   return json;
 }
 
-// That of the option, of the environment, or what the operator's name stands for.
+// The profile of the option, else of the environment, else the operator name's.
 std::string ProfileOf(const RunOptions& options) {
   static constexpr std::string_view kProfiles[] = {"native",         "atlas-a2",   "atlas-a3",
                                                    "atlas-training", "ascend-950", "open"};
@@ -309,7 +309,7 @@ constexpr TensorHelp kTensorHelp[] = {
     {"output", "FILE", "write the result of a forward function"},
     {"thetaGrad", "FILE", "affine_grid_backward: write the matrices' gradient"}};
 
-// An operator of the list whose tensors have names that the table lacks has options all the same.
+// An operator of the list has options even if the table lacks its tensors' names.
 TensorHelp HelpOf(const ops::Parameter& parameter) {
   for (const TensorHelp& known : kTensorHelp) {
     if (std::string_view(known.native) == parameter.name) return known;
@@ -319,7 +319,7 @@ TensorHelp HelpOf(const ops::Parameter& parameter) {
              : TensorHelp{parameter.name, "FILE|ones|random:SEED", "this input"};
 }
 
-// Calls visit(parameter) for each parameter of a native function, those of one name once.
+// Calls visit(parameter) for each parameter of a native function, once for each name.
 template <class Visit>
 void ForEachNativeParameter(Visit visit) {
   std::set<std::string> seen;
@@ -362,7 +362,7 @@ const char* FlagHelp(std::string_view native) {
 void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option("--size", options.size,
-                 "of what is resized to, or of grad_input; of a made grid (default: the input's)")
+                 "of the resized result, or of grad_input; of a made grid (default: the input's)")
       ->type_name("[D,][H,]W")
       ->group(group);
   run.add_option(

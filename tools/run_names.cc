@@ -25,7 +25,7 @@ std::string AnyRankName(ops::Op op) {
   return name;
 }
 
-// "grid_sampler_2d_grad" of "GridSampler2DGrad"; "" where a function has that name.
+// "grid_sampler_2d_grad" of "GridSampler2DGrad"; "" if a function has that name.
 std::string OwnGraphName(const ops::Signature& graph) {
   const std::string name = WithSeparator(graph.name, '_');
   return golden::FindOperator(name) != nullptr || name == AnyRankName(graph.op) ? "" : name;

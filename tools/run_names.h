@@ -15,22 +15,22 @@ struct RunChoice {
   const golden::OperatorRow* row = nullptr;
   const ops::Signature* graph = nullptr;
 
-  // Whose parameters decide which options apply.
+  // The signature with the parameters that decide which options apply.
   const ops::Signature& signature() const;
   // "upsample_nearest_exact2d_backward", "grid_sampler_2d_grad", "UpsampleBilinear2dAABackward".
   std::string name() const;
 };
 
-// One for the names of a function or of a graph operator (two for one that serves images and
-// volumes); for the name of an operator without 1d, 2d or 3d one for each rank, which is the
-// antialiased function if that is asked for. None for any other name.
+// One for the names of a function or of a graph operator; two if it serves images and volumes. For
+// the name of an operator without 1d, 2d or 3d, one for each rank: the antialiased function if that
+// is asked for. None for any other name.
 std::vector<RunChoice> FindRunChoices(const std::string& name, bool antialias);
 
-// Whether the name is that of an aclnn function or of a graph operator.
+// Whether an aclnn function or a graph operator has the name.
 bool IsVendorName(const std::string& name);
 
-// An operator's own name, that of the vendor ("" for none), what the library calls it where it
-// lists its kernels, and its name without 1d, 2d or 3d.
+// An operator's own name, the vendor's ("" for none), the library's in its lists of kernels, and
+// its name without 1d, 2d or 3d.
 struct RunName {
   std::string name, alias, library, any_rank;
 };

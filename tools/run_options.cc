@@ -168,7 +168,7 @@ int64_t ParseMode(const RunOptions& options, const Parameter& mode) {
   return found - words.begin();
 }
 
-// 0 or 1 for each output; 1 where the mask is not given.
+// 0 or 1 for each output; 1 if the mask is not given.
 std::vector<int64_t> ParseMask(const std::string& text, size_t outputs) {
   if (text.empty()) return std::vector<int64_t>(outputs, 1);
   std::vector<int64_t> mask;
@@ -182,7 +182,7 @@ std::vector<int64_t> ParseMask(const std::string& text, size_t outputs) {
 
 // ---- files of results --------------------------------------------------------------------------
 
-// Whether two paths name one file, also where it does not exist yet.
+// Whether two paths name one file, also if it does not exist yet.
 bool IsSameFile(const std::string& a, const std::string& b) {
   const auto resolve = [](const std::string& path) {
     std::error_code ignored;  // an empty path then; writing the file will say why
@@ -252,7 +252,7 @@ int64_t OutputExtent(int64_t in_extent, double scale) {
   return std::max<int64_t>(static_cast<int64_t>(extent), 1);
 }
 
-// Loads a call's inputs one by one; what is known of extents goes on from each to the next.
+// Loads a call's inputs one by one; known extents go on from each to the next.
 class TaskBuilder {
  public:
   TaskBuilder(const RunOptions& options, std::vector<RunChoice> choices)
@@ -278,7 +278,7 @@ class TaskBuilder {
   const OperatorRow& row() const { return *choice_.row; }
   Parameter Input(size_t i) const { return With(row(), Role::kInput).at(i); }
 
-  // The tensor of which the options may say dtype and shape; its rank chooses the operator.
+  // The tensor that options may give dtype and shape; its rank chooses the operator.
   HostTensor LoadFirst(size_t i) {
     const std::string option = OptionName(Input(i).native);
     HostTensor tensor = LoadTensor({option, options_.Source(Input(i).native),

@@ -30,7 +30,7 @@ struct RunOptions {
   int repeat = 1;
   bool json = false;
 
-  // Of the option for a tensor; "" where it is absent.
+  // Of the option for a tensor; "" if it is absent.
   std::string TensorText(const std::string& native) const {
     const auto found = tensors.find(native);
     return found == tensors.end() ? "" : found->second;

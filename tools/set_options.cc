@@ -147,7 +147,7 @@ void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
   add("--ulp", options.ulp, "at most N representable numbers from golden", "N");
   add("--standard", options.standard,
       "stat: MERE and MARE; mixed: the vendor's mixed tolerance; dual: the error at most --factor "
-      "times that of --second",
+      "times --second's",
       "bound|binary|stat|mixed|dual");
   add("--second", options.second, "dual: the folder of a second library's results", "FOLDER");
   add("--factor", options.factor, "dual: default 2", "X");

@@ -1,5 +1,5 @@
 // Options that the commands on sets of cases share: where cases come from, the standard of a
-// verdict, how many at a time, and what is printed and written of verdicts.
+// verdict, how many at a time, and which verdicts are printed and written.
 #ifndef PORTACL_TOOLS_SET_OPTIONS_H_
 #define PORTACL_TOOLS_SET_OPTIONS_H_
 
@@ -38,9 +38,9 @@ void AddVerdictOutput(CLI::App& command, VerdictOutput& output);
 void AddReportFile(CLI::App& command, VerdictOutput& output);
 void AddJobs(CLI::App& command, int& jobs);
 
-// Prints the verdicts (failures in full, then a summary), writes what is asked for, and returns the
-// exit code: 2 where a file could not be judged, 1 where one failed.
-// `what` was judged: the report's title; `functions`: where those of a library come from.
+// Prints the verdicts (failures in full, then a summary), writes the files that are asked for, and
+// returns the exit code: 2 if a file could not be judged, 1 if one failed. `what` was judged: the
+// report's title. `functions`: the files of a library's functions.
 int Conclude(const std::vector<golden::ReportRow>& rows, const golden::StandardOptions& standard,
              const VerdictOutput& output, const std::string& golden_folder, const std::string& what,
              const std::vector<golden::FunctionFile>& functions = {});

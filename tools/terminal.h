@@ -58,7 +58,7 @@ class Progress {
 // "1.23 ms", "45.6 us", "2.50 s".
 std::string SecondsText(double seconds);
 
-// Writes to standard output; throws RuntimeFailure where that fails (a full disk, a closed pipe).
+// Writes to standard output; throws RuntimeFailure if that fails (a full disk, a closed pipe).
 void Print(const std::string& text);
 
 // The object as indented text. Paths need not be UTF-8; JSON must be, so U+FFFD stands for bytes

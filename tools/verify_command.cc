@@ -86,8 +86,8 @@ void AddVerifyCommand(CLI::App& app, Action& action) {
   command->footer(
       "The library runs in processes of its own: a crash or a hang costs one case. Each\n"
       "case is called twice, with other inputs at other addresses. Only functions that\n"
-      "lie in FOLDER, or in a FILE, are judged, not those of a library that it is\n"
-      "linked to.\n\n"
+      "lie in FOLDER, or in a FILE, are judged, but not functions of a library\n"
+      "that it is linked to.\n\n"
       "Example: portacl itself, on 1000 small cases\n"
       "  portacl cases generate smoke --count 1000 -o smoke.json\n"
       "  portacl verify smoke.json --lib-dir $ASCEND_HOME_PATH/lib64 \\\n"

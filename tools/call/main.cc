@@ -1,11 +1,11 @@
-// `portacl-call FOLDER [FILE...]`: runs cases through the aclnn library that lies in a folder, and
-// those that are named, for `portacl verify`. A program of its own, which is not linked to
-// libportacl.so: so nothing but those libraries is loaded, and a crash costs one case.
+// `portacl-call FOLDER [FILE...]`: runs cases through the aclnn library in a folder, and through
+// the named files, for `portacl verify`. A program of its own, not linked to libportacl.so: so only
+// those libraries are loaded, and a crash costs one case.
 //
 // Protocol. Standard input, one a line: the hardships, a decimal number (hardships.h), and a case's
 // string; a second call of the case has the seed that follows (SecondOf()). Standard output, for
 // each: uint32 number of calls; for each of these int32 status, then texts (uint32 length, bytes)
-// for the function that failed ("" where none did: the message says what is wrong, or there is
+// for the function that failed ("" if none did: the message names the problem, or there is
 // none) and its message, uint32 number of outputs, and each output's elements (uint64 length,
 // bytes), dense; then uint32 number of functions that are called for the first time, and two texts
 // for each: its name and its file. A crash is reported in its place (crash_report.h). At the start
@@ -59,7 +59,7 @@ class Library {
   Library(std::string folder, const std::vector<std::string>& files)
       : folder_(std::move(folder)), files_(files) {}
 
-  // "" or what is wrong.
+  // "" or the problem.
   std::string Load() {
     if (!folder_.empty()) {
       for (const char* const name : kRuntimeNames) LoadInFolder(name, /*own=*/false);
@@ -114,14 +114,14 @@ class Library {
     if (handle != nullptr) {
       loaded_.push_back({handle, RealPath(path), own});
     } else if (problem_.empty()) {
-      const std::string error = dlerror();  // begins with the path, or with that of a dependency
+      const std::string error = dlerror();  // begins with the path, or with a dependency's
       problem_ = error.rfind(path.string(), 0) == 0 ? error : path.string() + ": " + error;
     }
   }
 
-  // A link in the folder to a file elsewhere counts where its name is that of a library of
-  // operators. What lies in the folder counts, but for a runtime's file beside such libraries. So
-  // does portacl's, but beside another library: it would answer for what that one lacks.
+  // A link in the folder to a file elsewhere counts if it is named like a library of operators.
+  // Files that lie in the folder count, except a runtime's file beside such libraries. portacl's
+  // counts too, except beside another library: it would answer for functions that this one lacks.
   bool IsOwn(const std::string& file) const {
     const std::string portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
     bool operators = false, others = false, runtime = false, own = false;

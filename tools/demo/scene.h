@@ -14,7 +14,7 @@ namespace portacl::cli {
 
 using golden::Call;
 
-// An operator call of a scene, whose inputs are rounded to each dtype.
+// An operator call of a scene; its inputs are rounded to each dtype.
 struct DemoCase {
   std::string name;
   Call call;

@@ -26,7 +26,7 @@ class ForcedImpl {
   ForcedImpl& operator=(const ForcedImpl&) = delete;
 };
 
-// "" or where the results of `call` differ from those of `ref`.
+// "" or where the results of `call` differ from the results of `ref`.
 std::string DifferenceFrom(const golden::Call& ref, const golden::Call& call,
                            const std::string& who) {
   for (const size_t i : ref.With(golden::Role::kOutput)) {

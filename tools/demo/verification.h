@@ -1,5 +1,5 @@
 // Runs a call with every kernel family, with one thread and through the aclnn API, and compares the
-// bits with those of the reference kernels.
+// bits with the reference kernels' results.
 #ifndef PORTACL_TOOLS_DEMO_VERIFICATION_H_
 #define PORTACL_TOOLS_DEMO_VERIFICATION_H_
 
@@ -18,7 +18,7 @@ struct Verification {
   std::string checksum;               // of its first result
   std::vector<std::string> compared;  // what was compared with ref, e.g. avx512, avx2, aclnn
   bool aclnn = false;                 // whether the aclnn API takes the dtype, and was compared
-  std::string problem;                // the first difference; "" where all bits agree
+  std::string problem;                // the first difference; "" if all bits agree
 };
 
 Verification VerifyAgainstRef(golden::Call call);

@@ -9,7 +9,7 @@
 
 namespace portacl::cli {
 
-// A regular file opened for reading; throws BadInput where that fails or it reads short.
+// A regular file opened for reading; throws BadInput if that fails or it reads short.
 class InputFile {
  public:
   explicit InputFile(const std::string& path);
@@ -35,7 +35,7 @@ bool IsFolder(const std::string& path);
 std::string ReadText(const std::string& path);
 
 // Writes a file in two pieces (either may be empty), whole or not at all (output_file.h). Throws
-// BadInput where it cannot be created, RuntimeFailure where the data does not fit.
+// BadInput if it cannot be created, RuntimeFailure where the data does not fit.
 void WriteFile(const std::string& path, const std::string& head, const void* body,
                size_t body_size);
 

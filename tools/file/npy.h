@@ -11,8 +11,8 @@
 
 namespace portacl::cli {
 
-// Reads a file; an array in Fortran order keeps it, as strides. Throws BadInput for everything that
-// is not a complete array of one of these types.
+// Reads a file; an array in Fortran order keeps it, as strides. Throws BadInput unless it is a
+// complete array of one of these types.
 HostTensor ReadNpy(const std::string& path);
 
 // An array of any plain type, in C order whatever the file's.

@@ -17,7 +17,7 @@
 namespace portacl::cli {
 namespace {
 
-// For the signal handler: the name of the unfinished file; "" where there is none.
+// For the signal handler: the name of the unfinished file; "" if there is none.
 char unfinished[4096];
 
 extern "C" void RemoveAndEnd(int signal) {
@@ -56,7 +56,7 @@ std::filesystem::path BehindLinks(std::filesystem::path path) {
   throw BadInput(fmt::format("{}: cannot be written: {}", path, std::strerror(error)));
 }
 
-// A new file in `folder`, whose name the signal handler knows before it exists.
+// A new file in `folder`. The signal handler knows its name before it exists.
 int MakeUnfinished(const std::filesystem::path& folder, const std::string& path) {
   static unsigned number = 0;
   while (true) {

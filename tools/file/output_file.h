@@ -7,11 +7,11 @@
 
 namespace portacl::cli {
 
-// Writes into a new file in the folder of `path`, which takes the place of `path` in Commit():
-// until then, and where anything fails, what was at `path` stays as it was. Where there is no
-// Commit(), the new file goes, also where a signal ends the program (but SIGKILL, which leaves
-// `.portacl-*.tmp`). A link is followed; what is no regular file (a device, a pipe) is written in
-// place. One at a time.
+// Writes into a new file in the folder of `path`. Commit() puts it in the place of `path`;
+// until then, and if anything fails, the old file stays as it was. Without a Commit() the new
+// file goes, even if a signal ends the program (but SIGKILL, which leaves `.portacl-*.tmp`). A
+// link is followed. Other than regular files (a device, a pipe) are written in place. One at a
+// time.
 class OutputFile {
  public:
   // Throws BadInput where no file can be made.
@@ -29,7 +29,7 @@ class OutputFile {
 
   std::string path_;       // as given, for messages
   std::string target_;     // behind links
-  std::string temporary_;  // "" where the target is written in place
+  std::string temporary_;  // "" if the target is written in place
   int file_ = -1;
 };
 

@@ -56,7 +56,7 @@ std::string Escaped(const std::string& text) {
   return escaped;
 }
 
-// A paragraph, whose lines in the source have at most 80 columns as man(7) asks for.
+// A paragraph with source lines of at most 80 columns, as man(7) asks for.
 std::string Filled(const std::string& text) {
   std::istringstream stream(text);
   std::string lines, line;

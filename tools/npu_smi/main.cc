@@ -57,7 +57,7 @@ size_t ResidentMegabytes(const std::filesystem::path& process) {
   return (resident * static_cast<size_t>(sysconf(_SC_PAGESIZE))) >> 20;
 }
 
-// Those of this user, or of all where the caller may look into them, but this one.
+// This user's processes, or all that the caller may look into; without this process.
 std::vector<Process> FindProcesses() {
   std::vector<Process> found;
   std::error_code ignored;

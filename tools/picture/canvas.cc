@@ -137,8 +137,8 @@ void Canvas::DrawFrame(int x, int y, int width, int height, Colour colour) {
   FillRectangle(x + width - 1, y, 1, height, colour);
 }
 
-// Colours the pixels whose centre has a distance below 0 from the shape; the edge is blended over
-// one pixel.
+// Colours the pixels that have their centre inside the shape (distance below 0); the edge is
+// blended over one pixel.
 template <class Distance>
 void Canvas::FillShape(double left, double top, double right, double bottom, Colour colour,
                        Distance distance) {

@@ -10,8 +10,8 @@
 
 namespace portacl::cli {
 
-// What is read at most: a file of a few kilobytes may claim any number of pixels. Such a picture
-// takes 1.2 GB at its peak (16 bits a channel), 0.8 GB of them as a float32 tensor.
+// The most pixels that are read: a file of a few kilobytes may claim any number of them. Such a
+// picture takes 1.2 GB at its peak (16 bits a channel), 0.8 GB of them as a float32 tensor.
 inline constexpr int64_t kMaxPixels = int64_t{1} << 26;
 inline constexpr int64_t kMaxExtent = 32768;  // per side, read and written
 
@@ -23,8 +23,8 @@ struct Samples {
   std::vector<unsigned char> bytes;
 };
 
-// Decodes a file of either kind. Throws BadInput ("NAME: ...") for what is none of them, damaged,
-// cut short, or larger than the budget: before memory is taken for it.
+// Decodes a file of either kind. Throws BadInput ("NAME: ...") if it is neither, damaged, cut
+// short, or larger than the budget: before memory is taken for it.
 Samples DecodeSamples(std::span<const unsigned char> file, const std::string& name);
 
 bool IsPng(std::span<const unsigned char> file);
@@ -35,7 +35,7 @@ Samples DecodeJpeg(std::span<const unsigned char> file, const std::string& name)
 // Throws BadInput for a picture that is larger than the budget.
 void CheckBudget(int64_t width, int64_t height, const std::string& name);
 
-// 8-bit RGB, rows from the top without gaps. Throw RuntimeFailure where there is no memory for it.
+// 8-bit RGB, rows from the top without gaps. Throw RuntimeFailure if there is no memory for it.
 std::string EncodePng(const void* pixels, int width, int height, const std::string& name);
 std::string EncodeJpeg(const void* pixels, int width, int height, const std::string& name);
 

@@ -68,7 +68,7 @@ int JpegOrientation(std::span<const unsigned char> file) {
 
 Samples Upright(Samples samples, int orientation) {
   if (orientation <= 1 || orientation > 8) return samples;
-  // Of what is seen, from what is stored: 2 to 4 mirror and turn by halves, 5 to 8 swap the axes
+  // From stored to upright: 2 to 4 mirror and turn by halves, 5 to 8 swap the axes
   // too.
   const bool swap = orientation >= 5;
   const bool flip_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;

@@ -8,7 +8,7 @@
 
 namespace portacl::cli {
 
-// The orientation in Exif data, 1 to 8 ("EXIF", 4.6.4 A); 1, upright, where there is none or the
+// The orientation in Exif data, 1 to 8 ("EXIF", 4.6.4 A); 1, upright, if there is none or the
 // data are damaged. `tiff` begins with its byte order, "II" or "MM".
 int ExifOrientation(std::span<const unsigned char> tiff);
 

@@ -46,7 +46,7 @@ struct ValueRange {
   double high = 1;  // white
 };
 
-// The range of a gradient: 0..max where nothing is negative, else -max..max, so that 0 is mid-grey.
+// The range of a gradient: 0..max if nothing is negative, else -max..max, so that 0 is mid-grey.
 // Values that are not finite do not count.
 ValueRange AutomaticRange(const HostTensor& tensor);
 

@@ -24,7 +24,7 @@ struct PngReader {
 
   png_structp png = nullptr;
   png_infop info = nullptr;
-  std::span<const unsigned char> rest;  // what is not read yet
+  std::span<const unsigned char> rest;  // the part that is not read yet
   char error[128] = "";
 };
 

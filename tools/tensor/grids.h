@@ -18,7 +18,7 @@ struct GridSpec {
   uint64_t seed = 0;  // random
 };
 
-// Nothing where the text does not name a kind of grid (then it is a file); throws BadInput where it
+// Nothing if the text does not name a kind of grid (then it is a file); throws BadInput where it
 // does and the value is malformed or not finite.
 std::optional<GridSpec> ParseGridSpec(const std::string& text);
 
@@ -39,7 +39,7 @@ struct GridPoint {
 // align_corners) on the image of the same relative position.
 GridPoint IdentityPoint(const GridFrame& frame, int64_t row, int64_t column);
 
-// Turns what is seen by `radians` counter-clockwise about the centre, in pixels (not in -1..1).
+// Turns the picture by `radians` counter-clockwise about the centre, in pixels (not in -1..1).
 GridPoint Rotate(const GridFrame& frame, GridPoint point, double radians);
 
 // p * (1 + strength * r^2), r = 1 at the middle of the shorter side: above 0 a barrel (the picture

@@ -61,7 +61,7 @@ class HostTensor {
   std::unique_ptr<std::byte[]> data_;
 };
 
-// Index of the first element whose bits differ (NaN equals NaN), or -1. Shapes and dtypes must be
+// Index of the first element with different bits (NaN equals NaN), or -1. Shapes and dtypes must be
 // equal.
 int64_t FirstDifference(const HostTensor& a, const HostTensor& b);
 

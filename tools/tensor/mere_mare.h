@@ -13,7 +13,7 @@ struct Comparison {
   double threshold = 0;  // MERE must be below it, MARE below ten times it
   double largest_difference = 0;
   int64_t count = 0;
-  int64_t different = 0;   // elements whose values differ
+  int64_t different = 0;   // elements with different values
   int64_t not_finite = 0;  // elements where exactly one is NaN, or infinities do not agree
   int64_t worst = -1;      // row-major index of MARE's (or the first not_finite) element
   bool passed = false;

@@ -15,7 +15,7 @@
 
 namespace portacl::golden {
 
-// The address of a function by its name, null where there is none.
+// The address of a function by its name, null if there is none.
 using FindFunction = std::function<void*(const char*)>;
 
 struct AclnnOutcome {
@@ -24,7 +24,7 @@ struct AclnnOutcome {
   std::string message;  // the library's, or what it did wrong ("input ... was written")
 };
 
-// Thrown where a call fails; its outcome is the case's.
+// Thrown if a call fails; its outcome is the case's.
 struct Failed {
   AclnnOutcome outcome;
 };
@@ -32,15 +32,15 @@ struct Failed {
 // Looks a function up as often as it is called: a few lookups a case cost less than the case.
 class AclnnFunctions {
  public:
-  // `find_own` finds an operator's functions and throws RuntimeFailure where it does not; without
+  // `find_own` finds an operator's functions and throws RuntimeFailure if it does not; without
   // it they are looked up as all others.
   explicit AclnnFunctions(FindFunction find, FindFunction find_own = {})
       : find_(std::move(find)), find_own_(find_own ? std::move(find_own) : find_) {}
 
   bool Has(const char* name) const { return find_(name) != nullptr; }
 
-  // Throws RuntimeFailure where there is none. A destructor asks only for what is known to be
-  // there.
+  // Throws RuntimeFailure if there is none. A destructor asks only for functions that are known to
+  // be there.
   template <class Function>
   Function* Find(const char* name) const {
     return reinterpret_cast<Function*>(Known(find_(name), name));

@@ -33,8 +33,8 @@ T ArgumentAs(const Handle& handle) {
   }
 }
 
-// Calls a phase 1 whose address is `function` with the handles in the signature's order; the last
-// two parameters are the results.
+// Calls a phase 1 at the address `function` with the handles in the signature's order; the last two
+// parameters are the results.
 template <class... Parameters>
 struct Signature {
   using Function = aclnnStatus (*)(Parameters...);

@@ -1,5 +1,5 @@
-// The functions of the aclnn API by name and type, none of which is linked: phase 1 is called by an
-// address, with arguments that are made at run time.
+// The functions of the aclnn API by name and type. None is linked: phase 1 is called by an address,
+// with arguments that are made at run time.
 #ifndef PORTACL_TOOLS_TESTING_ACLNN_SIGNATURES_H_
 #define PORTACL_TOOLS_TESTING_ACLNN_SIGNATURES_H_
 
@@ -32,7 +32,7 @@ struct Operation {
   aclnnStatus (*phase1)(void* address, const std::vector<Handle>& handles, Phase1Results& out);
 };
 
-// Null where the aclnn API has no such function.
+// Null if the aclnn API has no such function.
 const Operation* FindOperation(const char* function);
 
 using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);

@@ -68,7 +68,7 @@ class Extents {
     const Parameter& row = case_.op->parameters[parameter];
     const std::vector<std::string> symbols = SymbolsOf(case_, parameter);
     if (symbols.size() != shape.size()) {
-      if (case_.expect != 0) return;  // a wrong rank may be what is to be refused
+      if (case_.expect != 0) return;  // the library may have to refuse a wrong rank
       throw BadInput(fmt::format("case '{}': field {} has {} extents, but {} is {}",
                                  ToString(case_), row.name, shape.size(), row.name, row.pattern));
     }
@@ -201,7 +201,7 @@ void StoreNumber(int32_t dtype, double value, std::byte* at) {
   cli::StoreElement(static_cast<DataType>(dtype), value, at);
 }
 
-// What the grid points at: the input's spatial extents, 1 where a refusal makes no sense of them.
+// What the grid points at: the input's spatial extents, 1 if a refusal makes no sense of them.
 GridFrame FrameOf(const Call& call, const Shape& grid) {
   GridFrame frame;
   const size_t axes = call.op->axes;
@@ -214,9 +214,9 @@ GridFrame FrameOf(const Call& call, const Shape& grid) {
   return frame;
 }
 
-// A table of levels that lie one behind the other and fit among the keys; of one pixel each where
-// the levels are more than the keys. Height is not below width, so that a table whose rows repeat
-// one number (stride 0) fits too.
+// A table of levels, one behind the other, that fit among the keys; of one pixel each if there are
+// more levels than keys. Height is not below width: so a table that repeats one number in all rows
+// (stride 0) fits too.
 std::vector<double> LevelValues(const Call& call, size_t i) {
   const Shape& value = call.tensor("value").shape();
   const int64_t keys = value.size() > 1 ? std::max<int64_t>(value[1], 1) : 1;

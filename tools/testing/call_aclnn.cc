@@ -280,7 +280,7 @@ class Execution {
     return PORTACL_FIND(functions_, aclrtSynchronizeStream)(setting_.stream);
   }
 
-  // First what was touched, as long as it is known, and then what is there.
+  // First the touches, as long as they are known, and then the contents.
   void LookAround() {
     const size_t workspace = watched_.size();
     std::vector<Touch> touched(workspace + 1);

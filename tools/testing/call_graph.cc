@@ -163,8 +163,8 @@ class GraphArguments {
     return scales;
   }
 
-  // Number 0 is alignCorners; of the others, which the call's function lacks, only those of the
-  // centres of pixels change what a graph operator computes by default.
+  // Number 0 is alignCorners. The call's function lacks the others; only the flags for centres of
+  // pixels change what a graph operator computes by default.
   bool FlagOf(size_t index) const {
     const std::vector<size_t> flags = call_.With(Role::kFlag);
     const bool first = !flags.empty() && call_.arguments[flags[0]].integers.at(0) != 0;

@@ -25,7 +25,7 @@ PORTACL_KINDS(PORTACL_KIND)
 #undef PORTACL_KIND
 }  // namespace native
 
-// Makes axes 3 and 4, levels and points, one; false where the strides cannot say it.
+// Makes axes 3 and 4, levels and points, one; false if the strides cannot say it.
 bool JoinPoints(Shape& shape, Shape& strides) {
   const int64_t points = shape[4];
   if (shape[3] > 1 && points > 1 && strides[3] != points * strides[4]) return false;

@@ -15,7 +15,7 @@
 
 namespace portacl::golden {
 
-// A tensor with levels and points whose strides do not let this API see both as one axis: its
+// A tensor with levels and points, if its strides do not let this API see both as one axis: its
 // elements one behind the other.
 struct PackedTensor {
   size_t argument;
@@ -25,11 +25,11 @@ struct PackedTensor {
 // A call that is planned: what the library has to say of it, and its runs.
 class NativePlan {
  public:
-  // code() is not 0 where the library refuses the call.
+  // code() is not 0 if the library refuses the call.
   explicit NativePlan(const Call& call);
 
   int32_t code() const { return code_; }
-  std::string kernel() const;  // "avx2:x2"; "" where it is refused
+  std::string kernel() const;  // "avx2:x2"; "" if it is refused
   uint64_t workspace_size() const;
   // Fills the outputs of the call, which must still be there, but for packed ones; a code.
   int32_t Run() const;
@@ -51,7 +51,7 @@ void RunNative(Call& call);
 // The same, timed, and without the case in the message.
 void RunNative(Call& call, Timing& timing);
 
-// The kernel that portacl would run it with, "avx2:x2"; "" where it is refused. Of bytes, which
+// The kernel that portacl would run it with, "avx2:x2"; "" if it is refused. Of bytes, which
 // this API has not, the one that copies them, whether or not it is refused.
 std::string KernelOf(const Call& call);
 

@@ -77,8 +77,8 @@ class Reader {
     Fail(*operator_, UnknownOperator(name, OperatorWords()));
   }
 
-  // Of the rows with the name of `op`: the first with the most patterns that have the extents which
-  // are given. (What is to be refused need not have those of any.)
+  // Of the rows with the name of `op`: the first with the most patterns that match the given
+  // extents. (A call to be refused need not match the extents of any.)
   const OperatorRow* RowThatFits(const OperatorRow& op) const {
     const OperatorRow* best = &op;
     int64_t most = -1;
@@ -112,7 +112,7 @@ class Reader {
     return field.value;
   }
 
-  // Calls a parser of tools/parse.h, whose message begins with what it is handed as the option.
+  // Calls a parser of tools/parse.h. Its message begins with the text that it gets as the option.
   template <class Parse>
   auto Parsed(const Field& field, Parse parse) const {
     return parse(field.value,

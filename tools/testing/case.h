@@ -23,13 +23,13 @@ using cli::Shape;
 
 // What a case says about one parameter of its operator; what it leaves out is derived (call.h).
 struct ArgumentCase {
-  std::optional<Shape> shape;         // tensors
-  std::optional<std::string> layout;  // tensors: a word, instead of strides
-  std::optional<Shape> strides;       // tensors, in elements
-  std::optional<int64_t> offset;      // tensors, in elements of the storage
-  std::optional<int32_t> dtype;       // tensors: an aclDataType, where it is not the case's
-  std::optional<std::string> format;  // tensors: an aclFormat by its name
-  std::optional<std::string> values;  // inputs: "uniform:-1:1", "ones", "kinks", ...
+  std::optional<Shape> shape;                    // tensors
+  std::optional<std::string> layout;             // tensors: a word, instead of strides
+  std::optional<Shape> strides;                  // tensors, in elements
+  std::optional<int64_t> offset;                 // tensors, in elements of the storage
+  std::optional<int32_t> dtype;                  // tensors: an aclDataType, if it is not the case's
+  std::optional<std::string> format;             // tensors: an aclFormat by its name
+  std::optional<std::string> values;             // inputs: "uniform:-1:1", "ones", "kinks", ...
   std::optional<std::vector<int64_t>> integers;  // kInts, kMask; one for kInteger, kMode, kFlag
   std::optional<double> real;                    // kReal
   bool null = false;                             // the parameter is a null pointer
@@ -58,8 +58,8 @@ struct Field {
   int line = 0;
 };
 
-// `source` names the file for messages, "" for a string. `line` is that of the case's beginning.
-// Throws BadInput: "FILE:LINE: field NAME: what is wrong".
+// `source` names the file for messages, "" for a string. `line`: where the case begins. Throws
+// BadInput: "FILE:LINE: field NAME: PROBLEM".
 Case CaseFromFields(const std::vector<Field>& fields, const std::string& source, int line);
 // Whether a case of any operator may have a field of this name: to check the first row of a table.
 bool IsField(const std::string& name);

@@ -264,7 +264,7 @@ Case CaseOf(const Entry& entry, const std::string& path) {
   }
 }
 
-// Refuses a case whose shapes do not fit together or are not known, by its line.
+// Refuses a case if its shapes do not fit together or are not known, by its line.
 void CheckShapes(const Case& c, const std::string& path, int line) {
   try {
     static_cast<void>(CountElementsOf(c));

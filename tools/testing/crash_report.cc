@@ -1,4 +1,4 @@
-// The handler, which allocates nothing, and what is made of its text in another process.
+// The handler, which allocates nothing, and the report that another process makes of its text.
 //
 // The text: a line about the address, then "FUNCTION OFFSET FILE" for each frame, the innermost
 // first, "?" where no function is known.
@@ -129,7 +129,7 @@ std::string Quoted(const std::string& file) {
   return quoted + "'";
 }
 
-// "Sample(Plan const&) at own_kernel.cc:112", or "" where that is not known. Many cases crash at
+// "Sample(Plan const&) at own_kernel.cc:112", or "" if that is not known. Many cases crash at
 // one place.
 std::string SourceOf(const std::string& file, const std::string& offset) {
   static std::mutex mutex;

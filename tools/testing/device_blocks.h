@@ -18,7 +18,7 @@ class DeviceBlocks {
   DeviceBlocks(const DeviceBlocks&) = delete;
   DeviceBlocks& operator=(const DeviceBlocks&) = delete;
 
-  // A block whose canaries are written. Of size 0 too, of which nobody may touch a byte.
+  // A block with written canaries. Of size 0 too: nobody may touch a byte of it.
   Fence Take(size_t size, size_t alignment, Canary canary);
   // The next blocks are those of before again, as far as they have the same sizes.
   void Restart() { next_ = 0; }

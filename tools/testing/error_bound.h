@@ -1,19 +1,19 @@
-// What an operator's outputs are in exact arithmetic, and how far a correct kernel may be from it.
+// An operator's outputs in exact arithmetic, and how far a correct kernel may be from them.
 //
-// The bound of an element, whose sum has n terms t: with u = half the distance of 1 and the next
+// The bound of an element, a sum of n terms t: with u = half the distance of 1 and the next
 // number of the arithmetic (float; double for DOUBLE),
 //
 //   gamma(n + r) * sum|t|   gamma(k) = k u / (1 - k u): n additions in any order, fused or not, and
 //                           up to r = 4 more roundings an axis in a term (8 for images, 12 for
 //                           volumes: differences, weights, products);
 //                           nearest: gamma(n - 1), its terms are elements themselves; antialiased:
-//                           twice the taps of an axis more, by whose sum its weights are divided
-//   + spread                what the terms change where a coordinate moves by 8 eps max(W, |ix|)
-//   (of
-//                           resizing by 4 eps (|x| + r + 1), of affine grids' places by 4 eps): a
-//                           correct kernel's lies within 4 of the exact one, and so does ours. 0
-//                           where the coordinate is exact in every arithmetic, so that pixel
-//                           centres, halves, edges and folds are judged exactly there
+//                           twice the taps of an axis more: its weights are divided by their
+//                           sum
+//   + spread                the change of the terms if a coordinate moves by 8 eps max(W, |ix|)
+//                           (resizing: by 4 eps (|x| + r + 1); affine grids' places: by 4 eps). A
+//                           correct kernel's coordinate lies within 4 of the exact one, and so
+//                           does ours. 0 if the coordinate is exact in every arithmetic: so
+//                           pixel centres, halves, edges and folds are judged exactly there
 //   + half an ULP           of the element type, for the rounding at the end
 #ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_H_
 #define PORTACL_TOOLS_TESTING_ERROR_BOUND_H_

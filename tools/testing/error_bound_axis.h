@@ -22,7 +22,7 @@ struct SamplerMode {
 template <class Wide>
 struct Tap {
   int64_t index = 0;
-  bool extra = false;  // only where a moved coordinate has it: the weight is 0 here
+  bool extra = false;  // only if a moved coordinate has it: the weight is 0 here
   // Of the value; of the value's derivative with respect to the grid's coordinate (with m and d).
   Wide weight = 0, slope = 0;
   double weight_magnitude = 0, slope_magnitude = 0;  // of their terms: bicubic's cancel

@@ -1,4 +1,4 @@
-// The currency of error_bound.h: a sum with what is needed to judge the error of another.
+// The currency of error_bound.h: a sum, with the numbers to judge the error of another.
 #ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_SUM_H_
 #define PORTACL_TOOLS_TESTING_ERROR_BOUND_SUM_H_
 
@@ -43,7 +43,7 @@ struct Sum {
   int64_t terms = 0;
 };
 
-// The bound of a sum; `roundings` are those of a term (error_bound.h).
+// The bound of a sum; `roundings`: how many a term has (error_bound.h).
 template <class Float, class Wide>
 double BoundOf(const Sum<Wide>& sum, DataType dtype, int roundings) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

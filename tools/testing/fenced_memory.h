@@ -34,7 +34,7 @@ Fence FenceIn(void* memory, size_t size, Edge edge, size_t alignment, Canary can
 std::vector<std::byte> CanariesBefore(const Fence& fence);
 std::vector<std::byte> CanariesAfter(const Fence& fence);
 
-// "" where both sides are whole; "was written 4 bytes past its end (its first byte there is 24)".
+// "" if both sides are whole; "was written 4 bytes past its end (its first byte there is 24)".
 // The spans are copies of what lies on either side.
 std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& before,
                            const std::vector<std::byte>& after);
@@ -43,12 +43,12 @@ std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& bef
 // no device's, and not in guard mode, where it is guarded already.
 bool CanBeWatched(const void* data, size_t size);
 
-// Takes access away, for as long as it lives, from the whole pages on both sides of fences if
-// `sides` says so, and write access from the data after Freeze(). An access is noticed, and then
-// let through, so that the kernel comes to its end. One at a time.
+// Takes access away, for as long as it lives: from the whole pages on both sides of fences if
+// `sides` says so, and write access from the data after Freeze(). An access is noticed and then let
+// through: the kernel comes to its end. One at a time.
 class WatchedMemory {
  public:
-  // Watches nothing where `can_be_watched` is false.
+  // Watches nothing if `can_be_watched` is false.
   WatchedMemory(const std::vector<Fence>& fences, bool sides, bool can_be_watched);
   ~WatchedMemory();
   WatchedMemory(const WatchedMemory&) = delete;

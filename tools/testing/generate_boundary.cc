@@ -244,8 +244,8 @@ void AddMasks(const Case& base, const GenerateOptions& options, std::vector<Case
   }
 }
 
-// Every mode with points on kinks, outside and not finite, on an image whose pixels are exact in
-// every arithmetic and on one whose are not.
+// Every mode with points on kinks, outside and not finite. One image has pixels that are exact in
+// every arithmetic, one has not.
 void AddSamplerModes(const Case& base, const GenerateOptions& options, std::vector<Case>& cases) {
   const ModeCounts counts = ModesFor(*base.op, options);
   const size_t axes = base.op->axes;

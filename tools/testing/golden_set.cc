@@ -171,7 +171,7 @@ std::string Identity(const std::vector<Case>& cases) {
   return Sha256(strings);
 }
 
-// The folder that is written, its record of what is done, and its removal where that fails.
+// The written folder, its record of finished cases, and its removal if that fails.
 class SetFolder {
  public:
   SetFolder(const fs::path& folder, const std::vector<Case>& cases)

@@ -1,9 +1,9 @@
 // A folder of golden results:
 //
-//   DIR/manifest.json                     what is in it (docs/cases.md)
+//   DIR/manifest.json                     its contents (docs/cases.md)
 //   DIR/<case>/<parameter>.npy, .bin      every input and output, dense, in the case's dtype
 //   DIR/<case>/<parameter>.float64.npy    outputs: the exact values
-//   DIR/<case>/<parameter>.bound.npy      outputs: how far a correct result may be from those
+//   DIR/<case>/<parameter>.bound.npy      outputs: how far a correct result may be from these
 //   DIR/<case>/input_0.npy, output_0.npy  links to the first, in the order of the signature
 //
 // A folder of results to judge has the same layout and need hold <parameter>.npy (or .bin, or

@@ -65,7 +65,7 @@ StoredCase ReadEntry(const json& entry, const std::string& folder) {
   return stored;
 }
 
-// The elements of a file of the set, whose bytes must be what the manifest says.
+// The elements of a file of the set. Its bytes must have the manifest's checksum.
 std::vector<std::byte> ReadChecked(const StoredOutput& output, size_t which,
                                    const std::string& descr) {
   const std::string path = output.folder + "/" + output.parameter + kSuffixes[which];

@@ -39,7 +39,7 @@ Family FamilyOf(ops::Op op) {
   }
 }
 
-// Of an affine grid, whose rank the list leaves open. The C of its size is used nowhere.
+// Of an affine grid: the list leaves its rank open. The C of its size is used nowhere.
 const char* AffinePattern(std::string_view parameter, size_t axes) {
   if (parameter.starts_with("theta")) return axes == 2 ? "N,2,3" : "N,3,4";
   if (parameter == "size") return axes == 2 ? "N,1,H,W" : "N,1,D,H,W";

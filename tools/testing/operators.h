@@ -41,8 +41,8 @@ struct Parameter {
   std::optional<int32_t> dtype = {};
 };
 
-// What an operator computes, for any number of spatial axes. kOther: maths of its own, of which its
-// signature tells all that cases need.
+// The maths of an operator, for any number of spatial axes. kOther: maths of its own; its signature
+// tells all that cases need.
 enum class Family { kNearestExact, kNearest, kLinear, kCubic, kSampler, kAffineGrid, kOther };
 
 struct OperatorRow {
@@ -88,13 +88,13 @@ Role RoleOf(ops::Kind kind);
 // The function of portacl's own API that plans an operator's calls.
 const ops::Signature& NativeOf(ops::Op op);
 
-// By its name or that of its aclnn function; null for any other. The first of several rows.
+// By its name or its aclnn function's; null for any other. The first of several rows.
 const OperatorRow* FindOperator(std::string_view name);
 
 // Each name once, in the list's order.
 std::vector<std::string> OperatorNames();
 
-// What is said of a name that is none of `names`, with those that may be meant.
+// The message for a name that is none of `names`, with the names that may be meant.
 std::string UnknownOperator(const std::string& name, const std::vector<std::string>& names);
 // What FindOperator() takes.
 std::vector<std::string> OperatorWords();

@@ -34,8 +34,8 @@ std::string ProgramPath() {
   throw cli::RuntimeFailure(fmt::format("{}: portacl-call is not there", here.string()));
 }
 
-// This process's, with the library's folder first among those of libraries, and one thread for
-// portacl's operators where nothing else is asked for: cases run side by side.
+// This process's environment, with the library's folder first in the list of library folders. One
+// thread for portacl's operators if nothing else is asked for: cases run side by side.
 std::vector<std::string> Environment(const std::string& folder) {
   std::vector<std::string> variables = {"PORTACL_NUM_THREADS=1"};
   std::string path = folder;
@@ -129,7 +129,7 @@ std::string OtherProcess::End(const char* otherwise) {
   return otherwise;
 }
 
-// False where the other side has ended or is late (late_).
+// False if the other side has ended or is late (late_).
 bool OtherProcess::Read(void* data, size_t size) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -158,7 +158,7 @@ std::string OtherProcess::ReadText() {
   return Read(text.data(), size) ? text : "";
 }
 
-// False where not all of it came.
+// False if not all of it came.
 bool OtherProcess::ReadCall(CallAnswer& call) {
   if (!Read(&call.status, sizeof(call.status))) return false;
   call.call = ReadText();

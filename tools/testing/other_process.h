@@ -23,7 +23,7 @@ struct CallAnswer {
 };
 
 struct Answer {
-  std::string problem;                  // a crash, no answer in time; "" where there is an answer
+  std::string problem;                  // a crash, no answer in time; "" if there is an answer
   bool late = false;                    // the problem is no answer in time
   std::vector<CallAnswer> calls;        // the case's, and the second one's
   std::vector<FunctionFile> functions;  // what this process used for the first time

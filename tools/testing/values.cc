@@ -93,7 +93,7 @@ class GridMaker {
  public:
   GridMaker(const std::string& word, uint64_t seed, const GridFrame& frame)
       : word_(word), seed_(seed), frame_(frame), axes_(frame.image.size()) {
-    // A turn by an angle whose tangent of the half is t, without a cosine.
+    // A turn without a cosine: t is the tangent of half the angle.
     const double t = -0.15 + 0.3 * Unit(Draw(seed, 0));
     const double zoom = 0.9 + 0.2 * Unit(Draw(seed, 1));
     cosine_ = zoom * ((1.0 - t * t) / (1.0 + t * t));

@@ -29,7 +29,7 @@ inline double Unit(uint64_t draw) { return static_cast<double>(draw >> 11) * 0x1
 // The words above, without their numbers.
 std::vector<std::string> ValueWords(bool grid);
 
-// "" where `spec` is one of the above, else what is wrong with it.
+// "" if `spec` is one of the above, else the problem.
 std::string ValuesProblem(const std::string& spec, bool grid);
 
 // What a grid points at.

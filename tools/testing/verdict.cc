@@ -60,7 +60,7 @@ struct Values {
   double actual, golden, exact, bound;
 };
 
-// How far an element is off and what is allowed, in the standard's unit.
+// The error of an element and the allowed error, in the standard's unit.
 struct Measure {
   double error, allowed;
   bool passed() const { return error <= allowed; }  // false for NaN

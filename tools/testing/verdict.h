@@ -19,7 +19,7 @@ enum class Standard {
   kBinary,     // the bits of g; every NaN is one
   kStat,       // MERE < T and MARE < 10 T, for values that are not small (docs/cases.md)
   kMixed,      // the vendor's mixed tolerance: 99 % of the elements, and the largest error
-  kDual,       // error against the exact values at most `factor` times that of a second library
+  kDual,       // error against the exact values at most `factor` times a second library's
 };
 
 struct StandardOptions {
@@ -68,7 +68,7 @@ struct OutputVerdict {
   double mere = 0, mare = 0;
   int64_t largest_ulp = 0;     // distance from golden in representable numbers
   std::string actual_file;     // what was read; "" for results that never were in a file
-  std::string reason;          // "" where it passed
+  std::string reason;          // "" if it passed
   Whereabouts where;           // of the elements that `failed` counts
   bool in_ulp = false;         // the unit of `worst`: representable numbers (kUlp, kBinary)
   std::vector<Element> worst;  // failing elements, the worst first; at most kWorst

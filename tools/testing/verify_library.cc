@@ -103,7 +103,7 @@ struct Wanted {
   GoldenCase first, second;
 };
 
-// What is wrong with an answer before its elements are looked at.
+// The problem of an answer before its elements are looked at.
 std::string ProblemOf(const CallAnswer& answer, const Case& c, size_t outputs) {
   if (answer.call.empty() && !answer.message.empty()) return answer.message;
   const std::string said = answer.message.empty() ? "" : ": " + answer.message;
@@ -176,8 +176,8 @@ void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportR
 }
 
 // PORTACL_IMPL forces a family of portacl's kernels, here and in a portacl under test: golden
-// results would be those that they judge. They are ref's then, and cases whose kernel is not of the
-// family are counted: ref stands in for what it does not serve.
+// results would come from the kernels that they judge. So they are ref's. Cases with a kernel
+// outside the family are counted: ref stands in for calls that the family does not serve.
 class ForcedImpl {
  public:
   ForcedImpl(const std::vector<Case>& cases, const VerifyOptions& options)
@@ -202,8 +202,8 @@ class ForcedImpl {
   ForcedImpl(const ForcedImpl&) = delete;
   ForcedImpl& operator=(const ForcedImpl&) = delete;
 
-  // How many cases did not run what is asked for, of a library that is portacl by the functions
-  // that were called.
+  // How many cases did not run the forced family, if the library is portacl by the functions that
+  // were called.
   std::string Note(const std::vector<FunctionFile>& functions) const {
     const bool portacl = std::any_of(functions.begin(), functions.end(), [](const FunctionFile& f) {
       return f.name == "portaclSetProfile";

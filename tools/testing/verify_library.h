@@ -29,11 +29,11 @@ struct Verification {
   std::string note;                     // what was not looked at, and why; "" for nothing
 };
 
-// Each case is called twice in one process, with the hardships of hardships.h. Of cases that fail
-// some are called again without one or the other, which names the kind of fault.
+// Each case is called twice in one process, with the hardships of hardships.h. Some cases that fail
+// are called again without one or the other, which names the kind of fault.
 //
-// Throws BadInput where the library cannot be used at all. A case fails whose operator's functions
-// do not lie in the folder, nor in one of the files: the library may be linked to one that has
+// Throws BadInput if the library cannot be used at all. A case fails if its operator's functions
+// lie neither in the folder nor in one of the files: the library may be linked to one that has
 // them.
 Verification VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options);
 
