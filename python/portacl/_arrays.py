@@ -91,7 +91,7 @@ def check_array(array: Any, name: str) -> None:
     """Refuse what NumPy or the binding would take for something else.
 
     Raises:
-        TypeError: None, or an array whose mask would be ignored.
+        TypeError: None, or an array with a mask that would be ignored.
 
     """
     if array is None:
@@ -111,8 +111,8 @@ def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
     Raises:
         TypeError: no array, a masked one, or a dtype that is none of float16, bfloat16, float32,
             float64.
-        ValueError: not in this machine's memory, rank 0 or above 5, or a PyTorch tensor whose
-            gradient would silently be lost.
+        ValueError: not in this machine's memory, rank 0 or above 5, or a PyTorch tensor that
+            would silently lose its gradient.
 
     """
     check_array(array, name)

@@ -77,7 +77,7 @@ def resize_flags(align_corners: Any, antialias: Any) -> tuple[bool, bool]:
 
 
 def per_axis(value: Any, axes: int) -> list[Any]:
-    """One value for each axis, of which a single number is all.
+    """One value for each axis; a single number counts for all.
 
     Raises:
         TypeError: it is neither a number nor a sequence.

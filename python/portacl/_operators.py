@@ -24,7 +24,7 @@ _extents = extents
 
 
 def _axis_scales(scales: Scales, axes: int) -> tuple[float, float, float]:
-    """One factor per spatial axis, 0 where the sizes decide and behind the last axis."""
+    """One factor per spatial axis, 0 if the sizes decide and behind the last axis."""
     first, second, third = (*factors("scales", scales, axes), 0.0, 0.0)[:3]
     return (first, second, third)
 
@@ -112,7 +112,7 @@ _GRADIENTS_RESULT = """\
     out: (input_grad, grid_grad), where to put the results, None for a masked one.
 
 Returns:
-    ``(input_grad, grid_grad)``, None for a masked one: those of ``out``, or new row-major
+    ``(input_grad, grid_grad)``, None for a masked one: the arrays of ``out``, or new row-major
     arrays of ``grad_output``'s kind.
 
 Raises:

@@ -29,7 +29,7 @@ def result_bytes(shape: Sequence[int], item_bytes: int) -> int:
 
 
 def pooled_block(shape: Sequence[int], item_bytes: int) -> _core.Block | None:
-    """Memory from the pool for a result, or None where it is small or the pool is off.
+    """Memory from the pool for a result, or None if it is small or the pool is off.
 
     Raises:
         ValueError: an extent is negative, or the result has more bytes than an address space.

@@ -1,8 +1,8 @@
 """The headers, libraries and names with which aclnn programs are compiled and run.
 
 The package holds the library once, under the name that programs load (wheels hold no symbolic
-links). The names that programs link, ``libascendcl.so`` and its kin, are symbolic links to that one
-file, made in a folder of the user's cache, so that a process never gets a second copy of it.
+links). Programs link other names, ``libascendcl.so`` and its kin. These are symbolic links to that
+one file, in a folder of the user's cache: a process never gets a second copy.
 ``sdk/vendor_tree.txt`` is the list of all links, which the build wrote: ``PATH=TARGET`` lines.
 """
 
@@ -37,9 +37,9 @@ def _link(target: Path, name: Path) -> None:
 def sdk_path() -> Path:
     """Make the folder that programs use as ``ASCEND_HOME_PATH``, and return it.
 
-    It holds ``include``, ``lib64``, ``bin`` and ``set_env.sh``, as links to this package's files,
-    the folders and files of the vendor's toolkit that programs look for, and the files by which
-    CMake's ``find_package(portacl)`` and pkg-config find it.
+    It holds links to this package's ``include``, ``lib64``, ``bin`` and ``set_env.sh``, and the
+    folders and files of the vendor's toolkit that programs look for. CMake's
+    ``find_package(portacl)`` and pkg-config find the package there.
     It lies in ``PORTACL_CACHE``, else in ``$XDG_CACHE_HOME/portacl``, else in
     ``~/.cache/portacl``; deleting it does no harm.
 

@@ -45,12 +45,12 @@ def info() -> dict[str, Any]:
     """Describe the library as it runs here.
 
     Returns:
-        version, CPU, instruction sets, threads, ``thread_pool`` (whose threads they are: oneTBB's,
-        or PyTorch's once ``portacl.torch`` is imported), ``cuda`` (how many GPUs, and why none),
-        ``adapt_threads`` (``PORTACL_ADAPT_THREADS``), how many calls since the start shared their
-        work with other threads (``calls_shared``), of these waited for longer than that saved
-        (``calls_lost``), and therefore ran on their callers (``calls_alone``), profile, each
-        operator's kernels (best first), and
+        version, CPU, instruction sets, threads, ``thread_pool`` (the pool: oneTBB's,
+        or PyTorch's once ``portacl.torch`` is imported), ``cuda`` (how many GPUs, and
+        why none), ``adapt_threads`` (``PORTACL_ADAPT_THREADS``), profile, each
+        operator's kernels (best first). Calls since the start that shared their work
+        with other threads (``calls_shared``), that waited longer than this saved
+        (``calls_lost``), and that therefore ran on their callers (``calls_alone``).
         ``result_pool``: bytes of result memory kept for reuse now and at most
         (``PORTACL_POOL_MB``).
 

@@ -15,9 +15,9 @@ class ArrayView {
  public:
   enum class Access { kRead, kWrite, kReadIndices };
 
-  // `name` is the parameter's name in messages. Throws TypeError where `object` is no array or has
-  // another dtype than float16, bfloat16, float32, float64 (of indices: int32, int64), and
-  // ValueError where it is not in this machine's memory, has a rank that no operator takes, or is
+  // `name` is the parameter's name in messages. Throws TypeError if `object` is no array, or its
+  // dtype is not float16, bfloat16, float32 or float64 (indices: int32, int64). Throws ValueError
+  // if it is not in this machine's memory, its rank is none that an operator takes, or it is
   // read-only and Access is kWrite.
   ArrayView(nanobind::handle object, const char* name, Access access);
   ~ArrayView();
@@ -45,7 +45,7 @@ class ArrayView {
   bool read_only_ = false;
   nanobind::object owner_;
   std::optional<nanobind::python_error> refused_;  // an exporter's own BufferError
-  Py_buffer buffer_{};                             // its obj is null where it is not in use
+  Py_buffer buffer_{};                             // its obj is null if it is not in use
 };
 
 }  // namespace portacl_python

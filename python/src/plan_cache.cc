@@ -116,7 +116,7 @@ class PlanCache {
     forgotten = std::exchange(*oldest, {std::move(words), plan, ++uses_}).plan;
   }
 
-  // A plan whose tables a graph of CUDA's reads whenever it is replayed.
+  // A plan with tables that a graph of CUDA's reads whenever it is replayed.
   void KeepForever(const SharedPlan& plan) {
     const std::lock_guard lock(mutex_);
     if (std::find(captured_.begin(), captured_.end(), plan) == captured_.end()) {
@@ -206,8 +206,8 @@ int32_t RunPlan(const SharedPlan& plan, void* const* addresses) {
   return portaclPlanEnqueue(plan.get(), addresses, nullptr, 0, current.stream);
 }
 
-// A run replaces only addresses that are not null, so a plan made for memory that has gone may be
-// used again only where every tensor has an address.
+// A run replaces only addresses that are not null. So a plan made for memory that has gone may be
+// used again only if every tensor has an address.
 bool IsReusable(const Call& call) {
   return std::all_of(call.tensors.begin(), call.tensors.end(), [](const portaclTensor* tensor) {
     return tensor == nullptr || tensor->data != nullptr;

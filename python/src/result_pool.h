@@ -34,7 +34,7 @@ class ResultPool {
   // machine's memory and at most 1 GiB.
   size_t limit() const { return limit_; }
   size_t kept() const;
-  // Gives what is kept back to the system.
+  // Gives the kept memory back to the system.
   void Trim();
 
  private:

@@ -1,5 +1,5 @@
-// What is used of PyTorch's stable C ABI (torch/csrc/stable/c/shim.h and the header it includes),
-// as pointers to functions that are looked up, and tensors on it.
+// The used part of PyTorch's stable C ABI (torch/csrc/stable/c/shim.h and the header it includes):
+// pointers to functions that are looked up, and tensors on it.
 #ifndef PORTACL_PYTHON_TORCH_ABI_H_
 #define PORTACL_PYTHON_TORCH_ABI_H_
 
@@ -27,7 +27,7 @@ using Kernel = void (*)(Value* stack, uint64_t arguments, uint64_t results);
 // Of a bool only the lowest byte counts.
 inline bool ToBool(Value value) { return (value & 0xFF) != 0; }
 
-// The release whose conventions these are: 2.13, the first with all functions below.
+// The release with these conventions: 2.13, the first with all functions below.
 inline constexpr uint64_t kVersion = (uint64_t{2} << 56) | (uint64_t{13} << 48);
 
 struct Functions {
@@ -68,7 +68,7 @@ const Functions& Torch();
 // "", or why the functions cannot be used.
 std::string Find(const std::string& library);
 
-// A library that is in the process. Never closed: kernels call what is found until the process
+// A library that is in the process. Never closed: kernels call its functions until the process
 // ends.
 class Library {
  public:

@@ -104,7 +104,7 @@ struct Entry {
     return std::all_of(stack, stack + tensors, torch_abi::HasKnownDType);
   }
 };
-// Those of torch_resize::kRows follow.
+// The entries of torch_resize::kRows follow.
 constexpr std::array kEntries = {
     Entry{"grid_sampler_2d", 2, GridSampler<Op::kGridSampler2D>, torch_stock::GridSampler2D},
     Entry{"grid_sampler_2d_backward", 3, GridSamplerBackward<Op::kGridSampler2DBackward>,

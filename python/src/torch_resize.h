@@ -19,7 +19,7 @@ struct Row {
   bool backward;
   bool has_align_corners = false;
   bool antialias = false;
-  bool row_major = false;  // the result, whatever the layout of what is read
+  bool row_major = false;  // the result, whatever the layout of the operand
 };
 
 inline constexpr std::array kRows = {

@@ -10,7 +10,7 @@
 
 namespace portacl_python::torch_stock {
 
-// Looks them up in the loaded library of that file name; false where it lacks one.
+// Looks them up in the loaded library of that file name; false if it lacks one.
 bool Find(const std::string& library);
 
 // Each has the signature of a torch_abi::Kernel; Find() must have found them.

@@ -42,7 +42,7 @@ def main() -> int:
         for each in names:
             print(f"  {each:24} {_summary(each)}\n  {'':24} needs {_needs(each)}")
         print("\nThe package's extra `volumes` brings register_volumes its packages,")
-        print("`examples` those of all others.")
+        print("`examples` the packages of all others.")
         return 0 if name else 2
     if name not in names:
         sys.stderr.write(f"portacl.examples: no example {name!r}; there are: {', '.join(names)}\n")

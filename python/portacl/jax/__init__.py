@@ -3,9 +3,9 @@
     import portacl.jax
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
-Each is a primitive of JAX that runs as a custom call of XLA, with derivatives of every order in
-both modes, on one device or many. Bits never depend on the number of threads or devices, on
-``jit`` or on ``vmap``.
+Each is a primitive of JAX that runs as a custom call of XLA. It has derivatives of every order in
+both modes, on one device or many. Bits never depend on the number of threads or devices, on ``jit``
+or on ``vmap``.
 """
 
 try:

@@ -1,9 +1,9 @@
 """Several devices: the arrays of one call agree on the devices that they vary over or are split on.
 
-Inside ``jax.shard_map`` JAX knows of each array over which axes of the mesh its values vary, and
-under an explicit mesh how each is split. All arrays of one call must agree, and the functions here
-make them: what they insert is differentiable, and its transpose is the sum over the devices that
-the gradient of an array needs which all of them share.
+Inside ``jax.shard_map`` JAX knows for each array over which axes of the mesh its values vary; under
+an explicit mesh, how each is split. All arrays of one call must agree, and the functions here make
+them agree. The operations that they insert are differentiable. Their transpose is the sum over the
+devices that the gradient of a shared array needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _vary_over(array: Any, axes: frozenset[str]) -> Any:
 
 
 def split_of(kind: Any) -> _Spec | None:
-    """How an array of this abstract value is split, or None where no mesh says so."""
+    """How an array of this abstract value is split, or None if no mesh says so."""
     sharding = getattr(kind, "sharding", None)
     if sharding is None or getattr(sharding.mesh, "empty", True):
         return None
@@ -53,7 +53,7 @@ def _names(part: Any) -> tuple[Any, ...]:
 
 
 def _common_split(splits: Sequence[_Spec], batch: int) -> _Spec:
-    """The split of the first `batch` axes: that of the first array which has one, axis by axis."""
+    """The split of the first `batch` axes: the first array's that has one, axis by axis."""
     common: list[Any] = [None] * batch
     used: set[Any] = set()
     for split in splits:
@@ -88,7 +88,7 @@ def agree(arrays: Sequence[Any], batch: int) -> tuple[Any, ...]:
 
 
 def result_of(kind: Any, shape: Sequence[int], batch: int) -> Any:
-    """The abstract value of a result, from that of an array which has agreed with the others."""
+    """The abstract value of a result, from an array's that has agreed with the others."""
     split = split_of(kind)
     if getattr(kind, "sharding", None) is None:
         return kind.update(shape=tuple(shape), weak_type=False)

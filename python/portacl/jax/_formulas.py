@@ -1,7 +1,7 @@
 """The grid sampler written in jax.numpy: derivatives of second and higher order come from it.
 
-The rules are those of the kernels: coordinates and sums in float32 at least, and at a border, where
-a derivative has two values, the one that the kernels take.
+The rules are the kernels': coordinates and sums in float32 at least. At a border, where a
+derivative has two values, the kernels' one.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ def grid_sampler_2d_backward(
     padding_mode: Padding | None = None,
     data_format: str = "channels_first",
 ) -> tuple[Any, Any]:
-    """Gradients of ``grid_sampler_2d`` with respect to its input and its grid; None where masked.
+    """Gradients of ``grid_sampler_2d`` with respect to its input and its grid; None if masked.
 
     Args and errors: as ``grid_sampler_2d``; grad_output is (N, C, OH, OW).
     """
@@ -289,7 +289,7 @@ def grid_sampler_3d_backward(
     padding_mode: Padding | None = None,
     data_format: str = "channels_first",
 ) -> tuple[Any, Any]:
-    """Gradients of ``grid_sampler_3d`` with respect to its input and its grid; None where masked.
+    """Gradients of ``grid_sampler_3d`` with respect to its input and its grid; None if masked.
 
     Args and errors: as ``grid_sampler_3d``; grad_output is (N, C, OD, OH, OW).
     """

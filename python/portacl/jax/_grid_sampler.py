@@ -1,8 +1,8 @@
 """Grid samplers as primitives: values, both gradients, and the tangent of the values.
 
-What is of first order runs in portacl's kernels, in both modes: the gradients are the transpose of
-the tangent, and the tangent that of the gradients. Second and higher orders are those of the
-formulas in ``_formulas.py``, for which there are no kernels.
+The first order runs in portacl's kernels, in both modes: the gradients are the transpose of the
+tangent, and the tangent is the transpose of the gradients. Second and higher orders come from the
+formulas in ``_formulas.py``: there are no kernels for them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def backward(gradient: Any, input: Any, grid: Any, modes: Modes, mask: Mask) -> 
 
 
 def tangent(input: Any, grid: Any, tangents: Sequence[Any], modes: Modes) -> Any:
-    """The tangent of the values from those of (input, grid), of which None is no tangent."""
+    """The tangent of the values from the tangents of (input, grid); None: no tangent."""
     known = [t for t in tangents if t is not None]
     mask = (tangents[0] is not None, tangents[1] is not None)
     return _tangent(input, grid, *known, modes=modes, mask=mask)[0]

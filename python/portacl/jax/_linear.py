@@ -1,4 +1,4 @@
-"""Linear operators: pairs of custom calls of which each is the other's transpose."""
+"""Linear operators: pairs of custom calls, each the other's transpose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._primitive import Operator, Shape
 
 
 class Map(NamedTuple):
-    """A linear map of arrays of one shape to those of another, without axes of ``vmap``."""
+    """A linear map of arrays of one shape to arrays of another, without axes of ``vmap``."""
 
     target: str
     """The handler's name, without the prefix."""

@@ -40,9 +40,9 @@ class Operator:
     def __init__(
         self, name: str, *, rank: Callable[..., int], batch_axes: Callable[..., int], shapes: Shapes
     ):
-        """`rank(**parameters)` is that of the first array without the axes in front of the batch.
+        """`rank(**parameters)` is the first array's rank without the axes in front of the batch.
 
-        `shapes(*shapes, **parameters)` are those of the results, all without these axes.
+        `shapes(*shapes, **parameters)` are the results' shapes, all without these axes.
         """
         self.primitive = Primitive(f"portacl_{name}")
         self.primitive.multiple_results = True

@@ -10,8 +10,8 @@ A case is a string, as ``portacl golden --case`` and lists of cases have it::
         out = my_kernel(**sample.inputs, **sample.arguments)
         assert_matches_golden(case, {"out": out})
 
-The verdict is that of ``portacl compare``: each element within the error bound that follows from
-the case's inputs, or another standard by option.
+The verdict is the same as ``portacl compare``'s: each element within the error bound that follows
+from the case's inputs, or another standard by option.
 """
 
 from ._cases import Case, cases

@@ -71,7 +71,7 @@ def golden(case: AnyCase, *, kind: ArrayKind = "numpy") -> Golden:
 
     Args:
         case: a case or its string.
-        kind: whose arrays ``golden`` are; ``exact`` and ``bound`` are NumPy's float64.
+        kind: the library of the arrays ``golden``; ``exact`` and ``bound`` are NumPy's float64.
 
     Raises:
         ValueError: a case that is not right, or that portacl refuses.

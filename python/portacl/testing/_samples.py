@@ -17,9 +17,9 @@ ArrayKind = Literal["numpy", "torch", "jax"]
 
 _Row = tuple[tuple[str, str, str], ...]  # name, kind, and symbols of each parameter
 _SIGNATURES = {name: tuple(row) for name, row in _core.case_signatures().items()}
-_INDICES = ("spatialShape", "levelStartIndex")  # whose dtype is not the case's
+_INDICES = ("spatialShape", "levelStartIndex")  # their dtype is not the case's
 _TENSORS = ("Input", "Grid", "Output")
-# Of an affine grid, whose rank the list leaves open: by its spatial axes. C is used nowhere.
+# An affine grid's rank is open in the list: by its spatial axes. C is used nowhere.
 _AFFINE = {
     "theta": ("N,2,3", "N,3,4"),
     "thetaGrad": ("N,2,3", "N,3,4"),
@@ -155,12 +155,12 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
 
     Args:
         case: a case or its string.
-        kind: whose arrays: ``numpy`` (bfloat16 with ml_dtypes, else its bits as uint16),
+        kind: the arrays' library: ``numpy`` (bfloat16 with ml_dtypes, else its bits as uint16),
             ``torch`` or ``jax``.
 
     Returns:
-        Arrays by the names of the aclnn signature, dense whatever layout the case asks for, and the
-        arguments that are no tensors (modes as words, scales as numbers, sizes as tuples).
+        The tensors as arrays by the names of the aclnn signature, dense even if the case asks for
+        another layout. And the other arguments: modes as words, scales as numbers, sizes as tuples.
 
     Raises:
         ValueError: a case that is not right, or a shape that does not follow from the others.

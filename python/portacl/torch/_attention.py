@@ -55,7 +55,7 @@ def attention(
 
 
 def _forward(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Of transformers' module, whose first argument is itself."""
+    """Of transformers' module: its first argument is itself."""
 
     @functools.wraps(stock)
     def forward(

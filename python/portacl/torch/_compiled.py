@@ -2,9 +2,9 @@
 
 While ``torch.compile`` traces, PyTorch takes most resizing functions and ``grid_sampler_2d`` apart
 into small operators before any backend sees them. The rules here come first, for tensors on the
-CPU: where portacl's forward kernels are in place they put in portacl's own operator, and else the
-function stays whole, so that its derivative is the operator whose kernel is portacl's. Each rule
-looks at what is in place when it is asked; tensors of other devices and integers never meet it.
+CPU. If portacl's forward kernels are in place, they put in portacl's own operator. Else the
+function stays whole, so that its derivative is the operator that has portacl's kernel. Each rule
+looks at the present kernels when it is asked; tensors of other devices and integers never meet it.
 Graphs that leave the process (``torch.export``, ONNX, packages) hold PyTorch's operators alone.
 """
 
@@ -58,7 +58,7 @@ def _stays_here() -> bool:
 def may_call_portacl() -> bool:
     """Whether a call that reached a kernel may call ``torch.ops.portacl``.
 
-    It may not where a graph records it that other processes read.
+    It may not if a graph records it that other processes read.
     """
     traced = torch.jit.is_tracing() or any(map(torch._C._get_dispatch_mode, _TRACERS))
     return _stays_here() if traced else True
@@ -185,7 +185,7 @@ def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
             name == "upsample_nearest2d"
             and torch.is_grad_enabled()
             and input.requires_grad
-            and peek_interpreter_stack() is None  # whose levels take no plain Function
+            and peek_interpreter_stack() is None  # its levels take no plain Function
         ):
             result = _NearestOfImages.apply(input, sizes, scales)
         else:

@@ -17,7 +17,7 @@ from ._library import ops
 
 
 def _per_axis(value: Any, axes: int) -> list[Any]:
-    """One value for each axis, of which what is no sequence is all."""
+    """One value for each axis; a value that is no sequence counts for all."""
     is_one = isinstance(
         value, (int, float, torch.SymInt, torch.SymFloat, set, frozenset, dict)
     ) or (
@@ -119,8 +119,8 @@ def interpolate_nearest_exact(
     """Resize as ``torch.nn.functional.interpolate(..., mode="nearest-exact")`` does.
 
     Differentiable any number of times, in both modes: forward and backward are exact adjoints.
-    PyTorch's own CPU forward takes the neighbouring element in a few rare size pairs (6 of the
-    9,216 up to 96 in float32), where it disagrees with its own backward.
+    In a few rare size pairs (6 of the 9,216 up to 96 in float32), PyTorch's own CPU forward takes
+    the neighbouring element and disagrees with its own backward.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,

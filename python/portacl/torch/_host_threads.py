@@ -19,14 +19,14 @@ class Threads(NamedTuple):
 
     count: int
     """How many threads: ``torch.get_num_threads()``, unless ``PORTACL_NUM_THREADS`` or
-    ``portacl.set_num_threads`` says otherwise; 1 in a forked child of a process whose
-    calls had used more."""
+    ``portacl.set_num_threads`` says otherwise; 1 in a forked child of a process that
+    had used more."""
     pool: str
-    """Whose they are and, where not PyTorch's, why."""
+    """The pool that they belong to and, if that is not PyTorch's, why."""
 
 
 def _why_not() -> str:
-    """Why PyTorch's threads should not be used; "" where they should."""
+    """Why PyTorch's threads should not be used; "" if they should."""
     if "ATen parallel backend: OpenMP" not in torch.__config__.parallel_info():
         return "PyTorch's loops do not run on OpenMP"
     if os.environ.get("OMP_WAIT_POLICY", "").strip().lower() == "passive":
@@ -43,5 +43,5 @@ def lend() -> None:
 
 
 def threads() -> Threads:
-    """Tell how many threads a call made now would use, and whose they are."""
+    """Tell how many threads a call made now would use, and which pool they belong to."""
     return Threads(_core.get_num_threads(torch.get_num_threads()), info()["thread_pool"])

@@ -169,7 +169,7 @@ _TANGENT_RULES: dict[str, Callable[[Sequence[Any], Tangents], torch.Tensor]] = {
 
 def _with_tangents(name: str, kernel: Callable[..., Any], keyset: Any, *arguments: Any) -> Any:
     """The autograd kernel: tangents are passed on or refused, never dropped silently."""
-    # Outside forward mode. Where compiled code runs jvp, only the second of the two knows.
+    # Outside forward mode. If compiled code runs jvp, only the second of the two knows.
     if forward_ad._current_level < 0 and peek_interpreter_stack() is None:
         return kernel(keyset, *arguments)
     primals = list(arguments)
@@ -234,7 +234,7 @@ def _register_grid_sampler(axes: int) -> None:
     )
     torch.library.register_fake(forward, _fake_grid_sampler)
     torch.library.register_fake(backward, _fake_grid_sampler_backward)
-    # Like PyTorch's grid_sampler: coordinates need float32 even where autocast asks for less.
+    # Like PyTorch's grid_sampler: coordinates need float32 even if autocast asks for less.
     for device in _DEVICES:
         torch.library.register_autocast(forward, device, torch.float32)
     torch.library.register_autograd(

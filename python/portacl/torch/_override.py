@@ -147,10 +147,10 @@ class _Resize:
     kernel: str
     axes: int
     modes: tuple[bool, ...] = ()  # antialias, of operators that also take align_corners
-    row_major: bool = False  # gradients, whatever the layout of what is read
+    row_major: bool = False  # gradients, whatever the layout of the operand
 
     def split(self, rest: Sequence[Any]) -> tuple[list[float], list[bool]]:
-        """Scales, 0 where the sizes decide, and modes; PyTorch drops trailing arguments of None."""
+        """Scales, 0 if the sizes decide, and modes; PyTorch drops trailing arguments of None."""
         modes = [bool(rest[0]), *self.modes] if self.modes else []
         scales = (*rest[len(self.modes) :], *[None] * self.axes)[: self.axes]
         return [scale if scale and scale > 0 else 0.0 for scale in scales], modes
@@ -320,31 +320,31 @@ def enable(forward: bool = False, device: str = "cpu", *, msda: bool = True) -> 
     """Compute these gradients with portacl in this process, until ``disable()``.
 
     Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
-    ``affine_grid`` (on the CPU) and every mode of ``interpolate`` (nearest, nearest-exact, linear, bilinear, trilinear, bicubic,
-    with and without ``antialias``). Results have the same shapes, dtypes and memory formats; those
-    of nearest and nearest-exact have the same bits. Antialiased gradients in float16 and bfloat16,
-    which PyTorch lacks, are there. On the CPU they run on PyTorch's threads (``threads()``).
-    Forked children (DataLoader workers) inherit it and compute with one thread once the parent has
-    used more, with the same bits. The last call counts.
+    ``affine_grid`` (on the CPU) and every mode of ``interpolate``: nearest, nearest-exact, linear,
+    bilinear, trilinear and bicubic, with and without ``antialias``. Results have the same shapes,
+    dtypes and memory formats; nearest and nearest-exact have the same bits. Antialiased gradients
+    in float16 and bfloat16 are there; PyTorch lacks them. On the CPU they run on PyTorch's threads
+    (``threads()``). Forked children (DataLoader workers) inherit it and compute with one thread
+    once the parent has used more, with the same bits. The last call counts.
 
     Args:
-        forward: replace the functions themselves as well, and ``affine_grid``. The last bits of
-            ``grid_sample`` and of weighted modes then differ from PyTorch's (in 16-bit types, for
-            which PyTorch rounds coordinates or weights, whole elements do). Nearest-exact takes
-            another element in a few size pairs, and nearest of 1D and 3D tensors almost everywhere
-            if ``scale_factor`` leaves an extent unchanged: the elements that PyTorch's own
-            gradient takes.
-            Pictures of integers stay PyTorch's.
+        forward: replace the functions themselves as well, and ``affine_grid``. The last
+            bits of ``grid_sample`` and of weighted modes then differ from PyTorch's. In
+            16-bit types whole elements do, because PyTorch rounds coordinates or weights.
+            Nearest-exact takes another element in a few size pairs: the one that PyTorch's
+            own gradient takes. So does nearest of 1D and 3D tensors, almost everywhere, if
+            ``scale_factor`` leaves an extent unchanged. Pictures of integers stay
+            PyTorch's.
         device: ``"cpu"``, or ``"cuda"``: for tensors on NVIDIA GPUs, with the bits of the CPU's
             kernels, on PyTorch's current stream. Each device is enabled by itself.
         msda: compute multi-scale deformable attention of transformers, mmcv and others on the CPU
-            by ``torch.ops.portacl.ms_deform_attn``, in both directions, and offer a module
-            ``MultiScaleDeformableAttention`` where the compiled one cannot be imported. Their own
+            by ``torch.ops.portacl.ms_deform_attn``, in both directions. Offer a module
+            ``MultiScaleDeformableAttention`` if the compiled one cannot be imported. Their own
             formulas have second derivatives; ``msda=False`` leaves them.
 
     Raises:
         ValueError: another device.
-        RuntimeError: ``"cuda"`` where portacl finds no GPU, or was built without CUDA.
+        RuntimeError: ``"cuda"``, but portacl finds no GPU, or was built without CUDA.
 
     """
     forward, msda = flag("forward", forward), flag("msda", msda)

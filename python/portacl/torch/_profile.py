@@ -80,7 +80,7 @@ class Report:
 
     @property
     def saved(self) -> Optional[float]:
-        """About how many seconds portacl saved; None where nothing was compared."""
+        """About how many seconds portacl saved; None if nothing was compared."""
         known = [row.saved for row in self.rows.values() if row.saved is not None]
         return sum(known) if known else None
 
@@ -162,7 +162,7 @@ def _shapes(arguments: Sequence[Any], result: Any) -> str:
 
 
 def _why_not(device: str, is_forward: bool, tensor: torch.Tensor) -> str:
-    """Why portacl's kernel does not compute a call of PyTorch's operator; "" where it does."""
+    """Why portacl's kernel does not compute a call of PyTorch's operator; "" if it does."""
     if device == "CUDA" and _override.is_enabled(is_forward, "cuda"):
         return (
             "" if tensor.dtype in _DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
@@ -255,8 +255,8 @@ def _watch() -> None:
 def profile(sample: int = 0) -> Iterator[Report]:
     """See which calls portacl takes in a ``with`` block, all threads: per operator and shape.
 
-    In the table that ``Report.table()`` gives are the calls of every operator that ``enable()``
-    can replace and of ``torch.ops.portacl``, how long they ran, and which were not taken and why.
+    The table of ``Report.table()`` has the calls of every operator that ``enable()`` can replace
+    and of ``torch.ops.portacl``. It says how long they ran, and which were not taken and why.
     ``Report.json()`` has the same. ``torch.profiler`` shows the calls as ``portacl::...``.
 
     Calls of a process that has profiled once cost a few microseconds more until it ends.
