@@ -61,7 +61,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--names", nargs="+", metavar="NAME", help="paths and variants (all that there are)")
-    add("--filter", metavar="REGEX", help="rows in whose name, operator or class this is found")
+    add("--filter", metavar="REGEX", help="rows with this in their name, operator or class")
     add("--threads", type=int, nargs="+", default=[1, 2])
     add("--impl", help="the kernel whose paths these are (the machine's best)")
     add("--random", type=int, default=500, metavar="N", help="random calls (500)")
@@ -83,7 +83,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def grid_rows(case: cases.Case) -> Iterator[tuple[str, Make]]:
-    """Both gradients, or those of the mask, and the function."""
+    """Both gradients, or the mask's, and the function."""
     axes = len(case.output)
     modes = (INTERPOLATION[case.interpolation], PADDING[case.padding], int(case.align_corners))
     problem = data.make(case)
@@ -190,7 +190,7 @@ def all_rows(options: argparse.Namespace) -> Iterator[tuple[str, str, Make]]:
 
 
 def as_resize(case: cases.Case) -> resize.Case:
-    """A row of nearest-exact gradients, whose function is measured as well."""
+    """A row of nearest-exact gradients; the function is measured as well."""
     dtype = data.DTYPES[case.dtype]
     last = case.memory_format == "channels_last"
     return resize.Case(

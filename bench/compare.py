@@ -64,7 +64,7 @@ def parse_arguments() -> argparse.Namespace:
     add = parser.add_argument
     what = "; ".join(f"{name}: {text}" for name, text in SUITES.items())
     add("--suite", nargs="+", choices=SUITES, default=["shapes"], help=f"{what} (shapes)")
-    add("--filter", metavar="REGEX", help="only shapes whose name, operator, class or dtype match")
+    add("--filter", metavar="REGEX", help="only shapes with a match in name, operator, class or dtype")
     add("--threads", type=int, nargs="+", help="numbers of threads (1 and the CPUs)")
     add("--peers", nargs="+", choices=PEERS, metavar="PEER", help=f"of {', '.join(PEERS)}")
     add("--repeat", type=int, help="samples of each peer (9; 3 with --quick)")

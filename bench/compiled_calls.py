@@ -66,7 +66,7 @@ def step_of(row: Row, name: str) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def calls_backward(compiled: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> bool:
-    """Whether the graph has an operator for the gradient, whose kernel portacl replaces."""
+    """Whether the graph has an operator for the gradient: portacl replaces its kernel."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         run(compiled, x)
     return any("upsample" in e.name and "backward" in e.name for e in profile.events())

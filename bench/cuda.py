@@ -138,7 +138,7 @@ def resize_rows(case: resize_cases.Case) -> list[tuple[str, Call, Call | None, i
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--filter", default="", help="rows in whose name the expression is found")
+    parser.add_argument("--filter", default="", help="rows with a match of the expression in their name")
     parser.add_argument("--calls", type=int, default=15)
     parser.add_argument("--json", help="also write the rows to this file")
     options = parser.parse_args()

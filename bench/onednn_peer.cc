@@ -47,7 +47,7 @@ std::unique_ptr<Primitive> Create(const memory::desc& grad_output, const memory:
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-// dtype: 0 float32, 1 float16, 27 bfloat16 (as aclDataType). Null where oneDNN cannot do it.
+// dtype: 0 float32, 1 float16, 27 bfloat16 (as aclDataType). Null if oneDNN cannot do it.
 EXPORT void* portacl_onednn_create(int32_t rank, const int64_t* grad_output,
                                    const int64_t* grad_input, int32_t dtype,
                                    int32_t channels_last) {

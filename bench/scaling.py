@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Predicts how calls scale on machines with more threads than this one has.
 
-The real kernels run, planned for each number of threads; the runtime hands out their loops' ranges
-to threads that do not exist, in the order of their time, and times each range by itself (CPU time,
+The real kernels run, planned for each number of threads. The runtime hands out their loops' ranges
+to threads that do not exist, in the order of their time. It times each range by itself (CPU time,
 so that other processes do not count). Needs a build that can do this:
 
   cmake --preset release -B build/simulation -DPORTACL_SIMULATION=ON -DPORTACL_TESTS=OFF
@@ -15,8 +15,8 @@ so that other processes do not count). Needs a build that can do this:
                                             are CPUs), portacl's and PyTorch's
 
 What it leaves out: caches that threads share or pass data between, and a second NUMA node. Memory
-is a cap: a call whose tensors exceed the caches is never faster than their bytes at the bandwidth
-of so many threads (--machine).
+is a cap: a call with tensors beyond the caches is never faster than their bytes at the bandwidth of
+so many threads (--machine).
 PyTorch's model beside it: it shares out images (resizing: channels of images) in one region, so
 that one thread's time shrinks by their number at most; memory is its cap too.
 """
@@ -307,8 +307,8 @@ def parse_arguments() -> argparse.Namespace:
     add("--suite", choices=("shapes", "volumes", "resize"), default="shapes")
     add("--filter", metavar="REGEX", help="only rows that match, as bench/compare.py's")
     add("--threads", type=int, nargs="+", default=list(THREADS), help="the first is the measure")
-    add("--repeat", type=int, default=5, help="calls of which the fastest counts (5)")
-    add("--machine", choices=MACHINES, default="server", help="whose memory is the cap (server)")
+    add("--repeat", type=int, default=5, help="calls; the fastest counts (5)")
+    add("--machine", choices=MACHINES, default="server", help="the machine that sets the memory's cap (server)")
     add("--cached", type=float, default=32, help="MB of tensors that the caches hold (32)")
     costs = "of entering a pool, and of a loop's end, in microseconds (8 1)"
     add("--costs", type=float, nargs=2, metavar="US", default=[8.0, 1.0], help=costs)

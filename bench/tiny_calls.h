@@ -1,5 +1,5 @@
-// Calls on tiny tensors, whose time is the cost of the call and not of the computing: shared by
-// overhead_bench.cc and by the library that compare.py builds next to PyTorch's own C++ calls.
+// Calls on tiny tensors: their time is the cost of the call, not of the computing. Shared by
+// overhead_bench.cc and the library that compare.py builds next to PyTorch's own C++ calls.
 #ifndef PORTACL_BENCH_TINY_CALLS_H_
 #define PORTACL_BENCH_TINY_CALLS_H_
 

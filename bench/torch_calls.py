@@ -79,7 +79,7 @@ def tiny_calls() -> dict[str, Call]:
 
 
 def memory_calls(quick: bool) -> dict[str, Call]:
-    """Calls whose result is new memory each time, dead before the next one, as in training."""
+    """Calls that return new memory each time, dead before the next call, as in training."""
     import torch
 
     aten = torch.ops.aten

@@ -94,7 +94,7 @@ class Case:
 
 
 def _from_row(row: dict[str, Any]) -> Case:
-    """A row of a list, whose field names follow the operator's parameters."""
+    """A row of a list; its field names follow the operator's parameters."""
     is_grid = row["operator"] in (GRID, GRID_3D)
     fields = {name: row[name] for name in _SAME if name in row}
     fields["mask"] = tuple(row.get("mask", (True, True)))
@@ -141,7 +141,7 @@ def _nearest_group(case: Case) -> str:
 
 
 def load(pattern: str | None, path: pathlib.Path = SHAPES_FILE) -> list[Case]:
-    """The cases in whose name, operator, class or dtype the regular expression is found."""
+    """The cases with a match of the regular expression in name, operator, class or dtype."""
     cases = [_from_row(row) for row in json.loads(path.read_text())["shapes"]]
     if pattern is None:
         return cases

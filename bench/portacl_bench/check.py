@@ -1,9 +1,9 @@
 """Whether two peers computed the same, so that nothing wrong is timed.
 
 nearest-exact: equal bits (peers: another order of sums is let pass). Grid sampler: within a
-tolerance that is wide enough for another order of sums and other last bits of the coordinates, and
-far too narrow for a wrong tap or weight. (What the operators owe is checked by the tests, with
-bounds per element.)
+tolerance. It is wide enough for another order of sums and other last bits of the coordinates, and
+far too narrow for a wrong tap or weight. (The tests check the operators, with bounds per
+element.)
 """
 
 from __future__ import annotations

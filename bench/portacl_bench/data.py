@@ -16,8 +16,8 @@ DTYPES = {
     "bfloat16": torch.bfloat16,
     "float64": torch.float64,
 }
-# Coordinates keep this distance (pixels) from the places where a result jumps, so that two correct
-# implementations whose coordinates differ in the last bit still agree.
+# Coordinates keep this distance (pixels) from the places where a result jumps. So two correct
+# implementations still agree if their coordinates differ in the last bit.
 KINK_MARGIN = 4e-3
 
 
@@ -31,7 +31,7 @@ class Problem:
     grid: torch.Tensor | None = None
 
     def empty_outputs(self) -> list[torch.Tensor | None]:
-        """[gradInput], or [inputGrad, gridGrad] with None where the mask leaves one out."""
+        """[gradInput], or [inputGrad, gridGrad] with None if the mask leaves one out."""
         case = self.case
         layout = _memory_format(case)
         first = torch.empty(case.input, dtype=DTYPES[case.dtype], memory_format=layout)
@@ -76,7 +76,7 @@ def _grid(case: Case, generator: torch.Generator) -> torch.Tensor:
 
 
 def _smooth(n: int, *points: int) -> torch.Tensor:
-    """Turned about the z axis of volumes, whose planes are then shifted a little."""
+    """Turned about the z axis of volumes; the planes are then shifted a little."""
     *planes, oh, ow = points
     y = ((2 * torch.arange(oh) + 1) / oh - 1).view(1, oh, 1)
     x = ((2 * torch.arange(ow) + 1) / ow - 1).view(1, 1, ow)

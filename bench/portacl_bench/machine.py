@@ -33,7 +33,7 @@ def available_memory() -> int:
 
 
 def last_level_cache() -> int:
-    """Bytes of the largest cache, 0 where the system does not say."""
+    """Bytes of the largest cache, 0 if the system does not say."""
     units = {"K": 2**10, "M": 2**20}
     sizes = [t.rsplit(" ", 1)[-1] for t in _caches()]
     return max((int(s[:-1]) * units[s[-1]] for s in sizes if s[-1:] in units), default=0)

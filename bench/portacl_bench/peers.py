@@ -99,7 +99,7 @@ class PortaclPlan:
 
 
 def _poisoned(call: Callable[[], Any], results: Outputs) -> Callable[[], Outputs]:
-    """Fills the results with NaN first: what is not written is noticed."""
+    """Fills the results with NaN first: unwritten elements are noticed."""
 
     def outputs() -> Outputs:
         for result in results:

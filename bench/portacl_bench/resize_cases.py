@@ -74,6 +74,6 @@ CASES = _cases()
 
 
 def load(pattern: str | None) -> list[Case]:
-    """The cases in whose name, mode, group or dtype the regular expression is found."""
+    """The cases with a match of the regular expression in name, mode, group or dtype."""
     text = "{0.name} resize {0.mode} {0.group} {0.dtype}".format
     return [case for case in CASES if re.search(pattern or "", text(case))]
