@@ -53,7 +53,7 @@ def table(page, after):
 
 
 def number(text):
-    """The number in `~1.2`, `94 %` or `12x`; None where nothing was measured."""
+    """The number in `~1.2`, `94 %` or `12x`; None if nothing was measured."""
     found = re.search(r"[0-9.]+", text)
     return float(found[0]) if found else None
 
