@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 
 SCREENS = {"telephone": (400, 800), "desk": (1280, 900)}
 
-# What is wrong with the page that is shown, as lines of text.
+# The faults of the page that is shown, as lines of text.
 LOOK = """
 () => {
   const found = [];
@@ -143,7 +143,7 @@ def open_browser(playwright):
 
 
 def check(site, names, screenshots, site_url):
-    """Lines of what is wrong."""
+    """Lines of text, one for each fault."""
     pages = sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
     pages = [p for p in pages if not names or p.relative_to(site).as_posix() in names]
     if not pages:

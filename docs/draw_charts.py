@@ -1,4 +1,4 @@
-"""Draws the charts of performance.md; for telephones those of performance_rows.md and python.md.
+"""Draws the charts of performance.md; for telephones also performance_rows.md's and python.md's.
 
     python docs/draw_charts.py [DIR]
 

@@ -101,7 +101,7 @@ def resample_taps(folder, narrow):
 
 
 def resample_order(folder, narrow):
-    """Which axis is summed when, from what is read to what is written."""
+    """Which axis is summed when, from the input to the output."""
     figure, axes = panels(narrow, 2, (12.5, 2.4), (4.4, 4.8))
     for panel, title, steps in zip(
         axes,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws a timeline of PORTACL_TRACE, here that of examples/runtime_pipeline:
+"""Draws a timeline of PORTACL_TRACE, here examples/runtime_pipeline's:
 
     PORTACL_TRACE=trace.json build/release/bin/example_runtime_pipeline
     docs/draw_trace.py trace.json docs/images/trace.png --row "stream 1=upload" ...

@@ -1,6 +1,6 @@
 """Sphinx extension: pages for screens of every width, and in two languages.
 
-Tables that would not fit a telephone fold there into a block per row, whose cells say their column.
+Tables that would not fit a telephone fold there into a block per row; cells name their column.
 A picture opens at full size by a click; where a file NAME-narrow stands beside it, telephones show
 that. A page under docs/zh is the translation of the page of the same name: the two link to each
 other, and a translation whose English changed later says so (translations.py).
