@@ -63,7 +63,7 @@ def parse_arguments() -> argparse.Namespace:
     add("--names", nargs="+", metavar="NAME", help="paths and variants (all that there are)")
     add("--filter", metavar="REGEX", help="rows with this in their name, operator or class")
     add("--threads", type=int, nargs="+", default=[1, 2])
-    add("--impl", help="the kernel whose paths these are (the machine's best)")
+    add("--impl", help="the kernel of these paths (the machine's best)")
     add("--random", type=int, default=500, metavar="N", help="random calls (500)")
     add("--seed", type=int, default=1)
     add("--turns", type=int, default=15, help="of each plan (15)")

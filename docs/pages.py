@@ -3,7 +3,7 @@
 Tables that would not fit a telephone fold there into a block per row; cells name their column.
 A picture opens at full size by a click; where a file NAME-narrow stands beside it, telephones show
 that. A page under docs/zh is the translation of the page of the same name: the two link to each
-other, and a translation whose English changed later says so (translations.py).
+other, and a translation says so if its English changed later (translations.py).
 """
 
 import html

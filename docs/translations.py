@@ -1,6 +1,6 @@
 """Keeps the Chinese pages in step with the English ones.
 
-    python docs/translations.py                names what is missing, and what is stale; status
+    python docs/translations.py                names missing and stale translations; status
                                                1 if a page of PAGES has no translation, or
                                                one has no stamp
     python docs/translations.py --stamp PAGE   says that docs/zh/PAGE says what docs/PAGE says now;
