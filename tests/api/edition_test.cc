@@ -273,6 +273,7 @@ TEST_F(Editions, TheNewestHaveALevelOfDeterminism) {
   for (const char* const edition : {"8.x", "9.x"}) {
     portaclSetEdition(edition);
     const bool newest = *edition == '9';
+    ASSERT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 0), ACL_SUCCESS);
     EXPECT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 3) == ACL_SUCCESS, newest);
     EXPECT_NE(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2), ACL_SUCCESS);
     EXPECT_NE(aclrtCtxSetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, 3), ACL_SUCCESS);
