@@ -4,7 +4,7 @@
 A path (`packed`) or a variant (`evict`, a way to do a part of a path's work) is left out by
 PORTACL_IMPL's `:-name`. Both plans of a call take turns on the same tensors in one process; what
 counts is the CPU time of the process, of the turns the median. Rows are the shapes of the
-benchmarks (bench/shapes.json, volumes.json), in both directions where they have two, and random
+benchmarks (bench/shapes.json, volumes.json), in both directions if they have two, and random
 calls. A row is measured for a path if the plan takes this path, for a variant if the plan takes a
 path that has it.
 

@@ -151,7 +151,7 @@ def main() -> int:
 
 
 def _find_own_package() -> None:
-    """Puts build/python on the workers' path where the Python package portacl is not found yet."""
+    """Puts build/python on the workers' path if the Python package portacl is not found yet."""
     if importlib.util.find_spec("portacl") is not None:
         return
     folder = ROOT / "build" / "python"
@@ -206,7 +206,7 @@ def _measure_here(options: argparse.Namespace) -> None:
 
 
 def _ensure_packages(measuring: bool) -> None:
-    """Starts again in the environment of script/setup where the packages are missing here."""
+    """Starts again in the environment of script/setup if the packages are missing here."""
     try:
         import matplotlib  # noqa: F401, PLC0415
 

@@ -38,7 +38,7 @@ void CheckProfile() {
   throw BadInput(fmt::format("PORTACL_PROFILE is \"{}\": {}", profile, portaclGetErrorMessage()));
 }
 
-// The forced implementation, with a word where no operator can have it.
+// The forced implementation, with a word if no operator can have it.
 std::string ImplText(const Json& info) {
   std::string forced = info.value("impl", "");
   if (forced.empty()) return "the best available";

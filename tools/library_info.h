@@ -13,14 +13,14 @@ struct KernelInfo {
   bool available = false;  // on this machine
 };
 
-// Throws RuntimeFailure where it is no JSON object.
+// Throws RuntimeFailure if it is no JSON object.
 nlohmann::ordered_json LibraryInfo();
 
 // Kernels of an entry of LibraryInfo()["operators"], best first.
 std::vector<KernelInfo> KernelsOf(const nlohmann::ordered_json& kernels);
 
 // Those that an operator of the list has on this machine, best first; ref is the last. Throws
-// RuntimeFailure where the library does not list the operator.
+// RuntimeFailure if the library does not list the operator.
 std::vector<std::string> AvailableKernels(const char* op);
 
 }  // namespace portacl::cli

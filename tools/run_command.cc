@@ -45,7 +45,7 @@ std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
   return shown;
 }
 
-// Named as in the aclnn signature; .bin where NumPy has no such dtype.
+// Named as in the aclnn signature; .bin if NumPy has no such dtype.
 std::vector<Shown> SavedInputs(const RunOptions& options, const golden::Call& call) {
   std::vector<Shown> inputs = ShownOf(call, golden::Role::kInput);
   for (Shown& input : inputs) {

@@ -10,7 +10,7 @@
 
 namespace portacl::cli {
 
-// Texts as given; empty where the option is absent. Tensors, modes, flags and numbers are by their
+// Texts as given; empty if the option is absent. Tensors, modes, flags and numbers are by their
 // names in portacl's own API: "gradOutput" for --grad-output.
 struct RunOptions {
   std::string op;

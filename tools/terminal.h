@@ -1,4 +1,4 @@
-// Text for people on a terminal: aligned tables, colours where they help, a progress line.
+// Text for people on a terminal: aligned tables, colours if they help, a progress line.
 #ifndef PORTACL_TOOLS_TERMINAL_H_
 #define PORTACL_TOOLS_TERMINAL_H_
 
@@ -11,7 +11,7 @@ namespace portacl::cli {
 
 enum class Style { kPlain, kBold, kDim, kGood, kBad };
 
-// Wrapped in escape codes where standard output is a terminal and NO_COLOR is not set.
+// Wrapped in escape codes if standard output is a terminal and NO_COLOR is not set.
 std::string Styled(const std::string& text, Style style);
 
 // Columns as wide as their widest cell, two spaces apart.
@@ -37,7 +37,7 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// "[#####.....] 12/40 WHAT" on one line of standard error, where that is a terminal and the work
+// "[#####.....] 12/40 WHAT" on one line of standard error, if that is a terminal and the work
 // takes longer than a moment; the line is gone afterwards.
 class Progress {
  public:

@@ -34,7 +34,7 @@ std::vector<std::string> Unexpected(const CLI::App& app) {
   return words;
 }
 
-// What nobody takes; empty where there is nothing.
+// What nobody takes; empty if there is nothing.
 std::string UnexpectedText(const CLI::App& app) {
   const CLI::App* command = &app;
   std::vector<std::string> words = Unexpected(app);  // before the command

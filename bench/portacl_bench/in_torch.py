@@ -58,7 +58,7 @@ def record(case: Any, direction: str, call: Call, threads: int, protocol: Protoc
 
 
 def calls(case: Case) -> dict[str, Call]:
-    """The case's backward operator, and the forward one where the mask wants everything."""
+    """The case's backward operator, and the forward one if the mask wants everything."""
     problem = data.make(case)
     grad = problem.grad_output
     if case.is_grid:

@@ -102,7 +102,7 @@ PORTACL_API const char* aclGetRecentErrMsg(void);
 /** aclFinalize() of newer interfaces, which count aclInit(); *count receives the rest: 0. */
 PORTACL_API aclError aclFinalizeReference(uint64_t* count);
 
-/** 1 in *value where the device has the property, else 0. */
+/** 1 in *value if the device has the property, else 0. */
 PORTACL_API aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t* value);
 
 /**

@@ -57,7 +57,7 @@ typedef enum aclmdlRICaptureStatus {
 /** Begins to record the work enqueued on a stream; not on the default stream. */
 PORTACL_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode);
 
-/** Whether a stream is captured, and by which capture (null where it is not). */
+/** Whether a stream is captured, and by which capture (null if it is not). */
 PORTACL_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status,
                                             aclmdlRI* modelRI);
 
@@ -91,7 +91,7 @@ PORTACL_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp*
 /** From here on, work enqueued on this stream replaces a group's tasks, and does not run. */
 PORTACL_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle);
 
-/** Ends a change. 107000 where the number of tasks differs: the group then stays as it was. */
+/** Ends a change. 107000 if the number of tasks differs: the group then stays as it was. */
 PORTACL_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 
 /** Makes ready for dumps of tensors: 200001. */

@@ -58,7 +58,7 @@ PORTACL_API aclError aclSetCompileopt(aclCompileOpt opt, const char* value);
 PORTACL_API size_t aclGetCompileoptSize(aclCompileOpt opt);
 
 /**
- * An option's text, empty where it was never set.
+ * An option's text, empty if it was never set.
  * @param length bytes at value, at least aclGetCompileoptSize().
  */
 PORTACL_API aclError aclGetCompileopt(aclCompileOpt opt, char* value, size_t length);
@@ -98,7 +98,7 @@ PORTACL_API aclError aclopCompileAndExecute(
     aclopCompileType compileFlag, const char* opPath, aclrtStream stream);
 
 /**
- * Like aclopCompileAndExecute(). (Where shapes depend on data, the interface writes them into
+ * Like aclopCompileAndExecute(). (If shapes depend on data, the interface writes them into
  * outputDesc; portacl has no such operator and changes no description.)
  */
 PORTACL_API aclError aclopCompileAndExecuteV2(const char* opType, int numInputs,

@@ -117,7 +117,7 @@ typedef struct aclrtErrorInfo {
 
 /* ---- Devices beside each other -------------------------------------------------------------- */
 
-/** 1 in *canAccessPeer where two different devices can copy from each other, 0 for the same one. */
+/** 1 in *canAccessPeer if two different devices can copy from each other, 0 for the same one. */
 PORTACL_API aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId,
                                               int32_t peerDeviceId);
 

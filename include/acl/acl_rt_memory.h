@@ -110,7 +110,7 @@ typedef struct aclrtMemUsageInfo {
  * @param alignment 0 for the default, or a power of two.
  * @param expectPtr where the range should begin if it can; may be null.
  * @param flags 0, or 1 for huge pages.
- * @return 207001 where there are not so many addresses.
+ * @return 207001 if there are not so many addresses.
  */
 PORTACL_API aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment,
                                             void* expectPtr, uint64_t flags);
@@ -123,12 +123,12 @@ PORTACL_API aclError aclrtReleaseMemAddress(void* virPtr);
  * @param[out] handle to be freed with aclrtFreePhysical().
  * @param size a multiple of aclrtMemGetAllocationGranularity().
  * @param prop a device's memory. @param flags 0.
- * @return 207001 where the device has not so much.
+ * @return 207001 if the device has not so much.
  */
 PORTACL_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
                                          const aclrtPhysicalMemProp* prop, uint64_t flags);
 
-/** Frees memory; where it is mapped, at the moment when it is unmapped. */
+/** Frees memory; if it is mapped, at the moment when it is unmapped. */
 PORTACL_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
 
 /**
@@ -167,13 +167,13 @@ PORTACL_API aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, i
  * @param dsts, destMax, srcs, sizes one value per copy, numBatches of them.
  * @param attrs places: attrs[k] holds from copy attrsIndexes[k] to the next index, which ascend
  *        from 0; numAttrs of them.
- * @param[out] failIdx where a copy was refused, its index; SIZE_MAX where it was none of them.
+ * @param[out] failIdx if a copy was refused, its index; SIZE_MAX if it was none of them.
  */
 PORTACL_API aclError aclrtMemcpyBatch(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
                                       size_t numBatches, aclrtMemcpyBatchAttr* attrs,
                                       size_t* attrsIndexes, size_t numAttrs, size_t* failIdx);
 
-/** Like aclrtMemcpyBatch(), in the stream's order. Nothing is enqueued where one is refused. */
+/** Like aclrtMemcpyBatch(), in the stream's order. Nothing is enqueued if one is refused. */
 PORTACL_API aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
                                            size_t numBatches, aclrtMemcpyBatchAttr* attrs,
                                            size_t* attrsIndexes, size_t numAttrs, size_t* failIdx,

@@ -75,9 +75,9 @@ extern "C" {
  *        edges. (The page says only that true puts values at pixel centres.)
  * @param outputMask two values: compute inputGrad, compute gridGrad. Both false: success, nothing
  *        to do.
- * @param inputGrad shape and dtype of input. Never null; keeps its bytes where the mask leaves it
+ * @param inputGrad shape and dtype of input. Never null; keeps its bytes if the mask leaves it
  *        out. Overwritten, not added to.
- * @param gridGrad shape and dtype of grid. Never null; keeps its bytes where the mask leaves it
+ * @param gridGrad shape and dtype of grid. Never null; keeps its bytes if the mask leaves it
  *        out. Overwritten, not added to.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

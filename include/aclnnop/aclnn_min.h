@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Phase 1: out (0-dimensional) = the smallest value of self; NaN where there is one. */
+/** Phase 1: out (0-dimensional) = the smallest value of self; NaN if there is one. */
 PORTACL_API aclnnStatus aclnnMinGetWorkspaceSize(const aclTensor* self, aclTensor* out,
                                                  uint64_t* workspaceSize, aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */

@@ -38,7 +38,7 @@ extern "C" {
  * @param gradOutput (N, C, O), FLOAT, FLOAT16 or BF16, format NCL or ND. Any strides. Not empty.
  * @param outputSize one element, at least 1: O. With scales = 0 it must be gradOutput's extent;
  *        with scales > 0 its value is not used.
- * @param inputSize three elements: N, C, I; none negative, I at least 1. portacl: where they differ
+ * @param inputSize three elements: N, C, I; none negative, I at least 1. portacl: if they differ
  *        from out's shape, out's shape counts, with a warning.
  * @param scales O / I, neither negative nor NaN; 0 means "use the sizes". It never changes a shape.
  * @param out (N, C, I), dtype and format of gradOutput. Any strides that give each element its own

@@ -45,7 +45,7 @@ extern "C" {
  * @param gradOutput (N, C, OH, OW), FLOAT, FLOAT16 or BF16, format NCHW or ND. Any strides.
  * @param outputSize two elements, each at least 1: OH, OW. Per axis: with scale 0 it must be
  *        gradOutput's extent; with a scale > 0 its value is not used.
- * @param inputSize four elements: N, C, H, W; none negative, H and W at least 1. portacl: where
+ * @param inputSize four elements: N, C, H, W; none negative, H and W at least 1. portacl: if
  *        they differ from out's shape, out's shape counts, with a warning.
  * @param scalesH, scalesW OH / H and OW / W, neither negative nor NaN; 0 means "use the sizes".
  *        They never change a shape.

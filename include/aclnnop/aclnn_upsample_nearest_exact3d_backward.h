@@ -30,7 +30,7 @@ extern "C" {
  * @param gradOutput (N, C, OD, OH, OW), FLOAT, FLOAT16 or BF16, format NCDHW or ND. Any strides.
  * @param outputSize three elements, each at least 1: OD, OH, OW. Per axis: with scale 0 it must be
  *        gradOutput's extent; with a scale > 0 its value is not used.
- * @param inputSize five elements: N, C, D, H, W; none negative, D, H and W at least 1. Where they
+ * @param inputSize five elements: N, C, D, H, W; none negative, D, H and W at least 1. If they
  *        differ from out's shape, out's shape counts, with a warning.
  * @param scalesD, scalesH, scalesW OD / D, OH / H and OW / W, neither negative nor NaN; 0 means
  *        "use the sizes". They never change a shape.

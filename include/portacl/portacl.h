@@ -32,7 +32,7 @@ enum {
   PORTACL_ERROR_NO_KERNEL = 561003 /**< The parameters are right, but no kernel can do it. */
 };
 
-/** This thread's newest error (or warning) message, "" where there is none. Valid until the next
+/** This thread's newest error (or warning) message, "" if there is none. Valid until the next
  *  failing call of the thread; reading does not clear it. */
 PORTACL_API const char* portaclGetErrorMessage(void);
 
@@ -60,7 +60,7 @@ PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
 PORTACL_API int32_t portaclGetNumThreads(void);
 
 /** A host's own threads, lent to the library: an OpenMP team, a server's pool. Two pools of threads
- *  in one process take the CPUs from each other, most of all where the host's wait by spinning.
+ *  in one process take the CPUs from each other, most of all if the host's wait by spinning.
  *
  *  Any real concurrency is right, also one thread for everything, and any order: the library hands
  *  out its work itself, and results have the same bits for every pool. */

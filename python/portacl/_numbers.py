@@ -13,7 +13,7 @@ _NO_SEQUENCES = (str, bytes, dict, set, frozenset)
 
 
 def shown(value: Any) -> str:
-    """What a caller gave, cut where it is long: numbers can have thousands of digits."""
+    """What a caller gave, cut if it is long: numbers can have thousands of digits."""
     try:
         text = repr(value)
     except ValueError:  # CPython writes no integer of more than 4300
@@ -45,7 +45,7 @@ def is_number(value: Any) -> bool:
 
 
 def number(name: str, value: Any, whole: bool) -> float:
-    """One number of any library, a whole one where ``whole`` says so.
+    """One number of any library, a whole one if ``whole`` says so.
 
     Raises:
         TypeError: anything else.

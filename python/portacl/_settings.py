@@ -19,8 +19,8 @@ def set_num_threads(threads: int) -> None:
 
     Args:
         threads: 1 to 1024; 0 restores the default: ``PORTACL_NUM_THREADS``; else PyTorch's number
-            where ``portacl.torch`` is imported; else the number of CPUs that this process may use,
-            or ``OMP_NUM_THREADS`` where that is less.
+            if ``portacl.torch`` is imported; else the number of CPUs that this process may use,
+            or ``OMP_NUM_THREADS`` if that is less.
 
     Raises:
         ValueError: ``threads`` is out of range.

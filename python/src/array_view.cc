@@ -60,7 +60,7 @@ template <class... Args>
   throw nb::python_error();
 }
 
-// str(object); never null, as nb::str's own text is where an exception is pending.
+// str(object); never null, as nb::str's own text is if an exception is pending.
 std::string Text(nb::handle object) {
   const nb::object text = nb::steal(PyObject_Str(object.ptr()));
   const char* characters = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
@@ -131,7 +131,7 @@ void CheckDevice(const char* name, const dlpack::Device& device) {
   }
 }
 
-// What `call` returns, which runs an array's own Python code. Where the interpreter ends meanwhile
+// What `call` returns, which runs an array's own Python code. If the interpreter ends meanwhile
 // and this is a daemon thread, it sleeps until the process is gone: see GilReleased in module.cc.
 template <class Call>
 nb::object CallPython(const Call& call) {

@@ -10,7 +10,7 @@ namespace portacl_python {
 // Lends the threads of the GNU OpenMP that the shared library `user`, loaded already, calls: its
 // workers, which spin for a while after each of the host's loops, then do our work instead of
 // taking the CPUs from it. Nothing is loaded or linked for it. Returns "", or why it cannot be done
-// (where `user` has another OpenMP, or none); the library's pool is as before then.
+// (if `user` has another OpenMP, or none); the library's pool is as before then.
 std::string LendOpenMpThreads(const std::string& user, const std::string& name);
 
 // Leaves loops on the library's own threads, as many as each call says. `name` is what

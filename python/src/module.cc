@@ -268,7 +268,7 @@ void AddSignature(nb::dict& made, const char* name, const Signature& signature,
   made[name] = row;
 }
 
-// What cases call the operators, with their parameters: of the aclnn API, and of portacl.h where
+// What cases call the operators, with their parameters: of the aclnn API, and of portacl.h if
 // the vendor has no function.
 nb::dict CaseSignatures() {
   nb::dict made;

@@ -103,7 +103,7 @@ void ReturnBlock(void* /*data*/, void* context) {
 
 void FreeMemory(void* data, void* /*context*/) { std::free(data); }
 
-// What gives a tensor's memory back, once: PyTorch may do it, or not, where it makes no tensor.
+// What gives a tensor's memory back, once: PyTorch may do it, or not, if it makes no tensor.
 struct Owner {
   void (*deleter)(void*, void*);
   void* context;
@@ -116,7 +116,7 @@ struct Owner {
   }
 };
 
-// A tensor on `view.data`, which `deleter` gives back, at once where this fails.
+// A tensor on `view.data`, which `deleter` gives back, at once if this fails.
 Handle NewOnMemory(const portaclTensor& view, int32_t dtype, void (*deleter)(void*, void*),
                    void* context) {
   Handle handle = nullptr;

@@ -93,7 +93,7 @@ bool HasKnownDType(Value tensor);
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
 
-// Runs a call on as many threads as PyTorch would use; throws std::runtime_error where it is
+// Runs a call on as many threads as PyTorch would use; throws std::runtime_error if it is
 // refused.
 void Run(const Call& call);
 
@@ -137,14 +137,14 @@ class Tensor {
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
 
-  // A result with undefined contents; from 1 MiB on in the pool's memory. Throws where there is
+  // A result with undefined contents; from 1 MiB on in the pool's memory. Throws if there is
   // none.
   static Tensor Empty(const Extents& shape, int32_t dtype, bool channels_last);
   // Row-major; of large ones no memory is touched.
   static Tensor Zeros(const Extents& shape, int32_t dtype);
   static Tensor Undefined();
 
-  // Reads shape, strides, dtype and address of an argument. Throws where it is nothing that
+  // Reads shape, strides, dtype and address of an argument. Throws if it is nothing that
   // portacl's operators know; `name` is the parameter's name in messages.
   void Read(const char* name);
   const portaclTensor& view() const { return view_; }
@@ -164,7 +164,7 @@ class Tensor {
 // The numbers of a list argument, which it frees; of a long list the first ones, see CheckLength.
 Extents TakeList(Value argument);
 
-// Throws where a list has not `least` to 8 numbers. After all arguments were taken: they are freed.
+// Throws if a list has not `least` to 8 numbers. After all arguments were taken: they are freed.
 void CheckLength(const Extents& list, size_t least);
 
 // A float argument that may be None, then 0; frees it.

@@ -23,7 +23,7 @@ bool FindStockKernels(const std::string& library);
 // shall end while they do stands aside instead.
 class TorchKernels {
  public:
-  // Throws std::runtime_error where PyTorch refuses.
+  // Throws std::runtime_error if PyTorch refuses.
   explicit TorchKernels(const std::vector<std::string>& names);
   ~TorchKernels();
   TorchKernels(const TorchKernels&) = delete;

@@ -17,7 +17,7 @@ using torch_abi::ToBool;
 using torch_abi::ToText;
 using torch_abi::Value;
 
-// The memory format that PyTorch gives results of resizing: channels_last where the strides ascend
+// The memory format that PyTorch gives results of resizing: channels_last if the strides ascend
 // in the order C, W, H, (D,) N, dense or not.
 bool IsLikeChannelsLast(const portaclTensor& t) {
   if ((t.rank != 4 && t.rank != 5) || t.strides[1] == 0) return false;

@@ -46,7 +46,7 @@ class Copy final : public GraphCall {
     for (int at = 0; at < order_.rank(); ++at) order_[at] = at;
   }
 
-  // Takes the input's axes in the order in which the output's format names them, where both do.
+  // Takes the input's axes in the order in which the output's format names them, if both do.
   Status OrderAxes() {
     const auto rank = static_cast<size_t>(input_->shape.rank());
     const std::string_view from = AxesOf(input_->format, kNone);

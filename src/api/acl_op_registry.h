@@ -19,7 +19,7 @@ namespace portacl::api {
 // A call's tensors, inputs then outputs, in the order of the operator's signature.
 using Tensors = std::vector<base::TensorDesc>;
 
-// For each input: the integers in it, where the operator takes it as a list. None: not known while
+// For each input: the integers in it, if the operator takes it as a list. None: not known while
 // the call is compiled, or no list.
 using HostLists = std::vector<std::optional<std::vector<int64_t>>>;
 
@@ -42,7 +42,7 @@ struct GraphRow {
   base::Status (*read)(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                        std::unique_ptr<GraphCall>* call);
   std::array<const char*, 5> lists = {};  // names of the inputs that are lists, null elsewhere
-  // Gives tensors the axes that the operator's have, where the call's differ; null: they do not.
+  // Gives tensors the axes that the operator's have, if the call's differ; null: they do not.
   void (*view)(const GraphOperator& op, const HostLists& lists, Tensors* tensors) = nullptr;
 };
 

@@ -105,7 +105,7 @@ class Attributes {
   Attributes(const GraphOperator& op, const Refusals& refusals)
       : values_(op.attributes.values), refusals_(refusals) {}
 
-  // Leaves *value as it is where the attribute is not set.
+  // Leaves *value as it is if the attribute is not set.
   template <class T>
   Status Get(const char* name, T* value) const {
     const auto found = values_.find(name);
@@ -196,7 +196,7 @@ class ResizeCall final : public GraphCall {
         tensors_(tensors),
         call_(signature, ops::Surface::kGraph, signature.name) {}
 
-  // ResizeD and ResizeGradD. op-plugin gives a scale of its own where the program has none: the
+  // ResizeD and ResizeGradD. op-plugin gives a scale of its own if the program has none: the
   // quotient of the extents as floats. That is read as none.
   Status ReadD(const GraphOperator& op, bool linear) {
     const runtime::FpEnvironment environment;  // a subnormal number stays above 0

@@ -1,4 +1,4 @@
-// acl_rt_device.h: what a device does where floating-point numbers overflow.
+// acl_rt_device.h: what a device does if floating-point numbers overflow.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"

@@ -36,7 +36,7 @@ union Given {
 aclnnStatus PhaseOneAten(const aten::Row& row, std::span<const Given> given,
                          uint64_t* workspace_size, aclOpExecutor** executor);
 
-// The plan of the table's row of that name, for what a companion operator has refused. Not ok where
+// The plan of the table's row of that name, for what a companion operator has refused. Not ok if
 // there is no such row, or it refuses too.
 base::Status PlanAten(const char* function, std::span<const Given> given,
                       std::shared_ptr<const ops::Plan>* plan);

@@ -92,7 +92,7 @@ class Planner {
   base::Status (*call_)(const void*, MadePlan*);
 };
 
-// Phase 1: plans and makes an executor. On failure *workspace_size is 0 and *executor null, where
+// Phase 1: plans and makes an executor. On failure *workspace_size is 0 and *executor null, if
 // those pointers are given.
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
                      Planner planner);

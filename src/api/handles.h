@@ -28,7 +28,7 @@ struct aclTensorDesc {
   portacl::base::Format format = portacl::base::Format::kUndefined;
   std::vector<int64_t> dims;  // outermost first, any rank
   std::string name;
-  // How the memory is laid out, where that was said; otherwise as above.
+  // How the memory is laid out, if that was said; otherwise as above.
   std::optional<portacl::base::Format> storage_format = {};
   std::optional<std::vector<int64_t>> storage_dims = {};
   bool host = false;                      // the buffer is host memory

@@ -145,7 +145,7 @@ int32_t Question(Body&& body) noexcept {
   }
 }
 
-// For functions that return a value and cannot fail otherwise: `fallback` where the body throws.
+// For functions that return a value and cannot fail otherwise: `fallback` if the body throws.
 template <class T, class Body>
 T GuardedValue(const char* function, T fallback, Body&& body) noexcept {
   T value = fallback;

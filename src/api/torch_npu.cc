@@ -93,7 +93,7 @@ PORTACL_API int32_t portaclNpuGuarded(void) {
 }
 
 // Where host code of the library's side reaches `bytes` of device memory; null, with a message,
-// where they are none.
+// if they are none.
 PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   void* host = nullptr;
   const int32_t code = portacl::api::GuardedNative(__func__, [&] {

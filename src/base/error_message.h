@@ -8,7 +8,7 @@
 
 namespace portacl::base {
 
-// Kept until the thread ends, or forgotten where memory has run out.
+// Kept until the thread ends, or forgotten if memory has run out.
 void SetErrorMessage(std::string message);
 
 // For a call that succeeds: never in place of an error that nobody has read.
@@ -17,7 +17,7 @@ void SetWarningMessage(std::string message);
 // Keeps the message of a failed status for this thread and returns its code.
 int32_t Report(const Status& status);
 
-// This thread's message, or null if there is none or where it was taken already. The text stays
+// This thread's message, or null if there is none or if it was taken already. The text stays
 // valid until the thread's next message.
 const char* TakeErrorMessage();
 

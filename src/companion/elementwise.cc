@@ -179,7 +179,7 @@ class ElementwisePlan final : public ops::Plan {
   int out_slot_ = 0;
   int64_t out_size_ = 0;
   Storer store_ = nullptr;
-  Storer wrap_ = nullptr;  // to the common type and back, where the output is wider
+  Storer wrap_ = nullptr;  // to the common type and back, if the output is wider
   Loader unwrap_ = nullptr;
   int64_t wrap_size_ = 0;
   int64_t pieces_ = 1;       // of each element

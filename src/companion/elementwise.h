@@ -13,7 +13,7 @@ namespace portacl::companion {
 // parameter is null.
 bool MovesBits(const Call& call);
 
-// `common`: the type that the call computes in and, where it is an integer or BOOL, wraps to.
+// `common`: the type that the call computes in and, if it is an integer or BOOL, wraps to.
 base::Status PlanElementwise(const Call& call, base::DType common,
                              std::shared_ptr<const ops::Plan>* plan);
 

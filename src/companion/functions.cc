@@ -1,4 +1,4 @@
-// The functions on blocks, for the compiler to vectorise: for AVX2 where the CPU has it, with the
+// The functions on blocks, for the compiler to vectorise: for AVX2 if the CPU has it, with the
 // same bits as without.
 #include "companion/functions.h"
 

@@ -17,7 +17,7 @@ base::DType Promote(base::DType a, base::DType b);
 // BOOL.
 bool CanStore(base::DType from, base::DType to);
 
-// Collects operands. Tensors with axes decide; those without, and then scalars, count only where
+// Collects operands. Tensors with axes decide; those without, and then scalars, count only if
 // they are of a higher category.
 class ResultType {
  public:

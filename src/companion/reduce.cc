@@ -235,7 +235,7 @@ class ReductionPlan final : public ops::Plan {
   BlockFunction difference_ = nullptr;
   std::array<Loader, 2> load_{};
   Storer store_ = nullptr;
-  Storer wrap_ = nullptr;  // to the type that the caller asked for and back, where out has another
+  Storer wrap_ = nullptr;  // to the type that the caller asked for and back, if out has another
   Loader unwrap_ = nullptr;
   int64_t terms_ = 1;  // of each output
   int64_t chunks_ = 1;

@@ -114,7 +114,7 @@ inline constexpr int32_t kBefore = kTaps == 4 ? 3 : 1;
 template <int kTaps>
 inline constexpr int32_t kBehind = kTaps == 4 ? 2 : 0;
 
-// The pixel along an axis at or behind which a point lies; far outside where it touches none.
+// The pixel along an axis at or behind which a point lies; far outside if it touches none.
 template <int kTaps, class F>
 PORTACL_DEVICE int32_t PixelOf(F at, const AxisRule& rule) {
   constexpr int32_t kFar = 8;

@@ -67,7 +67,7 @@ struct Taps {
     weight = reinterpret_cast<const Pack<F, kMost>*>(axis.weight)[o];
   }
 
-  // The sum of inner(source). Its first step is a product where `first` is -0.
+  // The sum of inner(source). Its first step is a product if `first` is -0.
   template <int kCount, class Inner>
   PORTACL_DEVICE Values<F, kCount> Sum(F first, const Inner& inner) const {
     if (identity) return inner(destination);

@@ -24,7 +24,7 @@ constexpr Code kCode[] = {
 #include "ops/operator_list.inc"
 };
 
-// Zeros where there are fewer, or null.
+// Zeros if there are fewer, or null.
 std::array<double, 3> FirstOf(const std::vector<float>* values) {
   std::array<double, 3> first{};
   if (values == nullptr) return first;

@@ -84,7 +84,7 @@ class Call {
   bool has_executor = true;
 
  private:
-  // size() where there are fewer.
+  // size() if there are fewer.
   size_t PositionOf(Form form, size_t index) const { return signature_->PositionOf(form, index); }
   template <class T>
   T Find(Form form, size_t index) const;

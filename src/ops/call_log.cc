@@ -45,7 +45,7 @@ std::string Joined(const base::Dims& dims) {
   return fmt::format("{}", fmt::join(values, "x"));
 }
 
-// Where a view's storage is not known, it begins with the first byte that the view reaches.
+// If a view's storage is not known, it begins with the first byte that the view reaches.
 int64_t OffsetOf(const base::TensorDesc& desc) {
   if (desc.has_storage || desc.NumElements() == 0) return desc.offset;
   const base::ElementRange reach = base::ReachOf(desc);

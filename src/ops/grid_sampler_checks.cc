@@ -68,7 +68,7 @@ class Checker {
     return extended() || forward_ || volume() || (newest() && call_.surface() == Surface::kAclnn);
   }
 
-  // Mode number `index` is 0, 1 or, where the profile has it, 2.
+  // Mode number `index` is 0, 1 or, if the profile has it, 2.
   Status Mode(size_t index, bool all) const {
     const int64_t mode = call_.mode(index);
     if (mode >= 0 && mode <= (all ? 2 : 1)) return {};
@@ -155,7 +155,7 @@ class Checker {
                             input_.desc->shape.ToString(), input_.desc->shape[0]);
   }
 
-  // ", as (N, C, D, H, W)" behind a wanted shape, where the tensor's own has other axes.
+  // ", as (N, C, D, H, W)" behind a wanted shape, if the tensor's own has other axes.
   static const char* AsMoved(const TensorDesc& tensor) {
     return tensor.format == base::Format::kNDHWC ? ", as (N, C, D, H, W)" : "";
   }

@@ -60,7 +60,7 @@ struct TensorSlot {
   bool active = false;   // read or written at all; an output that the mask leaves out is not
   bool updated = false;  // an output that is read as well
   bool nonempty = false;
-  ByteSpan span{};  // where it has elements
+  ByteSpan span{};  // if it has elements
 
   bool has_elements() const { return nonempty; }
 };

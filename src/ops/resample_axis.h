@@ -22,7 +22,7 @@ struct ResampleRule {
   double scale = 0;        // outputs per input as the caller gave it; 0 or less: from the extents
   bool in_double = false;  // compute and weigh in double: for double tensors
 
-  // Inputs per output, in the type of the table. Infinite where a scale is so small that 1 / scale
+  // Inputs per output, in the type of the table. Infinite if a scale is so small that 1 / scale
   // is: antialiased modes must refuse that.
   double Ratio() const;
 

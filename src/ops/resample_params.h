@@ -22,7 +22,7 @@ struct ResampleAxis {
   int64_t most = 1;      // taps of the destination that has most: up to `from`, or twice that
   const int64_t* start = nullptr;   // to + 1 entries
   const int64_t* source = nullptr;  // one entry a tap
-  const void* weight = nullptr;  // one entry a tap: of float, or of double where dtype is kDouble
+  const void* weight = nullptr;     // one entry a tap: of float, or of double if dtype is kDouble
 
   int64_t Count(int64_t o) const { return identity ? 1 : start[o + 1] - start[o]; }
 };

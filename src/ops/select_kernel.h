@@ -42,7 +42,7 @@ struct LeftOutNames {
 LeftOutNames CheckLeftOut(const std::string& kernel, const std::string& path);
 
 // What PORTACL_IMPL or portaclSetImpl asks for: "avx2", "avx2:slab" or "avx2:-slab-evict"; empty
-// where they do not.
+// if they do not.
 struct ForcedKernel {
   std::string name;
   std::string path;  // a text of base::PathChoice
@@ -91,7 +91,7 @@ bool IsOnGpu(const base::Kernel<Params>& kernel) {
   return std::strcmp(kernel.name, cuda::kKernelName) == 0;
 }
 
-// "avx512:x2", or the name alone where the plan has no path of its own.
+// "avx512:x2", or the name alone if the plan has no path of its own.
 template <class Params>
 std::string LabelOf(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>& plan) {
   std::string label = kernel.name;
@@ -120,7 +120,7 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
 
 // The plan of the kernel chosen, and what it is called. A forced kernel falls to "ref" for
 // parameters that it does not serve, and for operators that it lacks. A forced path does not, nor
-// does a kernel without the paths that are left out, where one of these serves.
+// does a kernel without the paths that are left out, if one of these serves.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                           const Params& params,
@@ -174,7 +174,7 @@ class PlannedKernel {
     return SelectKernel(refusals, kernels, params, &plan_, &label_);
   }
 
-  // Nothing to do where Choose was not called.
+  // Nothing to do if Choose was not called.
   void Run(const Params& params, void* workspace) const noexcept {
     if (plan_ == nullptr) return;
     const uintptr_t aligned =
@@ -182,7 +182,7 @@ class PlannedKernel {
     plan_->Run(params, reinterpret_cast<void*>(aligned));
   }
 
-  // "avx512:x2", or the name alone where the plan has no path of its own.
+  // "avx512:x2", or the name alone if the plan has no path of its own.
   const std::string& label() const { return label_; }
 
   // What the caller must bring: room to align the kernel's own workspace, wherever it starts.

@@ -25,7 +25,7 @@ class SharedChecks {
   base::Status Formats() const;
   // The lengths of lists, and elements below 1 (N and C: below 0).
   base::Status Lists() const;
-  // All of these, where no other rule stands between them.
+  // All of these, if no other rule stands between them.
   base::Status All() const;
 
  private:

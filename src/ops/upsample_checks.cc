@@ -189,7 +189,7 @@ class Checker : ResizeChecks {
                             to().shape.ToString(), call_.input_name(1), image.shape.ToString());
   }
 
-  // inputSize as (N, C, ...), or its spatial extents alone; empty where the call has none.
+  // inputSize as (N, C, ...), or its spatial extents alone; empty if the call has none.
   std::vector<int64_t> InputSize() const {
     if (!sized() || call_.ints(1) == nullptr) return {};
     std::vector<int64_t> size = *call_.ints(1);

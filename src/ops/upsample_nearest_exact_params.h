@@ -17,7 +17,7 @@ struct NearestAxis {
   int64_t in = 1;
   int64_t out = 1;
   const int64_t* begin = nullptr;  // in + 1 entries, made in the plan from the float rule
-  int64_t ratio = 0;  // k where begin[i] == k * i for every i (checked against the table), else 0
+  int64_t ratio = 0;  // k if begin[i] == k * i for every i (checked against the table), else 0
 };
 
 // (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0

@@ -15,7 +15,7 @@ struct PageRow {
   PageRules rules;
 };
 
-// Where a row does not say otherwise, as without a row: no tensor may be empty, negative scales
+// If a row does not say otherwise, as without a row: no tensor may be empty, negative scales
 // count as none, no limits.
 constexpr PageRow kPages[] = {
     {&signatures::aclnnUpsampleNearest1d, {.limits = {.longest_wide = k24Bits - 1}}},

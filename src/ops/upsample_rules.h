@@ -23,7 +23,7 @@ struct PageRules {
   int64_t growth = 0;                     // output extent / input extent
   PageLimits limits = {};                 // as facts without an error row
   bool double_channels_last = false;      // DOUBLE in NHWC alone
-  bool bf16_same_extent = false;          // BF16 where input and output have one extent
+  bool bf16_same_extent = false;          // BF16 if input and output have one extent
   bool fitting_scales = false;            // a scale counts only if O == floor(I * scale)
   bool input_size_channels_last = false;  // inputSize of an NHWC tensor is (N, H, W, C)
 };

@@ -11,7 +11,7 @@ namespace portacl::ops {
 
 base::Status CheckWorkspaceSize(const Plan& plan, uint64_t workspace_size);
 
-// Also asks the runtime, where it allocated the memory, how much is left behind `workspace`.
+// Also asks the runtime, if it allocated the memory, how much is left behind `workspace`.
 base::Status CheckWorkspace(const Plan& plan, const void* workspace, uint64_t workspace_size);
 
 // For APIs that allocate the workspace: null if they could not.

@@ -102,7 +102,7 @@ void Forward(const ForwardParams& p) {
 
 // ---- gradient of the values --------------------------------------------------------------------
 
-// Bytes of the sums of a call, nullopt where 64 bits do not hold them.
+// Bytes of the sums of a call, nullopt if 64 bits do not hold them.
 template <class F>
 std::optional<uint64_t> BytesOfSums(const BackwardParams& p) {
   int64_t bytes = sizeof(F);

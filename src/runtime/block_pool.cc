@@ -67,7 +67,7 @@ void* MapBlock(size_t bytes, Pages pages) {
     data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) data = nullptr;
   }
-  // A hint: where the kernel has no huge pages the block is as good.
+  // A hint: if the kernel has no huge pages the block is as good.
   if (data != nullptr && huge) {
     madvise(data, bytes, pages == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   }

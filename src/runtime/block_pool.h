@@ -7,7 +7,7 @@
 
 namespace portacl::runtime {
 
-// kHuge: transparent huge pages where the block is big enough for one. kNormal: never.
+// kHuge: transparent huge pages if the block is big enough for one. kNormal: never.
 enum class Pages { kHuge, kNormal };
 
 struct Block {

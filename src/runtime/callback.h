@@ -13,11 +13,11 @@ namespace portacl::runtime {
 class Stream;
 
 // `thread` is a pthread_self(). One stream has one thread; one thread may serve many streams of one
-// device. ACL_ERROR_RT_STREAM_SUBSCRIBE / _THREAD_SUBSCRIBE where that is broken.
+// device. ACL_ERROR_RT_STREAM_SUBSCRIBE / _THREAD_SUBSCRIBE if that is broken.
 base::Status SubscribeReport(uint64_t thread, void* stream);
 base::Status UnsubscribeReport(uint64_t thread, void* stream);
 
-// ACL_ERROR_RT_STREAM_NO_CB_REG where the stream has no subscribed thread.
+// ACL_ERROR_RT_STREAM_NO_CB_REG if the stream has no subscribed thread.
 base::Status LaunchCallback(void (*function)(void*), void* user_data, bool block, void* stream);
 
 // Waits for one callback for the calling thread and runs it.

@@ -505,7 +505,7 @@ base::Status WaitInCapture(const std::shared_ptr<Stream>& stream,
   }
   if (same) return {};
   PORTACL_RETURN_IF_ERROR(stream->SetRecorder(capture));
-  // Where it ended after the join, it has let the stream go already and will not again.
+  // If it ended after the join, it has let the stream go already and will not again.
   if (capture->state() == CaptureState::kNone) stream->DropRecorder(capture);
   return {};
 }

@@ -69,7 +69,7 @@ struct Event {
   std::shared_ptr<const CapturedRecord> captured_;
 };
 
-// A record that is about to be enqueued: who sees the call return waits for it. Where that fails,
+// A record that is about to be enqueued: who sees the call return waits for it. If that fails,
 // by a status or an exception, the event has its record of before and whoever waits already goes
 // on.
 class NewRecord {

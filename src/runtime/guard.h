@@ -25,7 +25,7 @@ bool GuardEnabled();
 inline constexpr int kGuardExitStatus = 23;
 bool GuardWantsExit();
 
-// A refused call, on stderr with its stack, each place once. Where the call was refused for an
+// A refused call, on stderr with its stack, each place once. If the call was refused for an
 // address of the table (NoteRefusedAddress, on the same thread), also if that was allocated and
 // freed. Only in guard mode.
 void NoteRefusedAddress(const void* address);
@@ -44,7 +44,7 @@ struct GuardedMemory {
 GuardedMemory GuardAllocate(size_t size, bool host);
 
 // `user` is a live result of GuardAllocate. `by_reset`: the program forgot to free it. Stops the
-// program where somebody wrote beside the data.
+// program if somebody wrote beside the data.
 void GuardFree(void* user, bool by_reset);
 
 // Makes a range of addresses known to the fault handler, which explains what the host does in it.

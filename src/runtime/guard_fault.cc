@@ -100,7 +100,7 @@ bool Ends(int signal) {
          (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN);
 }
 
-// Threads of one kernel may fault at a time: the others wait, and where the program ends by the
+// Threads of one kernel may fault at a time: the others wait, and if the program ends by the
 // first one's instruction, which is tried again, they are not let go before.
 class OnePrinter {
  public:

@@ -84,7 +84,7 @@ bool IsInside(const Dl_info& file, const char* name) {
          (name == nullptr || std::string_view(name).substr(0, 2) == "_Z");
 }
 
-// " at program.c:2" where that is known.
+// " at program.c:2" if that is known.
 std::string SourceOf(const Library& library, void* module, uint64_t address) {
   void* const source = library.source(module, address);
   int line = 0;

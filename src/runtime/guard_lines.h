@@ -1,4 +1,4 @@
-// Functions and lines of stacks, by libdw where that is installed: nothing is linked to it.
+// Functions and lines of stacks, by libdw if that is installed: nothing is linked to it.
 #ifndef PORTACL_RUNTIME_GUARD_LINES_H_
 #define PORTACL_RUNTIME_GUARD_LINES_H_
 

@@ -84,7 +84,7 @@ namespace {
 
 constexpr auto kLockPatience = std::chrono::milliseconds(200);
 
-// The pages that an access may keep from the host; `end` <= `begin` where there are none.
+// The pages that an access may keep from the host; `end` <= `begin` if there are none.
 void FindPages(const MemoryAccess& access, uintptr_t* begin, uintptr_t* end) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t access_end = access.begin + access.bytes;

@@ -10,7 +10,7 @@
 
 namespace portacl::runtime {
 
-// Made when a call begins. Where nobody wants to see calls it costs one load.
+// Made when a call begins. If nobody wants to see calls it costs one load.
 class HostCall {
  public:
   // Static strings: the function's name, and what follows it of a phase 1.

@@ -19,7 +19,7 @@ extern constinit std::atomic<Known> lazy_mode;
 bool FindLazyMode();
 }  // namespace internal
 
-// Read from the environment once. As cheap as a load where the mode is off.
+// Read from the environment once. As cheap as a load if the mode is off.
 inline bool LazyEnabled() {
   return internal::lazy_mode.load(std::memory_order_relaxed) != internal::Known::kOff &&
          internal::FindLazyMode();

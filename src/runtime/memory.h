@@ -55,7 +55,7 @@ base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
 bool BookDeviceMemory(int32_t device, size_t size);
 void UnbookDeviceMemory(int32_t device, size_t size);
 
-// Gives booked memory back where its call ends early, by whatever way.
+// Gives booked memory back if its call ends early, by whatever way.
 class DeviceMemoryBooking {
  public:
   DeviceMemoryBooking(int32_t device, size_t size) : device_(device), size_(size) {}

@@ -23,7 +23,7 @@ bool SetNumThreads(int threads);
 
 // Runs the loops of all threads but those below on a host's threads; null: on oneTBB's again. Waits
 // until no loop is running; the pool before is not used after that. Returns false, and does
-// nothing, inside a loop's body. Throws std::bad_alloc where the system has no room for its fork
+// nothing, inside a loop's body. Throws std::bad_alloc if the system has no room for its fork
 // handler.
 bool SetThreadPool(const portaclThreadPool* pool);
 

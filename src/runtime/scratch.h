@@ -9,7 +9,7 @@
 namespace portacl::runtime {
 
 // A block of scratch memory from the bounded, process-wide pool; goes back at the end of its life.
-// Aligned to 64 bytes or more, in huge pages where that helps, contents undefined.
+// Aligned to 64 bytes or more, in huge pages if that helps, contents undefined.
 class Scratch {
  public:
   // data() is null if there is no memory (and for 0 bytes).

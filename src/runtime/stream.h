@@ -36,22 +36,22 @@ struct Work {
   // True for the user's code: it runs on the stream's own thread alone, because it would share
   // another thread's device, locks and thread-local state.
   bool own_thread = false;
-  // Runs at most once, in the stream's order, inside an FpEnvironment; where the stream is
+  // Runs at most once, in the stream's order, inside an FpEnvironment; if the stream is
   // captured, once in each replay; several replays may run at a time. It is destroyed without
-  // having run where the stream is aborted or stops on an earlier failure. A failed status is
+  // having run if the stream is aborted or stops on an earlier failure. A failed status is
   // reported where the stream is synchronised.
   std::function<base::Status()> run;
   const char* category = "kernel";  // static string, for traces
-  // For traces, e.g. shapes, dtype and kernel path; only worth building where TraceEnabled().
+  // For traces, e.g. shapes, dtype and kernel path; only worth building if TraceEnabled().
   std::string detail = {};
-  // For guard mode and the checker of orders; only worth building where AccessesWanted().
+  // For guard mode and the checker of orders; only worth building if AccessesWanted().
   std::vector<MemoryAccess> accesses = {};
   std::shared_ptr<const GuardStack> launched = nullptr;  // in guard mode, by Launch()
 };
 
 // Puts work on a stream; null is the default stream of the thread's current context. Fails if
 // the handle is not a live stream (ACL_ERROR_RT_INVALID_HANDLE), belongs to another context
-// (_STREAM_CONTEXT), or where the thread has no context (_CONTEXT_NULL).
+// (_STREAM_CONTEXT), or if the thread has no context (_CONTEXT_NULL).
 base::Status Launch(void* stream, Work work);
 
 // The same for several tasks: all are put there or none.

@@ -46,7 +46,7 @@ void Stream::MakeVisible(Lock& lock) {
   lock.lock();
 }
 
-// Returns the number of the newest task; where that must be demanded, leaves and takes the lock.
+// Returns the number of the newest task; if that must be demanded, leaves and takes the lock.
 uint64_t Stream::DemandAll(Lock& lock) {
   const uint64_t number = enqueued_;
   if (demanded_ < number) {

@@ -1,5 +1,5 @@
-// A stream: a queue of tasks that run one after the other, on the stream's own thread; where they
-// are small and nothing is before them, on the thread that enqueues them; and where it would only
+// A stream: a queue of tasks that run one after the other, on the stream's own thread; if they
+// are small and nothing is before them, on the thread that enqueues them; and if it would only
 // wait for them, on the thread that synchronises.
 #ifndef PORTACL_RUNTIME_STREAM_QUEUE_H_
 #define PORTACL_RUNTIME_STREAM_QUEUE_H_
@@ -84,14 +84,14 @@ class Stream final : public GateListener,
   // True on a thread that runs a task of any stream now, or a callback that a stream waits for.
   static bool InTask();
 
-  // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error where no thread can be
+  // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error if no thread can be
   // made. A stream with a recorder hands the task to the recorder instead.
   base::Status Enqueue(Task task);
 
   // All of them or none, one behind the other. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
 
-  // ACL_ERROR_RT_STREAM_CAPTURED where there is another, _INVALID_HANDLE on a closed stream, which
+  // ACL_ERROR_RT_STREAM_CAPTURED if there is another, _INVALID_HANDLE on a closed stream, which
   // nobody would take it from.
   base::Status SetRecorder(const std::shared_ptr<Recorder>& recorder);
   // Takes the recorder away, if it is this one still. Asks for no memory.

@@ -23,7 +23,7 @@ void Pause() {
 }
 
 // Waits until `word` is no longer `old`: first in a loop, for as long as a stage between two loops
-// usually takes; then it lets others have the CPU; then it sleeps. Where the thread that is waited
+// usually takes; then it lets others have the CPU; then it sleeps. If the thread that is waited
 // for has lost its CPU to another process, the scheduler may let it go on here.
 int32_t WaitForOther(const std::atomic<int32_t>& word, int32_t old) {
   constexpr int kSpins = 1000;  // some 20 to 50 us

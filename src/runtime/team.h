@@ -31,11 +31,11 @@ class Team {
   // Calls body(context); the helpers share its loops.
   void Lead(int32_t index, void (*body)(void*), void* context);
 
-  // Returns when the leader has, at once where it had before.
+  // Returns when the leader has, at once if it had before.
   void Help(int32_t index);
 
   // Runs a loop, to its end, on the team that the calling thread leads. False, and nothing done,
-  // where it leads none, or is inside a loop of it.
+  // if it leads none, or is inside a loop of it.
   static bool RunOnLed(const internal::Loop& loop);
 
   // What the team has gained a caller who waited for it from `begin` to `end`.

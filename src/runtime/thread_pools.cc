@@ -72,7 +72,7 @@ int UsualThreads() {
   return std::min(threads, kMaxThreads);
 }
 
-// `control` lets the arena really have `threads` threads where that is more than oneTBB allows: the
+// `control` lets the arena really have `threads` threads if that is more than oneTBB allows: the
 // cores. Elsewhere there is none, as the smallest of a process holds for all its users of oneTBB.
 struct Arena {
   explicit Arena(int count) : threads(count), arena(count) {
@@ -137,9 +137,9 @@ void Name(const char* text) {
   std::snprintf(state.host.name.data(), state.host.name.size(), "%s", text);
 }
 
+// In a child of fork(), which has one thread. Another one of the parent's may have held the lock.
 // An OpenMP team does not survive forks and hangs: the host's threads are not used here, even if no
 // loop of ours has run on them.
-// where no loop of ours has run on them.
 void MarkForked() {
   state.mutex.Reset();
   if (pool_used.load(std::memory_order_relaxed)) {
@@ -236,7 +236,7 @@ void RunOnArena(tbb::task_arena& arena, int32_t threads, Region* region) {
       });
     });
   } catch (...) {
-    // oneTBB had no memory for a task, or no thread: the tasks that did start are over, and where
+    // oneTBB had no memory for a task, or no thread: the tasks that did start are over, and if
     // none did, the caller computes.
   }
 }
@@ -293,7 +293,7 @@ void PrepareOneTbb() {
   state.ready = true;
 }
 
-// Without an arena, and so on the calling thread, where the system gives no thread: oneTBB may ask
+// Without an arena, and so on the calling thread, if the system gives no thread: oneTBB may ask
 // for one then, because others of its users in this process want it. Takes the lock itself.
 void PrepareArena(int threads) {
   {

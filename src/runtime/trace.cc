@@ -134,7 +134,7 @@ class TraceFile {
     if (written == static_cast<ssize_t>(pending_.size())) {
       end_ += static_cast<off_t>(kept);
     } else {
-      EndEarly(errno != 0 ? errno : ENOSPC);  // a part is written where the disk is full
+      EndEarly(errno != 0 ? errno : ENOSPC);  // a part is written if the disk is full
     }
     pending_.clear();
   }

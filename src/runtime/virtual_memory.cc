@@ -134,7 +134,7 @@ uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   return start;
 }
 
-// Reserved addresses that are given back where their call ends early.
+// Reserved addresses that are given back if their call ends early.
 class Mapping {
  public:
   Mapping(uintptr_t start, size_t bytes) : start_(start), bytes_(bytes) {}
@@ -192,7 +192,7 @@ Runs::node_type SpareRun() {
   return one.extract(one.begin());
 }
 
-// `spare` is needed where a run is left on both sides. Asks for no memory.
+// `spare` is needed if a run is left on both sides. Asks for no memory.
 void RemoveRun(Range& range, uintptr_t address, size_t size, Runs::node_type spare) {
   const auto found = Around(range.runs, address);
   const uintptr_t start = found->first;

@@ -77,7 +77,7 @@ DemoScene LensScene() {
   const HostTensor grid = LensGrid(kStrength);
   const HostTensor target = Sample(photo, grid);
   const Descent descent = Straighten(target, photo.shape(), grid);
-  // gridGrad where the strength is guessed wrong.
+  // gridGrad if the strength is guessed wrong.
   const HostTensor wrong_grid = LensGrid(kWrongStrength);
   const Call wrong =
       Ran(SampleGradients(Difference(Sample(photo, wrong_grid), target), photo, wrong_grid));

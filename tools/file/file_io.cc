@@ -13,7 +13,7 @@
 namespace portacl::cli {
 namespace {
 
-// Of a file or folder, that there is none included; throws BadInput where the system does not tell.
+// Of a file or folder, that there is none included; throws BadInput if the system does not tell.
 std::filesystem::file_status StatusOf(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);

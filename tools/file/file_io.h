@@ -28,14 +28,14 @@ class InputFile {
   uint64_t position_ = 0;
 };
 
-// Whether there is a folder of this name; throws BadInput where the system does not tell.
+// Whether there is a folder of this name; throws BadInput if the system does not tell.
 bool IsFolder(const std::string& path);
 
 // The whole of a file.
 std::string ReadText(const std::string& path);
 
 // Writes a file in two pieces (either may be empty), whole or not at all (output_file.h). Throws
-// BadInput if it cannot be created, RuntimeFailure where the data does not fit.
+// BadInput if it cannot be created, RuntimeFailure if the data does not fit.
 void WriteFile(const std::string& path, const std::string& head, const void* body,
                size_t body_size);
 

@@ -14,13 +14,13 @@ namespace portacl::cli {
 // time.
 class OutputFile {
  public:
-  // Throws BadInput where no file can be made.
+  // Throws BadInput if no file can be made.
   explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Both throw RuntimeFailure where the disk is full or fails.
+  // Both throw RuntimeFailure if the disk is full or fails.
   void Write(const void* data, size_t size);
   void Commit();
 

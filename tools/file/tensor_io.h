@@ -19,7 +19,7 @@ struct TensorRequest {
   std::optional<Shape> shape;     // wanted; needed for .bin, `ones` and `random`
 };
 
-// Pictures and made tensors get the wanted dtype (float32 without one). Throws BadInput where a
+// Pictures and made tensors get the wanted dtype (float32 without one). Throws BadInput if a
 // file's dtype or shape is another one than wanted.
 HostTensor LoadTensor(const TensorRequest& request);
 

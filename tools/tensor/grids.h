@@ -18,7 +18,7 @@ struct GridSpec {
   uint64_t seed = 0;  // random
 };
 
-// Nothing if the text does not name a kind of grid (then it is a file); throws BadInput where it
+// Nothing if the text does not name a kind of grid (then it is a file); throws BadInput if it
 // does and the value is malformed or not finite.
 std::optional<GridSpec> ParseGridSpec(const std::string& text);
 

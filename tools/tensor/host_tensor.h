@@ -19,7 +19,7 @@ class HostTensor {
  public:
   HostTensor() = default;
 
-  // Dense and not initialised. Throws BadInput ("WHAT: ...") where the shape is too large.
+  // Dense and not initialised. Throws BadInput ("WHAT: ...") if the shape is too large.
   HostTensor(DataType dtype, Shape shape, const std::string& what, bool fortran_order = false);
 
   bool empty() const { return data_ == nullptr; }  // default-constructed: no tensor at all

@@ -35,7 +35,7 @@ Comparison Compare(const HostTensor& actual, const HostTensor& golden) {
       if (result.not_finite++ == 0) result.worst = i;
       continue;
     }
-    constexpr double kFloor = 1e-7;  // keeps the quotient finite where the reference is 0
+    constexpr double kFloor = 1e-7;  // keeps the quotient finite if the reference is 0
     const double error = std::fabs(a - g) / (std::fabs(g) + kFloor);
     sum += error;
     result.largest_difference = std::max(result.largest_difference, std::fabs(a - g));

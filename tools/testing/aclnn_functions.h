@@ -19,7 +19,7 @@ namespace portacl::golden {
 using FindFunction = std::function<void*(const char*)>;
 
 struct AclnnOutcome {
-  int32_t status = 0;   // of phase 1; where that is 0, of the first call that failed
+  int32_t status = 0;   // of phase 1; if that is 0, of the first call that failed
   std::string call;     // which one it was
   std::string message;  // the library's, or what it did wrong ("input ... was written")
 };
@@ -47,7 +47,7 @@ class AclnnFunctions {
   }
   void* FindOwn(const std::string& name) const { return Known(find_own_(name.c_str()), name); }
 
-  // Throws Failed with the library's message where `function` returned another status than 0.
+  // Throws Failed with the library's message if `function` returned another status than 0.
   void Check(int32_t status, const std::string& function) const {
     if (status == 0) return;
     const auto message =

@@ -18,7 +18,7 @@ namespace portacl::golden {
 // the strides.
 class ViewTensor {
  public:
-  // Throws BadInput ("WHAT: ...") where the view is larger than the machine or leaves its storage.
+  // Throws BadInput ("WHAT: ...") if the view is larger than the machine or leaves its storage.
   ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset, const std::string& what);
   ViewTensor() = default;
 
@@ -37,7 +37,7 @@ class ViewTensor {
     return bytes_.data() + static_cast<size_t>(offset_) * element_size();
   }
 
-  // The same elements, where this one is (N, ..., C).
+  // The same elements, if this one is (N, ..., C).
   ViewTensor ChannelsFirst() const;
 
   // The elements one behind the other. A storage of another size than the view's own is refused by
@@ -94,7 +94,7 @@ struct Call {
   const ViewTensor& input() const { return arguments[op->First(Role::kInput)].tensor; }
   const ViewTensor& output() const { return arguments[op->First(Role::kOutput)].tensor; }
   // Of resizing, for each axis from the outermost: what the function takes the scale for, and 0
-  // where it counts the sizes.
+  // if it counts the sizes.
   std::vector<double> scales() const;
   // Positions of the parameters with a role.
   std::vector<size_t> With(Role role) const;
@@ -113,14 +113,14 @@ struct ArgumentOutline {
   bool operator==(const ArgumentOutline&) const = default;
 };
 
-// Throws BadInput where MakeCall does, but for views that leave their storage.
+// Throws BadInput if MakeCall does, but for views that leave their storage.
 std::vector<ArgumentOutline> OutlineOf(const Case& c);
 
 // The case's tensors with inputs that hold nothing yet and outputs that nobody has written. Throws
 // as MakeCall does.
 Call LayOutCall(const Case& c);
 
-// Makes the inputs, and outputs that nobody has written. Throws BadInput ("case '...': ...") where
+// Makes the inputs, and outputs that nobody has written. Throws BadInput ("case '...': ...") if
 // a shape is neither given nor follows from others, or a view leaves its storage.
 Call MakeCall(const Case& c);
 

@@ -17,22 +17,22 @@ namespace portacl::golden {
 // One device and stream for as long as it lives.
 class AclnnCaller {
  public:
-  // The functions as AclnnFunctions takes them. Throws RuntimeFailure where functions of the
+  // The functions as AclnnFunctions takes them. Throws RuntimeFailure if functions of the
   // runtime are missing, which it names, or one fails.
   explicit AclnnCaller(FindFunction find, FindFunction find_own = {});
   ~AclnnCaller();
   AclnnCaller(const AclnnCaller&) = delete;
   AclnnCaller& operator=(const AclnnCaller&) = delete;
 
-  // Phase 1, and where that succeeds phase 2 and the copies back. Looks at what must not be
+  // Phase 1, and if that succeeds phase 2 and the copies back. Looks at what must not be
   // written: inputs, outputs that the mask leaves out, elements beside an output's view, and what
   // lies before and after each of them and the workspace; outputs come back all the same. Throws
-  // RuntimeFailure where the library lacks what this operator needs.
+  // RuntimeFailure if the library lacks what this operator needs.
   // With `timing` phase 2 and the wait for the stream are timed, as often as that says.
   AclnnOutcome Run(Call& call, Timing* timing = nullptr);
 
   // The same of two calls of one case with other inputs, one after the other and with hardships.
-  // The second follows where the first succeeds, unless kSecondCall is left out.
+  // The second follows if the first succeeds, unless kSecondCall is left out.
   std::vector<AclnnOutcome> Rehearse(Call& first, Call& second, Hardships hardships);
 
   void* stream() const { return stream_; }

@@ -143,7 +143,7 @@ class GraphArguments {
              std::vector<std::byte>(cli::CountBytes(shape, AclElementSize(dtype), p.name)));
   }
 
-  // Extents by symbol; where the list names none, the call's own.
+  // Extents by symbol; if the list names none, the call's own.
   std::vector<int64_t> ListOf(const ops::Parameter& p) const {
     if (ops::PartsOf(p) == 0) return call_.arguments[call_.op->First(Role::kInts)].integers;
     std::vector<int64_t> values;

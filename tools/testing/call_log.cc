@@ -134,7 +134,7 @@ Case ShortCase(const Line& line) {
   }
 }
 
-// The line's part from kMark on, where it has one. Whatever a program writes without an end of line
+// The line's part from kMark on, if it has one. Whatever a program writes without an end of line
 // may stand before it.
 std::optional<Line> LineOf(std::string_view text, const std::string& place) {
   const size_t mark = text.find(kMark);

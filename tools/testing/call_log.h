@@ -11,7 +11,7 @@ namespace portacl::golden {
 
 // The calls of a log in the order of their first runs, equal ones once; other text in the file is
 // passed over. Each case says only what does not follow from the rest. Throws BadInput
-// ("FILE:LINE: ...") where a line is not as docs/cases.md says, or there is none.
+// ("FILE:LINE: ...") if a line is not as docs/cases.md says, or there is none.
 std::vector<Case> ReadCallLog(const std::string& path);
 
 }  // namespace portacl::golden

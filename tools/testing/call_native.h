@@ -46,7 +46,7 @@ class NativePlan {
   std::unique_ptr<portaclPlan, Destroy> plan_;
 };
 
-// Fills the outputs. Throws BadInput ("case '...': message of the library") where it is refused.
+// Fills the outputs. Throws BadInput ("case '...': message of the library") if it is refused.
 void RunNative(Call& call);
 // The same, timed, and without the case in the message.
 void RunNative(Call& call, Timing& timing);

@@ -11,11 +11,11 @@ namespace portacl::golden {
 
 // JSON: {"version": 1, "cases": [...]}, each case an object of fields or its string. CSV: the first
 // row has the fields' names, an empty cell is a field that is not given. Every case gets a name
-// ("case-0001" by its place, where it has none); two of one name are refused. Throws BadInput
+// ("case-0001" by its place, if it has none); two of one name are refused. Throws BadInput
 // ("FILE:LINE: field NAME: ...").
 std::vector<Case> ReadCases(const std::string& path);
 
-// One case for `--case`; its name is "case" where it has none.
+// One case for `--case`; its name is "case" if it has none.
 std::vector<Case> CasesOfString(const std::string& text);
 
 // Written as the extension of `path` says, whole or not at all.

@@ -64,7 +64,7 @@ void AddFaults(const std::vector<CaseVerdict>& verdicts, std::vector<std::string
 
 // ---- where errors lie ---------------------------------------------------------------------------
 
-// In how many outputs all errors are there, and how many have errors elsewhere. Where an axis has
+// In how many outputs all errors are there, and how many have errors elsewhere. If an axis has
 // one index it says nothing.
 struct Place {
   size_t here = 0, elsewhere = 0;

@@ -14,8 +14,8 @@ namespace portacl::golden {
 std::vector<std::string> TraitsOf(const Case& c);
 
 // Sentences, the most telling first: kinds of faults, where in the tensors all errors lie, what all
-// that failed have, and what only those have. The last two where some cases passed, all but the
-// first where two failed.
+// that failed have, and what only those have. The last two if some cases passed, all but the
+// first if two failed.
 std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts);
 
 }  // namespace portacl::golden

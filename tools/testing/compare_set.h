@@ -21,7 +21,7 @@ struct CompareSetOptions {
 };
 
 // One row for each case, in order. A file of `other` that is missing, cut short or of another
-// dtype or shape is that case's error. Throws BadInput where the golden folder is not right.
+// dtype or shape is that case's error. Throws BadInput if the golden folder is not right.
 std::vector<ReportRow> CompareSets(const std::vector<StoredCase>& golden, const std::string& other,
                                    const CompareSetOptions& options);
 

@@ -1,7 +1,7 @@
 // The handler, which allocates nothing, and the report that another process makes of its text.
 //
 // The text: a line about the address, then "FUNCTION OFFSET FILE" for each frame, the innermost
-// first, "?" where no function is known.
+// first, "?" if no function is known.
 #include "tools/testing/crash_report.h"
 
 #include <cxxabi.h>

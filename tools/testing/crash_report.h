@@ -19,7 +19,7 @@ void ReportCrashes(int file);
 void NoteTensor(const char* name, const void* data, size_t size);
 void ForgetTensors();
 
-// The text of a report with the names of functions as C++ has them, and lines of the source where
+// The text of a report with the names of functions as C++ has them, and lines of the source if
 // addr2line(1) finds them. Not for handlers.
 std::string ReadableCrash(const std::string& report);
 

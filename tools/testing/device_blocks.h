@@ -10,7 +10,7 @@
 
 namespace portacl::golden {
 
-// Throws Failed where the runtime refuses.
+// Throws Failed if the runtime refuses.
 class DeviceBlocks {
  public:
   DeviceBlocks(const AclnnFunctions& functions, Edge edge) : functions_(functions), edge_(edge) {}

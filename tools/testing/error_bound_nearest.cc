@@ -18,7 +18,7 @@ int64_t Clamped(double product, int64_t extent) {
 }
 
 Source SourceOf(bool exact, int64_t o, int64_t small, int64_t large, double scale) {
-  // Nearest has its own rule where sizes are equal or doubled.
+  // Nearest has its own rule if sizes are equal or doubled.
   if (!exact && small == large) return {o, o, o};
   if (!exact && large == 2 * small) return {o / 2, o / 2, o / 2};
   const double place = static_cast<double>(o) + (exact ? 0.5 : 0.0);
@@ -40,7 +40,7 @@ Source SourceOf(bool exact, int64_t o, int64_t small, int64_t large, double scal
 }
 
 // The elements of the small tensor that an element of the large one belongs to: one by the rule,
-// `others` where the three ways to calculate disagree.
+// `others` if the three ways to calculate disagree.
 struct Match {
   int64_t index = 0;
   std::vector<int64_t> others;

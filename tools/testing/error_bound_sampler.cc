@@ -30,7 +30,7 @@ struct Point {
   std::vector<Pixel<Wide>> pixels;
 };
 
-// What a value of either kind may change: of an infinite one nothing, where its weight cannot
+// What a value of either kind may change: of an infinite one nothing, if its weight cannot
 // change sign; else everything.
 double SpreadOf(double spread, bool steady, double value) {
   if (spread == 0) return 0;

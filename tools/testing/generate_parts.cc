@@ -18,7 +18,7 @@ const ops::DTypeWords& DTypesOf(const OperatorRow& op, const GenerateOptions& op
   return IsOpen(options) ? profiles.open : profiles.atlas_a2;
 }
 
-// Where a profile takes a type of some calls only.
+// If a profile takes a type of some calls only.
 bool IsLimited(const OperatorRow& op, DataType dtype) {
   const std::string_view function = op.function;
   return (function == "aclnnUpsampleLinear1dBackward" && dtype == DataType::kBFloat16) ||

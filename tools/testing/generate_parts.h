@@ -36,7 +36,7 @@ void SetPlainShapes(Case& c);
 // `most`.
 int64_t MostOf(const std::string& symbol, int64_t most);
 
-// The same extents for every tensor that has a symbol, from `extent_of` where no number stands.
+// The same extents for every tensor that has a symbol, from `extent_of` if no number stands.
 void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);
 

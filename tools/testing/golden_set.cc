@@ -265,7 +265,7 @@ class SetFolder {
     return true;
   }
 
-  // A line of the record: a case's number and its entry of the manifest. Throws where it is
+  // A line of the record: a case's number and its entry of the manifest. Throws if it is
   // neither.
   std::pair<size_t, std::string> DoneCase(const std::string& line) const {
     size_t i = cases_.size();
@@ -290,7 +290,7 @@ class SetFolder {
   std::mutex mutex_;
 };
 
-// Whether the folder holds exactly this set already. Throws where it holds another one.
+// Whether the folder holds exactly this set already. Throws if it holds another one.
 bool IsComplete(const std::vector<Case>& cases, const std::string& folder) {
   if (!IsGoldenSet(folder)) return false;
   const std::vector<StoredCase> stored = ReadManifest(folder);

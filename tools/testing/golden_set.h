@@ -35,7 +35,7 @@ struct GoldenCase {
   Call call;                          // with the inputs
   std::vector<GoldenOutput> outputs;  // what the mask wants; none for a refusal
 };
-// Computed; throws BadInput where portacl refuses the case.
+// Computed; throws BadInput if portacl refuses the case.
 GoldenCase ComputeGolden(const Case& c);
 
 struct GoldenOptions {
@@ -44,7 +44,7 @@ struct GoldenOptions {
 };
 
 // Writes the set, or goes on with one that was interrupted; the bytes do not depend on either.
-// Throws BadInput where DIR holds something else; what this call made is gone then.
+// Throws BadInput if DIR holds something else; what this call made is gone then.
 struct GoldenSummary {
   size_t cases = 0, resumed = 0;
   uint64_t bytes = 0;  // of the files written now

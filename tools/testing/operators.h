@@ -77,7 +77,7 @@ bool TakesBytes(const OperatorRow& op);
 struct PageFacts {
   bool refuses_negative_scales = false;   // elsewhere they count as none
   bool ignores_unfitting_scales = false;  // those that do not make outputSize of inputSize
-  bool input_size_channels_last = false;  // inputSize is N, H, W, C where the tensors are
+  bool input_size_channels_last = false;  // inputSize is N, H, W, C if the tensors are
 };
 PageFacts PageFactsOf(const OperatorRow& op);
 

@@ -39,7 +39,7 @@ class OtherProcess {
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
 
-  // Throws BadInput where the library cannot be used at all.
+  // Throws BadInput if the library cannot be used at all.
   Answer Ask(const Case& c, Hardships hardships);
 
   // What the library's runtime lacks for kOnTheStream; "" for nothing, and before the first case.

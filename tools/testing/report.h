@@ -28,7 +28,7 @@ struct ReportRow {
   CaseVerdict verdict;
   std::vector<OutputPicture> pictures;  // as many as verdict.outputs, or none
 
-  // Judges an output and, where that is wanted, draws it.
+  // Judges an output and, if that is wanted, draws it.
   void Add(const GoldenOutput& golden, const std::vector<std::byte>& actual,
            const StandardOptions& standard, bool with_picture,
            const std::vector<std::byte>* second = nullptr);

@@ -37,7 +37,7 @@ double LargestFinite(DataType dtype) {
                                         : 0x1.FFFFFFFFFFFFFp1023;
 }
 
-// The small-value rule of kStat: where |g| is below this, a relative error means nothing, and the
+// The small-value rule of kStat: if |g| is below this, a relative error means nothing, and the
 // error counts against it.
 double SmallValue(DataType dtype) {
   return dtype == DataType::kFloat64 ? 0x1p-40 : cli::ComparisonThreshold(dtype);

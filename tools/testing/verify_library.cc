@@ -134,7 +134,7 @@ ReportRow JudgeCall(const GoldenCase& golden, const CallAnswer& answer,
   return row;
 }
 
-// The first call's row, or the second's where that alone is wrong.
+// The first call's row, or the second's if that alone is wrong.
 ReportRow JudgeCalls(const Wanted& wanted, const Answer& answer, Hardships hardships,
                      const StandardOptions& standard, bool with_pictures) {
   if (answer.calls.empty()) {

@@ -187,7 +187,7 @@ def compare(
 
 
 def assert_matches_golden(case: AnyCase, actual: Any, **standard: Any) -> None:
-    """Raise AssertionError where ``compare(case, actual, **standard)`` does not pass."""
+    """Raise AssertionError if ``compare(case, actual, **standard)`` does not pass."""
     __tracebackhide__ = True
     verdict = compare(case, actual, **standard)
     if not verdict:

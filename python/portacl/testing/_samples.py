@@ -110,7 +110,7 @@ def _expanded(values: Any, case: Case, name: str) -> Any:
 
 
 def _levels(name: str, shapes: dict[str, tuple[int, ...]]) -> Any:
-    """A table of levels that fit among the keys; of one pixel each where the keys are few."""
+    """A table of levels that fit among the keys; of one pixel each if the keys are few."""
     keys, levels = max(shapes["value"][1], 1), max(shapes["levelStartIndex"][0], 1)
     pixels = max(keys // levels, 1)
     if name == "levelStartIndex":

@@ -105,7 +105,7 @@ _PASSED_THROUGH = (
 def _add_rule(
     overload: Any, key: DispatchKey, rule: Rule, is_wanted: Enabled, forward: Enabled
 ) -> None:
-    """Ask `rule` first, in tracing, where it is wanted and the tensor is ours.
+    """Ask `rule` first, in tracing, if it is wanted and the tensor is ours.
 
     `forward()`: whether the rule then puts in portacl's operator.
     """
@@ -133,7 +133,7 @@ def _add_rule(
 
 
 def _add_shapes(packet: Any, gradient: Any, row_major: bool) -> None:
-    """Shape functions that take symbolic sizes, where PyTorch's own take none."""
+    """Shape functions that take symbolic sizes, if PyTorch's own take none."""
 
     def resized(input: torch.Tensor, sizes: Sequence[Any], *rest: Any) -> torch.Tensor:
         return _like(input, (*input.shape[:2], *sizes))

@@ -72,7 +72,7 @@ def grid_sample(
 ) -> torch.Tensor:
     """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample``.
 
-    Differentiable twice, where PyTorch has the second derivative (tricubic: from 2.15 on), and once
+    Differentiable twice, if PyTorch has the second derivative (tricubic: from 2.15 on), and once
     in forward mode (``docs/python.md``). Results and gradients have the same bits for every number
     of threads; a NaN in ``grid`` gives NaN in that point's gradient and nothing else.
 

@@ -36,7 +36,7 @@ def _why_not() -> str:
 
 
 def lend() -> None:
-    """Run portacl's kernels on PyTorch's threads; where that cannot be, on as many of its own."""
+    """Run portacl's kernels on PyTorch's threads; if that cannot be, on as many of its own."""
     why_not = _why_not() or _core.lend_openmp_threads(str(LIBRARY), "PyTorch's (libgomp)")
     if why_not:
         _core.lend_number_of_threads(f"oneTBB, because {why_not}")

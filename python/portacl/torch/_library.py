@@ -134,7 +134,7 @@ def _grid_second_order(
     create_graph = torch.is_grad_enabled()
     wanted = ctx.needs_input_grad[:3]
     with torch.enable_grad():
-        # Views, so that the graph goes on to the caller's tensors where a third order is asked for.
+        # Views, so that the graph goes on to the caller's tensors if a third order is asked for.
         tensors = [t.view_as(t) if t.requires_grad else t.detach() for t in ctx.saved_tensors]
         gradients = torchs_backward(*tensors, *ctx.modes, ctx.mask)
         used = [i for i in range(2) if ctx.mask[i]]

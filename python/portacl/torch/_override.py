@@ -294,7 +294,7 @@ def replaced() -> list[Replaced]:
 
 
 def put_in_dispatcher() -> None:
-    """Register all kernels, which stand aside where they are not enabled."""
+    """Register all kernels, which stand aside if they are not enabled."""
     with _lock:
         for replacement in (_backward, _forward):
             if _stands_aside and replacement._library is None:

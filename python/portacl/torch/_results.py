@@ -15,7 +15,7 @@ _MEMORY_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 def memory_format_like(tensor: torch.Tensor) -> torch.memory_format:
     """Memory format that PyTorch would give results from this tensor, of images or volumes.
 
-    It is channels_last where the strides ascend in the order C, W, H, (D,) N, not if they are
+    It is channels_last if the strides ascend in the order C, W, H, (D,) N, not if they are
     dense: PyTorch's own rule for the results of its resizing operators.
     """
     if tensor.dim() not in _MEMORY_FORMATS:

@@ -1,4 +1,4 @@
-// The operators as custom calls of XLA's FFI. Compiled where the building Python has JAX.
+// The operators as custom calls of XLA's FFI. Compiled if the building Python has JAX.
 #ifndef PORTACL_PYTHON_JAX_HANDLERS_H_
 #define PORTACL_PYTHON_JAX_HANDLERS_H_
 

@@ -40,7 +40,7 @@ struct Bicubic {
     if constexpr (kIndex == 3) return v3;
   }
 
-  // sum + a * b, where there is a sum.
+  // sum + a * b, if there is a sum.
   template <bool kFirst>
   static HWY_INLINE void MulAddTo(V a, V b, V& sum) {
     sum = kFirst ? hn::Mul(a, b) : hn::MulAdd(a, b, sum);

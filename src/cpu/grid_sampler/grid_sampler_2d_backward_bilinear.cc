@@ -137,7 +137,7 @@ struct Bilinear {
   };
 
   // The same with a window that stays while points stay in it, or moves on to the next column.
-  // Where a point jumps, all is stored and loaded again.
+  // If a point jumps, all is stored and loaded again.
   static void RunInRegisters(const StripJob<F>& job) {
     const typename Window::Block d;
     BilinearGroup<F> group;

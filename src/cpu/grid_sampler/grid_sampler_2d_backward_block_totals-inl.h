@@ -94,7 +94,7 @@ class GridGradFinisher {
     }
   }
 
-  // The same where the sums are in the order of the lists.
+  // The same if the sums are in the order of the lists.
   HWY_INLINE void SumFromLists(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
     const hn::CappedTag<F, 2> pair;
     HWY_ALIGN F totals[2 * hn::MaxLanes(D())] = {};

@@ -67,7 +67,7 @@ void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g,
   }
 }
 
-// The codes of all images, where the strips want some.
+// The codes of all images, if the strips want some.
 template <class F, bool kNearest>
 void CodeImages(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g, uint8_t* codes) {
   if (g.image_codes == 0) return;

@@ -84,7 +84,7 @@ class PaddedPlanes {
   }
 
  private:
-  // x and y of a batch's points: in place where they are contiguous. The rest of the batch stays as
+  // x and y of a batch's points: in place if they are contiguous. The rest of the batch stays as
   // it is, and counts for nothing.
   const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grid_at_;
@@ -102,7 +102,7 @@ class PaddedPlanes {
     return copy;
   }
 
-  // gradOutput of a batch: in place where it is contiguous.
+  // gradOutput of a batch: in place if it is contiguous.
   const float* GradOutput(int c, int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
     const float* from = grad_output_ + c * at.channel_stride;
@@ -341,7 +341,7 @@ void RunImage(const Params& p, int64_t n, const PaddedGeometry& planes, float* s
 }  // namespace
 
 void RunPath(const Params& p, const PaddedGeometry& planes, void* workspace) {
-// Compiled before this target, but where it is the baseline (-march=znver3).
+// Compiled before this target, except if it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {

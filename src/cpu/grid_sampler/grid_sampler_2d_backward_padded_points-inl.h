@@ -47,7 +47,7 @@ struct Batch {
   HWY_ALIGN int32_t facts[kBatch];
   HWY_ALIGN int32_t cell[kBatch];
 
-  // Of a tap, where planes are not paired.
+  // Of a tap, if planes are not paired.
   float* weight(int tap) { return weights + static_cast<size_t>(tap) * kBatch; }
   const float* weight(int tap) const { return weights + static_cast<size_t>(tap) * kBatch; }
 };

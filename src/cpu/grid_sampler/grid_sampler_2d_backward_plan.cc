@@ -229,7 +229,7 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-// Whether gridGrad's points can gather their taps; of strided images one by one, which pays where
+// Whether gridGrad's points can gather their taps; of strided images one by one, which pays if
 // channels are few.
 bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
@@ -247,7 +247,7 @@ PointGathers GatheredGridGrad2D(const Params& p, const Choice& choice) {
   return {joined ? JoinedChunksOf(s) : PointChunksOf(s), pairs, joined};
 }
 
-// IsBelowGrain() where every thread looks at all points of an image and gathers apart for gridGrad,
+// IsBelowGrain() if every thread looks at all points of an image and gathers apart for gridGrad,
 // while one thread alone reads its taps once.
 bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
   constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest

@@ -88,7 +88,7 @@ struct PaddedGeometry {
 };
 
 // Strips of an image's rows, each with an owner, who looks at all points of the image: at the
-// points themselves or, where strips are many, at a byte for each that says which strips it
+// points themselves or, if strips are many, at a byte for each that says which strips it
 // touches. Workspace: these codes, image after image.
 struct OwnedStrips {
   // 2 * 126 + 2 is the greatest code.

@@ -44,7 +44,7 @@ class PointLister {
         grid_(call.GridOf(images.first + i)),
         scratch_(call.ScratchOf(images, i)) {}
 
-  // Fills the lists of the strips of these images, of groups where few groups touch more than one
+  // Fills the lists of the strips of these images, of groups if few groups touch more than one
   // strip, else of points.
   static PointOrder List(const SlabCall<T>& call, const ImageRange& images) {
     if (call.g.strips == 1) {
@@ -138,7 +138,7 @@ class PointLister {
     }
   }
 
-  // The first and last row that the points at y touch, the nearest row where they touch none.
+  // The first and last row that the points at y touch, the nearest row if they touch none.
   template <class D, class V = hn::Vec<D>>
   void CubicRows(D d, V y, V& low, V& high) const {
     const V row = hn::Floor(y);
@@ -236,7 +236,7 @@ class PointLister {
     } else {
       low = hn::Sub(hn::Floor(low), hn::Set(d, F{1}));
       high = hn::Add(hn::Floor(high), hn::Set(d, F{2}));
-      // Taps that are reflected go elsewhere, and where a float has no half pixels all of them are.
+      // Taps that are reflected go elsewhere, and if a float has no half pixels all of them are.
       constexpr F kHalves = sizeof(F) == 4 ? F{1 << 23} : F{int64_t{1} << 52};
       if (s_.padding == ops::Padding::kReflection &&
           (hn::GetLane(low) < 0 || hn::GetLane(high) > geometry_.y.last ||

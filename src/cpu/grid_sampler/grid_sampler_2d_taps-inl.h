@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The number under which a group's sums are stored: the point's own where the strip owns its
+// The number under which a group's sums are stored: the point's own if the strip owns its
 // gridGrad, else one behind the last point; in_lists the position in the list.
 template <class F, class M>
 HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M owned,
@@ -98,11 +98,11 @@ HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
     hn::Store(uy, d, group->uy + i);
     const auto inside_x =
         hn::And(hn::Ge(x0, minus_one), hn::Le(x0, hn::Set(d, job.geometry.x.last)));
-    // With a tap in a row of this strip; y0 <= last where the strip is the last one.
+    // With a tap in a row of this strip; y0 <= last if the strip is the last one.
     const auto inside_y = hn::And(hn::Ge(y0, hn::Sub(first_row, one)), hn::Lt(y0, end_row));
     const auto inside = hn::And(inside_x, inside_y);
     hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
-    // The strip of the upper tap owns the point, the strip of the nearest row where that is
+    // The strip of the upper tap owns the point, the strip of the nearest row if that is
     // outside.
     const auto row = hn::Min(hn::Max(y0, hn::Zero(d)), hn::Set(d, job.geometry.y.last));
     const auto owned = hn::And(hn::Ge(row, first_row), hn::Lt(row, end_row));

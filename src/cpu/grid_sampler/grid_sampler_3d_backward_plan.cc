@@ -42,7 +42,7 @@ OwnedSlabs CutInputGrad(const Params& p) {
   OwnedSlabs cut = {};
   cut.group_channels = GroupChannels(s, s.d * plane_bytes);
   cut.groups = DivideUp(s.c, cut.group_channels);
-  // Slabs where volumes and groups do not share the work evenly.
+  // Slabs if volumes and groups do not share the work evenly.
   const int64_t owners = s.n * cut.groups;
   const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
   const int64_t wanted = even ? 1 : threads / std::gcd(owners, int64_t{threads});

@@ -42,9 +42,9 @@ struct OwnedSlabs {
 // Both gradients have a block of channels in the lanes, of as many volumes at a time as there are
 // slots. Of each, float or double:
 //
-//   voxels[d][h][w]:  input[kBlockChannels], where gridGrad is wanted
-//                     inputGrad's sums[kBlockChannels], where it is wanted
-//   totals[points, rounded up to kGroup][4]    gridGrad's sums over the blocks; where it is wanted
+//   voxels[d][h][w]:  input[kBlockChannels], if gridGrad is wanted
+//                     inputGrad's sums[kBlockChannels], if it is wanted
+//   totals[points, rounded up to kGroup][4]    gridGrad's sums over the blocks; if it is wanted
 struct SummedBlocks {
   PointChunks chunks;
   int64_t slabs;  // of a volume

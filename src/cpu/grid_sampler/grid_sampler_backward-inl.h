@@ -22,7 +22,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// gridGrad where the mode is bicubic or tricubic: a part of the path "direct".
+// gridGrad if the mode is bicubic or tricubic: a part of the path "direct".
 void RunCubicGridGrad(const ops::GridSampler2DBackwardParams& params, const PointGathers& gathers);
 void RunCubicGridGrad(const ops::GridSampler3DBackwardParams& params,
                       const GatheredGridGrad& gathers);

@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// kChannels: of the call where they are so few that their sums stay in registers, else 0.
+// kChannels: of the call if they are so few that their sums stay in registers, else 0.
 template <class Params, class T, int kChannels, bool kPairs, bool kJoined = false>
 class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   using Base = PointGridGrad<Params, T, kPairs, kJoined>;
@@ -73,7 +73,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                     });
   }
 
-  // From the points' coordinates to their gradients. False, and no gradients, where the padding may
+  // From the points' coordinates to their gradients. False, and no gradients, if the padding may
   // concern one of them.
   template <bool kFetch>
   HWY_INLINE bool PointsInside(const Points& points, Trial& window_trial,

@@ -78,7 +78,7 @@ class Owner {
     if constexpr (kStaged) Round(sums_.first, out_);
   }
 
-  // All points of all images. The images of a batch's points are cleared just before; where T needs
+  // All points of all images. The images of a batch's points are cleared just before; if T needs
   // sums of its own, the batch has whole images.
   void RunJoined() const {
     static_assert(kBatch == kJoinedBatch);

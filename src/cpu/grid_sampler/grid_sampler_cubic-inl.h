@@ -112,7 +112,7 @@ HWY_INLINE hn::Vec<PointTag<F>> CubicWeight(const CubicGroup<F, kAxes>& group, s
   return hn::Mul(in_plane, hn::Load(d, group.weight[kAxes - 1][tap / 16] + p));
 }
 
-// sum + factor * v, where there is a sum.
+// sum + factor * v, if there is a sum.
 template <class V>
 HWY_INLINE void AddProduct(bool is_first, V factor, V v, V& sum) {
   sum = is_first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
@@ -186,7 +186,7 @@ HWY_INLINE void GatherCubicRow(const Source& source, const T* channel, typename 
   GatherRow<Source::kInPairs>(d, from + 2 * int64_t{size.pixel}, first, size.pixel, v2, v3);
 }
 
-// A tap of a vector of points anywhere: `nothing` where it is outside, which `outside` says.
+// A tap of a vector of points anywhere: `nothing` if it is outside, which `outside` says.
 // `image`: as of WithTaps().
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
@@ -217,7 +217,7 @@ HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
 }
 
-// Taps `tap`, an even one, and the next of a vector of points of images anywhere: `nothing` where
+// Taps `tap`, an even one, and the next of a vector of points of images anywhere: `nothing` if
 // they are outside, which the masks say. Only if ArePairs() says so.
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>

@@ -193,7 +193,7 @@ class DirectSampling {
         });
   }
 
-  // Where many vectors have points near an edge: no branch for these, nor for clipped points.
+  // If many vectors have points near an edge: no branch for these, nor for clipped points.
   HWY_INLINE void ClippedLinear(const Source& source, const Points& points, V grid_x,
                                 V grid_y) const {
     const D d;
@@ -496,7 +496,7 @@ void Sample(const Params& p, const PointGathers& g) {
 
 void RunPath(const ops::GridSampler2DParams& p, const PointGathers& gathers, void* workspace) {
   static_cast<void>(workspace);
-// Compiled before this target, but where it is the baseline (-march=znver3).
+// Compiled before this target, except if it is the baseline (-march=znver3).
 #if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
   const ops::GridSampler2DShape& s = p.shape;
   if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {

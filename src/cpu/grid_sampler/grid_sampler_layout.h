@@ -246,7 +246,7 @@ inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64
          (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
 }
 
-// Whether to test vectors of points for something that makes them faster. Where several in a row
+// Whether to test vectors of points for something that makes them faster. If several in a row
 // have failed, as at random points, only every eighth vector is tested.
 class Trial {
   static constexpr int32_t kMostFailures = 4;
@@ -428,7 +428,7 @@ inline PointChunks BlockChunksOf(const ops::GridSampler3DShape& s) {
   return PointChunksOf(block);
 }
 
-// How many volumes are in work at a time where their channels are in the lanes: one for each thread
+// How many volumes are in work at a time if their channels are in the lanes: one for each thread
 // if that shares the work evenly or a volume is too little work for two threads. One for all if
 // there are too few of them, or if they are large: those gain nothing from it.
 inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunks, int threads) {

@@ -73,7 +73,7 @@ struct JoinedImages {
     }
   }
 
-  // Where points read most lines of the images: those for the points two vectors behind point k of
+  // If points read most lines of the images: those for the points two vectors behind point k of
   // the image at `from`, which no prefetcher finds.
   template <class T>
   HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
@@ -149,7 +149,7 @@ struct TapSource {
   VolumeStrides size;
   decltype(PointGeometryOf<F>(Params().shape)) geometry;
   PointStrides grid_at;
-  bool windows;  // taps are looked up in whole vectors where they lie together
+  bool windows;  // taps are looked up in whole vectors if they lie together
 
   TapSource(const Params& p, bool has_windows)
       : size(VolumeStridesOf(p.shape, p.input_stride)),

@@ -26,7 +26,7 @@ bool ArePagesMissing(const void* data, int64_t bytes);
 void ProvidePages(void* first, void* end);
 
 // Asks for huge pages if pages of the `bytes` at `data`, which the caller will write whole, are
-// missing: one fault for two megabytes. A sixth of the time of small pages, and of no effect where
+// missing: one fault for two megabytes. A sixth of the time of small pages, and of no effect if
 // the system gives none.
 void PreferHugePages(void* data, int64_t bytes);
 

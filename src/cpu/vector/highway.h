@@ -14,7 +14,7 @@
 #define PORTACL_CPU_HIGHWAY_H_
 
 // x86: AVX2 and AVX3 (= AVX-512 F, VL, DQ, BW). Arm: NEON, and one vector-length-agnostic SVE.
-// PORTACL_NARROW_ONLY: AVX2 and NEON, where a build looks for what does not depend on the width.
+// PORTACL_NARROW_ONLY: AVX2 and NEON, if a build looks for what does not depend on the width.
 #ifdef PORTACL_NARROW_ONLY
 #define PORTACL_WIDE_TARGETS (HWY_AVX3 | HWY_SVE)
 #else

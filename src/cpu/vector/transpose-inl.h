@@ -172,7 +172,7 @@ struct Planar {
   int64_t pixel_stride;
   int64_t channels;  // 1 to L
   int64_t pixels;
-  bool stream = false;  // written past the caches where lines are whole; ends with FlushStream()
+  bool stream = false;  // written past the caches if lines are whole; ends with FlushStream()
 };
 
 // What follows a pixel's L lanes in scratch: nothing, or L lanes to be cleared ([in | gi]).
