@@ -220,7 +220,7 @@ nlohmann::ordered_json ReportJson(const RunFacts& run) {
   return json;
 }
 
-// The profile of the option, else of the environment, else the operator name's.
+// The profile of the option, else of the environment, else the operator name's default.
 std::string ProfileOf(const RunOptions& options) {
   static constexpr std::string_view kProfiles[] = {"native",         "atlas-a2",   "atlas-a3",
                                                    "atlas-training", "ascend-950", "open"};

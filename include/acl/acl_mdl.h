@@ -82,7 +82,7 @@ PORTACL_API aclError aclmdlRIDebugPrint(aclmdlRI modelRI);
 /** Writes the recorded tasks to a file, as a JSON array. */
 PORTACL_API aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path);
 
-/** Begins a group of tasks on a captured stream that can be changed later. */
+/** Begins a group of a captured stream's tasks; the group can be changed later. */
 PORTACL_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream);
 
 /** Ends a group. @param[out] handle lives as long as the recorded work. */

@@ -172,7 +172,7 @@ typedef struct aclrtPtrAttributes {
   uint32_t rsv[4];   /**< reserved */
 } aclrtPtrAttributes;
 
-/** Scope of aclrtPeekAtLastError() and aclrtGetLastError(). */
+/** Which last error aclrtPeekAtLastError() and aclrtGetLastError() report. */
 typedef enum aclrtLastErrLevel {
   ACL_RT_THREAD_LEVEL = 0 /**< the calling thread's */
 } aclrtLastErrLevel;
