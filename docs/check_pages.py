@@ -4,7 +4,7 @@
     python docs/check_pages.py --self-test
 
 On a telephone nothing may leave the page or be cut off (code, formulas and charts may scroll in a
-box of their own), and no column of text may be so narrow that it holds a word a line. On both,
+box of their own). No column of text may be so narrow that it holds a word a line. On both,
 pictures must load, open themselves at full size, and be shown large enough that the text in them
 can be read. Each page has an icon, and a social card where PORTACL_SITE_URL says at which address,
 as it said when the site was built. Needs Chromium (script/setup --docs-check).

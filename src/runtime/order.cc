@@ -170,7 +170,7 @@ void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Cloc
 }
 
 // Fills memory that work is about to write: who reads it too early sees NaN. Leaves memory that
-// unfinished work may still read. The caller holds the lock.
+// unfinished work may still use. The caller holds the lock.
 void Poison(const Table& table, const std::vector<MemoryAccess>& accesses) {
   if (!GuardEnabled()) return;
   for (const MemoryAccess& access : accesses) {
